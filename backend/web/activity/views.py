@@ -16,6 +16,7 @@ from backend.accounts.selectors.audit import audit_entries
 from backend.accounts.services.workspaces import default_workspace
 from backend.web.shared.access import demand, readable
 from backend.web.shared.forms import Day, text
+from backend.web.shared.language import lazy
 from backend.web.shared.paging import paged
 
 # Pages of the objects that the trail names.
@@ -31,16 +32,16 @@ PAGES = {
 
 # What the trail calls the objects whose models have names of several words.
 OBJECTS = {
-    "apitoken": "API token",
-    "cloudaccount": "cloud account",
+    "apitoken": lazy("API token"),
+    "cloudaccount": lazy("cloud account"),
     "feedkey": "feed",
-    "hardwaremodel": "cost model",
+    "hardwaremodel": lazy("cost model"),
     "priceobservation": "price",
-    "pricefeed": "price list",
-    "savedview": "saved view",
-    "signinlink": "sign-in link",
+    "pricefeed": lazy("price list"),
+    "savedview": lazy("saved view"),
+    "signinlink": lazy("sign-in link"),
     "subscription": "alert",
-    "unpricedtype": "type without a price",
+    "unpricedtype": lazy("type without a price"),
 }
 
 # Details that name an object, the first that an entry has.
@@ -63,12 +64,12 @@ class ActivityLine:
 class ActivityForm(forms.Form):
     """What the trail is narrowed to; all of it is in the address."""
 
-    actor = text("Who", required=False, placeholder="name")
+    actor = text(lazy("Who"), required=False, placeholder="name")
     # Its choices are the actions that the trail has, so none of them leads to an empty list.
-    action = forms.ChoiceField(label="Did", required=False)
-    about = text("Object", required=False, placeholder="identifier or kind")
-    since = Day(label="Since", required=False)
-    until = Day(label="Until", required=False)
+    action = forms.ChoiceField(label=lazy("Did"), required=False)
+    about = text(lazy("Object"), required=False, placeholder=lazy("identifier or kind"))
+    since = Day(label=lazy("Since"), required=False)
+    until = Day(label=lazy("Until"), required=False)
 
     def __init__(self, data: Mapping[str, Any], entries: QuerySet[AuditEntry]) -> None:
         super().__init__(data, auto_id="%s", label_suffix="")

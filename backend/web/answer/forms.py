@@ -7,6 +7,7 @@ from django import forms
 from backend.rankings.selectors.answer import NEEDS
 from backend.web.shared import state, words
 from backend.web.shared.basis_form import BasisForm
+from backend.web.shared.language import _
 
 NUMBER = {"inputmode": "decimal", "placeholder": "any"}
 
@@ -27,16 +28,16 @@ class NeedForm(BasisForm):
             params,
             currencies=currencies,
             more={
-                "vcpu": ("At least, vCPU", NUMBER),
-                "ram": ("At least, GiB", NUMBER),
+                "vcpu": (_("At least, vCPU"), NUMBER),
+                "ram": (_("At least, GiB"), NUMBER),
                 "region_group": ("In", {}),
-                "budget": ("At most", NUMBER),
+                "budget": (_("At most"), NUMBER),
             },
             errors=errors,
         )
         # The line asks for a size and a budget; the term belongs to the ranking's own form.
         del self.fields["term"]
-        groups = [("", "the world"), *words.REGION_GROUPS.items()]
+        groups = [("", _("the world")), *words.REGION_GROUPS.items()]
         chosen = state.value(params, "region_group")
         # An address may ask for a region that the form does not offer; a menu without it would show
         # another.

@@ -12,16 +12,17 @@ from backend.catalog.selectors.offers import offer_called
 from backend.web.runs.parameter_forms import ParameterForm
 from backend.web.runs.rental_form import CREDIT_MODE_WORDS, PURCHASE_WORDS
 from backend.web.shared.forms import currency, text
+from backend.web.shared.language import _, lazy
 from backend.web.shared.offer_field import offer_field
 
 PAIR_WORDS: dict[str, str] = {
-    NetworkPairs.NONE: "no network tests",
-    NetworkPairs.RING: "each host to the next",
-    NetworkPairs.ALL: "each host to every other",
+    NetworkPairs.NONE: lazy("no network tests"),
+    NetworkPairs.RING: lazy("each host to the next"),
+    NetworkPairs.ALL: lazy("each host to every other"),
 }
 INSTALL_WORDS = {
-    "": "on machines to rent only",
-    "yes": "on hosts, too",
+    "": lazy("on machines to rent only"),
+    "yes": lazy("on hosts, too"),
     "no": "nowhere",
 }
 
@@ -29,53 +30,66 @@ INSTALL_WORDS = {
 class CampaignForm(ParameterForm):
     """Create a campaign; nothing runs before it is started."""
 
-    name = text("Name", maxlength=100)
+    name = text(lazy("Name"), maxlength=100)
     hosts = forms.MultipleChoiceField(
-        label="Hosts", required=False, widget=forms.CheckboxSelectMultiple
+        label=lazy("Hosts"), required=False, widget=forms.CheckboxSelectMultiple
     )
     offer = offer_field(
-        "Add an offer to rent", required=False, help_text="Choose one of the list, then the next."
+        lazy("Add an offer to rent"),
+        required=False,
+        help_text=lazy("Choose one of the list, then the next."),
     )
     offers = forms.CharField(
-        label="Offers to rent",
+        label=lazy("Offers to rent"),
         required=False,
-        help_text="What you chose; identifiers of offers may also be pasted. Each run rents a machine of"
-        " its own and ends it; a budget is needed.",
+        help_text=lazy(
+            "What you chose; identifiers of offers may also be pasted. Each run rents a machine of"
+            " its own and ends it; a budget is needed."
+        ),
         widget=forms.Textarea(attrs={"rows": 2, "spellcheck": "false", "autocapitalize": "none"}),
     )
     purchase_model = forms.ChoiceField(
-        label="Machines to rent are bought",
+        label=lazy("Machines to rent are bought"),
         choices=list(PURCHASE_WORDS.items()),
         initial=ResourcePurchase.ON_DEMAND,
         required=False,
     )
     credit_mode = forms.ChoiceField(
-        label="Burstable ones without CPU credits",
+        label=lazy("Burstable ones without CPU credits"),
         choices=list(CREDIT_MODE_WORDS.items()),
         required=False,
     )
     repeats = forms.IntegerField(
-        label="Runs of each", initial=1, min_value=1, help_text="Host or offer, in one round."
+        label=lazy("Runs of each"),
+        initial=1,
+        min_value=1,
+        help_text=lazy("Host or offer, in one round."),
     )
     concurrency = forms.IntegerField(
-        label="At once", initial=4, min_value=1, help_text="Runs active at the same time."
+        label=lazy("At once"),
+        initial=4,
+        min_value=1,
+        help_text=lazy("Runs active at the same time."),
     )
     network_pairs = forms.ChoiceField(
-        label="Network between the hosts",
+        label=lazy("Network between the hosts"),
         choices=list(PAIR_WORDS.items()),
         initial=NetworkPairs.NONE,
     )
     budget_amount = forms.DecimalField(
-        label="Budget", required=False, min_value=Decimal(0), help_text="Empty: no limit."
+        label=lazy("Budget"),
+        required=False,
+        min_value=Decimal(0),
+        help_text=lazy("Empty: no limit."),
     )
     budget_currency = currency()
     install_tools = forms.TypedChoiceField(
-        label="Install missing tools such as fio",
+        label=lazy("Install missing tools such as fio"),
         choices=list(INSTALL_WORDS.items()),
         coerce=lambda text: {"yes": True, "no": False}[text],
         empty_value=None,
         required=False,
-        help_text="For a run; on hosts they are removed after it.",
+        help_text=lazy("For a run; on hosts they are removed after it."),
     )
 
     pointers = {
@@ -103,7 +117,7 @@ class CampaignForm(ParameterForm):
         name = self.cleaned_data["offer"].strip()
         offer = offer_called(name) if name else None
         if name and offer is None:
-            raise forms.ValidationError(f"No offer is called {name!r}.")
+            raise forms.ValidationError(_("No offer is called {name!r}.", name=name))
         return offer.slug if offer else ""
 
     def clean_offers(self) -> list[str]:

@@ -41,6 +41,7 @@ from backend.web.shared import figures, machines, words
 from backend.web.shared.access import demand, may, readable
 from backend.web.shared.confirming import Question, confirmed
 from backend.web.shared.forms import refusals_said
+from backend.web.shared.language import _
 
 
 @dataclass(frozen=True)
@@ -83,7 +84,9 @@ def campaign_new(request: HttpRequest) -> HttpResponse:
         with form.refusals():
             campaign = _created(form, request.user.get_username())
             # A campaign may rent machines, so making it and starting it are two acts of a person.
-            messages.success(request, "The campaign is ready. Nothing runs before it is started.")
+            messages.success(
+                request, _("The campaign is ready. Nothing runs before it is started.")
+            )
             return HttpResponseRedirect(reverse("campaign", args=[campaign.pk]))
     return render(request, "campaigns/new.html", {"form": form})
 
@@ -148,10 +151,10 @@ def _rows(view: CampaignView) -> list[MatrixRow]:
 
 def _cost_words(cost: Cost) -> str:
     if cost.unknown and not cost.known:
-        return "not known: no price"
+        return _("not known: no price")
     known = f"{figures.figure(cost.known)} {cost.currency}"
     # A sum that lacks a part must not read as the whole.
-    return f"{known} and more" if cost.unknown else known
+    return _("{known} and more", known=known) if cost.unknown else known
 
 
 @readable
@@ -201,33 +204,36 @@ def _act(
 @readable
 @require_POST
 def campaign_start_form(request: HttpRequest, campaign_id: UUID) -> HttpResponse:
-    return _act(request, campaign_id, campaign_start, "The round has begun.")
+    return _act(request, campaign_id, campaign_start, _("The round has begun."))
 
 
 @readable
 @require_POST
 def campaign_cancel_form(request: HttpRequest, campaign_id: UUID) -> HttpResponse:
     """Ends the round early; what was measured is kept."""
-    return _act(request, campaign_id, campaign_cancel, "The round was asked to stop.")
+    return _act(request, campaign_id, campaign_cancel, _("The round was asked to stop."))
 
 
 @readable
 @require_POST
 def campaign_retry_form(request: HttpRequest, campaign_id: UUID) -> HttpResponse:
     """Does again what failed or was cancelled."""
-    return _act(request, campaign_id, campaign_retry_failed, "What failed is done again.")
+    return _act(request, campaign_id, campaign_retry_failed, _("What failed is done again."))
 
 
 def _delete_question(request: HttpRequest, campaign_id: UUID) -> Question:
     demand(request, Scope.RUN)
     campaign = _campaign(campaign_id)
     return Question(
-        f"Delete the campaign {campaign.name}?",
-        "Delete campaign",
+        _("Delete the campaign {name}?", name=campaign.name),
+        _("Delete campaign"),
         reverse("campaign", args=[campaign_id]),
         (
-            *(f"Its schedule ends: {one}." for one in campaign.schedules.all()),
-            "Its runs and their results stay.",
+            *(
+                _("Its schedule ends: {schedule}.", schedule=one)
+                for one in campaign.schedules.all()
+            ),
+            _("Its runs and their results stay."),
         ),
     )
 
@@ -239,5 +245,7 @@ def campaign_delete_form(request: HttpRequest, campaign_id: UUID) -> HttpRespons
     demand(request, Scope.RUN)
     campaign = _campaign(campaign_id)
     campaign_delete(campaign=campaign, actor=request.user.get_username())
-    messages.success(request, f"The campaign {campaign.name} is deleted; its runs stay.")
+    messages.success(
+        request, _("The campaign {name} is deleted; its runs stay.", name=campaign.name)
+    )
     return HttpResponseRedirect(reverse("campaigns"))

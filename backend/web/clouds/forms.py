@@ -18,6 +18,7 @@ from backend.providers.registry import provider as provider_record
 from backend.rentals.services.cloud_accounts import MAX_MACHINES
 from backend.web.shared import figures
 from backend.web.shared.forms import SecretText, WriteForm, currency, text
+from backend.web.shared.language import _, lazy
 
 # Prefixes keep what providers call their settings apart from the fields that every form has. They
 # also are what a pointer /settings/NAME of a refusal leads to.
@@ -27,11 +28,13 @@ SECRET = "secret_"  # noqa: S105  (how the fields are called)
 REGION_LINE = re.compile(r"[a-z][a-z0-9-]*\s*:\s")
 FORM_HINTS = {
     SettingForm.TEXT: "",
-    SettingForm.BY_REGION: "Where it differs: one region a line, then a colon and the value.",
-    SettingForm.LIST: "Separated by blanks.",
-    SettingForm.PAIRS: "One a line, as name=value.",
+    SettingForm.BY_REGION: lazy("Where it differs: one region a line, then a colon and the value."),
+    SettingForm.LIST: lazy("Separated by blanks."),
+    SettingForm.PAIRS: lazy("One a line, as name=value."),
 }
-ENDPOINT = Setting("Endpoint of the provider's API", "", "", "Empty: the provider's own.")
+ENDPOINT = Setting(
+    lazy("Endpoint of the provider's API"), "", "", lazy("Empty: the provider's own.")
+)
 
 
 class _CloudForm(WriteForm):
@@ -85,7 +88,7 @@ class LoginForm(_CloudForm):
     """How we authenticate: the method, and the secret where it has one."""
 
     access = forms.ChoiceField(
-        label="How we log in", help_text="The methods without a stored key come first."
+        label=lazy("How we log in"), help_text=lazy("The methods without a stored key come first.")
     )
 
     def __init__(self, *args: Any, are_endpoints_allowed: bool, **given: Any) -> None:
@@ -181,34 +184,36 @@ def _secret_field(field: SecretField) -> forms.CharField:
         required=False,
         strip=True,
         widget=widget,
-        help_text="Kept encrypted, never shown again.",
+        help_text=_("Kept encrypted, never shown again."),
     )
 
 
 class LimitsForm(_CloudForm):
     """Name, places and limits."""
 
-    name = text("Name", maxlength=100)
+    name = text(lazy("Name"), maxlength=100)
     max_machines = forms.IntegerField(
-        label="Machines at once", initial=20, min_value=0, max_value=MAX_MACHINES
+        label=lazy("Machines at once"), initial=20, min_value=0, max_value=MAX_MACHINES
     )
     budget_amount = forms.DecimalField(
-        label="Budget of a calendar month",
+        label=lazy("Budget of a calendar month"),
         required=False,
         min_value=Decimal(0),
         max_digits=20,
         decimal_places=10,
-        help_text="Net. Empty: no limit but those of the runs.",
+        help_text=lazy("Net. Empty: no limit but those of the runs."),
     )
     budget_currency = currency()
 
     def __init__(self, *args: Any, **given: Any) -> None:
         super().__init__(*args, **given)
         self.fields[f"{SETTING}regions"] = text(
-            "Regions",
+            _("Regions"),
             required=False,
-            help_text=f"Separated by blanks, as in {self.record.example_region}. Empty: the account"
-            " only reads prices.",
+            help_text=_(
+                "Separated by blanks, as in {region}. Empty: the account only reads prices.",
+                region=self.record.example_region,
+            ),
         )
         for name, setting in self.record.settings.items():
             self.add_setting(name, setting)
@@ -217,12 +222,18 @@ class LimitsForm(_CloudForm):
         for name, setting in COMMON.items():
             self.add_setting(name, setting)
         self.fields[f"{SETTING}ssh_port"] = forms.IntegerField(
-            label="SSH port", required=False, min_value=1, max_value=65_535, help_text="Empty: 22."
+            label=_("SSH port"),
+            required=False,
+            min_value=1,
+            max_value=65_535,
+            help_text="Empty: 22.",
         )
         self.fields[f"{SETTING}zones"] = _lines(
-            "Zones",
-            "One region a line, then a colon and its zones; tried in this order."
-            " Empty: the provider's choice.",
+            _("Zones"),
+            _(
+                "One region a line, then a colon and its zones; tried in this order."
+                " Empty: the provider's choice."
+            ),
         )
 
     @property

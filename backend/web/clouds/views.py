@@ -36,6 +36,7 @@ from backend.web.shared import figures, machines
 from backend.web.shared.access import demand, readable
 from backend.web.shared.confirming import Question, confirmed
 from backend.web.shared.forms import refusals_said
+from backend.web.shared.language import _
 
 # All of them are in the API's list of resources.
 MACHINES_SHOWN = 100
@@ -67,10 +68,17 @@ def _line(account: CloudAccount) -> AccountLine:
 
 def _month_words(account: CloudAccount, cost: Cost) -> str:
     words = f"{figures.figure(cost.known) if cost.known else 0} {cost.currency}"
-    words += f" and more in {', '.join(cost.unknown)}" if cost.unknown else ""
+    words += (
+        _(" and more in {currencies}", currencies=", ".join(cost.unknown)) if cost.unknown else ""
+    )
     if account.budget_amount is None:
-        return f"{words}, no limit"
-    return f"{words} of {figures.plain(account.budget_amount)} {account.budget_currency}"
+        return _("{words}, no limit", words=words)
+    return _(
+        "{words} of {budget} {currency}",
+        words=words,
+        budget=figures.plain(account.budget_amount),
+        currency=account.budget_currency,
+    )
 
 
 def _account(account_id: UUID) -> CloudAccount:
@@ -103,7 +111,9 @@ def cloud_new(request: HttpRequest, provider: str) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         with form.refusals():
             account = _created(form, request.user.get_username())
-            messages.success(request, "The account is saved. Its credentials are being verified.")
+            messages.success(
+                request, _("The account is saved. Its credentials are being verified.")
+            )
             return HttpResponseRedirect(reverse("cloud", args=[account.pk]))
     context = {"form": form, "provider": provider, "policies": policies(provider)}
     return render(request, "clouds/new.html", context)
@@ -213,7 +223,7 @@ def cloud_limits_form(request: HttpRequest, account_id: UUID) -> HttpResponse:
                 is_enabled=account.is_enabled,
                 actor=request.user.get_username(),
             )
-            messages.success(request, "The limits are saved.")
+            messages.success(request, _("The limits are saved."))
             return HttpResponseRedirect(reverse("cloud", args=[account_id]))
     return _page(request, account, limits=form)
 
@@ -234,7 +244,7 @@ def cloud_login_form(request: HttpRequest, account_id: UUID) -> HttpResponse:
                 secret=form.secret(),
                 actor=request.user.get_username(),
             )
-            messages.success(request, "The login is replaced. The provider is asked who we are.")
+            messages.success(request, _("The login is replaced. The provider is asked who we are."))
             return HttpResponseRedirect(reverse("cloud", args=[account_id]))
     return _page(request, account, login=form)
 
@@ -273,13 +283,13 @@ def _removal_question(request: HttpRequest, account_id: UUID) -> Question:
     demand(request, Scope.ADMIN)
     account = _account(account_id)
     return Question(
-        f"Remove the cloud account {account.name}?",
-        "Remove account",
+        _("Remove the cloud account {name}?", name=account.name),
+        _("Remove account"),
         reverse("cloud", args=[account_id]),
         (
-            "No machine is rented there any more, also not by schedules.",
-            "Its secret is deleted here; revoke it at the provider, too.",
-            "Runs that were measured with it stay.",
+            _("No machine is rented there any more, also not by schedules."),
+            _("Its secret is deleted here; revoke it at the provider, too."),
+            _("Runs that were measured with it stay."),
         ),
     )
 
@@ -291,5 +301,5 @@ def cloud_delete_form(request: HttpRequest, account_id: UUID) -> HttpResponse:
     demand(request, Scope.ADMIN)
     # The service refuses while a machine of the account may exist: nobody could end that any more.
     account_delete(account=_account(account_id), actor=request.user.get_username())
-    messages.success(request, "The account is removed and its secret deleted.")
+    messages.success(request, _("The account is removed and its secret deleted."))
     return HttpResponseRedirect(reverse("cloud", args=[account_id]))

@@ -16,9 +16,10 @@ from backend.rankings.selectors.compare import (
 from backend.rankings.selectors.rows import RankingRow
 from backend.web.shared import charts, figures, lines, state, words
 from backend.web.shared.conclusions import contender
+from backend.web.shared.language import _, lazy
 
-GROUPS = {FACTS: "What it is", COST: "What it costs", METRIC: "What was measured"}
-UNKNOWN = {FACTS: "not stated", COST: "unknown", METRIC: "not measured"}
+GROUPS = {FACTS: lazy("What it is"), COST: lazy("What it costs"), METRIC: lazy("What was measured")}
+UNKNOWN = {FACTS: lazy("not stated"), COST: "unknown", METRIC: lazy("not measured")}
 # As many as can be looked through; the table above them has every metric.
 MOST_CHARTS = 24
 WORDS: Mapping[str, Callable[[str], str]] = {
@@ -163,7 +164,7 @@ def _outcome(cell: ComparedCell, item: ComparedItem) -> tuple[str, str]:
         return "", ""
     # An estimate's difference within its error is said; of a plain fact an equal value says nothing.
     if not cell.is_distinguishable:
-        return ("too close to call", "") if item.is_estimate else ("", "")
+        return (_("too close to call"), "") if item.is_estimate else ("", "")
     is_better = (cell.delta_ratio > 0) == (item.better == "higher")
     return ("better", "good") if is_better else ("worse", "bad")
 
@@ -220,5 +221,11 @@ def _chart(item: ComparedItem, comparison: Comparison) -> dict[str, Any]:
         # The line across the chart is the baseline, in the place where a ranking has its median.
         "median": scale.shown(base.value),
         "medianLabel": "",
-        "summary": f"Bars of {item.label} in {scale.unit}, {item.better} is better: {said}.",
+        "summary": _(
+            "Bars of {label} in {unit}, {better} is better: {said}.",
+            label=item.label,
+            unit=scale.unit,
+            better=item.better,
+            said=said,
+        ),
     }

@@ -24,6 +24,7 @@ from backend.web.shared import charts, state
 from backend.web.shared.access import may, readable
 from backend.web.shared.basis import basis_words, picture
 from backend.web.shared.basis_form import BasisForm
+from backend.web.shared.language import _
 
 # What only this page knows; everything else is the basis of the prices.
 OWN = frozenset({"o", "add", "differences"})
@@ -50,7 +51,7 @@ def compared_request(request: HttpRequest) -> ComparedRequest:
     slugs, notes = _visible(compared_slugs(given.get("o", []))[:MOST_READ])
     base = request.GET.get("base", "").strip()
     if base and base not in slugs:
-        notes.append(f"The baseline {base[:80]!r} is not among the offers compared.")
+        notes.append(_("The baseline {base!r} is not among the offers compared.", base=base[:80]))
         # Said once and dropped: kept, every link of the page would repeat the fault.
         base = ""
     return ComparedRequest(requested, slugs, base, _params(requested, slugs, base), notes)
@@ -100,11 +101,19 @@ def _visible(slugs: Sequence[str]) -> tuple[list[str], list[str]]:
     # PostgreSQL stores no NUL, and refuses to compare with one.
     sound = [slug for slug in slugs if "\0" not in slug]
     known = set(offers_visible().filter(slug__in=sound).values_list("slug", flat=True))
-    notes = [f"There is no offer {slug[:80]!r}." for slug in slugs if slug not in known]
+    notes = [
+        _("There is no offer {slug!r}.", slug=slug[:80]) for slug in slugs if slug not in known
+    ]
     visible = [slug for slug in slugs if slug in known]
     if len(visible) > MOST_OFFERS:
         beyond = ", ".join(visible[MOST_OFFERS:])
-        notes.append(f"At most {MOST_OFFERS} offers stand side by side; left out: {beyond}.")
+        notes.append(
+            _(
+                "At most {most} offers stand side by side; left out: {left_out}.",
+                most=MOST_OFFERS,
+                left_out=beyond,
+            )
+        )
     return visible[:MOST_OFFERS], notes
 
 
@@ -144,7 +153,7 @@ def _comparison(
     heads = shown.columns(compared, params, path)
     base = next(column.label for column in heads if column.is_base)
     captions = picture("compare", {}, basis, compared.data_version)
-    captions["subtitle"] = " · ".join([f"against {base}", *basis])
+    captions["subtitle"] = " · ".join([_("against {base}", base=base), *basis])
     form = BasisForm(params, currencies=sorted(currencies()), errors=requested.errors)
     alike = len(compared.items) - len(differences)
     return {

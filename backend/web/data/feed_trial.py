@@ -13,6 +13,7 @@ from django.urls import resolve
 
 from backend.common.rest.views import ListView
 from backend.rankings.api.rankings import ValueView
+from backend.web.shared.language import _
 
 # Links in the answer and the limit of requests depend on these; cookies and tokens stay behind.
 PASSED_ON = ("SERVER_NAME", "SERVER_PORT", "HTTP_HOST", "REMOTE_ADDR", "HTTP_X_FORWARDED_FOR")
@@ -46,7 +47,7 @@ def trial(address: str, asked_from: HttpRequest) -> Trial:
     parts = urlsplit(address.strip())
     is_here = not parts.netloc or parts.netloc == asked_from.get_host()
     if not is_here or parts.scheme not in {"", "http", "https"}:
-        raise ValueError("it is not an address of this server")
+        raise ValueError(_("it is not an address of this server"))
     started = time.perf_counter()
     answer = _answer(parts.path, parts.query, asked_from)
     duration_ms = (time.perf_counter() - started) * 1_000
@@ -68,10 +69,10 @@ def _answer(path: str, query: str, asked_from: HttpRequest) -> HttpResponse:
     try:
         match = resolve(unquote_to_bytes(path).decode(errors="replace"))
     except Http404:
-        raise ValueError("there is no such address") from None
+        raise ValueError(_("there is no such address")) from None
     # Pages answer a person with a session, and a trial has none.
     if not issubclass(getattr(match.func, "cls", object), (ListView, ValueView)):
-        raise ValueError("it is no list, feed or value")
+        raise ValueError(_("it is no list, feed or value"))
     environ = {name: asked_from.META[name] for name in PASSED_ON if name in asked_from.META}
     environ |= {
         "REQUEST_METHOD": "GET",

@@ -20,9 +20,13 @@ from backend.web.data.feed_trial import trial
 from backend.web.data.feeds import api_list
 from backend.web.shared import state
 from backend.web.shared.access import may, readable
+from backend.web.shared.language import _, lazy
 
 SCHEMA_CHANGES = (
-    (SCHEMA_VERSION, "The columns above. Names and order stay; new ones are added at the end."),
+    (
+        SCHEMA_VERSION,
+        lazy("The columns above. Names and order stay; new ones are added at the end."),
+    ),
 )
 
 
@@ -82,4 +86,4 @@ def _tried(request: HttpRequest, csv_url: str) -> dict[str, Any]:
     try:
         return {"address": address, "trial": trial(address, request)}
     except ValueError as error:
-        return {"address": address, "refusal": f"Not tried: {error}."}
+        return {"address": address, "refusal": _("Not tried: {error}.", error=error)}

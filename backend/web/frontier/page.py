@@ -10,6 +10,7 @@ from backend.rankings.selectors.query import Filter
 from backend.rankings.selectors.rows import RankingRow
 from backend.web.ranking.cells import is_own
 from backend.web.shared import charts, figures, words
+from backend.web.shared.language import _, lazy
 
 # Points with a name and an interval; a browser draws no more of them fluently.
 MOST_POINTS = 500
@@ -19,10 +20,10 @@ CELLS_ACROSS, CELLS_DOWN = 160, 100
 # Of the length of an axis: enough for the outermost point to be drawn whole.
 MARGIN_RATIO = 0.06
 LIMITS = {
-    ("price", "__lte"): "price at most",
-    ("price", "__gte"): "price at least",
-    ("score", "__gte"): "score at least",
-    ("score", "__lte"): "score at most",
+    ("price", "__lte"): lazy("price at most"),
+    ("price", "__gte"): lazy("price at least"),
+    ("score", "__gte"): lazy("score at least"),
+    ("score", "__lte"): lazy("score at most"),
 }
 
 
@@ -57,10 +58,10 @@ def frontier_chart(
     dots = _thinned([*ordered[most_points:], *others_beyond], marked, bounds, most_dots)
     beyond = {row.offer_id for row in others_beyond}
     return {
-        "title": f"{frontier.metric.label}: price and score",
+        "title": _("{label}: price and score", label=frontier.metric.label),
         "isHigherBetter": frontier.metric.is_higher_better,
-        "x": {"label": f"Price, {cost}", "unit": cost, **_axis(bounds.prices)},
-        "y": {"label": f"Score, {scale.unit}", "unit": scale.unit}
+        "x": {"label": _("Price, {cost}", cost=cost), "unit": cost, **_axis(bounds.prices)},
+        "y": {"label": _("Score, {unit}", unit=scale.unit), "unit": scale.unit}
         | _axis([scale.shown(score) or 0 for score in bounds.scores]),
         "points": [_point(row, scale, bounds) for row in marked],
         "dots": [_dot(row, scale, is_beyond=row.offer_id in beyond) for row in dots],
@@ -198,16 +199,28 @@ def _summary(
     frontier: Frontier, line: Sequence[RankingRow], scale: figures.UnitScale, cost: str
 ) -> str:
     if not line:
-        return f"{frontier.metric.label}: nothing to draw."
+        return _("{label}: nothing to draw.", label=frontier.metric.label)
     first, last = line[0], line[-1]
 
     def point_words(row: RankingRow) -> str:
         score = figures.figure(scale.shown(row.score))
-        return f"{charts.row_label(row)} at {figures.figure(row.price)} {cost} with {score}"
+        return _(
+            "{offer} at {price} {cost} with {score}",
+            offer=charts.row_label(row),
+            price=figures.figure(row.price),
+            cost=cost,
+            score=score,
+        )
 
-    return (
-        f"Scatter chart of {len(frontier.within)} offers, price in {cost} against "
-        f"{frontier.metric.label} in {scale.unit}, both axes logarithmic. {len(line)} of them are on "
-        f"the line that nothing beats, from {point_words(first)} to {point_words(last)} {scale.unit}. "
-        "The table below has the same figures."
+    return _(
+        "Scatter chart of {count} offers, price in {cost} against {label} in {unit}, both axes"
+        " logarithmic. {on_line} of them are on the line that nothing beats, from {first} to {last}"
+        " {unit}. The table below has the same figures.",
+        count=len(frontier.within),
+        cost=cost,
+        label=frontier.metric.label,
+        unit=scale.unit,
+        on_line=len(line),
+        first=point_words(first),
+        last=point_words(last),
     )

@@ -19,6 +19,7 @@ from backend.web.shared import figures, state
 from backend.web.shared.access import readable
 from backend.web.shared.basis import basis_words, picture
 from backend.web.shared.basis_form import BasisForm
+from backend.web.shared.language import _
 from backend.web.shared.offer_lines import offer_lines
 
 # The table repeats the picture for those who do not see it; all rows are on the ranking.
@@ -66,8 +67,8 @@ def _context(path: str, requested: RankingRequest, front: Frontier) -> dict[str,
         "clear_url": address.without_filters(),
         "ranking_url": reverse("offers") + state.query(params, page=None),
         "tables": [
-            ("On the line that nothing beats", offer_lines(line, front.metric, scale, cost)),
-            ("Others, best value first", offer_lines(others, front.metric, scale, cost)),
+            (_("On the line that nothing beats"), offer_lines(line, front.metric, scale, cost)),
+            (_("Others, best value first"), offer_lines(others, front.metric, scale, cost)),
         ],
         "attributions": attributions(row.licence for row in front.within),
         "more_count": len(front.within) - len(line) - ROWS_SHOWN,
@@ -79,15 +80,15 @@ def _form(requested: RankingRequest, front: Frontier, cost: str) -> BasisForm:
     is_higher_better, unit = front.metric.is_higher_better, front.metric.unit
     # Of a metric where less is better, a limit worth asking for is an upper one.
     limit = "score__gte" if is_higher_better else "score__lte"
-    bound = "at least" if is_higher_better else "at most"
+    bound = _("at least") if is_higher_better else _("at most")
     number = {"inputmode": "decimal"}
     return BasisForm(
         requested.params,
         currencies=sorted(currencies()),
         more={
-            "price__lte": (f"Budget ({cost})", number),
-            limit: (f"Score {bound} ({unit})", number),
-            "q": ("Search", {"type": "search"}),
+            "price__lte": (_("Budget ({cost})", cost=cost), number),
+            limit: (_("Score {bound} ({unit})", bound=bound, unit=unit), number),
+            "q": (_("Search"), {"type": "search"}),
         },
         errors=requested.errors,
     )

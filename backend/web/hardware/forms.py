@@ -10,27 +10,28 @@ from backend.domain.hardware_assumptions import ASSUMPTIONS, OF_A_SERVER, Hardwa
 from backend.domain.hardware_document import ITEM_FIELDS, WHOLE
 from backend.web.shared import figures
 from backend.web.shared.forms import WriteForm, text
+from backend.web.shared.language import _, lazy
 
 LABELS: Mapping[str, str] = {
-    "life_months": "Life",
-    "residual_ratio": "Residual value",
-    "discount_rate_per_year": "Discount rate",
+    "life_months": lazy("Life"),
+    "residual_ratio": lazy("Residual value"),
+    "discount_rate_per_year": lazy("Discount rate"),
     "pue": "PUE",
-    "energy_price_per_kwh": "Energy price",
-    "rack_units": "Rack units",
-    "rack_price_per_unit_month": "Price of a rack unit",
-    "support_ratio_per_year": "Support contract",
-    "staff_hours_per_month": "Staff hours",
-    "staff_price_per_hour": "Staff price",
-    "network_price_per_month": "Network",
-    "annual_failure_rate": "Failure rate",
-    "repair_days": "Repair time",
+    "energy_price_per_kwh": lazy("Energy price"),
+    "rack_units": lazy("Rack units"),
+    "rack_price_per_unit_month": lazy("Price of a rack unit"),
+    "support_ratio_per_year": lazy("Support contract"),
+    "staff_hours_per_month": lazy("Staff hours"),
+    "staff_price_per_hour": lazy("Staff price"),
+    "network_price_per_month": lazy("Network"),
+    "annual_failure_rate": lazy("Failure rate"),
+    "repair_days": lazy("Repair time"),
 }
 ITEM_LABELS: Mapping[str, str] = {
-    "name": "Item",
-    "count": "Pieces in all",
-    "unit_price": "Price of one",
-    "watts": "Mean watts of one",
+    "name": lazy("Item"),
+    "count": lazy("Pieces in all"),
+    "unit_price": lazy("Price of one"),
+    "watts": lazy("Mean watts of one"),
 }
 # Without scripts no line can be added, and each calculation gives as many again.
 EMPTY_ROWS = 3
@@ -42,8 +43,8 @@ def described(assumption: HardwareAssumption) -> str:
     low, high = (figures.quantity(end) for end in (assumption.low, assumption.high))
     # The bound only keeps numbers from overflowing; nobody comes near it.
     if assumption.high >= NO_BOUND:
-        return f"{assumption.unit}; {low} or more"
-    return f"{assumption.unit}; {low} to {high}"
+        return _("{unit}; {low} or more", unit=assumption.unit, low=low)
+    return _("{unit}; {low} to {high}", unit=assumption.unit, low=low, high=high)
 
 
 class ItemForm(forms.Form):
@@ -58,9 +59,11 @@ class ItemForm(forms.Form):
 class HardwareForm(WriteForm):
     """Name, servers and assumptions; the bill of materials is `items`, a set of forms beside it."""
 
-    name = text("Name", maxlength=100, help_text="A known name makes its next version.")
-    currency = text("Currency", maxlength=3, help_text="As bought: EUR, USD, …")
-    servers = text("Servers", inputmode="numeric", help_text="That the whole set holds.")
+    name = text(lazy("Name"), maxlength=100, help_text=lazy("A known name makes its next version."))
+    currency = text(lazy("Currency"), maxlength=3, help_text=lazy("As bought: EUR, USD, …"))
+    servers = text(
+        lazy("Servers"), inputmode="numeric", help_text=lazy("That the whole set holds.")
+    )
 
     def __init__(self, data: Any = None, *, document: Mapping[str, Any] | None = None) -> None:
         """With what was typed, or with a document to begin from."""
@@ -110,7 +113,15 @@ class HardwareForm(WriteForm):
             # The document has no empty lines, so its positions are not those of the form.
             if len(parts) == 3 and parts[0] == "items":
                 self.items.forms[self._rows[int(parts[1])]].add_error(parts[2], detail)
-                self.add_error(None, f"Item {int(parts[1]) + 1}, {parts[2]}: {detail}")
+                self.add_error(
+                    None,
+                    _(
+                        "Item {number}, {field}: {detail}",
+                        number=int(parts[1]) + 1,
+                        field=parts[2],
+                        detail=detail,
+                    ),
+                )
             elif pointer.removeprefix("/") not in self.errors:
                 self.refuse(InvalidValue(pointer, detail))
 

@@ -9,11 +9,12 @@ from backend.domain.conclusions import Conclusion, server_cost
 from backend.domain.errors import UnknownRate
 from backend.domain.money import RateTable
 from backend.web.shared import figures
+from backend.web.shared.language import _, lazy
 from backend.web.shared.plots import Axis, Mark, Plot
 
 # What is drawn as one band: the residual value lowers what the purchase costs.
 BANDS = (
-    ("purchase and spares", ("capital", "spares", "residual")),
+    (lazy("purchase and spares"), ("capital", "spares", "residual")),
     ("energy", ("energy",)),
     ("space", ("space",)),
     ("support", ("support",)),
@@ -43,21 +44,23 @@ def hardware_plot(
     left_out = min(len(models), MOST_BARS) - len(shown)
     return Plot(
         id="plot-hardware",
-        title="Cost of one server a month",
+        title=_("Cost of one server a month"),
         x_label="",
         x_kind="category",
         x=[label for label, _ in shown],
-        y=Axis(f"{currency} a month", most=float(max(whole))),
+        y=Axis(_("{currency} a month", currency=currency), most=float(max(whole))),
         marks=marks,
         is_stacked=True,
         extra={f"in all, {currency} a month": [figures.money(one, "month") for one in whole]},
-        summary=f"Stacked bars of what a server costs a month in {currency}: "
+        summary=_("Stacked bars of what a server costs a month in {currency}: ", currency=currency)
         + "; ".join(
             f"{label} {figures.money(one, 'month')}"
             for (label, _), one in zip(shown, whole, strict=True)
         )
         + ".",
-        note=f"{left_out} without an exchange rate left out." if left_out else "",
+        note=_("{left_out} without an exchange rate left out.", left_out=left_out)
+        if left_out
+        else "",
     )
 
 

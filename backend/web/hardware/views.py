@@ -26,6 +26,7 @@ from backend.web.hardware.plots import conclusion, hardware_plot
 from backend.web.hardware.shown import assumed, shown_cost
 from backend.web.shared.access import demand, may, readable
 from backend.web.shared.confirming import Question, confirmed
+from backend.web.shared.language import _
 
 
 @readable
@@ -51,7 +52,7 @@ def hardware_model_page(request: HttpRequest, model_id: UUID) -> HttpResponse:
     every = hardware_visible(default_workspace(), is_newest_only=False)
     model = get_object_or_404(every, pk=model_id)
     versions = list(every.filter(name=model.name))
-    labels = [f"version {version.version}" for version in versions]
+    labels = [_("version {version}", version=version.version) for version in versions]
     context = {
         "model": model,
         "cost": shown_cost(model.cost),
@@ -81,9 +82,16 @@ def hardware_new(request: HttpRequest) -> HttpResponse:
                 model = hardware_create(
                     workspace=default_workspace(), document=document, actor=actor
                 )
-                messages.success(request, f"Version {model.version} of {model.name} is stored.")
+                messages.success(
+                    request,
+                    _(
+                        "Version {version} of {name} is stored.",
+                        version=model.version,
+                        name=model.name,
+                    ),
+                )
                 return HttpResponseRedirect(reverse("hardware-model", args=[model.pk]))
-            _, cost = calculate_hardware(document)
+            cost = calculate_hardware(document)[1]
             form = HardwareForm(document=document)  # with empty lines again
         except (InvalidDocument, InvalidValue) as error:
             form.report(error)
@@ -111,12 +119,12 @@ def _document(request: HttpRequest) -> dict[str, Any] | None:
 def _delete_question(request: HttpRequest, model_id: UUID) -> Question:
     model = _deletable(request, model_id)
     return Question(
-        f"Delete version {model.version} of {model.name}?",
-        "Delete version",
+        _("Delete version {version} of {name}?", version=model.version, name=model.name),
+        _("Delete version"),
         reverse("hardware-model", args=[model_id]),
         (
-            f"The price that it gave {model.offer.name} is deleted, too.",
-            "An earlier version, if there is one, prices the offer again.",
+            _("The price that it gave {name} is deleted, too.", name=model.offer.name),
+            _("An earlier version, if there is one, prices the offer again."),
         ),
     )
 
@@ -133,5 +141,5 @@ def hardware_delete_form(request: HttpRequest, model_id: UUID) -> HttpResponse:
     """Deletes one version of a cost model with its price."""
     model = _deletable(request, model_id)
     hardware_delete(model=model, actor=request.user.get_username())
-    messages.success(request, "The version is deleted.")
+    messages.success(request, _("The version is deleted."))
     return HttpResponseRedirect(reverse("hardware"))

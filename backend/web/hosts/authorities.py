@@ -17,6 +17,7 @@ from backend.benchmarks.services.host_authorities import host_authority_remove, 
 from backend.web.hosts.forms import HostAuthorityForm
 from backend.web.shared.access import demand, readable
 from backend.web.shared.confirming import Question, confirmed
+from backend.web.shared.language import _
 
 
 @readable
@@ -36,9 +37,9 @@ def host_authorities_page(request: HttpRequest) -> HttpResponse:
             is_revoked = form.cleaned_data["is_revoked"]
             messages.success(
                 request,
-                "The key is revoked."
+                _("The key is revoked.")
                 if is_revoked
-                else "The authority is trusted. Hosts that wait for an approval are asked anew.",
+                else _("The authority is trusted. Hosts that wait for an approval are asked anew."),
             )
             return HttpResponseRedirect(reverse("host-authorities"))
     known = host_authorities(default_workspace()).annotate(count=Count("hosts"))
@@ -57,14 +58,20 @@ def _removal_question(request: HttpRequest, authority_id: UUID) -> Question:
     demand(request, Scope.RUN)
     authority = _authority(authority_id)
     names = [host.name for host in authority.hosts.all()]
-    kind = "revoked key" if authority.is_revoked else "authority"
+    kind = _("revoked key") if authority.is_revoked else "authority"
     return Question(
-        f"Remove the {kind} {fingerprint(authority.public_key)}?",
-        f"Remove {kind}",
+        _(
+            "Remove the {kind} {key}?",
+            kind=kind,
+            key=fingerprint(authority.public_key),
+        ),
+        _("Remove {kind}", kind=kind),
         reverse("host-authorities"),
-        ("The key may be trusted again.",)
+        (_("The key may be trusted again."),)
         if authority.is_revoked
-        else tuple(f"{name} waits for another approval; runs on it fail." for name in names),
+        else tuple(
+            _("{name} waits for another approval; runs on it fail.", name=name) for name in names
+        ),
     )
 
 
@@ -74,5 +81,5 @@ def host_authority_remove_form(request: HttpRequest, authority_id: UUID) -> Http
     """Its hosts are asked anew, as another authority may have signed their keys, too."""
     demand(request, Scope.RUN)
     host_authority_remove(authority=_authority(authority_id), actor=request.user.get_username())
-    messages.success(request, "The key is removed.")
+    messages.success(request, _("The key is removed."))
     return HttpResponseRedirect(reverse("host-authorities"))

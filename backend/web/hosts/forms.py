@@ -13,12 +13,15 @@ from backend.domain.errors import InvalidDocument
 from backend.domain.pricing.purchase import PriceUnit
 from backend.web.shared import words
 from backend.web.shared.forms import SecretText, WriteForm, currency, text
+from backend.web.shared.language import _, lazy
 
 LIST_WORDS = {
-    "csv": "CSV with the columns address, name, port, username, kind, tags, bastion, production",
-    "ansible": "Ansible inventory (INI or YAML)",
-    "known_hosts": "known_hosts: keys to approve, hosts to add, authorities",
-    "fingerprints": "Fingerprints to approve, as ssh-keygen -l prints them",
+    "csv": lazy(
+        "CSV with the columns address, name, port, username, kind, tags, bastion, production"
+    ),
+    "ansible": lazy("Ansible inventory (INI or YAML)"),
+    "known_hosts": lazy("known_hosts: keys to approve, hosts to add, authorities"),
+    "fingerprints": lazy("Fingerprints to approve, as ssh-keygen -l prints them"),
 }
 # Those in which a machine of one's own is paid for; lists have shorter ones, too.
 UNITS = (PriceUnit.HOUR, PriceUnit.MONTH, PriceUnit.YEAR)
@@ -27,27 +30,32 @@ UNITS = (PriceUnit.HOUR, PriceUnit.MONTH, PriceUnit.YEAR)
 class HostLoginForm(WriteForm):
     """What a host is called and where it is logged in to."""
 
-    name = text("Name", maxlength=100)
-    address = text("Address", placeholder="192.0.2.10 or host.example.org")
-    port = forms.IntegerField(label="SSH port", initial=22, min_value=1, max_value=65_535)
-    username = text("User", placeholder="bench", autocapitalize="none", spellcheck="false")
+    name = text(lazy("Name"), maxlength=100)
+    address = text(lazy("Address"), placeholder=lazy("192.0.2.10 or host.example.org"))
+    port = forms.IntegerField(label=lazy("SSH port"), initial=22, min_value=1, max_value=65_535)
+    username = text(lazy("User"), placeholder="bench", autocapitalize="none", spellcheck="false")
     bastion = forms.TypedChoiceField(
-        label="Through the bastion",
+        label=lazy("Through the bastion"),
         required=False,
         empty_value=None,
-        help_text="A host that is logged in to first (ssh -J). Its key has to be approved, too.",
+        help_text=lazy(
+            "A host that is logged in to first (ssh -J). Its key has to be approved, too."
+        ),
     )
 
     certificate = text(
-        "Certificate of the key",
+        lazy("Certificate of the key"),
         required=False,
         spellcheck="false",
-        placeholder="ssh-ed25519-cert-v01@openssh.com AAAA…",
-        help_text="Where the host trusts an authority (TrustedUserCAKeys) instead of keys.",
+        placeholder=lazy("ssh-ed25519-cert-v01@openssh.com AAAA…"),
+        help_text=lazy("Where the host trusts an authority (TrustedUserCAKeys) instead of keys."),
     )
-    tags = text("Tags", required=False, help_text="Words that group hosts, separated by blanks.")
+    tags = text(
+        lazy("Tags"), required=False, help_text=lazy("Words that group hosts, separated by blanks.")
+    )
     is_in_production = forms.BooleanField(
-        label="The host is in production: all its runs give way to everybody else", required=False
+        label=lazy("The host is in production: all its runs give way to everybody else"),
+        required=False,
     )
 
     def __init__(self, *args: Any, bastions: Iterable[Host] = (), **given: Any) -> None:
@@ -66,37 +74,43 @@ class HostAuthorityForm(WriteForm):
     """A key that signs those of hosts, or one that counts no more."""
 
     patterns = text(
-        "Names of the hosts",
+        lazy("Names of the hosts"),
         initial="*",
         spellcheck="false",
-        help_text="As in known_hosts: *.example.org,!db.example.org",
+        help_text=lazy("As in known_hosts: *.example.org,!db.example.org"),
     )
     public_key = text(
-        "Public key", spellcheck="false", placeholder="ssh-ed25519 AAAA…", autocapitalize="none"
+        lazy("Public key"),
+        spellcheck="false",
+        placeholder="ssh-ed25519 AAAA…",
+        autocapitalize="none",
     )
     is_revoked = forms.BooleanField(
-        label="Revoke it: nothing that has or was signed by this key is trusted", required=False
+        label=lazy("Revoke it: nothing that has or was signed by this key is trusted"),
+        required=False,
     )
 
 
 class HostListForm(WriteForm):
     """Many hosts at once."""
 
-    format = forms.ChoiceField(label="Format", choices=list(LIST_WORDS.items()))
+    format = forms.ChoiceField(label=lazy("Format"), choices=list(LIST_WORDS.items()))
     username = text(
-        "User where none is stated",
+        lazy("User where none is stated"),
         required=False,
         placeholder="bench",
         autocapitalize="none",
-        help_text="Empty: such hosts are not added, only their keys are approved.",
+        help_text=lazy("Empty: such hosts are not added, only their keys are approved."),
     )
     kind = forms.ChoiceField(
-        label="Kind where none is stated",
+        label=lazy("Kind where none is stated"),
         choices=[(kind, words.kind(kind)) for kind in OfferKind.values],
         initial="dedicated",
     )
     text = forms.CharField(
-        label="List", strip=False, widget=forms.Textarea(attrs={"rows": 12, "spellcheck": "false"})
+        label=lazy("List"),
+        strip=False,
+        widget=forms.Textarea(attrs={"rows": 12, "spellcheck": "false"}),
     )
 
     def refuse_lines(self, error: InvalidDocument) -> None:
@@ -104,23 +118,27 @@ class HostListForm(WriteForm):
         for pointer, detail in error.errors:
             # With its number: a list may have hundreds of lines, and the form has one field for all.
             line = pointer.removeprefix("/text").removeprefix("/")
-            self.add_error("text", f"Line {line}: {detail}" if line else detail)
+            self.add_error(
+                "text", _("Line {line}: {detail}", line=line, detail=detail) if line else detail
+            )
 
 
 class HostForm(HostLoginForm):
     """The same with kind, key and price of a machine of one's own."""
 
     kind = forms.ChoiceField(
-        label="Kind",
+        label=lazy("Kind"),
         choices=[(kind, words.kind(kind)) for kind in OfferKind.values],
         initial="dedicated",
     )
     private_key = forms.CharField(
-        label="Private key",
+        label=lazy("Private key"),
         strip=False,
         required=False,
-        help_text="OpenSSH or PEM, unencrypted. It is kept encrypted and never shown again. Empty: the"
-        " host has to let in Rackrate's own key, which its page shows.",
+        help_text=lazy(
+            "OpenSSH or PEM, unencrypted. It is kept encrypted and never shown again. Empty: the"
+            " host has to let in Rackrate's own key, which its page shows."
+        ),
         widget=SecretText(
             attrs={
                 "rows": 4,
@@ -131,11 +149,14 @@ class HostForm(HostLoginForm):
         ),
     )
     price_amount = forms.DecimalField(
-        label="Price", required=False, min_value=Decimal(0), help_text="Net. Empty: not known."
+        label=lazy("Price"),
+        required=False,
+        min_value=Decimal(0),
+        help_text=lazy("Net. Empty: not known."),
     )
     price_currency = currency()
     price_unit = forms.ChoiceField(
-        label="Per", choices=[(unit, unit) for unit in UNITS], initial="month", required=False
+        label=lazy("Per"), choices=[(unit, unit) for unit in UNITS], initial="month", required=False
     )
 
     pointers = {

@@ -45,6 +45,7 @@ from backend.web.shared.access import demand, may, readable
 from backend.web.shared.confirming import Question, confirmed
 from backend.web.shared.forms import refusals_said
 from backend.web.shared.history_plots import history_plots
+from backend.web.shared.language import _
 
 RECENT_RUNS = 20
 
@@ -90,7 +91,7 @@ def host_new(request: HttpRequest) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         with form.refusals():
             host = _created(form, request.user.get_username())
-            messages.success(request, "The host is added. It is asked for its key now.")
+            messages.success(request, _("The host is added. It is asked for its key now."))
             return HttpResponseRedirect(reverse("host", args=[host.pk]))
     return render(request, "hosts/new.html", {"form": form})
 
@@ -140,8 +141,14 @@ def host_import(request: HttpRequest) -> HttpResponse:
             if not is_dry:
                 messages.success(
                     request,
-                    f"Hosts added: {len(done.added)}, keys approved: {len(done.approved)}, "
-                    f"authorities: {done.authorities}, unchanged: {done.unchanged}.",
+                    _(
+                        "Hosts added: {added}, keys approved: {approved}, authorities:"
+                        " {authorities}, unchanged: {unchanged}.",
+                        added=len(done.added),
+                        approved=len(done.approved),
+                        authorities=done.authorities,
+                        unchanged=done.unchanged,
+                    ),
                 )
                 return HttpResponseRedirect(reverse("hosts"))
             checked = done
@@ -207,7 +214,7 @@ def host_change(request: HttpRequest, host_id: UUID) -> HttpResponse:
             with form.refusals():
                 changes = form.cleaned_data
                 host_update(host=host, changes=changes, actor=request.user.get_username())
-                messages.success(request, "The host is changed.")
+                messages.success(request, _("The host is changed."))
                 return HttpResponseRedirect(reverse("host", args=[host_id]))
         except HostBusy as error:
             form.add_error(None, f"{error}.")
@@ -217,15 +224,17 @@ def host_change(request: HttpRequest, host_id: UUID) -> HttpResponse:
 def _removal_question(request: HttpRequest, host_id: UUID) -> Question:
     demand(request, Scope.RUN)
     host = _host(host_id)
-    losing = [f"Campaign {one.name} no longer measures it." for one in host.campaigns.all()]
+    losing = [
+        _("Campaign {name} no longer measures it.", name=one.name) for one in host.campaigns.all()
+    ]
     return Question(
-        f"Remove the host {host.name}?",
-        "Remove host",
+        _("Remove the host {name}?", name=host.name),
+        _("Remove host"),
         reverse("host", args=[host_id]),
         (
-            "Its private key and its address are deleted here.",
+            _("Its private key and its address are deleted here."),
             *losing,
-            f"Its runs and their results stay with {host.offer.name}.",
+            _("Its runs and their results stay with {name}.", name=host.offer.name),
         ),
     )
 
@@ -237,7 +246,7 @@ def host_remove_form(request: HttpRequest, host_id: UUID) -> HttpResponse:
     demand(request, Scope.RUN)
     host = _host(host_id)
     host_remove(host=host, actor=request.user.get_username())
-    messages.success(request, f"The host {host.name} is removed; its results stay.")
+    messages.success(request, _("The host {name} is removed; its results stay.", name=host.name))
     return HttpResponseRedirect(reverse("hosts"))
 
 
@@ -271,9 +280,9 @@ def host_approve_form(request: HttpRequest, host_id: UUID) -> HttpResponse:
             actor=request.user.get_username(),
         )
     except (KeyMismatch, KeyRevoked) as error:
-        messages.error(request, f"Not approved: {error}.")
+        messages.error(request, _("Not approved: {error}.", error=error))
     else:
-        messages.success(request, "The key is approved. Runs may begin.")
+        messages.success(request, _("The key is approved. Runs may begin."))
     return HttpResponseRedirect(reverse("host", args=[host_id]))
 
 

@@ -10,37 +10,38 @@ from backend.domain.parsing import dd
 from backend.domain.parsing.importing import TOOLS
 from backend.domain.parsing.texts import MAX_CHARACTERS
 from backend.web.shared.forms import WriteForm
+from backend.web.shared.language import _, lazy
 from backend.web.shared.offer_field import offer_field
 
 TOOL_WORDS = {
     "dd": "dd",
-    "fio": "fio (JSON)",
+    "fio": lazy("fio (JSON)"),
     "iperf3": "iperf3 (JSON)",
-    "bonnie": "bonnie++ (CSV line)",
-    "sysbench": "sysbench cpu or memory",
-    "stress-ng": "stress-ng, with its command",
-    "openssl": "openssl speed -mr -evp sha256",
-    "cmips": "CMIPS (the original program)",
-    "yabs": "YABS (JSON)",
+    "bonnie": lazy("bonnie++ (CSV line)"),
+    "sysbench": lazy("sysbench cpu or memory"),
+    "stress-ng": lazy("stress-ng, with its command"),
+    "openssl": lazy("openssl speed -mr -evp sha256"),
+    "cmips": lazy("CMIPS (the original program)"),
+    "yabs": lazy("YABS (JSON)"),
     "coremark": "CoreMark",
-    "passmark": "PassMark (totals)",
-    "stated": "Times of jobs, and bounds (one a line)",
+    "passmark": lazy("PassMark (totals)"),
+    "stated": lazy("Times of jobs, and bounds (one a line)"),
 }
 CONDITION_WORDS = {
-    "": "not known",
-    "direct": "direct (O_DIRECT)",
-    "fdatasync": "to the disk (conv=fdatasync)",
-    "cached": "buffered (memory may have helped)",
+    "": lazy("not known"),
+    "direct": lazy("direct (O_DIRECT)"),
+    "fdatasync": lazy("to the disk (conv=fdatasync)"),
+    "cached": lazy("buffered (memory may have helped)"),
     "unknown": "unknown",
 }
 CREDIT_WORDS = {
-    "": "not known",
+    "": lazy("not known"),
     "standard": "standard: it is slowed to its share",
     "unlimited": "unlimited: it runs on, and that is charged",
 }
 SOURCE_WORDS = {
-    "": "not known",
-    "random": "random, or other real data",
+    "": lazy("not known"),
+    "random": lazy("random, or other real data"),
     "zero": "zeros (/dev/zero)",
     "unknown": "unknown",
 }
@@ -54,58 +55,58 @@ class ImportForm(WriteForm):
     """Tool, offer, text or file, and what is known of how the tool was run."""
 
     tool = forms.ChoiceField(
-        label="Tool", choices=[(tool, TOOL_WORDS.get(tool, tool)) for tool in TOOLS]
+        label=lazy("Tool"), choices=[(tool, TOOL_WORDS.get(tool, tool)) for tool in TOOLS]
     )
-    offer = offer_field("Offer", help_text="The machine that was measured.")
+    offer = offer_field(lazy("Offer"), help_text=lazy("The machine that was measured."))
     text = forms.CharField(
-        label="Output of the tool",
+        label=lazy("Output of the tool"),
         required=False,
         strip=False,
         widget=forms.Textarea(attrs={"rows": 8, "spellcheck": "false", "autocomplete": "off"}),
     )
     # allow_empty_file: Django's words for one would hide our own, which name both ways.
-    file = forms.FileField(label="or a file with it", required=False, allow_empty_file=True)
+    file = forms.FileField(label=lazy("or a file with it"), required=False, allow_empty_file=True)
     direction = forms.ChoiceField(
-        label="Direction",
+        label=lazy("Direction"),
         required=False,
-        choices=[("", "not known"), *((one, one) for one in dd.DIRECTIONS)],
-        help_text="Of dd.",
+        choices=[("", lazy("not known")), *((one, one) for one in dd.DIRECTIONS)],
+        help_text=lazy("Of dd."),
     )
     conditions = forms.ChoiceField(
-        label="Conditions",
+        label=lazy("Conditions"),
         required=False,
         choices=list(CONDITION_WORDS.items()),
-        help_text="Of dd.",
+        help_text=lazy("Of dd."),
     )
     source = forms.ChoiceField(
-        label="Source of the data",
+        label=lazy("Source of the data"),
         required=False,
         choices=list(SOURCE_WORDS.items()),
-        help_text="Of dd.",
+        help_text=lazy("Of dd."),
     )
     loopback = forms.BooleanField(
-        label="Keep a test from a machine to itself, unranked",
+        label=lazy("Keep a test from a machine to itself, unranked"),
         required=False,
-        help_text="Of iperf3.",
+        help_text=lazy("Of iperf3."),
     )
     credit_mode = forms.ChoiceField(
-        label="Without CPU credits",
+        label=lazy("Without CPU credits"),
         required=False,
         choices=list(CREDIT_WORDS.items()),
-        help_text="Of any tool, on a burstable machine.",
+        help_text=lazy("Of any tool, on a burstable machine."),
     )
     file_mib = forms.FloatField(
-        label="File size, MiB",
+        label=lazy("File size, MiB"),
         required=False,
         min_value=0,
-        help_text="Of dd.",
+        help_text=lazy("Of dd."),
         widget=forms.NumberInput(attrs={"step": "any"}),
     )
     ram_gib = forms.FloatField(
-        label="Memory, GiB",
+        label=lazy("Memory, GiB"),
         required=False,
         min_value=0,
-        help_text="Of dd, fio and bonnie++.",
+        help_text=lazy("Of dd, fio and bonnie++."),
         widget=forms.NumberInput(attrs={"step": "any"}),
     )
 
@@ -134,19 +135,22 @@ class ImportForm(WriteForm):
             # A browser sends every line of a text area with CR LF.
             data["text"] = (data.get("text") or "").replace("\r\n", "\n")
         if not data["text"].strip() and not self.errors:
-            self.add_error("text", "Paste the output, or choose a file.")
+            self.add_error("text", _("Paste the output, or choose a file."))
         return data
 
     def _content(self, upload: "UploadedFile[bytes]") -> str:
         # By the size that was sent, before any of it is read into memory.
         if (upload.size or 0) > MOST_BYTES:
-            self.add_error("file", f"The file is larger than {MOST_BYTES // MIB} MiB.")
+            self.add_error("file", _("The file is larger than {most} MiB.", most=MOST_BYTES // MIB))
             return ""
         try:
             content: bytes = upload.read()
             return content.decode()
         except UnicodeDecodeError as error:
-            self.add_error("file", f"Not a text in UTF-8: byte {error.start + 1} cannot be read.")
+            self.add_error(
+                "file",
+                _("Not a text in UTF-8: byte {position} cannot be read.", position=error.start + 1),
+            )
             return ""
 
     def parameters(self) -> dict[str, object] | None:
@@ -168,8 +172,8 @@ class ImportForm(WriteForm):
 class ArchiveForm(WriteForm):
     """A run that another Rackrate measured, as the file that it gave."""
 
-    run_offer = offer_field("Offer", help_text="The one here that the run measured.")
-    archive = forms.FileField(label="Archive of the run")
+    run_offer = offer_field(lazy("Offer"), help_text=lazy("The one here that the run measured."))
+    archive = forms.FileField(label=lazy("Archive of the run"))
 
     def content(self) -> bytes:
         """The file; the service judges it."""

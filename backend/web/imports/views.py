@@ -25,6 +25,7 @@ from backend.web.imports.examples import EXAMPLES
 from backend.web.imports.forms import TOOL_WORDS, ArchiveForm, ImportForm
 from backend.web.shared import figures, lines
 from backend.web.shared.access import demand, may, readable
+from backend.web.shared.language import _
 
 # Of a list that completes what is typed: the next letter narrows it.
 MOST_OFFERS = 30
@@ -49,7 +50,7 @@ def import_page(request: HttpRequest) -> HttpResponse:
     if "store" in request.POST:
         stored = _stored(form, offer, request.user.get_username())
         if stored is not None:
-            messages.success(request, f"Stored for {offer.name}, marked as imported.")
+            messages.success(request, _("Stored for {name}, marked as imported.", name=offer.name))
             return HttpResponseRedirect(lines.evidence_url(stored))
     return _page(request, _with_text(form), offer=offer, read=None if form.errors else read)
 
@@ -65,9 +66,9 @@ def archive_page(request: HttpRequest) -> HttpResponse:
         name = form.cleaned_data["run_offer"].strip()
         offer = offer_called(name)
         if offer is None:
-            form.add_error("run_offer", f"No offer is called {name!r}.")
+            form.add_error("run_offer", _("No offer is called {name!r}.", name=name))
         elif run := _taken_in(form, offer, request.user.get_username()):
-            messages.success(request, f"The run is taken in for {offer.name}.")
+            messages.success(request, _("The run is taken in for {name}.", name=offer.name))
             return HttpResponseRedirect(reverse("run", args=[run.pk]))
     return _page(request, ImportForm(), archive_form=form)
 
@@ -107,7 +108,7 @@ def _read(form: ImportForm) -> tuple[Offer | None, Imported | None]:
     data = form.cleaned_data
     offer = offer_called(data["offer"].strip())
     if offer is None:
-        form.add_error("offer", f"No offer is called {data['offer']!r}.")
+        form.add_error("offer", _("No offer is called {data!r}.", data=data["offer"]))
     try:
         stated = form.parameters()
         known = known_parameters(offer, data["tool"], stated) if offer else stated

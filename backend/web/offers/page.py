@@ -15,6 +15,7 @@ from backend.rankings.selectors.similar import similar_offers
 from backend.web.ranking.views import RankingRequest
 from backend.web.shared import charts, figures, state, words
 from backend.web.shared.basis_form import BasisForm
+from backend.web.shared.language import _, localized
 from backend.web.shared.words import MISSING
 
 
@@ -91,20 +92,24 @@ def _standing(detail: OfferDetail, query: RankingQuery, params: state.Params) ->
     values = (row.value_per_cost, row.value_per_cost_ci95_low, row.value_per_cost_ci95_high)
     value = figures.value_scale(scale, metric.better, cost, values)
     ranked = sum(1 for other in detail.everyone if other.rank is not None)
-    rank = f"{row.rank:,} of {ranked:,}" if row.rank else ""
+    rank = (
+        _("{rank} of {ranked}", rank=localized(f"{row.rank:,}"), ranked=localized(f"{ranked:,}"))
+        if row.rank
+        else ""
+    )
     ranks = f"{row.rank_low} – {row.rank_high}" if row.rank_low != row.rank_high else ""
     ends = figures.ends(scale, row.score_ci95_low, row.score_ci95_high)
     return [
-        StandingLine("Score", scale.text(row.score), scale.unit, ends, "not measured"),
-        StandingLine("Price", figures.money(row.price, row.period), cost, "", MISSING["price"]),
+        StandingLine(_("Score"), scale.text(row.score), scale.unit, ends, _("not measured")),
+        StandingLine(_("Price"), figures.money(row.price, row.period), cost, "", MISSING["price"]),
         StandingLine(
-            "Value per cost",
+            _("Value per cost"),
             value.text(row.value_per_cost),
             value.unit,
             figures.ends(value, *values[1:]),
-            "needs a price and a score",
+            _("needs a price and a score"),
         ),
-        StandingLine("Rank", rank, "", ranks, "none"),
+        StandingLine(_("Rank"), rank, "", ranks, "none"),
     ]
 
 
@@ -119,7 +124,7 @@ def _parts(breakdown: PriceBreakdown, query: RankingQuery) -> list[PartLine]:
         label = words.basis_part(part.name, amounts.get(part.name, ""))
         amount = figures.money(part.amount, breakdown.period) if part.amount else ""
         # Two kinds of nothing: an amount of zero is in the price already, None nobody has stated.
-        nothing = "no price known" if part.amount is None else "included"
+        nothing = _("no price known") if part.amount is None else "included"
         # capitalize() would make "ipv4" of "IPv4".
         label = label[0].upper() + label[1:]
         lines.append(
@@ -146,9 +151,9 @@ def _similar(
         SimilarLine(
             row=row,
             label=charts.row_label(row),
-            score=scale.text(row.score) or "not measured",
+            score=scale.text(row.score) or _("not measured"),
             value=value.text(row.value_per_cost) or "unknown",
-            price=figures.money(row.price, row.period) or "no price",
+            price=figures.money(row.price, row.period) or _("no price"),
             compare_url=_compare(basis, [slug, row.offer_id]),
         )
         for row in rows

@@ -16,44 +16,59 @@ from backend.domain.stats import IntervalBasis, Machine, ScoreInterval
 from backend.rankings.selectors.score_detail import score_detail
 from backend.web.shared import figures, lines, words
 from backend.web.shared.access import readable
+from backend.web.shared.language import _, lazy
 
 # As docs/methodology.md has them, in signs that need no mark-up for formulas.
 FORMULAS: Mapping[IntervalBasis, str] = {
-    IntervalBasis.INSTANCES_ORDER: "The d-th smallest and the d-th largest of the n machines hold the "
-    "median in more than 95 % of cases, the next ones in less. The bounds lie the share w of the way "
-    "from the first to the next.",
-    IntervalBasis.INSTANCES_T: "mean × exp(± h) with h = t · s / √n: mean and standard deviation s of the "
-    "logarithms of the n machines, t of n − 1 degrees. It is stretched where it would not hold the median.",
-    IntervalBasis.REPEATS_WIDENED: "mean × exp(± h) with h = t · √(v + σ² / n): v is the variance of the "
-    "mean over repeats, σ = √ln(1 + spread²) the stated spread between machines, or that of the two "
-    "machines where it is larger.",
-    IntervalBasis.STATED_SPREAD: "value × exp(± h) with h = t · √(v + σ² / n) and v = 0, since nothing was "
-    "repeated: only σ = √ln(1 + spread²), the stated spread between machines, is known. "
-    "Where a source states the lowest and the highest result, the interval reaches at least that far.",
-    IntervalBasis.PUBLISHED_SD: "value × (1 ± 1.96 · sd), with the standard deviation sd that the source "
-    "states; on the logarithm where that would reach below zero.",
+    IntervalBasis.INSTANCES_ORDER: lazy(
+        "The d-th smallest and the d-th largest of the n machines hold the "
+        "median in more than 95 % of cases, the next ones in less. The bounds lie the share w of"
+        " the way "
+        "from the first to the next."
+    ),
+    IntervalBasis.INSTANCES_T: lazy(
+        "mean × exp(± h) with h = t · s / √n: mean and standard deviation s of the "
+        "logarithms of the n machines, t of n − 1 degrees. It is stretched where it would not"
+        " hold the median."
+    ),
+    IntervalBasis.REPEATS_WIDENED: lazy(
+        "mean × exp(± h) with h = t · √(v + σ² / n): v is the variance of the "
+        "mean over repeats, σ = √ln(1 + spread²) the stated spread between machines, or that of"
+        " the two "
+        "machines where it is larger."
+    ),
+    IntervalBasis.STATED_SPREAD: lazy(
+        "value × exp(± h) with h = t · √(v + σ² / n) and v = 0, since nothing was "
+        "repeated: only σ = √ln(1 + spread²), the stated spread between machines, is known. "
+        "Where a source states the lowest and the highest result, the interval reaches at least"
+        " that far."
+    ),
+    IntervalBasis.PUBLISHED_SD: lazy(
+        "value × (1 ± 1.96 · sd), with the standard deviation sd that the source "
+        "states; on the logarithm where that would reach below zero."
+    ),
 }
 SYMBOLS = {
     "n": "n, machines",
-    "d": "d, from each end",
-    "w": "w, share of the way",
-    "s": "s, of logarithms",
+    "d": lazy("d, from each end"),
+    "w": lazy("w, share of the way"),
+    "s": lazy("s, of logarithms"),
     "t": "t, quantile",
-    "v": "v, variance of the median",
-    "sigma": "σ, of logarithms",
+    "v": lazy("v, variance of the median"),
+    "sigma": lazy("σ, of logarithms"),
     "mean": "mean",
-    "h": "h, half-width of logarithms",
-    "sd": "sd, ratio",
-    "lowest": "lowest published result",
-    "highest": "highest published result",
+    "h": lazy("h, half-width of logarithms"),
+    "sd": lazy("sd, ratio"),
+    "lowest": lazy("lowest published result"),
+    "highest": lazy("highest published result"),
 }
 REASONS = {
-    "excluded": "left out by a person",
-    "no_value": "not above zero",
-    "source": "of another source: measured goes before imported, imported before published",
-    "variant": "another variant",
-    "earlier": "an older method, figure or other hardware",
-    "unfit": "marked, where others are not",
+    "excluded": lazy("left out by a person"),
+    "no_value": lazy("not above zero"),
+    "source": lazy("of another source: measured goes before imported, imported before published"),
+    "variant": lazy("another variant"),
+    "earlier": lazy("an older method, figure or other hardware"),
+    "unfit": lazy("marked, where others are not"),
 }
 
 
@@ -76,9 +91,9 @@ def score_page(request: HttpRequest, slug: str, key: str) -> HttpResponse:
         chosen = metric(key)
         detail = score_detail(slug, chosen)
     except (InvalidValue, Offer.DoesNotExist) as error:
-        raise Http404("There is no such offer or metric.") from error
+        raise Http404(_("There is no such offer or metric.")) from error
     if detail is None:
-        raise Http404("The offer has no score for this metric.")
+        raise Http404(_("The offer has no score for this metric."))
     origin = detail.origin
     summary = origin.score.summary
     scale = figures.scale(chosen.unit, [summary.value])
@@ -116,7 +131,7 @@ def machine_lines(
         counted.append((median(values), len(runs), len(values)))
     return [
         PooledMachine(
-            f"Machine {n}", n_runs, n_repeats, figures.figure(scale.shown(middle)), middle
+            _("Machine {n}", n=n), n_runs, n_repeats, figures.figure(scale.shown(middle)), middle
         )
         for n, (middle, n_runs, n_repeats) in enumerate(sorted(counted, reverse=True), 1)
     ]

@@ -15,20 +15,21 @@ from backend.domain.pricing.purchase import PriceUnit, PurchaseModel
 from backend.providers.registry import PROVIDERS
 from backend.web.shared import words
 from backend.web.shared.forms import Day, WriteForm, text
+from backend.web.shared.language import lazy
 
 ANY = ("", "any")
-CURRENT_OR_STALE = ("", "current or stale")
-TABLES = (("quotes", "Quotes for dedicated servers"), ("offers", "Offers of one's own"))
+CURRENT_OR_STALE = ("", lazy("current or stale"))
+TABLES = (("quotes", lazy("Quotes for dedicated servers")), ("offers", lazy("Offers of one's own")))
 
 
 class NarrowForm(forms.Form):
     """Which prices; all of it is in the address, and a field in error narrows nothing."""
 
-    provider = forms.ChoiceField(label="Provider", required=False)
-    offer = text("Offer", required=False, placeholder="m5.large")
-    region = text("Region", required=False, placeholder="us-east-1")
+    provider = forms.ChoiceField(label=lazy("Provider"), required=False)
+    offer = text(lazy("Offer"), required=False, placeholder="m5.large")
+    region = text(lazy("Region"), required=False, placeholder="us-east-1")
     purchase_model = forms.ChoiceField(
-        label="Purchase model",
+        label=lazy("Purchase model"),
         required=False,
         choices=[ANY, *((one, words.term(one)) for one in tuple(PurchaseModel))],
     )
@@ -50,23 +51,25 @@ class PricesForm(NarrowForm):
     """Prices of one state, as known on a day."""
 
     state = forms.ChoiceField(
-        label="State", required=False, choices=[CURRENT_OR_STALE, *((one, one) for one in STATES)]
+        label=lazy("State"),
+        required=False,
+        choices=[CURRENT_OR_STALE, *((one, one) for one in STATES)],
     )
-    as_of = Day(label="As known on", required=False)
+    as_of = Day(label=lazy("As known on"), required=False)
 
 
 class ChangesForm(NarrowForm):
     """Prices at the ends of two days, side by side."""
 
-    since = Day(label="From the end of")
-    until = Day(label="To the end of")
+    since = Day(label=lazy("From the end of"))
+    until = Day(label=lazy("To the end of"))
     change = forms.ChoiceField(
-        label="Change",
+        label=lazy("Change"),
         required=False,
         choices=[
             ANY,
             ("appeared", "appeared"),
-            ("vanished", "no longer listed"),
+            ("vanished", lazy("no longer listed")),
             ("changed", "changed"),
         ],
     )
@@ -82,13 +85,18 @@ class ChangesForm(NarrowForm):
 class PriceForm(WriteForm):
     """A price that a person knows better than any list."""
 
-    amount = forms.DecimalField(label="Amount", min_value=Decimal(0), help_text="Net.")
-    currency = text("Currency", maxlength=3)
-    unit = forms.ChoiceField(label="Per", choices=[(one, one) for one in tuple(PriceUnit)])
+    amount = forms.DecimalField(label=lazy("Amount"), min_value=Decimal(0), help_text="Net.")
+    currency = text(lazy("Currency"), maxlength=3)
+    unit = forms.ChoiceField(label=lazy("Per"), choices=[(one, one) for one in tuple(PriceUnit)])
     setup = forms.DecimalField(
-        label="Set-up fee", required=False, min_value=Decimal(0), help_text="Empty: none is known."
+        label=lazy("Set-up fee"),
+        required=False,
+        min_value=Decimal(0),
+        help_text=lazy("Empty: none is known."),
     )
-    reason = text("Reason", help_text="Where you know it from. It stays beside the price.")
+    reason = text(
+        lazy("Reason"), help_text=lazy("Where you know it from. It stays beside the price.")
+    )
 
     def price(self) -> PriceInput:
         data = self.cleaned_data
@@ -99,14 +107,16 @@ class FeedForm(WriteForm):
     """A list that is to be read by itself."""
 
     list = forms.ChoiceField(
-        label="List",
+        label=lazy("List"),
         choices=[
             (f"{slug}/{feed.kind}", f"{record.short_name}: {feed.meaning}")
             for slug, record in PROVIDERS.items()
             for feed in record.feeds
         ],
     )
-    region = text("Region", required=False, help_text="Where each region has its own list.")
+    region = text(
+        lazy("Region"), required=False, help_text=lazy("Where each region has its own list.")
+    )
 
     pointers = {"/provider": "list", "/kind": "list"}
 
@@ -114,5 +124,5 @@ class FeedForm(WriteForm):
 class TableForm(WriteForm):
     """A CSV table of quotes or offers."""
 
-    kind = forms.ChoiceField(label="What is in it", choices=TABLES)
-    file = forms.FileField(label="CSV file", allow_empty_file=True)
+    kind = forms.ChoiceField(label=lazy("What is in it"), choices=TABLES)
+    file = forms.FileField(label=lazy("CSV file"), allow_empty_file=True)

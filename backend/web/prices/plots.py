@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from backend.catalog.selectors.price_history import PriceSeries
 from backend.common import clock
 from backend.web.shared import figures
+from backend.web.shared.language import _
 from backend.web.shared.plots import Axis, Mark, Plot
 
 MOST_SERIES = 6
@@ -32,17 +33,22 @@ def price_plot(series: Sequence[PriceSeries]) -> Plot | None:
     marks = [Mark(one.kind.label, _steps(one, days), is_stepped=True) for one in shown]
     return Plot(
         id="plot-prices",
-        title="Price over time",
+        title=_("Price over time"),
         x_label="",
         x_kind="time",
         # Milliseconds, as JavaScript counts.
         x=[day.timestamp() * 1000 for day in days],
         x_text=[f"{day:%Y-%m-%d %H:%M}" for day in days],
-        y=Axis(f"{currency} an hour"),
+        y=Axis(_("{currency} an hour", currency=currency)),
         marks=marks,
-        summary=f"Lines of {len(shown)} kinds of price in {currency} an hour from "
-        f"{days[0]:%Y-%m-%d} to {days[-1]:%Y-%m-%d}.",
-        note=f"{len(series) - len(shown)} further kinds of price are in the list."
+        summary=_(
+            "Lines of {shown} kinds of price in {currency} an hour from {first} to {last}.",
+            shown=len(shown),
+            currency=currency,
+            first=f"{days[0]:%Y-%m-%d}",
+            last=f"{days[-1]:%Y-%m-%d}",
+        ),
+        note=_("{number} further kinds of price are in the list.", number=len(series) - len(shown))
         if len(series) > len(shown)
         else "",
     )

@@ -44,6 +44,7 @@ from backend.web.shared import figures
 from backend.web.shared.access import demand, may, readable
 from backend.web.shared.confirming import Question, confirmed
 from backend.web.shared.forms import refusals_said
+from backend.web.shared.language import _
 from backend.web.shared.page_defaults import preferred_currency
 from backend.web.shared.paging import paged
 
@@ -62,7 +63,7 @@ def price_feed_new(request: HttpRequest) -> HttpResponse:
     demand(request, Scope.ADMIN)
     form = FeedForm(request.POST)
     if form.is_valid():
-        provider, _, kind = form.cleaned_data["list"].partition("/")
+        provider, _slash, kind = form.cleaned_data["list"].partition("/")
         region, actor = form.cleaned_data["region"], request.user.get_username()
         with form.refusals():
             feed_enable(
@@ -72,7 +73,7 @@ def price_feed_new(request: HttpRequest) -> HttpResponse:
                 region=region,
                 actor=actor,
             )
-            messages.success(request, "The list is read within a minute, and then by itself.")
+            messages.success(request, _("The list is read within a minute, and then by itself."))
             return HttpResponseRedirect(reverse("prices"))
     return _prices(request, form)
 
@@ -149,7 +150,7 @@ def unpriced_page(request: HttpRequest) -> HttpResponse:
 def _price(price_id: UUID) -> PriceObservation:
     row = price_visible(price_id)
     if row is None:
-        raise Http404("There is no such price.")
+        raise Http404(_("There is no such price."))
     return row
 
 
@@ -179,7 +180,7 @@ def price_review_form(request: HttpRequest, price_id: UUID) -> HttpResponse:
         is_accepted = request.POST.get("accept") == "1"
         reason, actor = request.POST.get("reason", ""), request.user.get_username()
         price_review(observation=row, is_accepted=is_accepted, reason=reason, actor=actor)
-        messages.success(request, "Published." if is_accepted else "Left out for good.")
+        messages.success(request, "Published." if is_accepted else _("Left out for good."))
     return HttpResponseRedirect(reverse("price", args=[price_id]))
 
 
@@ -191,10 +192,10 @@ def _entered(request: HttpRequest, price_id: UUID) -> PriceObservation:
 def _delete_question(request: HttpRequest, price_id: UUID) -> Question:
     row = _entered(request, price_id)
     return Question(
-        f"Delete this price of {row.offer.name}?",
-        "Delete price",
+        _("Delete this price of {name}?", name=row.offer.name),
+        _("Delete price"),
         reverse("price", args=[price_id]),
-        ("The price before it, if there is one, counts again in rankings and scenarios.",),
+        (_("The price before it, if there is one, counts again in rankings and scenarios."),),
     )
 
 
@@ -203,7 +204,7 @@ def _delete_question(request: HttpRequest, price_id: UUID) -> Question:
 def price_delete_form(request: HttpRequest, price_id: UUID) -> HttpResponse:
     row = _entered(request, price_id)
     price_remove(observation=row, actor=request.user.get_username())
-    messages.success(request, "The price is deleted.")
+    messages.success(request, _("The price is deleted."))
     return HttpResponseRedirect(reverse("offer", args=[row.offer.slug]))
 
 
@@ -227,7 +228,7 @@ def price_new(request: HttpRequest, slug: str) -> HttpResponse:
     initial = {"currency": preferred_currency(request, current_stamp()), "unit": "month"}
     if offer.provider.slug == OWN_PROVIDER:
         # Of one's own machine it is nearly always that; a list price needs its source.
-        initial["reason"] = "what we pay"
+        initial["reason"] = _("what we pay")
     form = PriceForm(request.POST or None, initial=initial)
     if request.method == "POST" and form.is_valid():
         with form.refusals():
@@ -237,7 +238,7 @@ def price_new(request: HttpRequest, slug: str) -> HttpResponse:
                 reason=form.cleaned_data["reason"],
                 actor=request.user.get_username(),
             )
-            messages.success(request, "The price is published.")
+            messages.success(request, _("The price is published."))
             return HttpResponseRedirect(reverse("offer", args=[offer.slug]))
     return render(request, "prices/new.html", {"form": form, "offer": offer})
 

@@ -17,6 +17,7 @@ from backend.rankings.selectors.ranking_column import ColumnScale, RankingColumn
 from backend.rankings.selectors.rows import RankingRow
 from backend.web.ranking.remembered import remembered
 from backend.web.shared import figures, lines, state, words
+from backend.web.shared.language import _
 
 # Columns whose cells open what the figures of their row rest on.
 EXPLAINED = frozenset({"price", "score", "value_per_cost"})
@@ -65,7 +66,11 @@ class Cells:
         self.units: dict[str, str] = {
             **{column.name: unit for column in COLUMNS if (unit := self._unit(column))},
             "price": self.cost,
-            "cup": f"{state.value(params, 'currency')}/h per {self.score_unit}",
+            "cup": _(
+                "{currency}/h per {score_unit}",
+                currency=state.value(params, "currency"),
+                score_unit=self.score_unit,
+            ),
         }
 
     def of(self, name: str) -> Render:
@@ -162,7 +167,7 @@ class Cells:
         notes = [] if row.price_term == self.term else [words.term(row.price_term or "").lower()]
         if row.period == "hour" and row.price_term == "monthly":
             # Nobody sells this hour: it is a part of a month.
-            notes = ["sold by the month only"]
+            notes = [_("sold by the month only")]
         notes += [str(row.price_observed_on)] if row.price_observed_on else []
         shown = figures.money(row.price, row.period)
         return self._explained(row, shown, ", ".join(notes) or "price")
@@ -170,7 +175,7 @@ class Cells:
     def render_value_per_cost(self, row: RankingRow) -> SafeString:
         value = row.value_per_cost
         if value is None:
-            text = "unknown" if row.price is None else "not ranked"
+            text = "unknown" if row.price is None else _("not ranked")
             return format_html('<span class="unknown">{}</span>', text)
         low, high = row.value_per_cost_ci95_low, row.value_per_cost_ci95_high
         shown = self.value_scale.text(value)
@@ -219,26 +224,43 @@ class Cells:
 
     def _about_price(self, row: RankingRow) -> list[Any]:
         if row.price is None:
-            return ["No price under these terms"]
+            return [_("No price under these terms")]
         per = row.currency if row.period == "once" else f"{row.currency}/{row.period}"
-        hours = f", {_hours(row)} h/month" if row.period != "once" else ""
+        hours = _(", {hours} h/month", hours=_hours(row)) if row.period != "once" else ""
         said: list[Any] = [
             format_html("<b>Price</b> {} {}", figures.plain(row.price), per),
-            f"{words.term(row.price_term or '')}{hours}, includes {words.holds(row.price_basis or '')}",
+            _(
+                "{term}{hours}, includes {included}",
+                term=words.term(row.price_term or ""),
+                hours=hours,
+                included=words.holds(row.price_basis or ""),
+            ),
         ]
-        zone = f" in {row.price_zone}" if row.price_zone else ""
-        said.append(f"Observed {row.price_observed_on}{zone}")
+        zone = _(" in {zone}", zone=row.price_zone) if row.price_zone else ""
+        said.append(
+            _(
+                "Observed {day}{zone}",
+                day=row.price_observed_on,
+                zone=zone,
+            )
+        )
         if "setup" in (row.price_basis or "").split("+"):
-            said.append(f"Set-up fee spread over {row.setup_months} months")
+            said.append(_("Set-up fee spread over {months} months", months=row.setup_months))
         if row.fx_rate is not None:
-            said.append(f"Converted at {figures.plain(row.fx_rate)} of {row.fx_date}")
+            said.append(
+                _(
+                    "Converted at {rate} of {day}",
+                    rate=figures.plain(row.fx_rate),
+                    day=row.fx_date,
+                )
+            )
         if source := self.sources.get(row.offer_id):
             said.append(source)
         return said
 
     def _about_score(self, row: RankingRow) -> list[Any]:
         if row.score is None:
-            return ["Not measured"]
+            return [_("Not measured")]
         said: list[Any] = [
             format_html("<b>Score</b> {} {}", figures.plain(row.score), self.score_unit)
         ]
@@ -279,7 +301,7 @@ def _paragraph(said: list[Any]) -> SafeString:
 
 def _hours(row: RankingRow) -> str:
     month, run = figures.quantity(row.hours_per_month), figures.quantity(row.hours_run)
-    return month if run == month else f"{run} of {month}"
+    return month if run == month else _("{run} of {month}", run=run, month=month)
 
 
 def _source(row: RankingRow) -> Any:

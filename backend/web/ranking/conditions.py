@@ -8,6 +8,7 @@ from typing import Any
 from backend.common.rest.parameters import boolean, number, time
 from backend.common.rest.table import ColumnType
 from backend.rankings.selectors.columns import COLUMN
+from backend.web.shared.language import _
 
 SIGNS = {
     ">=": "__gte",
@@ -43,7 +44,7 @@ def conditions(text: str) -> dict[str, str]:
     ValueError with a sentence that quotes what was not understood.
     """
     if len(text) > LONGEST:
-        raise ValueError(f"more than {LONGEST} characters")
+        raise ValueError(_("more than {longest} characters", longest=LONGEST))
     values: dict[str, str] = {}
     position = _start(text, 0)
     while position < len(text):
@@ -53,7 +54,13 @@ def conditions(text: str) -> dict[str, str]:
         for name, value in _parameters(match["column"], match["sign"] or "=", match["value"]):
             # The address can hold one value of a name: one of both would silently be dropped.
             if values.setdefault(name, value) != value:
-                raise ValueError(f"two conditions say different things: {values[name]} and {value}")
+                raise ValueError(
+                    _(
+                        "two conditions say different things: {first} and {second}",
+                        first=values[name],
+                        second=value,
+                    )
+                )
         position = _start(text, match.end())
     return values
 
@@ -68,13 +75,13 @@ def _complaint(rest: str) -> str:
     word = re.match(r"[a-z]\w*", rest, re.IGNORECASE)
     if word and word[0].lower() not in COLUMN:
         return _no_column(word[0])
-    return f"{piece!r} is not a condition such as vcpu>=4 or ram_gib 8..64"
+    return _("{piece!r} is not a condition such as vcpu>=4 or ram_gib 8..64", piece=piece)
 
 
 def _no_column(name: str) -> str:
     near = get_close_matches(name.lower(), COLUMN, n=1, cutoff=0.5)
-    hint = f"; did you mean {near[0]}?" if near else ""
-    return f"{name[:40]!r} is not a column{hint}"
+    hint = _("; did you mean {near}?", near=near[0]) if near else ""
+    return _("{name!r} is not a column{hint}", name=name[:40], hint=hint)
 
 
 def _parameters(name: str, sign: str, value: str) -> list[tuple[str, str]]:
@@ -87,19 +94,25 @@ def _parameters(name: str, sign: str, value: str) -> list[tuple[str, str]]:
         return _bounds(column.name, column.kind, value)
     suffix = SIGNS[sign]
     if suffix.startswith("__") and not is_ordered:
-        raise ValueError(f"{column.name} has no order: say {column.name}= or {column.name}!=")
+        raise ValueError(_("{name} has no order: say {name}= or {name}!=", name=column.name))
     for part in [value] if suffix.startswith("__") else value.split(","):
         _checked(column.kind, part)
     return [(column.name + suffix, value)]
 
 
 def _bounds(name: str, kind: ColumnType, value: str) -> list[tuple[str, str]]:
-    low, _, high = value.partition(RANGE)
+    low, _dots, high = value.partition(RANGE)
     if not low and not high:
-        raise ValueError(f"{name} .. has no bound")
+        raise ValueError(_("{name} .. has no bound", name=name))
     ends = [_checked(kind, end) for end in (low, high) if end]
     if len(ends) == 2 and ends[0] > ends[1]:
-        raise ValueError(f"{name} {value} holds nothing: its first bound is the larger one")
+        raise ValueError(
+            _(
+                "{name} {value} holds nothing: its first bound is the larger one",
+                name=name,
+                value=value,
+            )
+        )
     return [(name + suffix, end) for suffix, end in (("__gte", low), ("__lte", high)) if end]
 
 

@@ -7,9 +7,10 @@ from django.utils.formats import get_format
 from django.utils.translation.trans_real import parse_accept_lang_header
 
 from backend.web.shared import state
+from backend.web.shared.language import _, lazy
 
-PLAIN_NOTE = "Comma-separated, decimal points"
-LOCAL_NOTE = "Semicolons and decimal commas, as your browser’s language writes figures"
+PLAIN_NOTE = lazy("Comma-separated, decimal points")
+LOCAL_NOTE = lazy("Semicolons and decimal commas, as your browser’s language writes figures")
 
 
 @dataclass(frozen=True)
@@ -41,13 +42,13 @@ def exports(request: HttpRequest, params: state.Params) -> list[Export]:
     plain = Export("CSV", link("csv"), PLAIN_NOTE)
     local = Export("CSV", link("csv", "excel-eu"), LOCAL_NOTE)
     first = (
-        [local, Export("CSV, plain", plain.url, PLAIN_NOTE)]
+        [local, Export(_("CSV, plain"), plain.url, PLAIN_NOTE)]
         if has_decimal_comma(request)
-        else [plain, Export("CSV, decimal comma", local.url, "Semicolons and decimal commas")]
+        else [plain, Export(_("CSV, decimal comma"), local.url, _("Semicolons and decimal commas"))]
     )
     return [
         *first,
         Export("TSV", link("tsv"), "Tab-separated"),
-        Export("Excel", link("xlsx"), "XLSX with typed cells"),
-        Export("JSON", link("json"), "Pages of the API"),
+        Export(_("Excel"), link("xlsx"), _("XLSX with typed cells")),
+        Export("JSON", link("json"), _("Pages of the API")),
     ]

@@ -14,6 +14,7 @@ from backend.rankings.selectors.ranking import Ranking
 from backend.web.ranking.remembered import remembered
 from backend.web.shared import columns, state, words
 from backend.web.shared.forms import with_chosen
+from backend.web.shared.language import _, lazy
 from backend.web.shared.metric_field import metric_groups, metrics_offered
 
 Choices = list[tuple[str, str]]
@@ -25,33 +26,37 @@ MORE_MENUS = ("region", "vcpu_kind", "arch", "disk_kind", "source", "price_term"
 MOST_OPTIONS = 60
 BASIS = ("sustained_use", "disk", "ip", "egress")
 BASIS_WORDS = {
-    "sustained_use": ("Discount for whole months", ""),
-    "disk": ("Disk, in all", "GB"),
-    "ip": ("Public IPv4", "addresses"),
-    "egress": ("Traffic out", "GB a month"),
+    "sustained_use": (lazy("Discount for whole months"), ""),
+    "disk": (lazy("Disk, in all"), "GB"),
+    "ip": (lazy("Public IPv4"), "addresses"),
+    "egress": (lazy("Traffic out"), lazy("GB a month")),
 }
 
 
 class RankingForm(forms.Form):
     """Selectors and search; every field is text, so that only one place judges values."""
 
-    metric = forms.CharField(required=False, label="Metric")
-    period = forms.CharField(required=False, label="Cost per")
-    currency = forms.CharField(required=False, label="Currency")
-    term = forms.CharField(required=False, label="Price term")
+    metric = forms.CharField(required=False, label=lazy("Metric"))
+    period = forms.CharField(required=False, label=lazy("Cost per"))
+    currency = forms.CharField(required=False, label=lazy("Currency"))
+    term = forms.CharField(required=False, label=lazy("Price term"))
     hours_per_month = forms.CharField(
         required=False,
-        label="Hours a month",
+        label=lazy("Hours a month"),
         widget=forms.TextInput(attrs={"inputmode": "decimal"}),
     )
     q = forms.CharField(
         required=False,
-        label="Search",
+        label=lazy("Search"),
         widget=forms.TextInput(
-            attrs={"type": "search", "placeholder": "name, region, CPU…", "autocomplete": "off"}
+            attrs={
+                "type": "search",
+                "placeholder": lazy("name, region, CPU…"),
+                "autocomplete": "off",
+            }
         ),
     )
-    measured = forms.CharField(required=False, label="Measured here")
+    measured = forms.CharField(required=False, label=lazy("Measured here"))
 
     def __init__(
         self,
@@ -68,7 +73,7 @@ class RankingForm(forms.Form):
             "period": [(one, one) for one in ("hour", "month", "year")],
             "currency": [(code, code) for code in currencies],
             "term": [(code, words.term(code)) for code in TERMS],
-            "measured": [("any", "any"), ("1", "yes"), ("0", "no, published")],
+            "measured": [("any", "any"), ("1", "yes"), ("0", _("no, published"))],
         }
         for name, offered in choices.items():
             # A select over a text field: a ChoiceField would judge the value a second time, in
@@ -109,8 +114,8 @@ class Menu:
         """What is chosen, for the closed menu."""
         chosen = ", ".join(option.label for option in self.options if option.is_on)
         if not chosen:
-            return "All"
-        return f"not {chosen}" if self.is_not else chosen
+            return _("All")
+        return _("not {chosen}", chosen=chosen) if self.is_not else chosen
 
 
 def menus(names: Iterable[str], params: state.Params, ranked: Ranking) -> list[Menu]:
@@ -221,8 +226,8 @@ class PriceField:
 
 PRICE_FIELDS = {
     "tax_rate": ("Tax (0.19 = 19 %)", "net"),
-    "hours_run": ("Hours run a month", "all"),
-    "setup_months": ("Set-up fee over months", "0 = left out"),
+    "hours_run": (lazy("Hours run a month"), "all"),
+    "setup_months": (lazy("Set-up fee over months"), lazy("0 = left out")),
 }
 
 

@@ -6,6 +6,7 @@ from backend.domain.pricing.extras import EXTRAS, PRICE_MISSING
 from backend.rankings.selectors.ranking import Ranking, query_from, ranking
 from backend.web.ranking.remembered import remembered
 from backend.web.shared import state, words
+from backend.web.shared.language import _
 
 
 @dataclass(frozen=True)
@@ -30,8 +31,8 @@ def list_notice(ranked: Ranking, address: state.Address) -> ListNotice | None:
     if not is_mixed or not set(EXTRAS).isdisjoint(basis):
         return None
     return ListNotice(
-        "Some prices here hold a disk or traffic, others the machine alone.",
-        "Add disk, address and traffic to all",
+        _("Some prices here hold a disk or traffic, others the machine alone."),
+        _("Add disk, address and traffic to all"),
         address.url(basis=",".join((*basis, *EXTRAS)), page=None),
     )
 
@@ -55,17 +56,25 @@ def _unpriced(ranked: Ranking, address: state.Address) -> ListNotice | None:
     if extras := [name for name in EXTRAS if PRICE_MISSING[name] in lacking]:
         said = " and ".join(words.EXTRAS[name] for name in extras)
         return ListNotice(
-            f"No price is known here for {said}, so nothing is ranked by cost.",
-            "Leave the extras out",
+            _("No price is known here for {said}, so nothing is ranked by cost.", said=said),
+            _("Leave the extras out"),
             address.url(basis=None, page=None),
         )
     if "fx_rate" in lacking:
         currency = state.value(address.params, "currency")
-        return ListNotice(f"No exchange rate to {currency} is known, so nothing is ranked by cost.")
+        return ListNotice(
+            _(
+                "No exchange rate to {currency} is known, so nothing is ranked by cost.",
+                currency=currency,
+            )
+        )
     if term == "purchase":
         return None
     return ListNotice(
-        f"No offer here has a price under “{words.term(term)}”, so nothing is ranked by cost.",
+        _(
+            "No offer here has a price under “{term}”, so nothing is ranked by cost.",
+            term=words.term(term),
+        ),
         *_purchase(address),
     )
 
@@ -73,8 +82,10 @@ def _unpriced(ranked: Ranking, address: state.Address) -> ListNotice | None:
 def _purchase(address: state.Address) -> tuple[str, ...]:
     """The link to what the offers cost to buy, where any can be bought."""
     # A link that leads to another empty list would be worse than none.
-    query, _ = query_from({**address.params, "term": ["purchase"]}, also_known=frozenset({"o"}))
+    query, _errors = query_from(
+        {**address.params, "term": ["purchase"]}, also_known=frozenset({"o"})
+    )
     bought = ranking(query)
     if bought.unpriced_count >= bought.count:
         return ()
-    return "Show what they cost to buy", address.url(term="purchase", page=None)
+    return _("Show what they cost to buy"), address.url(term="purchase", page=None)

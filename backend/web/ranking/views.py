@@ -21,6 +21,7 @@ from backend.web.ranking import page as ranking_parts
 from backend.web.ranking.folding import folded, is_form_only
 from backend.web.shared import columns, state
 from backend.web.shared.access import readable
+from backend.web.shared.language import _
 from backend.web.shared.page_defaults import COOKIE_AGE_S, currency_remembered, page_defaults
 
 COLUMNS_COOKIE = "columns"
@@ -208,13 +209,13 @@ def _with_columns(
 ) -> tuple[RankingRequest, str]:
     """The columns of the URL, of the view, as chosen last, or the standard ones; and whose."""
     if any(text.strip() for text in given.get("cols", [])):
-        return requested, "of this address"
+        return requested, _("of this address")
     if "cols" in requested.params:
-        return requested, "of the view"
+        return requested, _("of the view")
     last = request.COOKIES.get(COLUMNS_COOKIE, "").split(".")
     if not any(last) or columns.shown(last) == columns.STANDARD:
-        return requested, "the standard ones"
+        return requested, _("the standard ones")
     chosen = ",".join(columns.shown(last))
-    return replace(
-        requested, params={**requested.params, "cols": [chosen]}
-    ), "as you chose them last"
+    return replace(requested, params={**requested.params, "cols": [chosen]}), _(
+        "as you chose them last"
+    )

@@ -4,14 +4,15 @@ from django import forms
 
 from backend.rankings.services.reports import MOST_NOTE, MOST_TITLE, TOP
 from backend.web.shared.forms import WriteForm, text
+from backend.web.shared.language import lazy
 
 
 class ReportForm(WriteForm):
     """Title and the words of the decision."""
 
-    title = text("Title", maxlength=MOST_TITLE, placeholder="Web servers for 2027")
+    title = text(lazy("Title"), maxlength=MOST_TITLE, placeholder=lazy("Web servers for 2027"))
     note = forms.CharField(
-        label="What was decided, and why",
+        label=lazy("What was decided, and why"),
         required=False,
         max_length=MOST_NOTE,
         widget=forms.Textarea(attrs={"rows": 6}),
@@ -22,13 +23,13 @@ class RankingReportForm(ReportForm):
     """As a ranking is long, how many rows of it come first."""
 
     top = forms.TypedChoiceField(
-        label="Offers on the first page",
+        label=lazy("Offers on the first page"),
         required=False,
         coerce=int,
         initial=TOP,
         # At most fifteen: with sentence, picture and sources that is one sheet of paper.
         choices=[(count, str(count)) for count in (3, 5, TOP, 15)],
-        help_text="The others stay one click away; the PDF has these alone.",
+        help_text=lazy("The others stay one click away; the PDF has these alone."),
     )
 
     def clean_top(self) -> int:

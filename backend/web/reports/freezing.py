@@ -32,6 +32,7 @@ from backend.web.scenarios.page import scenario_outcome
 from backend.web.scenarios.views import scenario_or_404
 from backend.web.shared import charts, state
 from backend.web.shared.access import demand, readable
+from backend.web.shared.language import _, counted
 
 
 @readable
@@ -42,7 +43,9 @@ def report_new(request: HttpRequest) -> HttpResponse:
     requested = ranking_request(request)
     ranked = ranking(requested.query, stamp=requested.stamp)
     # With the day, as the same ranking may be frozen again next year.
-    title = f"Best value by {ranked.metric.label}, {clock.now():%Y-%m-%d}"
+    title = _(
+        "Best value by {label}, {day}", label=ranked.metric.label, day=f"{clock.now():%Y-%m-%d}"
+    )
     form = RankingReportForm(request.POST or None, initial={"title": title[:MOST_TITLE]})
     if request.method == "POST" and form.is_valid():
         with form.refusals():
@@ -56,10 +59,15 @@ def report_new(request: HttpRequest) -> HttpResponse:
                     data_version=ranked.data_version,
                 )
             )
-    offers = "1 offer" if ranked.count == 1 else f"{ranked.count} offers"
+    offers = counted("{n} offer", "{n} offers", ranked.count)
     context = {
-        "what": "this ranking",
-        "lede": f"{offers} by {ranked.metric.label}, data version {ranked.data_version}.",
+        "what": _("this ranking"),
+        "lede": _(
+            "{offers} by {label}, data version {data_version}.",
+            offers=offers,
+            label=ranked.metric.label,
+            data_version=ranked.data_version,
+        ),
         "chips": state.chips(requested.params, ""),
         "errors": requested.errors,
         "back": reverse("offers") + state.query(requested.params),
@@ -72,9 +80,9 @@ def report_new(request: HttpRequest) -> HttpResponse:
 def report_new_comparison(request: HttpRequest) -> HttpResponse:
     """Freezes the offers that the address compares."""
     demand(request, Scope.WRITE)
-    requested, slugs, base, params, _ = compared_request(request)
+    requested, slugs, base, params, _notes = compared_request(request)
     if not slugs:
-        raise Http404("No offer is compared.")
+        raise Http404(_("No offer is compared."))
     compared = comparison(slugs, requested.query, base=base, stamp=requested.stamp)
     names = listed([charts.row_label(row) for row in compared.rows])
     form = ReportForm(request.POST or None, initial={"title": names[:MOST_TITLE]})
@@ -94,8 +102,13 @@ def report_new_comparison(request: HttpRequest) -> HttpResponse:
                 )
             )
     context = {
-        "what": "this comparison",
-        "lede": f"{names} by {compared.metric.label}, data version {compared.data_version}.",
+        "what": _("this comparison"),
+        "lede": _(
+            "{names} by {label}, data version {data_version}.",
+            names=names,
+            label=compared.metric.label,
+            data_version=compared.data_version,
+        ),
         "errors": requested.errors,
         "back": reverse("compare") + state.query(params),
     }
@@ -130,12 +143,14 @@ def report_new_scenario(request: HttpRequest, slug: str) -> HttpResponse:
                     )
                 )
         except (ScenarioFrozen, InvalidDocument) as error:
-            messages.error(request, f"It was not frozen: {error}")
+            messages.error(request, _("It was not frozen: {error}", error=error))
             return HttpResponseRedirect(back)
     context = {
-        "what": f"the scenario {scenario.name}",
-        "lede": "Keeps the result with the prices and scores of today. The scenario cannot be "
-        "changed any more; a copy of it can.",
+        "what": _("the scenario {name}", name=scenario.name),
+        "lede": _(
+            "Keeps the result with the prices and scores of today. The scenario cannot be "
+            "changed any more; a copy of it can."
+        ),
         "back": back,
     }
     return render(request, "reports/new.html", {"form": form, **context})
@@ -161,8 +176,12 @@ def report_new_hardware(request: HttpRequest, model_id: UUID) -> HttpResponse:
                 )
             )
     context = {
-        "what": f"what {model.name} costs",
-        "lede": f"Version {model.version} of {model.created_at:%Y-%m-%d}, with its assumptions.",
+        "what": _("what {name} costs", name=model.name),
+        "lede": _(
+            "Version {version} of {day}, with its assumptions.",
+            version=model.version,
+            day=f"{model.created_at:%Y-%m-%d}",
+        ),
         "back": reverse("hardware-model", args=[model_id]),
     }
     return render(request, "reports/new.html", {"form": form, **context})

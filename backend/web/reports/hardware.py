@@ -10,26 +10,27 @@ from backend.web.hardware.shown import assumed, shown_cost
 from backend.web.reports.sheet import Sheet, SheetColumn, bar, some
 from backend.web.scenarios.figures import shown_value
 from backend.web.shared import figures
+from backend.web.shared.language import _
 
 
 def hardware_sheet(model: HardwareModel) -> Sheet:
     """What one server and the set cost a month."""
     cost = shown_cost(model.cost)
-    unit = f"{cost['currency']} a month"
+    unit = _("{cost} a month", cost=cost["currency"])
     return Sheet(
         conclusion=conclusion(model.cost),
         chart=_chart(model.cost, unit),
         columns=[
-            SheetColumn("Part", 3),
-            SheetColumn(f"One server, {unit}", 2, is_number=True),
-            SheetColumn(f"The whole set, {unit}", 2, is_number=True),
+            SheetColumn(_("Part"), 3),
+            SheetColumn(_("One server, {unit}", unit=unit), 2, is_number=True),
+            SheetColumn(_("The whole set, {unit}", unit=unit), 2, is_number=True),
         ],
         rows=[
             *(
                 [name.capitalize(), _money(one), _money(whole)]
                 for name, one, whole in cost["parts"]
             ),
-            ["In all", _money(cost["price_per_month"]), _money(cost["set_price_per_month"])],
+            [_("In all"), _money(cost["price_per_month"]), _money(cost["set_price_per_month"])],
         ],
         facts=list(_facts(model, cost)),
     )
@@ -43,11 +44,11 @@ def _chart(cost: Mapping[str, Any], unit: str) -> dict[str, Any]:
     # A band of nothing has no bar; the residual value may even make one negative.
     bands = [(name, amount) for name, amount in band_costs(cost) if amount > 0]
     return {
-        "title": "Cost of one server",
+        "title": _("Cost of one server"),
         "unit": unit,
         "bars": [bar(name, float(amount)) for name, amount in bands],
         "median": None,
-        "summary": f"Bars of what one server costs by its parts in {unit}: "
+        "summary": _("Bars of what one server costs by its parts in {unit}: ", unit=unit)
         + "; ".join(f"{name} {figures.money(amount, 'month')}" for name, amount in bands)
         + ".",
     }
@@ -56,16 +57,28 @@ def _chart(cost: Mapping[str, Any], unit: str) -> dict[str, Any]:
 def _facts(model: HardwareModel, cost: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     currency, document = cost["currency"], model.document
     yield (
-        "Set",
-        f"{document['servers']} servers, {_money(cost['capital_total'])} {currency} in cash at the "
-        f"start, {cost['spares']} spare servers on the shelf, "
-        f"{_money(cost['set_energy_kwh_per_month'])} kWh a month",
+        _("Set"),
+        _(
+            "{servers} servers, {capital} {currency} in cash at the start, {spares} spare servers"
+            " on the shelf, {energy} kWh a month",
+            servers=document["servers"],
+            capital=_money(cost["capital_total"]),
+            currency=currency,
+            spares=cost["spares"],
+            energy=_money(cost["set_energy_kwh_per_month"]),
+        ),
     )
     yield (
-        "Bill of materials",
+        _("Bill of materials"),
         some(
             [
-                f"{item['count']} × {item['name']} at {_money(item['unit_price'])} {currency}"
+                _(
+                    "{count} × {name} at {price} {currency}",
+                    count=item["count"],
+                    name=item["name"],
+                    price=_money(item["unit_price"]),
+                    currency=currency,
+                )
                 for item in document["items"]
             ]
         ),
@@ -77,11 +90,16 @@ def _facts(model: HardwareModel, cost: Mapping[str, Any]) -> Iterator[tuple[str,
             defaults.append(f"{said} ({one.source})")
         else:
             stated.append(said)
-    for words, parts in (("Stated", stated), ("Assumed", defaults)):
+    for words, parts in ((_("Stated"), stated), (_("Assumed"), defaults)):
         if parts:
             yield words, "; ".join(parts)
     yield (
-        "Cost model",
-        f"{model.name}, version {model.version} of {model.created_at:%Y-%m-%d}"
-        + (f" by {model.created_by}" if model.created_by else ""),
+        _("Cost model"),
+        _(
+            "{name}, version {version} of {day}",
+            name=model.name,
+            version=model.version,
+            day=f"{model.created_at:%Y-%m-%d}",
+        )
+        + (_(" by {person}", person=model.created_by) if model.created_by else ""),
     )

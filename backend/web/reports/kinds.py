@@ -10,6 +10,7 @@ from backend.rankings.models import Report, ReportKind
 from backend.rankings.services.reports import reports_visible
 from backend.scenarios.selectors.scenarios import scenarios_visible
 from backend.web.shared import state
+from backend.web.shared.language import _
 
 
 class LivePage(NamedTuple):
@@ -40,14 +41,14 @@ def source(report: Report) -> LivePage:
     match report.kind:
         case ReportKind.COMPARISON:
             url = reverse("compare") + state.query(report.params)
-            return LivePage("The same comparison today", url)
+            return LivePage(_("The same comparison today"), url)
         case ReportKind.SCENARIO:
             slug = report.params["scenario"][0]
-            return LivePage("All figures of the scenario", reverse("scenario", args=[slug]))
+            return LivePage(_("All figures of the scenario"), reverse("scenario", args=[slug]))
         case ReportKind.HARDWARE:
             model = report.params["model"][0]
-            return LivePage("The cost model", reverse("hardware-model", args=[model]))
-    return LivePage("The same ranking today", reverse("offers") + state.query(report.params))
+            return LivePage(_("The cost model"), reverse("hardware-model", args=[model]))
+    return LivePage(_("The same ranking today"), reverse("offers") + state.query(report.params))
 
 
 def frozen(workspace: Workspace) -> list[Frozen]:
@@ -75,7 +76,7 @@ def frozen(workspace: Workspace) -> list[Frozen]:
         Frozen(
             scenario.name,
             reverse("scenario", args=[scenario.slug]),
-            "scenario without a report",
+            _("scenario without a report"),
             scenario.frozen_at,
             scenario.created_by,
             scenario.data_version or 0,

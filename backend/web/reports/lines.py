@@ -10,6 +10,7 @@ from backend.domain.comparison import delta_ratio
 from backend.domain.conclusions import Conclusion, Contender, best_value
 from backend.rankings.services.reports import TOP
 from backend.web.shared import charts, figures, lines
+from backend.web.shared.language import _
 
 
 @dataclass(frozen=True)
@@ -129,12 +130,19 @@ def report_chart(document: Mapping[str, Any]) -> dict[str, Any] | None:
         return None
     bars = charts.distinct_labels([_bar(row, scale) for row in best])
     return {
-        "title": "Value per cost",
+        "title": _("Value per cost"),
         "unit": scale.unit,
         "bars": bars,
         "median": None,
-        "summary": f"Bars of the best {len(bars)} of {document['count']} offers by value per "
-        f"cost. First is {bars[0]['label']} with {figures.figure(bars[0]['value'])} {scale.unit}.",
+        "summary": _(
+            "Bars of the best {shown} of {count} offers by value per cost. First is {best}"
+            " with {value} {unit}.",
+            shown=len(bars),
+            count=document["count"],
+            best=bars[0]["label"],
+            value=figures.figure(bars[0]["value"]),
+            unit=scale.unit,
+        ),
     }
 
 

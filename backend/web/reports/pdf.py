@@ -17,6 +17,7 @@ from reportlab.platypus import Flowable, KeepInFrame, Paragraph, SimpleDocTempla
 from reportlab.platypus import Table as PdfTable
 
 from backend.web.reports.sheet import Sheet
+from backend.web.shared.language import _
 
 PAPERS: Mapping[str, tuple[float, float]] = {"a4": A4, "letter": LETTER}
 MARGIN = 15 * mm
@@ -85,7 +86,7 @@ def _parts(cover: Frame, sheet: Sheet, width: float) -> Iterator[Flowable]:
         yield _bars(sheet.chart["bars"], width)
     yield Spacer(0, 6)
     yield _table(sheet, width)
-    yield _text("Assumptions and sources", HEAD)
+    yield _text(_("Assumptions and sources"), HEAD)
     for name, words in sheet.facts:
         # Escaped: reportlab reads markup in its paragraphs, and these words come from people.
         yield Paragraph(f"<b>{escape(name)}:</b> {escape(words)}", SMALL)
@@ -96,7 +97,10 @@ def _parts(cover: Frame, sheet: Sheet, width: float) -> Iterator[Flowable]:
 def _shortened(note: str) -> str:
     if len(note) <= MOST_NOTE_SHOWN:
         return note
-    return f"{note[:MOST_NOTE_SHOWN].rstrip()} … (the rest is at the address below)"
+    return _(
+        "{beginning} … (the rest is at the address below)",
+        beginning=note[:MOST_NOTE_SHOWN].rstrip(),
+    )
 
 
 def _text(words: str, style: ParagraphStyle) -> Paragraph:

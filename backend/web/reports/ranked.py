@@ -16,10 +16,11 @@ from backend.web.reports.lines import (
 )
 from backend.web.reports.sheet import Sheet, SheetColumn
 from backend.web.shared import state, words
+from backend.web.shared.language import _, lazy
 
 # Each is an address of a line or two; the page has all of them.
 MOST_SOURCES = 4
-INTERVALS = "Intervals are 95 %; ranks in brackets are those the data allow."
+INTERVALS = lazy("Intervals are 95 %; ranks in brackets are those the data allow.")
 
 
 def ranked_sheet(document: Mapping[str, Any], params: state.Params) -> Sheet:
@@ -30,12 +31,12 @@ def ranked_sheet(document: Mapping[str, Any], params: state.Params) -> Sheet:
         conclusion=report_conclusion(document),
         chart=report_chart(document),
         columns=[
-            SheetColumn("Rank", 0.9),
-            SheetColumn("Offer", 3.2),
-            SheetColumn(f"Score, {units['score']}", 1.9, is_number=True),
-            SheetColumn(f"Price, {units['price']}", 1.5, is_number=True),
-            SheetColumn(f"Value per cost, {units['value']}", 2.2, is_number=True),
-            SheetColumn("Source and notes", 1.9),
+            SheetColumn(_("Rank"), 0.9),
+            SheetColumn(_("Offer"), 3.2),
+            SheetColumn(_("Score, {units}", units=units["score"]), 1.9, is_number=True),
+            SheetColumn(_("Price, {units}", units=units["price"]), 1.5, is_number=True),
+            SheetColumn(_("Value per cost, {units}", units=units["value"]), 2.2, is_number=True),
+            SheetColumn(_("Source and notes"), 1.9),
         ],
         rows=[_cells(line) for line in lines],
         facts=list(_facts(document, params, lines, units)),
@@ -51,7 +52,7 @@ def _cells(line: ReportLine) -> list[str]:
         line.rank or "unranked",
         f"{cells['offer']}\n{', '.join(filter(None, whose))}",
         f"{line.score}\n{line.score_interval or 'no interval'}",
-        _lines(line.price or "no price", line.price_delta, cells["price_observed_on"]),
+        _lines(line.price or _("no price"), line.price_delta, cells["price_observed_on"]),
         _lines(line.value or "unknown", line.value_delta, line.value_interval),
         _lines(measured.strip(), notes),
     ]
@@ -70,22 +71,33 @@ def _facts(
     basis = document["basis"]
     first = lines[0].cells
     yield (
-        "Metric",
-        f"{words.metric(basis['metric'])} in {basis['unit']}, {basis['better']} is better",
+        _("Metric"),
+        _(
+            "{metric} in {unit}, {better} is better",
+            metric=words.metric(basis["metric"]),
+            unit=basis["unit"],
+            better=basis["better"],
+        ),
     )
-    included = words.holds(first["price_basis"]) if first["price_basis"] else "not known"
-    as_of = f", as of {basis['as_of']}" if basis["as_of"] else ""
+    included = words.holds(first["price_basis"]) if first["price_basis"] else _("not known")
+    as_of = _(", as of {day}", day=basis["as_of"]) if basis["as_of"] else ""
     yield (
-        "Prices",
-        f"{words.term(basis['term'])}; included: {included}; in {units['price']}, "
-        f"{basis['hours_per_month']} hours a month{as_of}",
+        _("Prices"),
+        _(
+            "{term}; included: {included}; in {unit}, {hours} hours a month{as_of}",
+            term=words.term(basis["term"]),
+            included=included,
+            unit=units["price"],
+            hours=basis["hours_per_month"],
+            as_of=as_of,
+        ),
     )
     chips = state.chips(params, "")
-    yield "Filters", "; ".join(f"{chip.label}: {chip.value}" for chip in chips) or "none"
-    yield "Offers", f"{_counted(document, len(lines))} {INTERVALS}"
+    yield _("Filters"), "; ".join(f"{chip.label}: {chip.value}" for chip in chips) or "none"
+    yield _("Offers"), f"{_counted(document, len(lines))} {INTERVALS}"
     for label, column in (
-        ("Measured or published at", "result_url"),
-        ("Exchange rates", "fx_date"),
+        (_("Measured or published at"), "result_url"),
+        (_("Exchange rates"), "fx_date"),
     ):
         # Of the rows shown only: the sheet must name the source of every figure on it.
         known = sorted({str(line.cells[column]) for line in lines if line.cells[column]})
@@ -98,8 +110,12 @@ def _facts(
 def _counted(document: Mapping[str, Any], shown: int) -> str:
     basis = document["basis"]
     if base := base_label(document):
-        return f"Differences in percent are against {base}; ranks are among all offers."
-    return (
-        f"{shown} of {document['count']} shown; {basis['without_score_count']} more had no figure "
-        "for the metric."
+        return _(
+            "Differences in percent are against {base}; ranks are among all offers.", base=base
+        )
+    return _(
+        "{shown} of {count} shown; {without_score} more had no figure for the metric.",
+        shown=shown,
+        count=document["count"],
+        without_score=basis["without_score_count"],
     )

@@ -19,6 +19,7 @@ from backend.web.scenarios.figures import (
 )
 from backend.web.scenarios.page import assumed
 from backend.web.shared import figures
+from backend.web.shared.language import _, localized
 
 MOST_OPTIONS = 10
 
@@ -35,13 +36,15 @@ def scenario_sheet(scenario: Scenario, outcome: Simulated) -> Sheet:
         conclusion=concluded(result, currency, span, price_per_unserved),
         chart=_chart(shown, currency, span),
         columns=[
-            SheetColumn("Option", 2.6),
-            SheetColumn(f"Cost, {currency} in {span}", 1.9, is_number=True),
-            SheetColumn(f"Cost, {currency} a month", 1.4, is_number=True),
-            SheetColumn("Unmet demand", 1.2, is_number=True),
-            SheetColumn("Servers at most", 1.1, is_number=True),
-            SheetColumn("Use", 0.9, is_number=True),
-            SheetColumn("Notes", 2.2),
+            SheetColumn(_("Option"), 2.6),
+            SheetColumn(
+                _("Cost, {currency} in {span}", currency=currency, span=span), 1.9, is_number=True
+            ),
+            SheetColumn(_("Cost, {currency} a month", currency=currency), 1.4, is_number=True),
+            SheetColumn(_("Unmet demand"), 1.2, is_number=True),
+            SheetColumn(_("Servers at most"), 1.1, is_number=True),
+            SheetColumn(_("Use"), 0.9, is_number=True),
+            SheetColumn(_("Notes"), 2.2),
         ],
         rows=[_row(one) for one in shown],
         facts=list(_facts(scenario, outcome, len(shown))),
@@ -52,13 +55,17 @@ def _chart(options: Sequence[Mapping[str, Any]], currency: str, span: str) -> di
     bars = [bar(one["name"], cost(one), _spread(one)) for one in options]
     said = "; ".join(f"{one['label']} {figures.figure(one['value'])}" for one in bars)
     return {
-        "title": f"Cost in {span}",
+        "title": _("Cost in {span}", span=span),
         "unit": currency,
         "bars": bars,
         "median": None,
         # From the 5th to the 95th percentile; for a ranking the script says 95 % interval.
-        "range": "nine of ten draws",
-        "summary": f"Bars of the cost of each option in {currency}, lower is better: {said}.",
+        "range": _("nine of ten draws"),
+        "summary": _(
+            "Bars of the cost of each option in {currency}, lower is better: {said}.",
+            currency=currency,
+            said=said,
+        ),
     }
 
 
@@ -72,10 +79,15 @@ def _row(option: Mapping[str, Any]) -> list[str]:
     use = option["utilisation"]
     contract = option.get("contract")
     notes = [
-        f"expected cost {float(contract['expected_cost']):,.2f}" if contract else "",
+        _(
+            "expected cost {cost}",
+            cost=localized(f"{float(contract['expected_cost']):,.2f}"),
+        )
+        if contract
+        else "",
         "cheapest" if option["is_cheapest"] else "",
-        "serves too little" if option["is_short"] else "",
-        f"cheapest in {figures.percent(option['p_cheapest'])} of the draws"
+        _("serves too little") if option["is_short"] else "",
+        _("cheapest in {share} of the draws", share=figures.percent(option["p_cheapest"]))
         if option["p_cheapest"] is not None
         else "",
     ]
@@ -94,12 +106,20 @@ def _facts(scenario: Scenario, outcome: Simulated, shown: int) -> Iterator[tuple
     result, demand = outcome.result, outcome.result["demand"]
     mean, peak, hours = (figures.quantity(demand[key]) for key in ("mean", "peak", "unit_hours"))
     yield (
-        "Demand",
-        f"{mean} in the mean, {peak} at the peak, {hours} unit-hours in "
-        f"{horizon_words(outcome.resolved)}",
+        _("Demand"),
+        _(
+            "{mean} in the mean, {peak} at the peak, {hours} unit-hours in {span}",
+            mean=mean,
+            peak=peak,
+            hours=hours,
+            span=horizon_words(outcome.resolved),
+        ),
     )
     if len(result["options"]) > shown:
-        yield "Options", f"{shown} of {len(result['options'])} shown"
+        yield (
+            _("Options"),
+            _("{shown} of {count} shown", shown=shown, count=len(result["options"])),
+        )
     rows = assumed(scenario, outcome)
     sources = result["assumptions"]
     prices = [one for one in rows if one["name"].startswith("price, ")]
@@ -110,20 +130,27 @@ def _facts(scenario: Scenario, outcome: Simulated, shown: int) -> Iterator[tuple
         # How long it is stands in the sentence.
         if one not in prices and one["name"] not in known and not one["name"].startswith("horizon,")
     ]
-    yield "Prices", some([_said(one) for one in prices])
+    yield _("Prices"), some([_said(one) for one in prices])
     if sources:
-        yield "Sources and limits", some([f"{_said(one)} ({one['source']})" for one in sources])
+        yield _("Sources and limits"), some([f"{_said(one)} ({one['source']})" for one in sources])
     for one in attributions(one["source"] for one in sources):
         yield one.figures, one.text
-    for words, is_stated in (("Stated", True), ("Assumed", False)):
+    for words, is_stated in ((_("Stated"), True), (_("Assumed"), False)):
         said = [_said(one) for one in others if one["is_stated"] == is_stated]
         if said:
             yield words, some(said)
     if any(one["interval"] for one in result["options"]):
-        yield "Ranges", "from the 5th to the 95th percentile of the draws of all uncertain inputs"
+        yield (
+            _("Ranges"),
+            _("from the 5th to the 95th percentile of the draws of all uncertain inputs"),
+        )
     yield (
-        "Calculation",
-        f"input {result['input_sha256'][:12]}, engine {result['engine_version']}",
+        _("Calculation"),
+        _(
+            "input {sha256}, engine {version}",
+            sha256=result["input_sha256"][:12],
+            version=result["engine_version"],
+        ),
     )
 
 

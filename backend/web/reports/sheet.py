@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from backend.domain.conclusions import Certainty, Conclusion
+from backend.web.shared.language import _
 
 # A sheet is one page of paper, and a line of sources or parts is only a hint at where to look.
 MOST_NAMED = 8
@@ -63,4 +64,6 @@ def bar(label: str, value: float, interval: tuple[float, float] | None = None) -
 def some(parts: Sequence[str]) -> str:
     """The first parts of a long list in one line, and how many are left out."""
     more = len(parts) - MOST_NAMED
-    return "; ".join([*parts[:MOST_NAMED], *([f"and {more} more"] if more > 0 else [])])
+    return "; ".join(
+        [*parts[:MOST_NAMED], *([_("and {more} more", more=more)] if more > 0 else [])]
+    )

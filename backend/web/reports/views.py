@@ -27,6 +27,7 @@ from backend.web.reports.sheet import Sheet, sheet_of
 from backend.web.shared import state, words
 from backend.web.shared.access import demand, readable
 from backend.web.shared.confirming import Question, confirmed
+from backend.web.shared.language import _
 
 
 @readable
@@ -85,15 +86,29 @@ def report_pdf(request: HttpRequest, slug: str) -> HttpResponse:
     report = _report(slug)
     paper = request.GET.get("paper", "a4").lower()
     if paper not in PAPERS:
-        raise Http404(f"There is no paper {paper[:20]!r}, only {', '.join(PAPERS)}.")
+        raise Http404(
+            _(
+                "There is no paper {paper!r}, only {papers}.",
+                paper=paper[:20],
+                papers=", ".join(PAPERS),
+            )
+        )
     address = request.build_absolute_uri(reverse("report", args=[slug]))
     cover = Frame(
         title=report.title,
         author=report.created_by,
-        lede=f"Frozen on {report.created_at:%Y-%m-%d %H:%M} UTC by {report.created_by}. "
-        "Nothing here has changed since.",
+        lede=_(
+            "Frozen on {time} UTC by {person}. Nothing here has changed since.",
+            time=f"{report.created_at:%Y-%m-%d %H:%M}",
+            person=report.created_by,
+        ),
         note=report.note,
-        footer=f"{address} · report {report.pk} · data version {report.data_version} · Rackrate",
+        footer=_(
+            "{address} · report {report} · data version {data_version} · Rackrate",
+            address=address,
+            report=report.pk,
+            data_version=report.data_version,
+        ),
     )
     return HttpResponse(
         sheet_pdf(cover, _sheet(report), paper),
@@ -122,10 +137,13 @@ def _removable(request: HttpRequest, slug: str) -> Report:
 def _removal_question(request: HttpRequest, slug: str) -> Question:
     report = _removable(request, slug)
     return Question(
-        f"Delete the report {report.title}?",
-        "Delete report",
+        _("Delete the report {title}?", title=report.title),
+        _("Delete report"),
         reverse("report", args=[slug]),
-        ("Links to it stop working.", f"The figures frozen on {report.created_at:%Y-%m-%d} go."),
+        (
+            _("Links to it stop working."),
+            _("The figures frozen on {day} go.", day=f"{report.created_at:%Y-%m-%d}"),
+        ),
     )
 
 
@@ -134,5 +152,5 @@ def _removal_question(request: HttpRequest, slug: str) -> Question:
 def report_remove(request: HttpRequest, slug: str) -> HttpResponse:
     report = _removable(request, slug)
     report_delete(report=report, actor=request.user.get_username())
-    messages.success(request, f"The report “{report.title}” is deleted.")
+    messages.success(request, _("The report “{title}” is deleted.", title=report.title))
     return HttpResponseRedirect(reverse("reports"))

@@ -15,13 +15,14 @@ from backend.rankings.selectors.parameters import RANKING_METRICS
 from backend.rankings.selectors.requirement_document import target_pairs
 from backend.web.shared import state, words
 from backend.web.shared.forms import with_chosen
+from backend.web.shared.language import _, lazy
 
 # Lines for targets in an empty form; a filled one has a free line more.
 LINES = 2
 RULES = {
-    Rule.TOTAL: "all servers together",
-    Rule.AT_LEAST: "each at least",
-    Rule.AT_MOST: "each at most",
+    Rule.TOTAL: lazy("all servers together"),
+    Rule.AT_LEAST: lazy("each at least"),
+    Rule.AT_MOST: lazy("each at most"),
 }
 Errors = Iterable[tuple[str, str]]
 
@@ -52,20 +53,22 @@ class TargetLine:
 class RequirementForm(forms.Form):
     """Targets as `lines`, sizes, limits and the terms of the price."""
 
-    ram_gib = _number("Memory, GiB", "All servers together.")
-    disk_gb = _number("Disk, GB", "All servers together.")
-    egress_gb_per_month = _number("Traffic out, GB a month", "Of the fleet, to the internet.")
-    max_servers = _number("Servers at most", inputmode="numeric")
-    hours_per_month = _number("Hours a month", placeholder=str(HOURS_PER_MONTH))
-    currency = forms.CharField(required=False, label="Currency")
-    term = forms.CharField(required=False, label="Price term")
+    ram_gib = _number(lazy("Memory, GiB"), lazy("All servers together."))
+    disk_gb = _number(lazy("Disk, GB"), lazy("All servers together."))
+    egress_gb_per_month = _number(
+        lazy("Traffic out, GB a month"), lazy("Of the fleet, to the internet.")
+    )
+    max_servers = _number(lazy("Servers at most"), inputmode="numeric")
+    hours_per_month = _number(lazy("Hours a month"), placeholder=str(HOURS_PER_MONTH))
+    currency = forms.CharField(required=False, label=lazy("Currency"))
+    term = forms.CharField(required=False, label=lazy("Price term"))
     kinds = _Choices(
         required=False,
-        label="Kinds of server (none chosen: all)",
+        label=lazy("Kinds of server (none chosen: all)"),
         choices=[(kind, words.kind(kind)) for kind in OfferKind.values],
         widget=forms.CheckboxSelectMultiple,
     )
-    mixed = forms.BooleanField(required=False, label="Mix several types in one fleet")
+    mixed = forms.BooleanField(required=False, label=lazy("Mix several types in one fleet"))
 
     numbers = ("ram_gib", "disk_gb", "egress_gb_per_month", "max_servers")
     terms = ("hours_per_month", "currency", "term")
@@ -138,7 +141,7 @@ def _lines(pairs: Sequence[tuple[str, str]], wrong: Mapping[str, list[str]]) -> 
 
 
 def _select(metric: str, number: int) -> SafeString:
-    choices = [("", "choose a metric"), *((key, _metric_words(key)) for key in RANKING_METRICS)]
+    choices = [("", _("choose a metric")), *((key, _metric_words(key)) for key in RANKING_METRICS)]
     # What was typed stays visible beside its error, also a metric that is none.
     widget = forms.Select(choices=with_chosen(choices, metric))
     return widget.render("target", metric, attrs={"id": f"target_{number}"})

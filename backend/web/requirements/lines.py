@@ -11,11 +11,16 @@ from backend.rankings.selectors.requirements import FleetLine, RequirementAnswer
 from backend.rankings.selectors.rows import RankingRow
 from backend.web.shared import figures, words
 from backend.web.shared.charts import row_label
+from backend.web.shared.language import _, counted, lazy
 
 # Of a drawn fleet: more small squares are not counted by eye; the number stands beside.
 MOST_BLOCKS = 24
 MOST_FAILURES = 100
-SIZES = {"ram_gib": ("Memory", "GiB"), "disk_gb": ("Disk", "GB"), TRAFFIC: ("Traffic", "GB")}
+SIZES = {
+    "ram_gib": (lazy("Memory"), "GiB"),
+    "disk_gb": (lazy("Disk"), "GB"),
+    TRAFFIC: (lazy("Traffic"), "GB"),
+}
 
 
 @dataclass(frozen=True)
@@ -117,7 +122,11 @@ def _cell(line: FleetLine, demand: FleetTarget, answer: RequirementAnswer) -> Fl
     given, ratio = line.fleet.given[demand.name], float(line.headroom[demand.name])
     shown = figures.figure(_scale(demand, answer).shown(given))
     spare = ratio - 1
-    headroom = f"{figures.percent(spare)} to spare" if spare >= SPARE_SHOWN else "just enough"
+    headroom = (
+        _("{spare} to spare", spare=figures.percent(spare))
+        if spare >= SPARE_SHOWN
+        else _("just enough")
+    )
     return FleetCell(shown, figures.plain(given), headroom)
 
 
@@ -129,11 +138,11 @@ def _scale(demand: FleetTarget, answer: RequirementAnswer) -> figures.UnitScale:
 
 def _holds(holds: bool | None, count: int | None) -> tuple[str, str, str]:
     if holds:
-        return "holds", "good", "It reaches everything at the worse end of every 95 % interval."
+        return "holds", "good", _("It reaches everything at the worse end of every 95 % interval.")
     if holds is None:
-        return "not known", "", "The interval of a score is not known."
-    meaning = "It falls short where the scores are at the worse ends of their 95 % intervals."
-    return (f"{count} needed" if count else "falls short"), "warn", meaning
+        return _("not known"), "", _("The interval of a score is not known.")
+    meaning = _("It falls short where the scores are at the worse ends of their 95 % intervals.")
+    return (_("{count} needed", count=count) if count else _("falls short")), "warn", meaning
 
 
 def failure_groups(answer: RequirementAnswer) -> list[FailureGroup]:
@@ -152,16 +161,19 @@ def _title(failure: InfeasibleOffer, answer: RequirementAnswer) -> str:
     if failure.fault is Fault.REFUSED:
         return failure.reason[0].upper() + failure.reason[1:].replace("_", " ")
     if failure.fault is Fault.SERVERS:
-        most = answer.requirement.max_servers
-        return f"More than {most} server{'' if most == 1 else 's'} would be needed"
+        most = answer.requirement.max_servers or 0
+        return counted(
+            "More than {n} server would be needed", "More than {n} servers would be needed", most
+        )
     if failure.fault is Fault.TRAFFIC:
-        return "The price of traffic is not known there"
+        return _("The price of traffic is not known there")
     if failure.fault is Fault.NOTHING:
-        return f"{name}: it has none"
+        return _("{name}: it has none", name=name)
     if failure.fault is Fault.UNKNOWN:
-        return f"{name}: not known"
+        return _("{name}: not known", name=name)
     rules = {demand.name: demand.rule for demand in answer.requirement.targets}
-    return f"{name}: too {'high' if rules[failure.demand] is Rule.AT_MOST else 'low'}"
+    is_above = rules[failure.demand] is Rule.AT_MOST
+    return _("{name}: too high", name=name) if is_above else _("{name}: too low", name=name)
 
 
 def _detail(failure: InfeasibleOffer) -> str:

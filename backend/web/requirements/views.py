@@ -20,12 +20,13 @@ from backend.web.requirements.lines import conclusion, failure_groups, fleet_lin
 from backend.web.shared import state
 from backend.web.shared.access import readable
 from backend.web.shared.basis import basis_words
+from backend.web.shared.language import lazy
 
 OWN = (*FIELDS, "target", "amount")
 EXAMPLES = (
-    ("10,000 CMIPS in at most 20 servers", "?target=cmips_score:10000&max_servers=20"),
+    (lazy("10,000 CMIPS in at most 20 servers"), "?target=cmips_score:10000&max_servers=20"),
     (
-        "1,000,000 CoreMark and 256 GiB, types mixed",
+        lazy("1,000,000 CoreMark and 256 GiB, types mixed"),
         "?target=coremark_score:1000000&ram_gib=256&max_servers=20&mixed=1",
     ),
 )

@@ -9,6 +9,7 @@ from backend.domain.probes import PROBES
 from backend.web.runs.series_plots import rate_scale
 from backend.web.runs.spreads import RepeatSpread, Spreads, bars, over_time
 from backend.web.shared import figures
+from backend.web.shared.language import _, counted
 from backend.web.shared.plots import Axis, Mark, Plot, thinned
 
 IOPS = {"disk_rand_read_iops": "read", "disk_rand_write_iops": "write"}
@@ -56,29 +57,36 @@ def _depths(repeats: Spreads, metric: str) -> Plot | None:
     scale = figures.scale("ns", (spread.middle for spread in tails.values()))
     marks = []
     for tone, count in enumerate(jobs):
-        name = f"{count} job{'s' if count > 1 else ''}"
+        name = counted("{n} job", "{n} jobs", count)
         marks.append(bars(name, [cells.get((depth, count)) for depth in depths], tone))
     for tone, count in enumerate(jobs):
         spread = [tails.get((depth, count)) for depth in depths]
         if any(spread):
             values = [scale.shown(s.middle) if s else None for s in spread]
-            name = f"p99, {count} job{'s' if count > 1 else ''}"
+            name = counted("p99, {n} job", "p99, {n} jobs", count)
             marks.append(Mark(name, values, kind="dots", axis="y2", tone=tone))
     best = max(cells, key=lambda cell: cells[cell].middle)
     return Plot(
         id=f"plot-depth-{direction}",
-        title=f"Random {direction} of 4 KiB against queue depth",
-        x_label="queue depth of each job",
+        title=_("Random {direction} of 4 KiB against queue depth", direction=direction),
+        x_label=_("queue depth of each job"),
         x_kind="category",
         x=[str(depth) for depth in depths],
         y=Axis("IOPS"),
         # Logarithmic: a tail grows by orders of magnitude where queues fill up.
-        y2=Axis(f"p99 latency, {scale.unit}", is_log=True) if tails else None,
+        y2=Axis(_("p99 latency, {unit}", unit=scale.unit), is_log=True) if tails else None,
         marks=marks,
-        summary=f"Bars of random {direction} requests a second for the queue depths {depths[0]} to "
-        f"{depths[-1]}. Most, {figures.figure(cells[best].middle)} IOPS, at depth {best[0]} "
-        f"with {best[1]} job{'s' if best[1] > 1 else ''}.",
-        note="Bars: requests a second, left axis. Dots: 99th percentile of latency, right axis.",
+        summary=_(
+            "Bars of random {direction} requests a second for the queue depths {first} to"
+            " {last}. Most, {most} IOPS, at depth {depth} with {jobs}.",
+            direction=direction,
+            first=depths[0],
+            last=depths[-1],
+            most=figures.figure(cells[best].middle),
+            depth=best[0],
+            jobs=counted("{n} job", "{n} jobs", best[1]),
+        ),
+        note=_("Bars: requests a second, left axis. Dots: 99th percentile of latency, right axis."),
     )
 
 
@@ -97,22 +105,31 @@ def _percentiles(repeats: Spreads) -> Plot | None:
         return None
     scale = figures.scale("ns", (value for line in lines.values() for value in line.values()))
     marks = [
-        Mark(f"{direction}, depth {depth}", [scale.shown(line.get(point)) for point in points])
+        Mark(
+            _("{direction}, depth {depth}", direction=direction, depth=depth),
+            [scale.shown(line.get(point)) for point in points],
+        )
         for (direction, depth), line in sorted(lines.items())
     ]
     worst = max(marks, key=lambda mark: mark.values[-1] or 0)
     return Plot(
         id="plot-percentiles",
-        title="Latency percentiles of random 4 KiB access",
+        title=_("Latency percentiles of random 4 KiB access"),
         x_label="percentile",
         x_kind="category",
         x=[f"{point:g}" for point in points],
         y=Axis(scale.unit, is_log=True),
         marks=marks,
-        summary=f"Lines of latency at the percentiles {points[0]:g} to {points[-1]:g}, logarithmic."
-        f" Highest at {points[-1]:g}: {worst.label} with {figures.figure(worst.values[-1])}"
-        f" {scale.unit}.",
-        note="Median over the repeats. The latency axis is logarithmic.",
+        summary=_(
+            "Lines of latency at the percentiles {lowest} to {highest}, logarithmic. Highest at"
+            " {highest}: {label} with {latency} {unit}.",
+            lowest=f"{points[0]:g}",
+            highest=f"{points[-1]:g}",
+            label=worst.label,
+            latency=figures.figure(worst.values[-1]),
+            unit=scale.unit,
+        ),
+        note=_("Median over the repeats. The latency axis is logarithmic."),
     )
 
 
@@ -145,6 +162,8 @@ def _disk_over_time(evidence: Sequence[Evidence]) -> Plot | None:
         lines,
         rate_scale(v for line in lines.values() for v in line.values() if v),
         id="plot-disk-time",
-        title="Disk throughput over time",
-        note="What the disk moved in each second of the first repeat, its preparations included.",
+        title=_("Disk throughput over time"),
+        note=_(
+            "What the disk moved in each second of the first repeat, its preparations included."
+        ),
     )

@@ -22,6 +22,7 @@ from backend.benchmarks.selectors.runs import runs_visible
 from backend.web.runs.series_plots import series_plots
 from backend.web.shared import lines
 from backend.web.shared.access import may, readable
+from backend.web.shared.language import _
 
 # A browser is slow with more; the whole text is one link away.
 MOST_LINES = 5000
@@ -58,7 +59,7 @@ def evidence_page(request: HttpRequest, run_id: UUID, n: int) -> HttpResponse:
     run = get_object_or_404(runs_visible(default_workspace()), pk=run_id)
     evidence = run.evidence.filter(n=n).first()
     if evidence is None:
-        raise Http404("This run has no such evidence.")
+        raise Http404(_("This run has no such evidence."))
     context = _context(request, evidence) | {
         "run": run,
         "raw_url": f"/api/v1/runs/{run.pk}/evidence/{n}",

@@ -7,30 +7,35 @@ from django import forms
 
 from backend.benchmarks.models import Host
 from backend.web.runs.parameter_forms import ParameterForm
+from backend.web.shared.language import lazy
 
 
 class RunForm(ParameterForm):
     """Start a run: profile, probes, the other end of the network tests, parameters."""
 
     peer = forms.ChoiceField(
-        label="Other end of the network tests",
+        label=lazy("Other end of the network tests"),
         required=False,
-        help_text="Without one the network is not measured.",
+        help_text=lazy("Without one the network is not measured."),
     )
     peer_address = forms.CharField(
-        label="Address of the other end",
+        label=lazy("Address of the other end"),
         required=False,
-        help_text="If this host reaches it by another address than we do.",
+        help_text=lazy("If this host reaches it by another address than we do."),
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
     )
     install_tools = forms.BooleanField(
-        label="Install fio and iperf3 for the run where they are missing, and remove them after it",
+        label=lazy(
+            "Install fio and iperf3 for the run where they are missing, and remove them after it"
+        ),
         required=False,
     )
 
     careful = forms.BooleanField(
-        label="The host is in production: only while it is idle, behind everybody else, nothing on"
-        " its disks",
+        label=lazy(
+            "The host is in production: only while it is idle, behind everybody else, nothing on"
+            " its disks"
+        ),
         required=False,
     )
 

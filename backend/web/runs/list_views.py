@@ -16,6 +16,7 @@ from backend.benchmarks.selectors.runs import runs_visible
 from backend.catalog.selectors.offers import offers_with_words
 from backend.domain.profiles import PROFILES
 from backend.web.shared.access import readable
+from backend.web.shared.language import lazy
 from backend.web.shared.offer_field import offer_field
 from backend.web.shared.paging import paged
 
@@ -25,16 +26,16 @@ GOING_ON = "active"
 class RunsForm(forms.Form):
     """What the list is narrowed to; all of it is in the address."""
 
-    host = forms.ChoiceField(label="Host", required=False)
+    host = forms.ChoiceField(label=lazy("Host"), required=False)
     state = forms.ChoiceField(
-        label="State",
+        label=lazy("State"),
         required=False,
-        choices=[("", "any"), (GOING_ON, "going on"), *((s, s) for s in TERMINAL_STATES)],
+        choices=[("", "any"), (GOING_ON, lazy("going on")), *((s, s) for s in TERMINAL_STATES)],
     )
     profile = forms.ChoiceField(
-        label="Profile", required=False, choices=[("", "any"), *((p, p) for p in PROFILES)]
+        label=lazy("Profile"), required=False, choices=[("", "any"), *((p, p) for p in PROFILES)]
     )
-    offer = offer_field("Offer", required=False)
+    offer = offer_field(lazy("Offer"), required=False)
 
     def __init__(self, data: Mapping[str, Any]) -> None:
         super().__init__(data, auto_id="%s", label_suffix="")

@@ -8,6 +8,7 @@ from typing import Any
 from backend.domain.probes import NETWORK, PROBES
 from backend.web.runs.spreads import RepeatSpread, Spreads, bars, over_time
 from backend.web.shared import figures
+from backend.web.shared.language import _
 from backend.web.shared.plots import Axis, Plot, PlotRow, thinned
 
 TCP = {s.variant: s.chart_label for s in PROBES[NETWORK].series if s.chart_label}
@@ -30,17 +31,23 @@ def _network(repeats: Spreads) -> Plot | None:
     shown = bars("throughput", list(kept.values()), 0, scale)
     plot = Plot(
         id="plot-network",
-        title="Network throughput (TCP) to the peer and back",
+        title=_("Network throughput (TCP) to the peer and back"),
         x_label="",
         x_kind="category",
         x=names,
         y=Axis(scale.unit),
         marks=[shown],
         extra=_tcp_columns(list(kept.values())),
-        summary=f"Bars of TCP throughput as the receiver counts it. Most: {names[best]}, "
-        f"{figures.figure(shown.values[best])} {scale.unit}.",
-        note="Medians as the receiver counts them; whiskers from the lowest to the highest repeat. "
-        "Retransmits, jitter, loss and round trips are in the table.",
+        summary=_(
+            "Bars of TCP throughput as the receiver counts it. Most: {test}, {most} {unit}.",
+            test=names[best],
+            most=figures.figure(shown.values[best]),
+            unit=scale.unit,
+        ),
+        note=_(
+            "Medians as the receiver counts them; whiskers from the lowest to the highest repeat. "
+            "Retransmits, jitter, loss and round trips are in the table."
+        ),
     )
     # After the plot, since the width of a row is known from its heads.
     return replace(plot, more_rows=_udp_and_ping(repeats, len(plot.heads)))
@@ -66,7 +73,7 @@ def _middle_text(values: Iterable[Any]) -> str:
 def _udp_and_ping(repeats: Spreads, width: int) -> list[PlotRow]:
     """Rows whose last three cells are jitter, loss and round trip; the others stay empty."""
     rows = []
-    for variant, words in {"standard": "to peer", "reverse": "from peer"}.items():
+    for variant, words in {"standard": _("to peer"), "reverse": _("from peer")}.items():
         jitter = repeats.get(("net_udp_jitter_ns", variant))
         loss = repeats.get(("net_udp_loss_ratio", variant))
         if jitter or loss:
@@ -75,12 +82,14 @@ def _udp_and_ping(repeats: Spreads, width: int) -> list[PlotRow]:
                 _ratio(loss.middle) if loss else "",
                 "",
             ]
-            rows.append(PlotRow(f"UDP, {words}", None, [*[""] * (width - 3), *cells]))
+            rows.append(
+                PlotRow(_("UDP, {words}", words=words), None, [*[""] * (width - 3), *cells])
+            )
     trip = repeats.get(("net_rtt_ns", "standard"))
     if trip:
         lost = trip.parameters.get("loss_ratio")
         cells = ["", _ratio(float(lost)) if lost is not None else "", _time(trip.middle)]
-        rows.append(PlotRow("Ping", None, [*[""] * (width - 3), *cells]))
+        rows.append(PlotRow(_("Ping"), None, [*[""] * (width - 3), *cells]))
     return rows
 
 
@@ -108,6 +117,6 @@ def _network_over_time(repeats: Spreads) -> Plot | None:
         lines,
         figures.scale("bits/s", [max(known, default=0.0)]),
         id="plot-network-time",
-        title="Network throughput (TCP) over time",
-        note="The repeat in the middle of each test.",
+        title=_("Network throughput (TCP) over time"),
+        note=_("The repeat in the middle of each test."),
     )

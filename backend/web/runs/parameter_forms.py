@@ -17,6 +17,7 @@ from backend.domain.profiles import (
 )
 from backend.web.shared import figures
 from backend.web.shared.forms import WriteForm
+from backend.web.shared.language import _, lazy
 
 # Units that people type in, with what one of them is in the parameter's own unit.
 SHOWN_UNITS: Mapping[str, tuple[str, int]] = {
@@ -24,9 +25,9 @@ SHOWN_UNITS: Mapping[str, tuple[str, int]] = {
     "bits/s": ("Mbit/s", 10**6),
 }
 PROFILE_WORDS = {
-    "quick": "quick (up to 90 s)",
-    "standard": "standard (up to 15 min)",
-    "full": "full (about an hour)",
+    "quick": lazy("quick (up to 90 s)"),
+    "standard": lazy("standard (up to 15 min)"),
+    "full": lazy("full (about an hour)"),
 }
 PREFIX = "parameter_"
 LISTS = ("matrix_depths", "matrix_jobs")
@@ -41,8 +42,8 @@ def profile_default(profile: Profile, name: str) -> str:
     """What a profile takes when nothing is typed, in the unit that is shown."""
     if name == "repeats":
         few, many = profile.min_repeats, profile.max_repeats
-        return f"{few}" if few == many else f"{few} to {many}"
-    _, size = shown_unit(PARAMETERS[name])
+        return f"{few}" if few == many else _("{few} to {many}", few=few, many=many)
+    size = shown_unit(PARAMETERS[name])[1]
     return figures.quantity(profile.values[name] / size) if name in profile.values else ""
 
 
@@ -62,7 +63,7 @@ class ParameterField(forms.FloatField):
             required=False,
             min_value=low,
             max_value=high,
-            help_text=f"{figures.quantity(low)} to {figures.quantity(high)}",
+            help_text=_("{low} to {high}", low=figures.quantity(low), high=figures.quantity(high)),
             widget=forms.NumberInput(
                 attrs={
                     "step": 1 if self.is_whole else "any",
@@ -79,7 +80,7 @@ class ParameterField(forms.FloatField):
         if typed is None:
             return None
         if self.is_whole and typed != int(typed):
-            raise forms.ValidationError("Enter a whole number.")
+            raise forms.ValidationError(_("Enter a whole number."))
         own = typed * self.size
         return round(own) if self.parameter.is_whole else own
 
@@ -88,63 +89,63 @@ def _counts(text: str) -> list[int]:
     try:
         return [int(word) for word in text.replace(",", " ").split()]
     except ValueError:
-        raise forms.ValidationError("Enter whole numbers, separated by commas.") from None
+        raise forms.ValidationError(_("Enter whole numbers, separated by commas.")) from None
 
 
 # What a probe measures; one without words shows its name.
 PROBE_WORDS = {
-    "cmips": "CPU: integer kernel (CMIPS)",
-    "stress_ng": "CPU: stress-ng div16",
-    "openssl": "CPU: SHA-256 by OpenSSL",
-    "sysbench": "CPU: prime numbers by sysbench",
-    "memory": "Memory: bandwidth and latency",
-    "dd": "Disk: sequential, by dd",
-    "small_files": "Disk: small files and flushes",
-    "fio": "Disk: sequential and random, by fio",
-    "fio_matrix": "Disk: queue depths and jobs, by fio",
-    "fio_steady": "Disk: once it is steady, by fio (long; writes much)",
-    "local_disk": "Disk: local NVMe of a rented machine, by fio",
-    "sustained": "CPU: sustained load",
-    "network": "Network: to another host",
+    "cmips": lazy("CPU: integer kernel (CMIPS)"),
+    "stress_ng": lazy("CPU: stress-ng div16"),
+    "openssl": lazy("CPU: SHA-256 by OpenSSL"),
+    "sysbench": lazy("CPU: prime numbers by sysbench"),
+    "memory": lazy("Memory: bandwidth and latency"),
+    "dd": lazy("Disk: sequential, by dd"),
+    "small_files": lazy("Disk: small files and flushes"),
+    "fio": lazy("Disk: sequential and random, by fio"),
+    "fio_matrix": lazy("Disk: queue depths and jobs, by fio"),
+    "fio_steady": lazy("Disk: once it is steady, by fio (long; writes much)"),
+    "local_disk": lazy("Disk: local NVMe of a rented machine, by fio"),
+    "sustained": lazy("CPU: sustained load"),
+    "network": lazy("Network: to another host"),
 }
 
 
 class ParameterForm(WriteForm):
     """Profile, probes and everything that PARAMETERS holds."""
 
-    profile = forms.ChoiceField(label="Profile", choices=list(PROFILE_WORDS.items()))
+    profile = forms.ChoiceField(label=lazy("Profile"), choices=list(PROFILE_WORDS.items()))
     probes = forms.MultipleChoiceField(
-        label="Probes",
+        label=lazy("Probes"),
         required=False,
         choices=[(name, PROBE_WORDS.get(name, name.replace("_", " "))) for name in CHOICES],
         widget=forms.CheckboxSelectMultiple,
-        help_text="None ticked: all of the profile.",
+        help_text=lazy("None ticked: all of the profile."),
     )
     directory = forms.CharField(
-        label="Directory of the disk tests",
+        label=lazy("Directory of the disk tests"),
         required=False,
-        help_text="A mounted disk, NFS or iSCSI share. Empty: the temporary directory.",
+        help_text=lazy("A mounted disk, NFS or iSCSI share. Empty: the temporary directory."),
         widget=forms.TextInput(attrs={"placeholder": "/mnt/disk", "autocomplete": "off"}),
     )
     directories = forms.CharField(
-        label="Directories measured at the same time",
+        label=lazy("Directories measured at the same time"),
         required=False,
-        help_text="Two or more, one a line, each on a disk of its own.",
+        help_text=lazy("Two or more, one a line, each on a disk of its own."),
         widget=forms.Textarea(attrs={"rows": 2}),
     )
     device = forms.CharField(
-        label="Device read at its start and end",
+        label=lazy("Device read at its start and end"),
         required=False,
-        help_text="It is only read, never written.",
+        help_text=lazy("It is only read, never written."),
         widget=forms.TextInput(attrs={"placeholder": "/dev/sdb", "autocomplete": "off"}),
     )
     matrix_depths = forms.CharField(
-        label="Queue depths of the fio matrix",
+        label=lazy("Queue depths of the fio matrix"),
         required=False,
         widget=forms.TextInput(attrs={"placeholder": ", ".join(map(str, MATRIX_DEPTHS))}),
     )
     matrix_jobs = forms.CharField(
-        label="Jobs of the fio matrix",
+        label=lazy("Jobs of the fio matrix"),
         required=False,
         widget=forms.TextInput(attrs={"placeholder": ", ".join(map(str, MATRIX_JOBS))}),
     )

@@ -10,6 +10,7 @@ from backend.web.runs.network_plots import network_plots
 from backend.web.runs.spreads import Spreads, spreads
 from backend.web.shared import figures
 from backend.web.shared.charts import strip
+from backend.web.shared.language import _, localized
 from backend.web.shared.plots import Axis, Mark, Plot, thinned
 
 
@@ -37,18 +38,27 @@ def _sustained(repeats: Spreads) -> Plot | None:
     drop = figures.percent(1 - last / windows[0]) if windows[0] else "unknown"
     return Plot(
         id="plot-sustained",
-        title="CPU score under lasting load",
-        x_label="seconds since the start",
+        title=_("CPU score under lasting load"),
+        x_label=_("seconds since the start"),
         x_kind="linear",
         x=x,
         # The drop is a few percent and would not be seen on an axis from zero; the note says so.
         y=Axis("CMIPS", is_from_zero=False),
-        marks=[Mark("score of a window", values)],
-        lines=[(windows[0], "first window"), (last, "at the end")],
-        summary=f"Line of the CPU score over {x[-1]:.0f} seconds in windows of {window_s:g} s: "
-        f"{figures.figure(windows[0])} CMIPS at first, {figures.figure(last)} at the end, "
-        f"lowest {figures.figure(min(windows))}.",
-        note=f"Drop from the first window to the end: {drop}. The axis does not begin at zero.",
+        marks=[Mark(_("score of a window"), values)],
+        lines=[(windows[0], _("first window")), (last, _("at the end"))],
+        summary=_(
+            "Line of the CPU score over {seconds} seconds in windows of {window_s} s: {first} CMIPS"
+            " at first, {last} at the end, lowest {lowest}.",
+            seconds=localized(f"{x[-1]:.0f}"),
+            window_s=f"{window_s:g}",
+            first=figures.figure(windows[0]),
+            last=figures.figure(last),
+            lowest=figures.figure(min(windows)),
+        ),
+        note=_(
+            "Drop from the first window to the end: {drop}. The axis does not begin at zero.",
+            drop=drop,
+        ),
     )
 
 
@@ -61,7 +71,7 @@ def run_strips(samples: Iterable[Sample], provider: str) -> list[dict[str, Any]]
             provider,
             id=f"strip-{metric}-{variant}",
             figures_of=(spread.middle, None, None),
-            label=lambda sample: f"repeat {sample.repeat + 1}",
+            label=lambda sample: _("repeat {n}", n=sample.repeat + 1),
             below="All repeats are in the figures above.",
         )
         for (metric, variant), spread in spreads(samples).items()

@@ -13,13 +13,14 @@ from backend.domain.profiles import INSTALL_TOOLS
 from backend.domain.rentals import Budget
 from backend.web.runs.parameter_forms import PROFILE_WORDS
 from backend.web.shared.forms import WriteForm, currency
+from backend.web.shared.language import lazy
 
 PURCHASE_WORDS = {
-    ResourcePurchase.ON_DEMAND: "on demand",
-    ResourcePurchase.SPOT: "spot (it may be taken back)",
+    ResourcePurchase.ON_DEMAND: lazy("on demand"),
+    ResourcePurchase.SPOT: lazy("spot (it may be taken back)"),
 }
 CREDIT_MODE_WORDS = {
-    "": "as the account says",
+    "": lazy("as the account says"),
     STANDARD: "standard: slowed to its share",
     UNLIMITED: "unlimited: runs on, at a surcharge",
 }
@@ -28,23 +29,29 @@ CREDIT_MODE_WORDS = {
 class RentalForm(WriteForm):
     """Measure an offer: profile, way of buying, and the most that it may cost."""
 
-    profile = forms.ChoiceField(label="Profile", choices=list(PROFILE_WORDS.items()))
+    profile = forms.ChoiceField(label=lazy("Profile"), choices=list(PROFILE_WORDS.items()))
     purchase_model = forms.ChoiceField(
-        label="Bought", choices=list(PURCHASE_WORDS.items()), initial=ResourcePurchase.ON_DEMAND
+        label=lazy("Bought"),
+        choices=list(PURCHASE_WORDS.items()),
+        initial=ResourcePurchase.ON_DEMAND,
     )
     credit_mode = forms.ChoiceField(
-        label="Without CPU credits",
+        label=lazy("Without CPU credits"),
         choices=list(CREDIT_MODE_WORDS.items()),
         required=False,
-        help_text="Of the dearer one what all CPUs cost beyond their credits is reserved and booked.",
+        help_text=lazy(
+            "Of the dearer one what all CPUs cost beyond their credits is reserved and booked."
+        ),
     )
     install_tools = forms.BooleanField(
-        label="Install fio, stress-ng and other tools that are missing",
+        label=lazy("Install fio, stress-ng and other tools that are missing"),
         initial=True,
         required=False,
     )
     budget_amount = forms.DecimalField(
-        label="Budget", min_value=Decimal(0), help_text="The most that this run may cost."
+        label=lazy("Budget"),
+        min_value=Decimal(0),
+        help_text=lazy("The most that this run may cost."),
     )
     # Never guessed: a machine is rented for this amount.
     budget_currency = currency(required=True, initial=None)

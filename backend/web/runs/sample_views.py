@@ -13,6 +13,7 @@ from backend.benchmarks.services.imports import sample_exclude, sample_include
 from backend.web.shared import lines
 from backend.web.shared.access import demand, readable
 from backend.web.shared.forms import refusals_said
+from backend.web.shared.language import _
 
 
 @readable
@@ -26,11 +27,11 @@ def sample_exclude_form(request: HttpRequest, sample_id: int) -> HttpResponse:
     with refusals_said(request):
         if "include" in request.POST:
             sample_include(workspace=workspace, sample=sample, actor=actor)
-            messages.success(request, "The figure counts again.")
+            messages.success(request, _("The figure counts again."))
         else:
             reason = request.POST.get("reason", "")
             sample_exclude(workspace=workspace, sample=sample, reason=reason, actor=actor)
-            messages.success(request, "The figure is left out.")
+            messages.success(request, _("The figure is left out."))
     if sample.evidence is None:
         return HttpResponseRedirect(f"{reverse('offer', args=[sample.offer.slug])}#samples")
     return HttpResponseRedirect(f"{lines.evidence_url(sample.evidence)}#samples")

@@ -4,20 +4,21 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from backend.web.shared import figures
+from backend.web.shared.language import _, lazy, localized
 from backend.web.shared.plots import Axis, Mark, Plot, Values, thinned
 
 Series = Mapping[str, Values]
 
 RATIOS = {
-    "cpu_ratio": "CPU busy",
+    "cpu_ratio": lazy("CPU busy"),
     "steal_ratio": "steal",
-    "iowait_ratio": "waiting for disks",
+    "iowait_ratio": lazy("waiting for disks"),
 }
 RATES = {
-    "disk_read_bytes_per_s": "disk read",
-    "disk_write_bytes_per_s": "disk write",
-    "net_receive_bytes_per_s": "network in",
-    "net_send_bytes_per_s": "network out",
+    "disk_read_bytes_per_s": lazy("disk read"),
+    "disk_write_bytes_per_s": lazy("disk write"),
+    "net_receive_bytes_per_s": lazy("network in"),
+    "net_send_bytes_per_s": lazy("network out"),
 }
 CLOCK = "mhz"
 TIME = "t_s"
@@ -55,16 +56,20 @@ def _cpu(series: Series) -> Plot | None:
     busiest = max(v for v in marks[0].values if v is not None)
     return Plot(
         id="plot-cpu",
-        title="CPU while it ran",
-        x_label="seconds since the start",
+        title=_("CPU while it ran"),
+        x_label=_("seconds since the start"),
         x_kind="linear",
         x=x,
         # Always the whole scale, so that runs can be compared by eye.
         y=Axis("%", most=100),
         y2=Axis("MHz") if clock else None,
         marks=marks,
-        summary=f"Lines of the CPU's use over {x[-1]:.0f} seconds: {marks[0].label} up to "
-        f"{figures.figure(busiest)} %.",
+        summary=_(
+            "Lines of the CPU's use over {seconds} seconds: {label} up to {busiest} %.",
+            seconds=localized(f"{x[-1]:.0f}"),
+            label=marks[0].label,
+            busiest=figures.figure(busiest),
+        ),
     )
 
 
@@ -81,17 +86,22 @@ def _throughput(series: Series) -> Plot | None:
     ]
     most = {mark.label: max(v for v in mark.values if v is not None) for mark in marks}
     peaks = ", ".join(
-        f"{label} up to {figures.figure(value)} {scale.unit}" for label, value in most.items()
+        _("{label} up to {most} {unit}", label=label, most=figures.figure(value), unit=scale.unit)
+        for label, value in most.items()
     )
     return Plot(
         id="plot-throughput",
-        title="Disk and network while it ran",
-        x_label="seconds since the start",
+        title=_("Disk and network while it ran"),
+        x_label=_("seconds since the start"),
         x_kind="linear",
         x=x,
         y=Axis(scale.unit),
         marks=marks,
-        summary=f"Lines of throughput over {x[-1]:.0f} seconds: {peaks}.",
+        summary=_(
+            "Lines of throughput over {seconds} seconds: {peaks}.",
+            seconds=localized(f"{x[-1]:.0f}"),
+            peaks=peaks,
+        ),
     )
 
 
@@ -150,7 +160,7 @@ def live_strips(series: Series | None) -> list[Strip]:
             for t, n in enumerate(rates)
         ]
         strips.append(
-            Strip("Throughput", f"{figures.figure(scale.shown(top))} {scale.unit}", traces)
+            Strip(_("Throughput"), f"{figures.figure(scale.shown(top))} {scale.unit}", traces)
         )
     return strips
 
@@ -158,7 +168,7 @@ def live_strips(series: Series | None) -> list[Strip]:
 def live_clock(series: Series | None) -> str:
     """The newest clock rate in words; empty where it is not known."""
     now = _last(series.get(CLOCK, ())) if series else None
-    return f"{now:,.0f} MHz" if now else ""
+    return _("{clock} MHz", clock=localized(f"{now:,.0f}")) if now else ""
 
 
 def live_rows(series: Series) -> list[list[str]]:
@@ -178,7 +188,7 @@ def live_rows(series: Series) -> list[list[str]]:
 LIVE_HEADS = [
     "s",
     *(f"{label}, %" for label in RATIOS.values()),
-    *(f"{label}, MB/s" for label in RATES.values()),
+    *(lazy("{label}, MB/s", label=label) for label in RATES.values()),
 ]
 
 

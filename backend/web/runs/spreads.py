@@ -8,6 +8,7 @@ from typing import Any
 from backend.benchmarks.models import Sample
 from backend.domain.stats import counted_repeats
 from backend.web.shared import figures
+from backend.web.shared.language import _, localized
 from backend.web.shared.plots import Axis, Mark, Plot, Values
 
 
@@ -79,16 +80,23 @@ def over_time(
     if len(x) < 2:
         return None
     marks = [Mark(label, [scale.shown(line.get(t)) for t in x]) for label, line in lines.items()]
-    peaks = ", ".join(f"{m.label} up to {figures.figure(most(m.values))}" for m in marks)
+    peaks = ", ".join(
+        _("{label} up to {most}", label=m.label, most=figures.figure(most(m.values))) for m in marks
+    )
     return Plot(
         id=id,
         title=title,
-        x_label="seconds since the start",
+        x_label=_("seconds since the start"),
         x_kind="linear",
         x=x,
         y=Axis(scale.unit),
         marks=marks,
-        summary=f"Lines over {x[-1]:.0f} seconds, in {scale.unit}: {peaks}.",
+        summary=_(
+            "Lines over {seconds} seconds, in {unit}: {peaks}.",
+            seconds=localized(f"{x[-1]:.0f}"),
+            unit=scale.unit,
+            peaks=peaks,
+        ),
         note=note,
     )
 

@@ -21,6 +21,7 @@ from backend.web.runs import disk_plots, series_plots
 from backend.web.runs import plots as run_plots
 from backend.web.shared import figures, lines, machines
 from backend.web.shared.access import demand, may, readable
+from backend.web.shared.language import _
 from backend.web.shared.scaling import scaling
 
 UNAVAILABLE = "unavailable"
@@ -110,10 +111,21 @@ def cost_words(cost: object) -> str:
     if not isinstance(cost, Mapping) or cost.get("so_far") is None:
         return ""
     currency = cost.get("currency") or ""
-    so_far = f"cost so far {figures.figure(float(cost['so_far']))} {currency}".strip()
+    so_far = _(
+        "cost so far {cost} {currency}",
+        cost=figures.figure(float(cost["so_far"])),
+        currency=currency,
+    ).strip()
     cap = cost.get("cap")
     return (
-        f"{so_far} of at most {figures.quantity(float(cap))} {currency}".strip() if cap else so_far
+        _(
+            "{so_far} of at most {most} {currency}",
+            so_far=so_far,
+            most=figures.quantity(float(cap)),
+            currency=currency,
+        ).strip()
+        if cap
+        else so_far
     )
 
 

@@ -7,39 +7,44 @@ from backend.accounts.services.tokens import DEFAULT_LIFE as TOKEN_LIFE
 from backend.rankings.models import Visibility
 from backend.rankings.services.feeds import DEFAULT_LIFE, LONGEST_LIFE
 from backend.web.shared.forms import WriteForm, text
+from backend.web.shared.language import _, lazy
 
 SEEN_BY = [
-    (Visibility.SHARED, "everybody who may read here"),
-    (Visibility.PRIVATE, "only me"),
+    (Visibility.SHARED, lazy("everybody who may read here")),
+    (Visibility.PRIVATE, lazy("only me")),
 ]
 LONGEST_TOKEN_LIFE_DAYS = 36_500
 
 
 def days(initial: int, most: int) -> forms.IntegerField:
     return forms.IntegerField(
-        label="Ends after (days)", initial=initial, min_value=1, max_value=most
+        label=_("Ends after (days)"), initial=initial, min_value=1, max_value=most
     )
 
 
 class ViewForm(WriteForm):
     """Name of a view, and who sees it."""
 
-    name = text("Name", maxlength=100)
-    visibility = forms.ChoiceField(label="Seen by", choices=SEEN_BY, initial=Visibility.SHARED)
+    name = text(lazy("Name"), maxlength=100)
+    visibility = forms.ChoiceField(
+        label=lazy("Seen by"), choices=SEEN_BY, initial=Visibility.SHARED
+    )
 
 
 class FeedKeyForm(WriteForm):
     """A key of a feed."""
 
-    name = text("Name of the key", maxlength=100, help_text="Where it is used, such as a sheet.")
+    name = text(
+        lazy("Name of the key"), maxlength=100, help_text=lazy("Where it is used, such as a sheet.")
+    )
     expires_days = days(DEFAULT_LIFE.days, LONGEST_LIFE.days)
 
 
 class TokenForm(WriteForm):
     """An API token."""
 
-    name = text("Name", maxlength=100, help_text="Who or what uses it.")
-    scope = forms.ChoiceField(label="May", choices=Scope.choices, initial=Scope.READ)
+    name = text(lazy("Name"), maxlength=100, help_text=lazy("Who or what uses it."))
+    scope = forms.ChoiceField(label=lazy("May"), choices=Scope.choices, initial=Scope.READ)
     expires_days = days(TOKEN_LIFE.days, LONGEST_TOKEN_LIFE_DAYS)
 
     pointers = {"/expires_at": "expires_days"}

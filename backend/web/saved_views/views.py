@@ -40,15 +40,16 @@ from backend.web.saved_views.forms import FeedKeyForm, ViewForm
 from backend.web.shared import state, words
 from backend.web.shared.access import demand, may, readable
 from backend.web.shared.confirming import Question, confirmed
+from backend.web.shared.language import _, lazy
 
 CHOICES = {
-    "metric": "Metric",
-    "term": "Term",
-    "currency": "Currency",
-    "period": "Period",
-    "hours_per_month": "Hours a month",
-    "sort": "Order",
-    "cols": "Columns",
+    "metric": lazy("Metric"),
+    "term": lazy("Term"),
+    "currency": lazy("Currency"),
+    "period": lazy("Period"),
+    "hours_per_month": lazy("Hours a month"),
+    "sort": lazy("Order"),
+    "cols": lazy("Columns"),
 }
 """What a view says beside its filters."""
 
@@ -72,7 +73,7 @@ def _own_view(request: HttpRequest, slug: str) -> SavedView:
     demand(request, Scope.WRITE)
     view = _view(request, slug)
     if not may_change(request, view):
-        raise PermissionDenied("Only the owner of a view and admins change it.")
+        raise PermissionDenied(_("Only the owner of a view and admins change it."))
     return view
 
 
@@ -91,7 +92,7 @@ def views_page(request: HttpRequest) -> HttpResponse:
 def view_new(request: HttpRequest) -> HttpResponse:
     """Saves the ranking that the address asks for; the form says what that is."""
     demand(request, Scope.WRITE)
-    opened, _, errors = data_request(request)
+    opened, _base, errors = data_request(request)
     params, unknown = keepable(opened.params)
     form = ViewForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
@@ -102,7 +103,7 @@ def view_new(request: HttpRequest) -> HttpResponse:
                 params=params,
                 actor=request.user.get_username(),
             )
-            messages.success(request, "The view is saved.")
+            messages.success(request, _("The view is saved."))
             return HttpResponseRedirect(reverse("view", args=[view.slug]))
     base = opened.view if opened.view and may_change(request, opened.view) else None
     context = {
@@ -124,13 +125,13 @@ def view_new(request: HttpRequest) -> HttpResponse:
 def view_params_form(request: HttpRequest, slug: str) -> HttpResponse:
     """Gives a view the parameters of the address."""
     view = _own_view(request, slug)
-    params, _ = keepable(dict(request.GET.lists()))
+    params, _unknown = keepable(dict(request.GET.lists()))
     try:
         view_update(view=view, params=params, actor=request.user.get_username())
     except InvalidValue as error:
-        messages.error(request, f"Not changed: {error}.")
+        messages.error(request, _("Not changed: {error}.", error=error))
     else:
-        messages.success(request, "The view is changed. Its feeds follow at once.")
+        messages.success(request, _("The view is changed. Its feeds follow at once."))
     return HttpResponseRedirect(reverse("view", args=[slug]))
 
 
@@ -181,7 +182,7 @@ def view_page(request: HttpRequest, slug: str) -> HttpResponse:
     if form.is_valid():
         with form.refusals():
             view_update(view=view, **form.cleaned_data, actor=request.user.get_username())
-            messages.success(request, "The view is changed.")
+            messages.success(request, _("The view is changed."))
             return HttpResponseRedirect(reverse("view", args=[slug]))
     return _page(request, view, form=form)
 
@@ -193,13 +194,14 @@ def _view_question(request: HttpRequest, slug: str) -> Question:
         view=view, revoked_at=None
     )
     ended = (
-        f"Feed {key.name} ends: spreadsheets that read it get no more figures." for key in feeds
+        _("Feed {name} ends: spreadsheets that read it get no more figures.", name=key.name)
+        for key in feeds
     )
     return Question(
-        f"Delete the view {view.name}?",
-        "Delete view",
+        _("Delete the view {name}?", name=view.name),
+        _("Delete view"),
         reverse("view", args=[slug]),
-        ("Links to this view stop working.", *ended),
+        (_("Links to this view stop working."), *ended),
     )
 
 
@@ -208,7 +210,7 @@ def _view_question(request: HttpRequest, slug: str) -> Question:
 def view_delete_form(request: HttpRequest, slug: str) -> HttpResponse:
     """Removes the view and ends its feeds."""
     view_delete(view=_own_view(request, slug), actor=request.user.get_username())
-    messages.success(request, "The view is deleted and its feeds ended.")
+    messages.success(request, _("The view is deleted and its feeds ended."))
     return HttpResponseRedirect(reverse("views"))
 
 
@@ -226,7 +228,7 @@ def feed_key_new(request: HttpRequest, slug: str) -> HttpResponse:
         try:
             with form.refusals():
                 # Before the key is made: a view that can no longer be asked gets no feed.
-                query, _ = query_from(kept_params(view))
+                query, _errors = query_from(kept_params(view))
                 made, text = feed_key_create(
                     view=view,
                     name=form.cleaned_data["name"],
@@ -236,7 +238,9 @@ def feed_key_new(request: HttpRequest, slug: str) -> HttpResponse:
                 shown = feed_list(request, view, text, query)
                 return _page(request, view, made=made, shown=shown)
         except InvalidParameters as error:
-            form.add_error(None, f"The view asks for what is no longer known: {error}.")
+            form.add_error(
+                None, _("The view asks for what is no longer known: {error}.", error=error)
+            )
     return _page(request, view, key_form=form)
 
 
@@ -249,12 +253,19 @@ def _feed_key(request: HttpRequest, slug: str, key_id: UUID) -> FeedKey:
 
 def _feed_key_question(request: HttpRequest, slug: str, key_id: UUID) -> Question:
     key = _feed_key(request, slug, key_id)
-    last = f"It was last used on {key.last_used_at:%Y-%m-%d %H:%M} UTC." if key.last_used_at else ""
+    last = (
+        _(
+            "It was last used on {time} UTC.",
+            time=f"{key.last_used_at:%Y-%m-%d %H:%M}",
+        )
+        if key.last_used_at
+        else ""
+    )
     return Question(
-        f"Revoke the key {key.name}?",
-        "Revoke key",
+        _("Revoke the key {name}?", name=key.name),
+        _("Revoke key"),
         reverse("view", args=[slug]),
-        ("Spreadsheets that read this view by it get no more figures.", *filter(None, (last,))),
+        (_("Spreadsheets that read this view by it get no more figures."), *filter(None, (last,))),
     )
 
 
@@ -263,5 +274,5 @@ def _feed_key_question(request: HttpRequest, slug: str, key_id: UUID) -> Questio
 def feed_key_revoke_form(request: HttpRequest, slug: str, key_id: UUID) -> HttpResponse:
     key = _feed_key(request, slug, key_id)
     feed_key_revoke(key=key, actor=request.user.get_username())
-    messages.success(request, f"The key {key.name} is revoked.")
+    messages.success(request, _("The key {name} is revoked.", name=key.name))
     return HttpResponseRedirect(reverse("view", args=[slug]))

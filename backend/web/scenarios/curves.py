@@ -8,6 +8,7 @@ from backend.scenarios.selectors.scenarios import Simulated, scenario_curves
 from backend.web.scenarios.figures import currency_of, horizon_words
 from backend.web.scenarios.plots import MOST_LINES
 from backend.web.shared import figures
+from backend.web.shared.language import _
 from backend.web.shared.plots import Axis, Mark, Plot
 
 
@@ -46,19 +47,25 @@ def shown_curves(outcome: Simulated) -> list[ShownCurve]:
 def _words(curve: CostCurve, unit: str) -> _Words:
     if curve.value == "load":
         return _Words(
-            title="Cost against load",
-            axis=f"highest demand, {unit}",
+            title=_("Cost against load"),
+            axis=_("highest demand, {unit}", unit=unit),
             unit=unit,
-            note=f"The load grows or shrinks as a whole; its peak is {figures.quantity(curve.peak)} "
-            f"{unit} as stated.",
+            note=_(
+                "The load grows or shrinks as a whole; its peak is {peak} {unit} as stated.",
+                peak=figures.quantity(curve.peak),
+                unit=unit,
+            ),
             factor=curve.peak,
         )
     return _Words(
-        title="Cost against hours a day at the peak",
-        axis="hours a day at the peak",
-        unit="hours a day",
-        note=f"The peak of {figures.quantity(curve.peak)} {unit} lasts so long each day, the lowest "
-        "level the rest.",
+        title=_("Cost against hours a day at the peak"),
+        axis=_("hours a day at the peak"),
+        unit=_("hours a day"),
+        note=_(
+            "The peak of {peak} {unit} lasts so long each day, the lowest level the rest.",
+            peak=figures.quantity(curve.peak),
+            unit=unit,
+        ),
         factor=1.0,
     )
 
@@ -72,9 +79,11 @@ def _plot(curve: CostCurve, words: _Words, currency: str, span: str) -> Plot:
         x_label=words.axis,
         x_kind="linear",
         x=[float(at) * words.factor for at in curve.at],
-        y=Axis(f"{currency} in {span}"),
+        y=Axis(_("{currency} in {span}", currency=currency, span=span)),
         marks=[Mark(line.option, _costs(line)) for line in lines],
-        note=f"{words.note} A line is left out where the option does not serve the demand.",
+        note=_(
+            "{note} A line is left out where the option does not serve the demand.", note=words.note
+        ),
         summary=f"{words.title}: " + " ".join(_said(curve, words)),
     )
 
@@ -94,18 +103,24 @@ def _said(curve: CostCurve, words: _Words) -> Iterator[str]:
         )
         whole = stretch.low == curve.at[0] and stretch is last
         if whole:
-            where = f"everywhere from {low} to {high} {words.unit}"
+            where = _("everywhere from {low} to {high} {unit}", low=low, high=high, unit=words.unit)
         elif stretch.low == curve.at[0]:
-            where = f"below {high} {words.unit}"
+            where = _("below {high} {unit}", high=high, unit=words.unit)
         elif stretch is last:
             # Where the curve ends is not where the option ceases to win, so the bound is said.
-            where = f"from {low} {words.unit} on (looked at up to {high})"
+            where = _(
+                "from {low} {unit} on (looked at up to {high})", low=low, unit=words.unit, high=high
+            )
         else:
-            where = f"from {low} to {high} {words.unit}"
+            where = _("from {low} to {high} {unit}", low=low, high=high, unit=words.unit)
         if stretch.option is None:
-            yield f"No option serves the demand {where}."
+            yield _("No option serves the demand {where}.", where=where)
         else:
-            yield f"“{stretch.option}” is the cheapest {where}."
+            yield _("“{option}” is the cheapest {where}.", option=stretch.option, where=where)
     for line in curve.lines:
         if line.never is not None:
-            yield f"“{line.option}” is never the cheapest: {line.never.removeprefix('never: ')}."
+            yield _(
+                "“{option}” is never the cheapest: {value}.",
+                option=line.option,
+                value=line.never.removeprefix("never: "),
+            )

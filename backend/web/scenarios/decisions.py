@@ -6,6 +6,7 @@ from typing import Any
 from backend.domain.pareto import undominated
 from backend.web.scenarios.figures import Option, beside, cost, share
 from backend.web.scenarios.plots import MOST_BARS
+from backend.web.shared.language import _, localized
 from backend.web.shared.plots import Axis, Mark, Plot
 
 
@@ -26,8 +27,8 @@ def pareto_plot(options: Sequence[Option], currency: str) -> Plot:
     ]
     return Plot(
         id="plot-pareto",
-        title="Cost against unmet demand",
-        x_label=f"cost, {currency}",
+        title=_("Cost against unmet demand"),
+        x_label=_("cost, {currency}", currency=currency),
         x_kind="linear",
         x=[cost(one) for one in ordered],
         x_text=[f"{one['name']}, {float(one['cost_total']):,.2f}" for one in ordered],
@@ -38,12 +39,11 @@ def pareto_plot(options: Sequence[Option], currency: str) -> Plot:
                 "yes" if one["name"] in line else "no" for one in ordered
             ]
         },
-        note="Down and to the left is better.",
-        summary="Cost against unmet demand: "
+        note=_("Down and to the left is better."),
+        summary=_("Cost against unmet demand: ")
         + "; ".join(f"{beside(one)}, {float(one['cost_total']):,.2f} {currency}" for one in ordered)
-        + ". Nothing beats "
-        + ", ".join(sorted(line))
-        + ".",
+        + ". "
+        + _("Nothing beats {options}.", options=", ".join(sorted(line))),
     )
 
 
@@ -55,14 +55,14 @@ def odds_plot(options: Sequence[Option]) -> Plot | None:
     odds = [100 * one["p_cheapest"] for one in known]
     return Plot(
         id="plot-odds",
-        title="How often each is the cheapest",
+        title=_("How often each is the cheapest"),
         x_label="option",
         is_flat=True,
         x_kind="category",
         x=[beside(one) for one in known],
         y=Axis("draws, %", most=100),
-        marks=[Mark("cheapest, draws, %", odds, "bar")],
-        summary="Share of the draws in which an option is the cheapest: "
+        marks=[Mark(_("cheapest, draws, %"), odds, "bar")],
+        summary=_("Share of the draws in which an option is the cheapest: ")
         + "; ".join(f"{one['name']} {odd:.1f} %" for one, odd in zip(known, odds, strict=True))
         + ".",
     )
@@ -79,7 +79,7 @@ def spread_plot(options: Sequence[Option], currency: str) -> Plot | None:
 
     return Plot(
         id="plot-spread",
-        title="Cost over the draws",
+        title=_("Cost over the draws"),
         x_label="option",
         is_flat=True,
         x_kind="category",
@@ -88,11 +88,16 @@ def spread_plot(options: Sequence[Option], currency: str) -> Plot | None:
         y=Axis(currency, most=max(ends("p95"))),
         marks=[Mark("median", ends("p50"), "bar", lows=ends("p5"), highs=ends("p95"))],
         range_words=("5 %", "95 %"),
-        note="Whiskers go from the 5th to the 95th percentile.",
-        summary=f"Cost over the draws in {currency}: "
+        note=_("Whiskers go from the 5th to the 95th percentile."),
+        summary=_("Cost over the draws in {currency}: ", currency=currency)
         + "; ".join(
-            f"{one['name']} {float(one['interval']['p50']):,.2f} "
-            f"({float(one['interval']['p5']):,.2f} to {float(one['interval']['p95']):,.2f})"
+            _(
+                "{option} {median} ({low} to {high})",
+                option=one["name"],
+                median=localized(f"{float(one['interval']['p50']):,.2f}"),
+                low=localized(f"{float(one['interval']['p5']):,.2f}"),
+                high=localized(f"{float(one['interval']['p95']):,.2f}"),
+            )
             for one in known
         )
         + ".",
@@ -115,7 +120,7 @@ def tornado_plot(result: Mapping[str, Any], currency: str) -> Plot | None:
 
     return Plot(
         id="plot-tornado",
-        title=f"Which input matters: {winner['name']}",
+        title=_("Which input matters: {winner}", winner=winner["name"]),
         x_label="input",
         x_kind="category",
         x=[bar["input"] for bar in bars],
@@ -123,7 +128,7 @@ def tornado_plot(result: Mapping[str, Any], currency: str) -> Plot | None:
         y=Axis(currency, is_from_zero=False),
         marks=[
             Mark(
-                "at the low end",
+                _("at the low end"),
                 [bar["cost_low"] for bar in bars],
                 "span",
                 lows=[cost(winner)] * len(bars),
@@ -131,7 +136,7 @@ def tornado_plot(result: Mapping[str, Any], currency: str) -> Plot | None:
                 tone=0,
             ),
             Mark(
-                "at the high end",
+                _("at the high end"),
                 [bar["cost_high"] for bar in bars],
                 "span",
                 lows=[cost(winner)] * len(bars),
@@ -147,13 +152,27 @@ def tornado_plot(result: Mapping[str, Any], currency: str) -> Plot | None:
             "cheapest at that end": [bar["winner_high"] for bar in bars],
         },
         lines=((cost(winner), ""),),
-        note=f"Cost of {winner['name']} ({share(winner['unserved_share'])} unmet as stated) "
-        "with one input at its 5th and its 95th percentile; the dashed line is everything as stated.",
-        summary=f"Tornado of {winner['name']} in {currency}: "
+        note=_(
+            "Cost of {option} ({unmet} unmet as stated) with one input at its 5th and its 95th"
+            " percentile; the dashed line is everything as stated.",
+            option=winner["name"],
+            unmet=share(winner["unserved_share"]),
+        ),
+        summary=_("Tornado of {winner} in {currency}: ", winner=winner["name"], currency=currency)
         + "; ".join(
-            f"{bar['input']} {bar['cost_low']:,.2f} to {bar['cost_high']:,.2f}"
+            _(
+                "{input} {low} to {high}",
+                input=bar["input"],
+                low=localized(f"{bar['cost_low']:,.2f}"),
+                high=localized(f"{bar['cost_high']:,.2f}"),
+            )
             + (
-                f", {bar['winner_low'] if bar['winner_low'] != winner['name'] else bar['winner_high']} wins at an end"
+                _(
+                    ", {option} wins at an end",
+                    option=bar["winner_low"]
+                    if bar["winner_low"] != winner["name"]
+                    else bar["winner_high"],
+                )
                 if {bar["winner_low"], bar["winner_high"]} != {winner["name"]}
                 else ""
             )

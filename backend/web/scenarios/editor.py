@@ -16,6 +16,7 @@ from backend.web.scenarios.outlines import Outline, outlined
 from backend.web.scenarios.part_prices import part_prices
 from backend.web.scenarios.preview import Preview, preview
 from backend.web.shared import figures, words
+from backend.web.shared.language import _
 
 
 class ShapeCard(NamedTuple):
@@ -73,12 +74,14 @@ def best_offer(document: Mapping[str, Any]) -> BestOffer | None:
     stated = str((document.get("capacity") or {}).get("metric") or "")
     metric = stated if stated in scored else default_metric(stamp)
     # What can still be bought, as on the ranking itself.
-    query, _ = query_from({"metric": [metric], "available": ["TRUE"]})
+    query, _errors = query_from({"metric": [metric], "available": ["TRUE"]})
     ranked = ranking(query, stamp=stamp)
     row = next((row for row in ranked.rows if row.rank is not None), None)
     if row is None:
         return None
-    price = f"{figures.money(row.price, 'hour')} {row.currency} an hour"
+    price = _(
+        "{price} {currency} an hour", price=figures.money(row.price, "hour"), currency=row.currency
+    )
     score = f"{words.metric(metric)} {figures.figure(row.score)}"
     return BestOffer(
         row.offer_id, f"{words.provider(row.provider)} {row.offer}", f"{price}, {score}"

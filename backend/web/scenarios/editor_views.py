@@ -24,6 +24,7 @@ from backend.web.scenarios.part_prices import part_prices
 from backend.web.scenarios.preview import preview
 from backend.web.scenarios.views import scenario_or_404
 from backend.web.shared.access import demand, may, readable
+from backend.web.shared.language import _
 
 # Never an empty form: a document that can be calculated is easier to change than to write.
 FIRST = "startup"
@@ -43,7 +44,7 @@ def scenario_new(request: HttpRequest) -> HttpResponse:
         demand(request, Scope.WRITE)
         scenario = _saved(request, form, None, template.key)
         if scenario is not None:
-            messages.success(request, f"“{scenario.name}” is saved.")
+            messages.success(request, _("“{name}” is saved.", name=scenario.name))
             return HttpResponseRedirect(reverse("scenario", args=[scenario.slug]))
         return _page(request, form, template=template, is_refused=True)
     return _page(request, form, template=template)
@@ -66,7 +67,7 @@ def scenario_edit(request: HttpRequest, slug: str) -> HttpResponse:
     if "save" in request.POST:
         demand(request, Scope.WRITE)
         if _saved(request, form, scenario, "") is not None:
-            messages.success(request, "The changes are saved.")
+            messages.success(request, _("The changes are saved."))
             return HttpResponseRedirect(reverse("scenario", args=[slug]))
         return _page(request, form, scenario=scenario, is_refused=True)
     return _page(request, form, scenario=scenario)

@@ -7,6 +7,7 @@ from typing import Any
 from backend.domain.scenarios.conclusion import judged_cost, may_win, unmet_cost
 from backend.scenarios.selectors.scenarios import Simulated
 from backend.web.shared import figures
+from backend.web.shared.language import _
 
 Option = Mapping[str, Any]
 # Below a cent the usual four decimals would leave one or two digits.
@@ -22,7 +23,11 @@ def share(ratio: float) -> str:
 
 def beside(option: Option) -> str:
     """Name of an option with what it leaves unserved."""
-    return f"{option['name']}, {share(option['unserved_share'])} unmet"
+    return _(
+        "{option}, {share} unmet",
+        option=option["name"],
+        share=share(option["unserved_share"]),
+    )
 
 
 def cost(option: Option) -> float:

@@ -7,16 +7,19 @@ from typing import NamedTuple
 from backend.domain.documents.values import Number, Value, WholeNumber
 from backend.web.scenarios.form_layout import Entry
 from backend.web.shared import figures
+from backend.web.shared.language import _, lazy
 
 FORMATS = {
-    "count": "Empty: as many as needed. Else a number, peak, or optimal",
-    "convention": "calendar, 30d, or a number of hours",
-    "days": "Mon-Fri, or Sat, Sun. Empty: every day",
-    "numbers": "with spaces between",
-    "pairs": "One a line, growing: up to, then the figure; rest instead of the last bound",
-    "events": "One a line: time with zone, seconds, what it adds",
-    "items": "One a line, with commas: pieces in all, what it is, price of one, mean watts of one",
-    "points": "One a line: time with zone or seconds since 1970, a comma, the value",
+    "count": lazy("Empty: as many as needed. Else a number, peak, or optimal"),
+    "convention": lazy("calendar, 30d, or a number of hours"),
+    "days": lazy("Mon-Fri, or Sat, Sun. Empty: every day"),
+    "numbers": lazy("with spaces between"),
+    "pairs": lazy("One a line, growing: up to, then the figure; rest instead of the last bound"),
+    "events": lazy("One a line: time with zone, seconds, what it adds"),
+    "items": lazy(
+        "One a line, with commas: pieces in all, what it is, price of one, mean watts of one"
+    ),
+    "points": lazy("One a line: time with zone or seconds since 1970, a comma, the value"),
 }
 # Kinds whose format shows their meaning.
 FORMAT_ONLY = frozenset({"count", "points", "pairs", "events", "items"})
@@ -56,6 +59,10 @@ def bounds(value: Value) -> str:
     is_above = isinstance(value, Number) and value.is_above
     low = figures.quantity(Decimal(value.low))
     if value.high is None:
-        return f"above {low}" if is_above else f"from {low}"
+        return _("above {low}", low=low) if is_above else _("from {low}", low=low)
     high = figures.quantity(Decimal(value.high))
-    return f"above {low}, up to {high}" if is_above else f"{low} to {high}"
+    return (
+        _("above {low}, up to {high}", low=low, high=high)
+        if is_above
+        else _("{low} to {high}", low=low, high=high)
+    )

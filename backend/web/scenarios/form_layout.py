@@ -17,51 +17,56 @@ from backend.domain.scenarios.document import ScenarioDocument
 from backend.domain.scenarios.price_document import PURCHASE
 from backend.web.hardware.forms import LABELS
 from backend.web.shared import words
+from backend.web.shared.language import lazy
 
 Choices = tuple[tuple[str, str], ...]
 PART = "options/*/parts/*"
 PRICE = f"{PART}/price"
 
 DEMAND_WORDS = {
-    "daily": "Levels by time of day",
-    "trace": "Recorded demand",
-    "composed": "Day, week, growth and events",
+    "daily": lazy("Levels by time of day"),
+    "trace": lazy("Recorded demand"),
+    "composed": lazy("Day, week, growth and events"),
 }
 POLICY_WORDS = {
-    "perfect": "Perfect: what is needed, at once",
-    "fixed": "A fixed number",
-    "scheduled": "By the clock",
-    "hpa": "Windows, as Kubernetes scales",
-    "cluster_autoscaler": "Cluster autoscaler",
-    "target_tracking": "Target tracking",
-    "step": "One step up or down",
-    "predictive": "Ahead of the demand",
+    "perfect": lazy("Perfect: what is needed, at once"),
+    "fixed": lazy("A fixed number"),
+    "scheduled": lazy("By the clock"),
+    "hpa": lazy("Windows, as Kubernetes scales"),
+    "cluster_autoscaler": lazy("Cluster autoscaler"),
+    "target_tracking": lazy("Target tracking"),
+    "step": lazy("One step up or down"),
+    "predictive": lazy("Ahead of the demand"),
 }
 BILLING_WORDS = {
-    "per_second": "by the second",
-    "per_minute": "by the minute",
-    "hour_ceil": "per started hour",
-    "hour_ceil_cap": "per started hour, capped a month",
-    "monthly": "per started month",
-    "reserved": "reserved, used or not",
-    "savings": "savings plan",
-    "sustained_use": "sustained use",
+    "per_second": lazy("by the second"),
+    "per_minute": lazy("by the minute"),
+    "hour_ceil": lazy("per started hour"),
+    "hour_ceil_cap": lazy("per started hour, capped a month"),
+    "monthly": lazy("per started month"),
+    "reserved": lazy("reserved, used or not"),
+    "savings": lazy("savings plan"),
+    "sustained_use": lazy("sustained use"),
     "spot": "spot",
-    "purchase": "own hardware",
-    "dedicated": "dedicated, with set-up and term",
+    "purchase": lazy("own hardware"),
+    "dedicated": lazy("dedicated, with set-up and term"),
 }
 CHOICES: Mapping[str, Choices] = {
     "demand/kind": tuple(DEMAND_WORDS.items()),
     "policy/kind": tuple(POLICY_WORDS.items()),
     "capacity/metric": (
-        ("", "as stated"),
+        ("", lazy("as stated")),
         *((m.key, words.metric(m.key)) for m in METRICS.values() if m.is_higher_better),
     ),
-    f"{PRICE}/term": (("", "as it is"), *((term, words.term(term)) for term in TERMS)),
-    f"{PRICE}/billing": (("", "as the offer"), *BILLING_WORDS.items()),
+    f"{PRICE}/term": (("", lazy("as it is")), *((term, words.term(term)) for term in TERMS)),
+    f"{PRICE}/billing": (("", lazy("as the offer")), *BILLING_WORDS.items()),
 }
 HARDWARE = f"{PRICE}/hardware"
-HARDWARE_LABELS: Mapping[str, str] = {"servers": "Servers", "items": "What is bought", **LABELS}
+HARDWARE_LABELS: Mapping[str, str] = {
+    "servers": lazy("Servers"),
+    "items": lazy("What is bought"),
+    **LABELS,
+}
 HARDWARE_ITEMS = f"{HARDWARE}/items"
 HARDWARE_WHOLE = frozenset(f"{HARDWARE}/{name}" for name in WHOLE)
 

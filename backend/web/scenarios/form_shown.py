@@ -11,6 +11,7 @@ from backend.web.scenarios.form_help import glossary
 from backend.web.scenarios.form_layout import Entry
 from backend.web.scenarios.forms import LINES, PARTS, ScenarioForm, field_name
 from backend.web.scenarios.part_prices import PartPrice
+from backend.web.shared.language import lazy
 
 SECTIONS: Mapping[str, tuple[Entry, ...]] = {
     "Time": layout.HORIZON,
@@ -21,8 +22,10 @@ SECTIONS: Mapping[str, tuple[Entry, ...]] = {
     "Uncertainty": layout.UNCERTAINTY,
 }
 SECTION_HINTS = {
-    "Other costs": "Of every option, where it does not say otherwise.",
-    "Uncertainty": "Coefficients of variation: 0.1 means that two of three draws lie within 10 %.",
+    "Other costs": lazy("Of every option, where it does not say otherwise."),
+    "Uncertainty": lazy(
+        "Coefficients of variation: 0.1 means that two of three draws lie within 10 %."
+    ),
 }
 # Fields that stand outside of their section: what is asked first.
 NAMED = frozenset({"name", "demand/unit", "capacity/units_per_server"})

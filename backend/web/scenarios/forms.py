@@ -13,6 +13,7 @@ from backend.web.scenarios.document_values import entry_text, typed
 from backend.web.scenarios.form_help import help_for
 from backend.web.scenarios.form_layout import Entry
 from backend.web.shared.forms import WriteForm
+from backend.web.shared.language import _, lazy
 
 # Kinds of fields that take several lines.
 LINES = frozenset({"pairs", "events", "points", "items", "numbers"})
@@ -46,13 +47,15 @@ class ScenarioForm(WriteForm):
         texts = initial if data is None else data
         said = _said(texts)
         self.counts = {of: min(_rows(said, of) + 1, most) for of, most in MOST_LINES.items()}
-        self.fields[CURRENCY] = _text("Currency", "Of every price that is typed here.", maxlength=3)
+        self.fields[CURRENCY] = _text(
+            _("Currency"), _("Of every price that is typed here."), maxlength=3
+        )
         for entry in layout.EVERY:
             for name in self._names(entry):
                 if _is_there(name, texts):
                     self.fields[name] = _field(entry)
         for index in range(self.counts["options"]):
-            self.fields[f"options.{index}.parts.0.role"] = _chosen("Servers are", _ROLES)
+            self.fields[f"options.{index}.parts.0.role"] = _chosen(_("Servers are"), _ROLES)
 
     def _names(self, entry: Entry) -> Iterator[str]:
         path = entry.path.replace("/", ".")
@@ -194,7 +197,7 @@ class ScenarioForm(WriteForm):
         return ", ".join([*(f"{of[:-1]} {int(n) + 1}" for of, n in indexes), label])
 
 
-_ROLES = (("all", "of one kind"), ("base", "a base, and more beside it"))
+_ROLES = (("all", lazy("of one kind")), ("base", lazy("a base, and more beside it")))
 _PLAIN = (
     *layout.HORIZON,
     *layout.DEMAND,
@@ -289,9 +292,9 @@ def _field(entry: Entry) -> forms.Field:
     if entry.kind in {"decimal", "whole"}:
         more["inputmode"] = "decimal" if entry.kind == "decimal" else "numeric"
     if entry.kind == "count":
-        more["placeholder"] = "as needed"
+        more["placeholder"] = _("as needed")
     if entry.name == "offer":
-        more["placeholder"] = "Search by type, provider or region"
+        more["placeholder"] = _("Search by type, provider or region")
     return _text(entry.label, said.text, **more)
 
 

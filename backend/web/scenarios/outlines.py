@@ -7,6 +7,7 @@ from typing import NamedTuple
 from backend.domain.scenarios.shapes import outline
 from backend.domain.scenarios.templates import TEMPLATES, Template
 from backend.web.shared import figures
+from backend.web.shared.language import _
 
 WIDTH, HEIGHT = 168, 44
 MARGIN = 2
@@ -40,7 +41,7 @@ def outlined(levels: Sequence[float], unit: str) -> Outline:
             before = y
     drawn += f"H{WIDTH}"
     ends = [figures.quantity(round(level, 2)) for level in (low, high)]
-    span = ends[1] if ends[0] == ends[1] else f"{ends[0]} to {ends[1]}"
+    span = ends[1] if ends[0] == ends[1] else _("{first} to {last}", first=ends[0], last=ends[1])
     named = unit.removesuffix("s") if span == "1" else unit
     return Outline(drawn, f"{drawn}V{HEIGHT}H0Z", f"{span} {named}")
 

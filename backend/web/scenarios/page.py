@@ -24,6 +24,7 @@ from backend.web.scenarios import decisions, plots
 from backend.web.scenarios.figures import currency_of, horizon_words, lost_cost, marked, share
 from backend.web.scenarios.span import DEFAULT_SPAN, SPANS, spanned
 from backend.web.shared import figures
+from backend.web.shared.language import _, localized
 from backend.web.shared.plots import MOST_POINTS, Plot
 
 MOST_COMPARED = 8
@@ -145,7 +146,11 @@ def assumed(scenario: Scenario, outcome: Simulated) -> list[dict[str, Any]]:
                 "unit": field.value.unit,
                 "source": field.value.meaning
                 + (
-                    "" if is_stated else f". Not stated: the default. {field.value.source}".rstrip()
+                    ""
+                    if is_stated
+                    else _(
+                        ". Not stated: the default. {source}", source=field.value.source
+                    ).rstrip()
                 ),
                 "is_stated": is_stated,
             }
@@ -163,10 +168,13 @@ def _prices(document: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
             terms = {name: value for name, value in price.items() if name not in PRICED}
             more = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in terms.items())
             yield {
-                "name": f"price, {option['name']}, {part.get('role', 'all')}",
+                "name": _(
+                    "price, {option}, {role}", option=option["name"], role=part.get("role", "all")
+                ),
                 "value": price["amount"],
                 "unit": f"{price.get('currency', '')}/{UNITS_OF_BILLINGS[price['billing']]}",
-                "source": f"billed {price['billing']}".replace("_", " ") + (more and f"; {more}"),
+                "source": _("billed {price}", price=price["billing"]).replace("_", " ")
+                + (more and f"; {more}"),
                 "is_stated": True,
             }
 
@@ -204,8 +212,12 @@ def map_context(scenario: Scenario) -> dict[str, Any]:
                 {
                     "option": cell.option,
                     "tone": tones[cell.option],
-                    "figures": f"{float(cell.cost):,.2f} {currency}, "
-                    f"{share(cell.unserved_share)} unmet",
+                    "figures": _(
+                        "{cost} {currency}, {share} unmet",
+                        cost=localized(f"{float(cell.cost):,.2f}"),
+                        currency=currency,
+                        share=share(cell.unserved_share),
+                    ),
                     "is_stated": row.is_stated and factor == 1,
                 }
                 for factor, cell in zip(PRICES, row.cells, strict=True)
@@ -222,18 +234,24 @@ def map_context(scenario: Scenario) -> dict[str, Any]:
 def comparison(slugs: Sequence[str]) -> dict[str, Any]:
     """The options of several scenarios, side by side; what has no result is explained in words."""
     lines: list[dict[str, Any]] = []
-    problems = [f"At most {MOST_COMPARED} are compared."] if len(slugs) > MOST_COMPARED else []
+    problems = (
+        [_("At most {most} are compared.", most=MOST_COMPARED)]
+        if len(slugs) > MOST_COMPARED
+        else []
+    )
     currencies: set[str] = set()
     for slug in slugs[:MOST_COMPARED]:
         scenario = scenario_by_slug(DEFAULT_WORKSPACE, slug)
         if scenario is None:
             name = slug[:80].replace("\0", "\N{REPLACEMENT CHARACTER}")
-            problems.append(f"No scenario is called {name}.")
+            problems.append(_("No scenario is called {name}.", name=name))
             continue
         try:
             outcome = scenario_outcome(scenario)
         except InvalidDocument as error:
-            problems.append(f"{scenario.name} has no result any more: {error}")
+            problems.append(
+                _("{name} has no result any more: {error}", name=scenario.name, error=error)
+            )
             continue
         currencies.add(currency_of(outcome))
         lines += [
@@ -251,5 +269,5 @@ def comparison(slugs: Sequence[str]) -> dict[str, Any]:
     plot = None
     # Amounts in different currencies are not put on one axis.
     if len(currencies) == 1:
-        plot = _unmet_plot(named, f"{currencies.pop()} a month")
+        plot = _unmet_plot(named, _("{currency} a month", currency=currencies.pop()))
     return {"lines": lines, "problems": problems, "plot": plot}

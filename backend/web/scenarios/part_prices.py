@@ -17,6 +17,7 @@ from backend.scenarios.selectors.resolving import NamedPrice, named_prices
 from backend.web.scenarios.form_layout import BILLING_WORDS
 from backend.web.scenarios.forms import CURRENCY, ScenarioForm
 from backend.web.shared import figures, words
+from backend.web.shared.language import _
 
 # Parts whose words are looked up at once: each is a search over all offers, at every pause in typing.
 MOST_SEARCHED = 4
@@ -93,9 +94,13 @@ def _of_offer(
     typed, listed = stated.get("amount"), known.listed
     instead = ""
     if typed is not None and listed.get("amount") is not None:
-        instead = f"Your price {typed} counts instead of the offer’s {_price(listed)}."
+        instead = _(
+            "Your price {typed} counts instead of the offer’s {listed}.",
+            typed=typed,
+            listed=_price(listed),
+        )
     elif typed is not None:
-        instead = f"Your price {typed} counts instead of the offer’s."
+        instead = _("Your price {typed} counts instead of the offer’s.", typed=typed)
     return PartPrice(
         *at,
         slug=known.offer.slug,
@@ -120,13 +125,13 @@ def _searched(at: tuple[int, int], price: Mapping[str, Any], metric: str) -> Par
 
 def _match(match: OfferMatch) -> ShownMatch:
     offer = match.offer
-    price = _price(match.price.used) if match.price else "no price under this term"
+    price = _price(match.price.used) if match.price else _("no price under this term")
     return ShownMatch(
         slug=offer.slug,
         name=offer.name,
         provider=words.provider(offer.provider.slug),
         region=offer.region.code if offer.region else "",
-        figures=", ".join(filter(None, (price, _score(match.score) or "not measured"))),
+        figures=", ".join(filter(None, (price, _score(match.score) or _("not measured")))),
     )
 
 
@@ -141,8 +146,14 @@ def _price(price: Mapping[str, Any]) -> str:
         return ""
     unit = str(price.get("unit") or "hour")
     billed = BILLING_WORDS.get(str(price.get("billing")), "")
-    a_unit = "an hour" if unit == "hour" else "a month"
-    return f"{figures.money(amount, unit)} {price.get('currency', '')} {a_unit}, billed {billed}"
+    a_unit = _("an hour") if unit == "hour" else "a month"
+    return _(
+        "{amount} {currency} {a_unit}, billed {billed}",
+        amount=figures.money(amount, unit),
+        currency=price.get("currency", ""),
+        a_unit=a_unit,
+        billed=billed,
+    )
 
 
 def _of_hardware(document: Any) -> str:
@@ -151,7 +162,11 @@ def _of_hardware(document: Any) -> str:
         cost = monthly_cost(hardware_from(document))
     except InvalidDocument:
         return ""
-    return f"{figures.money(cost.price_per_month, 'month')} {cost.currency} a month for each server"
+    return _(
+        "{price} {currency} a month for each server",
+        price=figures.money(cost.price_per_month, "month"),
+        currency=cost.currency,
+    )
 
 
 def _score(score: Score | None) -> str:

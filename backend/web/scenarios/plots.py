@@ -10,6 +10,7 @@ from typing import Any
 
 from backend.web.scenarios.figures import beside, share
 from backend.web.shared import figures
+from backend.web.shared.language import _
 from backend.web.shared.plots import Axis, Mark, Plot
 
 # Fixed, so that demand and shortage look alike in every chart.
@@ -29,27 +30,35 @@ def demand_plot(series: Series) -> Plot:
     """Demand, and what the servers of the first options carry, in the demand's unit."""
     unit = series["unit"]
     options = series["options"][:MOST_LINES]
-    marks = [Mark(f"demand, {unit}", series["demand"], is_stepped=True, tone=DEMAND_TONE)]
+    marks = [
+        Mark(_("demand, {unit}", unit=unit), series["demand"], is_stepped=True, tone=DEMAND_TONE)
+    ]
     marks += [
         Mark(f"{one['name']}, {unit}", one["carried"], is_stepped=True, tone=tone)
         for tone, one in enumerate(options)
     ]
-    return _over_time("plot-demand", "Demand and what the servers carry", series, marks)
+    return _over_time("plot-demand", _("Demand and what the servers carry"), series, marks)
 
 
 def served_plot(series: Series, index: int) -> Plot:
     """Demand, servers in service and unserved demand of one option."""
     unit, one = series["unit"], series["options"][index]
     marks = [
-        Mark(f"demand, {unit}", series["demand"], is_stepped=True, tone=DEMAND_TONE),
-        Mark(f"carried, {unit}", one["carried"], is_stepped=True, tone=SERVING_TONE),
-        Mark(f"unmet, {unit}", one["unserved"], "area", is_stepped=True, tone=UNSERVED_TONE),
+        Mark(_("demand, {unit}", unit=unit), series["demand"], is_stepped=True, tone=DEMAND_TONE),
+        Mark(_("carried, {unit}", unit=unit), one["carried"], is_stepped=True, tone=SERVING_TONE),
+        Mark(
+            _("unmet, {unit}", unit=unit),
+            one["unserved"],
+            "area",
+            is_stepped=True,
+            tone=UNSERVED_TONE,
+        ),
     ]
     extra = {
         "servers in service": [figures.quantity(n) for n in one["serving"]],
         "servers billed": [figures.quantity(n) for n in one["running"]],
     }
-    title = f"Demand, servers and unmet demand: {one['name']}"
+    title = _("Demand, servers and unmet demand: {option}", option=one["name"])
     return _over_time("plot-served", title, series, marks, extra)
 
 
@@ -66,17 +75,25 @@ def _over_time(
     return Plot(
         id=name,
         title=title,
-        x_label="time (UTC)",
+        x_label=_("time (UTC)"),
         x_kind="time",
         x=[1000 * at.timestamp() for at in times],
         x_text=[f"{at:%Y-%m-%d %H:%M}" for at in times],
         y=Axis(series["unit"]),
         marks=marks,
         extra=extra or {},
-        note=f"A point is the highest of {figures.interval(series['point_s'])}.",
-        summary=f"{title}: steps over time. The demand goes up to "
-        f"{figures.quantity(max(series['demand']))} {series['unit']}; the highest of the other "
-        f"lines is {label} with {figures.quantity(highest)}.",
+        note=_(
+            "A point is the highest of {interval}.", interval=figures.interval(series["point_s"])
+        ),
+        summary=_(
+            "{title}: steps over time. The demand goes up to {peak} {unit}; the highest of"
+            " the other lines is {label} with {highest}.",
+            title=title,
+            peak=figures.quantity(max(series["demand"])),
+            unit=series["unit"],
+            label=label,
+            highest=figures.quantity(highest),
+        ),
     )
 
 
@@ -87,30 +104,36 @@ def duration_plot(series: Series, index: int) -> Plot:
     """Servers of one option in falling order, the base and what comes beyond it as areas."""
     curve, unit = series["load_duration"], series["unit"]
     one = curve["options"][index]
-    words = {"servers": "always on", "reservations": "reserved"}
-    beyond = "beyond it" if one["base_kind"] else "as needed"
+    words = {"servers": _("always on"), "reservations": "reserved"}
+    beyond = _("beyond it") if one["base_kind"] else _("as needed")
     marks = [Mark(beyond, _ended(one["burst"]), "area", tone=4)]
     if one["base_kind"]:
         marks.insert(0, Mark(words[one["base_kind"]], _ended(one["base"]), "area", tone=2))
     marks += [
-        Mark(f"demand, {unit}", _ended(curve["demand"]), axis="y2", tone=DEMAND_TONE),
-        Mark(f"unmet, {unit}", _ended(one["unserved"]), axis="y2", tone=UNSERVED_TONE),
+        Mark(_("demand, {unit}", unit=unit), _ended(curve["demand"]), axis="y2", tone=DEMAND_TONE),
+        Mark(_("unmet, {unit}", unit=unit), _ended(one["unserved"]), axis="y2", tone=UNSERVED_TONE),
     ]
     base, peak = one["base"][0], one["base"][0] + one["burst"][0]
     return Plot(
         id="plot-duration",
-        title=f"Load-duration curve: {one['name']}",
-        x_label="share of the time, %",
+        title=_("Load-duration curve: {option}", option=one["name"]),
+        x_label=_("share of the time, %"),
         x_kind="linear",
         x=[*(100 * at for at in curve["share"]), 100],
         y=Axis("servers"),
-        y2=Axis(f"demand, {unit}"),
+        y2=Axis(_("demand, {unit}", unit=unit)),
         marks=marks,
         is_stacked=True,
-        note="All moments in falling order: a server at height k runs for as long as its line is "
-        "wide. Wide ones are cheaper by the month, narrow ones by the second.",
-        summary=f"Load-duration curve of {one['name']}: up to {figures.quantity(peak)} servers, "
-        f"of which {figures.quantity(base)} are the base.",
+        note=_(
+            "All moments in falling order: a server at height k runs for as long as its line is "
+            "wide. Wide ones are cheaper by the month, narrow ones by the second."
+        ),
+        summary=_(
+            "Load-duration curve of {option}: up to {peak} servers, of which {base} are the base.",
+            option=one["name"],
+            peak=figures.quantity(peak),
+            base=figures.quantity(base),
+        ),
     )
 
 
@@ -127,7 +150,7 @@ def cost_plot(result: Result, currency: str) -> Plot:
     options = result["options"][:MOST_BARS]
     stack = _stack(
         "plot-cost",
-        "Cost by component",
+        _("Cost by component"),
         [beside(one) for one in options],
         [one["breakdown"] for one in options],
         currency,
@@ -144,24 +167,30 @@ def months_plot(series: Series, index: int) -> Plot:
     # The worst of a group, not its mean: a month of outages must not vanish in a good quarter.
     shares = [share(max(one["unserved_share"] for _, one in group)) for group in groups]
     is_unmet = any(one["unserved_share"] for _, one in rows)
-    words = "Below each month: what stays unmet"
+    words = _("Below each month: what stays unmet")
     spans = [_span(group[0][0], group[-1][0]) for group in groups]
     stack = _stack(
         "plot-months",
-        f"Cost by month: {rows[0][1]['name']}",
-        [f"{span}, {unmet} unmet" for span, unmet in zip(spans, shares, strict=True)]
+        _("Cost by month: {option}", option=rows[0][1]["name"]),
+        [
+            _("{span}, {unmet} unmet", span=span, unmet=unmet)
+            for span, unmet in zip(spans, shares, strict=True)
+        ]
         if is_unmet
         else spans,
         [_summed([one["breakdown"] for _, one in group]) for group in groups],
         series["currency"],
     )
-    note = f"{words}." if size == 1 else f"{words} in the worst of them."
+    note = f"{words}." if size == 1 else _("{words} in the worst of them.", words=words)
     return replace(
         stack,
         x_label="month",
         note=note if is_unmet else "",
         x_text=[
-            f"{group[0][0]} to {group[-1][0]}" if size > 1 else group[0][0] for group in groups
+            _("{first} to {last}", first=group[0][0], last=group[-1][0])
+            if size > 1
+            else group[0][0]
+            for group in groups
         ],
         extra={**stack.extra, "unmet": shares},
     )
@@ -169,7 +198,11 @@ def months_plot(series: Series, index: int) -> Plot:
 
 def _span(first: str, last: str) -> str:
     """Months as short lines: `Jan 2026`, or `Jan 2026, to Mar 2026`."""
-    return _month(first) if first == last else f"{_month(first)}, to {_month(last)}"
+    return (
+        _month(first)
+        if first == last
+        else _("{first}, to {last}", first=_month(first), last=_month(last))
+    )
 
 
 def _month(text: str) -> str:
@@ -202,7 +235,7 @@ def _stack(
         ],
         is_stacked=True,
         extra={f"in all, {currency}": [f"{one:,.2f}" for one in whole]},
-        summary=f"{title}, stacked bars in {currency}: "
+        summary=_("{title}, stacked bars in {currency}: ", title=title, currency=currency)
         + "; ".join(f"{head} {one:,.2f}" for head, one in zip(heads, whole, strict=True))
         + ".",
     )
@@ -217,25 +250,31 @@ def cash_plot(series: Series) -> Plot:
         months = [row["options"][index] for row in series["cash"]]
         paid = [float(one["paid"]) for one in months]
         left = [float(one["paid"]) + float(one["exit"]) for one in months]
-        marks.append(Mark(f"{name}, paid", paid, tone=index))
+        marks.append(Mark(_("{name}, paid", name=name), paid, tone=index))
         # An option that may be left at any time owes nothing.
         if left != paid:
-            marks.append(Mark(f"{name}, paid and owed on leaving", left, "dots", tone=index))
+            marks.append(
+                Mark(_("{name}, paid and owed on leaving", name=name), left, "dots", tone=index)
+            )
         extra[f"{name}, unmet"] = [share(one["unserved_share"]) for one in months]
     last = series["cash"][-1]["options"][: len(options)]
     return Plot(
         id="plot-cash",
-        title="Money spent, and exit cost",
-        x_label="by the end of the month",
+        title=_("Money spent, and exit cost"),
+        x_label=_("by the end of the month"),
         x_kind="time",
         x=_month_ends(series),
         x_text=[row["month"] for row in series["cash"]],
         y=Axis(currency),
         marks=marks,
         extra=extra,
-        note="To the end of each month, from the first. Rings: with the rest of terms that are "
-        "owed if everything ends then.",
-        summary=f"Money spent by the end of each month in {currency}. At the end: "
+        note=_(
+            "To the end of each month, from the first. Rings: with the rest of terms that are "
+            "owed if everything ends then."
+        ),
+        summary=_(
+            "Money spent by the end of each month in {currency}. At the end: ", currency=currency
+        )
         + "; ".join(f"{beside(one)}, {float(one['paid']):,.2f}" for one in last)
         + ".",
     )

@@ -9,6 +9,7 @@ from backend.web.scenarios.figures import currency_of, lost_cost, marked
 from backend.web.scenarios.forms import ScenarioForm
 from backend.web.scenarios.plots import demand_plot
 from backend.web.scenarios.span import first_week
+from backend.web.shared.language import _
 from backend.web.shared.plots import Plot
 
 # Points of the chart: what follows one's typing is small.
@@ -45,7 +46,7 @@ def preview(form: ScenarioForm) -> Preview:
     except InvalidDocument as error:
         return Preview(None, None, form.report(error))
     except WorkRefused as error:
-        refusal = ("", f"Not calculated: {error.detail}.")
+        refusal = ("", _("Not calculated: {detail}.", detail=error.detail))
         return Preview(None, None, [refusal], wait_s=error.wait)
     return Preview(
         simulation.result,

@@ -7,11 +7,12 @@ from typing import Any
 
 from backend.scenarios.models import Scenario
 from backend.scenarios.selectors.scenarios import scenario_series, simulated_series
+from backend.web.shared.language import lazy
 from backend.web.shared.plots import MOST_POINTS
 
 DEFAULT_SPAN = "week"
 SPANS: Mapping[str, str] = MappingProxyType(
-    {"day": "the worst day", "week": "the worst week", "all": "the whole time"}
+    {"day": lazy("the worst day"), "week": lazy("the worst week"), "all": lazy("the whole time")}
 )
 DAYS = {"day": 1, "week": 7}
 # Points of the whole horizon that are looked at for the sake of a part.

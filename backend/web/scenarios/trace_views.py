@@ -24,32 +24,38 @@ from backend.scenarios.models import Scenario
 from backend.scenarios.services.scenarios import scenario_create
 from backend.web.shared.access import demand, readable
 from backend.web.shared.forms import WriteForm, text
+from backend.web.shared.language import _, lazy, localized
 
 
 class TraceForm(WriteForm):
     """The recording, and which of its series is meant."""
 
     file = forms.FileField(
-        label="Recording",
-        help_text=f"CSV with a time and a value a line (up to {MOST_POINTS:,}), or the JSON of "
-        "CloudWatch (get-metric-data, get-metric-statistics) or Prometheus (query_range).",
+        label=lazy("Recording"),
+        help_text=lazy(
+            "CSV with a time and a value a line (up to {most}), or the JSON of CloudWatch"
+            " (get-metric-data, get-metric-statistics) or Prometheus (query_range).",
+            most=localized(f"{MOST_POINTS:,}"),
+        ),
     )
-    name = text("Name", required=False, placeholder="of the file", maxlength=100)
+    name = text(lazy("Name"), required=False, placeholder=lazy("of the file"), maxlength=100)
     step_s = forms.IntegerField(
-        label="Step, seconds",
+        label=lazy("Step, seconds"),
         required=False,
         min_value=1,
         max_value=86_400,
-        help_text="Divides a day. Empty: the usual distance of the points.",
+        help_text=lazy("Divides a day. Empty: the usual distance of the points."),
     )
-    series = text("Series", required=False, placeholder="label", help_text="One of several.")
+    series = text(
+        lazy("Series"), required=False, placeholder="label", help_text=lazy("One of several.")
+    )
     statistic = forms.ChoiceField(
-        label="Statistic",
+        label=lazy("Statistic"),
         required=False,
-        choices=[("", "the only one"), *((name, name) for name in STATISTICS)],
+        choices=[("", lazy("the only one")), *((name, name) for name in STATISTICS)],
     )
     template = forms.ChoiceField(
-        label="Options from the template",
+        label=lazy("Options from the template"),
         choices=[(key, one.title) for key, one in TEMPLATES.items()],
     )
 
@@ -65,7 +71,7 @@ def scenario_trace(request: HttpRequest) -> HttpResponse:
         try:
             # What a line of a recording takes to read is what some forty steps do.
             steps = form.cleaned_data["file"].size
-            with calculation(steps, advice="leave points out, or take longer steps"):
+            with calculation(steps, advice=_("leave points out, or take longer steps")):
                 scenario, gaps = _kept(form.cleaned_data, request.user.get_username())
         except InvalidDocument as error:
             for field, detail in error.errors:
@@ -85,12 +91,12 @@ def _kept(data: dict[str, Any], actor: str) -> tuple[Scenario, list[str]]:
         lines = io.TextIOWrapper(data["file"], encoding="utf-8-sig")
         trace = imported(lines, series=data["series"], statistic=data["statistic"])
     except UnicodeDecodeError:
-        raise InvalidValue("file", "is no text in UTF-8") from None
+        raise InvalidValue("file", _("is no text in UTF-8")) from None
     document = recorded(
         trace,
         steps_of(trace, data["step_s"]),
         TEMPLATES[data["template"]].document,
-        name=data["name"] or f"Demand of {PurePath(data['file'].name).name}"[:100],
+        name=data["name"] or _("Demand of {name}", name=PurePath(data["file"].name).name)[:100],
     )
     scenario = scenario_create(
         workspace=default_workspace(), document=document, actor=actor, template=data["template"]

@@ -26,12 +26,13 @@ from backend.web.scenarios.page import (
 )
 from backend.web.shared.access import demand, may, readable
 from backend.web.shared.confirming import Question, confirmed
+from backend.web.shared.language import _, lazy
 
 TABLES = {
-    "steps": "Over time",
-    "load_duration": "Load-duration curve",
-    "months": "Cost by month",
-    "cash": "Money spent",
+    "steps": lazy("Over time"),
+    "load_duration": lazy("Load-duration curve"),
+    "months": lazy("Cost by month"),
+    "cash": lazy("Money spent"),
 }
 
 
@@ -109,7 +110,7 @@ def scenario_copy_form(request: HttpRequest, slug: str) -> HttpResponse:
     """Makes a copy and opens it in the editor."""
     demand(request, Scope.WRITE)
     copy = scenario_duplicate(scenario=scenario_or_404(slug), actor=request.user.get_username())
-    messages.success(request, f"“{copy.name}” is a copy that may be changed.")
+    messages.success(request, _("“{name}” is a copy that may be changed.", name=copy.name))
     return HttpResponseRedirect(reverse("scenario-edit", args=[copy.slug]))
 
 
@@ -122,12 +123,12 @@ def _deletable(request: HttpRequest, slug: str) -> Scenario:
 
 def _delete_question(request: HttpRequest, slug: str) -> Question:
     scenario = _deletable(request, slug)
-    frozen = ("It is frozen: prices and scores of that day go with it.",)
+    frozen = (_("It is frozen: prices and scores of that day go with it."),)
     return Question(
-        f"Delete the scenario {scenario.name}?",
-        "Delete scenario",
+        _("Delete the scenario {name}?", name=scenario.name),
+        _("Delete scenario"),
         reverse("scenario", args=[slug]),
-        ("Links to it stop working.", *(frozen if scenario.frozen_at else ())),
+        (_("Links to it stop working."), *(frozen if scenario.frozen_at else ())),
     )
 
 
@@ -136,7 +137,7 @@ def _delete_question(request: HttpRequest, slug: str) -> Question:
 def scenario_delete_form(request: HttpRequest, slug: str) -> HttpResponse:
     scenario = _deletable(request, slug)
     scenario_delete(scenario=scenario, actor=request.user.get_username())
-    messages.success(request, f"“{scenario.name}” is deleted.")
+    messages.success(request, _("“{name}” is deleted.", name=scenario.name))
     return HttpResponseRedirect(reverse("scenarios"))
 
 
@@ -144,7 +145,7 @@ def _links(slug: str) -> list[tuple[str, list[tuple[str, str]]]]:
     """(words, links as (format, url)) of everything that the page shows, from the API."""
     document = ("JSON", reverse("api:scenario", args=[slug]))
     result = ("JSON", reverse("api:scenario-result", args=[slug]))
-    links = [("Document", [document]), ("Result", [result])]
+    links = [(_("Document"), [document]), (_("Result"), [result])]
     for table, words in TABLES.items():
         formats = [
             (kind.upper(), f"{reverse('api:scenario-series-as', args=[slug, kind])}?table={table}")
@@ -158,5 +159,5 @@ def scenario_or_404(slug: str) -> Scenario:
     """The scenario of this slug; raises Http404."""
     scenario = scenario_by_slug(DEFAULT_WORKSPACE, slug)
     if scenario is None:
-        raise Http404(f"No scenario is called {slug}.")
+        raise Http404(_("No scenario is called {slug}.", slug=slug))
     return scenario

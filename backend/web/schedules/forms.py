@@ -9,6 +9,7 @@ from django import forms
 from backend.benchmarks.models import Campaign, Host, HostState
 from backend.benchmarks.selectors.schedules import Recurrence, StartWindow
 from backend.web.shared.forms import WriteForm, text
+from backend.web.shared.language import _, lazy
 
 MOST_NAME = 100
 # Hours first: the browser takes the first of a menu.
@@ -16,40 +17,51 @@ UNITS = (("3600", "hours"), ("86400", "days"), ("604800", "weeks"), ("60", "minu
 
 
 WEEKDAYS = tuple(
-    enumerate(("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"), 1)
+    enumerate(
+        (
+            lazy("Monday"),
+            lazy("Tuesday"),
+            lazy("Wednesday"),
+            lazy("Thursday"),
+            lazy("Friday"),
+            lazy("Saturday"),
+            lazy("Sunday"),
+        ),
+        1,
+    )
 )
 # The field that each way of starting cannot do without, and what is said where it is empty.
 NEEDED = {
-    "cron": ("cron", "A cron line is needed."),
-    "every": ("every", "A number is needed."),
-    "daily": ("at", "A time is needed."),
-    "weekly": ("at", "A time is needed."),
-    "monthly": ("at", "A time is needed."),
+    "cron": ("cron", lazy("A cron line is needed.")),
+    "every": ("every", lazy("A number is needed.")),
+    "daily": ("at", lazy("A time is needed.")),
+    "weekly": ("at", lazy("A time is needed.")),
+    "monthly": ("at", lazy("A time is needed.")),
 }
 
 
 class ScheduleForm(WriteForm):
     """A day and time, an interval or a cron line in a time zone, and perhaps a window."""
 
-    campaign = forms.ChoiceField(label="Campaign", required=False)
+    campaign = forms.ChoiceField(label=lazy("Campaign"), required=False)
     hosts = forms.MultipleChoiceField(
-        label="Hosts of a new campaign", required=False, widget=forms.CheckboxSelectMultiple
+        label=lazy("Hosts of a new campaign"), required=False, widget=forms.CheckboxSelectMultiple
     )
     alert = forms.CharField(
-        label="E-mail of who is notified of it",
+        label=lazy("E-mail of who is notified of it"),
         required=False,
         max_length=500,
-        help_text="Empty: nobody but those below.",
+        help_text=lazy("Empty: nobody but those below."),
         widget=forms.EmailInput(attrs={"autocomplete": "email"}),
     )
     way = forms.ChoiceField(
-        label="Starts",
+        label=lazy("Starts"),
         choices=(
             ("daily", "daily"),
             ("weekly", "weekly"),
             ("monthly", "monthly"),
-            ("every", "at an interval"),
-            ("cron", "by a cron line"),
+            ("every", lazy("at an interval")),
+            ("cron", lazy("by a cron line")),
         ),
         initial="daily",
         widget=forms.RadioSelect,
@@ -63,21 +75,23 @@ class ScheduleForm(WriteForm):
     weekday = forms.ChoiceField(label="On", choices=WEEKDAYS, required=False)
     # Up to the 28th, which every month has: a later day would be left out in February.
     month_day = forms.IntegerField(
-        label="On day of the month", required=False, initial=1, min_value=1, max_value=28
+        label=lazy("On day of the month"), required=False, initial=1, min_value=1, max_value=28
     )
     cron = text(
-        "Cron line",
+        lazy("Cron line"),
         required=False,
-        help_text="minute, hour, day of month, month, day of week: 0 3 * * 1 is Mondays at 3:00",
+        help_text=lazy(
+            "minute, hour, day of month, month, day of week: 0 3 * * 1 is Mondays at 3:00"
+        ),
         placeholder="0 3 * * 1",
     )
-    every = forms.IntegerField(label="Every", required=False, min_value=1)
-    every_unit = forms.ChoiceField(label="Unit", choices=UNITS, required=False)
-    time_zone = text("Time zone", help_text="As in Europe/Dublin.", list="time-zones")
+    every = forms.IntegerField(label=lazy("Every"), required=False, min_value=1)
+    every_unit = forms.ChoiceField(label=lazy("Unit"), choices=UNITS, required=False)
+    time_zone = text(lazy("Time zone"), help_text=lazy("As in Europe/Dublin."), list="time-zones")
     window_from = forms.TimeField(
-        label="Only from",
+        label=lazy("Only from"),
         required=False,
-        help_text="A start outside the window is left out.",
+        help_text=lazy("A start outside the window is left out."),
         widget=forms.TimeInput(attrs={"type": "time"}, format="%H:%M"),
     )
     window_to = forms.TimeField(
@@ -107,7 +121,7 @@ class ScheduleForm(WriteForm):
         trusted = [host for host in hosts if host.state == HostState.TRUSTED]
         self.host_names = {str(host.pk): host.name for host in trusted}
         self.fields["campaign"].choices = [  # type: ignore[attr-defined]
-            *([("", "a new one of the hosts below")] if trusted else ()),
+            *([("", _("a new one of the hosts below"))] if trusted else ()),
             *((str(campaign.pk), campaign.name) for campaign in campaigns),
         ]
         if trusted:
@@ -123,9 +137,9 @@ class ScheduleForm(WriteForm):
         data = super().clean() or {}
         if "campaign" not in self.errors and "hosts" not in self.errors:
             if not data.get("campaign") and not data.get("hosts"):
-                self.add_error("campaign", "A campaign is needed, or a host.")
+                self.add_error("campaign", _("A campaign is needed, or a host."))
             elif data.get("campaign") and data.get("hosts"):
-                self.add_error("hosts", "The campaign has its own hosts: choose one of the two.")
+                self.add_error("hosts", _("The campaign has its own hosts: choose one of the two."))
         # A field whose value could not be read has its error already; one for each is enough.
         if needed := NEEDED.get(data.get("way", "")):
             field, said = needed
@@ -133,7 +147,7 @@ class ScheduleForm(WriteForm):
                 self.add_error(field, said)
         begin, end = data.get("window_from"), data.get("window_to")
         if (begin is None) != (end is None) and not {"window_from", "window_to"} & set(self.errors):
-            self.add_error("window_from" if begin is None else "window_to", "Both are needed.")
+            self.add_error("window_from" if begin is None else "window_to", _("Both are needed."))
         return data
 
     def named(self) -> str:

@@ -10,6 +10,7 @@ from backend.benchmarks.models import Campaign
 from backend.notifications.channels import CHANNELS
 from backend.notifications.models import NoticeKind
 from backend.web.shared.forms import WriteForm
+from backend.web.shared.language import _, lazy
 
 SIGNED = ", ".join(channel.label for channel in CHANNELS.values() if channel.is_signed)
 
@@ -25,7 +26,12 @@ def _channels() -> list[tuple[str, str]]:
     # Others are still named, with what they lack, so that people learn that they exist.
     channels = sorted(CHANNELS.values(), key=lambda channel: bool(channel.missing_setting()))
     return [
-        (channel.slug, f"{channel.label} (not set up: {missing})" if missing else channel.label)
+        (
+            channel.slug,
+            _("{label} (not set up: {missing})", label=channel.label, missing=missing)
+            if missing
+            else channel.label,
+        )
         for channel in channels
         for missing in (channel.missing_setting(),)
     ]
@@ -34,25 +40,27 @@ def _channels() -> list[tuple[str, str]]:
 class SubscriptionForm(WriteForm):
     """Where notices go, of what, and the key that signs them."""
 
-    campaign = forms.ChoiceField(label="About", required=False)
+    campaign = forms.ChoiceField(label=lazy("About"), required=False)
     # The function: settings are read when the form is made, not when the module is loaded.
     channel = forms.ChoiceField(label="By", choices=_channels)
     address = forms.CharField(
-        label="Address",
+        label=lazy("Address"),
         max_length=500,
         help_text=_addresses(),
         widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
     )
     secret = forms.CharField(
-        label="Secret",
+        label=lazy("Secret"),
         required=False,
         # A secret may begin or end with a blank.
         strip=False,
-        help_text=f"16 characters or more; signs each message. Only for: {SIGNED}.",
+        help_text=lazy(
+            "16 characters or more; signs each message. Only for: {channels}.", channels=SIGNED
+        ),
         widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
     )
     kinds = forms.MultipleChoiceField(
-        label="When",
+        label=lazy("When"),
         choices=NoticeKind.choices,
         widget=forms.CheckboxSelectMultiple,
         initial=list(NoticeKind.values),
@@ -60,7 +68,7 @@ class SubscriptionForm(WriteForm):
 
     def __init__(self, *args: Any, campaigns: Sequence[Campaign], **given: Any) -> None:
         super().__init__(*args, **given)
-        named = [(str(one.pk), f"only the campaign {one.name}") for one in campaigns]
+        named = [(str(one.pk), _("only the campaign {name}", name=one.name)) for one in campaigns]
         self.fields["campaign"].choices = [  # type: ignore[attr-defined]
             ("", "everything"),
             *named,

@@ -37,6 +37,7 @@ from backend.web.schedules.subscription_form import SubscriptionForm
 from backend.web.shared.access import demand, may, readable
 from backend.web.shared.confirming import Question, confirmed
 from backend.web.shared.forms import refusals_said
+from backend.web.shared.language import _
 
 EMAIL = "email"
 
@@ -96,7 +97,7 @@ def schedules_page(request: HttpRequest) -> HttpResponse:
         # What is refused leaves no campaign without a schedule.
         with form.refusals(), transaction.atomic():
             _scheduled(form, request.user.get_username())
-            messages.success(request, "The schedule is saved.")
+            messages.success(request, _("The schedule is saved."))
             return HttpResponseRedirect(reverse("schedules"))
     return render(request, "schedules/page.html", _context(request, form=form, times=times))
 
@@ -171,7 +172,9 @@ def schedule_switch(request: HttpRequest, schedule_id: UUID) -> HttpResponse:
             # The service stores a schedule as a whole; only the switch is changed.
             **schedule_recurrence(schedule),
         )
-        messages.success(request, "The schedule is on." if is_enabled else "The schedule is off.")
+        messages.success(
+            request, _("The schedule is on.") if is_enabled else _("The schedule is off.")
+        )
     return HttpResponseRedirect(reverse("schedules"))
 
 
@@ -183,10 +186,10 @@ def _schedule(request: HttpRequest, schedule_id: UUID) -> Schedule:
 def _schedule_question(request: HttpRequest, schedule_id: UUID) -> Question:
     campaign = _schedule(request, schedule_id).campaign
     return Question(
-        f"Delete the schedule of {campaign.name}?",
-        "Delete schedule",
+        _("Delete the schedule of {name}?", name=campaign.name),
+        _("Delete schedule"),
         reverse("schedules"),
-        ("The campaign no longer starts at these times.", "The campaign and its runs stay."),
+        (_("The campaign no longer starts at these times."), _("The campaign and its runs stay.")),
     )
 
 
@@ -196,7 +199,7 @@ def schedule_remove(request: HttpRequest, schedule_id: UUID) -> HttpResponse:
     """Deletes a schedule; its campaign stays."""
     schedule = _schedule(request, schedule_id)
     schedule_delete(schedule=schedule, actor=request.user.get_username())
-    messages.success(request, "The schedule is deleted.")
+    messages.success(request, _("The schedule is deleted."))
     return HttpResponseRedirect(reverse("schedules"))
 
 
@@ -222,7 +225,7 @@ def subscription_new(request: HttpRequest) -> HttpResponse:
                 is_enabled=True,
                 actor=request.user.get_username(),
             )
-            messages.success(request, "The alert is added.")
+            messages.success(request, _("The alert is added."))
             return HttpResponseRedirect(reverse("schedules"))
     return render(request, "schedules/page.html", _context(request, subscription_form=form))
 
@@ -239,7 +242,8 @@ def subscription_test_form(request: HttpRequest, subscription_id: UUID) -> HttpR
     subscription = _subscription(request, subscription_id)
     notice_test(subscription=subscription, url=request.build_absolute_uri(reverse("schedules")))
     messages.success(
-        request, f"A test goes to {subscription.address}; below is whether it was sent."
+        request,
+        _("A test goes to {address}; below is whether it was sent.", address=subscription.address),
     )
     return HttpResponseRedirect(reverse("schedules") + "#notifications")
 
@@ -247,10 +251,13 @@ def subscription_test_form(request: HttpRequest, subscription_id: UUID) -> HttpR
 def _subscription_question(request: HttpRequest, subscription_id: UUID) -> Question:
     address = _subscription(request, subscription_id).address
     return Question(
-        f"Delete the alert to {address}?",
-        "Delete alert",
+        _("Delete the alert to {address}?", address=address),
+        _("Delete alert"),
         reverse("schedules"),
-        (f"{address} is no longer notified of anything.", "Notices that wait are not sent."),
+        (
+            _("{address} is no longer notified of anything.", address=address),
+            _("Notices that wait are not sent."),
+        ),
     )
 
 
@@ -260,5 +267,5 @@ def subscription_remove(request: HttpRequest, subscription_id: UUID) -> HttpResp
     """Notifies an address no more."""
     subscription = _subscription(request, subscription_id)
     subscription_delete(subscription=subscription, actor=request.user.get_username())
-    messages.success(request, "The alert is deleted.")
+    messages.success(request, _("The alert is deleted."))
     return HttpResponseRedirect(reverse("schedules"))

@@ -10,6 +10,7 @@ from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 
 from backend.accounts.models import Scope, User
+from backend.web.shared.language import _
 
 P = ParamSpec("P")
 View = Callable[Concatenate[HttpRequest, P], HttpResponse]
@@ -37,4 +38,4 @@ def may(request: HttpRequest, needed: Scope) -> bool:
 def demand(request: HttpRequest, needed: Scope) -> None:
     """Raises PermissionDenied (403) for a person whose role is too small."""
     if not may(request, needed):
-        raise PermissionDenied(f"This needs the role {needed.label}.")
+        raise PermissionDenied(_("This needs the role {label}.", label=needed.label))

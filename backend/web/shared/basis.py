@@ -6,21 +6,28 @@ from collections.abc import Iterable, Sequence
 from backend.common import clock
 from backend.rankings.selectors.rows import RankingRow
 from backend.web.shared import state, words
+from backend.web.shared.language import _
 
 
 def basis_words(params: state.Params, rows: Sequence[RankingRow]) -> list[str]:
     """Term, days of the prices and of the rates, hours of a month, months of setup fees."""
     said = [words.term(state.value(params, "term"))]
     if observed := _span(row.price_observed_on for row in rows):
-        said.append(f"prices as of {observed}")
+        said.append(_("prices as of {observed}", observed=observed))
     if rated := _span(row.fx_date for row in rows):
-        said.append(f"rates as of {rated}")
+        said.append(_("rates as of {rated}", rated=rated))
     # What is bought is paid once, so the hours of a month play no part.
     if state.value(params, "term") != "purchase":
         month, run = (state.value(params, name) for name in ("hours_per_month", "hours_run"))
-        said.append(f"{run} of {month} h/month" if run else f"{month} h/month")
+        said.append(
+            _("{run} of {month} h/month", run=run, month=month)
+            if run
+            else _("{month} h/month", month=month)
+        )
     if any("setup" in (row.price_basis or "").split("+") for row in rows):
-        said.append(f"set-up fees over {state.value(params, 'setup_months')} months")
+        said.append(
+            _("set-up fees over {months} months", months=state.value(params, "setup_months"))
+        )
     return said
 
 
@@ -29,7 +36,11 @@ def _span(days: Iterable[dt.date | None]) -> str:
     known = sorted(day for day in set(days) if day is not None)
     if not known:
         return ""
-    return f"{known[-1]}" if len(known) == 1 else f"{known[0]} to {known[-1]}"
+    return (
+        f"{known[-1]}"
+        if len(known) == 1
+        else _("{first} to {last}", first=known[0], last=known[-1])
+    )
 
 
 def picture(
@@ -41,6 +52,10 @@ def picture(
     today = clock.now().date()
     return {
         "name": f"rackrate-{name}-{today}",
-        "subtitle": " · ".join(["; ".join(filters) or "all offers", *basis]),
-        "footer": f"Rackrate, {today}, data version {data_version}. Whiskers are 95 % intervals.",
+        "subtitle": " · ".join(["; ".join(filters) or _("all offers"), *basis]),
+        "footer": _(
+            "Rackrate, {today}, data version {data_version}. Whiskers are 95 % intervals.",
+            today=today,
+            data_version=data_version,
+        ),
     }

@@ -8,6 +8,7 @@ from backend.catalog.selectors.current_prices import TERMS
 from backend.rankings.selectors.coverage import metrics_scored
 from backend.web.shared import state, words
 from backend.web.shared.forms import with_chosen
+from backend.web.shared.language import lazy
 from backend.web.shared.metric_field import metric_groups
 
 
@@ -18,10 +19,10 @@ class BasisForm(forms.Form):
     `more` are text fields by name: a label and the attributes of the input.
     """
 
-    metric = forms.CharField(required=False, label="Metric")
-    period = forms.CharField(required=False, label="Cost per")
-    currency = forms.CharField(required=False, label="Currency")
-    term = forms.CharField(required=False, label="Price term")
+    metric = forms.CharField(required=False, label=lazy("Metric"))
+    period = forms.CharField(required=False, label=lazy("Cost per"))
+    currency = forms.CharField(required=False, label=lazy("Currency"))
+    term = forms.CharField(required=False, label=lazy("Price term"))
 
     def __init__(
         self,

@@ -14,6 +14,7 @@ from backend.rankings.selectors.offer_detail import OfferDetail
 from backend.rankings.selectors.ranking import Ranking
 from backend.rankings.selectors.rows import RankingRow
 from backend.web.shared import figures, words
+from backend.web.shared.language import _
 
 MOST_BARS = 20
 # A price of that many years ago or more carries its year in the chart.
@@ -68,13 +69,20 @@ def distinct_labels(bars: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def _summary(title: str, unit: str, bars: Sequence[dict[str, Any]], count: int) -> str:
     if not bars:
-        return f"{title}: nothing to show."
+        return _("{title}: nothing to show.", title=title)
     best, last = bars[0], bars[min(len(bars), MOST_BARS) - 1]
-    return (
-        f"Horizontal bar chart, {title}. The best {min(len(bars), MOST_BARS)} of {count} offers. "
-        f"First is {best['label']} with {figures.figure(best['value'])} {unit}, "
-        f"last shown {last['label']} with {figures.figure(last['value'])} {unit}. "
-        "The same figures are in the table below the chart."
+    return _(
+        "Horizontal bar chart, {title}. The best {shown} of {count} offers. First is {best} with"
+        " {best_value} {unit}, last shown {last} with {last_value} {unit}. The same figures are in the"
+        " table below the chart.",
+        title=title,
+        shown=min(len(bars), MOST_BARS),
+        count=count,
+        best=best["label"],
+        best_value=figures.figure(best["value"]),
+        unit=unit,
+        last=last["label"],
+        last_value=figures.figure(last["value"]),
     )
 
 
@@ -104,7 +112,7 @@ def _mode(
         "bars": bars,
         # Of two offers the median is no more than the point between them.
         "median": middle if len(known) > 2 else None,
-        "medianLabel": f"median of {len(known)}",
+        "medianLabel": _("median of {count}", count=len(known)),
         "summary": _summary(title, scale.unit, bars, len(known)),
     }
 
@@ -119,10 +127,18 @@ def ranking_chart(
     value = figures.value_scale(scale, metric.better, cost)
     modes = {
         "value": _mode(
-            rows, "value_per_cost", f"{metric.label}: value per cost", value, is_best_high=True
+            rows,
+            "value_per_cost",
+            _("{label}: value per cost", label=metric.label),
+            value,
+            is_best_high=True,
         ),
         "score": _mode(
-            rows, "score", f"{metric.label}: score", scale, is_best_high=metric.is_higher_better
+            rows,
+            "score",
+            _("{label}: score", label=metric.label),
+            scale,
+            is_best_high=metric.is_higher_better,
         ),
     }
     default = "value" if modes["value"]["bars"] else "score"
@@ -146,7 +162,7 @@ def strip(
     scale = figures.scale(metric.unit, (sample.value for sample in samples))
     rows = {run: index for index, run in enumerate(dict.fromkeys(s.run_id for s in samples))}
     middle, low, high = map(scale.shown, figures_of)
-    runs = f" in {len(rows)} runs" if len(rows) > 1 else ""
+    runs = _(" in {rows} runs", rows=len(rows)) if len(rows) > 1 else ""
     return {
         "id": id,
         "label": metric.label,
@@ -165,8 +181,15 @@ def strip(
             }
             for sample in samples
         ],
-        "summary": f"{metric.label}: {len(samples)} repeats{runs}, "
-        f"median {figures.figure(middle)} {scale.unit}. {below}",
+        "summary": _(
+            "{label}: {samples} repeats{runs}, median {middle} {unit}. {below}",
+            label=metric.label,
+            samples=len(samples),
+            runs=runs,
+            middle=figures.figure(middle),
+            unit=scale.unit,
+            below=below,
+        ),
     }
 
 
@@ -183,7 +206,11 @@ def strips(detail: OfferDetail) -> list[dict[str, Any]]:
             detail.offer.provider.slug,
             id=f"strip-{score.metric.key}",
             figures_of=(score.summary.value, score.summary.ci95_low, score.summary.ci95_high),
-            label=lambda s: f"run of {s.measured_at:%Y-%m-%d %H:%M}, repeat {s.repeat + 1}",
+            label=lambda s: _(
+                "run of {measured_at}, repeat {n}",
+                measured_at=f"{s.measured_at:%Y-%m-%d %H:%M}",
+                n=s.repeat + 1,
+            ),
             below="All repeats are listed in the samples below.",
         )
         for score in detail.summaries

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from backend.rankings.selectors.columns import COLUMN, COLUMNS
+from backend.web.shared.language import lazy
 
 # Shown until a person chooses: cells of these carry their interval, tie, term, day and source.
 STANDARD = (
@@ -24,9 +25,9 @@ ALWAYS = "offer"
 MOST_USED_BOUNDS = ("vcpu", "ram_gib", "disk_gb", "price", "score", "value_per_cost")
 # Columns with a field for each bound, by group; the others are asked for in the conditions box.
 BOUNDS: tuple[tuple[str, tuple[str, ...]], ...] = (
-    ("Most used", MOST_USED_BOUNDS),
+    (lazy("Most used"), MOST_USED_BOUNDS),
     (
-        "All other figures",
+        lazy("All other figures"),
         tuple(
             column.name
             for column in COLUMNS

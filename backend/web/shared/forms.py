@@ -11,6 +11,7 @@ from django.core.validators import MaxValueValidator
 from django.http import HttpRequest
 
 from backend.domain.errors import DomainError, InvalidValue
+from backend.web.shared.language import _
 
 
 class WriteForm(forms.Form):
@@ -57,7 +58,7 @@ def refusals_said(request: HttpRequest) -> Iterator[None]:
 def refusal_said(request: HttpRequest, error: DomainError) -> None:
     """Says on the next page why a service refused."""
     detail = error.detail if isinstance(error, InvalidValue) else error
-    messages.error(request, f"Not done: {detail}.")
+    messages.error(request, _("Not done: {detail}.", detail=detail))
 
 
 class Day(forms.DateField):
@@ -69,7 +70,7 @@ class Day(forms.DateField):
         super().__init__(**given)
         # A day is filtered by the midnight after it, which has to exist, too.
         latest = dt.date.max - dt.timedelta(days=1)
-        self.validators.append(MaxValueValidator(latest, "This day is too far ahead."))
+        self.validators.append(MaxValueValidator(latest, _("This day is too far ahead.")))
 
 
 class SecretText(forms.Textarea):
@@ -92,7 +93,7 @@ def currency(*, required: bool = False, initial: str | None = "USD") -> forms.Re
     return forms.RegexField(
         # \Z, since $ would let a line feed through.
         r"^[A-Za-z]{3}\Z",
-        label="Currency",
+        label=_("Currency"),
         initial=initial,
         required=required,
         widget=forms.TextInput(attrs={"maxlength": 3, "autocomplete": "off"}),

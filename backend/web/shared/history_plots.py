@@ -12,6 +12,7 @@ from backend.benchmarks.selectors.history import Point, history
 from backend.catalog.models import Offer
 from backend.domain.metrics import METRICS
 from backend.web.shared import figures
+from backend.web.shared.language import _
 from backend.web.shared.plots import Axis, Mark, Plot, Values
 
 PARAMETER = "history"
@@ -67,11 +68,11 @@ def history_plot(key: str, variant: str, points: Sequence[Point]) -> Plot | None
     marks = [_line(n, shown, scale, tone) for n, tone in zip(hosts, tones, strict=False)]
     if outside:
         values = [scale.shown(p.median) if _is_outside(p) else None for p in shown]
-        marks.append(Mark("left its band", values, kind="dots", tone=OUTSIDE_TONE))
+        marks.append(Mark(_("left its band"), values, kind="dots", tone=OUTSIDE_TONE))
     last = shown[-1]
     return Plot(
         id="plot-history",
-        title=f"{metric.label} over time",
+        title=_("{label} over time", label=metric.label),
         x_label="finished",
         x_kind="time",
         x=[point.at.timestamp() * 1000 for point in shown],
@@ -80,17 +81,28 @@ def history_plot(key: str, variant: str, points: Sequence[Point]) -> Plot | None
         # Drifts of a few percent cannot be seen on an axis that begins at zero.
         y=Axis(scale.unit, is_from_zero=False),
         marks=marks,
-        range_words=("expected from", "to"),
+        range_words=(_("expected from"), "to"),
         extra={
             "lowest repeat": [figures.figure(scale.shown(p.low)) for p in shown],
             "highest repeat": [figures.figure(scale.shown(p.high)) for p in shown],
             "repeats": [str(p.n) for p in shown],
         },
-        summary=f"Line of {metric.label}, variant {variant}, over {len(shown)} runs from "
-        f"{shown[0].at:%Y-%m-%d} to {last.at:%Y-%m-%d}; last {figures.figure(scale.shown(last.median))}"
-        f" {scale.unit}. {len(outside)} left the band of the runs before.",
-        note="Medians of the runs. The band is where the comparable runs before led to expect the "
-        "next one: their median and three times their spread, at least 5 %.",
+        summary=_(
+            "Line of {label}, variant {variant}, over {count} runs from {first} to {last}; last"
+            " {median} {unit}. {outside} left the band of the runs before.",
+            label=metric.label,
+            variant=variant,
+            count=len(shown),
+            first=f"{shown[0].at:%Y-%m-%d}",
+            last=f"{last.at:%Y-%m-%d}",
+            median=figures.figure(scale.shown(last.median)),
+            unit=scale.unit,
+            outside=len(outside),
+        ),
+        note=_(
+            "Medians of the runs. The band is where the comparable runs before led to expect the "
+            "next one: their median and three times their spread, at least 5 %."
+        ),
     )
 
 

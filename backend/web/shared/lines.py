@@ -13,53 +13,54 @@ from backend.domain.metrics import BESIDE
 from backend.domain.stats import counted_repeats
 from backend.providers.base import Volume
 from backend.web.shared import figures, words
+from backend.web.shared.language import _, lazy, localized
 
 # Words and order of what the inventory and `observe` report; other names follow as they are.
 FACTS = {
-    "cpu_model": "Processor",
-    "arch": "Architecture",
-    "vcpu_count": "CPUs seen",
-    "usable_cpus": "Usable CPUs",
-    "threads_per_core": "Threads per core",
-    "sockets": "Sockets",
-    "memory_bytes": "Memory",
-    "os_name": "System",
-    "kernel": "Kernel",
-    "virtualization": "Virtualisation",
-    "container": "Container",
-    "governor": "Clock governor",
-    "microcode": "Microcode",
-    "numa_node_count": "NUMA nodes",
-    "transparent_hugepages": "Transparent huge pages",
-    "is_smt_active": "Simultaneous multithreading",
-    "cgroup_quota_cpus": "CPU quota of its group",
-    "wall_s": "Duration",
-    "cpu_s": "CPU time",
-    "cpu_share": "CPU share of the probe",
-    "mtu": "Largest packet (MTU), bytes",
-    "congestion": "Congestion control of TCP",
-    "vulnerable_count": "CPU weaknesses without a cure",
-    "mitigation_count": "CPU weaknesses with a cure",
-    "usable_cpu_count": "CPUs that the probes may use",
-    "scheduler": "I/O scheduler of the disks",
-    "fio_version": "Version of fio",
-    "iperf3_version": "Version of iperf3",
-    "max_mhz": "Highest clock as stated, MHz",
-    "dimm_slot_count": "Slots for memory modules",
-    "dimm_count": "Memory modules",
-    "mhz_mean": "Mean clock, MHz",
-    "mhz_min": "Lowest clock, MHz",
-    "mhz_max": "Highest clock, MHz",
-    "foreign_user_ratio": "CPU used by other programs",
-    "foreign_cpu_ratio": "CPU used by others, kernel included",
-    "steal_ratio": "CPU taken by the hypervisor (steal)",
-    "iowait_ratio": "CPU waiting for disks",
-    "is_quiet": "Host was quiet before",
-    "quiet_wait_s": "Waited for quiet",
-    "started_s": "Started after",
-    "is_timed_out": "Ran into its time limit",
-    "is_cancelled": "Was cancelled",
-    "signal": "Ended by signal",
+    "cpu_model": lazy("Processor"),
+    "arch": lazy("Architecture"),
+    "vcpu_count": lazy("CPUs seen"),
+    "usable_cpus": lazy("Usable CPUs"),
+    "threads_per_core": lazy("Threads per core"),
+    "sockets": lazy("Sockets"),
+    "memory_bytes": lazy("Memory"),
+    "os_name": lazy("System"),
+    "kernel": lazy("Kernel"),
+    "virtualization": lazy("Virtualisation"),
+    "container": lazy("Container"),
+    "governor": lazy("Clock governor"),
+    "microcode": lazy("Microcode"),
+    "numa_node_count": lazy("NUMA nodes"),
+    "transparent_hugepages": lazy("Transparent huge pages"),
+    "is_smt_active": lazy("Simultaneous multithreading"),
+    "cgroup_quota_cpus": lazy("CPU quota of its group"),
+    "wall_s": lazy("Duration"),
+    "cpu_s": lazy("CPU time"),
+    "cpu_share": lazy("CPU share of the probe"),
+    "mtu": lazy("Largest packet (MTU), bytes"),
+    "congestion": lazy("Congestion control of TCP"),
+    "vulnerable_count": lazy("CPU weaknesses without a cure"),
+    "mitigation_count": lazy("CPU weaknesses with a cure"),
+    "usable_cpu_count": lazy("CPUs that the probes may use"),
+    "scheduler": lazy("I/O scheduler of the disks"),
+    "fio_version": lazy("Version of fio"),
+    "iperf3_version": lazy("Version of iperf3"),
+    "max_mhz": lazy("Highest clock as stated, MHz"),
+    "dimm_slot_count": lazy("Slots for memory modules"),
+    "dimm_count": lazy("Memory modules"),
+    "mhz_mean": lazy("Mean clock, MHz"),
+    "mhz_min": lazy("Lowest clock, MHz"),
+    "mhz_max": lazy("Highest clock, MHz"),
+    "foreign_user_ratio": lazy("CPU used by other programs"),
+    "foreign_cpu_ratio": lazy("CPU used by others, kernel included"),
+    "steal_ratio": lazy("CPU taken by the hypervisor (steal)"),
+    "iowait_ratio": lazy("CPU waiting for disks"),
+    "is_quiet": lazy("Host was quiet before"),
+    "quiet_wait_s": lazy("Waited for quiet"),
+    "started_s": lazy("Started after"),
+    "is_timed_out": lazy("Ran into its time limit"),
+    "is_cancelled": lazy("Was cancelled"),
+    "signal": lazy("Ended by signal"),
 }
 # Said elsewhere on the page, or of no use to readers.
 HIDDEN = {"schema", "command", "probe", "variant", "repeat", "exit_code"}
@@ -166,9 +167,9 @@ def variant_of(sample: Sample) -> str:
     rented, settled_s, huge_ratio = (sample.parameters.get(name) for name in names)
     words = [sample.variant, *([str(Volume(**rented))] if rented else [])]
     if settled_s is not None:
-        words.append(f"after {figures.duration(settled_s)}")
+        words.append(_("after {time}", time=figures.duration(settled_s)))
     if huge_ratio is not None:
-        words.append(f"{huge_ratio:.0%} in huge pages")
+        words.append(_("{share} in huge pages", share=f"{huge_ratio:.0%}"))
     return ", ".join(words)
 
 
@@ -249,7 +250,11 @@ def _text(name: str, value: Any) -> str:
             return figures.percent(value)
         if name.endswith("_bytes"):
             # Memory and files are sized in powers of two, so GiB read as round numbers.
-            return f"{value / 2**30:.2f} GiB" if value >= 2**28 else figures.size(int(value))
+            return (
+                _("{size} GiB", size=localized(f"{value / 2**30:.2f}"))
+                if value >= 2**28
+                else figures.size(int(value))
+            )
         if name.endswith("_s"):
             return f"{value:.2f} s"
         return figures.quantity(value)

@@ -6,16 +6,17 @@ from dataclasses import dataclass
 from backend.benchmarks.models import Resource, ResourcePurchase, ResourceState
 from backend.benchmarks.selectors.costs import resource_cost
 from backend.web.shared import figures
+from backend.web.shared.language import _, lazy
 
 STATES = {
-    ResourceState.REQUESTED: "nothing asked for yet",
-    ResourceState.RESERVED: "budget reserved",
-    ResourceState.CALLED: "asked for",
+    ResourceState.REQUESTED: lazy("nothing asked for yet"),
+    ResourceState.RESERVED: lazy("budget reserved"),
+    ResourceState.CALLED: lazy("asked for"),
     ResourceState.CREATED: "exists",
     ResourceState.GONE: "gone",
 }
 TONES = {ResourceState.CALLED: "live", ResourceState.CREATED: "live"}
-PURCHASES = {ResourcePurchase.ON_DEMAND: "on demand", ResourcePurchase.SPOT: "spot"}
+PURCHASES = {ResourcePurchase.ON_DEMAND: lazy("on demand"), ResourcePurchase.SPOT: "spot"}
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ def line(resource: Resource) -> MachineLine:
     cost = None if was_never else resource_cost(resource)
     return MachineLine(
         resource=resource,
-        state="never made" if was_never else STATES[state],
+        state=_("never made") if was_never else STATES[state],
         # Before its state: a machine that may go on costing matters more than what it is doing.
         tone="bad" if resource.is_alarmed else TONES.get(state, ""),
         purchase=PURCHASES[ResourcePurchase(resource.purchase_model)],

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Set
 
 from backend.domain.metrics import METRICS, OWN_METRICS
 from backend.web.shared import words
+from backend.web.shared.language import _
 
 Group = tuple[str, list[tuple[str, str]]]
 
@@ -19,8 +20,8 @@ def metric_groups(scored: Set[str], chosen: str) -> list[Group]:
     """The choices of a select in groups; a value that is no metric is offered by its own name."""
     keys = metrics_offered(scored, [chosen])
     groups = [
-        ("Measured by our probes", [key for key in keys if key in OWN_METRICS]),
-        ("From other suites", [key for key in keys if key not in OWN_METRICS]),
+        (_("Measured by our probes"), [key for key in keys if key in OWN_METRICS]),
+        (_("From other suites"), [key for key in keys if key not in OWN_METRICS]),
         ("", [chosen] if chosen not in METRICS else []),
     ]
     return [(label, [(key, words.metric(key)) for key in of]) for label, of in groups if of]

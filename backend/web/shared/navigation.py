@@ -7,6 +7,7 @@ from django.urls import reverse
 
 from backend.accounts.models import Scope
 from backend.web.shared.access import may
+from backend.web.shared.language import lazy
 
 
 class MenuEntry(NamedTuple):
@@ -22,58 +23,58 @@ class MenuEntry(NamedTuple):
 MENUS: dict[str, tuple[MenuEntry, ...]] = {
     "Offers": (
         MenuEntry(
-            "offers", "Ranking", "which offer gives most performance for its price",
+            "offers", lazy("Ranking"), lazy("which offer gives most performance for its price"),
             ("offer", "score"),
         ),
-        MenuEntry("frontier", "Frontier", "price against score, and the offers that nothing beats"),
-        MenuEntry("compare", "Compare", "two to six offers side by side"),
+        MenuEntry("frontier", lazy("Frontier"), lazy("price against score, and the offers that nothing beats")),
+        MenuEntry("compare", lazy("Compare"), lazy("two to six offers side by side")),
     ),
     "Plan": (
-        MenuEntry("requirements", "Requirements", "the cheapest fleet that reaches a target"),
+        MenuEntry("requirements", lazy("Requirements"), lazy("the cheapest fleet that reaches a target")),
         MenuEntry(
-            "scenarios", "Scenarios", "what a load costs on clouds, rented servers and your own",
+            "scenarios", lazy("Scenarios"), lazy("what a load costs on clouds, rented servers and your own"),
             ("scenario", "scenario-new", "scenario-edit", "scenario-map", "scenario-curves",
              "scenario-trace", "scenarios-compare"),
         ),
         MenuEntry(
-            "hardware", "Own hardware", "what a server in your own rack costs a month",
+            "hardware", lazy("Own hardware"), lazy("what a server in your own rack costs a month"),
             ("hardware-new", "hardware-model"),
         ),
-        MenuEntry("storage", "Storage and links", "disk arrays, shared links and memory channels"),
+        MenuEntry("storage", lazy("Storage and links"), lazy("disk arrays, shared links and memory channels")),
     ),
     "Measure": (
         MenuEntry(
-            "hosts", "Hosts", "the machines that Rackrate logs in to and measures",
+            "hosts", lazy("Hosts"), lazy("the machines that Rackrate logs in to and measures"),
             ("host", "host-new", "host-key"),
         ),
-        MenuEntry("runs", "Runs", "every measurement with its complete output", ("run", "evidence")),
+        MenuEntry("runs", lazy("Runs"), lazy("every measurement with its complete output"), ("run", "evidence")),
         MenuEntry(
-            "campaigns", "Campaigns", "several machines measured with one profile and budget",
+            "campaigns", lazy("Campaigns"), lazy("several machines measured with one profile and budget"),
             ("campaign", "campaign-new"),
         ),
-        MenuEntry("schedules", "Schedules and alerts", "measurements that repeat, and who hears of it"),
+        MenuEntry("schedules", lazy("Schedules and alerts"), lazy("measurements that repeat, and who hears of it")),
         MenuEntry(
-            "import", "Import", "results of tools that you ran yourself",
+            "import", lazy("Import"), lazy("results of tools that you ran yourself"),
             ("import-run", "imported-evidence"),
         ),
     ),
     "Share": (
-        MenuEntry("reports", "Reports", "figures frozen on a date", ("report", "report-new")),
-        MenuEntry("views", "Saved views", "rankings with their filters under a name",
+        MenuEntry("reports", lazy("Reports"), lazy("figures frozen on a date"), ("report", "report-new")),
+        MenuEntry("views", lazy("Saved views"), lazy("rankings with their filters under a name"),
               ("view", "view-new")),
-        MenuEntry("data", "Feeds and formulas", "live figures in Excel, Google Sheets and LibreOffice"),
+        MenuEntry("data", lazy("Feeds and formulas"), lazy("live figures in Excel, Google Sheets and LibreOffice")),
     ),
     "Settings": (
         MenuEntry(
-            "prices", "Prices", "price lists, quotes, and prices that wait for a decision",
+            "prices", lazy("Prices"), lazy("price lists, quotes, and prices that wait for a decision"),
             ("price", "price-new", "price-changes", "price-unpriced", "price-tables"),
         ),
-        MenuEntry("metrics", "Metrics", "what is measured, in which unit", ("metric",)),
-        MenuEntry("clouds", "Clouds", "accounts where machines are rented", ("cloud", "cloud-new"),
+        MenuEntry("metrics", lazy("Metrics"), lazy("what is measured, in which unit"), ("metric",)),
+        MenuEntry("clouds", lazy("Clouds"), lazy("accounts where machines are rented"), ("cloud", "cloud-new"),
               Scope.ADMIN),
-        MenuEntry("tokens", "API tokens", "keys of programs that call the API", (), Scope.ADMIN),
-        MenuEntry("activity", "Activity", "who changed what, and when", (), Scope.WRITE),
-        MenuEntry("api:docs", "API", "every address that programs can call"),
+        MenuEntry("tokens", lazy("API tokens"), lazy("keys of programs that call the API"), (), Scope.ADMIN),
+        MenuEntry("activity", lazy("Activity"), lazy("who changed what, and when"), (), Scope.WRITE),
+        MenuEntry("api:docs", "API", lazy("every address that programs can call")),
     ),
 }  # fmt: skip
 

@@ -10,6 +10,7 @@ from backend.rankings.selectors.parameters import PARAMETER, PARAMETERS, Role, i
 from backend.rankings.selectors.query import DEFAULTS as QUERY_DEFAULTS
 from backend.rankings.selectors.views import shortened
 from backend.web.shared import columns, words
+from backend.web.shared.language import _
 
 Params = dict[str, list[str]]
 
@@ -184,7 +185,7 @@ def mix(params: Params) -> str:
     parts = [part.partition(":") for part in values(params, "weights")]
     said = [f"{words.metric(key)} ×{weight or '1'}" for key, _, weight in parts]
     base = value(params, "base")
-    return ", ".join([*said, *([f"against {base}"] if base else [])])
+    return ", ".join([*said, *([_("against {base}", base=base)] if base else [])])
 
 
 # --- links ------------------------------------------------------------------------------------
@@ -301,7 +302,7 @@ class Address:
 def _availability_chip(address: Address, text: str) -> Chip:
     """What the default leaves out is shown once its chip is taken away, and the other way round."""
     if address.params["available"] == [ANY]:
-        return Chip("No longer sold", "listed too", address.url(available="TRUE", page=None))
+        return Chip(_("No longer sold"), _("listed too"), address.url(available="TRUE", page=None))
     return Chip(COLUMN["available"].label, text, address.url(available=ANY, page=None))
 
 

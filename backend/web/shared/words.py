@@ -9,126 +9,156 @@ from backend.providers import registry
 from backend.rankings.selectors.columns import COLUMN
 from backend.rankings.selectors.parameters import PARAMETER
 from backend.web.shared import figures
+from backend.web.shared.language import _, lazy
 
 REGION_GROUPS = {
-    "africa": "Africa",
-    "antarctica": "Antarctica",
-    "asia": "Asia",
-    "europe": "Europe",
-    "north-america": "North America",
-    "oceania": "Oceania",
-    "south-america": "South America",
+    "africa": lazy("Africa"),
+    "antarctica": lazy("Antarctica"),
+    "asia": lazy("Asia"),
+    "europe": lazy("Europe"),
+    "north-america": lazy("North America"),
+    "oceania": lazy("Oceania"),
+    "south-america": lazy("South America"),
 }
-KINDS = {"cloud": "cloud", "vps": "VPS", "dedicated": "dedicated", "onprem": "own rack"}
+KINDS = {"cloud": "cloud", "vps": "VPS", "dedicated": "dedicated", "onprem": lazy("own rack")}
 TERMS = {
-    "on_demand": "On demand",
-    "spot": "Spot",
+    "on_demand": lazy("On demand"),
+    "spot": lazy("Spot"),
     "reserved_1y": "Reserved, 1 year",
     "reserved_3y": "Reserved, 3 years",
     "committed_1y": "Committed, 1 year",
     "committed_3y": "Committed, 3 years",
-    "savings_1y": "Savings plan, 1 year",
-    "savings_3y": "Savings plan, 3 years",
-    "monthly": "Monthly",
-    "purchase": "Purchase",
+    "savings_1y": lazy("Savings plan, 1 year"),
+    "savings_3y": lazy("Savings plan, 3 years"),
+    "monthly": lazy("Monthly"),
+    "purchase": lazy("Purchase"),
 }
 FLAGS = {
-    "disturbed": ("disturbed", "bad", "Something else ran on the machine; not ranked."),
-    "unstable": ("unstable", "warn", "The repeats spread more than the metric's target."),
-    "mixed_hardware": ("mixed CPUs", "warn", "The machines have different models of CPU."),
-    "cached": ("cached", "bad", "Memory may have stood in for the disk or network; not ranked."),
-    "lower_bound": ("at least", "warn", "A bound: the true figure is larger; not ranked."),
-    "aborted": ("aborted", "bad", "The job was stopped after this time; not ranked."),
-    "shared_vcpu": ("shared vCPU", "", "The CPU is shared with other customers."),
-    "burstable": ("burstable", "", "Full speed only while CPU credits last."),
+    "disturbed": ("disturbed", "bad", lazy("Something else ran on the machine; not ranked.")),
+    "unstable": ("unstable", "warn", lazy("The repeats spread more than the metric's target.")),
+    "mixed_hardware": (
+        lazy("mixed CPUs"),
+        "warn",
+        lazy("The machines have different models of CPU."),
+    ),
+    "cached": (
+        "cached",
+        "bad",
+        lazy("Memory may have stood in for the disk or network; not ranked."),
+    ),
+    "lower_bound": (
+        lazy("at least"),
+        "warn",
+        lazy("A bound: the true figure is larger; not ranked."),
+    ),
+    "aborted": ("aborted", "bad", lazy("The job was stopped after this time; not ranked.")),
+    "shared_vcpu": (lazy("shared vCPU"), "", lazy("The CPU is shared with other customers.")),
+    "burstable": ("burstable", "", lazy("Full speed only while CPU credits last.")),
     "credit_standard": (
-        "standard credits",
+        lazy("standard credits"),
         "",
-        "Without CPU credits it is slowed to its share; nothing is charged beyond the price.",
+        lazy("Without CPU credits it is slowed to its share; nothing is charged beyond the price."),
     ),
     "credit_unlimited": (
-        "unlimited credits",
+        lazy("unlimited credits"),
         "warn",
-        "It runs on without CPU credits, and the provider charges for that beside the price.",
+        lazy("It runs on without CPU credits, and the provider charges for that beside the price."),
     ),
-    "discontinued": ("history", "", "It can no longer be bought."),
-    "derived": ("derived", "", "Published for the processor, not for this machine."),
-    "stale_price": ("old price", "warn", "The price was observed more than 30 days ago."),
-    "stale_fx": ("old rate", "warn", "The exchange rate is more than 30 days old."),
-    "interruptible": (
-        "may be taken back",
+    "discontinued": ("history", "", lazy("It can no longer be bought.")),
+    "derived": ("derived", "", lazy("Published for the processor, not for this machine.")),
+    "stale_price": (
+        lazy("old price"),
         "warn",
-        "Spot: the provider may take the machine back; the cheapest zone of the region counts.",
+        lazy("The price was observed more than 30 days ago."),
+    ),
+    "stale_fx": (lazy("old rate"), "warn", lazy("The exchange rate is more than 30 days old.")),
+    "interruptible": (
+        lazy("may be taken back"),
+        "warn",
+        lazy(
+            "Spot: the provider may take the machine back; the cheapest zone of the region counts."
+        ),
     ),
     "tax_unknown": (
-        "tax unknown",
+        lazy("tax unknown"),
         "warn",
-        "Whether the price includes tax, or at which rate, is not known; not ranked beside net ones.",
+        lazy(
+            "Whether the price includes tax, or at which rate, is not known; not ranked beside"
+            " net ones."
+        ),
     ),
     "volume_small": (
-        "small volume",
+        lazy("small volume"),
         "",
-        "The disk that was rented with it is small; larger ones of its type are faster.",
+        lazy("The disk that was rented with it is small; larger ones of its type are faster."),
     ),
     "small_pages": (
-        "small pages",
+        lazy("small pages"),
         "",
-        "The system gave few huge pages or none: latency reads higher than with them.",
+        lazy("The system gave few huge pages or none: latency reads higher than with them."),
     ),
     "not_steady": (
-        "not steady",
+        lazy("not steady"),
         "warn",
-        "The disk was still slowing down or speeding up when the time was over.",
+        lazy("The disk was still slowing down or speeding up when the time was over."),
     ),
-    "outlier": ("outlier", "warn", "Far from the other repeats of its run; it still counts."),
-    "cpu_bound": ("CPU bound", "warn", "The tool used up one CPU; the link may carry more."),
-    "imported": ("imported", "", "The result was measured elsewhere and imported."),
+    "outlier": ("outlier", "warn", lazy("Far from the other repeats of its run; it still counts.")),
+    "cpu_bound": (
+        lazy("CPU bound"),
+        "warn",
+        lazy("The tool used up one CPU; the link may carry more."),
+    ),
+    "imported": ("imported", "", lazy("The result was measured elsewhere and imported.")),
     "conditions_unknown": (
-        "conditions unknown",
+        lazy("conditions unknown"),
         "bad",
-        "How it was made is not known; not ranked.",
+        lazy("How it was made is not known; not ranked."),
     ),
-    "zeros": ("zeros", "bad", "Only zeros were copied, which many disks never store; not ranked."),
+    "zeros": (
+        "zeros",
+        "bad",
+        lazy("Only zeros were copied, which many disks never store; not ranked."),
+    ),
 }
 RUN_PARAMETERS = {
-    "directory": "Directory of the disk tests",
-    "directories": "Directories measured at the same time",
-    "device": "Device read at its start and end",
-    "matrix_depths": "Queue depths of the fio matrix",
-    "matrix_jobs": "Jobs of the fio matrix",
-    "peer": "Other end of the network tests",
-    "peer_address": "Address of the other end",
-    "install_tools": "Missing tools are installed",
-    "credit_mode": "Without CPU credits",
-    "careful": "The host is in production",
+    "directory": lazy("Directory of the disk tests"),
+    "directories": lazy("Directories measured at the same time"),
+    "device": lazy("Device read at its start and end"),
+    "matrix_depths": lazy("Queue depths of the fio matrix"),
+    "matrix_jobs": lazy("Jobs of the fio matrix"),
+    "peer": lazy("Other end of the network tests"),
+    "peer_address": lazy("Address of the other end"),
+    "install_tools": lazy("Missing tools are installed"),
+    "credit_mode": lazy("Without CPU credits"),
+    "careful": lazy("The host is in production"),
 }
 INTERVALS = {
-    "instances_order": "over machines",
-    "instances_t": "over machines",
-    "repeats_widened": "repeats, widened",
-    "published_sd": "published spread, of one machine",
-    "stated_spread": "stated spread between machines",
-    "combined": "of several metrics",
+    "instances_order": lazy("over machines"),
+    "instances_t": lazy("over machines"),
+    "repeats_widened": lazy("repeats, widened"),
+    "published_sd": lazy("published spread, of one machine"),
+    "stated_spread": lazy("stated spread between machines"),
+    "combined": lazy("of several metrics"),
 }
 MISSING = {
-    "price": "no price under these terms",
-    "score": "not measured",
-    "disk_price": "price of a disk not known",
-    "ipv4_price": "price of an address not known",
-    "egress_price": "price of traffic not known",
+    "price": lazy("no price under these terms"),
+    "score": lazy("not measured"),
+    "disk_price": lazy("price of a disk not known"),
+    "ipv4_price": lazy("price of an address not known"),
+    "egress_price": lazy("price of traffic not known"),
 }
-EXTRAS = {"disk": "a disk", "ip": "an address", "egress": "traffic"}
+EXTRAS = {"disk": "a disk", "ip": lazy("an address"), "egress": "traffic"}
 REASONS = {
-    "quota": "The provider's quota does not allow another machine.",
-    "capacity": "The provider had no machine of this type left.",
-    "auth": "The login was refused.",
-    "unsupported": "The host lacks something a probe needs.",
-    "timeout": "It took longer than allowed.",
-    "interrupted": "The provider took the machine back.",
-    "unreachable": "The host could not be reached.",
-    "disk_full": "There was not enough free space on the host.",
-    "rebooted": "The host restarted in the middle of the run.",
-    "bug": "Rackrate met something it did not expect.",
+    "quota": lazy("The provider's quota does not allow another machine."),
+    "capacity": lazy("The provider had no machine of this type left."),
+    "auth": lazy("The login was refused."),
+    "unsupported": lazy("The host lacks something a probe needs."),
+    "timeout": lazy("It took longer than allowed."),
+    "interrupted": lazy("The provider took the machine back."),
+    "unreachable": lazy("The host could not be reached."),
+    "disk_full": lazy("There was not enough free space on the host."),
+    "rebooted": lazy("The host restarted in the middle of the run."),
+    "bug": lazy("Rackrate met something it did not expect."),
 }
 
 
@@ -162,9 +192,9 @@ def run_value(name: str, value: object) -> str:
     if known is None or not isinstance(value, int | float):
         return str(value)
     if known.unit == "bytes":
-        return f"{figures.quantity(value / 2**20)} MiB"
+        return _("{size} MiB", size=figures.quantity(value / 2**20))
     if known.unit == "bits/s":
-        return f"{figures.quantity(value / 1e6)} Mbit/s"
+        return _("{rate} Mbit/s", rate=figures.quantity(value / 1000000.0))
     return f"{figures.quantity(value)} {known.unit}".strip()
 
 
@@ -223,11 +253,11 @@ def ratio(text: str) -> str:
 def holds(basis: str) -> str:
     """What a price holds, from its cell: `machine+disk+tax` → the machine, disk and tax."""
     said = {
-        "machine": "the machine alone",
-        "sustained_use": "the machine, discounted for whole months",
-        "setup": "the set-up fee, spread",
-        "ip": "public IPv4",
-        "egress": "traffic out",
+        "machine": _("the machine alone"),
+        "sustained_use": _("the machine, discounted for whole months"),
+        "setup": _("the set-up fee, spread"),
+        "ip": _("public IPv4"),
+        "egress": _("traffic out"),
     }
     first, *others = basis.split("+")
     named = [said.get(first, first) if not others else said.get(first, first).replace(" alone", "")]
@@ -237,9 +267,9 @@ def holds(basis: str) -> str:
 def basis_part(part: str, amount: str) -> str:
     """One thing that a price holds beside the machine, with the amount that was asked for."""
     said = {
-        "sustained_use": "discount for whole months",
-        "disk": f"disk {amount} GB",
-        "ip": f"{amount} public IPv4",
-        "egress": f"traffic out {amount} GB/month",
+        "sustained_use": _("discount for whole months"),
+        "disk": _("disk {amount} GB", amount=amount),
+        "ip": _("{amount} public IPv4", amount=amount),
+        "egress": _("traffic out {amount} GB/month", amount=amount),
     }
     return said.get(part, part)

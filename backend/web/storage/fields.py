@@ -8,6 +8,7 @@ from django import forms
 
 from backend.domain.storage import PRESETS
 from backend.web.shared import figures
+from backend.web.shared.language import _
 
 MB = 10**6
 TB = 10**12
@@ -59,7 +60,14 @@ def speeds(kind: str, own: str) -> list[tuple[str, str]]:
     return [
         ("", own),
         *(
-            (key, f"{figures.quantity(one.bytes_per_s / MB)} MB/s: {one.label}")
+            (
+                key,
+                _(
+                    "{speed} MB/s: {label}",
+                    speed=figures.quantity(one.bytes_per_s / MB),
+                    label=one.label,
+                ),
+            )
             for key, one in PRESETS.items()
             if one.kind == kind
         ),

@@ -27,6 +27,7 @@ from backend.domain.storage.memory import (
     population,
 )
 from backend.web.shared.forms import WriteForm
+from backend.web.shared.language import _, lazy, localized
 from backend.web.storage.fields import MB, MOST_MB_PER_S, TB, Given, first, number, speeds, whole
 
 KIB = 2**10
@@ -44,44 +45,76 @@ class ArrayForm(WriteForm):
     """Equal disks as an array, and perhaps what was measured of it."""
 
     level = forms.ChoiceField(
-        label="Level", choices=[(key, level.label) for key, level in LEVELS.items()]
+        label=lazy("Level"), choices=[(key, level.label) for key, level in LEVELS.items()]
     )
-    disks = whole("Disks", 1, MAX_DISKS, "All together, spares among them.")
-    groups = whole("Groups", 1, MAX_DISKS, "Equal sets, striped over.", placeholder="1")
-    spares = whole("Spares", 0, MAX_DISKS, placeholder="0")
-    data = whole("Data columns", 1, MAX_DISKS, "dRAID only.", placeholder=str(DEFAULT_DATA_DISKS))
-    size = number("Size of a disk, TB", Decimal("0.001"), 1000, "1 TB = 10¹² bytes.")
-    disk = forms.ChoiceField(label="Kind of disk", required=False)
-    read = number("Reads at, MB/s", 0, MOST_MB_PER_S, "One disk.", placeholder="of its kind")
-    write = number("Writes at, MB/s", 0, MOST_MB_PER_S, "One disk.", placeholder="as it reads")
-    read_iops = number("Random reads a second", 0, MOST_IOPS, "One disk.", placeholder="not known")
+    disks = whole(lazy("Disks"), 1, MAX_DISKS, lazy("All together, spares among them."))
+    groups = whole(lazy("Groups"), 1, MAX_DISKS, lazy("Equal sets, striped over."), placeholder="1")
+    spares = whole(lazy("Spares"), 0, MAX_DISKS, placeholder="0")
+    data = whole(
+        lazy("Data columns"), 1, MAX_DISKS, lazy("dRAID only."), placeholder=str(DEFAULT_DATA_DISKS)
+    )
+    size = number(lazy("Size of a disk, TB"), Decimal("0.001"), 1000, "1 TB = 10¹² bytes.")
+    disk = forms.ChoiceField(label=lazy("Kind of disk"), required=False)
+    read = number(
+        lazy("Reads at, MB/s"), 0, MOST_MB_PER_S, lazy("One disk."), placeholder=lazy("of its kind")
+    )
+    write = number(
+        lazy("Writes at, MB/s"),
+        0,
+        MOST_MB_PER_S,
+        lazy("One disk."),
+        placeholder=lazy("as it reads"),
+    )
+    read_iops = number(
+        lazy("Random reads a second"),
+        0,
+        MOST_IOPS,
+        lazy("One disk."),
+        placeholder=lazy("not known"),
+    )
     write_iops = number(
-        "Random writes a second", 0, MOST_IOPS, "One disk.", placeholder="not known"
+        lazy("Random writes a second"),
+        0,
+        MOST_IOPS,
+        lazy("One disk."),
+        placeholder=lazy("not known"),
     )
     bus = number(
-        "Controllers carry, MB/s", 0, MOST_MB_PER_S, "All together.", placeholder="no limit"
+        lazy("Controllers carry, MB/s"),
+        0,
+        MOST_MB_PER_S,
+        lazy("All together."),
+        placeholder=lazy("no limit"),
     )
     record = forms.ChoiceField(
-        label="Record",
+        label=lazy("Record"),
         required=False,
-        choices=[(one, f"{one} KiB") for one in RECORDS_KIB],
-        help_text="RAIDZ and dRAID: record or volume block.",
+        choices=[(one, lazy("{size} KiB", size=one)) for one in RECORDS_KIB],
+        help_text=lazy("RAIDZ and dRAID: record or volume block."),
     )
     ashift = forms.ChoiceField(
         label="ashift",
         required=False,
-        choices=[(str(one), f"{one}: sectors of {2**one:,} bytes") for one in ASHIFTS],
-        help_text="RAIDZ and dRAID.",
+        choices=[
+            (
+                str(one),
+                lazy(
+                    "{ashift}: sectors of {size} bytes", ashift=one, size=localized(f"{2**one:,}")
+                ),
+            )
+            for one in ASHIFTS
+        ],
+        help_text=lazy("RAIDZ and dRAID."),
     )
     zfs = forms.ChoiceField(
         label="ZFS",
         required=False,
         choices=[(key, one.label) for key, one in GENERATIONS.items()],
-        help_text="RAIDZ and dRAID: what it keeps for itself.",
+        help_text=lazy("RAIDZ and dRAID: what it keeps for itself."),
     )
-    full = number("Filled, %", 0, 100, "When a disk fails.", placeholder="100")
-    seen_read = number("Measured reading, MB/s", 0, MOST_MB_PER_S, "The whole array.")
-    seen_write = number("Measured writing, MB/s", 0, MOST_MB_PER_S, "The whole array.")
+    full = number("Filled, %", 0, 100, lazy("When a disk fails."), placeholder="100")
+    seen_read = number(lazy("Measured reading, MB/s"), 0, MOST_MB_PER_S, lazy("The whole array."))
+    seen_write = number(lazy("Measured writing, MB/s"), 0, MOST_MB_PER_S, lazy("The whole array."))
 
     pointers = {
         "/data_disks": "data",
@@ -102,17 +135,17 @@ class ArrayForm(WriteForm):
             "zfs": CURRENT,
         }
         super().__init__({**defaults, **first(given, list(self.base_fields))})
-        self.fields["disk"].choices = speeds("disk", "its own speed")  # type: ignore[attr-defined]
+        self.fields["disk"].choices = speeds("disk", _("its own speed"))  # type: ignore[attr-defined]
 
     def clean(self) -> dict[str, Any]:
         """Disks, their size and a speed are needed."""
         given = super().clean() or {}
-        for name, what in (("disks", "A number of disks"), ("size", "A size")):
+        for name, what in (("disks", _("A number of disks")), ("size", _("A size"))):
             if name not in self.errors and given.get(name) is None:
-                self.add_error(name, f"{what} is needed.")
+                self.add_error(name, _("{what} is needed.", what=what))
         # A speed in error has its words already.
         if "read" not in self.errors and given.get("read") is None and not given.get("disk"):
-            self.add_error("read", "A speed or a kind of disk is needed.")
+            self.add_error("read", _("A speed or a kind of disk is needed."))
         return given
 
     def solved(self) -> tuple[Array, Estimate] | None:
@@ -180,11 +213,11 @@ class ArrayForm(WriteForm):
 class MemoryForm(WriteForm):
     """How the memory of a server is populated."""
 
-    sockets = whole("Sockets", 1, MAX_SOCKETS)
-    modules = whole("Modules, each socket", 1, MAX_MODULES)
-    channels = whole("Channels, each socket", 1, MAX_CHANNELS)
-    rated = whole("Made for, MT/s", 1, MAX_MT_PER_S, "DDR4-2400: 2400.")
-    runs_at = whole("Runs at, MT/s", 1, MAX_MT_PER_S, placeholder="what it is made for")
+    sockets = whole(lazy("Sockets"), 1, MAX_SOCKETS)
+    modules = whole(lazy("Modules, each socket"), 1, MAX_MODULES)
+    channels = whole(lazy("Channels, each socket"), 1, MAX_CHANNELS)
+    rated = whole(lazy("Made for, MT/s"), 1, MAX_MT_PER_S, "DDR4-2400: 2400.")
+    runs_at = whole(lazy("Runs at, MT/s"), 1, MAX_MT_PER_S, placeholder=lazy("what it is made for"))
 
     def __init__(self, given: Given) -> None:
         super().__init__(first(given, list(self.base_fields)))

@@ -23,6 +23,7 @@ from backend.domain.storage import (
     slowdowns,
 )
 from backend.web.shared import figures
+from backend.web.shared.language import _, counted, localized
 from backend.web.storage.fields import MB
 
 TIB = 2**40
@@ -93,41 +94,73 @@ def _limited_by(share: FlowShare, full: set[str]) -> str:
         return ""
     # A bottleneck that is not full is the share of one link in a bond, which a single flow cannot exceed.
     is_full = share.bottleneck in full
-    return share.bottleneck if is_full else f"one of the links of {share.bottleneck}"
+    return (
+        share.bottleneck
+        if is_full
+        else _("one of the links of {bottleneck}", bottleneck=share.bottleneck)
+    )
 
 
 def summary(links: Sequence[LinkShown], flows: Sequence[FlowShown]) -> str:
     """The result in one line."""
     full = [link.name for link in links if link.is_full]
     first = (
-        f"{', '.join(full)} {'is' if len(full) == 1 else 'are'} full" if full else "No link full"
+        counted("{links} is full", "{links} are full", len(full), links=", ".join(full))
+        if full
+        else _("No link full")
     )
     least = min(
         (flow for flow in flows if flow.limited_by), default=None, key=lambda flow: flow.rate
     )
     if least is None:
-        return f"{first}: every flow gets what it asks for"
-    each = " each" if least.count > 1 else ""
-    return f"{first}; {least.name} gets {figures.figure(least.rate)} MB/s{each}"
+        return _("{first}: every flow gets what it asks for", first=first)
+    each = _(" each") if least.count > 1 else ""
+    return _(
+        "{first}; {name} gets {rate} MB/s{each}",
+        first=first,
+        name=least.name,
+        rate=figures.figure(least.rate),
+        each=each,
+    )
 
 
 def array_summary(label: str, array: Array, estimate: Estimate) -> str:
     """What the array comes to in one line."""
     usable = figures.size(estimate.capacity.usable_bytes)
     count = estimate.survived_failures
-    loss = f"any {count} disk{'' if count == 1 else 's'} of a group may fail at once"
-    return (
-        f"{label} of {array.disks} disks: {usable} usable, {loss if count else 'no disk may fail'}"
+    loss = (
+        counted(
+            "any {n} disk of a group may fail at once",
+            "any {n} disks of a group may fail at once",
+            count,
+        )
+        if count
+        else _("no disk may fail")
+    )
+    return _(
+        "{label} of {disks} disks: {usable} usable, {loss}",
+        label=label,
+        disks=array.disks,
+        usable=usable,
+        loss=loss,
     )
 
 
 def memory_summary(population: Population) -> str:
     """What the modules come to in one line."""
-    lost = "nothing is lost"
+    lost = _("nothing is lost")
     if population.lost_ratio:
-        lost = f"{figures.percent(population.lost_ratio)} of the bandwidth is not there"
+        lost = _(
+            "{share} of the bandwidth is not there",
+            share=figures.percent(population.lost_ratio),
+        )
     peak, possible = population.peak_bytes_per_s, population.possible_bytes_per_s
-    return f"{figures.size(peak)}/s of {figures.size(possible)}/s: {lost}"
+    return _(
+        "{peak}/s of {possible}/s: {lost}",
+        peak=figures.size(peak),
+        possible=figures.size(possible),
+        lost=lost,
+    )
 
 
 def conclusion(summaries: Sequence[str]) -> Conclusion | None:
@@ -235,8 +268,8 @@ def measured_lines(
             None if seen is None else efficiency_ratio(seen, expected),
         )
         for label, expected, seen in (
-            ("Reading", through.read_bytes_per_s, read_bytes_per_s),
-            ("Writing", through.write_bytes_per_s, write_bytes_per_s),
+            (_("Reading"), through.read_bytes_per_s, read_bytes_per_s),
+            (_("Writing"), through.write_bytes_per_s, write_bytes_per_s),
         )
     ]
 
@@ -245,19 +278,27 @@ def space_lines(estimate: Estimate) -> list[tuple[str, int, str]]:
     """Where raw bytes go, as far as any do: what, how many, and the same in TB and TiB."""
     space = estimate.capacity
     parts = [
-        ("Usable", space.usable_bytes),
-        ("Parity or copies", space.redundancy_bytes),
-        ("Padding", space.padding_bytes),
-        ("Spares", space.spare_bytes),
-        ("Kept by ZFS", space.reserved_bytes),
-        ("In all", space.raw_bytes),
+        (_("Usable"), space.usable_bytes),
+        (_("Parity or copies"), space.redundancy_bytes),
+        (_("Padding"), space.padding_bytes),
+        (_("Spares"), space.spare_bytes),
+        (_("Kept by ZFS"), space.reserved_bytes),
+        (_("In all"), space.raw_bytes),
     ]
     if space.reported_bytes is not None:
-        parts.append(("Reported by zfs list", space.reported_bytes))
+        parts.append((_("Reported by zfs list"), space.reported_bytes))
     # A file system takes its part, too: people compare with what `df` shows.
-    parts.append(("Left by ext4 on all of it", ext4_available_bytes(space.usable_bytes)))
+    parts.append((_("Left by ext4 on all of it"), ext4_available_bytes(space.usable_bytes)))
     return [
-        (label, count, f"{figures.size(count)} = {figures.figure(count / TIB)} TiB")
+        (
+            label,
+            count,
+            _(
+                "{size} = {tib} TiB",
+                size=figures.size(count),
+                tib=figures.figure(count / TIB),
+            ),
+        )
         for label, count in parts
         if count
     ]
@@ -308,19 +349,33 @@ def memory_warnings(memory: Memory, population: Population) -> list[str]:
     warnings = []
     free = memory.channels_per_socket - population.used_channels_per_socket
     if memory.modules_per_socket == 1 and free:
-        warnings.append("One module per socket: memory runs on a single channel.")
+        warnings.append(_("One module per socket: memory runs on a single channel."))
     if free:
         share = population.used_channels_per_socket / memory.channels_per_socket
         warnings.append(
-            f"{free} of {memory.channels_per_socket} channels of each socket "
-            f"{'is' if free == 1 else 'are'} empty: that leaves {100 * share:.0f} % of the bandwidth."
+            counted(
+                "{n} of {channels} channels of each socket is empty: that leaves {percent} % of"
+                " the bandwidth.",
+                "{n} of {channels} channels of each socket are empty: that leaves {percent} % of"
+                " the bandwidth.",
+                free,
+                channels=memory.channels_per_socket,
+                percent=localized(f"{100 * share:.0f}"),
+            )
         )
     speed = memory.configured_mt_per_s
     if speed is not None and speed < memory.rated_mt_per_s:
         warnings.append(
-            f"The modules run at {speed} MT/s and are made for {memory.rated_mt_per_s}: "
-            f"that leaves {100 * speed / memory.rated_mt_per_s:.0f} % of the bandwidth."
+            _(
+                "The modules run at {speed} MT/s and are made for {rated}: that leaves"
+                " {percent} % of the bandwidth.",
+                speed=speed,
+                rated=memory.rated_mt_per_s,
+                percent=localized(f"{100 * speed / memory.rated_mt_per_s:.0f}"),
+            )
         )
     if population.is_uneven:
-        warnings.append("Some channels have more modules than others: a part of memory is slower.")
+        warnings.append(
+            _("Some channels have more modules than others: a part of memory is slower.")
+        )
     return warnings

@@ -10,6 +10,7 @@ from backend.domain.contention import Flow
 from backend.domain.errors import InvalidValue
 from backend.domain.storage import PRESETS, Chain, Segment, chain_shares
 from backend.web.shared.forms import WriteForm
+from backend.web.shared.language import _, lazy
 from backend.web.storage.fields import MB, MOST_MB_PER_S, Given, first, number, speeds, whole
 
 # Of links and of flows each: more than a chain has, and few enough for one address.
@@ -19,7 +20,7 @@ MOST_COUNT = 10**9
 LONGEST_NAME = 60
 JOINS = {
     "bond": "bond",
-    "multipath": "multipath, each I/O",
+    "multipath": lazy("multipath, each I/O"),
     "multipath_default": "multipath, 1,000 I/Os",
 }
 L = TypeVar("L", bound="ChainLine")
@@ -44,17 +45,17 @@ class ChainLine(WriteForm):
 class LinkLine(ChainLine):
     """A link, or several that are joined."""
 
-    link = forms.CharField(label="Link", required=False, max_length=LONGEST_NAME)
+    link = forms.CharField(label=lazy("Link"), required=False, max_length=LONGEST_NAME)
     kind = forms.ChoiceField(
-        label="Kind",
+        label=lazy("Kind"),
         required=False,
         # Disks may be the last link of a chain; their own empty choice would be a second one.
-        choices=[*speeds("link", "its own speed"), *speeds("disk", "")[1:]],
+        choices=[*speeds("link", lazy("its own speed")), *speeds("disk", "")[1:]],
     )
-    speed = number("Speed of one, MB/s", 0, MOST_MB_PER_S, placeholder="of its kind")
-    links = whole("How many", 1, 1000, placeholder="1")
+    speed = number(lazy("Speed of one, MB/s"), 0, MOST_MB_PER_S, placeholder=lazy("of its kind"))
+    links = whole(lazy("How many"), 1, 1000, placeholder="1")
     join = forms.ChoiceField(
-        label="Joined as",
+        label=lazy("Joined as"),
         required=False,
         choices=list(JOINS.items()),
     )
@@ -73,9 +74,9 @@ class LinkLine(ChainLine):
     def clean(self) -> dict[str, Any]:
         given = super().clean() or {}
         if "link" in given and not given["link"]:
-            self.add_error("link", "A name is needed.")
+            self.add_error("link", _("A name is needed."))
         if given.get("speed") is None and not given.get("kind") and "speed" not in self.errors:
-            self.add_error("speed", "A speed or a kind is needed.")
+            self.add_error("speed", _("A speed or a kind is needed."))
         return given
 
     def segment(self) -> Segment:
@@ -96,14 +97,14 @@ class LinkLine(ChainLine):
 class FlowLine(ChainLine):
     """Equal flows over some of the links, or over all of them."""
 
-    flow = forms.CharField(label="Flow", required=False, max_length=LONGEST_NAME)
-    flows = whole("How many", 1, MOST_COUNT, placeholder="1")
-    asks = number("Each asks for, MB/s", 0, MOST_MB_PER_S, placeholder="all it can get")
+    flow = forms.CharField(label=lazy("Flow"), required=False, max_length=LONGEST_NAME)
+    flows = whole(lazy("How many"), 1, MOST_COUNT, placeholder="1")
+    asks = number(lazy("Each asks for, MB/s"), 0, MOST_MB_PER_S, placeholder=lazy("all it can get"))
     over = forms.CharField(
-        label="Over",
+        label=lazy("Over"),
         required=False,
         max_length=1000,
-        widget=forms.TextInput(attrs={"placeholder": "all links", "autocomplete": "off"}),
+        widget=forms.TextInput(attrs={"placeholder": lazy("all links"), "autocomplete": "off"}),
     )
 
     said = ("flow", "flows", "asks", "over")
@@ -117,7 +118,7 @@ class FlowLine(ChainLine):
     def clean(self) -> dict[str, Any]:
         given = super().clean() or {}
         if "flow" in given and not given["flow"]:
-            self.add_error("flow", "A name is needed.")
+            self.add_error("flow", _("A name is needed."))
         return given
 
     def flow_over(self, names: Sequence[str]) -> Flow:
@@ -137,7 +138,7 @@ class FlowLine(ChainLine):
 class MoveForm(WriteForm):
     """What is to be moved over each flow."""
 
-    move = number("Time to move, MB", 0, MOST_MB, "Over each flow, at its rate.")
+    move = number(lazy("Time to move, MB"), 0, MOST_MB, lazy("Over each flow, at its rate."))
 
 
 class LinksForm:
@@ -159,7 +160,14 @@ class LinksForm:
 
     def _kept(self, sort: str, lines: list[L]) -> list[L]:
         if len(lines) > MOST_LINES:
-            self.other_errors.append(f"{len(lines)} {sort} are too many: at most {MOST_LINES}.")
+            self.other_errors.append(
+                _(
+                    "{count} {kind} are too many: at most {most}.",
+                    count=len(lines),
+                    kind=sort,
+                    most=MOST_LINES,
+                )
+            )
         return lines[:MOST_LINES]
 
     def solved(self) -> Chain | None:
@@ -192,8 +200,8 @@ class LinksForm:
     def problems(self) -> list[str]:
         """Everything that has to be changed, with its place: a wide line may hide its end."""
         named = [
-            *((f"Link {n}, ", line) for n, line in enumerate(self.links, 1)),
-            *((f"Flow {n}, ", line) for n, line in enumerate(self.flows, 1)),
+            *((_("Link {n}, ", n=n), line) for n, line in enumerate(self.links, 1)),
+            *((_("Flow {n}, ", n=n), line) for n, line in enumerate(self.flows, 1)),
             ("", self.total),
         ]
         lines = [

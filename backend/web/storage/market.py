@@ -11,6 +11,7 @@ from backend.rankings.selectors.ranking import Ranking, ranking
 from backend.rankings.selectors.rows import RankingRow
 from backend.web.ranking.views import ranking_request
 from backend.web.shared import charts, figures, state
+from backend.web.shared.language import _
 
 ROWS_SHOWN = 3
 BYTES_OF_GB = 10**9
@@ -46,8 +47,11 @@ def with_disk(request: HttpRequest, usable_bytes: int) -> Market:
     # A score is beside the point here: what counts is the space and its price.
     priced = [(row.price, row) for row in (*listed.rows, *listed.unscored) if row.price is not None]
     cheapest = [row for _, row in sorted(priced, key=lambda pair: (pair[0], pair[1].offer_id))]
-    title = f"Offers with {figures.size(usable_bytes)} of disk or more, cheapest first"
-    return _market(title, ("Disk", "TB"), cheapest, params, _terabytes)
+    title = _(
+        "Offers with {size} of disk or more, cheapest first",
+        size=figures.size(usable_bytes),
+    )
+    return _market(title, (_("Disk"), "TB"), cheapest, params, _terabytes)
 
 
 def best_by(request: HttpRequest, metric: str) -> Market:
@@ -55,8 +59,10 @@ def best_by(request: HttpRequest, metric: str) -> Market:
     listed, params = _listed(request, {"metric": [metric]})
     ranked = [row for row in listed.rows if row.rank is not None]
     scale = figures.scale(listed.metric.unit, [row.score for row in ranked if row.score])
-    title = f"{listed.metric.label}: offers with the most for their price"
-    return _market(title, ("Score", scale.unit), ranked, params, lambda row: scale.text(row.score))
+    title = _("{label}: offers with the most for their price", label=listed.metric.label)
+    return _market(
+        title, (_("Score"), scale.unit), ranked, params, lambda row: scale.text(row.score)
+    )
 
 
 def _listed(request: HttpRequest, given: Mapping[str, list[str]]) -> tuple[Ranking, state.Params]:

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from backend.domain.storage import Capacity, Chain
 from backend.web.shared import figures
+from backend.web.shared.language import _, localized
 from backend.web.shared.plots import Axis, Mark, Plot
 from backend.web.storage.fields import TB
 from backend.web.storage.lines import FlowShown, LevelShown, LinkShown
@@ -22,24 +23,30 @@ def links_plot(chain: Chain, links: Sequence[LinkShown], flows: Sequence[FlowSho
         # One colour is kept for all others together, so that a bar still adds up to what is taken.
         rest = [values for _, values in taken[MOST_MARKS - 1 :]]
         others = [_sum(column) for column in zip(*rest, strict=True)]
-        taken = [*taken[: MOST_MARKS - 1], ("other flows", others)]
+        taken = [*taken[: MOST_MARKS - 1], (_("other flows"), others)]
     shares = "; ".join(
-        f"{link.name} {100 * link.ratio:.0f} % of {_speed(link.capacity)}" for link in links
+        _(
+            "{name} {percent} % of {capacity}",
+            name=link.name,
+            percent=localized(f"{100 * link.ratio:.0f}"),
+            capacity=_speed(link.capacity),
+        )
+        for link in links
     )
     return Plot(
         id="plot-links",
-        title="What the flows take of each link",
+        title=_("What the flows take of each link"),
         x_label="",
         x_kind="category",
         x=[link.name for link in links],
-        y=Axis("% of the link", most=100),
+        y=Axis(_("% of the link"), most=100),
         marks=[Mark(name, values, "bar") for name, values in taken],
         is_stacked=True,
         extra={
             "taken, MB/s": [figures.figure(link.used) for link in links],
             "of, MB/s": [figures.figure(link.capacity) for link in links],
         },
-        summary=f"Stacked bars of how full each link is: {shares}.",
+        summary=_("Stacked bars of how full each link is: {shares}.", shares=shares),
     )
 
 
@@ -54,15 +61,15 @@ def _sum(values: Iterable[float | None]) -> float | None:
 
 
 def _speed(mb_per_s: float) -> str:
-    return f"{figures.figure(mb_per_s)} MB/s"
+    return _("{speed} MB/s", speed=figures.figure(mb_per_s))
 
 
 def level_plots(levels: Sequence[LevelShown]) -> list[Plot]:
     """Where the bytes go at each level, RAID and ZFS apart, on equal axes."""
     possible = [(level, level.estimate.capacity) for level in levels if level.estimate is not None]
     groups = (
-        ("raid", "RAID: where the bytes go", [one for one in possible if not one[0].is_zfs]),
-        ("zfs", "ZFS: where the bytes go", [one for one in possible if one[0].is_zfs]),
+        ("raid", _("RAID: where the bytes go"), [one for one in possible if not one[0].is_zfs]),
+        ("zfs", _("ZFS: where the bytes go"), [one for one in possible if one[0].is_zfs]),
     )
     return [_level_plot(key, title, shown) for key, title, shown in groups if shown]
 
@@ -70,10 +77,10 @@ def level_plots(levels: Sequence[LevelShown]) -> list[Plot]:
 def _level_plot(key: str, title: str, shown: Sequence[tuple[LevelShown, Capacity]]) -> Plot:
     parts = (
         ("usable", [space.usable_bytes for _, space in shown]),
-        ("parity or copies", [space.redundancy_bytes for _, space in shown]),
+        (_("parity or copies"), [space.redundancy_bytes for _, space in shown]),
         ("padding", [space.padding_bytes for _, space in shown]),
         ("spares", [space.spare_bytes for _, space in shown]),
-        ("kept by ZFS", [space.reserved_bytes for _, space in shown]),
+        (_("kept by ZFS"), [space.reserved_bytes for _, space in shown]),
     )
     usable = "; ".join(
         f"{level.label} {figures.size(space.usable_bytes)}" for level, space in shown
@@ -90,7 +97,7 @@ def _level_plot(key: str, title: str, shown: Sequence[tuple[LevelShown, Capacity
         marks=[Mark(name, [count / TB for count in counts], "bar") for name, counts in parts],
         is_stacked=True,
         urls=[level.url for level, _ in shown],
-        summary=f"Stacked bars of the same disks at each level. Usable: {usable}.",
+        summary=_("Stacked bars of the same disks at each level. Usable: {usable}.", usable=usable),
     )
 
 

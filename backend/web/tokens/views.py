@@ -19,6 +19,7 @@ from backend.common import clock
 from backend.web.saved_views.forms import TokenForm
 from backend.web.shared.access import demand, readable
 from backend.web.shared.confirming import Question, confirmed
+from backend.web.shared.language import _
 
 
 @readable
@@ -59,12 +60,16 @@ def _token(request: HttpRequest, token_id: UUID) -> ApiToken:
 
 def _token_question(request: HttpRequest, token_id: UUID) -> Question:
     token = _token(request, token_id)
-    used = f"last on {token.last_used_at:%Y-%m-%d}" if token.last_used_at else "never so far"
+    used = (
+        _("last on {day}", day=f"{token.last_used_at:%Y-%m-%d}")
+        if token.last_used_at
+        else _("never so far")
+    )
     return Question(
-        f"Revoke the token {token.name}?",
-        "Revoke token",
+        _("Revoke the token {name}?", name=token.name),
+        _("Revoke token"),
         reverse("tokens"),
-        (f"Programs that use it are refused at once; it was used {used}.",),
+        (_("Programs that use it are refused at once; it was used {used}.", used=used),),
     )
 
 
@@ -73,5 +78,5 @@ def _token_question(request: HttpRequest, token_id: UUID) -> Question:
 def token_revoke_form(request: HttpRequest, token_id: UUID) -> HttpResponse:
     token = _token(request, token_id)
     token_revoke(token=token, actor=request.user.get_username())
-    messages.success(request, f"The token {token.name} is revoked.")
+    messages.success(request, _("The token {name} is revoked.", name=token.name))
     return HttpResponseRedirect(reverse("tokens"))
