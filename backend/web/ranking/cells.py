@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from django.urls import reverse
-from django.utils.html import format_html, format_html_join
+from django.utils.html import conditional_escape, format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from backend.common.rest.table import ColumnType
@@ -295,8 +295,8 @@ RENDERERS: Mapping[str, Callable[[Cells, RankingRow], Any]] = {
 
 
 def _paragraph(said: list[Any]) -> SafeString:
-    text = format_html_join(SafeString("<br>"), "{}", ((one,) for one in said))
-    return format_html("<p>{}</p>", text) if said else SafeString("")
+    text = "<br>".join(map(conditional_escape, said))
+    return SafeString(f"<p>{text}</p>") if said else SafeString("")
 
 
 def _hours(row: RankingRow) -> str:

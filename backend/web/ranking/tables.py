@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from django.utils.html import escape, format_html, format_html_join
+from django.utils.html import escape, format_html
 from django.utils.safestring import SafeString
 
 from backend.rankings.selectors.columns import COLUMN
@@ -45,12 +45,12 @@ class RankingTable:
         # What a column's cells share is made once; only the values are filled in for each row.
         made = [(self._frame(name), self.cells.of(name)) for name in self.names]
         for row in self.rows:
-            drawn = (format_html(frame, render(row)) for frame, render in made)
+            drawn = "".join(format_html(frame, render(row)) for frame, render in made)
             yield format_html(
                 "<tr{}>{}{}</tr>\n",
                 SafeString(' class="own"') if is_own(row) else "",
                 self._pick(row),
-                format_html_join("", "{}", ((one,) for one in drawn)),
+                SafeString(drawn),
             )
 
     def _frame(self, name: str) -> str:

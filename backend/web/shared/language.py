@@ -5,6 +5,7 @@ The API, exports and feeds are read by programs and stay English.
 
 import re
 from collections.abc import Callable
+from contextvars import ContextVar
 from typing import Any
 
 from django.conf import settings
@@ -17,6 +18,8 @@ from backend.domain.texts import text as lazy
 
 __all__ = ["PageLanguage", "_", "counted", "language", "lazy", "localized", "spoken"]
 
+# Read for every text and figure of a page, so not from Django, whose thread-locals are slower.
+_language = ContextVar("language", default=settings.LANGUAGE_CODE)
 _FOR_PROGRAMS = re.compile(r"/(?:api|feeds|admin)/|/(?:healthz|readyz)$|.*\.(?:csv|tsv|xlsx|json)$")
 
 
@@ -31,8 +34,12 @@ class PageLanguage:
             return self._get_response(request)
         chosen = translation.get_language_from_request(request)
         # Ends with the answer: what the process does next has a reader of its own.
-        with translation.override(chosen):
-            response = self._get_response(request)
+        before = _language.set(chosen)
+        try:
+            with translation.override(chosen):
+                response = self._get_response(request)
+        finally:
+            _language.reset(before)
         patch_vary_headers(response, ("Accept-Language", "Cookie"))
         response.headers.setdefault("Content-Language", chosen)
         return response
@@ -40,7 +47,7 @@ class PageLanguage:
 
 def language() -> str:
     """Code of the reader's language."""
-    return translation.get_language() or settings.LANGUAGE_CODE
+    return _language.get()
 
 
 def _(message: str, /, **values: Any) -> str:
@@ -48,8 +55,12 @@ def _(message: str, /, **values: Any) -> str:
 
     `lazy` is for what a module says once for all readers.
     """
-    said = translation.gettext(message)
+    said = _translated(message)
     return said.format(**values) if values else said
+
+
+def _translated(message: str) -> str:
+    return message if language() == settings.LANGUAGE_CODE else translation.gettext(message)
 
 
 def counted(one: str, many: str, n: int, /, **values: Any) -> str:
@@ -77,4 +88,4 @@ def spoken(value: Any) -> Any:
     return value
 
 
-texts.install(translation.gettext, localized)
+texts.install(_translated, localized)
