@@ -212,12 +212,8 @@ def map_context(scenario: Scenario) -> dict[str, Any]:
                 {
                     "option": cell.option,
                     "tone": tones[cell.option],
-                    "figures": _(
-                        "{cost} {currency}, {share} unmet",
-                        cost=localized(f"{float(cell.cost):,.2f}"),
-                        currency=currency,
-                        share=share(cell.unserved_share),
-                    ),
+                    "cost": localized(f"{float(cell.cost):,.2f}"),
+                    "unmet": share(cell.unserved_share) if cell.unserved_share else "",
                     "is_stated": row.is_stated and factor == 1,
                 }
                 for factor, cell in zip(PRICES, row.cells, strict=True)
@@ -225,7 +221,8 @@ def map_context(scenario: Scenario) -> dict[str, Any]:
         }
         for row in lines
     ]
-    return {"heads": [figures.quantity(float(factor)) for factor in PRICES], "rows": rows}
+    heads = [figures.quantity(float(factor)) for factor in PRICES]
+    return {"heads": heads, "rows": rows, "currency": currency}
 
 
 # --- several scenarios --------------------------------------------------------------------------
