@@ -7,6 +7,8 @@ from decimal import Decimal
 from enum import StrEnum
 
 from backend.domain.draws import are_apart
+from backend.domain.texts import joined, number
+from backend.domain.texts import text as _
 
 # A sentence with more names is a list, and the table below is that list.
 MOST_NAMES = 3
@@ -48,15 +50,15 @@ def listed(names: Sequence[str], most: int = MOST_NAMES) -> str:
     """Names as a sentence has them: A, B and C; those beyond `most` are counted."""
     shown = list(names[:most])
     if len(names) > most:
-        shown.append(f"{len(names) - most} more")
+        shown.append(_("{n} more", n=len(names) - most))
     *first, last = shown
-    return f"{', '.join(first)} and {last}" if first else last
+    return _("{first} and {last}", first=joined(", ", first), last=last) if first else last
 
 
 def percent(ratio: float) -> str:
     """A ratio in percent; one decimal below ten, where the whole percent would say too little."""
     share = abs(ratio) * 100
-    return f"{ratio * 100:.{0 if share >= 9.95 or not share else 1}f} %"
+    return number(f"{ratio * 100:.{0 if share >= 9.95 or not share else 1}f} %")
 
 
 def best_value(contenders: Sequence[Contender]) -> Conclusion:
@@ -71,7 +73,10 @@ def best_value(contenders: Sequence[Contender]) -> Conclusion:
         return _by_price(contenders)
     unrated = [one.name for one in contenders if one.value is None]
     detail = (
-        f"Not part of this, for want of a price or a measurement: {listed(unrated)}."
+        _(
+            "Not part of this, for want of a price or a measurement: {names}.",
+            names=listed(unrated),
+        )
         if unrated
         else ""
     )
@@ -88,11 +93,12 @@ def head_of_ranking(group: Sequence[Contender], following: Contender | None) -> 
     if len(group) > 1:
         return Conclusion(_too_close(group), Certainty.TIE)
     if not group:
-        return Conclusion("No offer here has both a price and a figure.", Certainty.UNKNOWN)
+        return Conclusion(_("No offer here has both a price and a figure."), Certainty.UNKNOWN)
     (best,) = group
     if best.value is None or following is None or following.value is None:
         return Conclusion(
-            f"{best.name} is the only offer here with both a price and a figure.", Certainty.UNKNOWN
+            _("{name} is the only offer here with both a price and a figure.", name=best.name),
+            Certainty.UNKNOWN,
         )
     return Conclusion(_is_best(best, best.value, following, following.value), Certainty.CLEAR)
 
@@ -104,22 +110,35 @@ def _is_best(
     next_value: tuple[float, float, float],
 ) -> str:
     lead, low, high = _lead(value, next_value)
-    spread = f" (95 % interval: {percent(low)} to {percent(high)})" if low < high else ""
-    return (
-        f"{best.name} gives the most performance for the money: {percent(lead)} more than "
-        f"{second.name}, the next best{spread}."
+    if low >= high:
+        return _(
+            "{name} gives the most performance for the money: {more} more than {next}, the next"
+            " best.",
+            name=best.name,
+            more=percent(lead),
+            next=second.name,
+        )
+    return _(
+        "{name} gives the most performance for the money: {more} more than {next}, the next best"
+        " (95 % interval: {low} to {high}).",
+        name=best.name,
+        more=percent(lead),
+        next=second.name,
+        low=percent(low),
+        high=percent(high),
     )
 
 
 def _too_close(tied: Sequence[Contender]) -> str:
-    sentence = (
-        f"Too close to call between {listed([one.name for one in tied])}: they differ less in "
-        "performance for the money than their measurements are uncertain."
+    sentence = _(
+        "Too close to call between {names}: they differ less in performance for the money than"
+        " their measurements are uncertain.",
+        names=listed([one.name for one in tied]),
     )
     priced = _by_amount(tied)
     # Where performance cannot decide, the price may.
     if len(priced) > 1 and priced[0][0] < priced[1][0]:
-        sentence += f" {priced[0][1]} costs least of them."
+        return joined(" ", (sentence, _("{name} costs least of them.", name=priced[0][1])))
     return sentence
 
 
@@ -139,16 +158,23 @@ def _by_price(contenders: Sequence[Contender]) -> Conclusion:
     priced = _by_amount(contenders)
     if len(priced) < 2 or priced[0][0] == priced[1][0]:
         return Conclusion(
-            "Performance for the money cannot be compared yet: that needs a price and a "
-            "measurement of at least two offers.",
+            _(
+                "Performance for the money cannot be compared yet: that needs a price and a "
+                "measurement of at least two offers."
+            ),
             Certainty.UNKNOWN,
         )
     (least, cheapest), (next_price, second) = priced[:2]
     return Conclusion(
-        f"{cheapest} costs least, {percent(float(1 - least / next_price))} less than {second}; "
-        "which of them gives more performance for the money is not known.",
+        _(
+            "{name} costs least, {less} less than {next}; which of them gives more performance for"
+            " the money is not known.",
+            name=cheapest,
+            less=percent(float(1 - least / next_price)),
+            next=second,
+        ),
         Certainty.UNKNOWN,
-        "That needs a price and a measurement of at least two offers.",
+        _("That needs a price and a measurement of at least two offers."),
     )
 
 
@@ -180,46 +206,95 @@ def cheapest_fleet(
     `fleets` are by cost, the lowest first; not proven are those of a search that tried a part.
     """
     if not fleets:
-        return Conclusion("No fleet reaches what you need.", Certainty.UNKNOWN)
+        return Conclusion(_("No fleet reaches what you need."), Certainty.UNKNOWN)
     least = [one for one in fleets if one.cost == fleets[0].cost]
     # Of fleets that cost the same the sure one is better.
     best = next((one for one in least if one.holds), least[0])
-    tried = "" if is_proven else " of those tried"
-    spare = f"{percent(best.spare)} to spare" if best.spare >= SPARE_SHOWN else "just enough"
-    detail = f"{best.limit} limits {best.name}: {spare}."
-    sentence = f"{best.name} costs least{tried}: {best.cost:,.2f} {currency} a month"
+    if best.spare >= SPARE_SHOWN:
+        detail = _(
+            "{limit} limits {name}: {ratio} to spare.",
+            limit=best.limit,
+            name=best.name,
+            ratio=percent(best.spare),
+        )
+    else:
+        detail = _("{limit} limits {name}: just enough.", limit=best.limit, name=best.name)
+    said = {"name": best.name, "cost": _amount(best.cost), "currency": currency}
+    sentence = (
+        _("{name} costs least: {cost} {currency} a month", **said)
+        if is_proven
+        else _("{name} costs least of those tried: {cost} {currency} a month", **said)
+    )
     if best.holds:
-        return Conclusion(f"{sentence}{_next_fleet(best, fleets)}.", Certainty.CLEAR, detail)
-    reach = "At the worse ends of its 95 % intervals it falls short"
+        return Conclusion(
+            _with_next(sentence, best, [one for one in fleets if one is not best]),
+            Certainty.CLEAR,
+            detail,
+        )
     # Unknown must not read like a failure.
-    if best.holds is None:
-        reach = "How surely it reaches what you need is not known"
-    sure = next((one for one in fleets if one.holds), None)
-    further = "none of the fleets below is sure to be enough"
-    if sure:
-        further = f"{sure.name} is sure to be enough, for {sure.cost:,.2f} {currency} a month"
     certainty = Certainty.UNKNOWN if best.holds is None else Certainty.TIE
-    return Conclusion(f"{sentence}. {reach}; {further}.", certainty, detail)
+    shortfall = _shortfall(best, next((one for one in fleets if one.holds), None), currency)
+    return Conclusion(joined(" ", (_("{clause}.", clause=sentence), shortfall)), certainty, detail)
 
 
-def _next_fleet(best: FleetChoice, fleets: Sequence[FleetChoice]) -> str:
-    others = [one for one in fleets if one is not best]
+def _with_next(sentence: str, best: FleetChoice, others: Sequence[FleetChoice]) -> str:
     alike = [one.name for one in others if one.cost == best.cost]
     if alike:
-        return f", as {listed(alike)}"
+        return _("{clause}, as {names}.", clause=sentence, names=listed(alike))
     if not others:
-        return ""
-    return f", {percent(float(1 - best.cost / others[0].cost))} less than {others[0].name}"
+        return _("{clause}.", clause=sentence)
+    return _(
+        "{clause}, {less} less than {name}.",
+        clause=sentence,
+        less=percent(float(1 - best.cost / others[0].cost)),
+        name=others[0].name,
+    )
+
+
+def _shortfall(best: FleetChoice, sure: FleetChoice | None, currency: str) -> str:
+    """What a fleet lacks that may fall short, and which one does not."""
+    if sure is None:
+        if best.holds is None:
+            return _(
+                "How surely it reaches what you need is not known; none of the fleets below is sure"
+                " to be enough."
+            )
+        return _(
+            "At the worse ends of its 95 % intervals it falls short; none of the fleets below is"
+            " sure to be enough."
+        )
+    said = {"name": sure.name, "cost": _amount(sure.cost), "currency": currency}
+    if best.holds is None:
+        return _(
+            "How surely it reaches what you need is not known; {name} is sure to be enough, for"
+            " {cost} {currency} a month.",
+            **said,
+        )
+    return _(
+        "At the worse ends of its 95 % intervals it falls short; {name} is sure to be enough, for"
+        " {cost} {currency} a month.",
+        **said,
+    )
+
+
+def _amount(cost: Decimal) -> str:
+    return number(f"{cost:,.2f}")
 
 
 def server_cost(parts: Sequence[tuple[str, Decimal]], currency: str) -> Conclusion:
     """What a server of one's own costs a month, and the shares of its (name, cost) parts."""
-    whole = sum((cost for _, cost in parts), Decimal(0))
-    sentence = f"One server costs {whole:,.2f} {currency} a month"
+    whole = sum((cost for _name, cost in parts), Decimal(0))
+    said = {"cost": _amount(whole), "currency": currency}
     shares = [
-        f"{name} {percent(float(cost / whole))}"
+        joined(" ", (name, percent(float(cost / whole))))
         for name, cost in sorted(parts, key=lambda part: -part[1])
         if whole and cost
     ]
-    of_it = f", of it {listed(shares, len(shares))}" if shares else ""
-    return Conclusion(f"{sentence}{of_it}.", Certainty.CLEAR)
+    if not shares:
+        return Conclusion(_("One server costs {cost} {currency} a month.", **said), Certainty.CLEAR)
+    sentence = _(
+        "One server costs {cost} {currency} a month, of it {parts}.",
+        **said,
+        parts=listed(shares, len(shares)),
+    )
+    return Conclusion(sentence, Certainty.CLEAR)

@@ -11,6 +11,7 @@ from backend.domain.contention import Flow, Link, shares
 from backend.domain.documents.model import Document
 from backend.domain.documents.values import Many, Number, Text, Version, WholeNumber
 from backend.domain.errors import InvalidDocument, InvalidValue
+from backend.domain.texts import text as _
 
 MOST_LINKS = 1000
 MOST_FLOWS = 1000
@@ -23,31 +24,31 @@ MOST_WORK = 20_000_000
 class LinkDocument(Document):
     """What flows share."""
 
-    name: Annotated[str, Text("Name, once in the document")]
-    capacity_bytes_per_s: Annotated[Fraction, Number("In each direction", is_above=True)]
+    name: Annotated[str, Text(_("Name, once in the document"))]
+    capacity_bytes_per_s: Annotated[Fraction, Number(_("In each direction"), is_above=True)]
 
 
 class FlowDocument(Document):
     """Equal flows along a path."""
 
-    name: Annotated[str, Text("Name for people")]
-    count: Annotated[int, WholeNumber("How many", low=1, high=MOST_COUNT)] = 1
+    name: Annotated[str, Text(_("Name for people"))]
+    count: Annotated[int, WholeNumber(_("How many"), low=1, high=MOST_COUNT)] = 1
     demand_bytes_per_s: Annotated[
-        Fraction | None, Number("Of a single flow; null takes what it gets")
+        Fraction | None, Number(_("Of a single flow; null takes what it gets"))
     ] = None
     path: Annotated[
-        tuple[Annotated[str, Text()], ...], Many("Names of the links", high=MOST_PATH)
+        tuple[Annotated[str, Text()], ...], Many(_("Names of the links"), high=MOST_PATH)
     ] = ()
 
 
 class ContentionDocument(Document):
     """Links, and flows that share them."""
 
-    version: Annotated[int, Version("Version of the document")] = Field(alias="schema")
-    links: Annotated[tuple[LinkDocument, ...], Many("What is shared", high=MOST_LINKS)] = ()
-    flows: Annotated[tuple[FlowDocument, ...], Many("Who shares", low=1, high=MOST_FLOWS)]
+    version: Annotated[int, Version(_("Version of the document"))] = Field(alias="schema")
+    links: Annotated[tuple[LinkDocument, ...], Many(_("What is shared"), high=MOST_LINKS)] = ()
+    flows: Annotated[tuple[FlowDocument, ...], Many(_("Who shares"), low=1, high=MOST_FLOWS)]
     transfer_bytes: Annotated[
-        int | None, WholeNumber("transfer_s is the time of so many bytes, at the rate of a flow")
+        int | None, WholeNumber(_("transfer_s is the time of so many bytes, at the rate of a flow"))
     ] = None
 
 

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from decimal import Decimal
 from types import MappingProxyType
 
+from backend.domain.texts import text as _
+
 D = Decimal
-OWN = "our own assumption"
 
 
 @dataclass(frozen=True)
@@ -44,11 +45,11 @@ _TABLE = (
     ),
     HardwareAssumption(
         "residual_ratio", D(0), "ratio of the purchase price", D(0), D(1),
-        f"{OWN}: old servers are given away",
+        _("our own assumption: old servers are given away"),
     ),
     HardwareAssumption(
         "discount_rate_per_year", D("0.05"), "ratio per year, a twelfth each month", D(0), D(1),
-        f"{OWN}: what money costs a company",
+        _("our own assumption: what money costs a company"),
     ),
     HardwareAssumption(
         "pue", D("1.56"), "power drawn by the site / by the machines", D(1), D(5),
@@ -61,28 +62,28 @@ _TABLE = (
     ),
     HardwareAssumption(
         "rack_units", D(1), "rack units of the whole set", D(0), D(1_000_000),
-        f"{OWN}: one unit a server",
+        _("our own assumption: one unit a server"),
     ),
     HardwareAssumption(
         "rack_price_per_unit_month", D(30), "currency per rack unit and month",
         D(0), D(1_000_000_000),
-        f"{OWN}: the middle of 500 to 2,000 EUR a month asked for cabinets of 42 units",
+        _("our own assumption: the middle of 500 to 2,000 EUR a month asked for cabinets of 42 units"),
     ),
     HardwareAssumption(
         "support_ratio_per_year", D("0.05"), "ratio of the purchase price per year", D(0), D(1),
-        f"{OWN}: parts on the next working day",
+        _("our own assumption: parts on the next working day"),
     ),
     HardwareAssumption(
         "staff_hours_per_month", D(2), "hours per month for the whole set", D(0), D(1_000_000),
-        f"{OWN}: two hours a server, which a rented one would not take",
+        _("our own assumption: two hours a server, which a rented one would not take"),
     ),
     HardwareAssumption(
         "staff_price_per_hour", D(60), "currency per hour", D(0), D(1_000_000_000),
-        f"{OWN}: a wage of 60 EUR with everything that comes on top",
+        _("our own assumption: a wage of 60 EUR with everything that comes on top"),
     ),
     HardwareAssumption(
         "network_price_per_month", D(0), "currency per month for the whole set",
-        D(0), D(9_999_999_999), f"{OWN}: the port comes with the rack",
+        D(0), D(9_999_999_999), _("our own assumption: the port comes with the rack"),
     ),
     HardwareAssumption(
         "annual_failure_rate", D("0.024"), "failures per server and year", D(0), D(1),
@@ -91,7 +92,7 @@ _TABLE = (
     ),
     HardwareAssumption(
         "repair_days", D(7), "days from a failure to the server's return", D(0), D(365),
-        f"{OWN}: found, ordered and fitted within a week",
+        _("our own assumption: found, ordered and fitted within a week"),
     ),
 )  # fmt: skip
 
@@ -111,22 +112,24 @@ EURO_RATES: Mapping[str, Decimal] = MappingProxyType(
 so that a document means the same every day; a default is an assumption of that size."""
 
 PUBLISHED = (
-    Published("pue", D("1.56"), "ratio", "survey mean 2024 (Uptime Institute)"),
-    Published("pue", D("1.58"), "ratio", "survey mean 2023 (Uptime Institute)"),
-    Published("pue", D("1.42"), "ratio", "Equinix, 2023"),
-    Published("pue", D("1.12"), "ratio", "Azure, in the GreenSKU data (ISCA 2024)"),
-    Published("life_months", D(72), "months", "Azure, in the GreenSKU data (ISCA 2024)"),
-    Published("life_months", D(60), "months", "37signals"),
-    Published("life_months", D(36), "months", "Hamilton, 2010"),
-    Published("facility_life_years", D(10), "years", "least of the published models"),
-    Published("facility_life_years", D(15), "years", "most of the published models"),
-    Published("annual_failure_rate", D("0.024"), "per server and year", "OSDI 2023: without parts"),
-    Published("dimm_failure_rate", D("0.001"), "per DIMM and year", "OSDI 2023"),
-    Published("ssd_failure_rate", D("0.002"), "per SSD and year", "OSDI 2023"),
-    Published("carbon_kg_per_kwh", D("0.35"), "kg of CO2 per kWh", "GreenSKU data (ISCA 2024)"),
-    Published("share_servers", D("0.57"), "ratio of the cost at scale", "Hamilton, 2010"),
-    Published("share_network", D("0.08"), "ratio of the cost at scale", "Hamilton, 2010"),
-    Published("share_plant", D("0.18"), "ratio of the cost at scale", "Hamilton, 2010"),
-    Published("share_energy", D("0.13"), "ratio of the cost at scale", "Hamilton, 2010"),
-    Published("share_other", D("0.04"), "ratio of the cost at scale", "Hamilton, 2010"),
+    Published("pue", D("1.56"), _("ratio"), "survey mean 2024 (Uptime Institute)"),
+    Published("pue", D("1.58"), _("ratio"), "survey mean 2023 (Uptime Institute)"),
+    Published("pue", D("1.42"), _("ratio"), "Equinix, 2023"),
+    Published("pue", D("1.12"), _("ratio"), "Azure, in the GreenSKU data (ISCA 2024)"),
+    Published("life_months", D(72), _("months"), "Azure, in the GreenSKU data (ISCA 2024)"),
+    Published("life_months", D(60), _("months"), "37signals"),
+    Published("life_months", D(36), _("months"), "Hamilton, 2010"),
+    Published("facility_life_years", D(10), _("years"), "least of the published models"),
+    Published("facility_life_years", D(15), _("years"), "most of the published models"),
+    Published(
+        "annual_failure_rate", D("0.024"), _("per server and year"), "OSDI 2023: without parts"
+    ),
+    Published("dimm_failure_rate", D("0.001"), _("per DIMM and year"), "OSDI 2023"),
+    Published("ssd_failure_rate", D("0.002"), _("per SSD and year"), "OSDI 2023"),
+    Published("carbon_kg_per_kwh", D("0.35"), _("kg of CO2 per kWh"), "GreenSKU data (ISCA 2024)"),
+    Published("share_servers", D("0.57"), _("ratio of the cost at scale"), "Hamilton, 2010"),
+    Published("share_network", D("0.08"), _("ratio of the cost at scale"), "Hamilton, 2010"),
+    Published("share_plant", D("0.18"), _("ratio of the cost at scale"), "Hamilton, 2010"),
+    Published("share_energy", D("0.13"), _("ratio of the cost at scale"), "Hamilton, 2010"),
+    Published("share_other", D("0.04"), _("ratio of the cost at scale"), "Hamilton, 2010"),
 )

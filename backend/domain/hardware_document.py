@@ -34,6 +34,7 @@ from backend.domain.hardware import (
 )
 from backend.domain.hardware_assumptions import ASSUMPTIONS, EURO_RATES, IN_EUROS, OF_A_SERVER
 from backend.domain.pricing.quoted import MOST_DECIMALS
+from backend.domain.texts import text as _
 
 _NUMBER = re.compile(r"[+-]?[0-9]+(?:\.[0-9]+)?")
 
@@ -101,19 +102,19 @@ _LIFE = ASSUMPTIONS["life_months"]
 class ItemDocument(Document):
     """A line of the bill of materials: the count of the whole set, the mean watts of one piece."""
 
-    name: Annotated[str, Text("What it is", most=100)]
-    count: Annotated[int, WholeNumber("Pieces in the whole set", low=1, high=MAX_COUNT)]
-    unit_price: Annotated[Decimal, Amount("Of one piece", "currency")]
-    watts: Annotated[Decimal, Amount("Mean draw of one piece", "W", high=MAX_WATTS)] = Decimal(0)
+    name: Annotated[str, Text(_("What it is"), most=100)]
+    count: Annotated[int, WholeNumber(_("Pieces in the whole set"), low=1, high=MAX_COUNT)]
+    unit_price: Annotated[Decimal, Amount(_("Of one piece"), _("currency"))]
+    watts: Annotated[Decimal, Amount(_("Mean draw of one piece"), "W", high=MAX_WATTS)] = Decimal(0)
 
 
 class HardwareDocument(Document):
     """A set of servers of one's own. An assumption left out, or null, has its default."""
 
-    name: Annotated[str, Text("Name for people", most=100)]
-    currency: Annotated[str, CurrencyCode("As bought")]
-    servers: Annotated[int, WholeNumber("That the whole set holds", low=1, high=MAX_SERVERS)]
-    items: Annotated[tuple[ItemDocument, ...], Many("Bill of materials", low=1, high=MAX_ITEMS)]
+    name: Annotated[str, Text(_("Name for people"), most=100)]
+    currency: Annotated[str, CurrencyCode(_("As bought"))]
+    servers: Annotated[int, WholeNumber(_("That the whole set holds"), low=1, high=MAX_SERVERS)]
+    items: Annotated[tuple[ItemDocument, ...], Many(_("Bill of materials"), low=1, high=MAX_ITEMS)]
     life_months: Annotated[
         int,
         WholeNumber("", _LIFE.unit, source=_LIFE.source, low=int(_LIFE.low), high=int(_LIFE.high)),
@@ -176,7 +177,7 @@ class OfferedHardwareDocument(HardwareDocument):
 
     offer: Annotated[
         str | None,
-        Text("Slug of a machine of the workspace; null makes own-<slug of the name>", most=120),
+        Text(_("Slug of a machine of the workspace; null makes own-<slug of the name>"), most=120),
     ] = None
 
 

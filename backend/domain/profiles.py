@@ -13,6 +13,7 @@ from backend.domain.addresses import checked_address
 from backend.domain.credits import CREDIT_MODES
 from backend.domain.errors import InvalidValue
 from backend.domain.probes import CHOICES, INVENTORY, PROBES, RENTED
+from backend.domain.texts import text as _
 
 MIB = 2**20
 GIB = 2**30
@@ -56,50 +57,52 @@ class RunParameter:
 
 PARAMETERS: Mapping[str, RunParameter] = MappingProxyType(
     {
-        "repeats": RunParameter("Repeats of each series", "", 1, 50),
+        "repeats": RunParameter(_("Repeats of each series"), "", 1, 50),
         "quiet_budget_s": RunParameter(
-            "All waiting for a quiet host", "s", 0, 3600, (15, 120, 300)
+            _("All waiting for a quiet host"), "s", 0, 3600, (15, 120, 300)
         ),
-        "seconds": RunParameter("One CPU repeat", "s", 0.2, 120, (2, 8, 15), is_whole=False),
+        "seconds": RunParameter(_("One CPU repeat"), "s", 0.2, 120, (2, 8, 15), is_whole=False),
         # Published figures are of ten seconds.
-        "stress_ng_s": RunParameter("One repeat of stress-ng", "s", 1, 120, (2, 10, 10)),
-        "cpu_tool_s": RunParameter("One repeat of openssl or sysbench", "s", 1, 120, (2, 3, 10)),
-        "sustained_s": RunParameter("Sustained CPU test", "s", 2, 86_400, (60, 600, 900)),
+        "stress_ng_s": RunParameter(_("One repeat of stress-ng"), "s", 1, 120, (2, 10, 10)),
+        "cpu_tool_s": RunParameter(_("One repeat of openssl or sysbench"), "s", 1, 120, (2, 3, 10)),
+        "sustained_s": RunParameter(_("Sustained CPU test"), "s", 2, 86_400, (60, 600, 900)),
         "sustained_window_s": RunParameter(
-            "Window of the sustained test", "s", 1, 600, (5, 30, 30)
+            _("Window of the sustained test"), "s", 1, 600, (5, 30, 30)
         ),
         "file_bytes": RunParameter(
-            "File of dd", "bytes", MIB, 2**40, (1024 * MIB, 1024 * MIB, 4096 * MIB)
+            _("File of dd"), "bytes", MIB, 2**40, (1024 * MIB, 1024 * MIB, 4096 * MIB)
         ),
-        "disk_s": RunParameter("One copy of dd at most", "s", 1, 3600, (3, 30, 60)),
-        "small_files": RunParameter("Small files", "files", 10, 1_000_000, (500, 3000, 3000)),
+        "disk_s": RunParameter(_("One copy of dd at most"), "s", 1, 3600, (3, 30, 60)),
+        "small_files": RunParameter(_("Small files"), "files", 10, 1_000_000, (500, 3000, 3000)),
         "fio_file_bytes": RunParameter(
-            "File of fio", "bytes", 16 * MIB, 2**40, (256 * MIB, 2048 * MIB, 8192 * MIB)
+            _("File of fio"), "bytes", 16 * MIB, 2**40, (256 * MIB, 2048 * MIB, 8192 * MIB)
         ),
-        "fio_s": RunParameter("One fio test", "s", 0.5, 3600, (1.5, 8, 20), is_whole=False),
+        "fio_s": RunParameter(_("One fio test"), "s", 0.5, 3600, (1.5, 8, 20), is_whole=False),
         "fio_ramp_s": RunParameter(
-            "Ramp before a fio test", "s", 0, 600, (0.5, 2, 5), is_whole=False
+            _("Ramp before a fio test"), "s", 0, 600, (0.5, 2, 5), is_whole=False
         ),
         "matrix_s": RunParameter(
-            "One cell of the fio matrix", "s", 0.5, 600, (2, 4, 8), is_whole=False
+            _("One cell of the fio matrix"), "s", 0.5, 600, (2, 4, 8), is_whole=False
         ),
         "steady_s": RunParameter(
-            "Disk to settle before a steady test, at most", "s", 5, 86_400, (300, 600, 1800)
+            _("Disk to settle before a steady test, at most"), "s", 5, 86_400, (300, 600, 1800)
         ),
-        "steady_window_s": RunParameter("Window that has to be steady", "s", 2, 3600, (30, 60, 60)),
+        "steady_window_s": RunParameter(
+            _("Window that has to be steady"), "s", 2, 3600, (30, 60, 60)
+        ),
         "steady_bytes": RunParameter(
-            "Written before a steady test, at most",
+            _("Written before a steady test, at most"),
             "bytes",
             64 * MIB,
             2**44,
             (64 * GIB, 256 * GIB, 1024 * GIB),
         ),
-        "network_s": RunParameter("One network test", "s", 1, 600, (2, 10, 10)),
-        "network_streams": RunParameter("Parallel TCP streams", "streams", 2, 128, (8,)),
+        "network_s": RunParameter(_("One network test"), "s", 1, 600, (2, 10, 10)),
+        "network_streams": RunParameter(_("Parallel TCP streams"), "streams", 2, 128, (8,)),
         "udp_bits_per_s": RunParameter(
-            "UDP rate", "bits/s", 100_000, 100_000_000_000, (100_000_000,)
+            _("UDP rate"), "bits/s", 100_000, 100_000_000_000, (100_000_000,)
         ),
-        "ping_count": RunParameter("Round trips", "requests", 2, 10_000, (50,)),
+        "ping_count": RunParameter(_("Round trips"), "requests", 2, 10_000, (50,)),
     }
 )
 

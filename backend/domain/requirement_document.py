@@ -26,6 +26,7 @@ from backend.domain.documents.values import (
 )
 from backend.domain.metrics import METRICS
 from backend.domain.pricing.quoted import MOST_DECIMALS
+from backend.domain.texts import text as _
 from backend.domain.units import HOURS_PER_MONTH
 
 KINDS = ("cloud", "vps", "dedicated", "onprem")
@@ -42,7 +43,7 @@ _NUMBER = re.compile(r"[+-]?[0-9]{1,40}(?:\.[0-9]{1,40})?")
 class Demanded(Value):
     """An amount above zero; None for zero."""
 
-    unit: str = "of the fleet"
+    unit: str = _("of the fleet")
 
     def read(self, value: Any) -> Decimal | None:
         number = _number(value)
@@ -166,29 +167,33 @@ class RequirementDocument(Document):
     targets: Annotated[
         dict[str, Decimal],
         Targets(
-            "Metric key to an amount. Rates of whole machines are totals of the fleet; latencies "
-            "(at most), ratios and results of one thread (at least) hold for each server"
+            _(
+                "Metric key to an amount. Rates of whole machines are totals of the fleet; latencies "
+                "(at most), ratios and results of one thread (at least) hold for each server"
+            )
         ),
     ] = Field(default_factory=dict)
-    ram_gib: Annotated[Decimal | None, Demanded("Memory", "GiB")] = None
-    disk_gb: Annotated[Decimal | None, Demanded("Disk", "GB")] = None
+    ram_gib: Annotated[Decimal | None, Demanded(_("Memory"), "GiB")] = None
+    disk_gb: Annotated[Decimal | None, Demanded(_("Disk"), "GB")] = None
     egress_gb_per_month: Annotated[
-        Decimal | None, Demanded("Traffic to the internet", "GB/month")
+        Decimal | None, Demanded(_("Traffic to the internet"), "GB/month")
     ] = None
     hours_per_month: Annotated[
         Decimal | None,
-        Demanded("Hours that stand for a month, up to 744", stand_in=str(HOURS_PER_MONTH)),
+        Demanded(_("Hours that stand for a month, up to 744"), stand_in=str(HOURS_PER_MONTH)),
     ] = None
-    max_servers: Annotated[int | None, Most("The most servers", most=MOST_SERVERS)] = None
+    max_servers: Annotated[int | None, Most(_("The most servers"), most=MOST_SERVERS)] = None
     kinds: Annotated[
-        tuple[Annotated[str, Word(choices=KINDS)], ...], Many("Kinds of offers; by default all")
+        tuple[Annotated[str, Word(choices=KINDS)], ...], Many(_("Kinds of offers; by default all"))
     ] = ()
-    currency: Annotated[str, GivenText("Three-letter code", stand_in="USD")] = ""
-    mixed: Annotated[bool, Flag("Fleets of several types as well")] = False
-    filters: Annotated[dict[str, tuple[str, ...]], Filters("Parameters of a ranking")] = Field(
+    currency: Annotated[str, GivenText(_("Three-letter code"), stand_in="USD")] = ""
+    mixed: Annotated[bool, Flag(_("Fleets of several types as well"))] = False
+    filters: Annotated[dict[str, tuple[str, ...]], Filters(_("Parameters of a ranking"))] = Field(
         default_factory=dict
     )
-    limit: Annotated[int, Most("Most fleets in the answer", most=MOST_LIMIT, empty=LIMIT)] = LIMIT
+    limit: Annotated[int, Most(_("Most fleets in the answer"), most=MOST_LIMIT, empty=LIMIT)] = (
+        LIMIT
+    )
 
     def faults(self) -> Faults:
         if not self.targets and not any(getattr(self, name) for name in SIZES):

@@ -6,7 +6,7 @@ reader's language, so a result that is kept can be shown in any. The web applica
 translate (`install`); nothing else does, and everything stays English there.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Self
 
 Translate = Callable[[str], str]
@@ -51,8 +51,32 @@ class LocalFigure(str):
         return _localize(str.__str__(self))
 
 
+class LocalList(str):
+    """Texts one after another; `str()` of it has each of them in the reader's language."""
+
+    __slots__ = ("between", "parts")
+    between: str
+    parts: tuple[str, ...]
+
+    def __new__(cls, between: str, parts: tuple[str, ...]) -> Self:
+        # `join` takes the English of texts.
+        made = super().__new__(cls, between.join(parts))
+        made.between, made.parts = between, parts
+        return made
+
+    def __getnewargs__(self) -> tuple[str, tuple[str, ...]]:  # type: ignore[override]
+        return self.between, self.parts
+
+    def __str__(self) -> str:
+        return self.between.join(map(str, self.parts))
+
+
+Local = LocalText | LocalFigure | LocalList
+"""What a page says in the language of its reader."""
+
+
 def _english(value: Any) -> Any:
-    return str.__str__(value) if isinstance(value, LocalText | LocalFigure) else value
+    return str.__str__(value) if isinstance(value, Local) else value
 
 
 def text(message: str, /, **values: Any) -> str:
@@ -64,3 +88,8 @@ def text(message: str, /, **values: Any) -> str:
 def number(shown: str) -> str:
     """A number that is written for people, such as 1,234.5."""
     return LocalFigure(shown)
+
+
+def joined(between: str, parts: Iterable[str]) -> str:
+    """Texts one after another: sentences, or names in a list."""
+    return LocalList(between, tuple(parts))

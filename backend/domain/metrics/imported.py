@@ -4,11 +4,14 @@ from dataclasses import dataclass
 from typing import Literal
 
 from backend.domain.metrics.kinds import ANY_VARIANT, CPU_CV, CPU_TARGET, LATENCY_CV, Metric
+from backend.domain.texts import text as _
 
 Better = Literal["higher", "lower"]
 HIGHER: Better = "higher"
 LOWER: Better = "lower"
-ONE_RUN = "One run on one machine, at a day of their own: nobody knows how far the next one lies."
+ONE_RUN = _(
+    "One run on one machine, at a day of their own: nobody knows how far the next one lies."
+)
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,6 @@
 """The metrics that our probes measure, or that tools of everybody's are read for."""
 
+from backend.domain.metrics import disks_and_networks
 from backend.domain.metrics.kinds import (
     ANY_VARIANT,
     CPU_CV,
@@ -8,9 +9,9 @@ from backend.domain.metrics.kinds import (
     IO_TARGET,
     LATENCY_CV,
     MEMORY_CV,
-    NETWORK_CV,
     Metric,
 )
+from backend.domain.texts import text as _
 
 CPU_METRICS = (
     "cmips_score",
@@ -27,13 +28,17 @@ CPU_METRICS = (
 OWN = (
     Metric(
         key="cmips_score",
-        label="CPU, all threads (CMIPS-compatible)",
+        label=_("CPU, all threads (CMIPS-compatible)"),
         unit="CMIPS",
         better="higher",
-        definition="Kernel iterations per second of all threads together, divided by 1,024,000 as CMIPS does.",
-        method="One thread on each usable CPU runs the pinned integer kernel for a fixed time.",
-        limits="Integer latency within the first-level cache at the clock the host really runs; "
-        "says nothing of memory, vectors or floating point.",
+        definition=_(
+            "Kernel iterations per second of all threads together, divided by 1,024,000 as CMIPS does."
+        ),
+        method=_("One thread on each usable CPU runs the pinned integer kernel for a fixed time."),
+        limits=_(
+            "Integer latency within the first-level cache at the clock the host really runs; "
+            "says nothing of memory, vectors or floating point."
+        ),
         canonical_variant="all",
         fallback_variants=(),
         between_instance_cv=CPU_CV,
@@ -41,12 +46,14 @@ OWN = (
     ),
     Metric(
         key="cmips_single_score",
-        label="CPU, one thread (CMIPS-compatible)",
+        label=_("CPU, one thread (CMIPS-compatible)"),
         unit="CMIPS",
         better="higher",
-        definition="Kernel iterations per second of one thread, divided by 1,024,000 as CMIPS does.",
-        method="The pinned integer kernel on one thread, the other CPUs idle.",
-        limits="Shows the highest clock, which a fully loaded machine may not hold.",
+        definition=_(
+            "Kernel iterations per second of one thread, divided by 1,024,000 as CMIPS does."
+        ),
+        method=_("The pinned integer kernel on one thread, the other CPUs idle."),
+        limits=_("Shows the highest clock, which a fully loaded machine may not hold."),
         canonical_variant="single",
         fallback_variants=(),
         between_instance_cv=CPU_CV,
@@ -54,13 +61,17 @@ OWN = (
     ),
     Metric(
         key="cmips_sustained_ratio",
-        label="CPU sustained under load",
+        label=_("CPU sustained under load"),
         unit="ratio",
         better="higher",
-        definition="Median score of the last windows of a long run over that of its first window.",
-        method="All threads run without a stop, counted in windows of 5 to 30 s; the last ones are "
-        "a quarter of all, ten at most.",
-        limits="A burst allowance larger than the run is not exhausted and stays unseen.",
+        definition=_(
+            "Median score of the last windows of a long run over that of its first window."
+        ),
+        method=_(
+            "All threads run without a stop, counted in windows of 5 to 30 s; the last ones are "
+            "a quarter of all, ten at most."
+        ),
+        limits=_("A burst allowance larger than the run is not exhausted and stays unseen."),
         canonical_variant="all",
         fallback_variants=(),
         between_instance_cv=CPU_CV,
@@ -71,9 +82,9 @@ OWN = (
         label="CoreMark",
         unit="iterations/s",
         better="higher",
-        definition="CoreMark iterations per second over all CPUs, as published or imported.",
-        method="Read from the source named on the row; not run here.",
-        limits="Compiler and options are the publisher's. Never compared with CMIPS.",
+        definition=_("CoreMark iterations per second over all CPUs, as published or imported."),
+        method=_("Read from the source named on the row; not run here."),
+        limits=_("Compiler and options are the publisher's. Never compared with CMIPS."),
         canonical_variant=ANY_VARIANT,
         fallback_variants=(),
         between_instance_cv=CPU_CV,
@@ -84,9 +95,9 @@ OWN = (
         label="PassMark CPU Mark",
         unit="points",
         better="higher",
-        definition="The composite CPU figure that PassMark lists for a processor model.",
-        method="Read from the source named on the row; not run here.",
-        limits="An average over machines of many owners, for the processor and not the server.",
+        definition=_("The composite CPU figure that PassMark lists for a processor model."),
+        method=_("Read from the source named on the row; not run here."),
+        limits=_("An average over machines of many owners, for the processor and not the server."),
         canonical_variant=ANY_VARIANT,
         fallback_variants=(),
         between_instance_cv=CPU_CV,
@@ -94,15 +105,20 @@ OWN = (
     ),
     Metric(
         key="stress_ng_div16",
-        label="stress-ng div16, all CPUs",
+        label=_("stress-ng div16, all CPUs"),
         unit="bogo ops/s",
         better="higher",
-        definition="Operations per second of the clock that stress-ng counts of its CPU method "
-        "div16.",
-        method="stress-ng --cpu N --cpu-method div16 --metrics-brief, one worker on each usable "
-        "CPU; variant single is one worker. Published figures are of ten seconds.",
-        limits="Integer divisions only; versions of stress-ng need not agree, so the version "
-        "stands beside each figure. Never compared with CMIPS.",
+        definition=_(
+            "Operations per second of the clock that stress-ng counts of its CPU method div16."
+        ),
+        method=_(
+            "stress-ng --cpu N --cpu-method div16 --metrics-brief, one worker on each usable "
+            "CPU; variant single is one worker. Published figures are of ten seconds."
+        ),
+        limits=_(
+            "Integer divisions only; versions of stress-ng need not agree, so the version "
+            "stands beside each figure. Never compared with CMIPS."
+        ),
         canonical_variant="all",
         fallback_variants=("best_of_workers",),
         between_instance_cv=CPU_CV,
@@ -110,14 +126,20 @@ OWN = (
     ),
     Metric(
         key="specrate2017_int_base",
-        label="SPECrate 2017 Integer base, by processor",
+        label=_("SPECrate 2017 Integer base, by processor"),
         unit="SPECrate",
         better="higher",
-        definition="SPECrate2017_int_base as published at spec.org for all cores of a processor.",
-        method="Median of the published results of the processor; not run here. An offer has it "
-        "by the model of its CPU, which makes its figure a derived one.",
-        limits="Vendors choose machine, compiler and options: it is the most a processor reaches, "
-        "and the interval reaches from the lowest published result to the highest.",
+        definition=_(
+            "SPECrate2017_int_base as published at spec.org for all cores of a processor."
+        ),
+        method=_(
+            "Median of the published results of the processor; not run here. An offer has it "
+            "by the model of its CPU, which makes its figure a derived one."
+        ),
+        limits=_(
+            "Vendors choose machine, compiler and options: it is the most a processor reaches, "
+            "and the interval reaches from the lowest published result to the highest."
+        ),
         canonical_variant=ANY_VARIANT,
         fallback_variants=(),
         between_instance_cv=CPU_CV,
@@ -125,13 +147,15 @@ OWN = (
     ),
     Metric(
         key="openssl_sha256_bytes_per_s",
-        label="OpenSSL SHA-256, all CPUs",
+        label=_("OpenSSL SHA-256, all CPUs"),
         unit="bytes/s",
         better="higher",
-        definition="Bytes per second that SHA-256 hashes in blocks of 16,384 bytes.",
-        method="openssl speed -elapsed -multi N -evp sha256, one process on each usable CPU; "
-        "variant single is one process.",
-        limits="Rests on the CPU's instructions for SHA, where it has any.",
+        definition=_("Bytes per second that SHA-256 hashes in blocks of 16,384 bytes."),
+        method=_(
+            "openssl speed -elapsed -multi N -evp sha256, one process on each usable CPU; "
+            "variant single is one process."
+        ),
+        limits=_("Rests on the CPU's instructions for SHA, where it has any."),
         canonical_variant="all",
         fallback_variants=(),
         between_instance_cv=CPU_CV,
@@ -139,12 +163,12 @@ OWN = (
     ),
     Metric(
         key="memory_bandwidth_bytes_per_s",
-        label="Memory bandwidth",
+        label=_("Memory bandwidth"),
         unit="bytes/s",
         better="higher",
-        definition="Bytes per second that a triad over three large arrays reads and writes.",
-        method="One thread on each usable CPU, arrays well past the last-level cache.",
-        limits="Counts the bytes of the formula; a write that first loads its line moves more.",
+        definition=_("Bytes per second that a triad over three large arrays reads and writes."),
+        method=_("One thread on each usable CPU, arrays well past the last-level cache."),
+        limits=_("Counts the bytes of the formula; a write that first loads its line moves more."),
         canonical_variant="all",
         fallback_variants=(),
         between_instance_cv=MEMORY_CV,
@@ -152,207 +176,26 @@ OWN = (
     ),
     Metric(
         key="memory_latency_ns",
-        label="Memory latency",
+        label=_("Memory latency"),
         unit="ns",
         better="lower",
-        definition="Time of one dependent load from a buffer that no cache holds.",
-        method="One thread follows a random cycle of pointers through the buffer.",
-        limits="Includes address translation with the page size that the system gives.",
+        definition=_("Time of one dependent load from a buffer that no cache holds."),
+        method=_("One thread follows a random cycle of pointers through the buffer."),
+        limits=_("Includes address translation with the page size that the system gives."),
         canonical_variant="single",
         fallback_variants=(),
         between_instance_cv=MEMORY_CV,
         target_half_width_ratio=CPU_TARGET,
     ),
-    Metric(
-        key="disk_write_bytes_per_s",
-        label="Disk, sequential write",
-        unit="bytes/s",
-        better="higher",
-        definition="Bytes per second of one sequential write in 1 MiB blocks.",
-        method="dd past the page cache (direct); where that is refused, flushed before the end.",
-        limits="One stream at depth one; a burst allowance of the volume may be in the result.",
-        canonical_variant="dd_direct",
-        fallback_variants=("dd_fdatasync", "dd_cached"),
-        between_instance_cv=DISK_CV,
-        target_half_width_ratio=IO_TARGET,
-    ),
-    Metric(
-        key="disk_read_bytes_per_s",
-        label="Disk, sequential read",
-        unit="bytes/s",
-        better="higher",
-        definition="Bytes per second of one sequential read in 1 MiB blocks.",
-        method="dd past the page cache (direct); a cached read is marked as such.",
-        limits="Caches of the host or array below the machine cannot be passed by.",
-        canonical_variant="dd_direct",
-        fallback_variants=("dd_fdatasync", "dd_cached"),
-        between_instance_cv=DISK_CV,
-        target_half_width_ratio=IO_TARGET,
-    ),
-    Metric(
-        key="disk_rand_read_iops",
-        label="Disk, random reads",
-        unit="operations/s",
-        better="higher",
-        definition="Random reads of 4 KiB per second with 32 in flight.",
-        method="fio, one job, direct, asynchronous engine, depth 32.",
-        limits="Cloud volumes cap this by their size and type, not by the medium.",
-        canonical_variant="fio_4k_qd32",
-        fallback_variants=(),
-        between_instance_cv=DISK_CV,
-        target_half_width_ratio=IO_TARGET,
-    ),
-    Metric(
-        key="disk_rand_write_iops",
-        label="Disk, random writes",
-        unit="operations/s",
-        better="higher",
-        definition="Random writes of 4 KiB per second with 32 in flight.",
-        method="fio, one job, direct, asynchronous engine, depth 32.",
-        limits="A fresh drive is faster than a worn-in one, which only the variant steady shows.",
-        canonical_variant="fio_4k_qd32",
-        fallback_variants=(),
-        between_instance_cv=DISK_CV,
-        target_half_width_ratio=IO_TARGET,
-    ),
-    Metric(
-        key="disk_rand_read_p99_ns",
-        label="Disk, random read latency (p99)",
-        unit="ns",
-        better="lower",
-        definition="Time within which 99 of 100 random reads of 4 KiB end, one in flight.",
-        method="fio, one job, direct, depth 1.",
-        limits="A tail: it needs many reads, and moves with the neighbours.",
-        canonical_variant="fio_4k_qd1",
-        fallback_variants=(),
-        between_instance_cv=LATENCY_CV,
-        target_half_width_ratio=IO_TARGET,
-    ),
-    Metric(
-        key="disk_rand_write_p99_ns",
-        label="Disk, random write latency (p99)",
-        unit="ns",
-        better="lower",
-        definition="Time within which 99 of 100 random writes of 4 KiB end, one in flight.",
-        method="fio, one job, direct, depth 1.",
-        limits="A write cache that survives power loss and one that does not look alike.",
-        canonical_variant="fio_4k_qd1",
-        fallback_variants=(),
-        between_instance_cv=LATENCY_CV,
-        target_half_width_ratio=IO_TARGET,
-    ),
-    Metric(
-        key="small_files_per_s",
-        label="Small files",
-        unit="files/s",
-        better="higher",
-        definition="Small files created, written and flushed to the disk per second.",
-        method="Files of 1 to 64 KiB in many directories, as an archive is unpacked, each flushed.",
-        limits="Depends on the file system as much as on the disk.",
-        canonical_variant=ANY_VARIANT,
-        fallback_variants=(),
-        between_instance_cv=DISK_CV,
-        target_half_width_ratio=IO_TARGET,
-    ),
-    Metric(
-        key="fsync_p99_ns",
-        label="Flush latency (p99)",
-        unit="ns",
-        better="lower",
-        definition="Time within which 99 of 100 flushes of a small file end.",
-        method="The flush of each small file that is written, timed by itself.",
-        limits="Storage that acknowledges before it keeps the data looks fast here.",
-        canonical_variant=ANY_VARIANT,
-        fallback_variants=(),
-        between_instance_cv=LATENCY_CV,
-        target_half_width_ratio=IO_TARGET,
-    ),
-    Metric(
-        key="disk_seeks_per_s",
-        label="Disk seeks",
-        unit="operations/s",
-        better="higher",
-        definition="Random seeks per second as bonnie++ counts them.",
-        method="Read from an imported bonnie++ result.",
-        limits="A file smaller than twice the memory is answered by the page cache.",
-        canonical_variant=ANY_VARIANT,
-        fallback_variants=(),
-        between_instance_cv=DISK_CV,
-        target_half_width_ratio=IO_TARGET,
-    ),
-    Metric(
-        key="dd_bytes_per_s",
-        label="dd, conditions unknown",
-        unit="bytes/s",
-        better="higher",
-        definition="The rate of a dd result whose direction or caching is not known.",
-        method="Read from an imported dd line without its conditions.",
-        limits="May be memory speed; kept and shown, never ranked.",
-        canonical_variant=None,
-        fallback_variants=(),
-        between_instance_cv=DISK_CV,
-        target_half_width_ratio=IO_TARGET,
-    ),
-    Metric(
-        key="net_tcp_bits_per_s",
-        label="Network throughput (TCP)",
-        unit="bits/s",
-        better="higher",
-        definition="Bits per second that arrive at the receiver over parallel streams.",
-        method="iperf3 between two machines, counted by the receiver.",
-        limits="The slower of two machines and the path between them.",
-        canonical_variant="tcp_parallel",
-        fallback_variants=(),
-        between_instance_cv=NETWORK_CV,
-        target_half_width_ratio=IO_TARGET,
-    ),
-    Metric(
-        key="net_udp_jitter_ns",
-        label="Network jitter (UDP)",
-        unit="ns",
-        better="lower",
-        definition="Smoothed change of transit time from packet to packet (RFC 3550).",
-        method="iperf3 at a fixed rate well below the link.",
-        limits="Depends on the rate and packet size asked for.",
-        canonical_variant=ANY_VARIANT,
-        fallback_variants=(),
-        between_instance_cv=LATENCY_CV,
-        target_half_width_ratio=IO_TARGET,
-    ),
-    Metric(
-        key="net_rtt_ns",
-        label="Network round trip",
-        unit="ns",
-        better="lower",
-        definition="Median time of a small request and its answer between two machines.",
-        method="Echo requests of ping, in turn, before the throughput tests.",
-        limits="Belongs to the pair of locations, not to one machine.",
-        canonical_variant=ANY_VARIANT,
-        fallback_variants=(),
-        between_instance_cv=LATENCY_CV,
-        target_half_width_ratio=IO_TARGET,
-    ),
-    Metric(
-        key="net_udp_loss_ratio",
-        label="Network loss (UDP)",
-        unit="ratio",
-        better="lower",
-        definition="Packets that did not arrive, over packets sent.",
-        method="iperf3 at a fixed rate well below the link, counted by the receiver.",
-        limits="A busy receiver loses packets that the network delivered.",
-        canonical_variant=None,
-        fallback_variants=(),
-        between_instance_cv=LATENCY_CV,
-        target_half_width_ratio=IO_TARGET,
-    ),
+    *disks_and_networks.METRICS,
     Metric(
         key="sysbench_cpu_events_per_s",
-        label="sysbench CPU",
+        label=_("sysbench CPU"),
         unit="events/s",
         better="higher",
-        definition="Prime searches per second as sysbench counts them.",
-        method="sysbench cpu, one thread on each usable CPU; or read from an imported result.",
-        limits="Differs between versions and architectures; kept and shown, never ranked.",
+        definition=_("Prime searches per second as sysbench counts them."),
+        method=_("sysbench cpu, one thread on each usable CPU; or read from an imported result."),
+        limits=_("Differs between versions and architectures; kept and shown, never ranked."),
         canonical_variant=None,
         fallback_variants=(),
         between_instance_cv=CPU_CV,
@@ -360,12 +203,12 @@ OWN = (
     ),
     Metric(
         key="sysbench_memory_bytes_per_s",
-        label="sysbench memory",
+        label=_("sysbench memory"),
         unit="bytes/s",
         better="higher",
-        definition="Bytes per second that sysbench moves in blocks of the size asked for.",
-        method="Read from an imported sysbench result.",
-        limits="With small blocks it shows the first-level cache; kept and shown, never ranked.",
+        definition=_("Bytes per second that sysbench moves in blocks of the size asked for."),
+        method=_("Read from an imported sysbench result."),
+        limits=_("With small blocks it shows the first-level cache; kept and shown, never ranked."),
         canonical_variant=None,
         fallback_variants=(),
         between_instance_cv=MEMORY_CV,
@@ -373,12 +216,16 @@ OWN = (
     ),
     Metric(
         key="job_time_s",
-        label="Time of a job",
+        label=_("Time of a job"),
         unit="s",
         better="lower",
-        definition="From the start of a job that its variant names to its end.",
-        method="Stated by whoever ran it; tar_nfs, which ranks: a kernel's archive unpacked over NFS.",
-        limits="Only times of the same job with the same input compare; what was aborted never ranks.",
+        definition=_("From the start of a job that its variant names to its end."),
+        method=_(
+            "Stated by whoever ran it; tar_nfs, which ranks: a kernel's archive unpacked over NFS."
+        ),
+        limits=_(
+            "Only times of the same job with the same input compare; what was aborted never ranks."
+        ),
         canonical_variant="tar_nfs",
         fallback_variants=(),
         between_instance_cv=DISK_CV,
@@ -386,12 +233,14 @@ OWN = (
     ),
     Metric(
         key="boot_time_s",
-        label="Start time",
+        label=_("Start time"),
         unit="s",
         better="lower",
-        definition="From the provider's time of the launch until the machine can be logged in to.",
-        method="The machine's own clock: SSH server started, users let in, our key there.",
-        limits="Includes the image chosen; a launch stated in whole seconds adds up to one.",
+        definition=_(
+            "From the provider's time of the launch until the machine can be logged in to."
+        ),
+        method=_("The machine's own clock: SSH server started, users let in, our key there."),
+        limits=_("Includes the image chosen; a launch stated in whole seconds adds up to one."),
         canonical_variant=ANY_VARIANT,
         fallback_variants=(),
         between_instance_cv=LATENCY_CV,

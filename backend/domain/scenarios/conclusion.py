@@ -5,6 +5,8 @@ from typing import Any
 
 from backend.domain.conclusions import Certainty, Conclusion, listed, percent
 from backend.domain.documents.values import exact
+from backend.domain.texts import joined, number
+from backend.domain.texts import text as _
 
 SURE = 0.95
 """Share of the draws that makes the cheapest option clear."""
@@ -28,9 +30,13 @@ def concluded(
     serving = [one for one in options if may_win(one)]
     if not serving:
         least = min(options, key=lambda one: (one["unserved_share"], _cost(one)))
-        sentence = (
-            f"No option serves the demand: {_named(least)} leaves least of it unmet, "
-            f"{_share(least)}, for {_money(least, currency)} in {span}."
+        sentence = _(
+            "No option serves the demand: {name} leaves least of it unmet, {share}, for {cost} in"
+            " {span}.",
+            name=_named(least),
+            share=_share(least),
+            cost=_money(least, currency),
+            span=span,
         )
         return Conclusion(sentence, Certainty.UNKNOWN)
     if all(one.get("contract") for one in serving):
@@ -45,21 +51,39 @@ def concluded(
     detail = [_spread(best, currency), _unmet([one for one in options if one not in serving])]
     nowhere = 1 - sum(one["p_cheapest"] or 0 for one in options)
     if best["p_cheapest"] is not None and nowhere > POSSIBLE:
-        detail.append(f"In {percent(nowhere)} of the draws no option serves the demand.")
+        detail.append(
+            _("In {share} of the draws no option serves the demand.", share=percent(nowhere))
+        )
     if lost and any(one["unserved_share"] for one in serving):
-        detail.append("Unmet demand counts at the price that is stated for it.")
+        detail.append(_("Unmet demand counts at the price that is stated for it."))
     possible = _possible(serving)
     if len(possible) > 1:
         names = [
-            f"{_named(one)} (cheapest in {percent(one['p_cheapest'])} of the draws)"
+            _(
+                "{name} (cheapest in {share} of the draws)",
+                name=_named(one),
+                share=percent(one["p_cheapest"]),
+            )
             for one in possible
         ]
-        sentence = f"Too close to call between {listed(names)}. As stated, {_lead(ordered, judged)}"
-        return Conclusion(
-            f"{sentence}, {_money(best, currency)} in {span}.", Certainty.TIE, _joined(detail)
+        sentence = _(
+            "Too close to call between {names}. As stated, {clause}, {cost} in {span}.",
+            names=listed(names),
+            clause=_lead(ordered, judged),
+            cost=_money(best, currency),
+            span=span,
         )
-    unmet = f" (leaves {_share(best)} of the demand unmet)" if best["unserved_share"] else ""
-    sentence = f"{_lead(ordered, judged)}: {_money(best, currency)} in {span}{unmet}."
+        return Conclusion(sentence, Certainty.TIE, _joined(detail))
+    said = {"clause": _lead(ordered, judged), "cost": _money(best, currency), "span": span}
+    sentence = (
+        _(
+            "{clause}: {cost} in {span} (leaves {share} of the demand unmet).",
+            **said,
+            share=_share(best),
+        )
+        if best["unserved_share"]
+        else _("{clause}: {cost} in {span}.", **said)
+    )
     is_doubted = best["p_cheapest"] is not None and best["p_cheapest"] < SURE
     certainty = Certainty.TIE if is_doubted else Certainty.CLEAR
     return Conclusion(sentence, certainty, _joined(detail))
@@ -83,16 +107,30 @@ def _expected(serving: Sequence[Option], currency: str, span: str) -> Conclusion
     """The sentence of a project that may end: by the expected cost, contracts included."""
     ordered = sorted(serving, key=judged_cost)
     best = ordered[0]
-    runs = f"{float(best['contract']['active_months']):.1f}"
-    sentence = (
-        f"{_named(best)} has the lowest expected cost: {judged_cost(best):,.2f} {currency}, as the "
-        f"project may end within the {span} and runs {runs} months on average"
-    )
+    said = {
+        "name": _named(best),
+        "cost": number(f"{judged_cost(best):,.2f}"),
+        "currency": currency,
+        "span": span,
+        "months": number(f"{float(best['contract']['active_months']):.1f}"),
+    }
     if len(ordered) > 1 and judged_cost(ordered[1]):
-        less = percent(1 - judged_cost(best) / judged_cost(ordered[1]))
-        sentence += f"; {_named(ordered[1])} follows, and {_named(best)} is {less} below it"
-    detail = "Prices as stated; what contracts still cost after the end is counted."
-    return Conclusion(f"{sentence}.", Certainty.CLEAR, detail)
+        sentence = _(
+            "{name} has the lowest expected cost: {cost} {currency}, as the project may end within"
+            " the {span} and runs {months} months on average; {next} follows, and {name} is {less}"
+            " below it.",
+            **said,
+            next=_named(ordered[1]),
+            less=percent(1 - judged_cost(best) / judged_cost(ordered[1])),
+        )
+    else:
+        sentence = _(
+            "{name} has the lowest expected cost: {cost} {currency}, as the project may end within"
+            " the {span} and runs {months} months on average.",
+            **said,
+        )
+    detail = _("Prices as stated; what contracts still cost after the end is counted.")
+    return Conclusion(sentence, Certainty.CLEAR, detail)
 
 
 def may_win(one: Option) -> bool:
@@ -110,37 +148,47 @@ def _possible(serving: Sequence[Option]) -> list[Option]:
 def _lead(ordered: Sequence[Option], judged: Callable[[Option], float]) -> str:
     best = ordered[0]
     if len(ordered) == 1:
-        return f"{_named(best)} is the only option that serves the demand"
+        return _("{name} is the only option that serves the demand", name=_named(best))
     second = ordered[1]
     if not judged(second) or judged(best) == judged(second):
-        return f"{_named(best)} and {_named(second)} cost the same"
-    less = percent(1 - judged(best) / judged(second))
-    cheapest = f"{_named(best)} is the cheapest option that serves the demand"
-    return f"{cheapest}, {less} below {_named(second)}"
+        return _("{name} and {next} cost the same", name=_named(best), next=_named(second))
+    return _(
+        "{name} is the cheapest option that serves the demand, {less} below {next}",
+        name=_named(best),
+        less=percent(1 - judged(best) / judged(second)),
+        next=_named(second),
+    )
 
 
 def _spread(best: Option, currency: str) -> str:
     if best["interval"] is None or best["p_cheapest"] is None:
-        return "Inputs as stated: no uncertainty is calculated."
-    low, high = (f"{float(best['interval'][end]):,.0f}" for end in ("p5", "p95"))
-    return (
-        f"{_named(best)} is the cheapest in {percent(best['p_cheapest'])} of the draws of all "
-        f"uncertain inputs; nine of ten put its cost between {low} and {high} {currency}."
+        return _("Inputs as stated: no uncertainty is calculated.")
+    low, high = (number(f"{float(best['interval'][end]):,.0f}") for end in ("p5", "p95"))
+    return _(
+        "{name} is the cheapest in {share} of the draws of all uncertain inputs; nine of ten put"
+        " its cost between {low} and {high} {currency}.",
+        name=_named(best),
+        share=percent(best["p_cheapest"]),
+        low=low,
+        high=high,
+        currency=currency,
     )
 
 
 def _unmet(others: Sequence[Option]) -> str:
-    names = [f"{_named(one)} ({_share(one)})" for one in others]
-    return f"Not counted, for they leave demand unmet: {listed(names)}." if names else ""
+    if not others:
+        return ""
+    names = [joined("", (_named(one), " (", _share(one), ")")) for one in others]
+    return _("Not counted, for they leave demand unmet: {names}.", names=listed(names))
 
 
 def _joined(parts: Sequence[str]) -> str:
-    return " ".join(filter(None, parts))
+    return joined(" ", filter(None, parts))
 
 
 def _named(one: Option) -> str:
     """Its name in quotes: people call options `cloud, always on` or `base and burst`."""
-    return f"“{one['name']}”"
+    return _("“{name}”", name=one["name"])
 
 
 def _cost(one: Option) -> float:
@@ -148,9 +196,9 @@ def _cost(one: Option) -> float:
 
 
 def _money(one: Option, currency: str) -> str:
-    return f"{_cost(one):,.2f} {currency}"
+    return joined(" ", (number(f"{_cost(one):,.2f}"), currency))
 
 
 def _share(one: Option) -> str:
     share = one["unserved_share"]
-    return percent(share) if share >= SMALL else "under 0.1 %"
+    return percent(share) if share >= SMALL else _("under {share}", share=number("0.1 %"))

@@ -26,7 +26,6 @@ from backend.domain.scenarios.document_values import (
     CV,
     MOST_SEED,
     MOST_UNITS,
-    OWN,
     UNIT,
     ZERO,
     Csv,
@@ -39,6 +38,8 @@ from backend.domain.scenarios.document_values import (
 from backend.domain.scenarios.steps import Steps
 from backend.domain.scenarios.traces import MOST_POINTS, DemandTrace, trace_from
 from backend.domain.scenarios.windows import EVERY_DAY, LevelWindow
+from backend.domain.texts import number
+from backend.domain.texts import text as _
 
 DAILY, TRACE, COMPOSED = DEMANDS = ("daily", "trace", "composed")
 
@@ -49,19 +50,27 @@ class HorizonDocument(Document):
     start_s: Annotated[
         int,
         Moment(
-            "Start; with months the first of one at 00:00 UTC", "ISO 8601 with zone", label="Start"
+            _("Start; with months the first of one at 00:00 UTC"),
+            _("ISO 8601 with zone"),
+            label=_("Start"),
         ),
     ] = Field(alias="start")
     days: Annotated[
         Fraction | None,
-        Number("Length; either this or months", "days", label="Days", high="36600", is_above=True),
+        Number(
+            _("Length; either this or months"),
+            _("days"),
+            label=_("Days"),
+            high="36600",
+            is_above=True,
+        ),
     ] = None
     months: Annotated[
         int | None,
         WholeNumber(
-            "Length; either this or days",
-            "calendar months",
-            label="or calendar months",
+            _("Length; either this or days"),
+            _("calendar months"),
+            label=_("or calendar months"),
             low=1,
             high=120,
         ),
@@ -69,10 +78,10 @@ class HorizonDocument(Document):
     step_s: Annotated[
         int,
         WholeNumber(
-            "Length of a step; demand between two starts is not seen",
+            _("Length of a step; demand between two starts is not seen"),
             "s",
-            label="Step",
-            source=f"{OWN}: faster bursts than a minute are rarely recorded",
+            label=_("Step"),
+            source=_("our assumption: faster bursts than a minute are rarely recorded"),
             low=1,
             high=30 * DAY_S,
         ),
@@ -111,18 +120,21 @@ class HorizonDocument(Document):
 class DemandWindow(Document):
     """Hours of the day at another level."""
 
-    from_s: Annotated[int, Clock("Begin, local time", "HH:MM", label="From", high_s=DAY_S - 1)] = (
-        Field(alias="from")
-    )
-    to_s: Annotated[int, Clock("End; not after from: on the next day", "HH:MM", label="To")] = (
-        Field(alias="to")
-    )
+    from_s: Annotated[
+        int, Clock(_("Begin, local time"), "HH:MM", label=_("From"), high_s=DAY_S - 1)
+    ] = Field(alias="from")
+    to_s: Annotated[
+        int, Clock(_("End; not after from: on the next day"), "HH:MM", label=_("To"))
+    ] = Field(alias="to")
     level: Annotated[
         Decimal,
-        UnitNumber("In place of the base, also when lower", UNIT, label="Level", high=MOST_UNITS),
+        UnitNumber(
+            _("In place of the base, also when lower"), UNIT, label=_("Level"), high=MOST_UNITS
+        ),
     ]
     weekdays: Annotated[
-        frozenset[int], Weekdays("On which it begins, 0 = Monday; by default all", label="Weekdays")
+        frozenset[int],
+        Weekdays(_("On which it begins, 0 = Monday; by default all"), label=_("Weekdays")),
     ] = EVERY_DAY
 
     @property
@@ -133,9 +145,9 @@ class DemandWindow(Document):
 class EventDocument(Document):
     """What comes on top of the demand for a time."""
 
-    at_s: Annotated[int, Moment("Begin", "ISO 8601 with zone")] = Field(alias="at")
-    duration_s: Annotated[int, WholeNumber("Length", "s", low=1, high=366 * DAY_S)]
-    level: Annotated[float, Float("Added", UNIT, high=MOST_UNITS)]
+    at_s: Annotated[int, Moment(_("Begin"), _("ISO 8601 with zone"))] = Field(alias="at")
+    duration_s: Annotated[int, WholeNumber(_("Length"), "s", low=1, high=366 * DAY_S)]
+    level: Annotated[float, Float(_("Added"), UNIT, high=MOST_UNITS)]
 
 
 class DemandDocument(Document):
@@ -143,43 +155,46 @@ class DemandDocument(Document):
 
     switch: ClassVar[str] = "kind"
 
-    kind: Annotated[str, Word("How it is stated", label="Demand", choices=DEMANDS)]
-    unit: Annotated[str, Text("What it is counted in; a label", label="Unit")] = "units"
+    kind: Annotated[str, Word(_("How it is stated"), label=_("Demand"), choices=DEMANDS)]
+    unit: Annotated[str, Text(_("What it is counted in; a label"), label=_("Unit"))] = "units"
     time_zone: Annotated[
         str,
         Zone(
-            "Wall clock of windows and cycles, with its summer time",
-            label="Time zone",
+            _("Wall clock of windows and cycles, with its summer time"),
+            label=_("Time zone"),
             when=(DAILY, COMPOSED),
         ),
     ] = "UTC"
     base: Annotated[
         Decimal,
         UnitNumber(
-            "Outside the windows",
+            _("Outside the windows"),
             UNIT,
-            label="Level outside the windows",
+            label=_("Level outside the windows"),
             when=(DAILY,),
             high=MOST_UNITS,
         ),
     ] = Decimal(0)
     windows: Annotated[
         tuple[DemandWindow, ...],
-        Many("Hours of the day at another level; the highest wins", when=(DAILY,), high=200),
+        Many(_("Hours of the day at another level; the highest wins"), when=(DAILY,), high=200),
     ] = ()
     points: Annotated[
         Any,
         Points(
-            f"[time, value] pairs, at most {MOST_POINTS:,}; each holds until the next",
+            _(
+                "[time, value] pairs, at most {most_points}; each holds until the next",
+                most_points=number(f"{MOST_POINTS:,}"),
+            ),
             when=(TRACE,),
         ),
     ] = None
     level: Annotated[
         float,
         Float(
-            "Mean before growth and noise",
+            _("Mean before growth and noise"),
             UNIT,
-            label="Level",
+            label=_("Level"),
             when=(COMPOSED,),
             is_needed=True,
             high=MOST_UNITS,
@@ -188,9 +203,9 @@ class DemandDocument(Document):
     growth_per_month: Annotated[
         float,
         Float(
-            "Growth in 730 hours",
-            "ratio",
-            label="Growth a month",
+            _("Growth in 730 hours"),
+            _("ratio"),
+            label=_("Growth a month"),
             when=(COMPOSED,),
             low="-1",
             high="10",
@@ -199,9 +214,9 @@ class DemandDocument(Document):
     noise_cv: Annotated[
         float,
         Float(
-            "Spread of a log-normal factor in each step",
+            _("Spread of a log-normal factor in each step"),
             CV,
-            label="Noise",
+            label=_("Noise"),
             when=(COMPOSED,),
             high="10",
         ),
@@ -209,8 +224,8 @@ class DemandDocument(Document):
     seed: Annotated[
         int,
         WholeNumber(
-            "Of the noise: the same seed gives the same noise",
-            label="Seed of the noise",
+            _("Of the noise: the same seed gives the same noise"),
+            label=_("Seed of the noise"),
             when=(COMPOSED,),
             high=MOST_SEED,
         ),
@@ -218,9 +233,9 @@ class DemandDocument(Document):
     daily: Annotated[
         tuple[float, ...],
         FactorList(
-            "24 factors, one an hour of the day",
-            "ratio",
-            label="Factors of the 24 hours",
+            _("24 factors, one an hour of the day"),
+            _("ratio"),
+            label=_("Factors of the 24 hours"),
             when=(COMPOSED,),
             count=24,
         ),
@@ -228,20 +243,22 @@ class DemandDocument(Document):
     weekly: Annotated[
         tuple[float, ...],
         FactorList(
-            "7 factors from Monday on",
-            "ratio",
-            label="Factors from Monday on",
+            _("7 factors from Monday on"),
+            _("ratio"),
+            label=_("Factors from Monday on"),
             when=(COMPOSED,),
             count=7,
         ),
     ] = (1.0,) * 7
     events: Annotated[
         tuple[EventDocument, ...],
-        Many("What comes on top for a time", label="Events", when=(COMPOSED,)),
+        Many(_("What comes on top for a time"), label=_("Events"), when=(COMPOSED,)),
     ] = ()
     csv: Annotated[
         str | None,
-        Csv("timestamp,value lines instead of points", label="Times and values", when=(TRACE,)),
+        Csv(
+            _("timestamp,value lines instead of points"), label=_("Times and values"), when=(TRACE,)
+        ),
     ] = None
 
     @cached_property

@@ -28,7 +28,6 @@ from backend.domain.scenarios.document_values import (
     MOST_OPTIONS,
     MOST_SEED,
     OPTIMAL,
-    OWN,
     UNIT,
     ZERO,
     AmountNumber,
@@ -40,6 +39,7 @@ from backend.domain.scenarios.document_values import (
 )
 from backend.domain.scenarios.policy_document import Policy
 from backend.domain.scenarios.price_document import ServerPriceDocument
+from backend.domain.texts import text as _
 
 
 class CapacityDocument(Document):
@@ -48,34 +48,34 @@ class CapacityDocument(Document):
     units_per_server: Annotated[
         Fraction | None,
         Number(
-            "Of the demand, by one server at its limit",
+            _("Of the demand, by one server at its limit"),
             UNIT,
-            label="Units a server carries",
+            label=_("Units a server carries"),
             is_above=True,
         ),
     ] = None
     target_utilisation: Annotated[
         Fraction,
         Ratio(
-            "Share of a server that is planned to be used",
-            label="Target utilisation",
-            source=f"{OWN}: no reserve; 0.7 is a common target",
+            _("Share of a server that is planned to be used"),
+            label=_("Target utilisation"),
+            source=_("our assumption: no reserve; 0.7 is a common target"),
             is_above=True,
         ),
     ] = Fraction(1)
     metric: Annotated[
         str | None,
         Text(
-            "Metric whose score is the capacity of options that name an offer",
-            label="or a measured score",
+            _("Metric whose score is the capacity of options that name an offer"),
+            label=_("or a measured score"),
         ),
     ] = None
     units_per_score: Annotated[
         Fraction | None,
         Number(
-            "Of the demand, by one point of the metric",
+            _("Of the demand, by one point of the metric"),
             UNIT,
-            label="Units for a point of the score",
+            label=_("Units for a point of the score"),
             is_above=True,
         ),
     ] = None
@@ -92,32 +92,34 @@ class Extras(Document):
 
     egress_gb_per_month: Annotated[
         Fraction,
-        AmountNumber("Traffic to the internet", "GB/month", label="Traffic out, GB a month"),
+        AmountNumber(_("Traffic to the internet"), "GB/month", label=_("Traffic out, GB a month")),
     ] = ZERO
     egress_tiers: Annotated[
         tuple[tuple[Fraction | None, Fraction], ...],
         Tiers(
-            "[up to GB a month, price a GB]; the last bound is null",
-            "currency/GB",
-            label="Prices of traffic",
+            _("[up to GB a month, price a GB]; the last bound is null"),
+            _("currency/GB"),
+            label=_("Prices of traffic"),
         ),
     ] = ()
-    storage_gb: Annotated[Fraction, AmountNumber("Storage", "GB", label="Storage, GB")] = ZERO
+    storage_gb: Annotated[Fraction, AmountNumber(_("Storage"), "GB", label=_("Storage, GB"))] = ZERO
     storage_usd_per_gb_month: Annotated[
         Fraction,
-        AmountNumber("Price of storage", "currency/GB and month", label="Price of a GB a month"),
+        AmountNumber(
+            _("Price of storage"), _("currency/GB and month"), label=_("Price of a GB a month")
+        ),
     ] = ZERO
     staff_hours_per_month: Annotated[
-        Fraction, AmountNumber("Work", "h/month", label="Staff hours a month")
+        Fraction, AmountNumber(_("Work"), "h/month", label=_("Staff hours a month"))
     ] = ZERO
     staff_usd_per_hour: Annotated[
-        Fraction, AmountNumber("Price of work", "currency/h", label="Price of an hour")
+        Fraction, AmountNumber(_("Price of work"), _("currency/h"), label=_("Price of an hour"))
     ] = ZERO
     fixed_per_month: Annotated[
-        Fraction, AmountNumber("Everything else", "currency/month", label="Fixed a month")
+        Fraction, AmountNumber(_("Everything else"), _("currency/month"), label=_("Fixed a month"))
     ] = ZERO
     month_convention: Annotated[
-        str | int, Convention("What a month of these is", label="A month counts as")
+        str | int, Convention(_("What a month of these is"), label=_("A month counts as"))
     ] = CALENDAR
 
     def over(self, shared: "Extras") -> "Extras":
@@ -130,30 +132,38 @@ class Extras(Document):
 class PartDocument(Document):
     """Servers of one price."""
 
-    role: Annotated[str, Word("Which part of the load", choices=("all", "base", "burst"))] = "all"
+    role: Annotated[str, Word(_("Which part of the load"), choices=("all", "base", "burst"))] = (
+        "all"
+    )
     count: Annotated[
         int | str | None,
         Count(
-            "Servers that are always on: a number, peak, or for a base optimal; by default elastic",
-            "servers",
-            label="How many",
+            _(
+                "Servers that are always on: a number, peak, or for a base optimal; by default elastic"
+            ),
+            _("servers"),
+            label=_("How many"),
         ),
     ] = None
-    price: Annotated[ServerPriceDocument, Object("What such a server costs")]
+    price: Annotated[ServerPriceDocument, Object(_("What such a server costs"))]
     capacity: Annotated[
         Fraction | None,
-        Number("units_per_server of this part", UNIT, label="Units it carries", is_above=True),
+        Number(
+            _("units_per_server of this part"), UNIT, label=_("Units it carries"), is_above=True
+        ),
     ] = None
 
 
 class OptionDocument(Document):
     """What serves the whole load."""
 
-    name: Annotated[str, Text("Name, once in the document", label="Option")]
+    name: Annotated[str, Text(_("Name, once in the document"), label=_("Option"))]
     parts: Annotated[
-        tuple[PartDocument, ...], Many("One part all, or one base and one burst", low=1, high=2)
+        tuple[PartDocument, ...], Many(_("One part all, or one base and one burst"), low=1, high=2)
     ]
-    extras: Annotated[Extras | None, Object("Own costs; each wins over that of all options")] = None
+    extras: Annotated[Extras | None, Object(_("Own costs; each wins over that of all options"))] = (
+        None
+    )
 
     def faults(self) -> Faults:
         roles = [part.role for part in self.parts]
@@ -185,48 +195,48 @@ class ContractDocument(Document):
     minimum_months: Annotated[
         int,
         WholeNumber(
-            "Of every server that is always on",
-            "months",
-            label="Minimum months of contracts",
+            _("Of every server that is always on"),
+            _("months"),
+            label=_("Minimum months of contracts"),
             high=120,
         ),
     ] = 0
     notice_days: Annotated[
-        int, WholeNumber("Days from notice to end", "days", label="Notice, days", high=366)
+        int, WholeNumber(_("Days from notice to end"), _("days"), label=_("Notice, days"), high=366)
     ] = 0
 
 
 class Uncertainty(Document):
     """Spreads of the inputs, for Monte Carlo; without them there are no intervals."""
 
-    draws: Annotated[int, WholeNumber("Monte-Carlo draws", label="Draws", low=1, high=100_000)] = (
-        1000
-    )
+    draws: Annotated[
+        int, WholeNumber(_("Monte-Carlo draws"), label=_("Draws"), low=1, high=100_000)
+    ] = 1000
     seed: Annotated[
-        int, WholeNumber("The same seed gives the same draws", label="Seed", high=MOST_SEED)
+        int, WholeNumber(_("The same seed gives the same draws"), label=_("Seed"), high=MOST_SEED)
     ] = 0
     demand_growth_cv: Annotated[
-        float, Float("Of the demand", CV, label="Spread of the demand", high="5")
+        float, Float(_("Of the demand"), CV, label=_("Spread of the demand"), high="5")
     ] = 0.0
     score_cv: Annotated[
         float,
         Float(
-            "Of what a server carries; of a measured score its interval",
+            _("Of what a server carries; of a measured score its interval"),
             CV,
-            label="Spread of the score",
+            label=_("Spread of the score"),
             high="5",
             source="what is stated between machines of a type for CPU scores",
         ),
     ] = CPU_CV
     price_cv: Annotated[
-        float, Float("Of the prices", CV, label="Spread of the price", high="5")
+        float, Float(_("Of the prices"), CV, label=_("Spread of the price"), high="5")
     ] = 0.0
     boot_cv: Annotated[
         float,
         Float(
-            "Of the warm-up; of a measured one its interval",
+            _("Of the warm-up; of a measured one its interval"),
             CV,
-            label="Spread of the start",
+            label=_("Spread of the start"),
             high="5",
         ),
     ] = 0.0
@@ -235,52 +245,56 @@ class Uncertainty(Document):
 class ScenarioDocument(Document):
     """A scenario: demand over time, and options that serve it."""
 
-    version: Annotated[int, Version("Version of the document")] = Field(alias="schema")
-    name: Annotated[str, Text("Name for people", label="Name")] = "Scenario"
-    horizon: Annotated[HorizonDocument, Object("The time that is looked at")]
-    demand: Annotated[DemandDocument, Object("What is asked for over time")]
-    capacity: Annotated[CapacityDocument, Object("What a server carries")] = Field(
+    version: Annotated[int, Version(_("Version of the document"))] = Field(alias="schema")
+    name: Annotated[str, Text(_("Name for people"), label=_("Name"))] = "Scenario"
+    horizon: Annotated[HorizonDocument, Object(_("The time that is looked at"))]
+    demand: Annotated[DemandDocument, Object(_("What is asked for over time"))]
+    capacity: Annotated[CapacityDocument, Object(_("What a server carries"))] = Field(
         default_factory=CapacityDocument
     )
-    policy: Annotated[Policy, Object("How servers follow the demand")] = Field(
+    policy: Annotated[Policy, Object(_("How servers follow the demand"))] = Field(
         default_factory=lambda: Policy.read({})
     )
     options: Annotated[
         tuple[OptionDocument, ...],
-        Many(f"What is compared, 1 to {MOST_OPTIONS}", low=1, high=MOST_OPTIONS),
+        Many(
+            _("What is compared, 1 to {most_options}", most_options=MOST_OPTIONS),
+            low=1,
+            high=MOST_OPTIONS,
+        ),
     ]
-    extras: Annotated[Extras, Object("Costs beside the servers, for all options")] = Field(
+    extras: Annotated[Extras, Object(_("Costs beside the servers, for all options"))] = Field(
         default_factory=Extras
     )
     hazard_per_month: Annotated[
         Fraction,
         Ratio(
-            "Probability that the project ends in a month",
-            label="Chance that the project ends in a month",
+            _("Probability that the project ends in a month"),
+            label=_("Chance that the project ends in a month"),
         ),
     ] = ZERO
-    contract: Annotated[ContractDocument, Object("What binds beyond the need")] = Field(
+    contract: Annotated[ContractDocument, Object(_("What binds beyond the need"))] = Field(
         default_factory=ContractDocument
     )
     tolerated_unserved_share: Annotated[
         Fraction,
         Ratio(
-            "Of the demand, that an option may leave unmet and still be the cheapest",
-            label="Tolerated share of unmet demand",
-            source=f"{OWN}: three nines",
+            _("Of the demand, that an option may leave unmet and still be the cheapest"),
+            label=_("Tolerated share of unmet demand"),
+            source=_("our assumption: three nines"),
         ),
     ] = Fraction(1, 1000)
     price_per_unserved_unit_hour: Annotated[
         Fraction | None,
         AmountNumber(
-            "Instead: what a unit of demand that is not served for an hour costs",
-            "currency/unit of the demand and h",
-            label="or a price of unmet demand",
+            _("Instead: what a unit of demand that is not served for an hour costs"),
+            _("currency/unit of the demand and h"),
+            label=_("or a price of unmet demand"),
         ),
     ] = None
     uncertainty: Annotated[
         Uncertainty | None,
-        Object("Spreads of the inputs; without them no intervals", is_nullable=True),
+        Object(_("Spreads of the inputs; without them no intervals"), is_nullable=True),
     ] = None
 
     @property

@@ -23,8 +23,9 @@ from backend.domain.hardware import Hardware
 from backend.domain.hardware_document import HardwareDocument, hardware_from
 from backend.domain.pricing.billing.lifetimes import CALENDAR, THIRTY_DAYS
 from backend.domain.scenarios.traces import MOST_POINTS
+from backend.domain.texts import text as _
 
-OWN = "our assumption"
+OWN = _("our assumption")
 HOUR, MONTH = "hour", "month"
 PEAK, OPTIMAL = "peak", "optimal"
 MOST_UNITS = "1000000000000"
@@ -33,8 +34,8 @@ MOST_SERVERS = 1_000_000
 MOST_OPTIONS = 300
 MOST_SEED = 2**32 - 1
 ZERO = Fraction(0)
-UNIT = "unit of the demand"
-CV = "coefficient of variation"
+UNIT = _("unit of the demand")
+CV = _("coefficient of variation")
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,7 @@ class UnitNumber(Number):
 class AmountNumber(Number):
     """An amount in the currency of the document."""
 
-    unit: str = "currency"
+    unit: str = _("currency")
     high: str | None = MOST_MONEY
 
 
@@ -76,7 +77,7 @@ class AmountNumber(Number):
 class Ratio(Number):
     """A share of a whole."""
 
-    unit: str = "ratio"
+    unit: str = _("ratio")
     high: str | None = "1"
 
 

@@ -17,6 +17,7 @@ from backend.domain.scenarios.document_values import (
     Seconds,
     UnitNumber,
 )
+from backend.domain.texts import text as _
 
 POLICIES = (
     "perfect",
@@ -36,9 +37,9 @@ class PolicyWindow(DemandWindow):
     level: Annotated[
         Decimal,
         UnitNumber(
-            "In place of the base, also when lower",
-            "servers",
-            label="Level",
+            _("In place of the base, also when lower"),
+            _("servers"),
+            label=_("Level"),
             high=str(MOST_SERVERS),
         ),
     ]
@@ -50,81 +51,86 @@ class Policy(Document):
     switch: ClassVar[str] = "kind"
 
     kind: Annotated[
-        str, Word("Which rule starts and ends servers", label="Policy", choices=POLICIES)
+        str, Word(_("Which rule starts and ends servers"), label=_("Policy"), choices=POLICIES)
     ] = "perfect"
     min_servers: Annotated[
         int,
         WholeNumber(
-            "Least of the whole fleet", "servers", label="Fewest servers", high=MOST_SERVERS
+            _("Least of the whole fleet"),
+            _("servers"),
+            label=_("Fewest servers"),
+            high=MOST_SERVERS,
         ),
     ] = Field(0, alias="min")
     max_servers: Annotated[
         int | None,
         WholeNumber(
-            "Most of the whole fleet; by default none",
-            "servers",
-            label="Most servers",
+            _("Most of the whole fleet; by default none"),
+            _("servers"),
+            label=_("Most servers"),
             high=MOST_SERVERS,
         ),
     ] = Field(None, alias="max")
     quota: Annotated[
         int | None,
         WholeNumber(
-            "Most elastic ones that the provider gives; by default none",
-            "servers",
-            label="Quota of elastic servers",
+            _("Most elastic ones that the provider gives; by default none"),
+            _("servers"),
+            label=_("Quota of elastic servers"),
             high=MOST_SERVERS,
         ),
     ] = None
     warmup_s: Annotated[
         float,
         Seconds(
-            "From launch to service; billed",
-            label="Start of a server",
-            source=f"{OWN}: at once. Measured starts: see the metric boot_time_s",
+            _("From launch to service; billed"),
+            label=_("Start of a server"),
+            source=_("our assumption: at once. Measured starts: see the metric boot_time_s"),
         ),
     ] = 0.0
     lag_s: Annotated[
         float,
         Seconds(
-            "How old the demand is that the rule sees",
-            label="Lag of the measurement",
-            source=f"{OWN}: none. Metrics of providers come every 60 s",
+            _("How old the demand is that the rule sees"),
+            label=_("Lag of the measurement"),
+            source=_("our assumption: none. Metrics of providers come every 60 s"),
         ),
     ] = 0.0
     count: Annotated[
         int,
         WholeNumber(
-            "Servers",
-            "servers",
-            label="Servers",
+            _("Servers"),
+            _("servers"),
+            label=_("Servers"),
             when=("fixed",),
             is_needed=True,
             high=MOST_SERVERS,
         ),
     ] = 0
     time_zone: Annotated[
-        str, Zone("Wall clock of the windows", label="Time zone", when=("scheduled",))
+        str, Zone(_("Wall clock of the windows"), label=_("Time zone"), when=("scheduled",))
     ] = "UTC"
     base: Annotated[
         Fraction,
         Number(
-            "Outside the windows",
-            "servers",
-            label="Servers outside the windows",
+            _("Outside the windows"),
+            _("servers"),
+            label=_("Servers outside the windows"),
             when=("scheduled",),
             high=str(MOST_SERVERS),
         ),
     ] = ZERO
     windows: Annotated[
         tuple[PolicyWindow, ...],
-        Many("Hours of the day at another level; the highest wins", when=("scheduled",), high=200),
+        Many(
+            _("Hours of the day at another level; the highest wins"), when=("scheduled",), high=200
+        ),
     ] = ()
     out_window_s: Annotated[
         float,
         Seconds(
-            "The need must have been there so long before servers start",
-            label="Window before servers start",
+            _("The need must have been there so long before servers start"),
+            label=_("Window before servers start"),
             when=("hpa",),
             source="Kubernetes: no stabilisation when scaling up",
         ),
@@ -132,8 +138,8 @@ class Policy(Document):
     in_window_s: Annotated[
         float,
         Seconds(
-            "… and away so long before they end",
-            label="Window before servers end",
+            _("… and away so long before they end"),
+            label=_("Window before servers end"),
             when=("hpa",),
             source="Kubernetes: stabilisation of 300 s when scaling down",
         ),
@@ -141,8 +147,8 @@ class Policy(Document):
     out_delay_s: Annotated[
         float,
         Seconds(
-            "The need must have been there so long before servers start",
-            label="Wait before servers start",
+            _("The need must have been there so long before servers start"),
+            label=_("Wait before servers start"),
             when=("cluster_autoscaler",),
             source="Cluster Autoscaler: at once",
         ),
@@ -150,8 +156,8 @@ class Policy(Document):
     in_delay_s: Annotated[
         float,
         Seconds(
-            "… and away so long before they end",
-            label="Wait before servers end",
+            _("… and away so long before they end"),
+            label=_("Wait before servers end"),
             when=("cluster_autoscaler",),
             source="Cluster Autoscaler: unneeded for 10 minutes",
         ),
@@ -159,9 +165,9 @@ class Policy(Document):
     target: Annotated[
         Fraction,
         Ratio(
-            "Use that is aimed at; by default the target utilisation",
+            _("Use that is aimed at; by default the target utilisation"),
             is_derived=True,
-            label="Target of the policy",
+            label=_("Target of the policy"),
             when=("target_tracking", "step"),
             is_above=True,
         ),
@@ -169,8 +175,8 @@ class Policy(Document):
     cooldown_s: Annotated[
         float,
         Seconds(
-            "Pause after a change",
-            label="Cool-down",
+            _("Pause after a change"),
+            label=_("Cool-down"),
             when=("target_tracking", "step"),
             source="EC2 Auto Scaling: default cooldown of 300 s",
         ),
@@ -178,14 +184,15 @@ class Policy(Document):
     in_below: Annotated[
         Fraction,
         Ratio(
-            "One server fewer below this use",
-            label="One server fewer below",
+            _("One server fewer below this use"),
+            label=_("One server fewer below"),
             when=("step",),
             source=OWN,
         ),
     ] = Fraction(2, 5)
     lead_s: Annotated[
-        float, Seconds("How far ahead the need is known", label="Known ahead", when=("predictive",))
+        float,
+        Seconds(_("How far ahead the need is known"), label=_("Known ahead"), when=("predictive",)),
     ] = 0.0
 
     def faults(self) -> Faults:

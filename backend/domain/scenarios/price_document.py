@@ -12,7 +12,6 @@ from backend.domain.pricing.billing.terms import Terms
 from backend.domain.scenarios.document_values import (
     HOUR,
     MONTH,
-    OWN,
     ZERO,
     AmountNumber,
     Convention,
@@ -21,6 +20,7 @@ from backend.domain.scenarios.document_values import (
     Ratio,
     ShareTiers,
 )
+from backend.domain.texts import text as _
 
 PURCHASE = "purchase"
 UNITS_OF_BILLINGS = {
@@ -48,42 +48,42 @@ class ServerPriceDocument(Document):
     switch: ClassVar[str] = "billing"
 
     offer: Annotated[
-        str | None, Text("Slug of an offer: its price and score are taken", label="Offer")
+        str | None, Text(_("Slug of an offer: its price and score are taken"), label=_("Offer"))
     ] = None
     term: Annotated[
         str | None,
         Text(
-            "Of the offer: on_demand, monthly, spot, reserved_1y, …",
-            label="Term",
+            _("Of the offer: on_demand, monthly, spot, reserved_1y, …"),
+            label=_("Term"),
             stand_in="on_demand",
         ),
     ] = None
     amount: Annotated[
         Fraction,
-        AmountNumber("Price of the unit", label="Price", needed_with=RENTED, is_above=True),
+        AmountNumber(_("Price of the unit"), label=_("Price"), needed_with=RENTED, is_above=True),
     ] = Fraction(1)
     currency: Annotated[
-        str, Currency("One for all prices", "three-letter code", needed_with=RENTED)
+        str, Currency(_("One for all prices"), _("three-letter code"), needed_with=RENTED)
     ] = ""
     unit: Annotated[
         str,
         Word(
-            "What the amount is for; month with monthly, dedicated and purchase",
+            _("What the amount is for; month with monthly, dedicated and purchase"),
             choices=(HOUR, MONTH),
         ),
     ] = ""
     billing: Annotated[
-        str, Word("Rule of the bill", label="Billed", choices=BILLINGS, needed_with=("",))
+        str, Word(_("Rule of the bill"), label=_("Billed"), choices=BILLINGS, needed_with=("",))
     ] = ""
     price_observation: Annotated[
-        str | None, Text("Id of one price instead of an offer", label="Price observation")
+        str | None, Text(_("Id of one price instead of an offer"), label=_("Price observation"))
     ] = None
     minimum_s: Annotated[
         int,
         WholeNumber(
-            "Shortest time that is billed of a launch",
+            _("Shortest time that is billed of a launch"),
             "s",
-            label="Minimum billing time",
+            label=_("Minimum billing time"),
             when=("per_second", "reserved", "savings", "spot"),
             source="EC2 and Compute Engine: by the second, at least a minute",
             high=DAY_S,
@@ -92,9 +92,9 @@ class ServerPriceDocument(Document):
     minimum_minutes: Annotated[
         int,
         WholeNumber(
-            "Fewest minutes that are billed of a launch",
+            _("Fewest minutes that are billed of a launch"),
             "min",
-            label="Minimum billing minutes",
+            label=_("Minimum billing minutes"),
             when=("per_minute",),
             source="Compute Engine before 2017: ten minutes",
             high=1440,
@@ -103,8 +103,8 @@ class ServerPriceDocument(Document):
     cap: Annotated[
         Fraction | None,
         AmountNumber(
-            "Most that a server costs in a month",
-            label="Cap a month",
+            _("Most that a server costs in a month"),
+            label=_("Cap a month"),
             when=("hour_ceil_cap",),
             is_needed=True,
             is_above=True,
@@ -113,23 +113,23 @@ class ServerPriceDocument(Document):
     month_convention: Annotated[
         str | int,
         Convention(
-            "What a month is: calendar (UTC), 30d, or a number of hours",
-            label="A month counts as",
+            _("What a month is: calendar (UTC), 30d, or a number of hours"),
+            label=_("A month counts as"),
             when=OF_A_MONTH,
         ),
     ] = CALENDAR
     upfront: Annotated[
         Fraction,
         AmountNumber(
-            "Paid at the start of the term", label="Paid at the start", when=("reserved",)
+            _("Paid at the start of the term"), label=_("Paid at the start"), when=("reserved",)
         ),
     ] = ZERO
     term_months: Annotated[
         int,
         WholeNumber(
-            "Length of the commitment",
-            "months of 730 h",
-            label="Term",
+            _("Length of the commitment"),
+            _("months of 730 h"),
+            label=_("Term"),
             when=("reserved", "savings"),
             low=1,
             high=120,
@@ -138,9 +138,9 @@ class ServerPriceDocument(Document):
     commit_per_hour: Annotated[
         Fraction,
         AmountNumber(
-            "Paid every hour, used or not",
-            "currency/h",
-            label="Commitment an hour",
+            _("Paid every hour, used or not"),
+            _("currency/h"),
+            label=_("Commitment an hour"),
             when=("savings",),
             is_needed=True,
         ),
@@ -148,8 +148,8 @@ class ServerPriceDocument(Document):
     discount: Annotated[
         Fraction,
         Ratio(
-            "Of the plan on the amount; below 1",
-            label="Discount",
+            _("Of the plan on the amount; below 1"),
+            label=_("Discount"),
             when=("savings",),
             is_needed=True,
         ),
@@ -157,8 +157,8 @@ class ServerPriceDocument(Document):
     tiers: Annotated[
         tuple[tuple[Fraction, Fraction], ...],
         ShareTiers(
-            "[cumulative share of the month, factor]; the last share is 1",
-            label="Tiers",
+            _("[cumulative share of the month, factor]; the last share is 1"),
+            label=_("Tiers"),
             when=("sustained_use",),
             source="Compute Engine, N1: 1, 0.8, 0.6, 0.4 by quarters of the month, by default",
         ),
@@ -166,34 +166,36 @@ class ServerPriceDocument(Document):
     interruptions_per_month: Annotated[
         Fraction,
         Number(
-            "Expected of one server",
-            "per 730 h",
-            label="Interruptions a month",
+            _("Expected of one server"),
+            _("per 730 h"),
+            label=_("Interruptions a month"),
             high="100000",
             when=("spot",),
-            source=f"{OWN}: none; providers state less than 5 % a month for many types",
+            source=_("our assumption: none; providers state less than 5 % a month for many types"),
         ),
     ] = ZERO
     setup: Annotated[
-        Fraction, AmountNumber("Paid once a server", label="Set-up", when=("dedicated",))
+        Fraction, AmountNumber(_("Paid once a server"), label=_("Set-up"), when=("dedicated",))
     ] = ZERO
     minimum_months: Annotated[
         int,
         WholeNumber(
-            "Shortest length of the contract",
-            "months",
-            label="Minimum months",
+            _("Shortest length of the contract"),
+            _("months"),
+            label=_("Minimum months"),
             when=("dedicated",),
             low=1,
             high=120,
         ),
     ] = 1
-    notice: Annotated[str, Text("How the contract ends", label="Notice", when=("dedicated",))] = ""
+    notice: Annotated[
+        str, Text(_("How the contract ends"), label=_("Notice"), when=("dedicated",))
+    ] = ""
     hardware: Annotated[
         Hardware | None,
         OwnHardware(
-            "Document of own hardware",
-            label="Own hardware, as a document",
+            _("Document of own hardware"),
+            label=_("Own hardware, as a document"),
             when=(PURCHASE,),
             is_needed=True,
         ),

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
+from backend.domain.texts import text as _
+
 Document = dict[str, Any]
 ON_DEMAND, COMMITTED, MONTHLY, SERVER = "0.4", "0.25", "100", "3000"
 EXAMPLE_PRICES = frozenset({ON_DEMAND, COMMITTED, MONTHLY})
@@ -41,32 +43,32 @@ def own_rack(servers: int) -> Document:
 _ALL_OPTIONS = (
     ReadyOption(
         "cloud",
-        "Cloud on demand",
-        "As many servers as are needed, billed while they run.",
+        _("Cloud on demand"),
+        _("As many servers as are needed, billed while they run."),
         ({"role": "all", "price": hourly()},),
     ),
     ReadyOption(
         "committed",
-        "Cloud, committed",
-        "Servers for the peak at a lower price, paid for a year whether used or not.",
+        _("Cloud, committed"),
+        _("Servers for the peak at a lower price, paid for a year whether used or not."),
         ({"role": "all", "count": "peak", "price": hourly(COMMITTED, "reserved")},),
     ),
     ReadyOption(
         "dedicated",
-        "Dedicated",
-        "Servers for the peak, rented by the month.",
+        _("Dedicated"),
+        _("Servers for the peak, rented by the month."),
         ({"role": "all", "count": "peak", "price": monthly()},),
     ),
     ReadyOption(
         "own",
-        "Own rack",
-        "Servers for the peak, bought: with power, space, support and work.",
+        _("Own rack"),
+        _("Servers for the peak, bought: with power, space, support and work."),
         ({"role": "all", "count": "peak", "price": own_rack(20)},),
     ),
     ReadyOption(
         "mixed",
-        "Mixed",
-        "The base rented by the month, the peaks from the cloud.",
+        _("Mixed"),
+        _("The base rented by the month, the peaks from the cloud."),
         (
             {"role": "base", "count": "optimal", "price": monthly()},
             {"role": "burst", "price": hourly()},
@@ -82,6 +84,8 @@ def with_option(
 ) -> dict[str, Any]:
     """The document with one option more, under a name that is its own."""
     options = list(document.get("options") or ())
+    # In the language of who adds it: from here on it is a name that is stored.
+    title = str(title)
     names = {str(option.get("name", "")).casefold() for option in options}
     numbered = (f"{title} {n}" for n in range(2, len(names) + 3))
     name = (

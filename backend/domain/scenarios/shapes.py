@@ -18,6 +18,7 @@ from backend.domain.scenarios.demand_document import (
 )
 from backend.domain.scenarios.document_values import ZERO
 from backend.domain.scenarios.steps import Steps
+from backend.domain.texts import text as _
 
 Demand = dict[str, Any]
 WORKDAYS = [0, 1, 2, 3, 4]
@@ -81,43 +82,43 @@ def _is_in_workdays(demand: Mapping[str, Any]) -> bool:
 
 _ALL_SHAPES = (
     LoadShape(
-        "steady", "Steady", "The same load day and night.", ("base",),
+        "steady", _("Steady"), _("The same load day and night."), ("base",),
         lambda low, high, start: _daily(high),
         lambda demand: demand.get("kind") == DAILY and not _windows(demand),
     ),
     LoadShape(
-        "weekly", "Busy week, quiet weekend", "One level on working days, another on the weekend.",
+        "weekly", _("Busy week, quiet weekend"), _("One level on working days, another on the weekend."),
         ("base",),
         lambda low, high, start: _daily(low, _window("00:00", "00:00", high, weekdays=WORKDAYS)),
         lambda demand: demand.get("kind") == DAILY and _lasts_all_day(demand),
         has_windows=True,
     ),
     LoadShape(
-        "office", "Office hours", "High on working days while people work.", ("base",),
+        "office", _("Office hours"), _("High on working days while people work."), ("base",),
         lambda low, high, start: _daily(low, _window("08:00", "18:00", high, weekdays=WORKDAYS)),
         lambda demand: demand.get("kind") == DAILY and _is_in_workdays(demand),
         has_windows=True,
     ),
     LoadShape(
-        "evening", "Daily peak", "A peak at the same hours of every day, such as the evening.",
+        "evening", _("Daily peak"), _("A peak at the same hours of every day, such as the evening."),
         ("base",),
         lambda low, high, start: _daily(low, _window("18:00", "23:00", high)),
         lambda demand: demand.get("kind") == DAILY,
         has_windows=True,
     ),
     LoadShape(
-        "event", "Event", "A steady load, and one moment when everybody comes.",
+        "event", _("Event"), _("A steady load, and one moment when everybody comes."),
         ("level", "events"), _event,
         lambda demand: demand.get("kind") == COMPOSED and bool(demand.get("events")),
     ),
     LoadShape(
-        "growth", "Growth", "More every month.", ("level", "growth_per_month"),
+        "growth", _("Growth"), _("More every month."), ("level", "growth_per_month"),
         lambda low, high, start: {"kind": COMPOSED, "level": low, "growth_per_month": "0.2"},
         lambda demand: demand.get("kind") == COMPOSED,
         days=182,
     ),
     LoadShape(
-        "recorded", "Recorded", "Your own measurements, as lines of time and value.", ("csv",),
+        "recorded", _("Recorded"), _("Your own measurements, as lines of time and value."), ("csv",),
         _recorded,
         lambda demand: demand.get("kind") == TRACE,
     ),

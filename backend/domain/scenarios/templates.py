@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import Any
 
 from backend.domain.facts import DNS, EBS, Fact
+from backend.domain.texts import text as _
 
 Document = dict[str, Any]
 START = "2026-01-01T00:00:00+00:00"
@@ -137,11 +138,13 @@ _BUSY = _window("10:00", "15:00", 20)
 _ALL_TEMPLATES = (
     _template(
         "project_may_fail",
-        "A project that may fail",
-        "Is a yearly contract worth it for a project that may end early?",
-        "One server for a project that ends in any month with probability 0.1: over 24 months it "
-        "runs 9.2 of them, so a contract of 12 months costs 1.52 times its months, and the cloud "
-        "is cheaper up to 152 USD a month.",
+        _("A project that may fail"),
+        _("Is a yearly contract worth it for a project that may end early?"),
+        _(
+            "One server for a project that ends in any month with probability 0.1: over 24 months it "
+            "runs 9.2 of them, so a contract of 12 months costs 1.52 times its months, and the cloud "
+            "is cheaper up to 152 USD a month."
+        ),
         [
             _all("cloud, no contract", _price("0.1644")),
             _all(
@@ -154,11 +157,13 @@ _ALL_TEMPLATES = (
     ),
     _template(
         "startup",
-        "Startup with five busy hours",
-        "Few servers all day, many for five hours: cloud, dedicated, or both?",
-        "Three servers all day and 20 from ten to three, 20.8 % of the day: 157 of 480 server-hours. Three "
-        "dedicated servers with the rest by the second beat both pure options (1,320 against 1,884 "
-        "and 2,000 USD).",
+        _("Startup with five busy hours"),
+        _("Few servers all day, many for five hours: cloud, dedicated, or both?"),
+        _(
+            "Three servers all day and 20 from ten to three, 20.8 % of the day: 157 of 480 server-hours. Three "
+            "dedicated servers with the rest by the second beat both pure options (1,320 against 1,884 "
+            "and 2,000 USD)."
+        ),
         [
             _all("all cloud", _price("0.4")),
             _all("all dedicated", _price("100", "monthly"), count="peak"),
@@ -168,10 +173,12 @@ _ALL_TEMPLATES = (
     ),
     _template(
         "e_learning",
-        "E-learning in term time",
-        "What do servers cost that run only during lessons?",
-        "Classes on weekdays from eight to eight, 39 weeks a year: 2,340 hours, 27 % of a year. "
-        "Servers that end with the lessons cost a fraction of those that stay on.",
+        _("E-learning in term time"),
+        _("What do servers cost that run only during lessons?"),
+        _(
+            "Classes on weekdays from eight to eight, 39 weeks a year: 2,340 hours, 27 % of a year. "
+            "Servers that end with the lessons cost a fraction of those that stay on."
+        ),
         [
             _all("cloud, only in lessons", _price("0.4")),
             _all("cloud, always on", _price("0.4"), count="peak"),
@@ -182,11 +189,13 @@ _ALL_TEMPLATES = (
     ),
     _template(
         "events",
-        "Event that everybody sees at once",
-        "What does it cost to be ready for the moment when everybody comes?",
-        "Demand goes from 2 servers to 20 in one minute. Servers that take three minutes to start "
-        "and are noticed a minute late leave 72 server-minutes unmet; 20 that wait for it leave "
-        "none and cost more.",
+        _("Event that everybody sees at once"),
+        _("What does it cost to be ready for the moment when everybody comes?"),
+        _(
+            "Demand goes from 2 servers to 20 in one minute. Servers that take three minutes to start "
+            "and are noticed a minute late leave 72 server-minutes unmet; 20 that wait for it leave "
+            "none and cost more."
+        ),
         [
             _all("cloud, as it comes", _price("1.64")),
             _all("cloud, 20 wait for it", _price("1.64"), count=20),
@@ -207,10 +216,12 @@ _ALL_TEMPLATES = (
     ),
     _template(
         "proximity",
-        "Close to users on three continents",
-        "What does it cost to be close to users on three continents?",
-        "Three regions with the load of 1.2 servers each need two servers apiece, six in all; one "
-        "pool for all of them needs four. The difference is the price of being near.",
+        _("Close to users on three continents"),
+        _("What does it cost to be close to users on three continents?"),
+        _(
+            "Three regions with the load of 1.2 servers each need two servers apiece, six in all; one "
+            "pool for all of them needs four. The difference is the price of being near."
+        ),
         [
             _all("one region", _price("0.4"), count="peak"),
             _all("three regions", _price("0.4"), count=6),
@@ -221,10 +232,12 @@ _ALL_TEMPLATES = (
     ),
     _template(
         "game_night",
-        "Game night",
-        "What does a server for a few hours at night cost?",
-        "Friends play from 22:00 to 01:00: 90 of 720 hours, 147.60 USD at 1.64 an hour. A server "
-        "that is stopped but not deleted goes on being billed where a cap holds.",
+        _("Game night"),
+        _("What does a server for a few hours at night cost?"),
+        _(
+            "Friends play from 22:00 to 01:00: 90 of 720 hours, 147.60 USD at 1.64 an hour. A server "
+            "that is stopped but not deleted goes on being billed where a cap holds."
+        ),
         [
             _all("cloud, only at night", _price("1.64")),
             _all("cloud, hours begun", _price("1.64", "hour_ceil")),
@@ -237,10 +250,12 @@ _ALL_TEMPLATES = (
     ),
     _template(
         "content",
-        "Content to many readers",
-        "What does a lot of outgoing traffic cost?",
-        "150 Mbit/s for 30 days are 48,600 GB: 5,832 USD at 0.12 a GB, 4,182.20 by tiers, nothing "
-        "on a flat port. From 667 GB a month on, 100 USD flat are cheaper than 20 and 0.12 a GB.",
+        _("Content to many readers"),
+        _("What does a lot of outgoing traffic cost?"),
+        _(
+            "150 Mbit/s for 30 days are 48,600 GB: 5,832 USD at 0.12 a GB, 4,182.20 by tiers, nothing "
+            "on a flat port. From 667 GB a month on, 100 USD flat are cheaper than 20 and 0.12 a GB."
+        ),
         [
             _all(
                 "20 USD, 0.12 a GB",
@@ -259,10 +274,12 @@ _ALL_TEMPLATES = (
     ),
     _template(
         "enterprise",
-        "Managed service or own staff",
-        "Pay for a managed service, or for staff?",
-        "The managed service costs 600 USD a month more for the same servers and saves 20 hours of "
-        "work: at 60 USD an hour it pays from 10 hours saved on.",
+        _("Managed service or own staff"),
+        _("Pay for a managed service, or for staff?"),
+        _(
+            "The managed service costs 600 USD a month more for the same servers and saves 20 hours of "
+            "work: at 60 USD an hour it pays from 10 hours saved on."
+        ),
         [
             _all(
                 "managed service",
@@ -283,10 +300,12 @@ _ALL_TEMPLATES = (
     ),
     _template(
         "own_rack",
-        "Own rack",
-        "Does buying servers beat renting them?",
-        "Twenty servers of one's own with power, space, support and work, against rented ones: "
-        "what is bought is spent on the first day and owed to its end.",
+        _("Own rack"),
+        _("Does buying servers beat renting them?"),
+        _(
+            "Twenty servers of one's own with power, space, support and work, against rented ones: "
+            "what is bought is spent on the first day and owed to its end."
+        ),
         [
             _all("own rack", {"billing": "purchase", "hardware": OWN_SERVERS}, count="peak"),
             _all("dedicated", _price("100", "dedicated"), count="peak"),
@@ -297,12 +316,14 @@ _ALL_TEMPLATES = (
     ),
     _template(
         "shared_or_local_disks",
-        "One NAS or a disk in each server",
-        "One shared storage for all servers, or disks in each?",
-        "80 machines on 16 servers, ten of which read all they can from 18:00 to 22:00. 30,000 EUR for "
-        "the servers and 30,000 for a NAS deliver 100 MB/s to all of them together over a gigabit "
-        "link; the same 60,000 for servers with disks of their own deliver 50 MB/s in each. The NAS "
-        "leaves three quarters of the demand unmet.",
+        _("One NAS or a disk in each server"),
+        _("One shared storage for all servers, or disks in each?"),
+        _(
+            "80 machines on 16 servers, ten of which read all they can from 18:00 to 22:00. 30,000 EUR for "
+            "the servers and 30,000 for a NAS deliver 100 MB/s to all of them together over a gigabit "
+            "link; the same 60,000 for servers with disks of their own deliver 50 MB/s in each. The NAS "
+            "leaves three quarters of the demand unmet."
+        ),
         [
             _all(
                 "a NAS on one gigabit link",
@@ -323,10 +344,12 @@ _ALL_TEMPLATES = (
     ),
     _template(
         "hybrid",
-        "Base and burst",
-        "Which part of a changing load is worth reserving?",
-        "A week with busy days, quiet nights and five percent of growth a month: the servers that "
-        "run most of the time are rented by the month or reserved, the rest comes by the second.",
+        _("Base and burst"),
+        _("Which part of a changing load is worth reserving?"),
+        _(
+            "A week with busy days, quiet nights and five percent of growth a month: the servers that "
+            "run most of the time are rented by the month or reserved, the rest comes by the second."
+        ),
         [
             _all("all cloud", _price("0.4")),
             _all("all dedicated", _price("100", "monthly"), count="peak"),

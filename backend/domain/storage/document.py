@@ -11,21 +11,23 @@ from backend.domain.documents.values import Number, Object, Version, WholeNumber
 from backend.domain.errors import InvalidDocument, InvalidValue
 from backend.domain.storage.arrays import LEVELS, Array, ArrayDisk, estimate
 from backend.domain.storage.zfs import CURRENT, GENERATIONS
+from backend.domain.texts import text as _
 
-Rate = Annotated[Fraction, Number("Of one disk", "bytes/s", is_above=True)]
+Rate = Annotated[Fraction, Number(_("Of one disk"), "bytes/s", is_above=True)]
 Operations = Annotated[
-    Fraction | None, Number("Small random ones of one disk; null = not known", "1/s", is_above=True)
+    Fraction | None,
+    Number(_("Small random ones of one disk; null = not known"), "1/s", is_above=True),
 ]
 
 
 class DiskDocument(Document):
     """One of the equal disks."""
 
-    bytes: Annotated[int, WholeNumber("Size of one disk")]
+    bytes: Annotated[int, WholeNumber(_("Size of one disk"))]
     read_bytes_per_s: Rate
     write_bytes_per_s: Annotated[
         Fraction | None,
-        Number("Of one disk; null = as it reads", "bytes/s", is_above=True),
+        Number(_("Of one disk; null = as it reads"), "bytes/s", is_above=True),
     ] = None
     read_iops: Operations = None
     write_iops: Operations = None
@@ -45,22 +47,24 @@ class DiskDocument(Document):
 class ArrayDocument(Document):
     """Equal disks as an array."""
 
-    version: Annotated[int, Version("Version of the document")] = Field(alias="schema")
-    level: Annotated[str, Word("How the disks are arranged", choices=tuple(LEVELS))]
-    disks: Annotated[int, WholeNumber("All together, spares among them")]
-    disk: Annotated[DiskDocument, Object("Each of them")]
-    groups: Annotated[int, WholeNumber("Equal sets that data is striped over")] = 1
-    spares: Annotated[int, WholeNumber("Idle disks; on dRAID spread over all of them")] = 0
-    data_disks: Annotated[int, WholeNumber("Data columns, of dRAID only")] = 8
-    record_bytes: Annotated[int, WholeNumber("Record or volume block, of ZFS only")] = 128 * 2**10
-    ashift: Annotated[int, WholeNumber("Sectors of 2^ashift bytes, of ZFS only")] = 12
+    version: Annotated[int, Version(_("Version of the document"))] = Field(alias="schema")
+    level: Annotated[str, Word(_("How the disks are arranged"), choices=tuple(LEVELS))]
+    disks: Annotated[int, WholeNumber(_("All together, spares among them"))]
+    disk: Annotated[DiskDocument, Object(_("Each of them"))]
+    groups: Annotated[int, WholeNumber(_("Equal sets that data is striped over"))] = 1
+    spares: Annotated[int, WholeNumber(_("Idle disks; on dRAID spread over all of them"))] = 0
+    data_disks: Annotated[int, WholeNumber(_("Data columns, of dRAID only"))] = 8
+    record_bytes: Annotated[int, WholeNumber(_("Record or volume block, of ZFS only"))] = (
+        128 * 2**10
+    )
+    ashift: Annotated[int, WholeNumber(_("Sectors of 2^ashift bytes, of ZFS only"))] = 12
     controller_bytes_per_s: Annotated[
         Fraction | None,
-        Number("What controllers carry together; null = no limit", "bytes/s", is_above=True),
+        Number(_("What controllers carry together; null = no limit"), "bytes/s", is_above=True),
     ] = None
-    used_ratio: Annotated[Fraction, Number("Filled when a disk fails", high="1")] = Fraction(1)
+    used_ratio: Annotated[Fraction, Number(_("Filled when a disk fails"), high="1")] = Fraction(1)
     zfs: Annotated[
-        str, Word("Whose rules decide what ZFS keeps for itself", choices=tuple(GENERATIONS))
+        str, Word(_("Whose rules decide what ZFS keeps for itself"), choices=tuple(GENERATIONS))
     ] = CURRENT
 
 

@@ -10,6 +10,7 @@ from math import inf
 from types import MappingProxyType
 
 from backend.domain.errors import InvalidValue
+from backend.domain.texts import text as _
 from backend.domain.units import BITS_PER_BYTE
 
 MB = 10**6
@@ -43,29 +44,29 @@ class Preset:
 
 PRESETS: Mapping[str, Preset] = MappingProxyType(
     {
-        "sata": Preset("SATA disk, mean sequential read", "disk", 50 * MB, NAS),
-        "hdd_4tb": Preset("4 TB disk, 7,200 rpm", "disk", 160 * MB, SIXTEEN),
-        "hdd_14tb_outer": Preset("14 TB disk, outermost tracks", "disk", 265 * MB, REBUILDS),
-        "hdd_14tb_inner": Preset("14 TB disk, innermost tracks", "disk", 145 * MB, REBUILDS),
+        "sata": Preset(_("SATA disk, mean sequential read"), "disk", 50 * MB, NAS),
+        "hdd_4tb": Preset(_("4 TB disk, 7,200 rpm"), "disk", 160 * MB, SIXTEEN),
+        "hdd_14tb_outer": Preset(_("14 TB disk, outermost tracks"), "disk", 265 * MB, REBUILDS),
+        "hdd_14tb_inner": Preset(_("14 TB disk, innermost tracks"), "disk", 145 * MB, REBUILDS),
         "sas_15k": Preset(
-            "SAS disk, 15,000 rpm, at most", "disk", 100 * MB, f"{NAS}: nearly twice a SATA disk",
+            _("SAS disk, 15,000 rpm, at most"), "disk", 100 * MB, f"{NAS}: nearly twice a SATA disk",
         ),
-        "nvme": Preset("NVMe SSD, PCIe 4.0 × 4, reading", "disk", 6_400 * MB, NEWS),
+        "nvme": Preset(_("NVMe SSD, PCIe 4.0 × 4, reading"), "disk", 6_400 * MB, NEWS),
         "log_ssd": Preset(
-            "SSD as log device, small writes", "disk", LOG_DEVICE_WRITES * 4 * 2**10, LOG_DEVICES,
+            _("SSD as log device, small writes"), "disk", LOG_DEVICE_WRITES * 4 * 2**10, LOG_DEVICES,
             LOG_DEVICE_WRITES,
         ),
-        "ssd": Preset("SATA SSD", "disk", 550 * MB, NAS),
-        "raid5_ssd": Preset("RAID 5 of SSDs behind a controller", "disk", 900 * MB, NAS),
-        "sas_controller": Preset("SAS-3 controller, peak", "link", 6_000 * MB, REBUILDS),
-        "gigabit": Preset("Gigabit Ethernet", "link", GIGABIT, LINE_RATE),
-        "gigabit_usable": Preset("Gigabit Ethernet, usable", "link", 100 * MB, NAS),
-        "2_5_gigabit": Preset("2.5 Gb Ethernet", "link", 2.5 * GIGABIT, LINE_RATE),
-        "10_gigabit": Preset("10 Gb Ethernet", "link", 10 * GIGABIT, LINE_RATE),
-        "20_gigabit": Preset("20 Gb fibre", "link", 20 * GIGABIT, LINE_RATE),
-        "25_gigabit": Preset("25 Gb Ethernet", "link", 25 * GIGABIT, LINE_RATE),
-        "40_gigabit": Preset("40 Gb Ethernet", "link", 40 * GIGABIT, LINE_RATE),
-        "100_gigabit": Preset("100 Gb Ethernet", "link", 100 * GIGABIT, LINE_RATE),
+        "ssd": Preset(_("SATA SSD"), "disk", 550 * MB, NAS),
+        "raid5_ssd": Preset(_("RAID 5 of SSDs behind a controller"), "disk", 900 * MB, NAS),
+        "sas_controller": Preset(_("SAS-3 controller, peak"), "link", 6_000 * MB, REBUILDS),
+        "gigabit": Preset(_("Gigabit Ethernet"), "link", GIGABIT, LINE_RATE),
+        "gigabit_usable": Preset(_("Gigabit Ethernet, usable"), "link", 100 * MB, NAS),
+        "2_5_gigabit": Preset(_("2.5 Gb Ethernet"), "link", 2.5 * GIGABIT, LINE_RATE),
+        "10_gigabit": Preset(_("10 Gb Ethernet"), "link", 10 * GIGABIT, LINE_RATE),
+        "20_gigabit": Preset(_("20 Gb fibre"), "link", 20 * GIGABIT, LINE_RATE),
+        "25_gigabit": Preset(_("25 Gb Ethernet"), "link", 25 * GIGABIT, LINE_RATE),
+        "40_gigabit": Preset(_("40 Gb Ethernet"), "link", 40 * GIGABIT, LINE_RATE),
+        "100_gigabit": Preset(_("100 Gb Ethernet"), "link", 100 * GIGABIT, LINE_RATE),
     }
 )  # fmt: skip
 
@@ -87,18 +88,18 @@ class Efficiency:
 EFFICIENCIES: Mapping[str, Efficiency] = MappingProxyType(
     {
         "disk_set": Efficiency(
-            "16 disks read as one set", 1_048_576_000_000 / 453.155, 16 * 160 * MB, SIXTEEN
+            _("16 disks read as one set"), 1_048_576_000_000 / 453.155, 16 * 160 * MB, SIXTEEN
         ),
-        "gigabit": Efficiency("payload of a gigabit link", 100 * MB, GIGABIT, NAS),
+        "gigabit": Efficiency(_("payload of a gigabit link"), 100 * MB, GIGABIT, NAS),
         "multipath": Efficiency(
-            "iSCSI over 4 × 1 Gb, next path after each I/O", 350 * MB, 4 * GIGABIT, MULTIPATH
+            _("iSCSI over 4 × 1 Gb, next path after each I/O"), 350 * MB, 4 * GIGABIT, MULTIPATH
         ),
         "iscsi_volume": Efficiency(
-            "ZFS volume over iSCSI and 40 Gb", 70 * MB, 40 * GIGABIT, ISCSI
+            _("ZFS volume over iSCSI and 40 Gb"), 70 * MB, 40 * GIGABIT, ISCSI
         ),
-        "iscsi_file": Efficiency("file on ZFS over iSCSI and 40 Gb", 280 * MB, 40 * GIGABIT, ISCSI),
+        "iscsi_file": Efficiency(_("file on ZFS over iSCSI and 40 Gb"), 280 * MB, 40 * GIGABIT, ISCSI),
         "shared_10_gigabit": Efficiency(
-            "10 Gb in a network shared with others", 6 * GIGABIT, 10 * GIGABIT,
+            _("10 Gb in a network shared with others"), 6 * GIGABIT, 10 * GIGABIT,
             "tests of storage servers at a hosting company: about 60 % of 10 Gb",
         ),
     }
@@ -119,13 +120,16 @@ class Aggregation:
 AGGREGATIONS: Mapping[str, Aggregation] = MappingProxyType(
     {
         "bond": Aggregation(
-            "bonded links, a flow stays on one", 1.0, False, "IEEE 802.1AX: frames stay in order"
+            _("bonded links, a flow stays on one"), 1.0, False, "IEEE 802.1AX: frames stay in order"
         ),
         "multipath": Aggregation(
-            "multipath, next path after each I/O", EFFICIENCIES["multipath"].ratio, True, MULTIPATH
+            _("multipath, next path after each I/O"),
+            EFFICIENCIES["multipath"].ratio,
+            True,
+            MULTIPATH,
         ),
         "multipath_default": Aggregation(
-            "multipath, next path after 1,000 I/Os", None, True, f"{MULTIPATH}: under one link"
+            _("multipath, next path after 1,000 I/Os"), None, True, f"{MULTIPATH}: under one link"
         ),
     }
 )

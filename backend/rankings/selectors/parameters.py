@@ -13,6 +13,7 @@ from backend.domain.metrics import METRICS
 from backend.domain.pricing.extras import DISK, EGRESS, IP
 from backend.domain.pricing.periods import HOURS_IN_LONGEST_MONTH, PERIODS
 from backend.domain.pricing.quoted import MOST_SETUP_MONTHS
+from backend.domain.texts import text as _
 from backend.rankings.selectors.columns import COLUMN
 from backend.rankings.selectors.query import DEFAULTS, RANKED, UNRANKED
 
@@ -135,7 +136,7 @@ PARAMETERS: tuple[RankingParameter, ...] = (
         Role.QUESTION,
         "Several metrics in one score, as metric:weight, comma-separated: the weighted "
         "geometric mean of the ratios to the offer `base`; the metric column then says mix",
-        label="Weights",
+        label=_("Weights"),
         is_list=True,
     ),
     RankingParameter(
@@ -143,7 +144,7 @@ PARAMETERS: tuple[RankingParameter, ...] = (
         text,
         Role.QUESTION,
         "Slug of that offer (default: the first that has all the metrics); no order depends on it",
-        label="Baseline",
+        label=_("Baseline"),
         owner="weights",
     ),
     RankingParameter("period", one_of(PERIODS), Role.SELECTOR, "hour (default), month or year"),
@@ -166,14 +167,14 @@ PARAMETERS: tuple[RankingParameter, ...] = (
         Role.QUESTION,
         "Hours a month that the machine runs (default: all of hours_per_month); what is paid by the "
         "month or for a term is paid in full all the same",
-        label="Hours run a month",
+        label=_("Hours run a month"),
     ),
     RankingParameter(
         "setup_months",
         whole(0, MOST_SETUP_MONTHS),
         Role.QUESTION,
         f"Months over which a setup fee is spread (default {DEFAULTS['setup_months']}); 0 leaves it out",
-        label="Setup fee over (months)",
+        label=_("Setup fee over (months)"),
     ),
     RankingParameter(
         "term",
@@ -187,7 +188,7 @@ PARAMETERS: tuple[RankingParameter, ...] = (
         Role.QUESTION,
         "What the price holds beside the machine, comma-separated: disk, ip, egress; and "
         "sustained_use for the discount on whole months",
-        label="Price basis",
+        label=_("Price basis"),
         is_list=True,
     ),
     RankingParameter(
@@ -196,7 +197,7 @@ PARAMETERS: tuple[RankingParameter, ...] = (
         Role.QUESTION,
         "With disk: GB needed in all, those included counted "
         f"(default {DEFAULTS['basis_disk_gb']})",
-        label="Disk (GB)",
+        label=_("Disk (GB)"),
         owner="basis",
         part=DISK,
     ),
@@ -205,7 +206,7 @@ PARAMETERS: tuple[RankingParameter, ...] = (
         whole(0, MOST_ADDRESSES),
         Role.QUESTION,
         f"With ip: public IPv4 addresses (default {DEFAULTS['basis_ipv4']})",
-        label="Public IPv4 addresses",
+        label=_("Public IPv4 addresses"),
         owner="basis",
         part=IP,
     ),
@@ -215,7 +216,7 @@ PARAMETERS: tuple[RankingParameter, ...] = (
         Role.QUESTION,
         "With egress: GB to the internet in a month, those included counted "
         f"(default {DEFAULTS['basis_egress_gb']})",
-        label="Traffic (GB/month)",
+        label=_("Traffic (GB/month)"),
         owner="basis",
         part=EGRESS,
     ),
@@ -224,35 +225,35 @@ PARAMETERS: tuple[RankingParameter, ...] = (
         _between(Decimal(0), Decimal(1)),
         Role.QUESTION,
         "Ratio, such as 0.19: prices with that tax (default: net)",
-        label="Tax",
+        label=_("Tax"),
     ),
     RankingParameter(
         "tax_unknown",
         one_of((UNRANKED, RANKED)),
         Role.QUESTION,
         f"What becomes of prices whose tax is not known beside net ones: {UNRANKED} (default) or {RANKED}",
-        label="Prices of unknown tax",
+        label=_("Prices of unknown tax"),
     ),
     RankingParameter(
         "as_of",
         day,
         Role.QUESTION,
         "Prices and exchange rates known on that day",
-        label="As of",
+        label=_("As of"),
     ),
     RankingParameter(
         "q",
         text,
         Role.FILTER,
         "Words that identifier, name, provider, region or processor hold",
-        label="Search",
+        label=_("Search"),
     ),
     RankingParameter(
         "measured",
         None,
         Role.FILTER,
         "1: measured only; 0: all others",
-        label="Measured",
+        label=_("Measured"),
     ),
     RankingParameter(
         "sort",

@@ -79,7 +79,7 @@ def localized(shown: str) -> str:
 
 def spoken(value: Any) -> Any:
     """A JSON document with its texts in the reader's language; an encoder would take their English."""
-    if isinstance(value, texts.LocalText | texts.LocalFigure):
+    if isinstance(value, texts.Local):
         return str(value)
     if isinstance(value, dict):
         return {name: spoken(part) for name, part in value.items()}
