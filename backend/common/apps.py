@@ -5,4 +5,9 @@ class CommonConfig(AppConfig):
     name = "backend.common"
 
     def ready(self) -> None:
-        from backend.common import checks  # noqa: F401  (importing registers them)
+        from backend.common import (
+            checks,  # noqa: F401  (importing registers them)
+            clock,
+        )
+
+        clock.start()

@@ -8,6 +8,7 @@ from backend.accounts.models import Workspace
 from backend.benchmarks.models.campaigns import Campaign
 from backend.benchmarks.models.hosts import Host, Worker
 from backend.catalog.models import Offer, PriceObservation
+from backend.common import clock
 from backend.common.models import Identified
 
 
@@ -122,7 +123,8 @@ class Step(models.Model):
     deadline_at = models.DateTimeField(null=True)
     finished_at = models.DateTimeField(null=True)
     last_error = models.TextField(blank=True)
-    created_at = models.DateTimeField(auto_now_add=True)
+    # Not by the clock of the machine that made it: steps are ended for their age.
+    created_at = models.DateTimeField(default=clock.now, editable=False)
 
     class Meta:
         ordering = ("id",)
@@ -145,7 +147,7 @@ class Event(models.Model):
     """One line of a run's history, appended and never changed."""
 
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="events")
-    at = models.DateTimeField(auto_now_add=True)
+    at = models.DateTimeField(default=clock.now, editable=False)
     kind = models.CharField(max_length=30)
     detail = models.TextField(blank=True)
 
