@@ -14,21 +14,26 @@ from decimal import Decimal
 from backend.domain.errors import InvalidValue
 from backend.domain.metrics import CPU_CV, CPU_TARGET, Metric, resource
 from backend.domain.stats import IntervalBasis, Summary
+from backend.domain.texts import text as _
 
 SAME_MIX_RATIO = Decimal("1e-12")
 """Values per cost of a mix that are closer are one value: its logarithms are floats."""
 
 MIX = Metric(
     key="mix",
-    label="Mix of several metrics",
+    label=_("Mix of several metrics"),
     unit="ratio",
     better="higher",
-    definition="Weighted geometric mean of the ratios to a baseline offer; where lower is better "
-    "the ratio is turned over.",
-    method="Computed from the scores of the metrics named by the weights.",
-    limits="The weights are the reader's. Errors of metrics of one resource (CPU, memory, disk, "
-    "network) are taken as one, those of different resources as independent, and the baseline as "
-    "exact.",
+    definition=_(
+        "Weighted geometric mean of the ratios to a baseline offer; where lower is better "
+        "the ratio is turned over."
+    ),
+    method=_("Computed from the scores of the metrics named by the weights."),
+    limits=_(
+        "The weights are the reader's. Errors of metrics of one resource (CPU, memory, disk, "
+        "network) are taken as one, those of different resources as independent, and the baseline as "
+        "exact."
+    ),
     canonical_variant=None,
     fallback_variants=(),
     between_instance_cv=CPU_CV,

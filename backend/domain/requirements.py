@@ -28,6 +28,8 @@ from backend.domain.fleets import (
 )
 from backend.domain.pricing.billing.traffic import tiered
 from backend.domain.pricing.extras import Tiers
+from backend.domain.texts import number
+from backend.domain.texts import text as _
 from backend.domain.units import EXACT, exact_decimal
 
 TRAFFIC = "egress_gb_per_month"
@@ -119,22 +121,32 @@ def _unusable(server: ServerType, requirement: Requirement) -> InfeasibleOffer |
         # Unknown is not zero: the type might be the cheapest of all, and is named as what lacks a figure.
         if figure is None:
             return InfeasibleOffer(
-                server.offer_id, Fault.UNKNOWN, f"{target.name} is not known", target.name
+                server.offer_id,
+                Fault.UNKNOWN,
+                _("{name} is not known", name=target.name),
+                target.name,
             )
         if target.rule is not Rule.TOTAL and not is_met(figure.value, target):
-            word = "most" if target.rule is Rule.AT_MOST else "least"
-            shown, asked = _plain(figure.value), _plain(target.amount)
-            reason = f"{target.name} is {shown}, at {word} {asked} is asked for"
+            said = {
+                "name": target.name,
+                "value": _plain(figure.value),
+                "asked": _plain(target.amount),
+            }
+            reason = (
+                _("{name} is {value}, at most {asked} is asked for", **said)
+                if target.rule is Rule.AT_MOST
+                else _("{name} is {value}, at least {asked} is asked for", **said)
+            )
             return InfeasibleOffer(server.offer_id, Fault.BOUND, reason, target.name)
     # Traffic counted as free would make just these types win.
     if requirement.egress_gb and server.tiers is None and not server.included_gb:
-        reason = "the price of its traffic is not known"
+        reason = _("the price of its traffic is not known")
         return InfeasibleOffer(server.offer_id, Fault.TRAFFIC, reason, TRAFFIC)
     return None
 
 
 def _plain(value: Decimal) -> str:
-    return format(value.normalize(EXACT), "f")
+    return number(format(value.normalize(EXACT), "f"))
 
 
 def _alone(server: ServerType, requirement: Requirement) -> Fleet | InfeasibleOffer:
@@ -144,14 +156,21 @@ def _alone(server: ServerType, requirement: Requirement) -> Fleet | InfeasibleOf
         value = server.figures[target.name].value
         if not value > 0:
             return InfeasibleOffer(
-                server.offer_id, Fault.NOTHING, f"it gives no {target.name}", target.name
+                server.offer_id,
+                Fault.NOTHING,
+                _("it gives no {name}", name=target.name),
+                target.name,
             )
         count = max(count, units_for(target.amount, value))
     if requirement.egress_gb and server.tiers is None:
         count = max(count, units_for(requirement.egress_gb, server.included_gb))
     most = requirement.max_servers
     if most is not None and count > most:
-        reason = f"{count} servers are needed, {most} {'is' if most == 1 else 'are'} allowed"
+        reason = (
+            _("{count} servers are needed, 1 is allowed", count=count)
+            if most == 1
+            else _("{count} servers are needed, {most} are allowed", count=count, most=most)
+        )
         return InfeasibleOffer(server.offer_id, Fault.SERVERS, reason)
     counts = _counts_worth_a_look(server, requirement, count)
     fleets = (fleet_of(((server, n),), requirement) for n in counts)

@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 from backend.domain.errors import InvalidValue
+from backend.domain.texts import text as _
 from backend.domain.webhooks import endpoint
 from backend.providers.base import (
     STATIC_KEY,
@@ -32,23 +33,23 @@ ZONE = re.compile(r"[a-z0-9][a-z0-9-]{0,60}")
 COMMON: Mapping[str, Setting] = MappingProxyType(
     {
         "image": Setting(
-            "Image",
+            _("Image"),
             r"[A-Za-z/][A-Za-z0-9._:/{}-]{0,249}",
-            "letters, digits and . _ - / : { } are allowed, a letter or / first",
-            "Empty: the driver's own choice of Debian.",
+            _("letters, digits and . _ - / : { } are allowed, a letter or / first"),
+            _("Empty: the driver's own choice of Debian."),
             form=SettingForm.BY_REGION,
         ),
         "username": Setting(
-            "User of the image",
+            _("User of the image"),
             r"[A-Za-z_][A-Za-z0-9_.-]{0,63}",
-            "letters, digits, _ . - are allowed, a letter first",
-            "Empty: the driver's own choice.",
+            _("letters, digits, _ . - are allowed, a letter first"),
+            _("Empty: the driver's own choice."),
         ),
         "bastion": Setting(
-            "Bastion",
+            _("Bastion"),
             r"[^\x00-\x1f\x7f]{1,100}",
-            "the name of a host is needed",
-            "Name of an approved host through which workers log in, as to private addresses.",
+            _("the name of a host is needed"),
+            _("Name of an approved host through which workers log in, as to private addresses."),
         ),
     }
 )

@@ -12,6 +12,7 @@ from backend.domain.facts import Fact
 from backend.domain.money import Money
 from backend.domain.price_feeds import FeedKind
 from backend.domain.rentals import BY_HOUR, Increment
+from backend.domain.texts import text as _
 
 WORKLOAD_IDENTITY = "workload_identity"
 ASSUME_ROLE = "assume_role"
@@ -73,10 +74,10 @@ class Setting:
 
 
 ADDRESS = Setting(
-    "Address",
+    _("Address"),
     r"public|private",
-    "public or private is needed",
-    "private: machines get no public address; workers must reach their network. Empty: public.",
+    _("public or private is needed"),
+    _("private: machines get no public address; workers must reach their network. Empty: public."),
 )
 """For providers whose driver can do without public addresses."""
 

@@ -15,23 +15,24 @@ from backend.benchmarks.selectors.redaction import NOTHING_HIDDEN, Redaction
 from backend.catalog.selectors.current_prices import as_quoted
 from backend.common import clock
 from backend.domain.progress import MICRO, cost_so_far, remaining_s
+from backend.domain.texts import text as _
 
 STAGES: Mapping[str, str] = {
-    RunState.QUEUED: "waiting for the host",
-    RunState.BUDGET_RESERVED: "budget reserved",
-    RunState.LAUNCHING: "starting the machine",
-    RunState.BOOTING: "waiting for the machine",
-    RunState.REACHABLE: "looking at the host",
-    RunState.PREPARED: "bringing the probes",
-    RunState.RUNNING: "measuring",
-    RunState.COLLECTING: "collecting the results",
-    RunState.PARSED: "storing the results",
-    RunState.TEARING_DOWN: "cleaning up",
-    RunState.VERIFIED_GONE: "checking that nothing stays",
-    RunState.DONE: "done",
-    RunState.FAILED: "failed",
-    RunState.CANCELLED: "cancelled",
-    RunState.LOST: "lost",
+    RunState.QUEUED: _("waiting for the host"),
+    RunState.BUDGET_RESERVED: _("budget reserved"),
+    RunState.LAUNCHING: _("starting the machine"),
+    RunState.BOOTING: _("waiting for the machine"),
+    RunState.REACHABLE: _("looking at the host"),
+    RunState.PREPARED: _("bringing the probes"),
+    RunState.RUNNING: _("measuring"),
+    RunState.COLLECTING: _("collecting the results"),
+    RunState.PARSED: _("storing the results"),
+    RunState.TEARING_DOWN: _("cleaning up"),
+    RunState.VERIFIED_GONE: _("checking that nothing stays"),
+    RunState.DONE: _("done"),
+    RunState.FAILED: _("failed"),
+    RunState.CANCELLED: _("cancelled"),
+    RunState.LOST: _("lost"),
 }
 WARNINGS = ("warning", "unavailable")
 """Kinds of events that a person is to see beside the result."""

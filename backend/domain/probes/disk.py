@@ -11,6 +11,7 @@ from backend.domain.probes.series import (
     Probe,
     ProbeSeries,
 )
+from backend.domain.texts import text as _
 
 MATRIX = "fio_matrix"
 SIZE = ("{file_bytes}", "{disk_s}")
@@ -98,8 +99,8 @@ DISK_PROBES: tuple[Probe, ...] = (
         name="dd",
         version="2",
         series=(
-            _dd("write", "dd_write", "{directory}", *SIZE, chart_label="dd write"),
-            _dd("read", "dd_read", "{directory}", *SIZE, chart_label="dd read"),
+            _dd("write", "dd_write", "{directory}", *SIZE, chart_label=_("dd write")),
+            _dd("read", "dd_read", "{directory}", *SIZE, chart_label=_("dd read")),
             _dd("write_parallel", "dd_parallel", "write", *SIZE, PATHS, needs="directories"),
             _dd("read_parallel", "dd_parallel", "read", *SIZE, PATHS, needs="directories"),
             _dd("read_outer", "dd_device", "outer", "{device}", *SIZE, needs="device"),
@@ -156,7 +157,7 @@ DISK_PROBES: tuple[Probe, ...] = (
                 "1m",
                 8,
                 metric="disk_read_bytes_per_s",
-                chart_label="fio read, 1 MiB",
+                chart_label=_("fio read, 1 MiB"),
             ),
             _fio(
                 "seq_write_qd8",
@@ -164,7 +165,7 @@ DISK_PROBES: tuple[Probe, ...] = (
                 "1m",
                 8,
                 metric="disk_write_bytes_per_s",
-                chart_label="fio write, 1 MiB",
+                chart_label=_("fio write, 1 MiB"),
             ),
         ),
         parser=fio.parse,

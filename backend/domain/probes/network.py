@@ -2,6 +2,7 @@
 
 from backend.domain.parsing import network
 from backend.domain.probes.series import Probe, ProbeSeries
+from backend.domain.texts import text as _
 
 NETWORK = "network"
 STREAMS = "{network_streams}"
@@ -50,10 +51,10 @@ NETWORK_PROBES: tuple[Probe, ...] = (
         name=NETWORK,
         version="1",
         series=(
-            _tcp("tcp_parallel", STREAMS, "forward", "{n} streams, to peer"),
-            _tcp("tcp_parallel_reverse", STREAMS, "reverse", "{n} streams, from peer"),
-            _tcp("tcp_single", "1", "forward", "1 stream, to peer"),
-            _tcp("tcp_single_reverse", "1", "reverse", "1 stream, from peer"),
+            _tcp("tcp_parallel", STREAMS, "forward", _("{n} streams, to peer")),
+            _tcp("tcp_parallel_reverse", STREAMS, "reverse", _("{n} streams, from peer")),
+            _tcp("tcp_single", "1", "forward", _("1 stream, to peer")),
+            _tcp("tcp_single_reverse", "1", "reverse", _("1 stream, from peer")),
             _udp("udp", "forward"),
             _udp("udp_reverse", "reverse"),
             _network("ping", "ping", "{ping_count}", metric="net_rtt_ns"),

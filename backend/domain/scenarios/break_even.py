@@ -15,6 +15,8 @@ from backend.domain.scenarios.charges import base_cost, cost, whole
 from backend.domain.scenarios.model import OptionPart, Price, ScenarioInput
 from backend.domain.scenarios.results import OptionOutcome
 from backend.domain.scenarios.uncertainty import option_with_counts, price_key
+from backend.domain.texts import number
+from backend.domain.texts import text as _
 
 LINEAR = frozenset(
     {"per_second", "per_minute", "hour_ceil", "sustained_use", "spot", "monthly", "purchase"}
@@ -85,10 +87,16 @@ def _prices(scenario: ScenarioInput, a: OptionOutcome, b: OptionOutcome) -> Iter
         yield Meeting(
             a.option.name,
             b.option.name,
-            f"price, {price.billing}, now {float(price.terms.price):g}",
+            _(
+                "price, {billing}, now {price}",
+                billing=price.billing,
+                price=number(f"{float(price.terms.price):g}"),
+            ),
             factor * price.terms.price if factor > 0 else None,
             f"{price.currency}/{price.unit}",
-            None if factor > 0 else f"never: {dearer.option.name} costs more at any price of it",
+            None
+            if factor > 0
+            else _("never: {name} costs more at any price of it", name=dearer.option.name),
         )
 
 
@@ -106,10 +114,10 @@ def _hours(scenario: ScenarioInput, a: OptionOutcome, b: OptionOutcome) -> Itera
             yield Meeting(
                 one.option.name,
                 other.option.name,
-                "hours a month of one server",
+                _("hours a month of one server"),
                 hours,
                 "h/month",
-                None if hours is not None else "never: a whole month by the hour costs less",
+                None if hours is not None else _("never: a whole month by the hour costs less"),
             )
 
 

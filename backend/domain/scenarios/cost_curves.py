@@ -17,6 +17,7 @@ from backend.domain.scenarios.choice import cheapest, serves
 from backend.domain.scenarios.documents import scenario_from
 from backend.domain.scenarios.model import ScenarioInput, unlimited
 from backend.domain.scenarios.results import OptionOutcome, outcome
+from backend.domain.texts import text as _
 
 # What a break-even is exact to: nobody knows a load to a thousandth.
 LOAD_STEP = Fraction(1, 1000)
@@ -101,13 +102,13 @@ def cost_curves(document: object, check: Callable[[], None] = unlimited) -> tupl
     return (
         _curve(
             scenario,
-            ("load", "of the load as stated", LOAD_STEP),
+            ("load", _("of the load as stated"), LOAD_STEP),
             LOAD_POINTS,
             lambda index: values * float(index * LOAD_STEP),
         ),
         _curve(
             scenario,
-            ("hours_a_day", "h/day", Fraction(steps.step_s, HOUR_S)),
+            ("hours_a_day", _("h/day"), Fraction(steps.step_s, HOUR_S)),
             hours,
             lasting,
         ),
@@ -189,9 +190,9 @@ def _line(
     never = None
     if all(one.option != name for one in stretches):
         never = (
-            "never: another option costs no more wherever it serves the demand"
+            _("never: another option costs no more wherever it serves the demand")
             if any(serving)
-            else "never: it leaves more of the demand unserved than is tolerated"
+            else _("never: it leaves more of the demand unserved than is tolerated")
         )
     costs = tuple(point.outcomes[n].total for point in points)
     return CostLine(name, costs, serving, never)

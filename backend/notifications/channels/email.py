@@ -9,12 +9,13 @@ from django.core.mail import EmailMessage
 from django.core.validators import validate_email
 
 from backend.domain.errors import InvalidValue
+from backend.domain.texts import text as _
 from backend.notifications.channels.channel import Channel, Message, NotDelivered
 
 
 class Email(Channel):
     slug = "email"
-    label = "e-mail"
+    label = _("e-mail")
     address_hint = "an e-mail address"
 
     def missing_setting(self) -> str:

@@ -5,13 +5,14 @@ import json
 from django.conf import settings
 
 from backend.common import clock
+from backend.domain.texts import text as _
 from backend.domain.webhooks import DELIVERY_HEADER, SIGNATURE_HEADER, endpoint, signature
 from backend.notifications.channels.channel import Channel, Message
 
 
 class Webhook(Channel):
     slug = "webhook"
-    label = "webhook"
+    label = _("webhook")
     address_hint = "an https URL"
     is_signed = True
 

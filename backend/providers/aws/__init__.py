@@ -7,6 +7,7 @@ from backend.domain.credits import STANDARD, UNLIMITED
 from backend.domain.money import Money
 from backend.domain.price_feeds import HOUR_S, FeedKind
 from backend.domain.rentals import BY_SECOND
+from backend.domain.texts import text as _
 from backend.providers.base import (
     ADDRESS,
     ASSUME_ROLE,
@@ -26,22 +27,22 @@ from backend.providers.base import (
 VOLUME = Volume("gp3", 20, iops=3000, mib_per_s=125)
 
 KEY_PAIR = (
-    SecretField("access_key_id", "Access key id"),
-    SecretField("secret_access_key", "Secret access key"),
+    SecretField("access_key_id", _("Access key id")),
+    SecretField("secret_access_key", _("Secret access key")),
 )
 ROLE = {
     "role_arn": Setting(
-        "Role to assume",
+        _("Role to assume"),
         r"arn:aws[a-z-]{0,20}:iam::[0-9]{12}:role/[A-Za-z0-9+=,.@_/-]{1,512}",
-        "a role looks like arn:aws:iam::123456789012:role/name",
-        "It looks like arn:aws:iam::123456789012:role/rackrate.",
+        _("a role looks like arn:aws:iam::123456789012:role/name"),
+        _("It looks like arn:aws:iam::123456789012:role/rackrate."),
         is_identity=True,
     ),
     "external_id": Setting(
-        "External id of the role",
+        _("External id of the role"),
         r"[A-Za-z0-9+=,.@:/_-]{2,1224}",
-        "2 or more letters, digits and + = , . @ : / _ -",
-        "The same as in the role's trust policy. This one is new, and nobody can guess it.",
+        _("2 or more letters, digits and + = , . @ : / _ -"),
+        _("The same as in the role's trust policy. This one is new, and nobody can guess it."),
         is_chosen_by_us=True,
     ),
 }
@@ -69,34 +70,36 @@ RECORD = ProviderRecord(
     },
     settings={
         "subnet_id": Setting(
-            "Subnet",
+            _("Subnet"),
             r"subnet-[0-9a-f]{8,17}",
-            "a subnet looks like subnet-0a1b2c3d",
-            "Empty: the default network.",
+            _("a subnet looks like subnet-0a1b2c3d"),
+            _("Empty: the default network."),
             form=SettingForm.BY_REGION,
             is_of_one_region=True,
         ),
         "address": ADDRESS,
         "credit_mode": Setting(
-            "Without CPU credits",
+            _("Without CPU credits"),
             r"standard|unlimited",
-            "standard or unlimited is needed",
-            "Of t2, t3, t3a and t4g. standard: slowed to their share. unlimited: they run on, for 0.04"
-            " or 0.05 USD an hour of a vCPU, which is reserved and booked. Empty: standard.",
+            _("standard or unlimited is needed"),
+            _(
+                "Of t2, t3, t3a and t4g. standard: slowed to their share. unlimited: they run on, for 0.04"
+                " or 0.05 USD an hour of a vCPU, which is reserved and booked. Empty: standard."
+            ),
         ),
         "allowed_cidrs": Setting(
-            "Networks that may log in",
+            _("Networks that may log in"),
             r"[0-9]{1,3}(\.[0-9]{1,3}){3}/[0-9]{1,2}",
-            "a network looks like 203.0.113.0/24",
-            "Those of the workers. Empty: every address, with the machine's own key only.",
+            _("a network looks like 203.0.113.0/24"),
+            _("Those of the workers. Empty: every address, with the machine's own key only."),
             form=SettingForm.LIST,
         ),
         "tags": Setting(
-            "Further tags",
+            _("Further tags"),
             # No prefix of ours, and none that AWS reserves.
             r"(?!aws:|rackrate-)[A-Za-z0-9 _.:/=+@-]{1,128}=[A-Za-z0-9 _.:/+@-]{0,256}",
-            "up to 128 letters, digits and _ . : / + - @ = and up to 256; not aws: or rackrate-",
-            "Of all that is made, where a policy of the organisation asks for some.",
+            _("up to 128 letters, digits and _ . : / + - @ = and up to 256; not aws: or rackrate-"),
+            _("Of all that is made, where a policy of the organisation asks for some."),
             form=SettingForm.PAIRS,
         ),
     },
@@ -119,7 +122,7 @@ RECORD = ProviderRecord(
     feeds=(
         FeedKind(
             kind="on_demand",
-            meaning="price list file: on demand and reserved",
+            meaning=_("price list file: on demand and reserved"),
             is_regional=True,
             documents={
                 "offers": re.compile(
@@ -130,7 +133,7 @@ RECORD = ProviderRecord(
         ),
         FeedKind(
             kind="products",
-            meaning="price list interface: as on_demand, of machines only",
+            meaning=_("price list interface: as on_demand, of machines only"),
             is_regional=True,
             needs_account=True,
             is_alternative=True,
@@ -138,7 +141,7 @@ RECORD = ProviderRecord(
         ),
         FeedKind(
             kind="savings",
-            meaning="savings plans; after on_demand",
+            meaning=_("savings plans; after on_demand"),
             is_regional=True,
             needs_on_demand=True,
             documents={"savings": re.compile(r'"products"\s*:\s*\[')},
@@ -147,7 +150,7 @@ RECORD = ProviderRecord(
         ),
         FeedKind(
             kind="spot",
-            meaning="spot prices by zone",
+            meaning=_("spot prices by zone"),
             every_s=HOUR_S,
             is_regional=True,
             needs_account=True,

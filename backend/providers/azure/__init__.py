@@ -5,6 +5,7 @@ import re
 from backend.domain.credits import STANDARD
 from backend.domain.price_feeds import FeedKind
 from backend.domain.rentals import BY_SECOND
+from backend.domain.texts import text as _
 from backend.providers.base import MachineKind, ProviderRecord, Shape
 
 RECORD = ProviderRecord(
@@ -27,7 +28,7 @@ RECORD = ProviderRecord(
     feeds=(
         FeedKind(
             kind="on_demand",
-            meaning="retail prices: on demand, spot, reserved, savings",
+            meaning=_("retail prices: on demand, spot, reserved, savings"),
             is_regional=True,
             documents={"items": re.compile(r'"Items"\s*:\s*\[|\A\s*\[')},
         ),

@@ -3,6 +3,7 @@
 import re
 
 from backend.domain.price_feeds import FeedKind
+from backend.domain.texts import text as _
 from backend.providers.base import TOKEN, AuthMethod, ProviderRecord, SecretField, Shape
 
 RECORD = ProviderRecord(
@@ -13,7 +14,7 @@ RECORD = ProviderRecord(
     colour="#009e73",
     shape=Shape.RIGHT,
     is_hollow=False,
-    auth_methods={TOKEN: AuthMethod(secret=(SecretField("token", "API token"),))},
+    auth_methods={TOKEN: AuthMethod(secret=(SecretField("token", _("API token")),))},
     rents_machines=True,
     region=re.compile(r"[a-z]{3}[0-9]"),
     example_region="fra1",
@@ -24,7 +25,7 @@ RECORD = ProviderRecord(
     feeds=(
         FeedKind(
             kind="on_demand",
-            meaning="sizes",
+            meaning=_("sizes"),
             needs_account=True,
             documents={"sizes": re.compile(r'"sizes"\s*:\s*\[')},
         ),

@@ -3,6 +3,7 @@
 import datetime as dt
 
 from backend.domain.price_feeds import HOUR_S, DailyAt, FeedKind
+from backend.domain.texts import text as _
 from backend.providers.base import ProviderRecord
 
 RECORD = ProviderRecord(
@@ -13,7 +14,7 @@ RECORD = ProviderRecord(
     feeds=(
         FeedKind(
             kind="fx",
-            meaning="exchange rates of the last 90 days",
+            meaning=_("exchange rates of the last 90 days"),
             are_rates=True,
             # Published about 16:00 on working days. Ninety days at once: a missed day is made up for.
             at=DailyAt(dt.time(16, 15), "Europe/Berlin", within_s=HOUR_S),

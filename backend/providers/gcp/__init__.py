@@ -6,6 +6,7 @@ import re
 from backend.domain.errors import InvalidValue
 from backend.domain.price_feeds import FeedKind
 from backend.domain.rentals import BY_SECOND
+from backend.domain.texts import text as _
 from backend.providers.base import (
     ADDRESS,
     STATIC_KEY,
@@ -42,9 +43,9 @@ def check_key_file(text: str, pointer: str, are_endpoints_allowed: bool) -> None
         raise InvalidValue(pointer, "universe_domain is not googleapis.com")
 
 
-API_KEY = SecretField("api_key", "API key for price lists")
+API_KEY = SecretField("api_key", _("API key for price lists"))
 KEY_FILE = SecretField(
-    "service_account_json", "Key file of the service account (JSON)", check_key_file
+    "service_account_json", _("Key file of the service account (JSON)"), check_key_file
 )
 # Families of machine types that take no persistent disk: Google refuses the launch.
 HYPERDISK_ONLY = ("a4", "a4x", "c4", "c4a", "c4d", "g4", "h4d", "m4", "n4", "n4a", "n4d", "x4")
@@ -74,38 +75,42 @@ RECORD = ProviderRecord(
     },
     settings={
         "project": Setting(
-            "Project",
+            _("Project"),
             r"[a-z][a-z0-9-]{4,28}[a-z0-9]",
-            "6 to 30 lower-case letters, digits and hyphens",
+            _("6 to 30 lower-case letters, digits and hyphens"),
             is_identity=True,
         ),
         "network": Setting(
-            "Network",
+            _("Network"),
             r"[a-z][a-z0-9/_-]{0,199}",
-            "a name such as default, or …/networks/… or …/subnetworks/…",
-            "Subnetworks differ by region: regions/europe-west1/subnetworks/NAME."
-            " Empty: the network default.",
+            _("a name such as default, or …/networks/… or …/subnetworks/…"),
+            _(
+                "Subnetworks differ by region: regions/europe-west1/subnetworks/NAME."
+                " Empty: the network default."
+            ),
             form=SettingForm.BY_REGION,
         ),
         "address": ADDRESS,
         "login": Setting(
-            "Login",
+            _("Login"),
             r"keys|os_login",
-            "keys or os_login is needed",
-            "os_login: as an organisation may require it. Empty: keys in the machine's metadata.",
+            _("keys or os_login is needed"),
+            _(
+                "os_login: as an organisation may require it. Empty: keys in the machine's metadata."
+            ),
         ),
         "tags": Setting(
-            "Further labels",
+            _("Further labels"),
             r"(?!rackrate-|expires=|run=|owner=|installation=)[a-z][a-z0-9_-]{0,62}=[a-z0-9_-]{0,63}",
-            "lower-case letters, digits, _ and -, up to 63, a letter first; none of our own",
-            "Of all that is made, where a policy of the organisation asks for some.",
+            _("lower-case letters, digits, _ and -, up to 63, a letter first; none of our own"),
+            _("Of all that is made, where a policy of the organisation asks for some."),
             form=SettingForm.PAIRS,
         ),
         "min_cpu_platform": Setting(
-            "Oldest CPU",
+            _("Oldest CPU"),
             r"(Intel|AMD|Ampere) [A-Za-z0-9 ]{2,40}",
-            "a platform is called like Intel Ice Lake or AMD Milan",
-            "Families e2, n1, n2 and n2d mix CPUs. Empty: Google's choice.",
+            _("a platform is called like Intel Ice Lake or AMD Milan"),
+            _("Families e2, n1, n2 and n2d mix CPUs. Empty: Google's choice."),
         ),
     },
     required_settings=("project",),
@@ -119,7 +124,7 @@ RECORD = ProviderRecord(
     feeds=(
         FeedKind(
             kind="on_demand",
-            meaning="billing catalogue: on demand and spot",
+            meaning=_("billing catalogue: on demand and spot"),
             needs_account=True,
             documents={
                 "skus": re.compile(r'"skus"\s*:\s*\['),

@@ -3,6 +3,7 @@
 import re
 
 from backend.domain.price_feeds import HOUR_S, FeedKind
+from backend.domain.texts import text as _
 from backend.providers.base import TOKEN, AuthMethod, ProviderRecord, SecretField, Shape
 
 RECORD = ProviderRecord(
@@ -15,12 +16,12 @@ RECORD = ProviderRecord(
     is_hollow=False,
     auth_methods={
         TOKEN: AuthMethod(
-            secret=(SecretField("token", "API token"),),
+            secret=(SecretField("token", _("API token")),),
             # Of its web service, for the prices of servers to order alone.
             optional=(
                 (
-                    SecretField("robot_user", "Robot: user of the web service"),
-                    SecretField("robot_password", "Robot: its password"),
+                    SecretField("robot_user", _("Robot: user of the web service")),
+                    SecretField("robot_password", _("Robot: its password")),
                 ),
             ),
         )
@@ -36,7 +37,7 @@ RECORD = ProviderRecord(
     feeds=(
         FeedKind(
             kind="on_demand",
-            meaning="server types",
+            meaning=_("server types"),
             needs_account=True,
             documents={
                 # First, since the answer with the prices of addresses lists server types, too.
@@ -46,14 +47,14 @@ RECORD = ProviderRecord(
         ),
         FeedKind(
             kind="auction",
-            meaning="server auction",
+            meaning=_("server auction"),
             every_s=6 * HOUR_S,
             is_market=True,
             documents={"auction": re.compile(r'"server"\s*:\s*\[')},
         ),
         FeedKind(
             kind="robot_market",
-            meaning="server auction, from Robot",
+            meaning=_("server auction, from Robot"),
             every_s=6 * HOUR_S,
             needs_account=True,
             is_alternative=True,
@@ -63,7 +64,7 @@ RECORD = ProviderRecord(
         ),
         FeedKind(
             kind="robot",
-            meaning="dedicated servers",
+            meaning=_("dedicated servers"),
             needs_account=True,
             is_alternative=True,
             documents={"products": re.compile(r'"product"\s*:\s*\{')},

@@ -4,6 +4,7 @@ import re
 
 from backend.domain.facts import Fact
 from backend.domain.price_feeds import FeedKind
+from backend.domain.texts import text as _
 from backend.providers.base import TOKEN, AuthMethod, ProviderRecord, SecretField, Shape
 
 RECORD = ProviderRecord(
@@ -14,7 +15,7 @@ RECORD = ProviderRecord(
     colour="#f0e442",
     shape=Shape.LEFT,
     is_hollow=False,
-    auth_methods={TOKEN: AuthMethod(secret=(SecretField("token", "API token"),))},
+    auth_methods={TOKEN: AuthMethod(secret=(SecretField("token", _("API token")),))},
     rents_machines=True,
     region=re.compile(r"[a-z]{2}(-[a-z]{2,12}){1,2}(-[0-9]{1,2})?"),
     example_region="eu-central",
@@ -36,7 +37,7 @@ RECORD = ProviderRecord(
     feeds=(
         FeedKind(
             kind="on_demand",
-            meaning="types",
+            meaning=_("types"),
             documents={"types": re.compile(r'"data"\s*:\s*\[')},
         ),
     ),

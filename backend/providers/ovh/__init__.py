@@ -3,6 +3,7 @@
 import re
 
 from backend.domain.price_feeds import FeedKind
+from backend.domain.texts import text as _
 from backend.providers.base import (
     TOKEN,
     AuthMethod,
@@ -24,20 +25,22 @@ RECORD = ProviderRecord(
     auth_methods={
         TOKEN: AuthMethod(
             secret=(
-                SecretField("application_key", "Application key"),
-                SecretField("application_secret", "Application secret"),
-                SecretField("consumer_key", "Consumer key"),
+                SecretField("application_key", _("Application key")),
+                SecretField("application_secret", _("Application secret")),
+                SecretField("consumer_key", _("Consumer key")),
             )
         )
     },
     settings={
         "project": Setting(
-            "Public Cloud project",
+            _("Public Cloud project"),
             r"[0-9a-f]{32}",
-            "32 hexadecimal digits are needed",
+            _("32 hexadecimal digits are needed"),
             is_identity=True,
         ),
-        "api": Setting("API", r"eu|ca", "eu or ca is needed", "Empty: eu.", is_identity=True),
+        "api": Setting(
+            _("API"), r"eu|ca", _("eu or ca is needed"), _("Empty: eu."), is_identity=True
+        ),
     },
     required_settings=("project",),
     rents_machines=True,
@@ -49,12 +52,12 @@ RECORD = ProviderRecord(
     feeds=(
         FeedKind(
             kind="on_demand",
-            meaning="catalogue of Public Cloud",
+            meaning=_("catalogue of Public Cloud"),
             documents={"cloud": re.compile(r'"planCode"\s*:\s*"project')},
         ),
         FeedKind(
             kind="dedicated",
-            meaning="catalogues of dedicated servers",
+            meaning=_("catalogues of dedicated servers"),
             documents={"servers": re.compile(r'"dedicated_datacenter"')},
         ),
     ),

@@ -3,6 +3,7 @@
 import re
 
 from backend.domain.price_feeds import FeedKind
+from backend.domain.texts import text as _
 from backend.providers.base import (
     TOKEN,
     AuthMethod,
@@ -20,12 +21,12 @@ RECORD = ProviderRecord(
     colour="#e69f00",
     shape=Shape.CIRCLE,
     is_hollow=True,
-    auth_methods={TOKEN: AuthMethod(secret=(SecretField("token", "Secret key"),))},
+    auth_methods={TOKEN: AuthMethod(secret=(SecretField("token", _("Secret key")),))},
     settings={
         "project": Setting(
-            "Project",
+            _("Project"),
             r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}",
-            "the id of a project is needed, 32 hexadecimal digits with hyphens",
+            _("the id of a project is needed, 32 hexadecimal digits with hyphens"),
             is_identity=True,
         )
     },
@@ -40,7 +41,7 @@ RECORD = ProviderRecord(
     feeds=(
         FeedKind(
             kind="on_demand",
-            meaning="Instances",
+            meaning=_("Instances"),
             is_regional=True,
             documents={"servers": re.compile(r'"servers"\s*:\s*\{')},
             # The answer names no zone.

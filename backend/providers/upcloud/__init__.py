@@ -3,6 +3,7 @@
 import re
 
 from backend.domain.price_feeds import FeedKind
+from backend.domain.texts import text as _
 from backend.providers.base import TOKEN, AuthMethod, ProviderRecord, SecretField, Shape
 
 RECORD = ProviderRecord(
@@ -17,8 +18,8 @@ RECORD = ProviderRecord(
     auth_methods={
         TOKEN: AuthMethod(
             secret=(
-                SecretField("username", "Name of a subaccount"),
-                SecretField("password", "Its password"),
+                SecretField("username", _("Name of a subaccount")),
+                SecretField("password", _("Its password")),
             )
         )
     },
@@ -30,7 +31,7 @@ RECORD = ProviderRecord(
     feeds=(
         FeedKind(
             kind="on_demand",
-            meaning="prices of plans",
+            meaning=_("prices of plans"),
             needs_account=True,
             documents={
                 "prices": re.compile(r'"prices"\s*:\s*\{'),

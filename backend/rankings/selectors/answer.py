@@ -10,6 +10,8 @@ from backend.common.rest.parameters import InvalidParameters
 from backend.domain.conclusions import MOST_NAMES, listed, percent
 from backend.domain.ranking import break_even_price
 from backend.domain.stats import DISTURBED
+from backend.domain.texts import joined, number
+from backend.domain.texts import text as _
 from backend.rankings.selectors.query import Filter, RankingQuery
 from backend.rankings.selectors.ranking import Ranking, query_from, ranking
 from backend.rankings.selectors.rows import RankingRow
@@ -105,34 +107,50 @@ def _sentence(
     best: RankingRow | None, ties: Sequence[RankingRow], own: Sequence[OwnStanding]
 ) -> str:
     if best is None:
-        return "No offer with a price and a figure meets this."
-    said = f"Best value today: {_named(best)} at {_cost(best.price, best)}{_interval(best)}."
+        return _("No offer with a price and a figure meets this.")
+    said = [_best_words(best)]
     if ties:
-        said += f" Too close to call: {listed([_named(row) for row in ties])}."
+        said.append(_("Too close to call: {names}.", names=listed([_named(row) for row in ties])))
     if standings := [_standing_words(one, best) for one in own[:MOST_NAMES]]:
-        said += f" Of your own machines, {'; '.join(standings)}."
-    return said
+        said.append(_("Of your own machines, {list}.", list=joined("; ", standings)))
+    return joined(" ", said)
 
 
 def _standing_words(one: OwnStanding, best: RankingRow) -> str:
-    said = f"{one.row.offer} is the best value below {_cost(one.break_even_price, best)}"
-    if DISTURBED in one.row.flags.split():
-        said += ", by repeats that other work disturbed"
-    return f"{said}, at {_cost(one.row.price, best)} it takes rank {one.rank}" if one.rank else said
+    said = {"name": one.row.offer, "cost": _cost(one.break_even_price, best)}
+    standing = (
+        _("{name} is the best value below {cost}, by repeats that other work disturbed", **said)
+        if DISTURBED in one.row.flags.split()
+        else _("{name} is the best value below {cost}", **said)
+    )
+    if not one.rank:
+        return standing
+    return _(
+        "{standing}, at {cost} it takes rank {rank}",
+        standing=standing,
+        cost=_cost(one.row.price, best),
+        rank=one.rank,
+    )
 
 
-def _interval(row: RankingRow) -> str:
-    """How far the value of an offer may lie from its figure; empty where that is not known."""
+def _best_words(row: RankingRow) -> str:
+    """The best offer, and how far its value may lie from its figure where that is known."""
     value, low, high = (
         row.value_per_cost,
         row.value_per_cost_ci95_low,
         row.value_per_cost_ci95_high,
     )
+    said = {"name": _named(row), "cost": _cost(row.price, row)}
     # An interval without a width is one that nobody knows.
     if not (value and low and high and low < high):
-        return ""
-    less, more = percent(float(1 - low / value)), percent(float(high / value - 1))
-    return f" (95 % interval of its value: from {less} less to {more} more)"
+        return _("Best value today: {name} at {cost}.", **said)
+    return _(
+        "Best value today: {name} at {cost} (95 % interval of its value: from {less} less to"
+        " {more} more).",
+        **said,
+        less=percent(float(1 - low / value)),
+        more=percent(float(high / value - 1)),
+    )
 
 
 def _named(row: RankingRow) -> str:
@@ -142,4 +160,5 @@ def _named(row: RankingRow) -> str:
 def _cost(amount: Decimal | None, row: RankingRow) -> str:
     """An amount with the digits that its period needs: hours cost little."""
     digits = 4 if row.period == "hour" else 2
-    return f"{amount or 0:,.{digits}f} {row.currency}/{row.period}"
+    shown = number(f"{amount or 0:,.{digits}f}")
+    return joined("", (shown, " ", row.currency, "/", row.period))

@@ -14,6 +14,7 @@ from backend.common.rest.parameters import InvalidParameters
 from backend.domain.comparison import delta_ratio
 from backend.domain.draws import are_apart
 from backend.domain.metrics import METRICS, Metric
+from backend.domain.texts import text as _
 from backend.domain.units import exact_decimal
 from backend.rankings.selectors.query import DEFAULT_SORT, RankingQuery
 from backend.rankings.selectors.ranking import ranking
@@ -168,17 +169,17 @@ def _facts(rows: Sequence[RankingRow], offers: Mapping[str, Offer]) -> Iterator[
             key, label, FACTS, unit, "", [_number(getattr(row, key)) for row in rows]
         )
 
-    yield texts("provider", "Provider", lambda row: row.provider)
-    yield texts("kind", "Kind", lambda row: row.kind)
-    yield texts("region", "Region", lambda row: row.region)
-    yield texts("arch", "Architecture", lambda row: row.arch)
-    yield texts("cpu_model", "Processor", lambda row: offers[row.offer_id].cpu_model)
-    yield sizes("vcpu", "vCPU", "")
-    yield texts("vcpu_kind", "vCPU kind", lambda row: row.vcpu_kind)
-    yield sizes("threads", "Hardware threads", "")
-    yield sizes("ram_gib", "RAM", "GiB")
-    yield sizes("disk_gb", "Disk included", "GB")
-    yield texts("disk_kind", "Disk kind", lambda row: row.disk_kind)
+    yield texts("provider", _("Provider"), lambda row: row.provider)
+    yield texts("kind", _("Kind"), lambda row: row.kind)
+    yield texts("region", _("Region"), lambda row: row.region)
+    yield texts("arch", _("Architecture"), lambda row: row.arch)
+    yield texts("cpu_model", _("Processor"), lambda row: offers[row.offer_id].cpu_model)
+    yield sizes("vcpu", _("vCPU"), "")
+    yield texts("vcpu_kind", _("vCPU kind"), lambda row: row.vcpu_kind)
+    yield sizes("threads", _("Hardware threads"), "")
+    yield sizes("ram_gib", _("RAM"), "GiB")
+    yield sizes("disk_gb", _("Disk included"), "GB")
+    yield texts("disk_kind", _("Disk kind"), lambda row: row.disk_kind)
 
 
 def _costs(rows: Sequence[RankingRow], metric: Metric) -> Iterator[ComparedItem]:
@@ -196,12 +197,12 @@ def _costs(rows: Sequence[RankingRow], metric: Metric) -> Iterator[ComparedItem]
         ]
         return item(key, label, "", "", cells)
 
-    yield item("price", "Price", price_unit, "lower", [_number(row.price) for row in rows])
-    yield texts("price_term", "Price term")
-    yield texts("price_basis", "Price includes")
-    yield texts("price_observed_on", "Price observed on")
+    yield item("price", _("Price"), price_unit, "lower", [_number(row.price) for row in rows])
+    yield texts("price_term", _("Price term"))
+    yield texts("price_basis", _("Price includes"))
+    yield texts("price_observed_on", _("Price observed on"))
     value_unit = (
-        f"{metric.unit} per {price_unit}"
+        _("{unit} per {price}", unit=metric.unit, price=price_unit)
         if metric.is_higher_better
         else f"1 / ({metric.unit} × {price_unit})"
     )
@@ -213,10 +214,10 @@ def _costs(rows: Sequence[RankingRow], metric: Metric) -> Iterator[ComparedItem]
         )
         for row in rows
     ]
-    label = f"Value per cost, {metric.label}"
+    label = _("Value per cost, {metric}", metric=metric.label)
     yield replace(item("value_per_cost", label, value_unit, "higher", values), is_estimate=True)
     yield item(
-        "rank", "Rank among all offers", "", "", [ComparedCell(text=_rank(row)) for row in rows]
+        "rank", _("Rank among all offers"), "", "", [ComparedCell(text=_rank(row)) for row in rows]
     )
 
 

@@ -17,6 +17,7 @@ from backend.catalog.selectors.extras import Tariffs, tariffs, tariffs_of
 from backend.catalog.selectors.rates import rate_table
 from backend.common.rest.parameters import InvalidParameters
 from backend.common.work import calculation
+from backend.domain.conclusions import listed
 from backend.domain.errors import InvalidDocument, UnknownRate
 from backend.domain.fleets import (
     Fleet,
@@ -33,6 +34,7 @@ from backend.domain.pricing.extras import DISK, EGRESS, Included, Tariff, Tiers,
 from backend.domain.requirement_document import RequirementDocument
 from backend.domain.requirements import InfeasibleOffer, Solution, solved
 from backend.domain.stats import UNFIT
+from backend.domain.texts import text as _
 from backend.domain.units import BYTES_PER_GB, EXACT, exact_decimal
 from backend.rankings.selectors.prices import ONCE, TAX_UNKNOWN
 from backend.rankings.selectors.query import RANKED, RankingQuery
@@ -131,13 +133,13 @@ def _query(asked: RequirementDocument, workspace_slug: str) -> tuple[RankingQuer
         ]
         raise InvalidDocument(errors) from None
     warnings += [
-        f"parameter {name} means nothing to a requirement and was ignored"
+        _("parameter {name} means nothing to a requirement and was ignored", name=name)
         for name in asked.params
         if name in OVERRIDDEN
     ]
     if asked.egress_gb_per_month and EGRESS in query.basis:
         query = replace(query, basis=tuple(part for part in query.basis if part != EGRESS))
-        warnings.append("traffic is that of the whole fleet, so the basis is without egress")
+        warnings.append(_("traffic is that of the whole fleet, so the basis is without egress"))
     return replace(query, period="month"), warnings
 
 
@@ -241,16 +243,22 @@ def _refusal(
 ) -> str:
     """What rules an offer out before its figures are looked at."""
     if asked.kinds and row.kind not in asked.kinds:
-        return f"its kind is {row.kind}"
+        return _("its kind is {kind}", kind=row.kind)
     if row.period == ONCE:
-        return "it is bought once and has no price of a month"
+        return _("it is bought once and has no price of a month")
     if row.price is None:
         missing = [name for name in row.missing.split() if name not in {"price", "score"}]
         names = [name for name in missing if name not in METRICS] or ["price"]
-        return f"{' and '.join(names)} {'is' if len(names) == 1 else 'are'} not known"
+        return (
+            _("{name} is not known", name=names[0])
+            if len(names) == 1
+            else _("{names} are not known", names=listed(names, len(names)))
+        )
     if TAX_UNKNOWN in row.flags.split() and not is_tax_ranked:
-        return "whether its price includes tax, or at which rate, is not known"
-    return f"its {unfit[0]} was measured disturbed or from a cache" if unfit else ""
+        return _("whether its price includes tax, or at which rate, is not known")
+    if not unfit:
+        return ""
+    return _("its {metric} was measured disturbed or from a cache", metric=unfit[0])
 
 
 def _figure(metric: str, score: float, low: float | None, high: float | None) -> ServerFigure:

@@ -16,7 +16,7 @@ from backend.accounts.selectors.audit import audit_entries
 from backend.accounts.services.workspaces import default_workspace
 from backend.web.shared.access import demand, readable
 from backend.web.shared.forms import Day, text
-from backend.web.shared.language import lazy
+from backend.web.shared.language import _, lazy
 from backend.web.shared.paging import paged
 
 # Pages of the objects that the trail names.
@@ -25,7 +25,7 @@ PAGES = {
     "host": "host",
     "campaign": "campaign",
     "cloudaccount": "cloud",
-    "priceobservation": "price",
+    "priceobservation": lazy("price"),
     "hardwaremodel": "hardware-model",
 }
 
@@ -34,13 +34,13 @@ PAGES = {
 OBJECTS = {
     "apitoken": lazy("API token"),
     "cloudaccount": lazy("cloud account"),
-    "feedkey": "feed",
+    "feedkey": lazy("feed"),
     "hardwaremodel": lazy("cost model"),
-    "priceobservation": "price",
+    "priceobservation": lazy("price"),
     "pricefeed": lazy("price list"),
     "savedview": lazy("saved view"),
     "signinlink": lazy("sign-in link"),
-    "subscription": "alert",
+    "subscription": lazy("alert"),
     "unpricedtype": lazy("type without a price"),
 }
 
@@ -64,7 +64,7 @@ class ActivityLine:
 class ActivityForm(forms.Form):
     """What the trail is narrowed to; all of it is in the address."""
 
-    actor = text(lazy("Who"), required=False, placeholder="name")
+    actor = text(lazy("Who"), required=False, placeholder=lazy("name"))
     # Its choices are the actions that the trail has, so none of them leads to an empty list.
     action = forms.ChoiceField(label=lazy("Did"), required=False)
     about = text(lazy("Object"), required=False, placeholder=lazy("identifier or kind"))
@@ -75,7 +75,7 @@ class ActivityForm(forms.Form):
         super().__init__(data, auto_id="%s", label_suffix="")
         self.entries = entries
         known = entries.order_by("action").values_list("action", flat=True).distinct()
-        choices = [("", "anything"), *((action, _words(action)) for action in known)]
+        choices = [("", _("anything")), *((action, _words(action)) for action in known)]
         self.fields["action"].choices = choices  # type: ignore[attr-defined]
 
     def kept(self) -> QuerySet[AuditEntry]:
@@ -121,10 +121,10 @@ def _value(value: Any) -> str:
         case list():
             return ", ".join(map(_value, value))
         case None:
-            return "none"
+            return _("none")
         # Before `case _`, as str(True) is Python and not a word for people.
         case bool():
-            return "yes" if value else "no"
+            return _("yes") if value else _("no")
         case _:
             return str(value)
 

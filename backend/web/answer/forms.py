@@ -7,9 +7,9 @@ from django import forms
 from backend.rankings.selectors.answer import NEEDS
 from backend.web.shared import state, words
 from backend.web.shared.basis_form import BasisForm
-from backend.web.shared.language import _
+from backend.web.shared.language import _, lazy
 
-NUMBER = {"inputmode": "decimal", "placeholder": "any"}
+NUMBER = {"inputmode": "decimal", "placeholder": lazy("any")}
 
 
 class NeedForm(BasisForm):

@@ -23,7 +23,7 @@ PAIR_WORDS: dict[str, str] = {
 INSTALL_WORDS = {
     "": lazy("on machines to rent only"),
     "yes": lazy("on hosts, too"),
-    "no": "nowhere",
+    "no": lazy("nowhere"),
 }
 
 

@@ -62,7 +62,7 @@ class HostLoginForm(WriteForm):
         super().__init__(*args, **given)
         hosts = {str(host.pk): host for host in bastions}
         field: Any = self.fields["bastion"]
-        field.choices = [("", "none"), *((key, host.name) for key, host in hosts.items())]
+        field.choices = [("", _("none")), *((key, host.name) for key, host in hosts.items())]
         # A key that the person made up is none of the choices and coerces to None, never to another row.
         field.coerce = hosts.get
 

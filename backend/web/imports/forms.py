@@ -32,18 +32,18 @@ CONDITION_WORDS = {
     "direct": lazy("direct (O_DIRECT)"),
     "fdatasync": lazy("to the disk (conv=fdatasync)"),
     "cached": lazy("buffered (memory may have helped)"),
-    "unknown": "unknown",
+    "unknown": lazy("unknown"),
 }
 CREDIT_WORDS = {
     "": lazy("not known"),
-    "standard": "standard: it is slowed to its share",
-    "unlimited": "unlimited: it runs on, and that is charged",
+    "standard": lazy("standard: it is slowed to its share"),
+    "unlimited": lazy("unlimited: it runs on, and that is charged"),
 }
 SOURCE_WORDS = {
     "": lazy("not known"),
     "random": lazy("random, or other real data"),
-    "zero": "zeros (/dev/zero)",
-    "unknown": "unknown",
+    "zero": lazy("zeros (/dev/zero)"),
+    "unknown": lazy("unknown"),
 }
 MIB = 2**20
 GIB = 2**30

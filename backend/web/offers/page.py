@@ -124,7 +124,7 @@ def _parts(breakdown: PriceBreakdown, query: RankingQuery) -> list[PartLine]:
         label = words.basis_part(part.name, amounts.get(part.name, ""))
         amount = figures.money(part.amount, breakdown.period) if part.amount else ""
         # Two kinds of nothing: an amount of zero is in the price already, None nobody has stated.
-        nothing = _("no price known") if part.amount is None else "included"
+        nothing = _("no price known") if part.amount is None else _("included")
         # capitalize() would make "ipv4" of "IPv4".
         label = label[0].upper() + label[1:]
         lines.append(
@@ -134,7 +134,7 @@ def _parts(breakdown: PriceBreakdown, query: RankingQuery) -> list[PartLine]:
 
 
 def _money(breakdown: PriceBreakdown) -> str:
-    return figures.money(breakdown.total, breakdown.period) or "unknown"
+    return figures.money(breakdown.total, breakdown.period) or _("unknown")
 
 
 def _scale(rows: Sequence[RankingRow], query: RankingQuery) -> figures.UnitScale:
@@ -152,7 +152,7 @@ def _similar(
             row=row,
             label=charts.row_label(row),
             score=scale.text(row.score) or _("not measured"),
-            value=value.text(row.value_per_cost) or "unknown",
+            value=value.text(row.value_per_cost) or _("unknown"),
             price=figures.money(row.price, row.period) or _("no price"),
             compare_url=_compare(basis, [slug, row.offer_id]),
         )

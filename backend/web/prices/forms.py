@@ -17,7 +17,7 @@ from backend.web.shared import words
 from backend.web.shared.forms import Day, WriteForm, text
 from backend.web.shared.language import lazy
 
-ANY = ("", "any")
+ANY = ("", lazy("any"))
 CURRENT_OR_STALE = ("", lazy("current or stale"))
 TABLES = (("quotes", lazy("Quotes for dedicated servers")), ("offers", lazy("Offers of one's own")))
 

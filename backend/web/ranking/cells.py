@@ -93,12 +93,14 @@ class Cells:
         if scale := self._scale(column):
             return scale.text
         if column.name in words.OF_VALUES:
-            return lambda value: ", ".join(words.category(column.name, v) for v in value.split())
+            return lambda value: ", ".join(
+                str(words.category(column.name, v)) for v in value.split()
+            )
         readers: dict[ColumnType, Callable[[Any], Any]] = {
             ColumnType.NUMBER: figures.quantity,
             ColumnType.INTEGER: figures.quantity,
             ColumnType.DECIMAL: figures.figure,
-            ColumnType.BOOLEAN: lambda value: "yes" if value else "no",
+            ColumnType.BOOLEAN: lambda value: _("yes") if value else _("no"),
             ColumnType.TIME: lambda value: str(value.date()),
         }
         return readers.get(column.kind, str)
@@ -119,7 +121,7 @@ class Cells:
             return unknown("rank")
         # The range of ranks that the intervals allow, so that nobody reads a tie as a lead.
         notes = [f"{row.rank_low}–{row.rank_high}"] if row.rank_low != row.rank_high else []
-        notes += ["tied"] if self.tied[row.tie_group] > 1 else []
+        notes += [_("tied")] if self.tied[row.tie_group] > 1 else []
         return format_html('<b class="rank">{}</b><small>{}</small>', row.rank, ", ".join(notes))
 
     def render_offer(self, row: RankingRow) -> SafeString:
@@ -147,24 +149,29 @@ class Cells:
         if row.score is None:
             link = reverse("offer", args=[row.offer_id])
             return format_html(
-                '{}<small><a href="{}#measure">measure or import</a></small>',
+                '{}<small><a href="{}#measure">{}</a></small>',
                 unknown("score"),
                 link,
+                _("measure or import"),
             )
         low, high = row.score_ci95_low, row.score_ci95_high
         spread = figures.ends(self.scale, low, high)
         shown = self.scale.text(row.score)
         if LOWER_BOUND in row.flags.split():
             # An interval around a bound would say that the true figure may be smaller.
-            shown, spread = f"> {shown}", "a bound"
+            shown, spread = f"> {shown}", _("a bound")
         return self._explained(row, shown, spread)
 
     def render_price(self, row: RankingRow) -> SafeString:
         if row.price is None:
             lacking = [words.MISSING[m] for m in row.missing.split() if m.endswith("_price")]
-            return format_html("{}<small>{}</small>", unknown("price"), ", ".join(lacking))
+            return format_html(
+                "{}<small>{}</small>", unknown("price"), ", ".join(map(str, lacking))
+            )
         # What is as asked for stands above the table; only a different term is worth the space.
-        notes = [] if row.price_term == self.term else [words.term(row.price_term or "").lower()]
+        notes = (
+            [] if row.price_term == self.term else [str(words.term(row.price_term or "")).lower()]
+        )
         if row.period == "hour" and row.price_term == "monthly":
             # Nobody sells this hour: it is a part of a month.
             notes = [_("sold by the month only")]
@@ -175,7 +182,7 @@ class Cells:
     def render_value_per_cost(self, row: RankingRow) -> SafeString:
         value = row.value_per_cost
         if value is None:
-            text = "unknown" if row.price is None else _("not ranked")
+            text = _("unknown") if row.price is None else _("not ranked")
             return format_html('<span class="unknown">{}</span>', text)
         low, high = row.value_per_cost_ci95_low, row.value_per_cost_ci95_high
         shown = self.value_scale.text(value)
@@ -192,12 +199,14 @@ class Cells:
 
     def render_result_url(self, row: RankingRow) -> SafeString:
         link = lines.own_path(row.result_url)
-        return format_html('<a href="{}">open</a>', link) if link else unknown("result_url")
+        return (
+            format_html('<a href="{}">{}</a>', link, _("open")) if link else unknown("result_url")
+        )
 
     def render_measured_at(self, row: RankingRow) -> SafeString:
         if row.score is None:
             return unknown("score")
-        notes = [str(row.measured_at.date()) if row.measured_at else "undated"]
+        notes = [str(row.measured_at.date()) if row.measured_at else _("undated")]
         notes += [f"n = {count}"] if (count := _count(row)) else []
         return format_html("{}<small>{}</small>", _source(row), " · ".join(notes))
 
@@ -267,7 +276,7 @@ class Cells:
         ends = f"{figures.plain(row.score_ci95_low)} – {figures.plain(row.score_ci95_high)}"
         said.append(f"95 %: {ends} ({words.INTERVALS[row.interval_basis or '']})")
         count = _count(row)
-        day = row.measured_at.date() if row.measured_at else "undated"
+        day = row.measured_at.date() if row.measured_at else _("undated")
         said.append(format_html("{} {}{}", _source(row), day, f", n = {count}" if count else ""))
         return said
 

@@ -112,7 +112,7 @@ class Menu:
     @property
     def summary(self) -> str:
         """What is chosen, for the closed menu."""
-        chosen = ", ".join(option.label for option in self.options if option.is_on)
+        chosen = ", ".join(str(option.label) for option in self.options if option.is_on)
         if not chosen:
             return _("All")
         return _("not {chosen}", chosen=chosen) if self.is_not else chosen

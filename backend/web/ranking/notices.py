@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from backend.domain.conclusions import listed
 from backend.domain.pricing.extras import EXTRAS, PRICE_MISSING
 from backend.rankings.selectors.ranking import Ranking, query_from, ranking
 from backend.web.ranking.remembered import remembered
@@ -54,7 +55,7 @@ def _unpriced(ranked: Ranking, address: state.Address) -> ListNotice | None:
     lacking = {name for row in ranked.rows for name in row.missing.split()}
     term = state.value(address.params, "term")
     if extras := [name for name in EXTRAS if PRICE_MISSING[name] in lacking]:
-        said = " and ".join(words.EXTRAS[name] for name in extras)
+        said = listed([words.EXTRAS[name] for name in extras], len(extras))
         return ListNotice(
             _("No price is known here for {said}, so nothing is ranked by cost.", said=said),
             _("Leave the extras out"),

@@ -46,14 +46,14 @@ def ranked_sheet(document: Mapping[str, Any], params: state.Params) -> Sheet:
 def _cells(line: ReportLine) -> list[str]:
     cells = line.cells
     whose = (words.provider(cells["provider"]), cells["region"], words.kind(cells["kind"]))
-    notes = ", ".join(words.flag(code)[0] for code in cells["flags"].split())
-    measured = f"{cells['source'] or 'not stated'} {(cells['measured_at'] or '')[:10]}"
+    notes = ", ".join(str(words.flag(code)[0]) for code in cells["flags"].split())
+    measured = f"{cells['source'] or _('not stated')} {(cells['measured_at'] or '')[:10]}"
     return [
-        line.rank or "unranked",
-        f"{cells['offer']}\n{', '.join(filter(None, whose))}",
-        f"{line.score}\n{line.score_interval or 'no interval'}",
+        line.rank or _("unranked"),
+        f"{cells['offer']}\n{', '.join(map(str, filter(None, whose)))}",
+        f"{line.score}\n{line.score_interval or _('no interval')}",
         _lines(line.price or _("no price"), line.price_delta, cells["price_observed_on"]),
-        _lines(line.value or "unknown", line.value_delta, line.value_interval),
+        _lines(line.value or _("unknown"), line.value_delta, line.value_interval),
         _lines(measured.strip(), notes),
     ]
 

@@ -97,7 +97,7 @@ def _row(option: Mapping[str, Any]) -> list[str]:
         f"{float(option['cost_per_month']):,.2f}",
         share(option["unserved_share"]),
         figures.quantity(option["peak_servers"]),
-        "none" if use is None else figures.percent(use),
+        _("none") if use is None else figures.percent(use),
         ", ".join(filter(None, notes)),
     ]
 

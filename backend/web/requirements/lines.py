@@ -159,7 +159,8 @@ def failure_groups(answer: RequirementAnswer) -> list[FailureGroup]:
 def _title(failure: InfeasibleOffer, answer: RequirementAnswer) -> str:
     name = label(failure.demand)
     if failure.fault is Fault.REFUSED:
-        return failure.reason[0].upper() + failure.reason[1:].replace("_", " ")
+        reason = str(failure.reason)
+        return reason[0].upper() + reason[1:].replace("_", " ")
     if failure.fault is Fault.SERVERS:
         most = answer.requirement.max_servers or 0
         return counted(
@@ -180,4 +181,4 @@ def _detail(failure: InfeasibleOffer) -> str:
     """What a group's title does not say of the single offer."""
     # The others are said by the title of their group already.
     is_own = failure.fault in {Fault.SERVERS, Fault.BOUND}
-    return failure.reason.replace(failure.demand, label(failure.demand)) if is_own else ""
+    return str(failure.reason).replace(failure.demand, label(failure.demand)) if is_own else ""

@@ -16,7 +16,7 @@ from backend.benchmarks.selectors.runs import runs_visible
 from backend.catalog.selectors.offers import offers_with_words
 from backend.domain.profiles import PROFILES
 from backend.web.shared.access import readable
-from backend.web.shared.language import lazy
+from backend.web.shared.language import _, lazy
 from backend.web.shared.offer_field import offer_field
 from backend.web.shared.paging import paged
 
@@ -30,10 +30,16 @@ class RunsForm(forms.Form):
     state = forms.ChoiceField(
         label=lazy("State"),
         required=False,
-        choices=[("", "any"), (GOING_ON, lazy("going on")), *((s, s) for s in TERMINAL_STATES)],
+        choices=[
+            ("", lazy("any")),
+            (GOING_ON, lazy("going on")),
+            *((s, s) for s in TERMINAL_STATES),
+        ],
     )
     profile = forms.ChoiceField(
-        label=lazy("Profile"), required=False, choices=[("", "any"), *((p, p) for p in PROFILES)]
+        label=lazy("Profile"),
+        required=False,
+        choices=[("", lazy("any")), *((p, p) for p in PROFILES)],
     )
     offer = offer_field(lazy("Offer"), required=False)
 
@@ -42,7 +48,7 @@ class RunsForm(forms.Form):
         # Rented ones, too: their runs stay when they are gone.
         hosts = hosts_visible(default_workspace()).values_list("pk", "name")
         choices = [(str(pk), name) for pk, name in hosts]
-        self.fields["host"].choices = [("", "any"), *choices]  # type: ignore[attr-defined]
+        self.fields["host"].choices = [("", _("any")), *choices]  # type: ignore[attr-defined]
 
     def kept(self) -> QuerySet[Run]:
         """The runs that pass; a field in error narrows nothing."""

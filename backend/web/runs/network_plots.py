@@ -54,7 +54,7 @@ def _network(repeats: Spreads) -> Plot | None:
 
 
 def _stream_words(variant: str, spread: RepeatSpread) -> str:
-    return TCP[variant].format(n=spread.parameters.get("streams", "Several"))
+    return str(TCP[variant]).format(n=spread.parameters.get("streams", _("Several")))
 
 
 def _tcp_columns(kept: Sequence[RepeatSpread]) -> dict[str, list[str]]:
@@ -67,7 +67,7 @@ def _tcp_columns(kept: Sequence[RepeatSpread]) -> dict[str, list[str]]:
 
 def _middle_text(values: Iterable[Any]) -> str:
     known = [float(v) for v in values if isinstance(v, int | float)]
-    return figures.quantity(median(known)) if known else "unknown"
+    return figures.quantity(median(known)) if known else _("unknown")
 
 
 def _udp_and_ping(repeats: Spreads, width: int) -> list[PlotRow]:

@@ -35,7 +35,7 @@ def _sustained(repeats: Spreads) -> Plot | None:
         return None
     x, (values,) = thinned([window_s * (n + 1) for n in range(len(windows))], [windows])
     last = float(parameters.get("last") or windows[-1])
-    drop = figures.percent(1 - last / windows[0]) if windows[0] else "unknown"
+    drop = figures.percent(1 - last / windows[0]) if windows[0] else _("unknown")
     return Plot(
         id="plot-sustained",
         title=_("CPU score under lasting load"),

@@ -219,11 +219,11 @@ def _last(values: Values) -> float | None:
 
 
 def _percent(ratio: float | None) -> str:
-    return "unknown" if ratio is None else f"{ratio * 100:.1f} %"
+    return _("unknown") if ratio is None else f"{ratio * 100:.1f} %"
 
 
 def _rate(value: float | None) -> str:
     if not value:
-        return "unknown" if value is None else "0"
+        return _("unknown") if value is None else "0"
     scale = rate_scale([value])
     return f"{figures.figure(scale.shown(value))} {scale.unit}"

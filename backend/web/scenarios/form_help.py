@@ -41,7 +41,7 @@ def help_for(entry: Entry) -> Help:
     said = [] if entry.kind in FORMAT_ONLY or is_repeated else [value.meaning]
     said += [FORMATS.get(entry.kind, ""), value.unit]
     said += [bounds(value)] if entry.kind not in WITHOUT_RANGE else []
-    text = "; ".join(filter(None, said))
+    text = "; ".join(map(str, filter(None, said)))
     if not is_repeated:  # for all others a table states the rest once
         text = f"{text}. {value.source}".strip()
     return Help(text, entry.default)

@@ -13,7 +13,12 @@ from backend.web.shared.language import _, lazy
 
 MOST_NAME = 100
 # Hours first: the browser takes the first of a menu.
-UNITS = (("3600", "hours"), ("86400", "days"), ("604800", "weeks"), ("60", "minutes"))
+UNITS = (
+    ("3600", lazy("hours")),
+    ("86400", lazy("days")),
+    ("604800", lazy("weeks")),
+    ("60", lazy("minutes")),
+)
 
 
 WEEKDAYS = tuple(
@@ -57,9 +62,9 @@ class ScheduleForm(WriteForm):
     way = forms.ChoiceField(
         label=lazy("Starts"),
         choices=(
-            ("daily", "daily"),
-            ("weekly", "weekly"),
-            ("monthly", "monthly"),
+            ("daily", lazy("daily")),
+            ("weekly", lazy("weekly")),
+            ("monthly", lazy("monthly")),
             ("every", lazy("at an interval")),
             ("cron", lazy("by a cron line")),
         ),
@@ -95,7 +100,9 @@ class ScheduleForm(WriteForm):
         widget=forms.TimeInput(attrs={"type": "time"}, format="%H:%M"),
     )
     window_to = forms.TimeField(
-        label="to", required=False, widget=forms.TimeInput(attrs={"type": "time"}, format="%H:%M")
+        label=lazy("to"),
+        required=False,
+        widget=forms.TimeInput(attrs={"type": "time"}, format="%H:%M"),
     )
 
     pointers = {

@@ -7,12 +7,13 @@ from uuid import UUID
 from django import forms
 
 from backend.benchmarks.models import Campaign
+from backend.domain.texts import joined
 from backend.notifications.channels import CHANNELS
 from backend.notifications.models import NoticeKind
 from backend.web.shared.forms import WriteForm
 from backend.web.shared.language import _, lazy
 
-SIGNED = ", ".join(channel.label for channel in CHANNELS.values() if channel.is_signed)
+SIGNED = joined(", ", (channel.label for channel in CHANNELS.values() if channel.is_signed))
 
 
 def _addresses() -> str:
@@ -42,7 +43,7 @@ class SubscriptionForm(WriteForm):
 
     campaign = forms.ChoiceField(label=lazy("About"), required=False)
     # The function: settings are read when the form is made, not when the module is loaded.
-    channel = forms.ChoiceField(label="By", choices=_channels)
+    channel = forms.ChoiceField(label=lazy("By"), choices=_channels)
     address = forms.CharField(
         label=lazy("Address"),
         max_length=500,
@@ -70,7 +71,7 @@ class SubscriptionForm(WriteForm):
         super().__init__(*args, **given)
         named = [(str(one.pk), _("only the campaign {name}", name=one.name)) for one in campaigns]
         self.fields["campaign"].choices = [  # type: ignore[attr-defined]
-            ("", "everything"),
+            ("", _("everything")),
             *named,
         ]
 

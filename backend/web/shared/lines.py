@@ -244,7 +244,7 @@ def facts(values: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 def _text(name: str, value: Any) -> str:
     if isinstance(value, bool):
-        return "yes" if value else "no"
+        return _("yes") if value else _("no")
     if isinstance(value, int | float):
         if name.endswith(("_ratio", "_share")):
             return figures.percent(value)

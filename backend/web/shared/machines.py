@@ -12,11 +12,11 @@ STATES = {
     ResourceState.REQUESTED: lazy("nothing asked for yet"),
     ResourceState.RESERVED: lazy("budget reserved"),
     ResourceState.CALLED: lazy("asked for"),
-    ResourceState.CREATED: "exists",
-    ResourceState.GONE: "gone",
+    ResourceState.CREATED: lazy("exists"),
+    ResourceState.GONE: lazy("gone"),
 }
 TONES = {ResourceState.CALLED: "live", ResourceState.CREATED: "live"}
-PURCHASES = {ResourcePurchase.ON_DEMAND: lazy("on demand"), ResourcePurchase.SPOT: "spot"}
+PURCHASES = {ResourcePurchase.ON_DEMAND: lazy("on demand"), ResourcePurchase.SPOT: lazy("spot")}
 
 
 @dataclass(frozen=True)

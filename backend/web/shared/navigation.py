@@ -21,7 +21,7 @@ class MenuEntry(NamedTuple):
 
 
 MENUS: dict[str, tuple[MenuEntry, ...]] = {
-    "Offers": (
+    lazy("Offers"): (
         MenuEntry(
             "offers", lazy("Ranking"), lazy("which offer gives most performance for its price"),
             ("offer", "score"),
@@ -29,7 +29,7 @@ MENUS: dict[str, tuple[MenuEntry, ...]] = {
         MenuEntry("frontier", lazy("Frontier"), lazy("price against score, and the offers that nothing beats")),
         MenuEntry("compare", lazy("Compare"), lazy("two to six offers side by side")),
     ),
-    "Plan": (
+    lazy("Plan"): (
         MenuEntry("requirements", lazy("Requirements"), lazy("the cheapest fleet that reaches a target")),
         MenuEntry(
             "scenarios", lazy("Scenarios"), lazy("what a load costs on clouds, rented servers and your own"),
@@ -42,7 +42,7 @@ MENUS: dict[str, tuple[MenuEntry, ...]] = {
         ),
         MenuEntry("storage", lazy("Storage and links"), lazy("disk arrays, shared links and memory channels")),
     ),
-    "Measure": (
+    lazy("Measure"): (
         MenuEntry(
             "hosts", lazy("Hosts"), lazy("the machines that Rackrate logs in to and measures"),
             ("host", "host-new", "host-key"),
@@ -58,13 +58,13 @@ MENUS: dict[str, tuple[MenuEntry, ...]] = {
             ("import-run", "imported-evidence"),
         ),
     ),
-    "Share": (
+    lazy("Share"): (
         MenuEntry("reports", lazy("Reports"), lazy("figures frozen on a date"), ("report", "report-new")),
         MenuEntry("views", lazy("Saved views"), lazy("rankings with their filters under a name"),
               ("view", "view-new")),
         MenuEntry("data", lazy("Feeds and formulas"), lazy("live figures in Excel, Google Sheets and LibreOffice")),
     ),
-    "Settings": (
+    lazy("Settings"): (
         MenuEntry(
             "prices", lazy("Prices"), lazy("price lists, quotes, and prices that wait for a decision"),
             ("price", "price-new", "price-changes", "price-unpriced", "price-tables"),

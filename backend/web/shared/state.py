@@ -10,7 +10,7 @@ from backend.rankings.selectors.parameters import PARAMETER, PARAMETERS, Role, i
 from backend.rankings.selectors.query import DEFAULTS as QUERY_DEFAULTS
 from backend.rankings.selectors.views import shortened
 from backend.web.shared import columns, words
-from backend.web.shared.language import _
+from backend.web.shared.language import _, lazy
 
 Params = dict[str, list[str]]
 
@@ -42,7 +42,8 @@ LISTS = {
 }
 # What a saved view means that does not state them.
 API_DEFAULTS = {name: [DEFAULTS[name]] for name in STATED}
-BOOLEANS = {"1": "yes", "true": "yes", "yes": "yes", "0": "no", "false": "no", "no": "no"}
+_YES, _NO = lazy("yes"), lazy("no")
+BOOLEANS = {"1": _YES, "true": _YES, "yes": _YES, "0": _NO, "false": _NO, "no": _NO}
 
 
 def cleaned(given: Mapping[str, Sequence[str]]) -> Params:
@@ -165,9 +166,9 @@ def _chip_text(params: Params, name: str, column: str) -> str:
         return words.ratio(value(params, name))
     texts = params[name]
     if (column in COLUMN and COLUMN[column].kind is ColumnType.BOOLEAN) or name == "measured":
-        return ", ".join(BOOLEANS.get(text.lower(), text) for text in texts)
+        return ", ".join(str(BOOLEANS.get(text.lower(), text)) for text in texts)
     if column in CATEGORIES:
-        return ", ".join(words.category(column, one) for one in values(params, name))
+        return ", ".join(str(words.category(column, one)) for one in values(params, name))
     return ", ".join(texts)
 
 

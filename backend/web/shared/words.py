@@ -20,29 +20,38 @@ REGION_GROUPS = {
     "oceania": lazy("Oceania"),
     "south-america": lazy("South America"),
 }
-KINDS = {"cloud": "cloud", "vps": "VPS", "dedicated": "dedicated", "onprem": lazy("own rack")}
+KINDS = {
+    "cloud": lazy("cloud"),
+    "vps": "VPS",
+    "dedicated": lazy("dedicated"),
+    "onprem": lazy("own rack"),
+}
 TERMS = {
     "on_demand": lazy("On demand"),
     "spot": lazy("Spot"),
-    "reserved_1y": "Reserved, 1 year",
-    "reserved_3y": "Reserved, 3 years",
-    "committed_1y": "Committed, 1 year",
-    "committed_3y": "Committed, 3 years",
+    "reserved_1y": lazy("Reserved, 1 year"),
+    "reserved_3y": lazy("Reserved, 3 years"),
+    "committed_1y": lazy("Committed, 1 year"),
+    "committed_3y": lazy("Committed, 3 years"),
     "savings_1y": lazy("Savings plan, 1 year"),
     "savings_3y": lazy("Savings plan, 3 years"),
     "monthly": lazy("Monthly"),
     "purchase": lazy("Purchase"),
 }
 FLAGS = {
-    "disturbed": ("disturbed", "bad", lazy("Something else ran on the machine; not ranked.")),
-    "unstable": ("unstable", "warn", lazy("The repeats spread more than the metric's target.")),
+    "disturbed": (lazy("disturbed"), "bad", lazy("Something else ran on the machine; not ranked.")),
+    "unstable": (
+        lazy("unstable"),
+        "warn",
+        lazy("The repeats spread more than the metric's target."),
+    ),
     "mixed_hardware": (
         lazy("mixed CPUs"),
         "warn",
         lazy("The machines have different models of CPU."),
     ),
     "cached": (
-        "cached",
+        lazy("cached"),
         "bad",
         lazy("Memory may have stood in for the disk or network; not ranked."),
     ),
@@ -51,9 +60,9 @@ FLAGS = {
         "warn",
         lazy("A bound: the true figure is larger; not ranked."),
     ),
-    "aborted": ("aborted", "bad", lazy("The job was stopped after this time; not ranked.")),
+    "aborted": (lazy("aborted"), "bad", lazy("The job was stopped after this time; not ranked.")),
     "shared_vcpu": (lazy("shared vCPU"), "", lazy("The CPU is shared with other customers.")),
-    "burstable": ("burstable", "", lazy("Full speed only while CPU credits last.")),
+    "burstable": (lazy("burstable"), "", lazy("Full speed only while CPU credits last.")),
     "credit_standard": (
         lazy("standard credits"),
         "",
@@ -64,8 +73,8 @@ FLAGS = {
         "warn",
         lazy("It runs on without CPU credits, and the provider charges for that beside the price."),
     ),
-    "discontinued": ("history", "", lazy("It can no longer be bought.")),
-    "derived": ("derived", "", lazy("Published for the processor, not for this machine.")),
+    "discontinued": (lazy("history"), "", lazy("It can no longer be bought.")),
+    "derived": (lazy("derived"), "", lazy("Published for the processor, not for this machine.")),
     "stale_price": (
         lazy("old price"),
         "warn",
@@ -102,20 +111,24 @@ FLAGS = {
         "warn",
         lazy("The disk was still slowing down or speeding up when the time was over."),
     ),
-    "outlier": ("outlier", "warn", lazy("Far from the other repeats of its run; it still counts.")),
+    "outlier": (
+        lazy("outlier"),
+        "warn",
+        lazy("Far from the other repeats of its run; it still counts."),
+    ),
     "cpu_bound": (
         lazy("CPU bound"),
         "warn",
         lazy("The tool used up one CPU; the link may carry more."),
     ),
-    "imported": ("imported", "", lazy("The result was measured elsewhere and imported.")),
+    "imported": (lazy("imported"), "", lazy("The result was measured elsewhere and imported.")),
     "conditions_unknown": (
         lazy("conditions unknown"),
         "bad",
         lazy("How it was made is not known; not ranked."),
     ),
     "zeros": (
-        "zeros",
+        lazy("zeros"),
         "bad",
         lazy("Only zeros were copied, which many disks never store; not ranked."),
     ),
@@ -147,7 +160,7 @@ MISSING = {
     "ipv4_price": lazy("price of an address not known"),
     "egress_price": lazy("price of traffic not known"),
 }
-EXTRAS = {"disk": "a disk", "ip": lazy("an address"), "egress": "traffic"}
+EXTRAS = {"disk": lazy("a disk"), "ip": lazy("an address"), "egress": lazy("traffic")}
 REASONS = {
     "quota": lazy("The provider's quota does not allow another machine."),
     "capacity": lazy("The provider had no machine of this type left."),
@@ -185,7 +198,7 @@ def run_parameter(name: str) -> str:
 def run_value(name: str, value: object) -> str:
     """A parameter's value with its unit."""
     if isinstance(value, bool):
-        return "yes" if value else "no"
+        return _("yes") if value else _("no")
     if isinstance(value, list):
         return ", ".join(map(str, value))
     known = PARAMETERS_OF_RUNS.get(name)
