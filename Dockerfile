@@ -36,7 +36,8 @@ FROM python:3.11-slim-bookworm AS application
 ENV PATH=/opt/venv/bin:$PATH \
     PYTHONUNBUFFERED=1 \
     DJANGO_SETTINGS_MODULE=backend.config.settings \
-    STATIC_ROOT=/srv/static
+    STATIC_ROOT=/srv/static \
+    PROMETHEUS_MULTIPROC_DIR=/tmp/request-times
 RUN groupadd --gid 10001 rackrate && useradd --create-home --uid 10001 --gid 10001 rackrate \
     && install -d -o 10001 -g 10001 /srv/static /srv/state
 WORKDIR /srv/rackrate

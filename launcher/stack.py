@@ -1,6 +1,7 @@
 """Database, broker, worker, beat and web of one state, as one thing that starts and stops."""
 
 import os
+import shutil
 import signal
 import subprocess
 import time
@@ -146,6 +147,10 @@ class Stack:
         url = f"http://{LOOPBACK}:{port}"
         self.environment.setdefault("PUBLIC_URL", url)
         schedule = self.state.directory / "beat-schedule"
+        # The web processes count how long requests take; what earlier ones counted is over.
+        times = self.state.directory / "request-times"
+        shutil.rmtree(times, ignore_errors=True)
+        self.environment.setdefault("PROMETHEUS_MULTIPROC_DIR", str(times))
         celery = [str(BIN / "celery"), "-A", "backend.config.celery"]
         # The CPUs that this process may use, which in a container are fewer than the machine has.
         web_workers = min(4, len(os.sched_getaffinity(0)))

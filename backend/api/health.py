@@ -12,8 +12,7 @@ from django.views.decorators.http import require_safe
 from redis import Redis
 from redis.exceptions import RedisError
 
-from backend.benchmarks.models import Tick
-from backend.common import clock
+from backend.benchmarks.selectors.engine import tick_age_s
 from backend.common.rest.problem import problem
 from backend.rentals.selectors.leaks import rental_figures
 
@@ -38,7 +37,7 @@ def readyz(request: HttpRequest) -> HttpResponseBase:
         return problem(503, "; ".join(f"{name}: {fault}" for name, fault in faults), errors=faults)
     # An age and not a fault: pages answer well while the engine stands still.
     state: dict[str, object] = dict.fromkeys(CHECKS, "ok")
-    return JsonResponse(state | {"tick_age_s": _tick_age_s()} | asdict(rental_figures()))
+    return JsonResponse(state | {"tick_age_s": tick_age_s()} | asdict(rental_figures()))
 
 
 def _database() -> str:
@@ -72,12 +71,6 @@ def _queue() -> str:
     finally:
         client.close()
     return ""
-
-
-def _tick_age_s() -> float | None:
-    """Seconds since the engine's last tick; None before the first. An old one is no fault here."""
-    tick = Tick.objects.order_by("-at").first()
-    return None if tick is None else (clock.now() - tick.at).total_seconds()
 
 
 CHECKS: Mapping[str, Callable[[], str]] = {

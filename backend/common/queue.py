@@ -19,6 +19,12 @@ class Task(StrEnum):
     CHECK_ACCOUNT = "workers.check_account"
 
 
+def shared_queues() -> list[str]:
+    """The queues that any worker may take from."""
+    routes: dict[str, dict[str, str]] = app.conf.task_routes
+    return sorted({app.conf.task_default_queue, *(route["queue"] for route in routes.values())})
+
+
 def worker_queue(worker_id: str) -> str:
     """The queue of the workers on one machine."""
     return f"local.{worker_id}"

@@ -73,6 +73,8 @@ INSTALLED_APPS = [
     "workers.apps.WorkersConfig",
 ]
 MIDDLEWARE = [
+    "backend.common.latency.RequestTimes",
+    "backend.common.logs.RequestIds",
     "django.middleware.security.SecurityMiddleware",
     "csp.middleware.CSPMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
@@ -242,6 +244,8 @@ SPECTACULAR_SETTINGS = {
 }
 
 LOG_FILE = env.text("LOG_FILE", "")
+# For what collects logs: an object a line, with the ids of requests and runs.
+LOG_FORMAT = "json" if env.flag("LOG_JSON", False) else "line"
 LOGGING = {
     "version": 1,
     # Modules make their loggers before this is read.
@@ -251,16 +255,23 @@ LOGGING = {
             "()": "backend.common.logs.MaskingFormatter",
             "format": "%(asctime)s %(levelname)s %(name)s %(message)s",
         },
+        "json": {"()": "backend.common.logs.JsonFormatter"},
     },
     "handlers": {
         "stderr": {
             "class": "logging.StreamHandler",
-            "formatter": "line",
+            "formatter": LOG_FORMAT,
             # With a file for everything, the terminal shows only what somebody should look at.
             "level": "WARNING" if LOG_FILE else "NOTSET",
         },
         **(
-            {"file": {"class": "logging.FileHandler", "formatter": "line", "filename": LOG_FILE}}
+            {
+                "file": {
+                    "class": "logging.FileHandler",
+                    "formatter": LOG_FORMAT,
+                    "filename": LOG_FILE,
+                }
+            }
             if LOG_FILE
             else {}
         ),

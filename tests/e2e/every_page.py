@@ -41,6 +41,7 @@ NO_PAGES: Mapping[str, str] = {
     "price-payload": "a file as its provider sent it",
     "healthz": "one word for a supervisor",
     "readyz": "one word for a supervisor",
+    "prometheus": "figures for a monitoring",
     "feed": "a list for spreadsheets",
     "report-pdf": "a report as a file for paper",
     "feed-key-new": "leads to the page of its view but right after a form was sent",

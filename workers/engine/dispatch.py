@@ -37,6 +37,7 @@ from backend.benchmarks.services.steps import (
 )
 from backend.benchmarks.services.transitions import TRANSITIONS, StaleState, move
 from backend.common import clock
+from backend.common.logs import logged_with
 from backend.common.queue import Task, enqueue
 from backend.domain.errors import DriverError, ProbeError, Reason
 from backend.providers.registry import provider
@@ -73,14 +74,15 @@ def run_step(claim: Claim, dispatch: Dispatch) -> None:
     try:
         # Anew, as the message may have waited in the queue for most of its lease.
         step = renewed(claim)
-        try:
-            outcome = _worked(step)
-        except DriverError as error:
-            outcome = _after_error(step, error)
-        except ProbeError as error:
-            # What the host said does not parse, and would not the next time either.
-            outcome = _after_error(step, DriverError(Reason.BUG, str(error), retryable=False))
-        _write(claim, outcome, dispatch)
+        with logged_with(run_id=str(step.run_id)):
+            try:
+                outcome = _worked(step)
+            except DriverError as error:
+                outcome = _after_error(step, error)
+            except ProbeError as error:
+                # What the host said does not parse, and would not the next time either.
+                outcome = _after_error(step, DriverError(Reason.BUG, str(error), retryable=False))
+            _write(claim, outcome, dispatch)
     except (LeaseLost, StaleState) as lost:
         log.info("dropped: %s", lost)
     except Exception as error:  # the outermost wrapper stores the reason

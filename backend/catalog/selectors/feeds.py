@@ -1,6 +1,8 @@
 """Price lists that are read on a schedule, and which of them are old."""
 
 import datetime as dt
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 from django.db.models import QuerySet
 
@@ -13,6 +15,26 @@ STALE_AFTER = dt.timedelta(hours=48)
 def feeds() -> QuerySet[PriceFeed]:
     """Every feed, those that are read by themselves and those of imported files."""
     return PriceFeed.objects.select_related("provider").order_by("provider__slug", "kind", "region")
+
+
+@dataclass(frozen=True)
+class FeedFigures:
+    """Figures of a list that is read by itself, for the monitoring."""
+
+    provider: str
+    kind: str
+    region: str
+    age_s: float | None
+    """Since it last answered; None before it first did."""
+    failures: int
+    """Fetches that failed one after the other."""
+
+
+def feed_figures() -> Iterator[FeedFigures]:
+    now = clock.now()
+    for feed in feeds().filter(is_enabled=True):
+        age_s = None if feed.checked_at is None else (now - feed.checked_at).total_seconds()
+        yield FeedFigures(feed.provider.slug, feed.kind, feed.region, age_s, feed.failures)
 
 
 def is_stale(feed: PriceFeed) -> bool:

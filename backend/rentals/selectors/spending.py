@@ -1,6 +1,8 @@
 """What an account at a cloud has spent this month, and its machines."""
 
 import datetime as dt
+from collections.abc import Iterator
+from dataclasses import dataclass
 from decimal import Decimal
 
 from django.db.models import Case, IntegerField, Q, QuerySet, Sum, Value, When
@@ -14,6 +16,7 @@ from backend.domain.errors import UnknownRate
 from backend.domain.money import Money
 from backend.domain.rentals import Budget
 from backend.domain.units import EXACT
+from backend.rentals.selectors.leaks import RENTS
 
 COUNTED = (ResourceState.RESERVED, ResourceState.CALLED, ResourceState.CREATED)
 """States in which a machine counts in its account and its budgets."""
@@ -41,6 +44,37 @@ def account_month(account: CloudAccount) -> Cost:
         except UnknownRate:
             unknown[money.currency] = None
     return Cost(known, currency, tuple(unknown))
+
+
+@dataclass(frozen=True)
+class AccountFigures:
+    """Figures of an account where machines are rented, for the monitoring."""
+
+    account: str
+    """Its id: a name may say more than a monitoring should know."""
+    provider: str
+    look_age_s: float
+    """Since its machines were last listed; before the first time since it was made."""
+    failed_looks: int
+    spent: Decimal
+    """What of this calendar month (UTC) is spent or reserved."""
+    budget: Decimal | None
+    currency: str
+
+
+def account_figures() -> Iterator[AccountFigures]:
+    now = clock.now()
+    for account in CloudAccount.objects.filter(RENTS).order_by("created_at"):
+        month, budget = account_month(account), month_budget(account)
+        yield AccountFigures(
+            account=str(account.pk),
+            provider=account.provider,
+            look_age_s=(now - (account.reaped_at or account.created_at)).total_seconds(),
+            failed_looks=account.failed_looks,
+            spent=month.known,
+            budget=budget.amount if budget else None,
+            currency=month.currency,
+        )
 
 
 def machines_rented(account: CloudAccount) -> QuerySet[Resource]:

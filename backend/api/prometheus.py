@@ -1,0 +1,195 @@
+"""/metrics-prometheus: how the engine, the accounts, the price lists and the pages are doing."""
+
+import ipaddress
+import os
+from collections.abc import Iterator
+from typing import Any
+
+from django.conf import settings
+from django.http import HttpResponse
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
+from prometheus_client.metrics_core import GaugeMetricFamily, Metric
+from prometheus_client.multiprocess import MultiProcessCollector
+from prometheus_client.registry import Collector
+from redis import Redis
+from redis.exceptions import RedisError
+from rest_framework.permissions import BasePermission
+from rest_framework.renderers import BaseRenderer
+from rest_framework.request import Request
+from rest_framework.views import APIView
+
+from backend.benchmarks.models import RunState
+from backend.benchmarks.selectors.engine import engine_figures
+from backend.catalog.selectors.feeds import feed_figures
+from backend.common.latency import SECONDS
+from backend.common.queue import shared_queues
+from backend.common.rest.permissions import ScopePermission
+from backend.notifications.selectors.notices import notice_figures
+from backend.rentals.selectors.leaks import rental_figures
+from backend.rentals.selectors.spending import account_figures
+
+TIMEOUT_S = 2
+
+
+def _gauge(name: str, text: str, value: float | None) -> Metric:
+    """A figure without labels; none where it is not known."""
+    family = GaugeMetricFamily(f"rackrate_{name}", text)
+    if value is not None:
+        family.add_metric([], value)
+    return family
+
+
+class StateCollector(Collector):
+    """What the database and the broker say at the moment of the request."""
+
+    def collect(self) -> Iterator[Metric]:
+        yield from self._engine()
+        yield from self._rentals()
+        yield from self._lists()
+        notices = notice_figures()
+        yield _gauge("notices_waiting", "Notices that are not sent yet.", notices.waiting_count)
+        yield _gauge(
+            "notice_oldest_seconds", "Since the oldest of them was due.", notices.oldest_due_s
+        )
+        yield _queue_lengths()
+
+    def _engine(self) -> Iterator[Metric]:
+        engine = engine_figures()
+        yield _gauge("tick_age_seconds", "Since the engine's last tick.", engine.tick_age_s)
+        yield _gauge("steps_due", "Steps of runs that may be worked on now.", engine.due_count)
+        yield _gauge(
+            "step_oldest_due_seconds", "Since the first of them was due.", engine.oldest_due_s
+        )
+        yield _gauge(
+            "leases_expired",
+            "Steps whose worker neither ended nor kept them.",
+            engine.expired_lease_count,
+        )
+        runs = GaugeMetricFamily("rackrate_runs", "Runs that have not ended.", labels=["state"])
+        for state in RunState.values:
+            runs.add_metric([state], engine.run_counts.get(state, 0))
+        yield runs
+
+    def _rentals(self) -> Iterator[Metric]:
+        rentals = rental_figures()
+        yield _gauge("machines", "Machines that may exist by our books.", rentals.machine_count)
+        yield _gauge("machine_runs", "Unfinished runs that asked for one.", rentals.run_count)
+        labels = ["account", "provider"]
+        ages = GaugeMetricFamily(
+            "rackrate_account_look_age_seconds",
+            "Since the machines of an account were last listed.",
+            labels=labels,
+        )
+        failed = GaugeMetricFamily(
+            "rackrate_account_failed_looks",
+            "Looks at an account that failed one after the other.",
+            labels=labels,
+        )
+        spent = GaugeMetricFamily(
+            "rackrate_account_spent",
+            "Spent or reserved this calendar month.",
+            labels=[*labels, "currency"],
+        )
+        budget = GaugeMetricFamily(
+            "rackrate_account_budget",
+            "The most that a calendar month may cost.",
+            labels=[*labels, "currency"],
+        )
+        for one in account_figures():
+            values = [one.account, one.provider]
+            ages.add_metric(values, one.look_age_s)
+            failed.add_metric(values, one.failed_looks)
+            spent.add_metric([*values, one.currency], float(one.spent))
+            if one.budget is not None:
+                budget.add_metric([*values, one.currency], float(one.budget))
+        yield from (ages, failed, spent, budget)
+
+    def _lists(self) -> Iterator[Metric]:
+        labels = ["provider", "kind", "region"]
+        ages = GaugeMetricFamily(
+            "rackrate_price_list_age_seconds", "Since a price list last answered.", labels=labels
+        )
+        failures = GaugeMetricFamily(
+            "rackrate_price_list_failures",
+            "Fetches of a price list that failed one after the other.",
+            labels=labels,
+        )
+        for one in feed_figures():
+            values = [one.provider, one.kind, one.region]
+            failures.add_metric(values, one.failures)
+            if one.age_s is not None:
+                ages.add_metric(values, one.age_s)
+        yield from (ages, failures)
+
+
+def _queue_lengths() -> Metric:
+    """Messages that wait at the broker; none while it does not answer."""
+    family = GaugeMetricFamily(
+        "rackrate_queue_messages", "Messages that no worker took yet.", labels=["queue"]
+    )
+    client = Redis.from_url(
+        settings.REDIS_URL, socket_connect_timeout=TIMEOUT_S, socket_timeout=TIMEOUT_S
+    )
+    try:
+        for queue in shared_queues():
+            family.add_metric([queue], client.llen(queue))
+    except RedisError:
+        family.samples.clear()
+    finally:
+        client.close()
+    return family
+
+
+class LocalOrReader(BasePermission):
+    """From this machine anybody; from elsewhere who has the scope read, also where reading the
+    site is public: strangers need not know what an installation spends."""
+
+    def has_permission(self, request: Request, view: Any) -> bool:
+        if _is_local(request):
+            return True
+        is_known = request.user.is_authenticated
+        return is_known and ScopePermission().has_permission(request, view)
+
+
+def _is_local(request: Request) -> bool:
+    # A proxy on this machine calls from loopback, too, for whomever it says.
+    if "HTTP_X_FORWARDED_FOR" in request.META or "HTTP_FORWARDED" in request.META:
+        return False
+    try:
+        return ipaddress.ip_address(request.META.get("REMOTE_ADDR", "")).is_loopback
+    except ValueError:
+        return False
+
+
+class Exposition(BaseRenderer):
+    """Prometheus asks for formats that the API does not know; it takes this one whatever it asked."""
+
+    media_type = "text/plain"
+    format = "txt"
+
+    def render(self, data: Any, *_: Any, **__: Any) -> bytes:
+        """The lines of an error, which are a problem document elsewhere."""
+        return f"{data.get('detail', data)}\n".encode()
+
+
+class PrometheusView(APIView):
+    """The text format of Prometheus."""
+
+    permission_classes = (LocalOrReader,)
+    renderer_classes = (Exposition,)
+    schema = None
+
+    def perform_content_negotiation(
+        self, request: Request, force: bool = False
+    ) -> tuple[BaseRenderer, str]:
+        return Exposition(), Exposition.media_type
+
+    def get(self, request: Request) -> HttpResponse:
+        registry = CollectorRegistry()
+        if os.environ.get("PROMETHEUS_MULTIPROC_DIR"):
+            # The times of all processes that answer requests, which share that directory.
+            MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
+        else:
+            registry.register(SECONDS)
+        registry.register(StateCollector())
+        return HttpResponse(generate_latest(registry), content_type=CONTENT_TYPE_LATEST)
