@@ -18,7 +18,7 @@ from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
-from backend.benchmarks.models import RunState
+from backend.benchmarks.models import TERMINAL_STATES, RunState
 from backend.benchmarks.selectors.engine import engine_figures
 from backend.catalog.selectors.feeds import feed_figures
 from backend.common.latency import SECONDS
@@ -66,8 +66,9 @@ class StateCollector(Collector):
             engine.expired_lease_count,
         )
         runs = GaugeMetricFamily("rackrate_runs", "Runs that have not ended.", labels=["state"])
-        for state in RunState.values:
-            runs.add_metric([state], engine.run_counts.get(state, 0))
+        for state in RunState:
+            if state not in TERMINAL_STATES:
+                runs.add_metric([state], engine.run_counts.get(state, 0))
         yield runs
 
     def _rentals(self) -> Iterator[Metric]:

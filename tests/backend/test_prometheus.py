@@ -73,6 +73,7 @@ def test_engine_says_what_waits_and_whether_it_moves(client, late_step):
     assert said["rackrate_leases_expired", ()] == 1
     assert said["rackrate_runs", ("queued",)] == 1
     assert said["rackrate_runs", ("running",)] == 0
+    assert ("rackrate_runs", ("done",)) not in said
 
 
 def test_nothing_is_said_of_what_is_not_known(client, settings: LazySettings):
