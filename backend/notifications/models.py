@@ -6,15 +6,16 @@ from django.db.models import Q
 
 from backend.accounts.models import Workspace
 from backend.common.models import Identified
+from backend.domain.texts import text as _
 from backend.notifications.channels import channel_choices
 
 
 class NoticeKind(models.TextChoices):
-    RUN_FAILED = "run_failed", "a run failed or was lost"
-    CAMPAIGN_DONE = "campaign_done", "a campaign came to its end"
-    REGRESSION = "regression", "a result left the band of its history"
-    LEAK = "leak", "a rented machine does not go away, or a cloud does not answer"
-    PRICES = "prices", "prices are not plausible and wait for a person"
+    RUN_FAILED = "run_failed", _("a run failed or was lost")
+    CAMPAIGN_DONE = "campaign_done", _("a campaign came to its end")
+    REGRESSION = "regression", _("a result left the band of its history")
+    LEAK = "leak", _("a rented machine does not go away, or a cloud does not answer")
+    PRICES = "prices", _("prices are not plausible and wait for a person")
 
 
 class Subscription(Identified):

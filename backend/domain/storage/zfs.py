@@ -16,6 +16,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from backend.domain.texts import text as _
+
 LABEL_BYTES = 4 * 2**20 + 2**19
 """Four labels and the boot block: 4 MiB before and 512 KiB behind the data of every disk."""
 REPORTING_RECORD_BYTES = 128 * 2**10
@@ -69,14 +71,14 @@ _NO_LIMIT = 63
 GENERATIONS: Mapping[str, Generation] = MappingProxyType(
     {
         "current": Generation(
-            "current, OpenZFS since 2.1: 1/32 kept, at most 128 GiB", PoolRules()
+            _("current, OpenZFS since 2.1: 1/32 kept, at most 128 GiB"), PoolRules()
         ),
         "2019": Generation(
-            "2019, ZFS on Linux 0.7 and dRAID before its release: 1/32 kept",
+            _("2019, ZFS on Linux 0.7 and dRAID before its release: 1/32 kept"),
             PoolRules(max_metaslab_shift=_NO_LIMIT, max_slop_bytes=2**_NO_LIMIT),
         ),
         "2013": Generation(
-            "2013: 1/64 kept",
+            _("2013: 1/64 kept"),
             PoolRules(_NO_LIMIT, slop_shift=6, max_slop_bytes=2**_NO_LIMIT),
         ),
     }

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from backend.common.rest.table import Column, ColumnType
+from backend.web.shared.language import _
 
 # Excel's WEBSERVICE takes no longer one.
 LONGEST_ADDRESS = 2_048
@@ -77,24 +78,24 @@ def power_query(source: FormulaSource) -> Formula:
 in
     Typed
 """
-    sign_in = "" if source.needs_token else "When asked how to sign in: Anonymous."
-    where = "Data ▸ Get Data ▸ From Other Sources ▸ Blank Query ▸ Advanced Editor."
-    return Formula("power-query", "Excel and Power BI", text, [where, sign_in or BASIC])
+    sign_in = "" if source.needs_token else _("When asked how to sign in: Anonymous.")
+    where = _("Data ▸ Get Data ▸ From Other Sources ▸ Blank Query ▸ Advanced Editor.")
+    return Formula("power-query", _("Excel and Power BI"), text, [where, sign_in or BASIC])
 
 
 def import_data(source: FormulaSource) -> Formula:
     """Google Sheets; the locale keeps decimal points from becoming thousands."""
     text = f'=IMPORTDATA("{source.csv_url}", ",", "en_US")'
-    notes = ["Refreshed about hourly while the sheet is open."]
+    notes = [_("Refreshed about hourly while the sheet is open.")]
     return Formula("importdata", "Google Sheets", text, notes)
 
 
 def libre_office(source: FormulaSource) -> Formula:
     """The address for LibreOffice's dialog, and the way there."""
     notes = [
-        "Sheet ▸ External Links…: paste the address, press Enter.",
-        "Language: English (USA). Separator: comma. Switch on “Detect special numbers”.",
-        "Choose CSV_all and tick “Update every”, if it is to be read again by itself.",
+        _("Sheet ▸ External Links…: paste the address, press Enter."),
+        _("Language: English (USA). Separator: comma. Switch on “Detect special numbers”."),
+        _("Choose CSV_all and tick “Update every”, if it is to be read again by itself."),
         *([BASIC] if source.needs_token else []),
     ]
     return Formula("libreoffice", "LibreOffice Calc", source.csv_url, notes)
@@ -106,10 +107,10 @@ def value_cell(source: FormulaSource) -> Formula:
     # With both separators stated, since the language of the spreadsheet decides otherwise.
     text = f'=NUMBERVALUE(WEBSERVICE({start}&ENCODEURL(A2)), ".", ",")'
     notes = [
-        "Put an offer_id into A2. Any numeric column may stand in place of value_per_cost.",
-        "Excel for Windows, and LibreOffice.",
+        _("Put an offer_id into A2. Any numeric column may stand in place of value_per_cost."),
+        _("Excel for Windows, and LibreOffice."),
     ]
-    return Formula("webservice", "One number in a cell", text, notes)
+    return Formula("webservice", _("One number in a cell"), text, notes)
 
 
 def curl(source: FormulaSource) -> Formula:

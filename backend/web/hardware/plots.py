@@ -15,11 +15,11 @@ from backend.web.shared.plots import Axis, Mark, Plot
 # What is drawn as one band: the residual value lowers what the purchase costs.
 BANDS = (
     (lazy("purchase and spares"), ("capital", "spares", "residual")),
-    ("energy", ("energy",)),
-    ("space", ("space",)),
-    ("support", ("support",)),
-    ("staff", ("staff",)),
-    ("network", ("network",)),
+    (lazy("energy"), ("energy",)),
+    (lazy("space"), ("space",)),
+    (lazy("support"), ("support",)),
+    (lazy("staff"), ("staff",)),
+    (lazy("network"), ("network",)),
 )
 # More bars have no room for their labels side by side.
 MOST_BARS = 12
@@ -51,7 +51,11 @@ def hardware_plot(
         y=Axis(_("{currency} a month", currency=currency), most=float(max(whole))),
         marks=marks,
         is_stacked=True,
-        extra={f"in all, {currency} a month": [figures.money(one, "month") for one in whole]},
+        extra={
+            _("in all, {currency} a month", currency=currency): [
+                figures.money(one, "month") for one in whole
+            ]
+        },
         summary=_("Stacked bars of what a server costs a month in {currency}: ", currency=currency)
         + "; ".join(
             f"{label} {figures.money(one, 'month')}"

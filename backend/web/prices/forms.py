@@ -12,6 +12,7 @@ from backend.catalog.selectors.price_list import STATES, PriceFilter
 from backend.catalog.services.prices import PriceInput
 from backend.common import clock
 from backend.domain.pricing.purchase import PriceUnit, PurchaseModel
+from backend.domain.texts import joined
 from backend.providers.registry import PROVIDERS
 from backend.web.shared import words
 from backend.web.shared.forms import Day, WriteForm, text
@@ -109,7 +110,7 @@ class FeedForm(WriteForm):
     list = forms.ChoiceField(
         label=lazy("List"),
         choices=[
-            (f"{slug}/{feed.kind}", f"{record.short_name}: {feed.meaning}")
+            (f"{slug}/{feed.kind}", joined(": ", (record.short_name, feed.meaning)))
             for slug, record in PROVIDERS.items()
             for feed in record.feeds
         ],

@@ -283,7 +283,9 @@ class Cells:
     def _about_value(self, row: RankingRow) -> list[Any]:
         if row.value_per_cost is None:
             return []
-        return [format_html("<b>Score per price</b> {}", figures.plain(row.value_per_cost))]
+        return [
+            format_html("<b>{}</b> {}", _("Score per price"), figures.plain(row.value_per_cost))
+        ]
 
 
 # The columns whose cells show more than their value.

@@ -48,7 +48,7 @@ def exports(request: HttpRequest, params: state.Params) -> list[Export]:
     )
     return [
         *first,
-        Export("TSV", link("tsv"), "Tab-separated"),
+        Export("TSV", link("tsv"), _("Tab-separated")),
         Export(_("Excel"), link("xlsx"), _("XLSX with typed cells")),
         Export("JSON", link("json"), _("Pages of the API")),
     ]

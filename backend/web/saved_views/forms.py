@@ -7,7 +7,7 @@ from backend.accounts.services.tokens import DEFAULT_LIFE as TOKEN_LIFE
 from backend.rankings.models import Visibility
 from backend.rankings.services.feeds import DEFAULT_LIFE, LONGEST_LIFE
 from backend.web.shared.forms import WriteForm, text
-from backend.web.shared.language import _, lazy
+from backend.web.shared.language import lazy
 
 SEEN_BY = [
     (Visibility.SHARED, lazy("everybody who may read here")),
@@ -18,7 +18,7 @@ LONGEST_TOKEN_LIFE_DAYS = 36_500
 
 def days(initial: int, most: int) -> forms.IntegerField:
     return forms.IntegerField(
-        label=_("Ends after (days)"), initial=initial, min_value=1, max_value=most
+        label=lazy("Ends after (days)"), initial=initial, min_value=1, max_value=most
     )
 
 

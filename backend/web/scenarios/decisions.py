@@ -32,11 +32,11 @@ def pareto_plot(options: Sequence[Option], currency: str) -> Plot:
         x_kind="linear",
         x=[cost(one) for one in ordered],
         x_text=[f"{one['name']}, {float(one['cost_total']):,.2f}" for one in ordered],
-        y=Axis("unmet, %"),
+        y=Axis(_("unmet, %")),
         marks=marks,
         extra={
-            "nothing is cheaper and serves as much": [
-                "yes" if one["name"] in line else "no" for one in ordered
+            _("nothing is cheaper and serves as much"): [
+                _("yes") if one["name"] in line else _("no") for one in ordered
             ]
         },
         note=_("Down and to the left is better."),
@@ -146,10 +146,10 @@ def tornado_plot(result: Mapping[str, Any], currency: str) -> Plot | None:
         ],
         is_flat=True,
         extra={
-            "low end": [factor(bar["low"]) for bar in bars],
-            "cheapest there": [bar["winner_low"] for bar in bars],
-            "high end": [factor(bar["high"]) for bar in bars],
-            "cheapest at that end": [bar["winner_high"] for bar in bars],
+            _("low end"): [factor(bar["low"]) for bar in bars],
+            _("cheapest there"): [bar["winner_low"] for bar in bars],
+            _("high end"): [factor(bar["high"]) for bar in bars],
+            _("cheapest at that end"): [bar["winner_high"] for bar in bars],
         },
         lines=((cost(winner), ""),),
         note=_(

@@ -14,12 +14,12 @@ from backend.web.scenarios.part_prices import PartPrice
 from backend.web.shared.language import lazy
 
 SECTIONS: Mapping[str, tuple[Entry, ...]] = {
-    "Time": layout.HORIZON,
-    "Capacity of a server": layout.CAPACITY,
-    "How servers follow the demand": layout.POLICY,
-    "Other costs": layout.EXTRAS,
-    "Risk": layout.RISKS,
-    "Uncertainty": layout.UNCERTAINTY,
+    lazy("Time"): layout.HORIZON,
+    lazy("Capacity of a server"): layout.CAPACITY,
+    lazy("How servers follow the demand"): layout.POLICY,
+    lazy("Other costs"): layout.EXTRAS,
+    lazy("Risk"): layout.RISKS,
+    lazy("Uncertainty"): layout.UNCERTAINTY,
 }
 SECTION_HINTS = {
     "Other costs": lazy("Of every option, where it does not say otherwise."),

@@ -144,7 +144,7 @@ def assumed(scenario: Scenario, outcome: Simulated) -> list[dict[str, Any]]:
                 "name": path.removeprefix("/").replace("/", ", ").replace("_", " "),
                 "value": value if is_stated else str(field.default),
                 "unit": field.value.unit,
-                "source": field.value.meaning
+                "source": str(field.value.meaning)
                 + (
                     ""
                     if is_stated

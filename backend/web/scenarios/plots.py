@@ -192,7 +192,7 @@ def months_plot(series: Series, index: int) -> Plot:
             else group[0][0]
             for group in groups
         ],
-        extra={**stack.extra, "unmet": shares},
+        extra={**stack.extra, _("unmet"): shares},
     )
 
 
@@ -234,7 +234,7 @@ def _stack(
             for part in used
         ],
         is_stacked=True,
-        extra={f"in all, {currency}": [f"{one:,.2f}" for one in whole]},
+        extra={_("in all, {currency}", currency=currency): [f"{one:,.2f}" for one in whole]},
         summary=_("{title}, stacked bars in {currency}: ", title=title, currency=currency)
         + "; ".join(f"{head} {one:,.2f}" for head, one in zip(heads, whole, strict=True))
         + ".",

@@ -11,7 +11,7 @@ from django.core.validators import MaxValueValidator
 from django.http import HttpRequest
 
 from backend.domain.errors import DomainError, InvalidValue
-from backend.web.shared.language import _
+from backend.web.shared.language import _, lazy
 
 
 class WriteForm(forms.Form):
@@ -70,7 +70,7 @@ class Day(forms.DateField):
         super().__init__(**given)
         # A day is filtered by the midnight after it, which has to exist, too.
         latest = dt.date.max - dt.timedelta(days=1)
-        self.validators.append(MaxValueValidator(latest, _("This day is too far ahead.")))
+        self.validators.append(MaxValueValidator(latest, lazy("This day is too far ahead.")))
 
 
 class SecretText(forms.Textarea):
@@ -93,7 +93,7 @@ def currency(*, required: bool = False, initial: str | None = "USD") -> forms.Re
     return forms.RegexField(
         # \Z, since $ would let a line feed through.
         r"^[A-Za-z]{3}\Z",
-        label=_("Currency"),
+        label=lazy("Currency"),
         initial=initial,
         required=required,
         widget=forms.TextInput(attrs={"maxlength": 3, "autocomplete": "off"}),

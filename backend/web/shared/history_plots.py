@@ -83,9 +83,9 @@ def history_plot(key: str, variant: str, points: Sequence[Point]) -> Plot | None
         marks=marks,
         range_words=(_("expected from"), "to"),
         extra={
-            "lowest repeat": [figures.figure(scale.shown(p.low)) for p in shown],
-            "highest repeat": [figures.figure(scale.shown(p.high)) for p in shown],
-            "repeats": [str(p.n) for p in shown],
+            _("lowest repeat"): [figures.figure(scale.shown(p.low)) for p in shown],
+            _("highest repeat"): [figures.figure(scale.shown(p.high)) for p in shown],
+            _("repeats"): [str(p.n) for p in shown],
         },
         summary=_(
             "Line of {label}, variant {variant}, over {count} runs from {first} to {last}; last"

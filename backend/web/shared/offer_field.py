@@ -5,7 +5,7 @@ from typing import Any
 from django.urls import reverse_lazy
 
 from backend.web.shared.forms import text
-from backend.web.shared.language import _
+from backend.web.shared.language import lazy
 
 # The id of the list that a page with such a field has.
 SUGGESTIONS = "offer-names"
@@ -19,7 +19,7 @@ def offer_field(label: str, *, required: bool = True, help_text: str = "") -> An
         help_text=help_text,
         list=SUGGESTIONS,
         spellcheck="false",
-        placeholder=_("Search by type, provider or region"),
+        placeholder=lazy("Search by type, provider or region"),
         **{
             "hx-get": reverse_lazy("offer-names"),
             # A short rest after the last key: one search for a word, not one for each letter.

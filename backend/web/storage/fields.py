@@ -6,9 +6,10 @@ from typing import Any
 
 from django import forms
 
+from backend.domain import texts
 from backend.domain.storage import PRESETS
 from backend.web.shared import figures
-from backend.web.shared.language import _
+from backend.web.shared.language import lazy
 
 MB = 10**6
 TB = 10**12
@@ -62,9 +63,10 @@ def speeds(kind: str, own: str) -> list[tuple[str, str]]:
         *(
             (
                 key,
-                _(
+                # The choices of a class are made once for all readers.
+                lazy(
                     "{speed} MB/s: {label}",
-                    speed=figures.quantity(one.bytes_per_s / MB),
+                    speed=texts.number(figures.quantity(one.bytes_per_s / MB)),
                     label=one.label,
                 ),
             )

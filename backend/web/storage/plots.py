@@ -43,8 +43,8 @@ def links_plot(chain: Chain, links: Sequence[LinkShown], flows: Sequence[FlowSho
         marks=[Mark(name, values, "bar") for name, values in taken],
         is_stacked=True,
         extra={
-            "taken, MB/s": [figures.figure(link.used) for link in links],
-            "of, MB/s": [figures.figure(link.capacity) for link in links],
+            _("taken, MB/s"): [figures.figure(link.used) for link in links],
+            _("of, MB/s"): [figures.figure(link.capacity) for link in links],
         },
         summary=_("Stacked bars of how full each link is: {shares}.", shares=shares),
     )
