@@ -6,6 +6,7 @@ from django.contrib.auth.models import AbstractUser
 from django.db import models
 
 from backend.common.models import Identified
+from backend.domain.texts import text as _
 
 
 class Workspace(Identified):
@@ -31,10 +32,10 @@ class Installation(Identified):
 class Scope(models.TextChoices):
     """What a token or person may do; each includes those before it."""
 
-    READ = "read", "read (viewer)"
-    WRITE = "write", "write (analyst)"
-    RUN = "run", "run (operator)"
-    ADMIN = "admin", "admin"
+    READ = "read", _("read (viewer)")
+    WRITE = "write", _("write (analyst)")
+    RUN = "run", _("run (operator)")
+    ADMIN = "admin", _("admin")
 
     def includes(self, needed: "Scope") -> bool:
         """Whether this scope is at least the needed one."""
@@ -97,10 +98,10 @@ class ApiToken(Identified):
 class AccessKind(models.TextChoices):
     """How we prove to a cloud who we are, the preferred ways first."""
 
-    WORKLOAD_IDENTITY = "workload_identity", "identity of the worker's own machine"
-    ASSUME_ROLE = "assume_role", "role to assume, with an external id"
-    TOKEN = "token", "API token"
-    STATIC_KEY = "static_key", "static key"
+    WORKLOAD_IDENTITY = "workload_identity", _("identity of the worker's own machine")
+    ASSUME_ROLE = "assume_role", _("role to assume, with an external id")
+    TOKEN = "token", _("API token")
+    STATIC_KEY = "static_key", _("static key")
 
 
 class CloudAccount(Identified):

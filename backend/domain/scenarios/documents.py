@@ -19,6 +19,7 @@ from backend.domain.scenarios.model import (
     unlimited,
 )
 from backend.domain.scenarios.price_document import PURCHASE, UNITS_OF_BILLINGS, ServerPriceDocument
+from backend.domain.texts import text as _
 from backend.domain.units import HOURS_PER_MONTH
 
 
@@ -126,17 +127,17 @@ def _sizes(read: ScenarioDocument, scenario: ScenarioInput) -> Iterator[tuple[st
 def _assumptions(read: ScenarioDocument) -> list[Assumption]:
     """What was not stated and so was assumed."""
     step = str(read.horizon.step_s)
-    assumptions = [Assumption("step", step, "s", "demand between two step starts is not seen")]
+    assumptions = [Assumption("step", step, "s", _("demand between two step starts is not seen"))]
     for name in ("warmup_s", "lag_s"):
         if name not in read.policy.model_fields_set:
-            source = "not stated: servers start and are seen at once"
+            source = _("not stated: servers start and are seen at once")
             assumptions.append(Assumption(name, "0", "s", source))
     if read.uncertainty and "score_cv" not in read.uncertainty.model_fields_set:
-        source = "not stated: what is stated between machines of a type for CPU scores"
+        source = _("not stated: what is stated between machines of a type for CPU scores")
         assumptions.append(Assumption("score_cv", str(read.uncertainty.score_cv), "ratio", source))
     if not read.hazard_per_month:
         for name in sorted(read.contract.model_fields_set):
-            source = "without hazard_per_month no project ends early: it changes nothing"
+            source = _("without hazard_per_month no project ends early: it changes nothing")
             value = str(getattr(read.contract, name))
             assumptions.append(Assumption(f"contract {name}", value, "", source))
     for option in read.options:

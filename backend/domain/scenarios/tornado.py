@@ -17,6 +17,8 @@ from backend.domain.scenarios.uncertainty import (
     sigma,
     spread,
 )
+from backend.domain.texts import number
+from backend.domain.texts import text as _
 
 Z_95 = 1.6448536269514722
 """Standard deviations of the 95th percentile; the 5th lies as far below."""
@@ -80,18 +82,27 @@ def _inputs(scenario: ScenarioInput, spreads: Uncertainty) -> Iterator[tuple[str
     as_stated = Factors(still, still, scores, prices)
     if spreads.demand_growth_cv:
         ends = _ends(spreads.demand_growth_cv)
-        yield "demand", ends, replace(as_stated, demand=ends)
+        yield _("demand"), ends, replace(as_stated, demand=ends)
     if spreads.score_cv:
         ends = _ends(spreads.score_cv)
         for part in {score_key(part): part for part in parts}.values():
             units = float(part.units_per_server)
-            name = "score" if len(scores) == 1 else f"score of {units:g} units a server"
+            name = (
+                _("score")
+                if len(scores) == 1
+                else _("score of {units} units a server", units=number(f"{units:g}"))
+            )
             yield name, ends, replace(as_stated, scores=scores | {score_key(part): ends})
     if spreads.price_cv:
         ends = _ends(spreads.price_cv)
         for part in {price_key(part): part for part in parts}.values():
             price = part.price
-            name = f"price {price.billing} {float(price.terms.price):g} {price.currency}"
+            name = _(
+                "price {billing} {amount} {currency}",
+                billing=price.billing,
+                amount=number(f"{float(price.terms.price):g}"),
+                currency=price.currency,
+            )
             moved = prices | {price_key(part): ends}
             yield name, ends, replace(as_stated, prices=moved)
     if spreads.boot_cv and scenario.policy.warmup_s:

@@ -76,8 +76,11 @@ class HardwareForm(WriteForm):
                 required=False,
                 help_text=described(assumption),
                 inputmode="decimal",
-                placeholder=figures.plain(assumption.default)
-                + (" a server" if name in OF_A_SERVER else ""),
+                placeholder=(
+                    _("{n} a server", n=figures.plain(assumption.default))
+                    if name in OF_A_SERVER
+                    else figures.plain(assumption.default)
+                ),
             )
         made = forms.formset_factory(ItemForm, extra=EMPTY_ROWS)
         # auto_id without "id_": labels, scripts and tests name fields by their own names.

@@ -54,7 +54,7 @@ class PricesForm(NarrowForm):
     state = forms.ChoiceField(
         label=lazy("State"),
         required=False,
-        choices=[CURRENT_OR_STALE, *((one, one) for one in STATES)],
+        choices=[CURRENT_OR_STALE, *((one, words.price_state(one)) for one in STATES)],
     )
     as_of = Day(label=lazy("As known on"), required=False)
 

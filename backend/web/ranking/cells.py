@@ -317,7 +317,11 @@ def _hours(row: RankingRow) -> str:
 
 def _source(row: RankingRow) -> Any:
     link = lines.own_path(row.result_url)
-    return format_html('<a href="{}">{}</a>', link, row.source) if link else row.source
+    return (
+        format_html('<a href="{}">{}</a>', link, words.source(row.source or ""))
+        if link
+        else words.source(row.source or "")
+    )
 
 
 def _count(row: RankingRow) -> str:

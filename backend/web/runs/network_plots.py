@@ -61,8 +61,8 @@ def _tcp_columns(kept: Sequence[RepeatSpread]) -> dict[str, list[str]]:
     retransmits = [
         _middle_text(s.parameters.get("retransmits") for s in spread.samples) for spread in kept
     ]
-    return {"retransmits": retransmits, "jitter": [""] * len(kept), "loss": [""] * len(kept),
-            "round trip": [""] * len(kept)}  # fmt: skip
+    return {_("retransmits"): retransmits, _("jitter"): [""] * len(kept), _("loss"): [""] * len(kept),
+            _("round trip"): [""] * len(kept)}  # fmt: skip
 
 
 def _middle_text(values: Iterable[Any]) -> str:

@@ -21,8 +21,8 @@ PURCHASE_WORDS = {
 }
 CREDIT_MODE_WORDS = {
     "": lazy("as the account says"),
-    STANDARD: "standard: slowed to its share",
-    UNLIMITED: "unlimited: runs on, at a surcharge",
+    STANDARD: lazy("standard: slowed to its share"),
+    UNLIMITED: lazy("unlimited: runs on, at a surcharge"),
 }
 
 

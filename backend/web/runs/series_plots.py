@@ -52,7 +52,7 @@ def _cpu(series: Series) -> Plot | None:
     if not marks:
         return None
     if clock:
-        marks.append(Mark("clock", columns[-1], axis="y2", tone=3))
+        marks.append(Mark(_("clock"), columns[-1], axis="y2", tone=3))
     busiest = max(v for v in marks[0].values if v is not None)
     return Plot(
         id="plot-cpu",

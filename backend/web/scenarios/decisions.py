@@ -60,7 +60,7 @@ def odds_plot(options: Sequence[Option]) -> Plot | None:
         is_flat=True,
         x_kind="category",
         x=[beside(one) for one in known],
-        y=Axis("draws, %", most=100),
+        y=Axis(_("draws, %"), most=100),
         marks=[Mark(_("cheapest, draws, %"), odds, "bar")],
         summary=_("Share of the draws in which an option is the cheapest: ")
         + "; ".join(f"{one['name']} {odd:.1f} %" for one, odd in zip(known, odds, strict=True))
@@ -86,7 +86,7 @@ def spread_plot(options: Sequence[Option], currency: str) -> Plot | None:
         x=[beside(one) for one in known],
         # Up to the ends of the whiskers: the axis would otherwise be made for the medians.
         y=Axis(currency, most=max(ends("p95"))),
-        marks=[Mark("median", ends("p50"), "bar", lows=ends("p5"), highs=ends("p95"))],
+        marks=[Mark(_("median"), ends("p50"), "bar", lows=ends("p5"), highs=ends("p95"))],
         range_words=("5 %", "95 %"),
         note=_("Whiskers go from the 5th to the 95th percentile."),
         summary=_("Cost over the draws in {currency}: ", currency=currency)

@@ -55,8 +55,8 @@ def served_plot(series: Series, index: int) -> Plot:
         ),
     ]
     extra = {
-        "servers in service": [figures.quantity(n) for n in one["serving"]],
-        "servers billed": [figures.quantity(n) for n in one["running"]],
+        _("servers in service"): [figures.quantity(n) for n in one["serving"]],
+        _("servers billed"): [figures.quantity(n) for n in one["running"]],
     }
     title = _("Demand, servers and unmet demand: {option}", option=one["name"])
     return _over_time("plot-served", title, series, marks, extra)
@@ -120,7 +120,7 @@ def duration_plot(series: Series, index: int) -> Plot:
         x_label=_("share of the time, %"),
         x_kind="linear",
         x=[*(100 * at for at in curve["share"]), 100],
-        y=Axis("servers"),
+        y=Axis(_("servers")),
         y2=Axis(_("demand, {unit}", unit=unit)),
         marks=marks,
         is_stacked=True,

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from backend.web.shared import figures
+from backend.web.shared.language import lazy
 
 # Longer series are averaged down to this: a screen shows no more, and the table stays short.
 MOST_POINTS = 240
@@ -68,7 +69,7 @@ class Plot:
     # Columns that only the table shows, text for each x.
     extra: Mapping[str, Sequence[str]] = field(default_factory=dict)
     more_rows: Sequence[PlotRow] = ()
-    range_words: tuple[str, str] = ("lowest", "highest")
+    range_words: tuple[str, str] = (lazy("lowest"), lazy("highest"))
     is_stacked: bool = False
     # Whether bars lie: x then runs downwards, and y to the right.
     is_flat: bool = False

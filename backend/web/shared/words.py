@@ -161,6 +161,19 @@ MISSING = {
     "egress_price": lazy("price of traffic not known"),
 }
 EXTRAS = {"disk": lazy("a disk"), "ip": lazy("an address"), "egress": lazy("traffic")}
+SOURCES = {
+    "measured": lazy("measured"),
+    "published": lazy("published"),
+    "imported": lazy("imported"),
+}
+PRICE_STATES = {
+    "current": lazy("current"),
+    "stale": lazy("stale"),
+    "quarantined": lazy("quarantined"),
+    "refused": lazy("refused"),
+    "superseded": lazy("superseded"),
+    "all": lazy("all"),
+}
 REASONS = {
     "quota": lazy("The provider's quota does not allow another machine."),
     "capacity": lazy("The provider had no machine of this type left."),
@@ -185,6 +198,14 @@ def kind(code: str) -> str:
 
 def term(code: str) -> str:
     return TERMS.get(code, code.replace("_", " ").capitalize())
+
+
+def source(code: str) -> str:
+    return SOURCES.get(code, code)
+
+
+def price_state(code: str) -> str:
+    return PRICE_STATES.get(code, code)
 
 
 def run_parameter(name: str) -> str:

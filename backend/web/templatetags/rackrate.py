@@ -25,6 +25,7 @@ register.filter("interval", figures.interval)
 register.filter("provider", words.provider)
 register.filter("term", words.term)
 register.filter("kind", words.kind)
+register.filter("price_state", words.price_state)
 
 
 @register.filter
