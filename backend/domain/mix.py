@@ -22,7 +22,7 @@ SAME_MIX_RATIO = Decimal("1e-12")
 MIX = Metric(
     key="mix",
     label=_("Mix of several metrics"),
-    unit="ratio",
+    unit=_("ratio"),
     better="higher",
     definition=_(
         "Weighted geometric mean of the ratios to a baseline offer; where lower is better "

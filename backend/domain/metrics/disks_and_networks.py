@@ -40,7 +40,7 @@ METRICS = (
     Metric(
         key="disk_rand_read_iops",
         label=_("Disk, random reads"),
-        unit="operations/s",
+        unit=_("operations/s"),
         better="higher",
         definition=_("Random reads of 4 KiB per second with 32 in flight."),
         method=_("fio, one job, direct, asynchronous engine, depth 32."),
@@ -53,7 +53,7 @@ METRICS = (
     Metric(
         key="disk_rand_write_iops",
         label=_("Disk, random writes"),
-        unit="operations/s",
+        unit=_("operations/s"),
         better="higher",
         definition=_("Random writes of 4 KiB per second with 32 in flight."),
         method=_("fio, one job, direct, asynchronous engine, depth 32."),
@@ -94,7 +94,7 @@ METRICS = (
     Metric(
         key="small_files_per_s",
         label=_("Small files"),
-        unit="files/s",
+        unit=_("files/s"),
         better="higher",
         definition=_("Small files created, written and flushed to the disk per second."),
         method=_(
@@ -122,7 +122,7 @@ METRICS = (
     Metric(
         key="disk_seeks_per_s",
         label=_("Disk seeks"),
-        unit="operations/s",
+        unit=_("operations/s"),
         better="higher",
         definition=_("Random seeks per second as bonnie++ counts them."),
         method=_("Read from an imported bonnie++ result."),
@@ -187,7 +187,7 @@ METRICS = (
     Metric(
         key="net_udp_loss_ratio",
         label=_("Network loss (UDP)"),
-        unit="ratio",
+        unit=_("ratio"),
         better="lower",
         definition=_("Packets that did not arrive, over packets sent."),
         method=_("iperf3 at a fixed rate well below the link, counted by the receiver."),

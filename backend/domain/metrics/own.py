@@ -62,7 +62,7 @@ OWN = (
     Metric(
         key="cmips_sustained_ratio",
         label=_("CPU sustained under load"),
-        unit="ratio",
+        unit=_("ratio"),
         better="higher",
         definition=_(
             "Median score of the last windows of a long run over that of its first window."
@@ -80,7 +80,7 @@ OWN = (
     Metric(
         key="coremark_score",
         label="CoreMark",
-        unit="iterations/s",
+        unit=_("iterations/s"),
         better="higher",
         definition=_("CoreMark iterations per second over all CPUs, as published or imported."),
         method=_("Read from the source named on the row; not run here."),
@@ -93,7 +93,7 @@ OWN = (
     Metric(
         key="passmark_score",
         label="PassMark CPU Mark",
-        unit="points",
+        unit=_("points"),
         better="higher",
         definition=_("The composite CPU figure that PassMark lists for a processor model."),
         method=_("Read from the source named on the row; not run here."),
@@ -191,7 +191,7 @@ OWN = (
     Metric(
         key="sysbench_cpu_events_per_s",
         label=_("sysbench CPU"),
-        unit="events/s",
+        unit=_("events/s"),
         better="higher",
         definition=_("Prime searches per second as sysbench counts them."),
         method=_("sysbench cpu, one thread on each usable CPU; or read from an imported result."),

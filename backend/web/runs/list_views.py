@@ -12,7 +12,7 @@ from django.views.decorators.http import require_safe
 from backend.accounts.services.workspaces import default_workspace
 from backend.benchmarks.models import TERMINAL_STATES, Run
 from backend.benchmarks.selectors.hosts import hosts_visible
-from backend.benchmarks.selectors.runs import runs_visible
+from backend.benchmarks.selectors.runs import STAGES, runs_visible
 from backend.catalog.selectors.offers import offers_with_words
 from backend.domain.profiles import PROFILES
 from backend.web.shared.access import readable
@@ -33,7 +33,7 @@ class RunsForm(forms.Form):
         choices=[
             ("", lazy("any")),
             (GOING_ON, lazy("going on")),
-            *((s, s) for s in TERMINAL_STATES),
+            *((one, STAGES[one]) for one in TERMINAL_STATES),
         ],
     )
     profile = forms.ChoiceField(

@@ -174,6 +174,12 @@ PRICE_STATES = {
     "superseded": lazy("superseded"),
     "all": lazy("all"),
 }
+CAMPAIGN_STATES = {
+    "draft": lazy("draft"),
+    "running": lazy("running"),
+    "done": lazy("done"),
+    "cancelled": lazy("cancelled"),
+}
 REASONS = {
     "quota": lazy("The provider's quota does not allow another machine."),
     "capacity": lazy("The provider had no machine of this type left."),
@@ -206,6 +212,10 @@ def source(code: str) -> str:
 
 def price_state(code: str) -> str:
     return PRICE_STATES.get(code, code)
+
+
+def campaign_state(code: str) -> str:
+    return CAMPAIGN_STATES.get(code, code)
 
 
 def run_parameter(name: str) -> str:

@@ -26,6 +26,7 @@ register.filter("provider", words.provider)
 register.filter("term", words.term)
 register.filter("kind", words.kind)
 register.filter("price_state", words.price_state)
+register.filter("campaign_state", words.campaign_state)
 
 
 @register.filter
