@@ -122,6 +122,12 @@ SHORT, OPEN = fleet("3 × C", "120", holds=False), fleet("3 × D", "120", holds=
         ([SHORT, SURE], "tie",
          "3 × C costs least: 120.00 USD a month. At the worse ends of its 95 % intervals "
          "it falls short; 4 × A is sure to be enough, for 160.00 USD a month."),
+        ([SHORT], "tie",
+         "3 × C costs least: 120.00 USD a month. At the worse ends of its 95 % intervals "
+         "it falls short; none of the fleets below is sure to be enough."),
+        ([OPEN, SURE], "unknown",
+         "3 × D costs least: 120.00 USD a month. How surely it reaches what you need is not known; "
+         "4 × A is sure to be enough, for 160.00 USD a month."),
         ([OPEN], "unknown",
          "3 × D costs least: 120.00 USD a month. How surely it reaches what you need is not known; "
          "none of the fleets below is sure to be enough."),
