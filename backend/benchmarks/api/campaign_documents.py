@@ -82,7 +82,8 @@ class CampaignStateSerializer(serializers.Serializer[Any]):
     url = serializers.URLField()
     cost_estimate = AmountShown(allow_null=True)
     cost_note = serializers.CharField(allow_null=True)
-    runs = CampaignRun(many=True)
+    run_count = serializers.IntegerField(help_text="Runs of the newest round that count")
+    runs = CampaignRun(many=True, help_text="Of one page of targets")
 
 
 class MatrixCell(serializers.Serializer[Any]):
@@ -112,7 +113,11 @@ class CampaignDetail(CampaignStateSerializer):
     remaining_s = serializers.FloatField(allow_null=True)
     cost_so_far = AmountShown(allow_null=True)
     cost_so_far_note = serializers.CharField(allow_null=True)
-    matrix = MatrixCell(many=True)
+    matrix = MatrixCell(many=True, help_text="Of one page of targets")
+    count = serializers.IntegerField(help_text="Targets of the newest round")
+    next = serializers.URLField(allow_null=True)
+    previous = serializers.URLField(allow_null=True)
+    warnings = serializers.ListField(child=serializers.CharField())
 
 
 # --- schedules --------------------------------------------------------------------------------------

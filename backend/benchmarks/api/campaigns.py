@@ -23,6 +23,7 @@ from backend.benchmarks.selectors.campaigns import CampaignView as Seen
 from backend.benchmarks.selectors.campaigns import campaign_view, campaigns_visible
 from backend.benchmarks.selectors.costs import Cost, shown
 from backend.benchmarks.selectors.redaction import Redaction
+from backend.benchmarks.selectors.rounds import RoundTargets
 from backend.benchmarks.services.campaigns import (
     CampaignActive,
     campaign_cancel,
@@ -31,12 +32,18 @@ from backend.benchmarks.services.campaigns import (
     campaign_start,
 )
 from backend.common.rest.documents import Problem
-from backend.common.rest.parameters import one_of
+from backend.common.rest.openapi import query_parameters
+from backend.common.rest.parameters import PAGING, PER_PAGE, one_of, read
 from backend.common.rest.permissions import RUN
 from backend.common.rest.problem import Conflict
 from backend.common.rest.table import Column, ColumnType
-from backend.common.rest.views import FilteredListView, ListAnswer, View
+from backend.common.rest.views import FilteredListView, ListAnswer, View, page_links, page_rows
 from backend.domain.rentals import Budget
+
+PAGES = {
+    "page": "Number of the page, from 1",
+    "per_page": "Runs of a page, 1 to 250 (default 50); those of one target stay together",
+}
 
 
 class CampaignsView(FilteredListView):
@@ -126,6 +133,7 @@ def _state_response(request: Request, campaign: Campaign, *, status: int) -> Res
 
 
 def _state(request: Request, seen: Seen) -> dict[str, Any]:
+    """With the runs of one page; the list of runs has all of them."""
     campaign = seen.campaign
     key = {"campaign_id": campaign.pk}
     return {
@@ -135,6 +143,7 @@ def _state(request: Request, seen: Seen) -> dict[str, Any]:
         "url": reverse("api:campaign", kwargs=key, request=request),
         "cost_estimate": _money(seen.cost_estimate),
         "cost_note": seen.cost_estimate.note,
+        "run_count": seen.figures.run_count,
         "runs": [_run(request, run) for run in seen.runs],
     }
 
@@ -159,12 +168,21 @@ def _money(cost: Cost) -> dict[str, Any] | None:
 
 
 class OneCampaignView(View):
-    """One campaign with its newest round."""
+    """One campaign with its newest round: its figures whole, its runs and matrix by pages."""
 
-    @extend_schema(operation_id="campaigns_get", responses={200: CampaignDetail})
+    @extend_schema(
+        operation_id="campaigns_get",
+        parameters=query_parameters(PAGES, PAGING),
+        responses={200: CampaignDetail},
+    )
     def get(self, request: Request, campaign_id: UUID, **_: Any) -> Response:
-        seen = campaign_view(_campaign(request, campaign_id))
-        campaign = seen.campaign
+        """A page holds whole targets that have `per_page` runs together, or one that has more."""
+        paging, warnings = read(dict(request.query_params.lists()), PAGING)
+        campaign = _campaign(request, campaign_id)
+        targets = RoundTargets(campaign)
+        page, size = paging.get("page", 1), targets.per_page(paging.get("per_page", PER_PAGE))
+        listing = ListAnswer((), targets, targets.count(), page=page, per_page=size)
+        seen = campaign_view(campaign, page_rows(listing))
         # Hides the parameters that name a peer; nothing else here holds an address.
         redaction = Redaction(is_on=not request.user.is_authenticated)
         budget = None
@@ -174,8 +192,8 @@ class OneCampaignView(View):
         document = {
             **_state(request, seen),
             "name": campaign.name,
-            "hosts": [host.pk for host in seen.hosts],
-            "offers": [offer.slug for offer in seen.offers],
+            "hosts": list(campaign.hosts.values_list("pk", flat=True)),
+            "offers": list(campaign.offers.values_list("slug", flat=True)),
             "profile": campaign.profile,
             "probes": campaign.probes,
             "parameters": redaction.parameters(campaign.parameters),
@@ -184,14 +202,16 @@ class OneCampaignView(View):
             "budget": budget,
             "install_tools": campaign.install_tools,
             "network_pairs": campaign.network_pairs,
-            "progress": seen.progress_ratio,
-            "remaining_s": seen.remaining_s,
+            "progress": seen.figures.progress_ratio,
+            "remaining_s": seen.figures.remaining_s,
             "cost_so_far": _money(seen.cost_so_far),
             "cost_so_far_note": seen.cost_so_far.note,
             "matrix": [
                 {"target": c.target, "probe": c.probe, "state": c.state, "run": c.run_id}
                 for c in seen.matrix
             ],
+            **page_links(request, listing),
+            "warnings": warnings,
         }
         return Response(CampaignDetail(document).data)
 

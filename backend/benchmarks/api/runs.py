@@ -32,7 +32,7 @@ from backend.benchmarks.services.rented_runs import rented_run_create
 from backend.benchmarks.services.runs import run_cancel, run_create
 from backend.catalog.selectors.offers import offers_visible
 from backend.common.rest.documents import Problem
-from backend.common.rest.parameters import identifier, one_of, text
+from backend.common.rest.parameters import identifier, one_of, text, whole
 from backend.common.rest.permissions import RUN
 from backend.common.rest.problem import Conflict
 from backend.common.rest.renderers import TextRenderer
@@ -49,6 +49,8 @@ class RunsView(FilteredListView):
     name = "runs"
     scopes: ClassVar[Mapping[str, str]] = {"POST": RUN}
     lookups = {
+        "campaign": ("campaign_id", identifier),
+        "round": ("round", whole(0, 1_000_000)),
         "host": ("host_id", identifier),
         "offer": ("offer__slug", text),
         "state": ("state", one_of(RunState.values)),

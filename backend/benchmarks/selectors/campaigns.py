@@ -1,29 +1,28 @@
 """A campaign's newest round as its page, the API and the command show it: target × probe."""
 
+import datetime as dt
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
 from uuid import UUID
 
-from django.db.models import Count, F, Q, QuerySet
+from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
+from django.db.models.functions import Coalesce
 
 from backend.accounts.models import Workspace
 from backend.benchmarks.models import (
     Campaign,
     Evidence,
-    Host,
     Run,
     RunState,
     Sample,
 )
-from backend.benchmarks.selectors.costs import (
-    Cost,
-    Durations,
-    campaign_cost,
-    campaign_estimate,
-    durations,
-)
-from backend.catalog.models import Offer
+from backend.benchmarks.selectors.costs import Cost, campaign_cost, campaign_estimate
+from backend.benchmarks.selectors.rounds import RoundFigures, RoundTargets, round_figures
+from backend.common import clock
+from backend.common.rest.parameters import PER_PAGE
 from backend.domain.probes import CHOICES, INVENTORY, NETWORK, PROBES
 from backend.domain.profiles import PROFILES
 
@@ -39,7 +38,6 @@ DISTURBED = "disturbed"
 CANCELLED = "cancelled"
 # Of several repeats a cell shows the first of these that one of them is in.
 CELL_STATES = (RUNNING, WAITING, FAILED, CANCELLED, NOT_AVAILABLE, DISTURBED, DONE)
-NOT_DONE = (RunState.FAILED, RunState.LOST, RunState.CANCELLED)
 MEASURING = (RunState.RUNNING, RunState.COLLECTING)
 
 
@@ -55,20 +53,17 @@ class ProbeCell:
 
 @dataclass(frozen=True)
 class CampaignView:
-    """A campaign with its newest round."""
+    """A campaign with its newest round, of which one page of whole targets is there."""
 
     campaign: Campaign
-    hosts: list[Host]
-    offers: list[Offer]
-    runs: list[Run]
-    """Those that count: a repeat that was done again after a failure is there once."""
-    progress_ratio: float
-    remaining_s: float | None
-    """None when nothing runs."""
-    cost_estimate: Cost
-    cost_so_far: Cost
+    figures: RoundFigures
+    """Of the whole round."""
+    runs: Sequence[Run]
+    """Those of the page that count: a repeat that was done again after a failure is there once."""
     matrix: list[ProbeCell]
     probes: list[str]
+    cost_estimate: Cost
+    cost_so_far: Cost
 
 
 def campaigns_of(workspace_slug: str) -> QuerySet[Campaign]:
@@ -78,68 +73,49 @@ def campaigns_of(workspace_slug: str) -> QuerySet[Campaign]:
 
 def campaigns_visible(workspace: Workspace) -> QuerySet[Campaign]:
     """Campaigns of the workspace, newest first, with counts of their newest round's runs."""
-    of_round = Q(runs__round=F("round"), round__gt=0)
-
-    def count(**conditions: object) -> Count:
-        return Count("runs", filter=of_round & Q(**conditions), distinct=True)
-
+    of_round = Run.objects.filter(campaign=OuterRef("pk"), round=OuterRef("round"), round__gt=0)
+    hosts = Campaign.hosts.through.objects.filter(campaign=OuterRef("pk"))
+    offers = Campaign.offers.through.objects.filter(campaign=OuterRef("pk"))
+    # Each counted by itself: joined side by side, thousands of hosts and of runs would multiply.
     return Campaign.objects.filter(workspace=workspace).annotate(
-        host_count=Count("hosts", distinct=True),
-        offer_count=Count("offers", distinct=True),
-        # Hosts, offers and runs are joined side by side, which multiplies rows: each is counted
-        # once.
-        run_count=Count("runs", filter=of_round, distinct=True),
-        done_count=count(runs__state=RunState.DONE),
-        failed_count=count(runs__state__in=(RunState.FAILED, RunState.LOST)),
-        cancelled_count=count(runs__state=RunState.CANCELLED),
+        host_count=_count(hosts),
+        offer_count=_count(offers),
+        run_count=_count(of_round),
+        done_count=_count(of_round.filter(state=RunState.DONE)),
+        failed_count=_count(of_round.filter(state__in=(RunState.FAILED, RunState.LOST))),
+        cancelled_count=_count(of_round.filter(state=RunState.CANCELLED)),
     )
 
 
-def campaign_view(campaign: Campaign) -> CampaignView:
-    """Everything that is shown of a campaign; the number of queries does not grow with it."""
-    hosts = list(campaign.hosts.select_related("offer"))
-    offers = list(campaign.offers.select_related("provider", "region"))
-    runs = round_runs(campaign)
-    counting = current_runs(runs, campaign.repeats)
-    cells = matrix(counting)
-    expected = durations(campaign.profile, {run.host_id for run in counting})
+def _count(rows: QuerySet[Any]) -> Coalesce:
+    counted = rows.order_by().values("campaign").annotate(count=Count("pk")).values("count")
+    return Coalesce(Subquery(counted), 0)
+
+
+def campaign_view(campaign: Campaign, runs: Sequence[Run] | None = None) -> CampaignView:
+    """What is shown of a campaign with these runs, a slice of its RoundTargets; else with those of
+    the first page. What is read does not grow with the round."""
+    if runs is None:
+        targets = RoundTargets(campaign)
+        runs = targets[: targets.per_page(PER_PAGE)]
+    cells = matrix(runs)
     return CampaignView(
         campaign=campaign,
-        hosts=hosts,
-        offers=offers,
-        runs=counting,
-        progress_ratio=_progress(counting),
-        remaining_s=_remaining_s(campaign, counting, expected),
-        cost_estimate=campaign_estimate(campaign, hosts, offers),
-        cost_so_far=campaign_cost(campaign),
+        figures=round_figures(campaign),
+        runs=runs,
         matrix=cells,
         probes=_in_order(cell.probe for cell in cells),
+        cost_estimate=_estimate(campaign, clock.now().replace(second=0, microsecond=0)),
+        cost_so_far=campaign_cost(campaign),
     )
 
 
-def round_runs(campaign: Campaign) -> list[Run]:
-    """Every run of the newest round, oldest first."""
-    runs = Run.objects.filter(campaign=campaign, round=campaign.round)
-    related = ("host", "peer", "price", "offer", "resource__account")
-    runs = runs.select_related(*related).prefetch_related("resource__ledger")
-    return list(runs.order_by("created_at", "id"))
-
-
-def current_runs(runs: Sequence[Run], repeats: int) -> list[Run]:
-    """Of each target as many runs as it has repeats: those that failed or were cancelled drop
-    out as others take their place."""
-    targets: dict[tuple[UUID, UUID | None], list[Run]] = defaultdict(list)
-    for run in runs:
-        # Each machine of an offer is a host of its own.
-        targets[run.offer_id if run.host.is_rented else run.host_id, run.peer_id].append(run)
-    kept: set[UUID] = set()
-    for of_target in targets.values():
-        good = [run for run in of_target if run.state not in NOT_DONE]
-        bad = [run for run in of_target if run.state in NOT_DONE]
-        free_count = max(repeats - len(good), 0)
-        # The newest of the failed ones: those before were tried again already.
-        kept |= {run.pk for run in [*good, *bad[len(bad) - min(free_count, len(bad)) :]]}
-    return [run for run in runs if run.pk in kept]
+@lru_cache(maxsize=64)
+def _estimate(campaign: Campaign, _minute: dt.datetime) -> Cost:
+    """Made anew each minute: it reads every host, and a page asks for it every two seconds."""
+    hosts = campaign.hosts.only("name", "offer_id")
+    offers = campaign.offers.select_related("provider", "region")
+    return campaign_estimate(campaign, list(hosts), list(offers))
 
 
 def target_name(run: Run) -> str:
@@ -243,31 +219,3 @@ def _unmeasured(run: Run, probe: str, counts: ProbeCounts) -> str:
 def _in_order(probes: Iterable[str]) -> list[str]:
     used = set(probes)
     return [probe for probe in (INVENTORY, *CHOICES) if probe in used]
-
-
-# --- progress ---------------------------------------------------------------------------------------
-
-
-def _progress(runs: Sequence[Run]) -> float:
-    if not runs:
-        return 0.0
-    # A failed run counts in full, or the bar would never reach its end.
-    return sum(1.0 if run.is_finished else run.progress_ratio for run in runs) / len(runs)
-
-
-def _remaining_s(campaign: Campaign, runs: Sequence[Run], expected: Durations) -> float | None:
-    """The longer of the busiest host's own work and all work over the campaign's concurrency."""
-    # Runs of one host come one after the other, those of several side by side up to the limit.
-    busy: dict[UUID, float] = defaultdict(float)
-    total = 0.0
-    for run in runs:
-        if run.is_finished:
-            continue
-        planned_s = run.live.get("expected_s")
-        if not isinstance(planned_s, int | float):
-            planned_s = expected.of(run.host_id, run.probes)
-        left = planned_s * (1 - run.progress_ratio)
-        total += left
-        for host_id in filter(None, (run.host_id, run.peer_id)):
-            busy[host_id] += left
-    return max(*busy.values(), total / campaign.concurrency) if busy else None

@@ -14,7 +14,7 @@ from uuid import UUID
 
 from django.conf import settings
 from django.contrib.postgres.aggregates import ArrayAgg
-from django.db.models import F, QuerySet, Sum
+from django.db.models import DecimalField, F, Func, Q, QuerySet, Sum
 from django.db.models.functions import Coalesce, Now
 
 from backend.benchmarks.models import (
@@ -54,6 +54,19 @@ SHOWN_DIGITS = Decimal(1).scaleb(-10)
 PAIR_PROBES = [NETWORK]
 
 Pair = tuple[Host, Host]
+
+
+class IntervalSeconds(Func):
+    """An interval as a number."""
+
+    template = "EXTRACT(EPOCH FROM %(expressions)s)"
+    output_field = DecimalField(max_digits=40, decimal_places=20)
+
+
+class FirstNames(Func):
+    """So many of an array as a note names, and one more."""
+
+    template = "(%(expressions)s)[1:11]"
 
 
 @dataclass(frozen=True)
@@ -294,25 +307,35 @@ def campaign_estimate(
 def campaign_cost(campaign: Campaign) -> Cost:
     """What the newest round of the campaign has cost so far, in a few queries whatever its size.
 
-    From the first claim to the end, or to now, at the price in force when the run began; of a
-    rented machine what its ledger says.
+    From the first claim to the end, or to now, at the price in force when the run began, or where
+    that was no price by the time, at the one in force now; of a rented machine what its ledger says.
     """
     begun = Run.objects.filter(
         campaign=campaign, round=campaign.round, started_at__isnull=False
     ).order_by()
-    took = Sum(Coalesce("finished_at", Now()) - F("started_at"))
+    took = Coalesce("finished_at", Now()) - F("started_at")
+    is_hourly = Q(price__isnull=False) & ~Q(price__unit=PriceUnit.ONCE)
 
-    def times(runs: QuerySet[Run], end: str, *more: str) -> list[dict[str, Any]]:
-        names = ArrayAgg(f"{end}__name", distinct=True)
-        return list(runs.values(f"{end}__offer_id", *more).annotate(took=took, names=names))
+    def groups(runs: QuerySet[Run], end: str, *keys: str, **sums: Sum) -> list[dict[str, Any]]:
+        names = FirstNames(ArrayAgg(f"{end}__name", distinct=True))
+        return list(runs.values(*keys).annotate(**sums, names=names))
 
-    own = times(begun.filter(resource=None), "host", "price_id")
-    peers = times(begun.exclude(peer=None), "peer")
-    prices = PriceObservation.objects.in_bulk([group["price_id"] for group in own])
-    bill = _Bill.of(campaign, [group["peer__offer_id"] for group in peers])
-    for group in own:
-        price = prices.get(group["price_id"])
-        bill.add(group["host__offer_id"], group["names"], group["took"].total_seconds(), price)
+    own = begun.filter(resource=None)
+    spent = Sum(F("price__amount") * IntervalSeconds(took))
+    priced = groups(own.filter(is_hourly), "host", "price__currency", "price__unit", spent=spent)
+    others = groups(own.exclude(is_hourly), "host", "host__offer_id", took=Sum(took))
+    has_peers = campaign.network_pairs != NetworkPairs.NONE or "peer" in campaign.parameters
+    paired_runs = begun.exclude(peer=None) if has_peers else Run.objects.none()
+    peers = groups(paired_runs, "peer", "peer__offer_id", took=Sum(took))
+    bill = _Bill.of(
+        campaign,
+        {*(one["host__offer_id"] for one in others), *(one["peer__offer_id"] for one in peers)},
+    )
+    for group in priced:
+        hourly = _hourly(group["spent"], group["price__currency"], group["price__unit"])
+        bill.add_amount(group["names"], _per_second(hourly))
+    for group in others:
+        bill.add(group["host__offer_id"], group["names"], group["took"].total_seconds())
     for group in peers:
         bill.add(group["peer__offer_id"], group["names"], group["took"].total_seconds())
     rented = Resource.objects.filter(run__in=begun).exclude(currency="")
@@ -344,24 +367,14 @@ class _Bill:
         }
         return cls(currency, prices, rate_table())
 
-    def add(
-        self,
-        offer_id: UUID,
-        names: Iterable[str],
-        seconds: float,
-        price: PriceObservation | None = None,
-    ) -> None:
-        """Charge the time of machines of an offer, at the price given or else at the one in force."""
+    def add(self, offer_id: UUID, names: Iterable[str], seconds: float) -> None:
+        """Charge the time of machines of an offer, at the price in force."""
         hourly = self._prices.get(offer_id)
-        # What was bought has no price by the hour: then another price of its offer counts, if there
-        # is one.
-        if price is not None and price.unit != PriceUnit.ONCE:
-            hourly = _hourly(price.amount, price.currency, price.unit)
-        cost = None
-        if hourly is not None:
-            amount = EXACT.multiply(hourly.amount, exact_decimal(seconds))
-            cost = Money(EXACT.divide(amount, SECONDS_PER_HOUR), hourly.currency)
-        self.add_amount(names, cost)
+        if hourly is None:
+            self.add_amount(names, None)
+            return
+        amount = EXACT.multiply(hourly.amount, exact_decimal(seconds))
+        self.add_amount(names, _per_second(Money(amount, hourly.currency)))
 
     def add_amount(self, names: Iterable[str], cost: Money | None) -> None:
         """Charge what machines of these names cost; None when that is not known."""
@@ -380,3 +393,7 @@ class _Bill:
 
 def _hourly(amount: Decimal, currency: str, unit: str) -> Money:
     return Money(price_per_period(amount, unit, "hour", Decimal(HOURS_PER_MONTH)), currency)
+
+
+def _per_second(hourly: Money) -> Money:
+    return Money(EXACT.divide(hourly.amount, SECONDS_PER_HOUR), hourly.currency)

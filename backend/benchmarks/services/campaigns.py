@@ -20,7 +20,6 @@ from backend.benchmarks.models import (
     NetworkPairs,
     Run,
 )
-from backend.benchmarks.selectors.campaigns import NOT_DONE, current_runs, round_runs
 from backend.benchmarks.selectors.costs import (
     PAIR_PROBES,
     campaign_cost,
@@ -32,6 +31,7 @@ from backend.benchmarks.selectors.costs import (
 )
 from backend.benchmarks.selectors.hosts import fingerprint
 from backend.benchmarks.selectors.rentals import Rental, check_currency, rentals
+from backend.benchmarks.selectors.rounds import NOT_DONE, current_runs, round_runs
 from backend.benchmarks.services.queue_lock import schedule_lock
 from backend.benchmarks.services.run_batches import RunRequest, runs_cancel, runs_create
 from backend.catalog.models import Offer
@@ -200,9 +200,8 @@ def campaign_retry_failed(*, campaign: Campaign, actor: str) -> list[Run]:
     Raises InvalidValue for a host that is not trusted any more.
     """
     hosts = _locked(campaign)
-    failed = [
-        run for run in current_runs(round_runs(campaign), campaign.repeats) if run.state in NOT_DONE
-    ]
+    current = current_runs(list(round_runs(campaign)), campaign.repeats)
+    failed = [run for run in current if run.state in NOT_DONE]
     if not failed:
         return []
     _check_trust(hosts)

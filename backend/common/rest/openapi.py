@@ -36,6 +36,7 @@ MANY_LISTS = {
     "all": "Also what a newer version has replaced",
     "account": "Identifier of the cloud account",
     "campaign": "Identifier of the campaign",
+    "round": "Number of the campaign's round",
 }
 LIST_HEADERS = {
     "ETag": "Changes with the answer; send it back as If-None-Match",

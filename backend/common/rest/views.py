@@ -264,20 +264,32 @@ def _neighbours(page: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _page(request: Request, listing: ListAnswer) -> dict[str, Any]:
+    rows = page_rows(listing)
+    return {
+        **page_links(request, listing),
+        **listing.members,
+        "warnings": list(listing.warnings),
+        "results": json_rows(listing.columns, map(listing.cells, rows)),
+    }
+
+
+def page_rows(listing: ListAnswer) -> Any:
+    """The rows of the page that is asked for; Http404 when there is none."""
     start = (listing.page - 1) * listing.per_page
     # An empty first page is an answer; a page behind the last is an address that does not exist.
     if listing.page > 1 and start >= listing.count:
         raise Http404
-    rows = listing.rows[start : start + listing.per_page]
+    return listing.rows[start : start + listing.per_page]
+
+
+def page_links(request: Request, listing: ListAnswer) -> dict[str, Any]:
+    """How many rows there are, and the addresses of the pages beside this one."""
     address = request.build_absolute_uri()
-    is_last = start + listing.per_page >= listing.count
+    is_last = listing.page * listing.per_page >= listing.count
     return {
         "count": listing.count,
         "next": None if is_last else replace_query_param(address, "page", listing.page + 1),
         "previous": _previous(address, listing.page),
-        **listing.members,
-        "warnings": list(listing.warnings),
-        "results": json_rows(listing.columns, map(listing.cells, rows)),
     }
 
 

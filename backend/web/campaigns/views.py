@@ -6,6 +6,7 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
@@ -13,9 +14,8 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from backend.accounts.models import Scope
 from backend.accounts.services.workspaces import DEFAULT_WORKSPACE, default_workspace
-from backend.benchmarks.models import TERMINAL_STATES, Campaign, CampaignState
+from backend.benchmarks.models import Campaign, CampaignState
 from backend.benchmarks.selectors.campaigns import (
-    NOT_DONE,
     CampaignView,
     ProbeCell,
     campaign_view,
@@ -26,6 +26,7 @@ from backend.benchmarks.selectors.campaigns import (
 from backend.benchmarks.selectors.costs import Cost, shown
 from backend.benchmarks.selectors.hosts import hosts_standing
 from backend.benchmarks.selectors.redaction import Redaction, redaction_for
+from backend.benchmarks.selectors.rounds import NOT_DONE, RoundTargets
 from backend.benchmarks.selectors.schedules import schedule_times
 from backend.benchmarks.services.campaigns import (
     campaign_cancel,
@@ -42,6 +43,7 @@ from backend.web.shared.access import demand, may, readable
 from backend.web.shared.confirming import Question, confirmed
 from backend.web.shared.forms import refusals_said
 from backend.web.shared.language import _
+from backend.web.shared.paging import PER_PAGE, paged
 
 
 @dataclass(frozen=True)
@@ -116,15 +118,18 @@ def _campaign(campaign_id: UUID) -> Campaign:
 
 
 def _context(request: HttpRequest, campaign: Campaign) -> dict[str, Any]:
-    view = campaign_view(campaign)
-    is_over = all(run.state in TERMINAL_STATES for run in view.runs)
+    targets = RoundTargets(campaign)
+    pages = paged(request, targets, per_page=targets.per_page(PER_PAGE))
+    view = campaign_view(campaign, pages["page"].object_list)
+    is_over = view.figures.finished_count == view.figures.run_count
     return {
+        **pages,
         "campaign": campaign,
         "view": view,
         # A campaign that is over may still have machines that end: the page goes on until they are gone.
         "is_live": campaign.state == CampaignState.RUNNING or not is_over,
-        "finished_count": sum(run.state in TERMINAL_STATES for run in view.runs),
-        "failed_count": sum(run.state in NOT_DONE for run in view.runs),
+        "failed_count": view.figures.count(NOT_DONE),
+        "rents": any(run.host.is_rented for run in view.runs),
         "rows": _rows(view),
         "targets": [
             (run, target_name(run), redaction_for(request.user, run).message(run.failure_detail))
@@ -163,7 +168,13 @@ def campaign_page(request: HttpRequest, campaign_id: UUID) -> HttpResponse:
     """One campaign; while it goes on it asks for its fragment every two seconds."""
     campaign = _campaign(campaign_id)
     schedules = [(one, schedule_times(one, 1)) for one in campaign.schedules.all()]
+    hosts, host_count = _first(campaign.hosts.all())
+    offers, offer_count = _first(campaign.offers.select_related("provider", "region"))
     context = _context(request, campaign) | {
+        "hosts": hosts,
+        "host_count": host_count,
+        "offers": offers,
+        "offer_count": offer_count,
         "schedules": schedules,
         "parameters": _parameters(request, campaign),
         "pairs": PAIR_WORDS.get(campaign.network_pairs, campaign.network_pairs),
@@ -171,6 +182,12 @@ def campaign_page(request: HttpRequest, campaign_id: UUID) -> HttpResponse:
         and f"{shown(campaign.budget_amount)} {campaign.budget_currency}",
     }
     return render(request, "campaigns/page.html", context)
+
+
+def _first(rows: QuerySet[Any]) -> tuple[list[Any], int]:
+    """As many as a page shows, and how many there are."""
+    first = list(rows[: PER_PAGE + 1])
+    return first[:PER_PAGE], len(first) if len(first) <= PER_PAGE else rows.count()
 
 
 def _parameters(request: HttpRequest, campaign: Campaign) -> list[tuple[str, str]]:

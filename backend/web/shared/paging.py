@@ -9,12 +9,14 @@ from django.http import HttpRequest
 PER_PAGE = 50
 
 
-def paged(request: HttpRequest, rows: Any, count: int | None = None) -> dict[str, Any]:
+def paged(
+    request: HttpRequest, rows: Any, count: int | None = None, per_page: int = PER_PAGE
+) -> dict[str, Any]:
     """Context of a list: its page, the addresses beside it, and what it is narrowed to.
 
     `count` spares a second query where the caller knows how many rows there are.
     """
-    paginator = Paginator(rows, PER_PAGE)
+    paginator = Paginator(rows, per_page)
     if count is not None:
         paginator.count = count
     page = paginator.get_page(request.GET.get("page"))

@@ -14,6 +14,7 @@ from backend.accounts.services.workspaces import default_workspace
 from backend.benchmarks.models import TERMINAL_STATES, Campaign, RunState
 from backend.benchmarks.selectors.campaigns import CampaignView, campaign_view
 from backend.benchmarks.selectors.costs import Cost, shown
+from backend.benchmarks.selectors.rounds import RoundFigures, RoundTargets, round_figures
 from backend.benchmarks.services.campaigns import campaign_cancel, campaign_start
 from backend.domain.errors import DomainError
 from workers.engine.in_process import StandIn
@@ -41,34 +42,36 @@ class Command(BaseCommand):
                 campaign = campaign_start(campaign=campaign, actor=ACTOR)
             except DomainError as error:
                 raise CommandError(str(error)) from error
-            seen = self._follow(campaign)
-        else:
-            if options["action"] == "cancel":
-                campaign = campaign_cancel(campaign=campaign, actor=ACTOR)
-            seen = campaign_view(campaign)
+            self._follow(campaign)
+        elif options["action"] == "cancel":
+            campaign = campaign_cancel(campaign=campaign, actor=ACTOR)
+        # A terminal and a file have no pages.
+        seen = campaign_view(campaign, RoundTargets(campaign)[:])
         if options["json"]:
             self.stdout.write(json.dumps(_document(seen), default=str))
         else:
             self.stdout.write("\n".join(_lines(seen)))
-        if options["action"] == "run" and (bad := _not_done(seen)):
-            raise CommandError(f"{bad} of {len(seen.runs)} runs did not end as done")
+        if options["action"] == "run" and (
+            bad := seen.figures.run_count - seen.figures.count([RunState.DONE])
+        ):
+            raise CommandError(f"{bad} of {seen.figures.run_count} runs did not end as done")
 
     def _is_terminal(self) -> bool:
         return bool(self.stderr.isatty())
 
-    def _follow(self, campaign: Campaign) -> CampaignView:
+    def _follow(self, campaign: Campaign) -> None:
         """Show the round until all its runs ended; without a live worker they are done here."""
         text, is_cancelled = "", False
         with StandIn() as stand_in:
             while True:
                 try:
                     campaign.refresh_from_db()
-                    seen = campaign_view(campaign)
-                    is_over = all(run.is_finished for run in seen.runs)
+                    seen = round_figures(campaign)
+                    is_over = seen.finished_count == seen.run_count
                     text = self._show(seen, text, is_over=is_over)
                     if is_over:
                         campaign.refresh_from_db()  # it may have ended between the two reads
-                        return seen
+                        return
                     stand_in.look()
                     time.sleep(LOOK_S)
                 except KeyboardInterrupt:
@@ -77,7 +80,7 @@ class Command(BaseCommand):
                     is_cancelled = True
                     campaign_cancel(campaign=campaign, actor=ACTOR)
 
-    def _show(self, seen: CampaignView, before: str, *, is_over: bool) -> str:
+    def _show(self, seen: RoundFigures, before: str, *, is_over: bool) -> str:
         """Draw the bar on a terminal, else a line for every change; returns what is shown."""
         text = _counts(seen)
         if self._is_terminal():
@@ -102,34 +105,28 @@ def _named(name: str) -> Campaign:
     return campaign
 
 
-def _bar(seen: CampaignView) -> str:
+def _bar(seen: RoundFigures) -> str:
     filled = int(seen.progress_ratio * BAR_CHARS)
     return f"[{'#' * filled}{'.' * (BAR_CHARS - filled)}] {seen.progress_ratio:4.0%}"
 
 
-def _left(seen: CampaignView) -> str:
+def _left(seen: RoundFigures) -> str:
     if seen.remaining_s is None:
         return ""
     minutes, seconds = divmod(round(seen.remaining_s), 60)
     return f"about {minutes} min left" if minutes else f"about {seconds} s left"
 
 
-def _not_done(seen: CampaignView) -> int:
-    return sum(run.state != RunState.DONE for run in seen.runs)
-
-
-def _counts(seen: CampaignView) -> str:
+def _counts(seen: RoundFigures) -> str:
     """`12 runs: 3 done, 1 failed, 2 active, 6 waiting`."""
-    states = [run.state for run in seen.runs]
-    waiting = states.count(RunState.QUEUED)
-    ended = {str(state): states.count(state) for state in TERMINAL_STATES}
+    waiting = seen.count([RunState.QUEUED])
     counts = {
-        **ended,
-        "active": len(states) - waiting - sum(ended.values()),
+        **{str(state): seen.count([state]) for state in TERMINAL_STATES},
+        "active": seen.run_count - waiting - seen.finished_count,
         "waiting": waiting,
     }
     parts = ", ".join(f"{count} {name}" for name, count in counts.items() if count)
-    return f"{len(states)} runs: {parts}" if parts else "no runs yet"
+    return f"{seen.run_count} runs: {parts}" if parts else "no runs yet"
 
 
 def _url(campaign: Campaign) -> str:
@@ -143,10 +140,10 @@ def _amount(cost: Cost) -> str:
 
 
 def _lines(seen: CampaignView) -> list[str]:
-    campaign = seen.campaign
+    campaign, figures = seen.campaign, seen.figures
     lines = [
         f"{campaign.name}, profile {campaign.profile}: {campaign.state}, round {campaign.round}",
-        f"  {_bar(seen)}  {_counts(seen)}  {_left(seen)}".rstrip(),
+        f"  {_bar(figures)}  {_counts(figures)}  {_left(figures)}".rstrip(),
         f"  expected cost of a round: {_amount(seen.cost_estimate)}",
         f"  cost so far: {_amount(seen.cost_so_far)}",
     ]
@@ -187,8 +184,8 @@ def _document(seen: CampaignView) -> dict[str, Any]:
         "name": campaign.name,
         "state": campaign.state,
         "round": campaign.round,
-        "progress": seen.progress_ratio,
-        "remaining_s": seen.remaining_s,
+        "progress": seen.figures.progress_ratio,
+        "remaining_s": seen.figures.remaining_s,
         "cost_estimate": _money(seen.cost_estimate),
         "cost_so_far": _money(seen.cost_so_far),
         "url": _url(campaign),
