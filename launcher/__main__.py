@@ -12,6 +12,14 @@ from launcher.supervisor import heed_interrupts
 # As shells say it of a program that Ctrl-C ended: 128 + SIGINT.
 INTERRUPTED = 130
 
+# What manage.py reads itself.
+PASSED_ON = {
+    "manage": lambda arguments: commands.manage(arguments[1:]),
+    "user": commands.user,
+    "backup": commands.manage,
+    "restore": commands.restore,
+}
+
 
 def parser() -> argparse.ArgumentParser:
     """Every command with its options."""
@@ -35,6 +43,8 @@ def parser() -> argparse.ArgumentParser:
         help="create NAME --role viewer|analyst|operator|admin, link NAME, list",
         add_help=False,
     )
+    sub.add_parser("backup", help="DIRECTORY [--keep N]: copy the database", add_help=False)
+    sub.add_parser("restore", help="FILE [--replace]: put a copy in its place", add_help=False)
     sub.add_parser("stop", help="stop the stack of this checkout")
     sub.add_parser("check", help="format, lint, types, imports, migrations, domain tests")
     test = sub.add_parser("test", help="the whole test suite with real services and a real browser")
@@ -60,11 +70,9 @@ def port(text: str) -> int:
 
 def run(arguments: list[str]) -> int:
     """Run one command; its exit status."""
-    # Before any parsing: options behind `manage` belong to Django's command, --help included.
-    if arguments[:1] == ["manage"]:
-        return commands.manage(arguments[1:])
-    if arguments[:1] == ["user"]:
-        return commands.user(arguments)
+    # Before any parsing: options behind these belong to Django's command, --help included.
+    if arguments and (passed_on := PASSED_ON.get(arguments[0])):
+        return passed_on(arguments)
     # What is left over is pytest's, of `test` alone.
     options, rest = parser().parse_known_args(arguments)
     if rest and options.command != "test":

@@ -150,6 +150,14 @@ def user(arguments: list[str]) -> int:
     return manage(arguments)
 
 
+def restore(arguments: list[str]) -> int:
+    """manage.py restore, once nothing else uses the database."""
+    busy = StackState(state_directory()).holder()
+    if busy is not None and busy.command in SERVING:
+        raise LauncherError(f"{busy} uses the database; stop it with ./rackrate stop first.")
+    return manage(arguments)
+
+
 def _join(state: StackState, busy: Busy, command: list[str]) -> int:
     """Become manage.py in the environment of the live stack, once that is ready."""
     if not wait_until(lambda: bool(state.published()) or state.holder() is None, 300, 0.1):

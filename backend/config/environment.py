@@ -112,6 +112,12 @@ def key_bytes(name: str) -> bytes:
     return _key(name, text(name))
 
 
+def optional_key(name: str) -> bytes:
+    """32 bytes given as base64; empty without it."""
+    encoded = text(name, "")
+    return _key(name, encoded) if encoded else b""
+
+
 def keys_bytes(name: str) -> list[bytes]:
     """Comma-separated keys of 32 bytes given as base64; none by default."""
     return [_key(name, word) for word in words(name, "")]

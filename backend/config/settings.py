@@ -10,6 +10,7 @@ BASE_DIR = Path(__file__).resolve().parent.parent.parent
 # --- security ---------------------------------------------------------------------------------
 SECRET_KEY = env.text("SECRET_KEY")
 CREDENTIAL_KEY = env.key_bytes("CREDENTIAL_KEY")
+BACKUP_KEY = env.optional_key("BACKUP_KEY")
 CREDENTIAL_KEYS_PREVIOUS = env.keys_bytes("CREDENTIAL_KEYS_PREVIOUS")
 TOKEN_PEPPER = env.text("TOKEN_PEPPER")
 DEBUG = env.flag("DEBUG", False)

@@ -1,0 +1,37 @@
+"""Put a copy of the database in its place."""
+
+from pathlib import Path
+from typing import Any
+
+from django.core.management import call_command
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from backend.common.backups import BackupError, needs_other_credential_key, restore
+from backend.common.crypto import SealBroken
+
+
+class Command(BaseCommand):
+    help = (
+        "Put a copy made by `backup` in the place of the database's tables, in one transaction, and"
+        " migrate them to this version. Web, workers and beat have to be stopped."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("file", type=Path)
+        parser.add_argument(
+            "--replace", action="store_true", help="also where the database has data: they are lost"
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        try:
+            manifest = restore(options["file"], is_replacing=options["replace"])
+        except (BackupError, SealBroken, OSError) as error:
+            raise CommandError(str(error)) from None
+        call_command("migrate", interactive=False, verbosity=0)
+        rows = sum(manifest.rows.values())
+        self.stdout.write(f"restored {rows:,} rows of {manifest.created_at}")
+        if needs_other_credential_key(manifest):
+            self.stderr.write(
+                "The stored credentials were sealed under another CREDENTIAL_KEY (id"
+                f" {manifest.credentials_by}): set it, or replace them."
+            )

@@ -1,0 +1,202 @@
+"""A copy of the database is put in another place, whole or not at all."""
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import connection
+
+from backend.benchmarks.models import Run
+from backend.catalog.models import Offer
+from backend.common.backups import Manifest, backup, manifest_path, restore
+from launcher.paths import MANAGE
+from tests import factories
+from tests.e2e.stack import Database
+
+pytestmark = [pytest.mark.serial, pytest.mark.native]
+KEY = b"backup key of thirty-two bytes.."
+
+
+@pytest.fixture
+def source(database: Database, django_db_blocker: Any) -> Iterator[Database]:
+    """With an offer and a run."""
+    with django_db_blocker.unblock(), database.redirected():
+        factories.run(factories.host(factories.offer("kept")))
+        yield database
+        call_command("flush", verbosity=0, interactive=False)
+
+
+@pytest.fixture(scope="module")
+def elsewhere(
+    tmp_path_factory: pytest.TempPathFactory, django_db_blocker: Any
+) -> Iterator[Database]:
+    made = Database(tmp_path_factory.mktemp("elsewhere"))
+    try:
+        with django_db_blocker.unblock(), made.redirected():
+            made.create()
+        yield made
+    finally:
+        made.remove()
+
+
+@pytest.fixture
+def target(elsewhere: Database, source: Database) -> Iterator[Database]:
+    """Another database, without data of its own."""
+    yield elsewhere
+    with elsewhere.redirected():
+        call_command("flush", verbosity=0, interactive=False)
+
+
+def _copy(directory: Path) -> Path:
+    call_command("backup", str(directory))
+    (path,) = [one for one in directory.iterdir() if not one.name.endswith(".json")]
+    return path
+
+
+@pytest.mark.parametrize("key", [b"", KEY], ids=["plain", "sealed"])
+def test_copy_is_the_same_on_another_server(source, target, tmp_path, settings, key):
+    settings.BACKUP_KEY = key
+    path = _copy(tmp_path)
+    (run,) = Run.objects.all()
+    assert path.suffix == (".sealed" if key else ".dump")
+    assert (b"kept" in path.read_bytes()) is False or not key
+    assert path.stat().st_mode & 0o077 == 0
+    with target.redirected():
+        call_command("restore", str(path))
+        assert list(Run.objects.values_list("pk", "offer__slug")) == [(run.pk, "kept")]
+        # Its sequences go on behind what was restored.
+        factories.run(run.host)
+        assert Run.objects.count() == 2
+
+
+def test_copy_is_of_one_moment_whatever_is_written_meanwhile(source, target, tmp_path, monkeypatch):
+    from backend.common import backups
+
+    dump = backups._dump
+
+    def late(arguments: list[str], file: Any) -> None:
+        # By another connection, as a worker writes.
+        written = "from tests import factories; factories.offer('too-late')"
+        subprocess.run(
+            [sys.executable, str(MANAGE), "shell", "--no-imports", "-c", written],
+            env={**os.environ}, check=True, timeout=120,
+        )  # fmt: skip
+        dump(arguments, file)
+
+    monkeypatch.setattr(backups, "_dump", late)
+    path = tmp_path / backup(tmp_path).file
+    assert Offer.objects.filter(slug="too-late").exists()
+    with target.redirected():
+        restore(path)
+        assert set(Offer.objects.values_list("slug", flat=True)) == {"kept"}
+
+
+def test_database_with_data_is_left_alone_unless_asked(source, target, tmp_path):
+    path = _copy(tmp_path)
+    with target.redirected():
+        factories.run(factories.host(factories.offer("theirs")))
+        with pytest.raises(CommandError, match="has data already"):
+            call_command("restore", str(path))
+        assert Offer.objects.get(slug="theirs")
+        call_command("restore", str(path), "--replace")
+        assert set(Offer.objects.values_list("slug", flat=True)) == {"kept"}
+
+
+def _cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-100])
+
+
+def _changed(path: Path) -> None:
+    raw = bytearray(path.read_bytes())
+    raw[len(raw) // 2] ^= 1
+    path.write_bytes(raw)
+
+
+def _followed(path: Path) -> None:
+    """As if somebody had made the manifest fit: the seal or PostgreSQL has to notice."""
+    document = json.loads(manifest_path(path).read_text())
+    document["sha256"] = hashlib.sha256(path.read_bytes()).hexdigest()
+    manifest_path(path).write_text(json.dumps(document))
+
+
+# Not: a plain copy with another bit and a manifest that fits. Nothing seals that.
+@pytest.mark.parametrize(
+    ("key", "damages"),
+    [
+        (b"", [_cut]),
+        (b"", [_changed]),
+        (b"", [_cut, _followed]),
+        (KEY, [_cut, _followed]),
+        (KEY, [_changed, _followed]),
+    ],
+    ids=["cut", "changed", "cut, manifest fits", "sealed, cut", "sealed, changed"],
+)
+def test_damaged_copy_changes_nothing(target, tmp_path, settings, key, damages):
+    settings.BACKUP_KEY = key
+    path = _copy(tmp_path)
+    for damage in damages:
+        damage(path)
+    with target.redirected():
+        factories.offer("theirs")
+        with pytest.raises(CommandError):
+            call_command("restore", str(path), "--replace")
+        assert Offer.objects.get().slug == "theirs"
+
+
+def test_copy_under_another_key_says_which_it_needs(source, target, tmp_path, settings):
+    settings.BACKUP_KEY = KEY
+    path = _copy(tmp_path)
+    settings.BACKUP_KEY = KEY[::-1]
+    with target.redirected(), pytest.raises(CommandError, match="sealed by the BACKUP_KEY with"):
+        call_command("restore", str(path))
+
+
+def test_restore_says_when_the_credentials_need_another_key(
+    source, target, tmp_path, settings, capsys
+):
+    path = _copy(tmp_path)
+    settings.CREDENTIAL_KEY, settings.CREDENTIAL_KEYS_PREVIOUS = KEY, []
+    with target.redirected():
+        call_command("restore", str(path))
+    assert "another CREDENTIAL_KEY" in capsys.readouterr().err
+
+
+def test_only_the_newest_copies_are_kept(source, tmp_path, monkeypatch):
+    from backend.common import clock
+
+    begin, kept = clock.now(), []
+    (tmp_path / "rackrate-notes.txt").write_text("mine")
+    for day in range(4):
+        monkeypatch.setattr(clock, "now", lambda day=day: begin.replace(year=2030 + day))
+        call_command("backup", str(tmp_path), "--keep", "2")
+    kept = sorted(one.name[:13] for one in tmp_path.iterdir())
+    assert kept == [
+        "rackrate-2032",
+        "rackrate-2032",
+        "rackrate-2033",
+        "rackrate-2033",
+        "rackrate-note",
+    ]
+
+
+def test_failed_copy_leaves_no_file(source, tmp_path, monkeypatch):
+    monkeypatch.setitem(connection.settings_dict["OPTIONS"], "sslmode", "nonsense")
+    with pytest.raises(CommandError, match="pg_dump failed"):
+        call_command("backup", str(tmp_path))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_manifest_says_what_the_file_holds(source, tmp_path):
+    path = _copy(tmp_path)
+    manifest = Manifest(**json.loads(manifest_path(path).read_text()))
+    assert manifest.rows["benchmarks_run"] == 1
+    assert manifest.size_bytes == path.stat().st_size
+    assert manifest.migrations["benchmarks"].startswith("00")
+    assert manifest.sealed_by is None
