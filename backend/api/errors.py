@@ -1,14 +1,24 @@
 """Answers for addresses and errors that no endpoint has handled."""
 
-from django.http import Http404, HttpRequest, HttpResponseBase
+import sys
+from http import HTTPStatus
+
+from django.db import InterfaceError, OperationalError
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.template.loader import get_template
 from django.views import defaults
 from drf_spectacular.utils import extend_schema
+from redis.exceptions import ConnectionError as RedisConnectionError
+from redis.exceptions import TimeoutError as RedisTimeoutError
 from rest_framework.request import Request
 
 from backend.common.rest.problem import problem
 from backend.common.rest.views import View
 
 API_PREFIX = "/api/"
+# What connections raise that are cut, refused or not answered in time.
+AWAY = (OperationalError, InterfaceError, RedisConnectionError, RedisTimeoutError)
+LATER = {"Retry-After": "5"}
 
 
 # Django's own 404 is HTML, which a script that mistyped an address cannot read.
@@ -24,8 +34,15 @@ class NotFoundView(View):
 
 
 def server_error(request: HttpRequest) -> HttpResponseBase:
-    """500: a problem document under the API, the site's page elsewhere; details are in the log."""
+    """500, or 503 while the database or the broker is away: a problem document under the API, the
+    site's page elsewhere; details are in the log."""
+    is_away = isinstance(sys.exc_info()[1], AWAY)
     # Without details, which may quote a query or an address to a stranger.
     if request.path.startswith(API_PREFIX):
+        if is_away:
+            return problem(503, "the database or the broker is away", headers=LATER)
         return problem(500, "an error that nobody foresaw; it is in the server's log")
+    if is_away:
+        page = get_template("503.html").render()
+        return HttpResponse(page, status=HTTPStatus.SERVICE_UNAVAILABLE, headers=LATER)
     return defaults.server_error(request)

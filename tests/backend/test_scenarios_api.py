@@ -230,6 +230,13 @@ def test_copy_may_be_changed_and_the_first_stays(writer: Client) -> None:
     assert writer.get(f"{SCENARIOS}/{slug}").json()["name"] == document()["name"]
 
 
+def test_frozen_scenario_is_deleted_by_admins_only(writer: Client, caller: Any) -> None:
+    slug = posted(writer, SCENARIOS, document()).json()["slug"]
+    posted(writer, f"{SCENARIOS}/{slug}/freeze", {"note": "decided"})
+    assert writer.delete(f"{SCENARIOS}/{slug}").status_code == 403
+    assert caller("admin").delete(f"{SCENARIOS}/{slug}").status_code == 204
+
+
 def test_frozen_scenario_keeps_its_result_whatever_prices_do(writer: Client) -> None:
     offer = factories.offer("m2")
     factories.price(offer, "0.4")
@@ -251,7 +258,6 @@ def test_frozen_scenario_keeps_its_result_whatever_prices_do(writer: Client) -> 
         assert refused.status_code == 409
         assert "was frozen on" in refused.json()["detail"]
     assert posted(writer, f"{SCENARIOS}/{slug}/duplicate").status_code == 201
-    assert writer.delete(f"{SCENARIOS}/{slug}").status_code == 204
 
 
 def test_scenario_whose_offer_is_gone_says_so(writer: Client) -> None:

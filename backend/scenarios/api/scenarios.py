@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 
 from django.http import Http404
 from drf_spectacular.utils import extend_schema
+from rest_framework.exceptions import PermissionDenied
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -29,6 +30,7 @@ from backend.scenarios.selectors.scenarios import (
     scenario_by_slug,
     scenario_result,
     scenarios_visible,
+    scope_to_delete,
     simulated,
 )
 from backend.scenarios.services.scenarios import (
@@ -148,10 +150,14 @@ class ScenarioView(View):
             raise Conflict(str(error)) from error
         return Response(_detail(changed))
 
-    @extend_schema(operation_id="scenarios_delete", responses={204: None})
+    @extend_schema(operation_id="scenarios_delete", responses={204: None, 403: Problem})
     def delete(self, request: Request, slug: str) -> Response:
-        """Remove it, frozen or not."""
-        scenario_delete(scenario=requested_scenario(request, slug), actor=actor(request))
+        """Remove it; a frozen one with the scope admin only."""
+        scenario = requested_scenario(request, slug)
+        person: Any = request.user
+        if not person.scope.includes(scope_to_delete(scenario)):
+            raise PermissionDenied("a frozen scenario is deleted with the scope admin only")
+        scenario_delete(scenario=scenario, actor=actor(request))
         return Response(status=204)
 
 

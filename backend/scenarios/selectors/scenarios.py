@@ -11,7 +11,7 @@ from typing import Any
 
 from django.db.models import QuerySet
 
-from backend.accounts.models import Workspace
+from backend.accounts.models import Scope, Workspace
 from backend.accounts.services.workspaces import DEFAULT_WORKSPACE
 from backend.common import clock
 from backend.common.work import calculation, most_steps
@@ -75,6 +75,11 @@ def scenarios_visible(workspace: Workspace) -> QuerySet[Scenario]:
     """Scenarios of a workspace by name, without what frozen ones keep."""
     # A document may have megabytes, and no list shows any of it.
     return Scenario.objects.filter(workspace=workspace).defer("document", "resolved", "result")
+
+
+def scope_to_delete(scenario: Scenario) -> Scope:
+    """The scope that deleting it needs: a frozen one may stand in a decision of somebody else."""
+    return Scope.WRITE if scenario.frozen_at is None else Scope.ADMIN
 
 
 def scenario_by_slug(workspace_slug: str, slug: str) -> Scenario | None:

@@ -13,7 +13,11 @@ from backend.accounts.services.workspaces import DEFAULT_WORKSPACE, default_work
 from backend.domain.errors import InvalidDocument
 from backend.domain.scenarios.templates import TEMPLATES
 from backend.scenarios.models import Scenario
-from backend.scenarios.selectors.scenarios import scenario_by_slug, scenarios_visible
+from backend.scenarios.selectors.scenarios import (
+    scenario_by_slug,
+    scenarios_visible,
+    scope_to_delete,
+)
 from backend.scenarios.services.scenarios import scenario_delete, scenario_duplicate
 from backend.web.scenarios.curves import shown_curves
 from backend.web.scenarios.outlines import template_cards
@@ -116,8 +120,7 @@ def scenario_copy_form(request: HttpRequest, slug: str) -> HttpResponse:
 
 def _deletable(request: HttpRequest, slug: str) -> Scenario:
     scenario = scenario_or_404(slug)
-    # A frozen one may stand in a decision of somebody else.
-    demand(request, Scope.WRITE if scenario.frozen_at is None else Scope.ADMIN)
+    demand(request, scope_to_delete(scenario))
     return scenario
 
 

@@ -1,0 +1,46 @@
+"""Answers while the database or the broker is away."""
+
+import pytest
+from django.db import OperationalError
+from django.test import Client
+from redis.exceptions import ConnectionError as BrokerAway
+
+
+@pytest.fixture
+def client() -> Client:
+    return Client(raise_request_exception=False)
+
+
+@pytest.fixture(params=[OperationalError("could not connect"), BrokerAway("refused")])
+def away(request, monkeypatch):
+    def fail(*_args: object, **_given: object) -> None:
+        raise request.param
+
+    monkeypatch.setattr("django.db.backends.utils.CursorWrapper.execute", fail)
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("path", ["/", "/offers/", "/runs/", "/scenarios/"])
+def test_page_says_503_when_what_it_needs_is_away(client, away, path):
+    answer = client.get(path)
+    assert (answer.status_code, answer.headers["Retry-After"]) == (503, "5")
+    assert "try again in a few seconds" in answer.content.decode()
+
+
+@pytest.mark.django_db
+def test_api_says_503_as_a_problem_document(client, away):
+    answer = client.get("/api/v1/runs")
+    assert (answer.status_code, answer.headers["Retry-After"]) == (503, "5")
+    assert answer.json()["detail"] == "the database or the broker is away"
+    assert "connect" not in answer.content.decode()
+
+
+@pytest.mark.django_db
+def test_other_failures_stay_500(client, monkeypatch):
+    def fail(*_args: object, **_given: object) -> None:
+        raise RuntimeError("a fault of ours")
+
+    monkeypatch.setattr("django.db.backends.utils.CursorWrapper.execute", fail)
+    answer = client.get("/api/v1/runs")
+    assert answer.status_code == 500
+    assert "a fault of ours" not in answer.content.decode()
