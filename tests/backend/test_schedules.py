@@ -19,6 +19,7 @@ from backend.domain.errors import InvalidValue
 from tests import factories
 from tests.backend.campaigns import campaign
 from tests.backend.conftest import API, fields, rows
+from workers.engine.periodic import make_rounds
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("queued")]
 
@@ -171,8 +172,10 @@ def test_preview_needs_no_schedule(at):
 
 
 def fired(schedule):
+    """As a tick does it."""
     schedule.refresh_from_db()
     done = schedule_fire(schedule=schedule)
+    make_rounds()
     schedule.refresh_from_db()
     return done
 
@@ -197,6 +200,7 @@ def test_due_time_is_dealt_with_once_when_two_ticks_saw_it(at):
     first, second = Schedule.objects.get(), Schedule.objects.get()
     assert schedule_fire(schedule=first)
     assert not schedule_fire(schedule=second)
+    make_rounds()
     assert Run.objects.count() == 2
 
 

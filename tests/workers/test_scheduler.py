@@ -69,14 +69,14 @@ def test_due_time_starts_one_round_when_many_ticks_race():
 
 def test_schedule_that_fails_does_not_keep_others_waiting(monkeypatch, caplog):
     broken, sound = due(), due()
-    start = schedules.campaign_start
+    start = schedules.campaign_begin
 
     def started(*, campaign, actor):
         if campaign.pk == broken.campaign_id:
             raise RuntimeError("a defect")
         return start(campaign=campaign, actor=actor)
 
-    monkeypatch.setattr(schedules, "campaign_start", started)
+    monkeypatch.setattr(schedules, "campaign_begin", started)
     with caplog.at_level(logging.ERROR):
         assert periodic.start_due() == 1
     assert str(broken.pk) in caplog.text

@@ -1,7 +1,13 @@
 """Hosts, campaigns, runs and their steps, rented machines, samples and evidence
 (design: docs/architecture.md)."""
 
-from backend.benchmarks.models.campaigns import Campaign, CampaignState, NetworkPairs, Schedule
+from backend.benchmarks.models.campaigns import (
+    Campaign,
+    CampaignState,
+    NetworkPairs,
+    RoundStart,
+    Schedule,
+)
 from backend.benchmarks.models.hosts import (
     Drain,
     Host,
@@ -36,6 +42,7 @@ __all__ = [
     "Resource",
     "ResourcePurchase",
     "ResourceState",
+    "RoundStart",
     "Run",
     "RunState",
     "Sample",

@@ -52,6 +52,22 @@ class Campaign(Identified):
         return self.name
 
 
+class RoundStart(models.Model):
+    """A round of which not all runs are made yet: they are made some hundreds at a time."""
+
+    campaign = models.OneToOneField(
+        Campaign, on_delete=models.CASCADE, primary_key=True, related_name="round_start"
+    )
+    requests = models.JSONField()
+    """What is to be measured, in order: host, offer to rent, other end of a pair."""
+    made_count = models.PositiveIntegerField(default=0)
+    """How many of these were dealt with, saved with their runs."""
+    actor = models.CharField(max_length=150)
+
+    def __str__(self) -> str:
+        return f"{self.made_count} of {len(self.requests)} runs made"
+
+
 class Schedule(Identified):
     """When a campaign starts by itself: a cron line or an interval, in a time zone."""
 

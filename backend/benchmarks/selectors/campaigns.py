@@ -71,6 +71,11 @@ def campaigns_of(workspace_slug: str) -> QuerySet[Campaign]:
     return Campaign.objects.filter(workspace__slug=workspace_slug).select_related("workspace")
 
 
+def campaigns_to_make() -> QuerySet[Campaign]:
+    """Those whose round lacks runs that are still to be made."""
+    return Campaign.objects.filter(round_start__isnull=False)
+
+
 def campaigns_visible(workspace: Workspace) -> QuerySet[Campaign]:
     """Campaigns of the workspace, newest first, with counts of their newest round's runs."""
     of_round = Run.objects.filter(campaign=OuterRef("pk"), round=OuterRef("round"), round__gt=0)

@@ -60,7 +60,6 @@ class IntervalSeconds(Func):
     """An interval as a number."""
 
     template = "EXTRACT(EPOCH FROM %(expressions)s)"
-    output_field = DecimalField(max_digits=40, decimal_places=20)
 
 
 class FirstNames(Func):
@@ -321,7 +320,7 @@ def campaign_cost(campaign: Campaign) -> Cost:
         return list(runs.values(*keys).annotate(**sums, names=names))
 
     own = begun.filter(resource=None)
-    spent = Sum(F("price__amount") * IntervalSeconds(took))
+    spent = Sum(F("price__amount") * IntervalSeconds(took, output_field=DecimalField()))
     priced = groups(own.filter(is_hourly), "host", "price__currency", "price__unit", spent=spent)
     others = groups(own.exclude(is_hourly), "host", "host__offer_id", took=Sum(took))
     has_peers = campaign.network_pairs != NetworkPairs.NONE or "peer" in campaign.parameters

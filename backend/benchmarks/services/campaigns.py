@@ -18,10 +18,10 @@ from backend.benchmarks.models import (
     Host,
     HostState,
     NetworkPairs,
+    RoundStart,
     Run,
 )
 from backend.benchmarks.selectors.costs import (
-    PAIR_PROBES,
     campaign_cost,
     campaign_estimate,
     host_probes,
@@ -30,10 +30,17 @@ from backend.benchmarks.selectors.costs import (
     shown,
 )
 from backend.benchmarks.selectors.hosts import fingerprint
-from backend.benchmarks.selectors.rentals import Rental, check_currency, rentals
+from backend.benchmarks.selectors.rentals import check_currency, rentals
 from backend.benchmarks.selectors.rounds import NOT_DONE, current_runs, round_runs
 from backend.benchmarks.services.queue_lock import schedule_lock
-from backend.benchmarks.services.run_batches import RunRequest, runs_cancel, runs_create
+from backend.benchmarks.services.rounds import (
+    Machine,
+    campaign_offers,
+    campaign_rentals,
+    round_begin,
+    round_continue,
+)
+from backend.benchmarks.services.run_batches import runs_cancel
 from backend.catalog.models import Offer
 from backend.catalog.selectors.offers import offers_visible
 from backend.domain.errors import DomainError, InvalidValue
@@ -46,14 +53,13 @@ from backend.domain.profiles import (
     checked_parameters,
     checked_probes,
     profile_named,
-    rented_parameters,
 )
 from backend.domain.rentals import Budget
 from backend.notifications.services.subscriptions import campaign_subscriptions_delete
 
 MAX_REPEATS = 50
 MAX_CONCURRENCY = 10_000
-# Of one round: they are made in one transaction.
+# Of one round.
 MAX_RUNS = 50_000
 
 
@@ -133,44 +139,54 @@ def campaign_create(
     return campaign
 
 
-@transaction.atomic
 def campaign_start(*, campaign: Campaign, actor: str) -> Campaign:
+    """Begin the next round, and make its runs; raises as campaign_begin does."""
+    campaign_begin(campaign=campaign, actor=actor)
+    round_continue(campaign=campaign)
+    return campaign
+
+
+def campaign_begin(*, campaign: Campaign, actor: str) -> Campaign:
     """Begin the next round: a run of each host, then of each network pair, then of a machine of
-    each offer, repeat by repeat.
+    each offer, repeat by repeat. The tick makes them, or whoever calls round_continue.
 
     Raises CampaignActive while a round runs, InvalidValue for a host that is not trusted or an
     offer that cannot be rented now, by its place in the campaign, and for an estimate above the
     budget. Nothing begins then.
     """
-    hosts = _locked(campaign)
-    if _has_unfinished(campaign):
-        raise CampaignActive(f"round {campaign.round} of {campaign.name} is still running")
+    campaign.refresh_from_db()
+    _check_over(campaign)
+    hosts = list(campaign.hosts.select_related("offer"))
     if not hosts and not campaign.offers.exists():
         raise InvalidValue("/hosts", "every host of the campaign was removed")
     _check_trust(hosts)
-    offers = campaign_offers(campaign) if host_probes(campaign) != [] else []
-    to_rent = _rentals(campaign.workspace, offers, campaign.parameters)
+    has_runs = host_probes(campaign) != []
+    offers = campaign_offers(campaign) if has_runs else []
+    to_rent = campaign_rentals(campaign, offers)
     _check_budget(campaign, hosts, offers)
-    campaign.round += 1
-    campaign.state = CampaignState.RUNNING
-    campaign.save(update_fields=["round", "state"])
-    _audit(campaign, "campaign_start", actor, round=campaign.round)
-    pairs = paired(campaign.network_pairs, hosts)
-    named = _named_peer(campaign)
-    once = [_request(campaign, host, None, named) for host in hosts if host_probes(campaign) != []]
-    once += [_request(campaign, client, server, named) for client, server in pairs]
-    once += [_request(campaign, rental, None, named) for rental in to_rent]
-    # Repeat by repeat: a round that is cut short has measured every machine, if less often.
-    runs_create(campaign=campaign, requests=once * campaign.repeats, actor=actor)
+    once: list[Machine] = [(host, None) for host in hosts if has_runs]
+    once += paired(campaign.network_pairs, hosts)
+    once += [(rental, None) for rental in to_rent]
+    # What takes long is done; others wait for no more than these rows.
+    with transaction.atomic():
+        _lock(campaign)
+        _check_over(campaign)
+        campaign.round += 1
+        campaign.state = CampaignState.RUNNING
+        campaign.save(update_fields=["round", "state"])
+        _audit(campaign, "campaign_start", actor, round=campaign.round)
+        # Repeat by repeat: a round that is cut short has measured every machine, if less often.
+        round_begin(campaign=campaign, machines=once * campaign.repeats, actor=actor)
     return campaign
 
 
 @transaction.atomic
 def campaign_cancel(*, campaign: Campaign, actor: str) -> Campaign:
     """End the round: runs that wait end now, the others as soon as they can; results stay."""
-    _locked(campaign)
+    _lock(campaign)
     if campaign.state != CampaignState.RUNNING and not _has_unfinished(campaign):
         return campaign
+    RoundStart.objects.filter(pk=campaign.pk).delete()
     campaign.state = CampaignState.CANCELLED
     campaign.save(update_fields=["state"])
     _audit(campaign, "campaign_cancel", actor, round=campaign.round)
@@ -184,44 +200,41 @@ def campaign_delete(*, campaign: Campaign, actor: str) -> None:
 
     Raises CampaignActive while one is left.
     """
-    _locked(campaign)
-    if _has_unfinished(campaign):
-        raise CampaignActive(f"round {campaign.round} of {campaign.name} is still running")
+    _lock(campaign)
+    _check_over(campaign)
     _audit(campaign, "campaign_delete", actor, round=campaign.round)
     campaign_subscriptions_delete(campaign=campaign.pk, actor=actor)
     campaign.delete()
 
 
-@transaction.atomic
 def campaign_retry_failed(*, campaign: Campaign, actor: str) -> list[Run]:
     """Do again, in the same round, every run that failed, was lost or was cancelled.
 
     Returns the new runs; none where nothing failed. After a cancellation this resumes the round.
     Raises InvalidValue for a host that is not trusted any more.
     """
-    hosts = _locked(campaign)
-    current = current_runs(list(round_runs(campaign)), campaign.repeats)
-    failed = [run for run in current if run.state in NOT_DONE]
-    if not failed:
-        return []
-    _check_trust(hosts)
-    again = {run.offer_id for run in failed if run.host.is_rented}
-    offers = [offer for offer in campaign_offers(campaign) if offer.pk in again]
-    to_rent = {
-        rental.offer.pk: rental
-        for rental in _rentals(campaign.workspace, offers, campaign.parameters)
-    }
-    campaign.state = CampaignState.RUNNING
-    campaign.save(update_fields=["state"])
-    _audit(campaign, "campaign_retry_failed", actor, round=campaign.round, runs=len(failed))
-    named = _named_peer(campaign)
-    requests = [
-        _request(campaign, to_rent[run.offer_id], None, named)
-        if run.host.is_rented
-        else _request(campaign, run.host, _pair_peer(campaign, run), named)
-        for run in failed
-    ]
-    made = runs_create(campaign=campaign, requests=requests, actor=actor)
+    with transaction.atomic():
+        _lock(campaign)
+        current = current_runs(list(round_runs(campaign)), campaign.repeats)
+        failed = [run for run in current if run.state in NOT_DONE]
+        # While the round is still being made, what failed of it can wait until it is.
+        if not failed or RoundStart.objects.filter(pk=campaign.pk).exists():
+            return []
+        _check_trust(list(campaign.hosts.select_related("offer")))
+        again = {run.offer_id for run in failed if run.host.is_rented}
+        offers = [offer for offer in campaign_offers(campaign) if offer.pk in again]
+        to_rent = {one.offer.pk: one for one in campaign_rentals(campaign, offers)}
+        campaign.state = CampaignState.RUNNING
+        campaign.save(update_fields=["state"])
+        _audit(campaign, "campaign_retry_failed", actor, round=campaign.round, runs=len(failed))
+        machines: list[Machine] = [
+            (to_rent[run.offer_id], None)
+            if run.host.is_rented
+            else (run.host, _pair_peer(campaign, run))
+            for run in failed
+        ]
+        round_begin(campaign=campaign, machines=machines, actor=actor)
+    made = round_continue(campaign=campaign)
     return list(Run.objects.filter(pk__in=made).order_by("created_at", "id"))
 
 
@@ -240,27 +253,22 @@ def campaign_watch_budget() -> None:
 # --- steps of these ---------------------------------------------------------------------------------
 
 
-def _locked(campaign: Campaign) -> list[Host]:
-    """Lock the campaign and read it anew; its hosts by name."""
+def _lock(campaign: Campaign) -> None:
+    """Lock the campaign and read it anew."""
     schedule_lock(workspace_id=campaign.workspace_id)
     # FOR NO KEY UPDATE: workers add rows that refer to the campaign meanwhile.
     campaign.refresh_from_db(from_queryset=Campaign.objects.select_for_update(no_key=True))
-    return list(campaign.hosts.select_related("offer"))
+
+
+def _check_over(campaign: Campaign) -> None:
+    if _has_unfinished(campaign):
+        raise CampaignActive(f"round {campaign.round} of {campaign.name} is still running")
 
 
 def _has_unfinished(campaign: Campaign) -> bool:
+    if RoundStart.objects.filter(pk=campaign.pk).exists():
+        return True
     return Run.objects.filter(campaign=campaign).exclude(state__in=TERMINAL_STATES).exists()
-
-
-def campaign_offers(campaign: Campaign) -> list[Offer]:
-    """The machines that the campaign rents, with provider and region."""
-    return list(campaign.offers.select_related("provider", "region"))
-
-
-def _rentals(
-    workspace: Workspace, offers: Sequence[Offer], parameters: Mapping[str, object]
-) -> list[Rental]:
-    return rentals(workspace=workspace, offers=offers, parameters=parameters, field="/offers/{}")
 
 
 def _check_rented(
@@ -280,36 +288,7 @@ def _check_rented(
         raise InvalidValue("/budget", "machines to rent need a budget")
     if probes == [NETWORK]:
         raise InvalidValue("/probes", "machines to rent take no part in the network tests")
-    _rentals(workspace, offers, values)
-
-
-def _request(
-    campaign: Campaign, machine: Host | Rental, peer: Host | None, named_peer: Host | None
-) -> RunRequest:
-    """A run of the machine by itself, with the peer that the parameters may name, or of a pair."""
-    host, rental = (machine, None) if isinstance(machine, Host) else (None, machine)
-    # Purchase and lifetime are settings of machines to rent, and refused for any other run.
-    parameters: dict[str, object] = {
-        name: value
-        for name, value in campaign.parameters.items()
-        if rental is not None or name not in RENTED_ONLY
-    }
-    # Nothing stated stays so: what is usual differs for machines that are rented.
-    if campaign.install_tools or (rental is not None and campaign.install_tools is not None):
-        parameters[INSTALL_TOOLS] = campaign.install_tools
-    if rental is not None:
-        parameters = rented_parameters(parameters)
-    if peer is not None:
-        return RunRequest(host, peer, PAIR_PROBES, {**parameters, "peer": str(peer.pk)})
-    return RunRequest(host, named_peer, host_probes(campaign), parameters, rental)
-
-
-def _named_peer(campaign: Campaign) -> Host | None:
-    """The peer of all runs of the campaign, where its parameters name one."""
-    named = campaign.parameters.get("peer")
-    if named is None:
-        return None
-    return Host.objects.get(workspace=campaign.workspace_id, pk=str(named))
+    rentals(workspace=workspace, offers=offers, parameters=values, field="/offers/{}")
 
 
 def _pair_peer(campaign: Campaign, run: Run) -> Host | None:

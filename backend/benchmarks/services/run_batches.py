@@ -5,7 +5,7 @@ Each of these does to every run what its counterpart in services does to one.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import chain
 from uuid import UUID
 
 from django.db import connection, transaction
@@ -32,9 +32,6 @@ from backend.common.queue import Task, enqueue
 from backend.domain.errors import InvalidValue
 from backend.domain.profiles import CAREFUL, checked_parameters, checked_probes
 
-# Made at once, so that memory does not grow with the round.
-BATCH = 1000
-
 
 @dataclass(frozen=True)
 class RunRequest:
@@ -48,30 +45,10 @@ class RunRequest:
     rental: Rental | None = None
 
 
-@transaction.atomic
 def runs_create(*, campaign: Campaign, requests: Sequence[RunRequest], actor: str) -> list[UUID]:
-    """Queue the runs in this order, in the campaign's round; the hosts are trusted. Returns their ids.
-
-    Raises InvalidValue for what a run does not know, and for a peer that is not trusted.
-    """
-    if not requests:
-        return []
-    schedule_lock(workspace_id=campaign.workspace_id)
+    """Queue the runs in this order, in the campaign's round; the hosts are trusted and the workspace
+    is locked. Returns their ids."""
     prices = _prices({one.host.offer_id for one in requests if one.host is not None})
-    made: list[UUID] = []
-    waiting = iter(requests)
-    while part := list(islice(waiting, BATCH)):
-        made += [run.pk for run in _part_create(campaign, part, prices, actor)]
-    if len(made) >= BATCH:
-        _analyze()
-    if campaign_queued_due(campaign):
-        enqueue(Task.TICK)
-    return made
-
-
-def _part_create(
-    campaign: Campaign, requests: Sequence[RunRequest], prices: Mapping[UUID, UUID], actor: str
-) -> list[Run]:
     runs = [_run(campaign, one, prices, actor) for one in requests]
     Host.objects.bulk_create([run.host for run in runs if run.host.is_rented])
     Run.objects.bulk_create(runs)
@@ -85,10 +62,12 @@ def _part_create(
     Step.objects.bulk_create([Step(run=run, state=RunState.QUEUED) for run in runs])
     _note(runs, "created", f"{campaign.profile} by {actor}")
     _audit(runs, "run_create", actor)
-    return runs
+    if campaign_queued_due(campaign, runs):
+        enqueue(Task.TICK)
+    return [run.pk for run in runs]
 
 
-def _analyze() -> None:
+def analyze() -> None:
     """Let PostgreSQL know how many rows there are now: until autovacuum looks, each end of a run
     would read all of them, with the workspace locked."""
     with connection.cursor() as cursor:
@@ -96,11 +75,15 @@ def _analyze() -> None:
             cursor.execute(f"ANALYZE {connection.ops.quote_name(model._meta.db_table)}")
 
 
-def _run(campaign: Campaign, request: RunRequest, prices: Mapping[UUID, UUID], actor: str) -> Run:
-    peer = request.peer
+def check_ends(host: Host | None, peer: Host | None) -> None:
+    """Raises InvalidValue for a peer that is not trusted, or that the host cannot measure with."""
     if peer is not None and peer.state != HostState.TRUSTED:
         raise InvalidValue("/parameters/peer", f"the host key of {peer.name} is not approved")
-    check_pair(request.host, peer)
+    check_pair(host, peer)
+
+
+def _run(campaign: Campaign, request: RunRequest, prices: Mapping[UUID, UUID], actor: str) -> Run:
+    peer = request.peer
     parameters = dict(request.parameters)
     if any(host is not None and host.is_in_production for host in (request.host, peer)):
         parameters[CAREFUL] = True

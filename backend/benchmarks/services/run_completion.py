@@ -13,6 +13,7 @@ from backend.benchmarks.models import (
     HostState,
     Resource,
     ResourceState,
+    RoundStart,
     Run,
     RunState,
 )
@@ -36,7 +37,7 @@ def run_ended(run: Run) -> None:
     elif run.state in (RunState.FAILED, RunState.LOST):
         _notify_failure(run)
     if run.campaign is not None:
-        _end_campaign(run.campaign)
+        campaign_end_if_over(run.campaign)
 
 
 def unlaunched_release(run_ids: Iterable[UUID]) -> None:
@@ -93,11 +94,13 @@ def _notify_failure(run: Run) -> None:
     )
 
 
-def _end_campaign(campaign: Campaign) -> None:
+def campaign_end_if_over(campaign: Campaign) -> None:
     """The last run of a running campaign ends it; the workspace is locked already."""
     campaign = Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
     runs = Run.objects.filter(campaign=campaign, round=campaign.round)
     if campaign.state != CampaignState.RUNNING or runs.exclude(state__in=TERMINAL_STATES).exists():
+        return
+    if RoundStart.objects.filter(pk=campaign.pk).exists():  # more runs are to be made
         return
     campaign.state = CampaignState.DONE
     campaign.save(update_fields=["state"])

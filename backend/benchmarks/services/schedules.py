@@ -18,7 +18,7 @@ from backend.benchmarks.selectors.schedules import (
     schedule_times,
     schedule_timetable,
 )
-from backend.benchmarks.services.campaigns import CampaignActive, campaign_start
+from backend.benchmarks.services.campaigns import CampaignActive, campaign_begin
 from backend.common import clock
 from backend.domain.errors import DomainError
 from backend.domain.schedules import Timetable, next_times
@@ -98,7 +98,7 @@ def _outcome(schedule: Schedule, planned: Timetable, due: dt.datetime, now: dt.d
     try:
         # A savepoint: after a refusal the outcome can still be written.
         with transaction.atomic():
-            campaign = campaign_start(campaign=schedule.campaign, actor=ACTOR)
+            campaign = campaign_begin(campaign=schedule.campaign, actor=ACTOR)
     except CampaignActive as error:
         return f"skipped: {error}"
     except DomainError as error:
