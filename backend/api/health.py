@@ -18,6 +18,8 @@ from backend.rentals.selectors.leaks import rental_figures
 
 # A Redis that hangs must not hang the answer that says so.
 TIMEOUT_S = 2
+# The usual twelve times.
+TICK_MAX_AGE_S = 60
 
 
 @never_cache
@@ -30,12 +32,12 @@ def healthz(request: HttpRequest) -> HttpResponse:
 @never_cache
 @require_safe
 def readyz(request: HttpRequest) -> HttpResponseBase:
-    """200 when database, schema and queue are there; 503 naming each part that is not."""
+    """200 when database, schema and queue are there and the engine ticks; 503 naming each part that
+    is not well."""
     # All of them: whoever has repaired one must not meet the next only then.
     faults = [(name, fault) for name, check in CHECKS.items() if (fault := check())]
     if faults:
         return problem(503, "; ".join(f"{name}: {fault}" for name, fault in faults), errors=faults)
-    # An age and not a fault: pages answer well while the engine stands still.
     state: dict[str, object] = dict.fromkeys(CHECKS, "ok")
     return JsonResponse(state | {"tick_age_s": tick_age_s()} | asdict(rental_figures()))
 
@@ -73,8 +75,20 @@ def _queue() -> str:
     return ""
 
 
+def _tick() -> str:
+    """Without workers and beat pages answer well, and nothing is measured or ended any more."""
+    try:
+        age_s = tick_age_s()
+    except DatabaseError:
+        return "not known"
+    # One that never came is that of an installation without an engine, or of one that just begins.
+    is_old = age_s is not None and age_s > TICK_MAX_AGE_S
+    return f"the last one was {age_s:.0f} s ago" if is_old else ""
+
+
 CHECKS: Mapping[str, Callable[[], str]] = {
     "database": _database,
     "migrations": _migrations,
     "redis": _queue,
+    "tick": _tick,
 }

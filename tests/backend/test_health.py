@@ -1,5 +1,7 @@
 """/healthz and /readyz, the system checks, and the OpenAPI schema."""
 
+import datetime as dt
+
 import pytest
 from django.conf import LazySettings
 from django.core import checks
@@ -29,6 +31,16 @@ def test_readyz_gives_the_age_of_the_last_tick(client: Client) -> None:
         "redis": "ok",
     }
     assert 0 <= state["tick_age_s"] < 60
+
+
+@pytest.mark.django_db
+def test_readyz_is_503_when_the_last_tick_is_older_than_a_minute(client: Client) -> None:
+    Tick.objects.create(at=clock.now() - dt.timedelta(seconds=59))
+    assert client.get("/readyz").status_code == 200
+    Tick.objects.update(at=clock.now() - dt.timedelta(seconds=61))
+    response = client.get("/readyz")
+    assert (response.status_code, fields(response)) == (503, ["tick"])
+    assert "the last one was 61 s ago" in response.json()["detail"]
 
 
 @pytest.mark.django_db

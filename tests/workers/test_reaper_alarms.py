@@ -6,6 +6,7 @@ import json
 import threading
 from collections.abc import Callable
 from io import StringIO
+from typing import Any
 
 import psycopg
 import pytest
@@ -13,7 +14,8 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 
 from backend.accounts.models import AuditEntry, CloudAccount
-from backend.benchmarks.models import RunState, Step
+from backend.benchmarks.models import RunState, Step, Tick
+from backend.common import clock
 from backend.notifications.models import Notice
 from backend.rentals.services.cloud_accounts import account_check
 from backend.rentals.services.leaks import look_record, resource_alarm
@@ -32,7 +34,9 @@ from tests.workers.reaping import (
     notices,
 )
 from workers import tasks
+from workers.engine import periodic
 from workers.engine.pump import Pump
+from workers.pricelists import fetching
 from workers.rentals import provider_calls, reaper
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -332,6 +336,32 @@ def test_pump_goes_on_when_one_pass_of_the_reaper_fails(
     pump.run()
     assert (len(passes), machines(cloud)) == (2, [])
     assert "fails_at_first failed, it is tried again" in caplog.text
+
+
+@pytest.mark.parametrize("thread", ["_attend", "_fetch"])
+def test_pump_goes_on_when_a_pass_of_another_thread_fails(thread, settings, monkeypatch, caplog):
+    settings.TICK_S = settings.FETCH_LOOK_S = 0.01
+    module, name = (periodic, "start_due") if thread == "_attend" else (fetching, "fetch_due")
+    pump, passes = Pump(has_schedules=True), []
+
+    def fails_at_first(**_given: Any) -> None:
+        passes.append(name)
+        if len(passes) == 1:
+            raise RuntimeError("out of order")
+        pump.stop()
+
+    monkeypatch.setattr(module, name, fails_at_first)
+    pump.run()
+    assert len(passes) >= 2
+    assert f"{thread} failed, it is tried again" in caplog.text
+
+
+def test_pump_that_has_schedules_ticks(settings, monkeypatch):
+    """So that /readyz says of an installation without beat that it is at work."""
+    pump = Pump(has_schedules=True)
+    monkeypatch.setattr(periodic, "start_due", pump.stop)
+    pump.run()
+    assert Tick.objects.get().at > clock.now() - dt.timedelta(seconds=30)
 
 
 # --- checks of accounts -----------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from django.conf import settings
 from django.db import connection
 
 from backend.benchmarks.services.leases import Claim, claim_due
+from backend.benchmarks.services.steps import tick_record
 from workers.engine import periodic, poller
 from workers.engine.dispatch import run_step
 from workers.engine.presence import Presence
@@ -103,6 +104,7 @@ class Pump:
         self._repeat(once_awake, 0)
 
     def _attend(self) -> None:
+        tick_record()
         periodic.start_due()
         periodic.check_due()
         delivery.deliver_due(may_continue=lambda: not self._stop.is_set())
