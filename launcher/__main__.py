@@ -12,13 +12,8 @@ from launcher.supervisor import heed_interrupts
 # As shells say it of a program that Ctrl-C ended: 128 + SIGINT.
 INTERRUPTED = 130
 
-# What manage.py reads itself.
-PASSED_ON = {
-    "manage": lambda arguments: commands.manage(arguments[1:]),
-    "user": commands.user,
-    "backup": commands.manage,
-    "restore": commands.restore,
-}
+PASSED_ON = ("manage", "user", "backup", "restore")
+"""What manage.py reads itself."""
 
 
 def parser() -> argparse.ArgumentParser:
@@ -71,8 +66,8 @@ def port(text: str) -> int:
 def run(arguments: list[str]) -> int:
     """Run one command; its exit status."""
     # Before any parsing: options behind these belong to Django's command, --help included.
-    if arguments and (passed_on := PASSED_ON.get(arguments[0])):
-        return passed_on(arguments)
+    if arguments and arguments[0] in PASSED_ON:
+        return _passed_on(arguments)
     # What is left over is pytest's, of `test` alone.
     options, rest = parser().parse_known_args(arguments)
     if rest and options.command != "test":
@@ -101,6 +96,18 @@ def run(arguments: list[str]) -> int:
             return checks.chaos(StackState(state_directory()))
         case _:
             return commands.screenshots()
+
+
+def _passed_on(arguments: list[str]) -> int:
+    match arguments[0]:
+        case "user":
+            return commands.user(arguments)
+        case "restore":
+            return commands.restore(arguments)
+        case "backup":
+            return commands.manage(arguments)
+        case _:
+            return commands.manage(arguments[1:])
 
 
 def main() -> int:

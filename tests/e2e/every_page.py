@@ -42,6 +42,7 @@ NO_PAGES: Mapping[str, str] = {
     "healthz": "one word for a supervisor",
     "readyz": "one word for a supervisor",
     "prometheus": "figures for a monitoring",
+    "language": "leads back to the page where the language was chosen",
     "feed": "a list for spreadsheets",
     "report-pdf": "a report as a file for paper",
     "feed-key-new": "leads to the page of its view but right after a form was sent",

@@ -122,6 +122,12 @@ def test_cmips_exits_2_with_an_error_line_when_the_arguments_are_wrong(probe, ar
         cmips.parse(done.stdout)
 
 
+def test_cmips_exits_3_when_a_worker_had_no_cpu(probe):
+    done = probe("cmips", "--threads", 512, "--seconds", 0.01)
+    assert done.returncode == 3
+    assert "had no CPU" in json.loads(done.stdout)["error"]
+
+
 def test_cmips_exits_3_and_leaves_no_worker_when_a_fork_fails(bundle):
     # Root has no process limit, so root's test runs as nobody.
     is_root = os.geteuid() == 0

@@ -202,7 +202,7 @@ def test_runner_removes_what_it_installed_when_the_run_ends(run_directory, host,
     place = host()
     run_directory.plan(
         "step packages install 0 60 packages.sh install fio iperf3",
-        "step cmips all 0 20 bin/cmips --threads 1 --seconds 0.05",
+        "step cmips all 0 20 bin/cmips --threads 1 --seconds 0.2",
     )
     run_directory.run(shell, path=programs.path)
     assert runner_status.parse(run_directory.status()).state == "finished"
