@@ -138,7 +138,8 @@ static int worker(void *context, uint64_t index)
     }
     run->results[index] = (struct worker_result){
         .iterations = iterations, .cpu_ns = clock_ns(CLOCK_OWN_CPU) - cpu_start_ns, .checksum = checksum};
-    return is_right && iterations && checksum == iterations / CHUNK_ITERATIONS * expected ? EXIT_OK : EXIT_CHECK;
+    if (!iterations) return EXIT_RESOURCE;
+    return is_right && checksum == iterations / CHUNK_ITERATIONS * expected ? EXIT_OK : EXIT_CHECK;
 }
 
 static void report_windows(const struct run *run)
@@ -220,5 +221,7 @@ static int probe_main(int argc, char **argv, char **envp)
     if (windows && run->window_iterations == NULL)
         return json_error("cmips", "no memory for the windows", 0, EXIT_RESOURCE);
     const long failure = workers_run(threads, worker, run);
+    if (failure == EXIT_RESOURCE)
+        return json_error("cmips", "a worker had no CPU while it should measure", 0, EXIT_RESOURCE);
     return failure ? workers_error("cmips", failure) : report(run, &cpus);
 }
