@@ -14,6 +14,7 @@ from backend.benchmarks.api.campaigns import (
     CampaignsView,
     OneCampaignView,
 )
+from backend.benchmarks.api.host_authorities import HostAuthoritiesView
 from backend.benchmarks.api.hosts import (
     HostApproveView,
     HostImportView,
@@ -102,6 +103,7 @@ LISTS = {
     "metrics": MetricsView,
     "columns": ColumnsView,
     "hosts": HostsView,
+    "host-authorities": HostAuthoritiesView,
     "runs": RunsView,
     "resources": ResourcesView,
     "samples": SamplesView,

@@ -7,10 +7,11 @@ from io import StringIO
 import pytest
 from django.core.management import CommandError, call_command
 
+from backend.accounts.models import Workspace
 from backend.benchmarks.models import Host, HostAuthority, HostState
 from backend.benchmarks.selectors.hosts import fingerprint
 from tests import factories
-from tests.backend.conftest import API, fields
+from tests.backend.conftest import API, fields, rows
 
 pytestmark = pytest.mark.django_db
 KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIE0oIyv5WqIVmhSJvqSMKvTGvIkWvZHmVzyS7nKlnJ0L"
@@ -97,6 +98,29 @@ def test_known_hosts_trusts_and_revokes_authorities(operator, queued):
         answer = imported(operator, "known_hosts", line)
         assert (answer.status_code, fields(answer)) == (400, ["/text/1"])
         assert f"the key {fingerprint(OTHER)} is revoked" in answer.content.decode()
+
+
+def test_authorities_are_a_list_of_the_api(operator, caller, client):
+    text = f"@cert-authority *.example.org {KEY}\n@revoked * {OTHER}\n"
+    imported(operator, "known_hosts", text)
+    (trusted,) = HostAuthority.objects.filter(is_revoked=False)
+    factories.host(authority=trusted)
+    reader = caller("run", name="list")
+    listed = reader.get(f"{API}/host-authorities").json()
+    assert listed["count"] == 2
+    assert [(row["patterns"], row["is_revoked"], row["host_count"]) for row in listed["results"]] == [
+        ("*.example.org", False, 1), ("*", True, 0),
+    ]  # fmt: skip
+    assert listed["results"][0]["fingerprint_sha256"] == fingerprint(KEY)
+    page = reader.get(f"{API}/host-authorities?per_page=1&is_revoked=TRUE").json()
+    assert (page["count"], page["next"], len(page["results"])) == (1, None, 1)
+    exported = rows(reader.get(f"{API}/host-authorities.csv"))
+    assert [row["public_key"] for row in exported] == [KEY, OTHER]
+    # names of machines are not for strangers, nor for who only reads
+    assert client.get(f"{API}/host-authorities").status_code in {401, 403}
+    assert caller("read", name="reads").get(f"{API}/host-authorities").status_code == 403
+    other = Workspace.objects.create(slug="other", name="Other")
+    assert caller("run", workspace=other).get(f"{API}/host-authorities").json()["count"] == 0
 
 
 def test_page_trusts_an_authority_and_removes_it(client, queued):
