@@ -125,6 +125,24 @@ async def test_role_is_lent_again_when_aws_refuses_what_it_lent(aws):
     assert len(aws.did("AssumeRole")) == 2
 
 
+async def test_role_is_lent_once_however_often_a_region_refuses_it(aws, monkeypatch):
+    """The reaper looks each minute: a region that is not opted in must not end the login each time."""
+    driver = AwsDriver(assumed(aws))
+    await driver.whoami()
+    for _look in range(3):
+        aws.refuse("DescribeInstances", "AuthFailure", "AWS was not able to validate it", 401)
+        with pytest.raises(DriverError, match="AuthFailure"):
+            await driver.inventory(TAG)
+    assert len(aws.did("AssumeRole")) == 1
+    # it may have been revoked meanwhile: after ten minutes another one is asked for
+    monkeypatch.setattr(aws_api, "REFUSED_S", 0)
+    aws.refuse("DescribeInstances", "AuthFailure", "AWS was not able to validate it", 401)
+    with pytest.raises(DriverError, match="AuthFailure"):
+        await driver.inventory(TAG)
+    await driver.inventory(TAG)
+    assert len(aws.did("AssumeRole")) == 2
+
+
 async def test_role_is_asked_for_anew_when_the_secret_is_another(aws):
     """Nobody gets by a wrong secret what was lent for the right one."""
     access = assumed(aws)

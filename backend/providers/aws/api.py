@@ -8,6 +8,7 @@ import hashlib
 import json
 import logging
 import threading
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -59,6 +60,8 @@ CONFIG = Config(
     # warning.
     max_pool_connections=32,
 )
+# How long credentials are kept that a call may not have the right for.
+REFUSED_S = 600
 
 
 class Login:
@@ -72,12 +75,17 @@ class Login:
         until: dt.datetime | None = None,
     ) -> None:
         self._session, self._endpoint_url, self._until = session, endpoint_url, until
+        self._began_s = time.monotonic()
         self._clients: dict[tuple[str, str], Any] = {}
         self._lock = threading.Lock()
 
     @property
     def is_fresh(self) -> bool:
         return self._until is None or dt.datetime.now(dt.UTC) < self._until - BEFORE_END
+
+    @property
+    def age_s(self) -> float:
+        return time.monotonic() - self._began_s
 
     def ec2(self, region: str) -> "EC2Client":
         client: EC2Client = self._client("ec2", region)
@@ -154,10 +162,13 @@ def login(access: Access) -> Login:
     return made
 
 
-def forget(access: Access) -> None:
-    """Credentials were refused: ask for new ones next time."""
+def forget(access: Access, *, least_age_s: float = 0) -> None:
+    """Credentials were refused: ask for new ones next time, unless these are younger."""
+    key = _key(access)
     with _lock:
-        _logins.pop(_key(access), None)
+        known = _logins.get(key)
+        if known is not None and known.age_s >= least_age_s:
+            del _logins[key]
 
 
 def home(access: Access) -> str:
@@ -346,9 +357,10 @@ def failure(error: Exception, access: Access) -> DriverError:
         message = str(error.response.get("Error", {}).get("Message", ""))
         status = int(error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
         reason, is_retryable = meaning(code(error), message, status)
-        # Lent credentials may have been revoked; without this they would be tried until they end.
+        # Lent credentials may have been revoked; without this they would be tried until they end. But
+        # a region that is not opted in refuses each look of the reaper, and new ones as well.
         if reason == Reason.AUTH:
-            forget(access)
+            forget(access, least_age_s=0 if is_retryable else REFUSED_S)
         # Some go on with the request as it was signed, or with pages of an encoded refusal.
         first = message.split("\n", maxsplit=1)[0].split(
             " Encoded authorization failure", maxsplit=1
