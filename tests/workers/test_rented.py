@@ -4,6 +4,7 @@ behind a faked provider."""
 import datetime as dt
 import json
 import time
+from dataclasses import replace
 from decimal import Decimal
 
 import pytest
@@ -17,6 +18,8 @@ from backend.benchmarks.services.leases import claim_due, lost_after
 from backend.benchmarks.services.runs import run_cancel
 from backend.common import clock
 from backend.domain.errors import DriverError, Reason
+from backend.providers import registry
+from backend.providers.registry import provider as provider_record
 from backend.rentals.services.budgets import resource_reserve
 from tests.fakes.fake.cloud import Fault, moment
 from tests.fakes.fake.driver import FakeDriver
@@ -450,6 +453,29 @@ def test_plan_that_outlives_the_machine_is_refused(provider):
     assert (run.state, run.failure_reason) == (RunState.FAILED, "unsupported")
     assert "lifetime_s must be larger" in run.failure_detail
     assert (machines(provider), calls(provider)) == ([], [])
+
+
+@pytest.mark.parametrize(("lifetime_s", "is_refused"), [(421, True), (600, False)])
+def test_plan_leaves_aws_the_minutes_in_which_nobody_logs_in(
+    provider, monkeypatch, lifetime_s, is_refused
+):
+    """shutdown(8) of a machine of AWS lets nobody in for its last five minutes (last_login_s=420)."""
+    assert provider_record("aws").last_login_s == 420
+    fake = provider_record("fake")
+    late = replace(fake, last_login_s=provider_record("aws").last_login_s)
+    monkeypatch.setitem(registry._records, "fake", late)
+    account(provider)
+    run = rented_run(offer(), parameters={"lifetime_s": lifetime_s})
+    if is_refused:
+        over(run)
+        assert (run.state, run.failure_reason) == (RunState.FAILED, "unsupported")
+        assert "the last 420 s are for its end" in run.failure_detail
+        assert machines(provider) == []
+    else:
+        stepped(run, RunState.RUNNING)
+        step = run.steps.get(state="running")
+        latest = run.resource.expires_at - dt.timedelta(seconds=420)
+        assert step.deadline_at <= latest
 
 
 def test_machine_without_a_server_fails_with_timeout_after_the_limit(provider, run, settings):
