@@ -121,6 +121,8 @@ class CloudAccount(Identified):
     secret_set_at = models.DateTimeField(null=True)
     is_enabled = models.BooleanField(default=True)
     max_machines = models.PositiveIntegerField(default=20)
+    max_vcpus = models.PositiveIntegerField(null=True)
+    """Of the machines that may exist at once; None = no limit but that of the provider."""
     budget_amount = models.DecimalField(max_digits=20, decimal_places=10, null=True)
     budget_currency = models.CharField(max_length=3, blank=True)
     """The most that a calendar month (UTC) may cost; None = no cap but those of the runs."""

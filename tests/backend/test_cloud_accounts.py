@@ -39,7 +39,8 @@ def updated(of: CloudAccount, **given) -> CloudAccount:
     return account_update(
         **{
             "account": of, "name": of.name, "settings": of.settings, "budget": None,
-            "max_machines": of.max_machines, "is_enabled": True, "actor": "tester", **given,
+            "max_machines": of.max_machines, "max_vcpus": of.max_vcpus,
+            "is_enabled": True, "actor": "tester", **given,
         }
     )  # fmt: skip
 
@@ -116,6 +117,7 @@ def test_account_has_no_secret_when_its_method_needs_none():
         ("/secret/token", {"secret": {}}),
         ("/max_machines", {"max_machines": -1}),
         ("/max_machines", {"max_machines": 1001}),
+        ("/max_vcpus", {"max_vcpus": 0}),
         ("/budget/amount", {"budget": Budget(Decimal(0), "EUR")}),
     ],
 )

@@ -99,6 +99,7 @@ def test_limits_and_settings_change_one_by_one_when_patched(admin):
     made = account()
     path = f"cloud-accounts/{made.pk}"
     assert sent(admin, "patch", path, {"max_machines": 5}).json()["max_machines"] == 5
+    assert sent(admin, "patch", path, {"max_vcpus": 64}).json()["max_vcpus"] == 64
     budget = {"amount": "10", "currency": "USD"}
     assert sent(admin, "patch", path, {"budget": budget}).json()["budget"]["currency"] == "USD"
     stopped = sent(admin, "patch", path, {"enabled": False, "name": "Old"}).json()

@@ -132,7 +132,7 @@ def test_empty_settings_are_none_and_still_belong_to_the_form():
 def test_budget_of_a_month_is_an_amount_or_no_limit(typed, budget):
     form = limits(**typed)
     assert form.is_valid(), form.errors
-    assert form.limits() == {"max_machines": 3, "budget": budget}
+    assert form.limits() == {"max_machines": 3, "max_vcpus": None, "budget": budget}
 
 
 @pytest.mark.parametrize(
@@ -141,6 +141,7 @@ def test_budget_of_a_month_is_an_amount_or_no_limit(typed, budget):
         ("name", "", "required"),
         ("max_machines", "-1", "greater than or equal to 0"),
         ("max_machines", "1000000", "less than or equal to"),
+        ("max_vcpus", "0", "greater than or equal to 1"),
         ("budget_amount", "-1", "greater than or equal to 0"),
         ("budget_amount", "0.00000000001", "10 decimal places"),
         ("budget_amount", "Infinity", "Enter a number"),
@@ -161,6 +162,7 @@ def test_wrong_limit_has_one_error(field, text, word):
         ("/settings/regions/0", "settings_regions"),
         ("/settings/zones/eu-west-1", "settings_zones"),
         ("/max_machines", "max_machines"),
+        ("/max_vcpus", "max_vcpus"),
         ("/budget/amount", "budget_amount"),
         ("/budget/currency", "budget_currency"),
         ("/elsewhere", "__all__"),
@@ -174,13 +176,13 @@ def test_refusal_of_an_account_is_beside_its_field(pointer, field):
 
 def test_form_of_an_account_shows_its_settings_and_nothing_of_its_secret():
     account = SimpleNamespace(
-        name="main", access="static_key", max_machines=3, budget_amount=Decimal("50.00"),
+        name="main", access="static_key", max_machines=3, max_vcpus=8, budget_amount=Decimal("50.00"),
         budget_currency="", sealed_secret=b"sealed", provider="aws",
         settings={"regions": ["a", "b"], "zones": {"a": ["a1", "a2"]}, "ssh_port": 22},
     )  # fmt: skip
     shown = initial_of(account)
     assert shown == {
-        "name": "main", "access": "static_key", "max_machines": 3, "budget_amount": "50",
+        "name": "main", "access": "static_key", "max_machines": 3, "max_vcpus": 8, "budget_amount": "50",
         "budget_currency": "USD", "settings_regions": "a b", "settings_zones": "a: a1 a2",
         "settings_ssh_port": 22,
     }  # fmt: skip

@@ -139,7 +139,8 @@ def test_page_shows_identity_spending_and_machines_of_an_account(admin, made):
     from backend.rentals.services.cloud_accounts import account_update
 
     account_update(
-        account=made, name="Bench", settings=made.settings, max_machines=7, is_enabled=True,
+        account=made, name="Bench", settings=made.settings, max_machines=7, max_vcpus=None,
+        is_enabled=True,
         budget=Budget(Decimal(50), "EUR"), actor="tester",
     )  # fmt: skip
     gone = machine(made, state=ResourceState.GONE, gone_at=clock.now(), launched_at=clock.now())

@@ -207,6 +207,26 @@ def test_run_beyond_its_budget_fails_with_the_figures_and_no_launch(provider):
     assert is_nothing_left(provider, run)
 
 
+def test_run_waits_while_its_account_holds_all_its_vcpus(provider):
+    small, large = offer(vcpu_count=4), offer("fake-large", name="fake.large", vcpu_count=16)
+    cloud = account(provider, max_vcpus=6)
+    first = stepped(rented_run(small, probes=["inventory"]), RunState.BOOTING)
+    second = rented_run(small, probes=["inventory"])
+    (claim,) = _made_due(second)
+    dispatch.run_step(claim, lambda claim: None)
+    second.refresh_from_db()
+    assert second.state == RunState.QUEUED
+    assert second.steps.get().last_error == (
+        f"machines with 4 vCPUs of the account {cloud.name} may exist, "
+        "and fake.small has 4 of the 6 that are allowed"
+    )
+    # One that never fits does not wait.
+    never = over(rented_run(large, probes=["inventory"]))
+    assert (never.state, never.failure_reason) == (RunState.FAILED, "quota")
+    over(first)
+    assert over(second).state == RunState.DONE
+
+
 def test_run_waits_while_its_account_holds_all_its_machines(provider):
     of, cloud = offer(), account(provider, max_machines=1)
     first = stepped(rented_run(of, probes=["inventory"]), RunState.BOOTING)

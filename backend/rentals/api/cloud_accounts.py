@@ -27,6 +27,7 @@ from backend.rentals.selectors.cloud_accounts import accounts_visible, secret_ag
 from backend.rentals.selectors.spending import account_month, month_budget
 from backend.rentals.services.cloud_accounts import (
     MAX_MACHINES,
+    MAX_VCPUS,
     AccountInUse,
     account_check,
     account_create,
@@ -54,6 +55,7 @@ ACCOUNT_COLUMNS = (
     Column("check_error", ColumnType.TEXT, "Why the provider did not say who we are"),
     Column("machines", ColumnType.INTEGER, "Machines that may exist"),
     Column("max_machines", ColumnType.INTEGER, "Machines that may exist at once"),
+    Column("max_vcpus", ColumnType.INTEGER, "vCPUs of these in all; empty = no limit"),
     Column("budget", ColumnType.DECIMAL, "The most that a calendar month may cost; empty = no cap"),
     Column("budget_currency", ColumnType.TEXT, "Currency of the budget"),
     Column("reaped_at", ColumnType.TIME, "When its machines were last compared with ours"),
@@ -67,6 +69,9 @@ class AccountChange(Strict):
     name = TextField(max_length=100, required=False)
     settings = serializers.DictField(required=False)
     max_machines = serializers.IntegerField(min_value=0, max_value=MAX_MACHINES, required=False)
+    max_vcpus = serializers.IntegerField(
+        min_value=1, max_value=MAX_VCPUS, allow_null=True, required=False
+    )
     budget = BudgetDocument(allow_null=True, required=False)
     enabled = FlagField(required=False)
 
@@ -80,6 +85,9 @@ class AccountDocument(Strict):
     settings = serializers.DictField()
     secret = serializers.DictField(required=False, default=dict, write_only=True)
     max_machines = serializers.IntegerField(min_value=0, max_value=MAX_MACHINES, default=20)
+    max_vcpus = serializers.IntegerField(
+        min_value=1, max_value=MAX_VCPUS, allow_null=True, required=False, default=None
+    )
     budget = BudgetDocument(allow_null=True, required=False, default=None)
 
 
@@ -131,6 +139,7 @@ class AccountDetail(serializers.Serializer[Any]):
     check_error = serializers.CharField(allow_null=True)
     machines = serializers.IntegerField()
     max_machines = serializers.IntegerField()
+    max_vcpus = serializers.IntegerField(allow_null=True)
     budget = BudgetDocument(allow_null=True)
     month_used = MonthUsed()
     preflight = PreflightLine(many=True)
@@ -175,6 +184,7 @@ def _row(account: Any) -> dict[str, Any]:
         "check_error": account.check_error or None,
         "machines": account.machines,
         "max_machines": account.max_machines,
+        "max_vcpus": account.max_vcpus,
         "budget": account.budget_amount,
         "budget_currency": account.budget_currency or None,
         "reaped_at": account.reaped_at,
@@ -262,6 +272,7 @@ class CloudAccountView(View):
             name=values.get("name", account.name),
             settings=values.get("settings", account.settings),
             max_machines=values.get("max_machines", account.max_machines),
+            max_vcpus=values.get("max_vcpus", account.max_vcpus),
             budget=budget,
             is_enabled=values.get("enabled", account.is_enabled),
             actor=actor(request),

@@ -1,12 +1,16 @@
 """What a machine may cost is compared with every budget that it is paid from, before it is rented."""
 
+from decimal import Decimal
 from uuid import UUID
 
 from django.db import connection, transaction
+from django.db.models import Sum
+from django.db.models.functions import Coalesce
 
 from backend.accounts.models import CloudAccount
 from backend.benchmarks.models import Resource, ResourcePurchase, ResourceState, Run
 from backend.benchmarks.selectors.costs import charged, rental_prices
+from backend.catalog.models import Offer
 from backend.catalog.selectors.rates import rate_table
 from backend.domain.errors import DomainError
 from backend.domain.money import Money
@@ -52,7 +56,7 @@ def resource_reserve(*, run: Run) -> None:
     _lock_budgets(run.workspace_id)
     account = CloudAccount.objects.get(pk=resource.account_id)
     cost = price.reserved(account.provider, resource.lifetime_s)
-    _check_quota(account)
+    _check_quota(account, resource.offer)
     _check_budgets(run, resource, account, cost)
     Resource.objects.filter(pk=resource.pk).update(
         state=ResourceState.RESERVED,
@@ -72,7 +76,7 @@ def _lock_budgets(workspace_id: UUID) -> None:
         cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", [LOCK_CLASS, key])
 
 
-def _check_quota(account: CloudAccount) -> None:
+def _check_quota(account: CloudAccount, offer: Offer) -> None:
     # Worth trying again: whoever disables an account for a while does not mean to lose its runs.
     if not account.is_enabled:
         raise QuotaReached(f"the account {account.name} is not in use at present")
@@ -81,6 +85,26 @@ def _check_quota(account: CloudAccount) -> None:
         raise QuotaReached(
             f"{count} machines of the account {account.name} may exist, "
             f"all of the {account.max_machines} that are allowed"
+        )
+    if account.max_vcpus is not None:
+        _check_vcpus(account, offer, account.max_vcpus)
+
+
+def _check_vcpus(account: CloudAccount, offer: Offer, most: int) -> None:
+    if offer.vcpu_count is None or offer.vcpu_count > most:
+        known = (
+            "an unknown number" if offer.vcpu_count is None else f"{offer.vcpu_count.normalize():f}"
+        )
+        raise BudgetExceeded(
+            f"{offer.name} has {known} of vCPUs, the account {account.name} allows {most} in all"
+        )
+    rented = account.resources.filter(state__in=COUNTED).aggregate(
+        count=Coalesce(Sum("offer__vcpu_count"), Decimal(0))
+    )["count"]
+    if rented + offer.vcpu_count > most:
+        raise QuotaReached(
+            f"machines with {rented.normalize():f} vCPUs of the account {account.name} may exist, "
+            f"and {offer.name} has {offer.vcpu_count.normalize():f} of the {most} that are allowed"
         )
 
 

@@ -28,6 +28,7 @@ from backend.providers.accounts import (
 )
 
 MAX_MACHINES = 1000
+MAX_VCPUS = 1_000_000
 
 
 class AccountInUse(DomainError):
@@ -49,6 +50,7 @@ def account_create(
     settings: Mapping[str, object],
     secret: Mapping[str, object],
     max_machines: int,
+    max_vcpus: int | None = None,
     budget: Budget | None,
     actor: str,
 ) -> CloudAccount:
@@ -60,7 +62,7 @@ def account_create(
     )
     _seal(account, checked_secret(provider, access, secret, are_endpoints_allowed=are_allowed))
     _name(account, name)
-    _limit(account, max_machines, budget)
+    _limit(account, max_machines, max_vcpus, budget)
     account.save()
     _audit(account, "cloud_account_create", actor)
     account_check(account=account, actor=actor)
@@ -74,6 +76,7 @@ def account_update(
     name: str,
     settings: Mapping[str, object],
     max_machines: int,
+    max_vcpus: int | None,
     budget: Budget | None,
     is_enabled: bool,
     actor: str,
@@ -103,7 +106,7 @@ def account_update(
     is_other = checked != account.settings or (is_enabled and not account.is_enabled)
     account.settings, account.is_enabled = checked, is_enabled
     _name(account, name)
-    _limit(account, max_machines, budget)
+    _limit(account, max_machines, max_vcpus, budget)
     account.save()
     _audit(account, "cloud_account_update", actor)
     # Only what changes the access needs another look; limits are ours alone.
@@ -205,13 +208,17 @@ def _name(account: CloudAccount, name: str) -> None:
     account.name = name
 
 
-def _limit(account: CloudAccount, max_machines: int, budget: Budget | None) -> None:
+def _limit(
+    account: CloudAccount, max_machines: int, max_vcpus: int | None, budget: Budget | None
+) -> None:
     # A JSON true is an int to Python.
     if isinstance(max_machines, bool) or not 0 <= max_machines <= MAX_MACHINES:
         raise InvalidValue("/max_machines", f"a number from 0 to {MAX_MACHINES} is needed")
+    if isinstance(max_vcpus, bool) or (max_vcpus is not None and not 1 <= max_vcpus <= MAX_VCPUS):
+        raise InvalidValue("/max_vcpus", f"a number from 1 to {MAX_VCPUS} is needed, or null")
     if budget is not None and budget.amount <= 0:
         raise InvalidValue("/budget/amount", "more than 0 is needed; without a budget give null")
-    account.max_machines = max_machines
+    account.max_machines, account.max_vcpus = max_machines, max_vcpus
     account.budget_amount = budget.amount if budget else None
     account.budget_currency = budget.currency if budget else ""
 
@@ -229,6 +236,7 @@ def _audit(account: CloudAccount, action: str, actor: str) -> None:
             "access": account.access,
             "settings": account.settings,
             "max_machines": account.max_machines,
+            "max_vcpus": account.max_vcpus,
             "budget": None if budget is None else f"{budget:f} {account.budget_currency}",
             "is_enabled": account.is_enabled,
         },

@@ -15,7 +15,7 @@ from backend.domain.rentals import Budget
 from backend.providers.accounts import COMMON, declared_settings
 from backend.providers.base import SecretField, Setting, SettingForm
 from backend.providers.registry import provider as provider_record
-from backend.rentals.services.cloud_accounts import MAX_MACHINES
+from backend.rentals.services.cloud_accounts import MAX_MACHINES, MAX_VCPUS
 from backend.web.shared import figures
 from backend.web.shared.forms import SecretText, WriteForm, currency, text
 from backend.web.shared.language import _, lazy
@@ -195,6 +195,13 @@ class LimitsForm(_CloudForm):
     max_machines = forms.IntegerField(
         label=lazy("Machines at once"), initial=20, min_value=0, max_value=MAX_MACHINES
     )
+    max_vcpus = forms.IntegerField(
+        label=lazy("vCPUs at once"),
+        required=False,
+        min_value=1,
+        max_value=MAX_VCPUS,
+        help_text=lazy("Of all machines together. Empty: no limit but that of the provider."),
+    )
     budget_amount = forms.DecimalField(
         label=lazy("Budget of a calendar month"),
         required=False,
@@ -263,7 +270,8 @@ class LimitsForm(_CloudForm):
     @property
     def limit_fields(self) -> Iterable[forms.BoundField]:
         """How many machines, and what they may cost."""
-        return [self[name] for name in ("max_machines", "budget_amount", "budget_currency")]
+        names = ("max_machines", "max_vcpus", "budget_amount", "budget_currency")
+        return [self[name] for name in names]
 
     def clean_settings_regions(self) -> list[str]:
         return re.findall(r"[^\s,]+", str(self.cleaned_data["settings_regions"]))
@@ -277,13 +285,14 @@ class LimitsForm(_CloudForm):
         return zones_by_region
 
     def limits(self) -> dict[str, Any]:
-        """`max_machines` and `budget` for the services."""
+        """`max_machines`, `max_vcpus` and `budget` for the services."""
         data = self.cleaned_data
         amount = data["budget_amount"]
         currency = (data["budget_currency"] or "USD").upper()
         # None and not zero: a budget of zero forbids everything.
         budget = None if amount is None else Budget(amount, currency)
-        return {"max_machines": data["max_machines"], "budget": budget}
+        machines, vcpus = data["max_machines"], data["max_vcpus"]
+        return {"max_machines": machines, "max_vcpus": vcpus, "budget": budget}
 
 
 class AccountForm(LimitsForm, LoginForm):
@@ -304,6 +313,7 @@ def initial_of(account: CloudAccount) -> dict[str, object]:
         "name": account.name,
         "access": account.access,
         "max_machines": account.max_machines,
+        "max_vcpus": account.max_vcpus,
         "budget_amount": figures.plain(account.budget_amount),
         "budget_currency": account.budget_currency or "USD",
         f"{SETTING}regions": " ".join(settings.get("regions", [])),

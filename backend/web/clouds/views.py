@@ -272,6 +272,7 @@ def cloud_switch_form(request: HttpRequest, account_id: UUID) -> HttpResponse:
             settings=account.settings,
             # The service stores an account as a whole; only the switch is changed.
             max_machines=account.max_machines,
+            max_vcpus=account.max_vcpus,
             budget=month_budget(account),
             is_enabled=is_enabled,
             actor=request.user.get_username(),
