@@ -10,6 +10,11 @@ from typing import Any, Protocol
 from backend.domain.errors import DriverError, Reason
 from backend.domain.host_keys import HostKey
 
+PEER_PORTS = (20_000, 32_003)
+"""First and last of those at which a machine may serve the network tests of another one; by TCP
+and UDP."""
+UNGUARDED = "no firewall of the provider is in front of the machine"
+"""What `let_in` says where nothing has to be opened."""
 INSTALLATION = "installation"
 """The label that says which installation of ours made something."""
 
@@ -34,6 +39,7 @@ class ResourceKind(StrEnum):
     MACHINE = "machine"
     KEY_PAIR = "key_pair"
     SECURITY_GROUP = "security_group"
+    FIREWALL = "firewall"
     DISK = "disk"
     ADDRESS = "address"
 
@@ -119,6 +125,8 @@ class ProviderResource:
     region: str = ""
     zone: str = ""
     address: str = ""
+    private_address: str = ""
+    """Within the network of its region, of which an account has one; "" where there is none."""
     port: int = 22
     username: str = ""
     launched_at: dt.datetime | None = None
@@ -265,6 +273,12 @@ class ProviderDriver(Protocol):
         account names; with a token or region only that. What is over need not be in it.
 
         Some regions may stay unread, unless a launch is looked for: then each of them counts."""
+        ...
+
+    async def let_in(self, resource: ProviderResource, address: str) -> str:
+        """Open the machine to that address, and to no other, for the network tests: PEER_PORTS, and
+        ping. Returns in words what was done. Asking twice is fine; what was opened ends with the
+        machine."""
         ...
 
     async def console_fingerprint(self, resource: ProviderResource) -> HostKey | None:

@@ -120,11 +120,13 @@ class GcpWorld(RestWorld):
 
     def left(self) -> list[str]:
         disks = [f"disk {name} in {zone}" for zone, name in self.api.disks]
-        return (
-            [f"{one.name} of {one.token}" for one in self.api.alive]
-            + disks
-            + [*self.api.login_keys]
-        )
+        rules = [one["name"] for one in self.api.firewalls if one["name"].startswith("rackrate-")]
+        return [
+            *(f"{one.name} of {one.token}" for one in self.api.alive),
+            *disks,
+            *self.api.login_keys,
+            *rules,
+        ]
 
     def provider_id(self, machine: Any) -> str:
         return f"{machine.zone}/{machine.name}"

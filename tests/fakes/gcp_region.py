@@ -23,7 +23,7 @@ class GceRegions:
         (cloud.google.com/resource-manager/docs/organization-policy/org-policy-constraints)."""
         self.quotas = {"CPUS": (24.0, 0.0), "IN_USE_ADDRESSES": (8.0, 0.0), "GPUS": (0.0, 0.0)}
         """Limit and usage by metric (cloud.google.com/compute/resource-usage)."""
-        self.firewalls = [
+        self.firewalls: list[dict[str, Any]] = [
             {
                 "name": "default-allow-ssh",
                 "network": "https://www.googleapis.com/compute/v1/projects/p/global/networks/default",
@@ -55,6 +55,27 @@ class GceRegions:
 
     def _firewalls_list(self, _: Asked) -> dict[str, Any]:
         return {"items": self.firewalls}
+
+    def _firewalls_insert(self, asked: Asked) -> dict[str, Any]:
+        name = asked.body["name"]
+        if any(rule["name"] == name for rule in self.firewalls):
+            raise Refused(409, "alreadyExists", f"{name} already exists")
+        self.firewalls.append(asked.body)
+        # A change of the network takes a moment (…/rest/v1/globalOperations/wait).
+        return {"name": f"operation-of-{name}", "operationType": "insert", "status": "RUNNING"}
+
+    def _globalOperations_wait(self, _: Asked, name: str) -> dict[str, Any]:  # noqa: N802
+        return {"name": name, "operationType": "insert", "status": "DONE"}
+
+    def _firewalls_get(self, _: Asked, name: str) -> dict[str, Any]:
+        for rule in self.firewalls:
+            if rule["name"] == name:
+                return rule
+        raise Refused(404, "notFound", f"The resource 'firewalls/{name}' was not found")
+
+    def _firewalls_delete(self, asked: Asked, name: str) -> dict[str, Any]:
+        self.firewalls.remove(self._firewalls_get(asked, name))
+        return {"name": f"operation-of-{name}", "operationType": "delete", "status": "DONE"}
 
     def _images_getFromFamily(self, _: Asked, name: str) -> dict[str, Any]:  # noqa: N802
         if name not in IMAGES:

@@ -3,6 +3,7 @@
 All of them listen on one port, as real machines do on 22: 127.0.1.1, 127.0.1.2, …
 """
 
+import shutil
 from collections.abc import Sequence
 from itertools import count
 from pathlib import Path
@@ -42,6 +43,12 @@ class Machines:
             directory, address=address, port=self.port, host_key_types=self.host_key_types
         )
         machine.allow(public_key)
+        if iperf3 := shutil.which("iperf3"):
+            # One kernel for all of them answers UDP from the first loopback address, unless it is named.
+            machine.install(
+                "iperf3",
+                f'case " $* " in *" -s "*) set -- -B {address} "$@" ;; esac\nexec {iperf3} "$@"',
+            )
         machine.start()
         self.port = machine.port
         self.alive[address] = machine

@@ -177,7 +177,8 @@ async def test_launch_is_in_the_zone_and_subnet_when_they_are_given(aws, owner):
 async def test_launch_returns_the_machine_as_aws_describes_it(aws, driver):
     made = await launched(driver)
     found = await driver.describe(made)
-    assert made == replace(found, state=ProviderResourceState.PENDING, address="")
+    before = replace(made, private_address=found.private_address)  # moto's own
+    assert before == replace(found, state=ProviderResourceState.PENDING, address="")
     assert found == ProviderResource(
         id=aws.rented[0].id,
         state=ProviderResourceState.RUNNING,
@@ -185,11 +186,30 @@ async def test_launch_returns_the_machine_as_aws_describes_it(aws, driver):
         region=REGION,
         zone=f"{REGION}a",
         address=aws.alive()[0].machine.address,
+        private_address=aws.alive()[0].machine.address,
         port=22,
         username="admin",
         launched_at=dt.datetime.fromtimestamp(aws.rented[0].launched_at, dt.UTC),
         expires_at=EXPIRES_AT,
     )
+
+
+async def test_machine_is_opened_to_one_address_as_often_as_asked(aws, driver):
+    made = await launched(driver)
+    await driver.let_in(made, "198.51.100.7")
+    assert "198.51.100.7" in await driver.let_in(made, "198.51.100.7")
+    groups = aws.backend().describe_security_groups()
+    (group,) = [one for one in groups if one.name == f"rackrate-{TOKEN}"]
+    rules = {
+        (rule.ip_protocol, rule.from_port, rule.to_port, rule.ip_range["CidrIp"])
+        for rule in group.ingress_rules
+    }
+    assert {rule for rule in rules if rule[3] != "0.0.0.0/0"} == {
+        ("tcp", 20_000, 32_003, "198.51.100.7/32"),
+        ("udp", 20_000, 32_003, "198.51.100.7/32"),
+        ("icmp", 8, -1, "198.51.100.7/32"),
+    }
+    assert len(rules) == 4
 
 
 # --- asked twice ----------------------------------------------------------------------------------

@@ -224,11 +224,30 @@ async def test_launch_answers_with_the_machine_when_it_runs(gce, driver, clock):
         region="europe-west4",
         zone="europe-west4-b",
         address="127.0.1.1",
+        private_address="127.0.1.1",
         port=22,
         username="rackrate",
         launched_at=clock.now,
         expires_at=SPEC.expires_at,
     )
+
+
+async def test_machine_is_opened_to_one_address_as_often_as_asked(gce, driver):
+    made = await driver.launch(SPEC, TOKEN)
+    await driver.let_in(made, "198.51.100.7")
+    assert "198.51.100.7" in await driver.let_in(made, "198.51.100.7")
+    (rule,) = [one for one in gce.firewalls if one["name"] == made.id.partition("/")[2]]
+    assert (rule["direction"], rule["network"]) == ("INGRESS", "global/networks/default")
+    assert rule["sourceRanges"] == ["198.51.100.7/32"]
+    assert rule["targetTags"] == gce.record[0].document["tags"]["items"]
+    ports = {one["IPProtocol"]: one.get("ports") for one in rule["allowed"]}
+    assert ports == {"tcp": ["20000-32003"], "udp": ["20000-32003"], "icmp": None}
+    machine, opened = await driver.inventory(TAG, token=TOKEN, region=SPEC.region)
+    assert (machine.id, opened.kind) == (made.id, ResourceKind.FIREWALL)
+    assert (opened.token, opened.expires_at) == (TOKEN, SPEC.expires_at)
+    await driver.terminate(opened)
+    await driver.terminate(opened)
+    assert (await driver.describe(opened)).state == ProviderResourceState.ABSENT
 
 
 # --- once and only once ---------------------------------------------------------------------------
@@ -641,6 +660,7 @@ NEEDED: dict[str, set[str]] = {
         "compute.instances.create",
         "compute.instances.setLabels",
         "compute.instances.setMetadata",
+        "compute.instances.setTags",
         "compute.disks.create",
         "compute.disks.setLabels",
         "compute.subnetworks.use",
@@ -656,6 +676,10 @@ NEEDED: dict[str, set[str]] = {
     "compute.disks.delete": {"compute.disks.delete"},
     "compute.zoneOperations.list": {"compute.zoneOperations.list"},
     "compute.zoneOperations.wait": {"compute.zoneOperations.get"},
+    "compute.firewalls.insert": {"compute.firewalls.create", "compute.networks.updatePolicy"},
+    "compute.firewalls.get": {"compute.firewalls.get"},
+    "compute.firewalls.delete": {"compute.firewalls.delete", "compute.networks.updatePolicy"},
+    "compute.globalOperations.wait": {"compute.globalOperations.get"},
 }
 """What Google demands for each method, as its reference says for requests like ours."""
 
@@ -671,11 +695,13 @@ async def test_role_allows_exactly_what_the_driver_calls(gce, driver):
     await _driver(gce, network=subnetwork).preflight(SPEC.region, TAG)
     made = await driver.launch(SPEC, TOKEN)
     await driver.console_fingerprint(made)
+    await driver.let_in(made, "198.51.100.7")
     await driver.terminate(made)
     await driver.describe(made)
-    (left,) = await driver.inventory(TAG)
-    await driver.describe(left)
-    await driver.terminate(left)
+    for left in await driver.inventory(TAG):
+        await driver.describe(left)
+        await driver.terminate(left)
+    assert await driver.inventory(TAG) == []
 
     needed = set().union(*(NEEDED[method] for method in gce.methods))
     role = yaml.safe_load(ROLE.read_text())

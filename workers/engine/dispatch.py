@@ -41,7 +41,7 @@ from backend.common.logs import logged_with
 from backend.common.queue import Task, enqueue
 from backend.domain.errors import DriverError, ProbeError, Reason
 from backend.providers.registry import provider
-from workers.engine import rented_steps
+from workers.engine import rented_pairs, rented_steps
 from workers.engine.steps import HANDLERS, Move, Wait, failed, failing, jittered, pinned_plan_of
 from workers.remote.driver import HostKeyChanged
 
@@ -97,7 +97,7 @@ def _worked(step: Step) -> Move | Wait:
         raise StaleState(f"step {step.state} of a run in {run.state}")
     if not is_here(run):
         return _elsewhere(step)
-    handlers = rented_steps.HANDLERS if run.host.is_rented else HANDLERS
+    handlers = rented_pairs.handlers_of(run) if run.host.is_rented else HANDLERS
     if state not in handlers:
         raise StaleState(f"a {state} run is followed, not worked on")
     if state in CANCELLABLE and run.is_cancel_requested:

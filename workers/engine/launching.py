@@ -9,6 +9,7 @@ from operator import methodcaller
 
 import asyncssh
 from django.conf import settings
+from django.db.models import Q
 
 from backend.accounts.services.installation import installation_id
 from backend.benchmarks.models import Resource, ResourcePurchase, ResourceState, Run, RunState, Step
@@ -90,7 +91,8 @@ def launch(run: Run, step: Step) -> Move | Wait:
             why = f"{zone or resource.region}: {error.detail}"
             # At once in the next zone: each has a capacity of its own.
             return Wait(0, why, is_progress=True)
-        if is_over_quota and is_first and resources_beside(resource).exists():
+        is_ours = is_over_quota and is_first and not _is_waited_for(run)
+        if is_ours and resources_beside(resource).exists():
             # It is our own machines that fill the quota, and they end.
             return Wait(jittered(QUOTA_RETRY_S), str(error), is_progress=True)
         raise
@@ -111,12 +113,19 @@ def _no_capacity(run: Run, step: Step) -> Move | Wait:
     waited_s = (clock.now() - step.created_at).total_seconds()
     # A call that may have been heard cannot be made under another specification, so no further round
     # either.
-    if waited_s >= settings.CAPACITY_WAIT_S or resource.state != ResourceState.RESERVED:
+    is_called = resource.state != ResourceState.RESERVED
+    if waited_s >= settings.CAPACITY_WAIT_S or is_called or _is_waited_for(run):
         return Move(RunState.TEARING_DOWN, failed(run, Reason.CAPACITY, resource.last_error))
     with fenced(claim_of(step)):
         resource_retry(resource=resource)
     why = f"waiting for a free machine: {resource.last_error}"
     return Wait(jittered(CAPACITY_RETRY_S), why, is_progress=True)
+
+
+def _is_waited_for(run: Run) -> bool:
+    """Whether the other machine of a pair is paid for meanwhile."""
+    pair = Run.objects.filter(Q(client=run) | Q(server=run), resource__called_at__isnull=False)
+    return pair.exists()
 
 
 def created(resource: Resource, made: machines.ProviderResource) -> None:

@@ -9,6 +9,7 @@ import asyncio
 import datetime as dt
 import math
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from operator import methodcaller
 
 from django.conf import settings
@@ -23,6 +24,7 @@ from backend.benchmarks.models import (
 )
 from backend.benchmarks.services.leases import claim_of, fenced
 from backend.benchmarks.services.results import boot_store
+from backend.benchmarks.services.steps import step_wake
 from backend.common import clock
 from backend.domain.errors import DriverError, Reason
 from backend.domain.host_keys import host_key
@@ -67,7 +69,7 @@ def _look_s(step: Step) -> float:
     return jittered(min(most, max(least, _age_s(step) / 5)))
 
 
-def _handle(resource: Resource) -> machines.ProviderResource:
+def handle_of(resource: Resource) -> machines.ProviderResource:
     """The machine as the driver knows it."""
     return machines.ProviderResource(
         id=resource.provider_id,
@@ -109,24 +111,29 @@ def patient(handler: Handler) -> Handler:
 def reserve(run: Run, step: Step) -> Move | Wait:
     """Take its place in the account and what it may cost from the budgets."""
     # Before anything is paid for: the peer's key cannot be approved while a machine waits.
-    if run.peer is not None and run.peer.state != HostState.TRUSTED:
+    if run.peer is not None and run.server is None and run.peer.state != HostState.TRUSTED:
         detail = f"the host key of {run.peer.name} is not approved"
         return Move(RunState.FAILED, failed(run, Reason.AUTH, detail))
+    client: Run | None = getattr(run, "client", None)
     if (why := _too_short(run)) is not None:
         return Move(RunState.FAILED, failed(run, Reason.UNSUPPORTED, why))
     try:
+        # Both of a pair or none: a machine that waits for a place of the other one costs money.
         with fenced(claim_of(step)):
-            resource_reserve(run=run)
+            for one in filter(None, (run, client)):
+                resource_reserve(run=one)
     except BudgetExceeded as error:
         return Move(RunState.FAILED, failed(run, Reason.QUOTA, str(error)))
     except QuotaReached as error:
         return Wait(jittered(QUOTA_RETRY_S), str(error), is_progress=True)
-    return Move(RunState.BUDGET_RESERVED, {"started_at": clock.now()})
+    begin_too = partial(step_wake, run=client) if client is not None else None
+    return Move(RunState.BUDGET_RESERVED, {"started_at": clock.now()}, effect=begin_too)
 
 
 def _too_short(run: Run) -> str | None:
     """Why the machine's life does not hold what is to be measured; None when it does."""
-    needed_s = math.ceil(steps.plan_of(run).likely_s)
+    port = 1 if run.peer is not None else None
+    needed_s = math.ceil(steps.plan_of(run, peer_port=port).likely_s)
     life_s, last_login_s = run.resource.lifetime_s, _record(run.resource).last_login_s
     if needed_s + last_login_s <= life_s:
         return None
@@ -144,7 +151,7 @@ def boot(run: Run, step: Step) -> Move | Wait:
     """Until the first login: the machine runs, its console shows the key that it presents."""
     resource = run.resource
     provider = ProviderCalls(resource.account)
-    machine = provider.described(_handle(resource))
+    machine = provider.described(handle_of(resource))
     why = _ended(resource, machine)
     if why is not None:
         return failing(run, Reason.INTERRUPTED, why)
@@ -273,7 +280,7 @@ def why_ended(run: Run) -> str | None:
     if resource.state == ResourceState.GONE:
         return "the machine is gone"
     try:
-        machine = ProviderCalls(resource.account).described(_handle(resource))
+        machine = ProviderCalls(resource.account).described(handle_of(resource))
     # No word is no proof: the run goes on as if the host were only silent.
     except (NoCallLeft, DriverError):
         return None
@@ -331,7 +338,7 @@ def _machines_of(
             created(resource, rented[0])
     described = None
     if resource.provider_id:
-        described = provider.described(_handle(resource))
+        described = provider.described(handle_of(resource))
         # The answer about one thing is newer than a list, which may lag.
         by_id[described.id] = described
     left = [one for one in by_id.values() if one.state not in machines.OVER]

@@ -17,7 +17,12 @@ from backend.benchmarks.selectors.evidence import stored_file_hashes
 from backend.benchmarks.selectors.hosts import authorities_of
 from backend.benchmarks.services.hosts import host_key_distrust
 from backend.benchmarks.services.login_keys import host_private_key
-from backend.benchmarks.services.results import offer_facts_record, repeats_store, unavailable_note
+from backend.benchmarks.services.results import (
+    offer_facts_record,
+    repeats_store,
+    sent_bytes_record,
+    unavailable_note,
+)
 from backend.common import clock
 from backend.domain.errors import DriverError, Reason
 from backend.domain.probes import NETWORK
@@ -336,9 +341,12 @@ def collect(run: Run, step: Step) -> Move:
     if failure is not None:
         fields |= failed(run, *failure)
     events = tuple(("warning", said) for said in pinned_plan_of(run).changed_probes)
-    return Move(
-        RunState.PARSED, fields, effect=lambda: repeats_store([(run, repeats)]), events=events
-    )
+
+    def stored_all() -> None:
+        repeats_store([(run, repeats)])
+        sent_bytes_record(run=run)
+
+    return Move(RunState.PARSED, fields, effect=stored_all, events=events)
 
 
 def conclude(run: Run, step: Step) -> Move:
@@ -349,16 +357,18 @@ def conclude(run: Run, step: Step) -> Move:
 def tear_down(run: Run, step: Step) -> Move:
     """End what still runs on the machines, remove our directories, and see that both are gone.
 
-    Each is cleaned also when the other does not answer; then all of it is tried again. A rented
-    host is left as it is: its machine ends.
+    Each is cleaned also when the other does not answer; then all of it is tried again. Rented
+    hosts are left as they are: their machines end.
     """
     directories = [
         (run.host, run.live.get("directory")),
         (run.peer, run.live.get("peer_directory")),
     ]
-    if run.host.is_rented:
-        del directories[0]
-    known = [(host, directory) for host, directory in directories if host and directory]
+    known = [
+        (host, directory)
+        for host, directory in directories
+        if host and directory and not host.is_rented
+    ]
     errors = []
     for host, directory in known:
         on = on_host if host == run.host else on_peer

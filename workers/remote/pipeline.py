@@ -19,6 +19,7 @@ from backend.domain.parsing import runner_status
 from backend.domain.parsing.runner_status import RunnerStatus
 from backend.domain.parsing.texts import text_of
 from backend.domain.repeats import RawResult
+from backend.providers.machines import PEER_PORTS
 from workers.remote import scripts
 from workers.remote.driver import Transport, write_refusal
 from workers.remote.probes import build
@@ -39,8 +40,8 @@ MAX_FILE_BYTES = 2 * 2**20
 MAX_READ_BYTES = 6 * 2**20
 EMPTY_SHA256 = hashlib.sha256(b"").hexdigest()
 # Below the range from which kernels take the ports of outgoing connections, or one might be taken between
-# choosing and listening.
-PORTS = (20_000, 32_000)
+# choosing and listening. Several processes listen at up to three beyond the chosen one.
+PORTS = (PEER_PORTS[0], PEER_PORTS[1] - 3)
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,8 @@ MAX_HOSTS = 10_000
 
 class CampaignDocument(Strict):
     """Hosts and offers to rent × a profile × a budget; `network_pairs` also measures between the
-    hosts. The parameters purchase_model and lifetime_s are those of the machines to rent."""
+    hosts, and between machines of the offers, of which two more are rented for each pair. The
+    parameters purchase_model and lifetime_s are those of the machines to rent."""
 
     name = TextField(max_length=100)
     hosts = serializers.ListField(
@@ -49,7 +50,10 @@ class CampaignDocument(Strict):
         help_text="null: missing tools are installed on machines to rent, and on no hosts",
     )
     network_pairs = serializers.ChoiceField(
-        choices=NetworkPairs.values, default=NetworkPairs.NONE.value
+        choices=NetworkPairs.values,
+        default=NetworkPairs.NONE.value,
+        help_text="ring: each to the next; all: each to every other, hosts among themselves and "
+        "offers among themselves; twins: each offer with a second machine of it",
     )
 
 

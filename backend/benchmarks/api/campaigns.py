@@ -65,7 +65,7 @@ class CampaignsView(FilteredListView):
         Column("offers", ColumnType.INTEGER, "Offers to rent a machine of"),
         Column("repeats", ColumnType.INTEGER, "Runs of each host in a round"),
         Column("concurrency", ColumnType.INTEGER, "Runs that may be active at once"),
-        Column("network_pairs", ColumnType.TEXT, "none, ring or all"),
+        Column("network_pairs", ColumnType.TEXT, "none, ring, all or twins"),
         Column("budget_amount", ColumnType.DECIMAL, "The most that a round may cost"),
         Column("budget_currency", ColumnType.TEXT, "Its currency"),
         Column("runs", ColumnType.INTEGER, "Runs of the newest round"),

@@ -14,6 +14,8 @@ class NetworkPairs(models.TextChoices):
     NONE = "none", "none"
     RING = "ring", "each to the next"
     ALL = "all", "each to every other"
+    # Of machines to rent, which can be had twice.
+    TWINS = "twins", "each rented machine to a second one of its type"
 
 
 class CampaignState(models.TextChoices):
@@ -40,7 +42,7 @@ class Campaign(Identified):
     budget_currency = models.CharField(max_length=3, blank=True)
     install_tools = models.BooleanField(null=True)
     """Whether missing tools are installed for a run; None = on machines that are rented only."""
-    network_pairs = models.CharField(max_length=4, choices=NetworkPairs, default=NetworkPairs.NONE)
+    network_pairs = models.CharField(max_length=5, choices=NetworkPairs, default=NetworkPairs.NONE)
     state = models.CharField(max_length=10, choices=CampaignState, default=CampaignState.DRAFT)
     round = models.PositiveIntegerField(default=0)
     """Number of the newest round; 0 before the first start."""

@@ -40,6 +40,10 @@ class Run(Identified):
     host = models.ForeignKey(Host, on_delete=models.PROTECT, related_name="runs")
     # The other end of the network tests; it is occupied by the run as the host is.
     peer = models.ForeignKey(Host, on_delete=models.PROTECT, null=True, related_name="peer_runs")
+    # The run that rents the peer, and measures nothing itself.
+    server = models.OneToOneField(
+        "self", on_delete=models.SET_NULL, null=True, related_name="client"
+    )
     # Runs outlive their campaign: what was measured stays true without it.
     campaign = models.ForeignKey(
         Campaign, on_delete=models.SET_NULL, null=True, related_name="runs"
@@ -69,6 +73,8 @@ class Run(Identified):
     boot_id = models.CharField(max_length=40, blank=True)
     environment = models.JSONField(default=dict)
     """The machine as its inventory found it in this run (domain.regression.environment)."""
+    sent_bytes = models.PositiveBigIntegerField(null=True)
+    """What its host sent in the network tests; None where none was done."""
     failure_reason = models.CharField(max_length=20, blank=True)
     failure_detail = models.TextField(blank=True)
     requested_by = models.CharField(max_length=150, blank=True)

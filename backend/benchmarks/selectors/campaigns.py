@@ -125,6 +125,8 @@ def _estimate(campaign: Campaign, _minute: dt.datetime) -> Cost:
 
 def target_name(run: Run) -> str:
     """The host or the offer to rent, or both ends of a network pair."""
+    if run.server is not None:
+        return f"{run.offer.slug} – {run.server.offer.slug}"
     if run.host.is_rented:
         return run.offer.slug
     return run.host.name if run.peer is None else f"{run.host.name} – {run.peer.name}"

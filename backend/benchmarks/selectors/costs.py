@@ -8,8 +8,9 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from itertools import chain
 from statistics import median
-from typing import Any
+from typing import Any, TypeVar
 from uuid import UUID
 
 from django.conf import settings
@@ -53,7 +54,7 @@ DEFAULT_CURRENCY = "USD"
 SHOWN_DIGITS = Decimal(1).scaleb(-10)
 PAIR_PROBES = [NETWORK]
 
-Pair = tuple[Host, Host]
+T = TypeVar("T")
 
 
 class IntervalSeconds(Func):
@@ -104,8 +105,9 @@ def shown(amount: Decimal) -> str:
 # --- what is to be done ---------------------------------------------------------------------------
 
 
-def paired(kind: str, hosts: Sequence[Host]) -> list[Pair]:
-    """Pairs (client, server) of a campaign's network tests; each is measured both ways at once.
+def paired(kind: str, hosts: Sequence[T]) -> list[tuple[T, T]]:
+    """Pairs (client, server) of a campaign's network tests, of its hosts or of the machines that it
+    rents; each is measured both ways.
 
     A ring of two hosts is one pair.
     """
@@ -115,6 +117,11 @@ def paired(kind: str, hosts: Sequence[Host]) -> list[Pair]:
     if kind == NetworkPairs.ALL:
         return [(one, other) for at, one in enumerate(hosts) for other in hosts[at + 1 :]]
     return []
+
+
+def paired_rentals(kind: str, rented: Sequence[T]) -> list[tuple[T, T]]:
+    """The same of machines to rent, of which each can be had twice."""
+    return [(one, one) for one in rented] if kind == NetworkPairs.TWINS else paired(kind, rented)
 
 
 def pair_count(kind: str, hosts: int) -> int:
@@ -287,7 +294,10 @@ def campaign_estimate(
     life_s = rental_life_s(campaign.profile, campaign.parameters)
     prices = rental_prices([offer.pk for offer in offers], is_spot=is_spot)
     accounts = accounts_enabled(campaign.workspace_id) if offers else []
-    for offer in offers if probes != [] else ():
+    # Each machine by itself, and two machines of each pair.
+    to_rent = [] if probes == [] else list(offers)
+    to_rent += chain.from_iterable(paired_rentals(campaign.network_pairs, offers))
+    for offer in to_rent:
         account = renting_account(accounts, offer)
         mode = credit_mode(account, offer, campaign.parameters)
         price = charged(prices.get(offer.pk), offer, mode)
@@ -324,7 +334,8 @@ def campaign_cost(campaign: Campaign) -> Cost:
     priced = groups(own.filter(is_hourly), "host", "price__currency", "price__unit", spent=spent)
     others = groups(own.exclude(is_hourly), "host", "host__offer_id", took=Sum(took))
     has_peers = campaign.network_pairs != NetworkPairs.NONE or "peer" in campaign.parameters
-    paired_runs = begun.exclude(peer=None) if has_peers else Run.objects.none()
+    # A rented peer has a run of its own.
+    paired_runs = begun.filter(peer__is_rented=False) if has_peers else Run.objects.none()
     peers = groups(paired_runs, "peer", "peer__offer_id", took=Sum(took))
     bill = _Bill.of(
         campaign,

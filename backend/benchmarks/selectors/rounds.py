@@ -31,6 +31,8 @@ WITH unfinished AS (
            (SELECT array_agg(one ORDER BY one) FROM unnest(probes) AS one) AS probes
     FROM benchmarks_run
     WHERE campaign_id = %(campaign)s AND round = %(round)s AND state <> ALL(%(ended)s)
+        AND id NOT IN (SELECT server_id FROM benchmarks_run
+                       WHERE campaign_id = %(campaign)s AND server_id IS NOT NULL)
 ), newest AS (
     SELECT host_id, runner_s,
            (SELECT array_agg(one ORDER BY one) FROM unnest(probes) AS one) AS probes
@@ -81,15 +83,18 @@ class RoundFigures:
 
 def round_runs(campaign: Campaign) -> QuerySet[Run]:
     """Every run of the newest round, oldest first, with what it is shown with."""
-    related = ("host", "peer", "price", "offer", "resource__account")
+    related = ("host", "peer", "server__offer", "price", "offer", "resource__account")
     runs = _of_round(campaign).select_related(*related).prefetch_related("resource__ledger")
     return runs.order_by("created_at", "id")
 
 
 def _of_round(campaign: Campaign) -> QuerySet[Run]:
-    return Run.objects.filter(campaign=campaign, round=campaign.round).annotate(
+    # Without those that only serve the network tests of another one.
+    runs = Run.objects.filter(campaign=campaign, round=campaign.round, client=None)
+    return runs.annotate(
         # Each machine of an offer is a host of its own.
-        target=Case(When(host__is_rented=True, then=F("offer_id")), default=F("host_id"))
+        target=Case(When(host__is_rented=True, then=F("offer_id")), default=F("host_id")),
+        other=Case(When(server__isnull=False, then=F("server__offer_id")), default=F("peer_id")),
     )
 
 
@@ -98,7 +103,8 @@ def current_runs(runs: Sequence[Run], repeats: int) -> list[Run]:
     out as others take their place."""
     targets: dict[Target, list[Run]] = defaultdict(list)
     for run in runs:
-        targets[run.offer_id if run.host.is_rented else run.host_id, run.peer_id].append(run)
+        other = run.server.offer_id if run.server is not None else run.peer_id
+        targets[run.offer_id if run.host.is_rented else run.host_id, other].append(run)
     kept: set[UUID] = set()
     for of_target in targets.values():
         good = [run for run in of_target if run.state not in NOT_DONE]
@@ -112,7 +118,7 @@ def current_runs(runs: Sequence[Run], repeats: int) -> list[Run]:
 def _current(campaign: Campaign) -> QuerySet[Run]:
     """The runs that `current_runs` keeps, by the database."""
     bad = Q(state__in=NOT_DONE)
-    target = [F("target"), F("peer_id")]
+    target = [F("target"), F("other")]
     ranked = (
         _of_round(campaign)
         .annotate(is_bad=Case(When(bad, then=Value(1)), default=Value(0)))
@@ -169,7 +175,7 @@ class RoundTargets:
         self._campaign = campaign
         # Any: annotations of another function are no fields to the type checker.
         groups: Any = _of_round(campaign).order_by()
-        groups = groups.values("target", "peer_id")
+        groups = groups.values("target", "other")
         self._rows: Any = groups.annotate(first=Min("created_at")).order_by("first", "target")
 
     def per_page(self, runs: int) -> int:
@@ -187,9 +193,9 @@ class RoundTargets:
         """The runs of these targets, as many of each as it has repeats, oldest first."""
         runs = round_runs(self._campaign)
         if chosen != slice(None):
-            keys = list(self._rows[chosen].values_list("target", "peer_id"))
+            keys = list(self._rows[chosen].values_list("target", "other"))
             if not keys:
                 return []
-            named = (Q(target=target, peer_id=peer) for target, peer in keys)
+            named = (Q(target=target, other=other) for target, other in keys)
             runs = runs.filter(reduce(or_, named))
         return current_runs(list(runs), self._campaign.repeats)

@@ -27,10 +27,11 @@ from backend.benchmarks.selectors.costs import (
     host_probes,
     pair_count,
     paired,
+    paired_rentals,
     shown,
 )
 from backend.benchmarks.selectors.hosts import fingerprint
-from backend.benchmarks.selectors.rentals import check_currency, rentals
+from backend.benchmarks.selectors.rentals import Rental, check_currency, rentals
 from backend.benchmarks.selectors.rounds import NOT_DONE, current_runs, round_runs
 from backend.benchmarks.services.queue_lock import schedule_lock
 from backend.benchmarks.services.rounds import (
@@ -111,7 +112,10 @@ def campaign_create(
     if not hosts and not offers:
         raise InvalidValue("/hosts", "at least one host or offer is needed")
     rented = _offers(workspace, offers)
-    _check_rented(workspace, rented, chosen, values, budget)
+    if chosen == [NETWORK] and rented and not paired_rentals(network_pairs, rented):
+        detail = "machines to rent are measured with each other: network_pairs of them are needed"
+        raise InvalidValue("/probes", detail)
+    _check_rented(workspace, rented, values, budget)
     own_hosts = _hosts(workspace, hosts)
     if own_hosts:
         check_own(chosen)
@@ -148,7 +152,7 @@ def campaign_start(*, campaign: Campaign, actor: str) -> Campaign:
 
 def campaign_begin(*, campaign: Campaign, actor: str) -> Campaign:
     """Begin the next round: a run of each host, then of each network pair, then of a machine of
-    each offer, repeat by repeat. The tick makes them, or whoever calls round_continue.
+    each offer and of each pair of those, repeat by repeat. The tick makes them, or whoever calls round_continue.
 
     Raises CampaignActive while a round runs, InvalidValue for a host that is not trusted or an
     offer that cannot be rented now, by its place in the campaign, and for an estimate above the
@@ -161,12 +165,15 @@ def campaign_begin(*, campaign: Campaign, actor: str) -> Campaign:
         raise InvalidValue("/hosts", "every host of the campaign was removed")
     _check_trust(hosts)
     has_runs = host_probes(campaign) != []
-    offers = campaign_offers(campaign) if has_runs else []
+    offers = campaign_offers(campaign)
     to_rent = campaign_rentals(campaign, offers)
     _check_budget(campaign, hosts, offers)
     once: list[Machine] = [(host, None) for host in hosts if has_runs]
     once += paired(campaign.network_pairs, hosts)
-    once += [(rental, None) for rental in to_rent]
+    once += [(rental, None) for rental in to_rent if has_runs]
+    rented_pairs = paired_rentals(campaign.network_pairs, to_rent)
+    _check_limits(rented_pairs)
+    once += rented_pairs
     # What takes long is done; others wait for no more than these rows.
     with transaction.atomic():
         _lock(campaign)
@@ -222,13 +229,14 @@ def campaign_retry_failed(*, campaign: Campaign, actor: str) -> list[Run]:
             return []
         _check_trust(list(campaign.hosts.select_related("offer")))
         again = {run.offer_id for run in failed if run.host.is_rented}
+        again |= {run.server.offer_id for run in failed if run.server is not None}
         offers = [offer for offer in campaign_offers(campaign) if offer.pk in again]
         to_rent = {one.offer.pk: one for one in campaign_rentals(campaign, offers)}
         campaign.state = CampaignState.RUNNING
         campaign.save(update_fields=["state"])
         _audit(campaign, "campaign_retry_failed", actor, round=campaign.round, runs=len(failed))
         machines: list[Machine] = [
-            (to_rent[run.offer_id], None)
+            (to_rent[run.offer_id], to_rent[run.server.offer_id] if run.server else None)
             if run.host.is_rented
             else (run.host, _pair_peer(campaign, run))
             for run in failed
@@ -274,7 +282,6 @@ def _has_unfinished(campaign: Campaign) -> bool:
 def _check_rented(
     workspace: Workspace,
     offers: Sequence[Offer],
-    probes: Sequence[str] | None,
     values: Mapping[str, Value],
     budget: Budget | None,
 ) -> None:
@@ -286,9 +293,16 @@ def _check_rented(
         return
     if budget is None:
         raise InvalidValue("/budget", "machines to rent need a budget")
-    if probes == [NETWORK]:
-        raise InvalidValue("/probes", "machines to rent take no part in the network tests")
     rentals(workspace=workspace, offers=offers, parameters=values, field="/offers/{}")
+
+
+def _check_limits(pairs: Sequence[tuple[Rental, Rental]]) -> None:
+    """Raises InvalidValue for an account that never has a place for both: they would wait for ever."""
+    for client, server in pairs:
+        account = client.account
+        if account == server.account and account.max_machines < 2:
+            detail = f"a pair needs two machines, and the account {account.name} may have one"
+            raise InvalidValue("/network_pairs", detail)
 
 
 def _pair_peer(campaign: Campaign, run: Run) -> Host | None:
@@ -344,9 +358,10 @@ def _offers(workspace: Workspace, slugs: Sequence[str]) -> list[Offer]:
 
 
 def _check_size(hosts: Sequence[Host], offers: Sequence[Offer], repeats: int, pairs: str) -> None:
-    if pairs != NetworkPairs.NONE and len(hosts) < 2:
-        raise InvalidValue("/network_pairs", "a pair needs two hosts")
-    count = repeats * (len(hosts) + len(offers) + pair_count(pairs, len(hosts)))
+    rented = len(offers) if pairs == NetworkPairs.TWINS else pair_count(pairs, len(offers))
+    if pairs != NetworkPairs.NONE and not rented and not pair_count(pairs, len(hosts)):
+        raise InvalidValue("/network_pairs", "a pair needs two hosts or two machines to rent")
+    count = repeats * (len(hosts) + len(offers) + pair_count(pairs, len(hosts)) + 2 * rented)
     if count > MAX_RUNS:
         field = "/repeats" if pairs == NetworkPairs.NONE else "/network_pairs"
         raise InvalidValue(field, f"{count} runs are more than the {MAX_RUNS} of a round")

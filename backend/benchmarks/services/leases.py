@@ -29,6 +29,8 @@ RELATED = (
     "run__price",
     "run__campaign",
     "run__resource__account",
+    "run__server__resource__account",
+    "run__client",
 )
 # Read once for all steps, and only where an authority has signed a host's key.
 AUTHORITIES = "run__host__authority__workspace__host_authorities"
@@ -104,7 +106,8 @@ def _drained() -> Q:
         | Q(worker=OuterRef("run__host__worker"))
         | Q(worker=OuterRef("run__peer__worker"))
     )
-    return Q(state=RunState.QUEUED) & Q(Exists(drains))
+    # The second run of a pair has begun with the first one, whose machine waits for it.
+    return Q(state=RunState.QUEUED, run__server=None) & Q(Exists(drains))
 
 
 def is_abandoned(step: Step) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from backend.benchmarks.models import Evidence, Host, Resource, Run, Sample, Source
-from backend.benchmarks.selectors.evidence import NOT_AVAILABLE
+from backend.benchmarks.selectors.evidence import NOT_AVAILABLE, evidence_text
 from backend.catalog.models import Offer
 from backend.catalog.services.data_version import data_version_bump
 from backend.common import clock
@@ -15,8 +15,9 @@ from backend.domain.architectures import architecture
 from backend.domain.credits import credit_flag
 from backend.domain.metrics import METRICS
 from backend.domain.parsing import ParsedSample
+from backend.domain.parsing.network import sent_bytes
 from backend.domain.parsing.texts import text_of
-from backend.domain.probes import PACKAGES, PROBES
+from backend.domain.probes import NETWORK, PACKAGES, PROBES
 from backend.domain.repeats import STDERR_MARK, VOLUME_SMALL, Repeat
 from backend.providers.base import Volume
 from backend.providers.registry import provider
@@ -53,6 +54,19 @@ def repeats_store(runs: Sequence[tuple[Run, Sequence[Repeat]]]) -> None:
     )
     for run, repeat in fresh:
         _note(run, repeat)
+
+
+def sent_bytes_record(*, run: Run) -> None:
+    """What was sent in the run's network tests: of a pair of rented machines each run says it of its
+    own, as providers charge it by the machine."""
+    tests = run.evidence.filter(probe=NETWORK)
+    texts = [evidence_text(one).partition(STDERR_MARK)[0] for one in tests]
+    if not texts:
+        return
+    host, peer = map(sum, zip(*map(sent_bytes, texts), strict=True))
+    Run.objects.filter(pk=run.pk).update(sent_bytes=host)
+    if run.server_id is not None:
+        Run.objects.filter(pk=run.server_id).update(sent_bytes=peer)
 
 
 def _note(run: Run, repeat: Repeat) -> None:

@@ -5,6 +5,7 @@ whoever comes next, such as the tick after a crash, goes on there.
 
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from uuid import UUID
 
 from django.db import transaction
@@ -22,10 +23,10 @@ from backend.domain.profiles import INSTALL_TOOLS, RENTED_ONLY, rented_parameter
 BATCH = 200
 # As few need no new statistics of the tables.
 ANALYZE_RUNS = 1000
-Machine = tuple[Host | Rental, Host | None]
-"""A host or a machine to rent, and the other end of a network pair."""
+Machine = tuple[Host | Rental, Host | Rental | None]
+"""A host or a machine to rent, and the other end of a network pair, which is of the same kind."""
 Key = tuple[str | None, str | None, str | None]
-"""Host, offer to rent, other end."""
+"""Host, offer to rent, other end: a host or an offer."""
 
 
 def round_begin(*, campaign: Campaign, machines: Sequence[Machine], actor: str) -> None:
@@ -33,7 +34,9 @@ def round_begin(*, campaign: Campaign, machines: Sequence[Machine], actor: str) 
     workspace is locked. Raises InvalidValue for ends that cannot measure each other."""
     named_peer = _named_peer(campaign)
     for machine, peer in machines:
-        check_ends(machine if isinstance(machine, Host) else None, peer or named_peer)
+        end = peer or named_peer
+        if not isinstance(end, Rental):
+            check_ends(machine if isinstance(machine, Host) else None, end)
     keys = [_key(machine, peer) for machine, peer in machines]
     RoundStart.objects.create(campaign=campaign, requests=keys, actor=actor)
 
@@ -74,8 +77,8 @@ def _part_create(campaign: Campaign) -> list[UUID]:
 # --- what is noted of a machine, and made of the note -----------------------------------------------
 
 
-def _key(machine: Host | Rental, peer: Host | None) -> Key:
-    end = None if peer is None else str(peer.pk)
+def _key(machine: Host | Rental, peer: Host | Rental | None) -> Key:
+    end = None if peer is None else str(peer.pk if isinstance(peer, Host) else peer.offer.pk)
     if isinstance(machine, Host):
         return str(machine.pk), None, end
     return None, str(machine.offer.pk), end
@@ -86,14 +89,16 @@ def _requests(campaign: Campaign, keys: Sequence[Key]) -> Iterator[RunRequest]:
     ends = {end for host, _, peer in keys for end in (host, peer) if end}
     hosts = Host.objects.select_related("offer").filter(pk__in=ends, state=HostState.TRUSTED)
     machines: dict[str, Host | Rental] = {str(host.pk): host for host in hosts}
-    if of_offers := {offer for _, offer, _ in keys if offer}:
+    if of_offers := {end for _, offer, peer in keys if offer for end in (offer, peer) if end}:
         offers = campaign_offers(campaign)
         again = [offer for offer in offers if str(offer.pk) in of_offers]
         machines |= {str(one.offer.pk): one for one in campaign_rentals(campaign, again)}
     named_peer = _named_peer(campaign)
     for host, offer, peer in keys:
         machine, end = machines.get(host or offer or ""), machines.get(peer or "")
-        if machine is not None and (peer is None or end is not None):
+        if isinstance(machine, Rental) and isinstance(end, Rental):
+            yield from _pair_requests(campaign, machine, end)
+        elif machine is not None and (peer is None or end is not None):
             yield _request(campaign, machine, end if isinstance(end, Host) else None, named_peer)
 
 
@@ -116,6 +121,12 @@ def _request(
     if peer is not None:
         return RunRequest(host, peer, PAIR_PROBES, {**parameters, "peer": str(peer.pk)})
     return RunRequest(host, named_peer, host_probes(campaign), parameters, rental)
+
+
+def _pair_requests(campaign: Campaign, client: Rental, server: Rental) -> list[RunRequest]:
+    """A run of each machine: first the one that serves, which the other one needs."""
+    serving = replace(_request(campaign, server, None, None), probes=PAIR_PROBES)
+    return [serving, replace(serving, rental=client, server=serving)]
 
 
 def campaign_offers(campaign: Campaign) -> list[Offer]:

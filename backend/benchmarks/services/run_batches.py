@@ -43,13 +43,24 @@ class RunRequest:
     probes: list[str] | None
     parameters: Mapping[str, object]
     rental: Rental | None = None
+    server: "RunRequest | None" = None
+    """An earlier one, whose rented machine is the other end of this one's network tests."""
 
 
 def runs_create(*, campaign: Campaign, requests: Sequence[RunRequest], actor: str) -> list[UUID]:
     """Queue the runs in this order, in the campaign's round; the hosts are trusted and the workspace
     is locked. Returns their ids."""
     prices = _prices({one.host.offer_id for one in requests if one.host is not None})
-    runs = [_run(campaign, one, prices, actor) for one in requests]
+    runs: list[Run] = []
+    made: dict[int, Run] = {}
+    for one in requests:
+        run = _run(campaign, one, prices, actor)
+        if one.server is not None:
+            run.server = made[id(one.server)]  # another repeat's is equal to it
+            run.peer = run.server.host
+            run.parameters["peer"] = str(run.peer.pk)
+        made[id(one)] = run
+        runs.append(run)
     Host.objects.bulk_create([run.host for run in runs if run.host.is_rented])
     Run.objects.bulk_create(runs)
     Resource.objects.bulk_create(

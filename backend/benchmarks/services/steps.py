@@ -7,6 +7,7 @@ from django.db.models.functions import Now
 from backend.benchmarks.models import Run, RunState, Step, Tick
 from backend.benchmarks.services.leases import Claim, lease_end
 from backend.common import clock
+from backend.common.queue import Task, enqueue
 
 
 def step_close(*, step: Step, error: str = "") -> None:
@@ -19,6 +20,13 @@ def step_close(*, step: Step, error: str = "") -> None:
 def step_put_off(*, step: Step) -> None:
     """The teardown of a lost run is due again after a lease: it goes on for as long as it takes."""
     Step.objects.filter(pk=step.pk).update(lease_until=None, next_due_at=Now() + lease_end())
+
+
+def step_wake(*, run: Run) -> None:
+    """What a run waits for may have come: its step is due, unless somebody works on it."""
+    waiting = run.steps.filter(finished_at=None, lease_until=None)
+    if waiting.exclude(state=RunState.RUNNING).update(next_due_at=Now()):
+        enqueue(Task.TICK)
 
 
 def step_create_followed(*, run: Run, deadline_at: dt.datetime) -> None:

@@ -58,7 +58,9 @@ def next_queued_due(run: Run) -> list[Step]:
     """Make the queued runs due that may begin now that `run` was made, has ended or was cancelled.
 
     A queued run may begin when no run that is active or due involves one of its hosts (a peer
-    is involved as the host is), no older queued one does, and its campaign has a free slot. Only the
+    is involved as the host is), no older queued one does, and its campaign has a free slot. The run of
+    a rented peer does not hinder the one that it serves, once it has begun itself; the two take one
+    slot. Only the
     oldest queued run of each of the hosts can have become able to, and those of the campaign.
     To be called with the workspace locked (services), so that two such looks never cross.
     """
@@ -103,7 +105,7 @@ def _free(step_id: int | None = None) -> QuerySet[Step]:
     )
     hindrances = Run.objects.exclude(state__in=TERMINAL_STATES).filter(
         Q(host_id=host) | Q(peer_id=host) | Q(host_id=peer) | Q(peer_id=peer),
-        ~Q(state=S.QUEUED) | Exists(ahead),
+        (~Q(state=S.QUEUED) & ~Q(pk=OuterRef("run__server_id"))) | Exists(ahead),
     )
     queued = _queued() if step_id is None else _queued().filter(pk=step_id)
     return queued.exclude(Exists(hindrances))
@@ -118,7 +120,9 @@ def _campaign_slots(campaign: Campaign) -> int:
     due = Step.objects.filter(
         run=OuterRef("pk"), state=S.QUEUED, finished_at=None, next_due_at__isnull=False
     )
-    begun = campaign.runs.exclude(state__in=TERMINAL_STATES)
+    # A pair of rented machines counts once: its second run must not wait for a slot, while the first
+    # one's machine is paid for.
+    begun = campaign.runs.filter(server=None).exclude(state__in=TERMINAL_STATES)
     return campaign.concurrency - begun.filter(~Q(state=S.QUEUED) | Exists(due)).count()
 
 

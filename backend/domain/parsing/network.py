@@ -58,6 +58,23 @@ def parse(text: str) -> list[ParsedSample]:
     ]
 
 
+def sent_bytes(text: str) -> tuple[int, int]:
+    """What the host and its peer sent in a test, as far as the output tells; nothing for ping."""
+    host = peer = 0
+    try:
+        tests = [one for one in sections(TOOL, checked_text(TOOL, text)) if one.name == iperf3.TOOL]
+        for test in tests:
+            root = iperf3.read(test.text, first_line=test.first_line).root
+            end = root.node("end")
+            # iperf3 before 3.17 has one sum for both ends of UDP.
+            sent = end.node("sum_sent" if end.has("sum_sent") else "sum").count("bytes")
+            is_reverse = root.node("start").node("test_start").count("reverse") == 1
+            host, peer = host + sent * (not is_reverse), peer + sent * is_reverse
+    except ProbeError:  # a test that was cut off, or failed before it sent anything
+        pass
+    return host, peer
+
+
 def _known(sample: ParsedSample) -> dict[str, object]:
     return {key: value for key, value in sample.parameters.items() if value is not None}
 

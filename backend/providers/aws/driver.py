@@ -19,7 +19,7 @@ from backend.domain.host_keys import HostKey
 from backend.domain.parsing.console import console_host_key
 from backend.providers.aws import api as aws_api
 from backend.providers.aws.api import Login, code, failure, is_unknown, login
-from backend.providers.aws.launching import prepared
+from backend.providers.aws.launching import let_in, prepared
 from backend.providers.aws.listings import instances, offers, pages, zones
 from backend.providers.aws.preflight import looked_over
 from backend.providers.aws.request import (
@@ -147,6 +147,9 @@ class AwsDriver:
                 raise refusal
         return listed
 
+    async def let_in(self, resource: ProviderResource, address: str) -> str:
+        return await self._do(partial(let_in, resource=resource, address=address))
+
     async def console_fingerprint(self, resource: ProviderResource) -> HostKey | None:
         console = await self._do(partial(self._console, resource=resource))
         return console_host_key(console)
@@ -205,6 +208,7 @@ class AwsDriver:
             address=instance.get(
                 "PrivateIpAddress" if self._access.is_private else "PublicIpAddress", ""
             ),
+            private_address=instance.get("PrivateIpAddress", ""),
             port=self._access.ssh_port,
             username=str(self._settings.get("username") or USERNAME),
             launched_at=instance.get("LaunchTime"),

@@ -11,13 +11,14 @@ from backend.providers.aws.api import Login, allowing, code
 from backend.providers.aws.request import (
     disk_of,
     filters,
-    let_in,
     name_of,
+    peer_rules,
     request,
+    ssh_rule,
     tagged,
     tags,
 )
-from backend.providers.machines import Access, LaunchSpec, unsupported
+from backend.providers.machines import Access, LaunchSpec, ProviderResource, unsupported
 
 if TYPE_CHECKING:
     from types_boto3_ec2 import EC2Client
@@ -84,12 +85,22 @@ def _group(
     if subnet:
         network["VpcId"] = ec2.describe_subnets(SubnetIds=[subnet])["Subnets"][0]["VpcId"]
     group = _group_made(ec2, token, marks, network)
-    rule = let_in(access.ssh_port, access.settings.get("allowed_cidrs", ()))
+    rule = ssh_rule(access.ssh_port, access.settings.get("allowed_cidrs", ()))
     # The step may be done again after it was cut off anywhere: each of these calls may have gone well
     # before.
     with allowing("InvalidPermission.Duplicate"):
         ec2.authorize_security_group_ingress(GroupId=group, IpPermissions=[rule])
     return group
+
+
+def let_in(at: Login, *, resource: ProviderResource, address: str) -> str:
+    """Rules of the launch's group for its partner in the network tests; they go with the group."""
+    ec2 = at.ec2(resource.region)
+    group = _group_named(ec2, resource.token)
+    # All in one call, which is refused as a whole where it was made before.
+    with allowing("InvalidPermission.Duplicate"):
+        ec2.authorize_security_group_ingress(GroupId=group, IpPermissions=peer_rules(address))
+    return f"the security group {group} lets {address} in, for the network tests"
 
 
 def _check_time(until: float) -> None:
@@ -120,6 +131,10 @@ def _group_made(
     except ClientError as error:
         if code(error) != "InvalidGroup.Duplicate":
             raise
+    return _group_named(ec2, token)
+
+
+def _group_named(ec2: "EC2Client", token: str) -> str:
     named = filters(**{"group-name": name_of(token)})
     groups = ec2.describe_security_groups(Filters=named)["SecurityGroups"]
     if not groups:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from backend.providers.aws import RECORD, VOLUME
-from backend.providers.machines import INSTALLATION, LaunchSpec
+from backend.providers.machines import INSTALLATION, PEER_PORTS, LaunchSpec
 
 WORKSPACE, TOKEN, EXPIRES_AT = "rackrate-workspace", "rackrate-token", "rackrate-expires-at"
 MADE_BY = f"rackrate-{INSTALLATION}"
@@ -59,12 +59,25 @@ def tagged(marks: Mapping[str, str], *kinds: Any) -> list[Any]:
     return [{"ResourceType": kind, "Tags": listed} for kind in kinds]
 
 
-def let_in(port: int, networks: Sequence[str]) -> Any:
-    """The one rule of a launch's security group: SSH, from where workers may be."""
+def ssh_rule(port: int, networks: Sequence[str]) -> Any:
+    """The one rule that a launch's security group is made with: SSH, from where workers may be."""
     # From anywhere unless the account says otherwise: workers may run anywhere, and only the run's own key
     # logs in.
     ranges = [{"CidrIp": network} for network in networks or ("0.0.0.0/0",)]
     return {"IpProtocol": "tcp", "FromPort": port, "ToPort": port, "IpRanges": ranges}
+
+
+def peer_rules(address: str) -> list[Any]:
+    """What one other machine may come in by, for the network tests."""
+    first, last = PEER_PORTS
+    source = {"IpRanges": [{"CidrIp": f"{address}/32"}]}
+    ports = [
+        {"IpProtocol": protocol, "FromPort": first, "ToPort": last, **source}
+        for protocol in ("tcp", "udp")
+    ]
+    # 8 is the echo request; every code of it (docs.aws.amazon.com/AWSEC2/latest/APIReference/
+    # API_IpPermission.html).
+    return [*ports, {"IpProtocol": "icmp", "FromPort": 8, "ToPort": -1, **source}]
 
 
 def disk_of(disk: Any, *, is_root: bool) -> dict[str, Any]:

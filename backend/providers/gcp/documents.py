@@ -65,6 +65,8 @@ def instance(spec: LaunchSpec, token: str, zone: str, access: Access) -> dict[st
         "name": name,
         "machine_type": f"zones/{zone}/machineTypes/{spec.machine_type}",
         "labels": labels,
+        # By this a firewall rule of its own names it (backend.providers.gcp.firewall).
+        "tags": {"items": [name]},
         "metadata": {"items": _metadata(access, spec.public_key)},
         "scheduling": {
             "provisioning_model": "SPOT" if spec.is_spot else "STANDARD",
@@ -163,6 +165,7 @@ def machine(answer: "compute_v1.Instance", access: Access) -> ProviderResource:
         region=zone.rpartition("-")[0],
         zone=zone,
         address=next(filter(None, addresses), ""),
+        private_address=next(filter(None, private), ""),
         port=access.ssh_port,
         username=settings.get("username") or USERNAME,
         launched_at=moment(answer.creation_timestamp),

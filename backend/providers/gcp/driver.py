@@ -36,6 +36,7 @@ from backend.providers.gcp.documents import (
     operation_text,
     words,
 )
+from backend.providers.gcp.firewall import Firewalls
 from backend.providers.gcp.os_login import OsLogin, credentials_of, uses_os_login
 from backend.providers.gcp.preflight import looked_over
 from backend.providers.machines import (
@@ -103,6 +104,9 @@ class GcpDriver:
         A zone that does not answer leaves its region unread."""
         return await _visit(self._project.inventory, tag, token, region)
 
+    async def let_in(self, resource: ProviderResource, address: str) -> str:
+        return await _visit(self._project.let_in, resource, address)
+
     async def console_fingerprint(self, resource: ProviderResource) -> HostKey | None:
         """From the guest attributes, where Google's images write it, else the serial console."""
         return await _visit(self._project.console_fingerprint, resource)
@@ -118,6 +122,7 @@ class _Project:
         self._access = access
         self._settings = access.settings
         self._clients: dict[str, Any] = {}
+        self._firewalls = Firewalls(self._ask, access)
 
     def _ask(self, name: str, method: str, **fields: Any) -> Any:
         """One call, tried once: `_ask("Instances", "get", zone=…, instance=…)`."""
@@ -267,6 +272,8 @@ class _Project:
             return disk(row) if row else replace(resource, state=ProviderResourceState.ABSENT)
         if resource.kind == ResourceKind.KEY_PAIR:
             return self._key_owner().described(resource)
+        if resource.kind == ResourceKind.FIREWALL:
+            return self._firewalls.described(resource)
         shown = self._machine(resource) or self._over(resource)
         if self._os_login and shown.state == ProviderResourceState.RUNNING:
             return replace(shown, username=self._os_login.username())
@@ -310,6 +317,9 @@ class _Project:
         if resource.kind == ResourceKind.KEY_PAIR:
             self._key_owner().remove(resource)
             return
+        if resource.kind == ResourceKind.FIREWALL:
+            self._firewalls.remove(resource)
+            return
         if resource.kind == ResourceKind.DISK:
             operation = self._get("Disks", "delete_unary", **_path(resource, "disk"))
         else:
@@ -335,7 +345,8 @@ class _Project:
         if unread and (token or region):
             raise next(iter(unread.values()))
         keys = self._os_login.keys(tag, token) if self._os_login else []
-        listed = [*(machine(row, self._access) for row in machines), *map(disk, disks), *keys]
+        parts = [*map(disk, disks), *keys, *self._firewalls.listed(tag, token, region)]
+        listed = [*(machine(row, self._access) for row in machines), *parts]
         return Inventory(listed, unread)
 
     def _everywhere(
@@ -350,6 +361,10 @@ class _Project:
                 if part.warning.code == "UNREACHABLE":
                     missing.add(scope)
                 yield from getattr(part, kind)
+
+    def let_in(self, resource: ProviderResource, address: str) -> str:
+        row = self._ask("Instances", "get", **_path(resource, "instance"))
+        return self._firewalls.let_in(row, resource.region, address)
 
     def console_fingerprint(self, resource: ProviderResource) -> HostKey | None:
         from google.api_core.exceptions import BadRequest

@@ -19,6 +19,7 @@ PAIR_WORDS: dict[str, str] = {
     NetworkPairs.NONE: lazy("no network tests"),
     NetworkPairs.RING: lazy("each host to the next"),
     NetworkPairs.ALL: lazy("each host to every other"),
+    NetworkPairs.TWINS: lazy("each machine to rent to a second one of its type"),
 }
 INSTALL_WORDS = {
     "": lazy("on machines to rent only"),
@@ -75,6 +76,9 @@ class CampaignForm(ParameterForm):
         label=lazy("Network between the hosts"),
         choices=list(PAIR_WORDS.items()),
         initial=NetworkPairs.NONE,
+        help_text=lazy(
+            "Machines to rent are paired among themselves: two more of them are rented for each pair."
+        ),
     )
     budget_amount = forms.DecimalField(
         label=lazy("Budget"),

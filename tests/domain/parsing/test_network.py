@@ -238,3 +238,25 @@ def test_ping_is_refused_with_the_line_when_the_text_is_damaged(text, line, mess
     with pytest.raises(ProbeError, match=message) as refused:
         ping.round_trips(text)
     assert refused.value.line == line
+
+
+@pytest.mark.parametrize(
+    ("name", "is_reverse"),
+    [
+        ("tcp-parallel", False),
+        ("tcp-single-reverse", True),
+        ("udp", False),
+        ("udp-reverse", True),
+    ],
+)
+def test_bytes_sent_are_those_of_the_end_that_sent(recorded, name, is_reverse):
+    sent = network.sent_bytes(recorded(f"network-{name}"))
+    assert sent[is_reverse] > 100_000
+    assert sent[not is_reverse] == 0
+
+
+def test_no_bytes_were_sent_when_no_test_was_done(recorded):
+    text = recorded("network-tcp-parallel")
+    assert network.sent_bytes(text[: len(text) // 2]) == (0, 0)
+    assert network.sent_bytes(recorded("network-ping")) == (0, 0)
+    assert network.sent_bytes(recorded("network-tcp-refused")) == (0, 0)

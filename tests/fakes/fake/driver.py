@@ -79,6 +79,10 @@ class FakeDriver:
         )
         return Inventory(await self._call("inventory", asked, token), refused)
 
+    async def let_in(self, resource: ProviderResource, address: str) -> str:
+        await self._call("let_in", lambda _: None, resource.token)
+        return f"open to {address}"
+
     async def console_fingerprint(self, resource: ProviderResource) -> HostKey | None:
         number = _number(resource)
         console = await self._call("console", lambda cloud: cloud.console(number), resource.token)
