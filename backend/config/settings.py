@@ -130,7 +130,7 @@ TEMPLATES = [
 ]
 LANGUAGE_CODE = "en"
 # The languages whose catalogues (frontend/src/locale) are complete, each by its own name.
-LANGUAGES = [("en", "English")]
+LANGUAGES = [("en", "English"), ("de", "Deutsch"), ("es", "Español")]
 LOCALE_PATHS = [BASE_DIR / "frontend" / "locale"]
 TIME_ZONE = "UTC"
 USE_TZ = True

@@ -122,5 +122,5 @@ def _said(curve: CostCurve, words: _Words) -> Iterator[str]:
             yield _(
                 "“{option}” is never the cheapest: {value}.",
                 option=line.option,
-                value=line.never.removeprefix("never: "),
+                value=str(line.never).partition(": ")[2],
             )
