@@ -109,7 +109,7 @@ def task(browser: Browser, site: str, session: str, *, at_most: int) -> Iterator
     """Somebody signed in on the first page, who has to be done after so many actions."""
     with opened(browser, site) as page:
         page.context.add_cookies([{"name": "sessionid", "value": session, "url": site}])
-        page.set_extra_http_headers({"Accept-Language": "de-DE"})
+        page.set_extra_http_headers({"Accept-Language": "en-IE"})
         page.goto("/")
         person = Person(page)
         yield person
