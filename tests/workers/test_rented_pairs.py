@@ -98,13 +98,15 @@ def assert_nothing_left(provider):
     assert set(Resource.objects.values_list("state", flat=True)) == {ResourceState.GONE}
 
 
-def test_pair_measures_the_network_and_both_machines_end(provider):
+def test_pair_measures_the_network_and_both_machines_end(provider, caplog):
     account(provider)
     client, server = pair(offer())
     over(client, server)
     assert [(run.state, run.failure_detail) for run in (client, server)] == [("done", "")] * 2
     rates = client.samples.filter(metric="net_tcp_bits_per_s")
     assert set(rates.values_list("variant", flat=True)) >= {"tcp_single", "tcp_single_reverse"}
+    # A group goes after its machine, which is no trouble.
+    assert "still needs it" not in caplog.text
     # About what arrived, each of its own: a second or so in each direction.
     for run, ending in ((client, ""), (server, "_reverse")):
         arrived = rates.filter(variant=f"tcp_single{ending}").get().parameters["bytes"]
@@ -137,6 +139,10 @@ def test_pair_is_let_in_at_each_provider_and_nothing_is_left(world):
     (said,) = client.events.filter(kind="peer").values_list("detail", flat=True)
     opened = {"aws": "security group", "gcp": "firewall rule"}.get(world.provider, "no firewall")
     assert opened in said
+    place = client.resource.zone or world.region
+    at = f"{world.machine_type} in {place}"
+    kind = "zone" if client.resource.zone else "region"
+    assert said.startswith(f"{at} to {at}, in one {kind}; ")
     assert len(world.lives()) == 2
     assert (world.left(), world.machines.alive) == ([], {})
 

@@ -89,7 +89,20 @@ def _meet(run: Run, step: Step) -> Move | Wait:
         return moved
     run.live = {**run.live, "peer_address": at}
     fields = {**moved.fields, "live": run.live}
-    return replace(moved, fields=fields, events=(*moved.events, ("peer", said)))
+    met = f"{_ends(run.resource, server.resource)}; {said}"
+    return replace(moved, fields=fields, events=(*moved.events, ("peer", met)))
+
+
+def _ends(client: Resource, server: Resource) -> str:
+    """What the figures are between, in words."""
+    places = [(one.account.provider, one.zone or one.region) for one in (client, server)]
+    kind = "zone" if client.zone and server.zone else "region"
+    same = f"in one {kind}" if places[0] == places[1] else f"not in one {kind}"
+    named = (
+        f"{one.machine_type} in {place}"
+        for one, (_, place) in zip((client, server), places, strict=True)
+    )
+    return f"{' to '.join(named)}, {same}"
 
 
 def _addresses(client: Resource, server: Resource) -> tuple[str, str]:

@@ -348,11 +348,15 @@ def _machines_of(
 def _terminate(provider: ProviderCalls, left: Sequence[machines.ProviderResource]) -> None:
     """Ask for the end of each, also when one is refused; raises the first refusal then."""
     errors = []
+    is_machine_left = any(one.kind == machines.ResourceKind.MACHINE for one in left)
     for one in left:
         try:
             provider.ask(methodcaller("terminate", one))
         except DriverError as error:
-            errors.append(error)
+            # A group or a disk cannot go before the machine: the next look asks again.
+            is_part = is_machine_left and one.kind != machines.ResourceKind.MACHINE
+            if not (is_part and error.retryable and error.reason == Reason.UNSUPPORTED):
+                errors.append(error)
     if errors:
         raise errors[0]
 
