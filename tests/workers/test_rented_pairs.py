@@ -139,8 +139,7 @@ def test_pair_is_let_in_at_each_provider_and_nothing_is_left(world):
     (said,) = client.events.filter(kind="peer").values_list("detail", flat=True)
     opened = {"aws": "security group", "gcp": "firewall rule"}.get(world.provider, "no firewall")
     assert opened in said
-    place = client.resource.zone or world.region
-    at = f"{world.machine_type} in {place}"
+    at = f"{world.machine_type} in {client.resource.zone or world.region}"
     kind = "zone" if client.resource.zone else "region"
     assert said.startswith(f"{at} to {at}, in one {kind}; ")
     assert len(world.lives()) == 2

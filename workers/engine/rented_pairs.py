@@ -95,13 +95,10 @@ def _meet(run: Run, step: Step) -> Move | Wait:
 
 def _ends(client: Resource, server: Resource) -> str:
     """What the figures are between, in words."""
-    places = [(one.account.provider, one.zone or one.region) for one in (client, server)]
+    zones = [(one.account.provider, one.zone or one.region) for one in (client, server)]
     kind = "zone" if client.zone and server.zone else "region"
-    same = f"in one {kind}" if places[0] == places[1] else f"not in one {kind}"
-    named = (
-        f"{one.machine_type} in {place}"
-        for one, (_, place) in zip((client, server), places, strict=True)
-    )
+    same = f"in one {kind}" if zones[0] == zones[1] else f"not in one {kind}"
+    named = (f"{one.machine_type} in {one.zone or one.region}" for one in (client, server))
     return f"{' to '.join(named)}, {same}"
 
 
