@@ -43,31 +43,27 @@ def crashing_at(part: int, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.django_db(transaction=True)
 def test_lock_is_free_between_the_parts_of_a_round() -> None:
     made = campaign(*fleet(3_000), concurrency=3_000)
-    waits_s: list[float] = []
+    seen: set[int] = set()
     is_over = threading.Event()
 
     def another_schedule() -> None:
         while not is_over.is_set():
-            began_s = time.monotonic()
             with transaction.atomic():
                 schedule_lock(workspace_id=made.workspace_id)
-            waits_s.append(time.monotonic() - began_s)
+                seen.add(made.runs.count())
             time.sleep(0.01)
         connection.close()
 
     other = threading.Thread(target=another_schedule)
     other.start()
-    began_s = time.monotonic()
     try:
         campaign_start(campaign=made, actor="tester")
     finally:
-        took_s = time.monotonic() - began_s
         is_over.set()
         other.join()
     assert Run.objects.count() == 3_000
-    # a share of the whole and not seconds, as the machine may be busy otherwise
-    assert len(waits_s) > 5
-    assert max(waits_s) < took_s / 4
+    # Others hold the lock while a part of the round is made, whatever else the machine does.
+    assert len([count for count in seen if 0 < count < 3_000]) >= 3
 
 
 @pytest.mark.django_db
