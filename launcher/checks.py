@@ -24,9 +24,12 @@ from launcher.state import StackState, throw_away
 FLOOR_REST_PERCENT = 90
 BIOME = "node_modules/@biomejs/biome/bin/biome"
 PYTEST = [str(PYTHON), "-m", "pytest"]
+REMEMBERING = ["-p", "tests.failed_tests"]
 SIDE_BY_SIDE = ["-n", "2", "--dist", "worksteal"]
 SERIAL = ["tests/e2e", "tests/launcher"]  # tests/conftest.py accepts the mark nowhere else
 FAST = ["tests/domain", "tests/providers", "tests/workers"]
+FAILED_AGAIN_MAX = 5
+"""So many failed tests may run once more: a busy machine spoils a few, a fault of ours many."""
 
 
 @dataclass(frozen=True)
@@ -171,21 +174,46 @@ def _whole_suite(stack: Stack) -> int:
     # It takes its probes out again where they were passed: tracing costs two thirds more time.
     slipcover = _python("-m", "slipcover", "--out", coverage)
     outputs = {folder: stack.state.log(folder.replace("/", "-")) for folder in SERIAL}
+    failed = {
+        part: stack.state.directory / f"failed-{part.replace('/', '-')}"
+        for part in [*SERIAL, "others"]
+    }
     with ExitStack() as files:
         serial = [
-            stack.start([*PYTEST, "-m", "serial", folder], files.enter_context(output.open("wb")))
+            stack.start(
+                [*PYTEST, *REMEMBERING, "-m", "serial", folder],
+                files.enter_context(output.open("wb")),
+                FAILED_TESTS=str(failed[folder]),
+            )
             for folder, output in outputs.items()
         ]
         # One process more than a small machine has processors: many tests wait for hosts and pages.
         many = ["-n", "3", "--dist", "worksteal", "-m", "not serial"]
-        others = stack.start(["nice", *slipcover, "--json", "-m", "pytest", *many])
+        measured = ["nice", *slipcover, "--json", "-m", "pytest", *REMEMBERING]
+        others = stack.start([*measured, *many], FAILED_TESTS=str(failed["others"]))
         statuses = stack.wait(others, *serial)
     for output in outputs.values():
         say(output.read_text(errors="replace").rstrip())
+    if set(statuses) == {0, 1}:  # some tests failed, nothing else went wrong
+        statuses = [_failed_again(stack, [*failed.values()])]
     # A step of its own: with xdist slipcover 1.1 either prints what its processes covered or judges it.
     floor = f"--fail-under={FLOOR_REST_PERCENT}"
     statuses.append(stack.run([*slipcover, floor, "--merge", coverage]))
     return next((status for status in statuses if status), 0)
+
+
+def _failed_again(stack: Stack, files: list[Path]) -> int:
+    """Run the few tests that failed beside all others once more, with the machine to themselves.
+
+    What passes then is named, as it depends on how busy the machine is. Fails as they fail.
+    """
+    failed = [name for file in files for name in file.read_text().splitlines()]
+    if not 0 < len(failed) <= FAILED_AGAIN_MAX:
+        return 1
+    status = stack.run([*PYTEST, *failed])
+    if not status:
+        say("\n  ".join(["failed beside the other tests, passed alone:", *failed]))
+    return status
 
 
 def chaos(state: StackState) -> int:

@@ -7,6 +7,7 @@ import textwrap
 import pytest
 
 from launcher import checks
+from launcher.paths import ROOT
 from launcher.stack import Stack
 from launcher.state import StackState
 
@@ -53,6 +54,7 @@ def suite(tmp_path, monkeypatch):
         # Of the plugins that are installed only those that the parts are run with: three times as quick.
         stack.environment = {
             "PATH": os.environ["PATH"],
+            "PYTHONPATH": str(ROOT),
             "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
             "PYTEST_PLUGINS": "xdist.plugin,slipcover.pytest_plugin",
         }
@@ -69,6 +71,30 @@ def test_suite_passes_when_both_parts_pass_and_enough_is_covered(suite, monkeypa
 
 def test_suite_fails_when_too_little_is_covered(suite):
     assert suite(SLOW.format(True), QUICK.format(2)) != 0
+
+
+BUSY = """
+    import pathlib
+    import pytest
+
+    @pytest.mark.serial
+    @pytest.mark.parametrize("number", range({}))
+    def test_that_a_busy_machine_spoils(number):
+        before = pathlib.Path(f"before-{{number}}")
+        is_first = not before.exists()
+        before.touch()
+        assert not is_first
+    """
+
+
+@pytest.mark.parametrize(("failed", "is_passed"), [(1, True), (5, True), (6, False)])
+def test_few_failed_tests_run_once_more_and_are_named(suite, monkeypatch, failed, is_passed):
+    said: list[str] = []
+    monkeypatch.setattr(checks, "say", said.append)
+    monkeypatch.setattr(checks, "FLOOR_REST_PERCENT", 0)
+    assert (suite(BUSY.format(failed), QUICK.format(2)) == 0) is is_passed
+    named = "".join(said).partition("passed alone:")[2]
+    assert named.count("test_that_a_busy_machine_spoils") == (failed if is_passed else 0)
 
 
 @pytest.mark.parametrize(("is_measured", "number"), [(False, 2), (True, 3)])

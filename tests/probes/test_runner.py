@@ -88,7 +88,7 @@ def test_runner_reads_a_file_of_its_own_when_nothing_was_written(run_directory, 
 
 def test_runner_skips_the_rest_of_a_series_when_stopped(run_directory, shell):
     run_directory.plan(
-        "step cmips all 0 20 bin/cmips --threads 1 --seconds 0.2",
+        "step cmips all 0 20 bin/cmips --threads 1 --seconds 0.5",
         "step cmips single 0 20 bin/cmips --threads 1 --seconds 0.2",
         "step cmips all 1 20 bin/cmips --threads 1 --seconds 0.2",
     )
@@ -101,7 +101,7 @@ def test_runner_skips_the_rest_of_a_series_when_stopped(run_directory, shell):
 
 def test_runner_ends_the_step_and_keeps_results_when_cancelled(run_directory, shell):
     run_directory.plan(
-        "step cmips all 0 20 bin/cmips --threads 1 --seconds 0.2",
+        "step cmips all 0 20 bin/cmips --threads 1 --seconds 0.5",
         f"step cmips all 1 60 {WAIT}",
         "step cmips all 2 20 bin/cmips --threads 1 --seconds 0.2",
     )
@@ -206,7 +206,7 @@ def test_runner_measures_on_when_a_probe_fails(run_directory):
 def test_runner_goes_on_without_a_series_when_it_is_not_available(run_directory, shell):
     run_directory.plan(
         "step fio rand_read_qd1 0 20 sh -c 'echo \"=== failure unavailable: no tool\"; exit 7'",
-        "step cmips all 0 20 bin/cmips --threads 1 --seconds 0.2",
+        "step cmips all 0 20 bin/cmips --threads 1 --seconds 0.5",
         "step fio rand_read_qd1 1 20 sh -c 'exit 7'",
         "step fio rand_read_qd32 1 20 sh -c 'exit 0'",
     )
@@ -228,14 +228,14 @@ def test_runner_removes_only_what_is_named_after_the_run_when_it_ends(
     (ours / "sub directory" / "file").touch()
     foreign = tmp_path / "foreign"
     foreign.mkdir()
-    run_directory.plan("step cmips all 0 20 bin/cmips --threads 1 --seconds 0.2")
+    run_directory.plan("step cmips all 0 20 bin/cmips --threads 1 --seconds 0.5")
     (run_directory.path / "files").write_text(f"{foreign}\n{ours}\n{tmp_path}\n{ours}/..\n")
     _finish(run_directory.start(shell))
     assert list(tmp_path.iterdir()) == [foreign]
 
 
 def test_runner_records_a_series_of_each_step_when_it_runs(run_directory, shell):
-    run_directory.plan("step cmips all 0 20 bin/cmips --threads 1 --seconds 0.2")
+    run_directory.plan("step cmips all 0 20 bin/cmips --threads 1 --seconds 0.5")
     _finish(run_directory.start(shell))
     lines = run_directory.result("001-cmips-all-0.series").splitlines()
     assert lines[0].startswith("t_s cpu_ratio ")
@@ -285,7 +285,7 @@ def test_runner_measures_when_there_is_nothing_but_busybox(run_directory, busybo
 
 
 def test_runner_is_unsupported_when_the_probes_cannot_run(run_directory):
-    run_directory.plan("step cmips all 0 20 bin/cmips --threads 1 --seconds 0.2")
+    run_directory.plan("step cmips all 0 20 bin/cmips --threads 1 --seconds 0.5")
     (run_directory.path / "bin" / "observe").write_bytes(b"\x7fELF of another machine")
     _finish(run_directory.start(["sh"]), 1)
     assert runner_status.parse(run_directory.status()).failure == "unsupported"
@@ -297,7 +297,7 @@ def test_runner_says_disk_full_and_goes_on_when_the_target_is_too_small(
     run_directory.plan(
         f"step dd write 0 60 disk.sh dd_write {small_disk} {512 * MIB}",
         f"step dd read 0 60 disk.sh dd_read {small_disk} {512 * MIB}",
-        "step cmips all 0 20 bin/cmips --threads 1 --seconds 0.2",
+        "step cmips all 0 20 bin/cmips --threads 1 --seconds 0.5",
         f"step small_files create 0 60 disk.sh small_files {small_disk} 10",
         f"step fio rand_read_qd1 0 60 disk.sh fio_run {small_disk} {MIB} randread 4k 1 1 0.1 0",
         f"step fio_matrix read_qd1_jobs1 0 60 disk.sh fio_run {small_disk} {MIB} read 4k 1 1 0.1 0",
@@ -320,7 +320,7 @@ def test_runner_says_disk_full_when_nothing_can_be_stored(bundle, shell, small_d
     run = RunDirectory(directory, bundle)
     os.mkfifo(directory / "started")
     run.plan(
-        "step cmips all 0 20 bin/cmips --threads 1 --seconds 0.2",
+        "step cmips all 0 20 bin/cmips --threads 1 --seconds 0.5",
         f"step cmips all 1 20 sh -c 'cat /dev/zero > filler; {then} exec bin/cmips --threads 1 --seconds 0.2'",
         "step cmips all 2 20 bin/cmips --threads 1 --seconds 0.2",
     )
