@@ -43,7 +43,7 @@ RUN groupadd --gid 10001 rackrate && useradd --create-home --uid 10001 --gid 100
 WORKDIR /srv/rackrate
 COPY --from=packages /opt/venv /opt/venv
 COPY manage.py ./
-COPY docs/glossary.md docs/
+COPY docs/glossary*.md docs/
 COPY docs/policies docs/policies
 COPY fixtures fixtures
 COPY backend backend

@@ -1,6 +1,9 @@
 """The help page, the glossary and the menus at the head of every page."""
 
+import re
+
 import pytest
+from django.conf import settings
 
 from tests import factories
 from tests.frontend.spacing import shown
@@ -15,6 +18,19 @@ def test_glossary_page_has_the_documents_terms_and_not_the_words_unused(client):
     )
     assert "<code>own</code> for machines of yours" in page
     assert "Words not used" not in page
+
+
+@pytest.mark.parametrize("language", [code for code, _ in settings.LANGUAGES if code != "en"])
+def test_glossary_has_the_same_terms_in_each_language(client, language):
+    english = shown(client.get("/glossary/"))
+    page = shown(client.get("/glossary/", headers={"Accept-Language": language}))
+    anchor, meaning = re.compile(r'<dt id="([^"]+)"'), re.compile(r"<dd>(.*?)</dd>")
+    assert anchor.findall(page) == anchor.findall(english)
+    assert len(anchor.findall(page)) > 80
+    assert not set(meaning.findall(page)) & set(meaning.findall(english))
+    # What stands in code is typed as it is in every language.
+    code = re.compile(r"<code>(.*?)</code>")
+    assert set(code.findall(english)) <= set(code.findall(page))
 
 
 def test_help_page_links_to_terms_that_the_glossary_has(client):

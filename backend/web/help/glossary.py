@@ -1,4 +1,4 @@
-"""The terms of docs/glossary.md, as the glossary page shows them."""
+"""The terms of docs/glossary.md and its translations, as the glossary page shows them."""
 
 import functools
 import re
@@ -24,21 +24,38 @@ class Term(NamedTuple):
     anchor: str
 
 
-# The file belongs to the program: it changes with a new version, and so with a new process.
+# The files belong to the program: they change with a new version, and so with a new process.
 @functools.cache
-def glossary() -> list[tuple[str, list[Term]]]:
-    """Sections in the document's order, as (heading, terms)."""
-    _, *parts = SECTION.split((settings.BASE_DIR / "docs" / "glossary.md").read_text())
+def glossary(language: str) -> list[tuple[str, list[Term]]]:
+    """Sections in the document's order, as (heading, terms); anchors are the same in each language."""
+    english = _tables("glossary.md")
+    is_english = language == settings.LANGUAGE_CODE
+    shown = english if is_english else _tables(f"glossary.{language}.md")
+    return [
+        (
+            heading,
+            [
+                _term(words, meaning, anchor)
+                for (words, meaning), (anchor, _) in zip(rows, anchors, strict=True)
+            ],
+        )
+        for (heading, rows), (_, anchors) in zip(shown, english, strict=True)
+    ]
+
+
+def _tables(name: str) -> list[tuple[str, list[tuple[str, str]]]]:
+    """(heading, rows of words and meaning) of each section of a glossary."""
+    _, *parts = SECTION.split((settings.BASE_DIR / "docs" / name).read_text())
     return [
         # The first row of each table has the heads; the row of dashes below has no blanks and does
         # not match.
-        (heading, [_term(words, meaning) for words, meaning in ROW.findall(text)[1:]])
+        (heading, ROW.findall(text)[1:])
         for heading, text in zip(parts[::2], parts[1::2], strict=True)
         if heading != FOR_CONTRIBUTORS
     ]
 
 
-def _term(words: str, meaning: str) -> Term:
+def _term(words: str, meaning: str, english: str) -> Term:
     markup = CODE.sub(r"<code>\1</code>", escape(meaning))
     # Escaped one line above; the only markup is the code element.
-    return Term(words, mark_safe(markup), slugify(words))  # noqa: S308
+    return Term(words, mark_safe(markup), slugify(english))  # noqa: S308

@@ -6,6 +6,7 @@ from django.views.decorators.http import require_safe
 
 from backend.web.help.glossary import glossary
 from backend.web.shared.access import readable
+from backend.web.shared.language import language
 
 
 @readable
@@ -18,4 +19,4 @@ def help_page(request: HttpRequest) -> HttpResponse:
 @readable
 @require_safe
 def glossary_page(request: HttpRequest) -> HttpResponse:
-    return render(request, "help/glossary.html", {"sections": glossary()})
+    return render(request, "help/glossary.html", {"sections": glossary(language())})
