@@ -237,6 +237,15 @@ def test_pair_is_refused_when_its_account_may_have_one_machine(provider):
         pair(offer())
 
 
+def test_pair_with_more_vcpus_than_its_account_allows_does_not_wait(provider):
+    account(provider, max_vcpus=6)
+    client, server = pair(offer(vcpu_count=4))
+    over(client, server)
+    assert {client.failure_reason, server.failure_reason} == {"quota"}
+    assert "8 together" in server.failure_detail
+    assert_nothing_left(provider)
+
+
 def test_pair_does_not_wait_for_capacity_while_a_machine_is_paid_for(provider):
     account(provider)
     client, server = pair(offer())

@@ -4,7 +4,7 @@ from decimal import Decimal
 from uuid import UUID
 
 from django.db import connection, transaction
-from django.db.models import Sum
+from django.db.models import Q, Sum
 from django.db.models.functions import Coalesce
 
 from backend.accounts.models import CloudAccount
@@ -56,7 +56,7 @@ def resource_reserve(*, run: Run) -> None:
     _lock_budgets(run.workspace_id)
     account = CloudAccount.objects.get(pk=resource.account_id)
     cost = price.reserved(account.provider, resource.lifetime_s)
-    _check_quota(account, resource.offer)
+    _check_quota(account, run, resource.offer)
     _check_budgets(run, resource, account, cost)
     Resource.objects.filter(pk=resource.pk).update(
         state=ResourceState.RESERVED,
@@ -76,7 +76,7 @@ def _lock_budgets(workspace_id: UUID) -> None:
         cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", [LOCK_CLASS, key])
 
 
-def _check_quota(account: CloudAccount, offer: Offer) -> None:
+def _check_quota(account: CloudAccount, run: Run, offer: Offer) -> None:
     # Worth trying again: whoever disables an account for a while does not mean to lose its runs.
     if not account.is_enabled:
         raise QuotaReached(f"the account {account.name} is not in use at present")
@@ -87,24 +87,29 @@ def _check_quota(account: CloudAccount, offer: Offer) -> None:
             f"all of the {account.max_machines} that are allowed"
         )
     if account.max_vcpus is not None:
-        _check_vcpus(account, offer, account.max_vcpus)
+        _check_vcpus(account, run, offer, account.max_vcpus)
 
 
-def _check_vcpus(account: CloudAccount, offer: Offer, most: int) -> None:
-    if offer.vcpu_count is None or offer.vcpu_count > most:
-        known = (
-            "an unknown number" if offer.vcpu_count is None else f"{offer.vcpu_count.normalize():f}"
-        )
+def _check_vcpus(account: CloudAccount, run: Run, offer: Offer, most: int) -> None:
+    # Both machines of a pair live at the same time.
+    pair = Q(run__in=[run.pk, run.server_id]) | Q(run__server=run)
+    offers = [one.offer for one in account.resources.filter(pair).select_related("offer")]
+    names = " and ".join(one.name for one in offers)
+    counts = [one.vcpu_count for one in offers if one.vcpu_count is not None]
+    needed = sum(counts, Decimal(0))
+    if len(counts) < len(offers) or needed > most:
+        known = "an unknown number" if len(counts) < len(offers) else f"{needed.normalize():f}"
         raise BudgetExceeded(
-            f"{offer.name} has {known} of vCPUs, the account {account.name} allows {most} in all"
+            f"vCPUs of {names}: {known} together, the account {account.name} allows {most} in all"
         )
     rented = account.resources.filter(state__in=COUNTED).aggregate(
         count=Coalesce(Sum("offer__vcpu_count"), Decimal(0))
     )["count"]
-    if rented + offer.vcpu_count > most:
+    own = offer.vcpu_count or Decimal(0)
+    if rented + own > most:
         raise QuotaReached(
             f"machines with {rented.normalize():f} vCPUs of the account {account.name} may exist, "
-            f"and {offer.name} has {offer.vcpu_count.normalize():f} of the {most} that are allowed"
+            f"and {offer.name} has {own.normalize():f} of the {most} that are allowed"
         )
 
 
