@@ -6,13 +6,11 @@ force and says why on its feed.
 
 import logging
 import traceback
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from typing import Any
 
 from django.conf import settings
-from django.db import connection
 
 from backend.accounts.models import CloudAccount
 from backend.accounts.services.workspaces import default_workspace
@@ -35,6 +33,7 @@ from backend.catalog.services.feeds import (
 from backend.catalog.services.price_import import ImportReport, prices_record
 from backend.catalog.services.rates import RatesReport, rates_noted, rates_record
 from backend.common import clock
+from backend.common.alone import alone
 from backend.domain.errors import DomainError, DriverError, InvalidValue
 from backend.domain.parsing.prices.collected import Collected
 from backend.domain.price_feeds import FeedKind
@@ -68,7 +67,7 @@ def fetch_due(*, is_needed: Callable[[], bool] = lambda: True) -> int:
     """Read every list that is due, one after the other; returns how many were tried."""
     tried = 0
     pause = Patience(BUDGET_S, is_needed)
-    with _alone() as is_alone:
+    with alone(LOCK) as is_alone:
         while is_alone and pause.is_left and (claim := feed_claim()) is not None:
             tried += 1
             try:
@@ -115,21 +114,6 @@ def _readable(provider: str) -> tuple[FeedKind, ...]:
     if not readable:
         raise FetchError(f"there is no enabled account at {provider}")
     return readable
-
-
-@contextmanager
-def _alone() -> Iterator[bool]:
-    """Whether no other process reads lists; released with the connection if we die."""
-    with connection.cursor() as cursor:
-        # Of the session, since reading is many transactions; none is open while a provider is waited for.
-        cursor.execute("SELECT pg_try_advisory_lock(%s)", [LOCK])
-        (is_alone,) = cursor.fetchone()
-    try:
-        yield is_alone
-    finally:
-        if is_alone:
-            with connection.cursor() as cursor:
-                cursor.execute("SELECT pg_advisory_unlock(%s)", [LOCK])
 
 
 # --- one list -----------------------------------------------------------------------------------------

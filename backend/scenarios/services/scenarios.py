@@ -5,11 +5,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from django.db import IntegrityError, transaction
-from django.utils.text import slugify
 
 from backend.accounts.models import Workspace
 from backend.accounts.services.audit import audit_record
 from backend.common import clock
+from backend.common.slugs import free_slug, slug_base
 from backend.domain.errors import DomainError, InvalidDocument, InvalidValue
 from backend.domain.parsing.texts import why_not_kept
 from backend.domain.scenarios.templates import TEMPLATES
@@ -144,13 +144,10 @@ def _stored(workspace: Workspace, document: dict[str, Any], actor: str, template
 
 def _slug(workspace: Workspace, name: str) -> str:
     """The first free slug made of the name."""
-    # Eight of the 80 characters of a slug are left for the number of a name that is taken.
-    base = slugify(name.replace("_", "-"))[:72].strip("-") or "scenario"
+    base = slug_base(name, "scenario")
     taken = Scenario.objects.filter(workspace=workspace, slug__startswith=base)
     # Slugs share their address with pages of those names.
-    used = RESERVED | set(taken.values_list("slug", flat=True))
-    numbered = (f"{base}-{n}" for n in range(2, len(used) + 3))
-    return base if base not in used else next(slug for slug in numbered if slug not in used)
+    return free_slug(base, RESERVED | set(taken.values_list("slug", flat=True)))
 
 
 def _record(scenario: Scenario, actor: str, action: str, detail: Mapping[str, Any]) -> None:

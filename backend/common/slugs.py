@@ -1,0 +1,21 @@
+"""Short names of rows in addresses, made of the names that people give."""
+
+from collections.abc import Collection
+
+from django.utils.text import slugify
+
+MOST = 80
+NUMBER_LENGTH = 8
+"""Of the characters of a slug these are left for the number of a name that is taken."""
+
+
+def slug_base(name: str, fallback: str) -> str:
+    """What the slug of a name begins with."""
+    base = slugify(name.replace("_", "-"))[: MOST - NUMBER_LENGTH]
+    return base.strip("-") or fallback
+
+
+def free_slug(base: str, used: Collection[str]) -> str:
+    """The base, or with the first number behind it that nobody uses."""
+    numbered = (f"{base}-{n}" for n in range(2, len(used) + 3))
+    return base if base not in used else next(slug for slug in numbered if slug not in used)
