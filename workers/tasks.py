@@ -2,6 +2,7 @@
 
 from backend.benchmarks.services.leases import Claim
 from backend.config.celery import app
+from workers import bills
 from workers.engine import dispatch, host_scan, periodic, poller, presence
 from workers.notifications import delivery
 from workers.pricelists import fetching
@@ -62,3 +63,9 @@ def reap() -> None:
 )
 def fetch_prices() -> None:
     fetching.fetch_due()
+
+
+@app.task(name="workers.read_bills", soft_time_limit=bills.TASK_S, time_limit=bills.TASK_S + 60)
+def read_bills() -> None:
+    """Make bills of the files that people sent."""
+    bills.read_waiting()

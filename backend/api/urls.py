@@ -38,6 +38,7 @@ from backend.benchmarks.api.runs import (
     SamplesView,
 )
 from backend.benchmarks.api.schedules import SchedulesView, ScheduleView
+from backend.bills.api.bills import BillsView, BillView, JobView
 from backend.catalog.api.extras import ExtrasView
 from backend.catalog.api.feeds import PriceFeedsView, PriceFeedView
 from backend.catalog.api.hardware import AssumptionsView, HardwareListView, HardwareView
@@ -116,6 +117,7 @@ LISTS = {
     "price-feeds": PriceFeedsView,
     "views": ViewsView,
     "scenarios": ScenariosView,
+    "bills": BillsView,
     "feed-keys": FeedKeysView,
 }
 plain = [
@@ -183,6 +185,8 @@ plain = [
     path("feed-keys/<uuid:key_id>", FeedKeyView.as_view(), name="feed-key"),
     path("arrays", ArrayView.as_view(), name="arrays"),
     path("contention", ContentionView.as_view(), name="contention"),
+    path("bills/<slug:slug>", BillView.as_view(), name="bill"),
+    path("jobs/<uuid:job_id>", JobView.as_view(), name="job"),
     path("scenarios/simulate", ScenarioSimulateView.as_view(), name="scenario-simulate"),
     path("scenarios/<slug:slug>", ScenarioView.as_view(), name="scenario"),
     path("scenarios/<slug:slug>/result", ScenarioResultView.as_view(), name="scenario-result"),

@@ -17,6 +17,7 @@ class Task(StrEnum):
     SCAN_HOST = "workers.scan_host"
     SEND_NOTICES = "workers.send_notices"
     CHECK_ACCOUNT = "workers.check_account"
+    READ_BILLS = "workers.read_bills"
 
 
 def shared_queues() -> list[str]:

@@ -48,6 +48,8 @@ app.conf.update(
         "workers.check_account": {"queue": "reap"},
         "workers.reap": {"queue": "reap"},
         "workers.fetch_prices": {"queue": "price"},
+        # Minutes long, as price lists are.
+        "workers.read_bills": {"queue": "price"},
     },
     beat_schedule={
         # Expires: ticks that pile up while no worker listens are worth nothing later.

@@ -8,6 +8,7 @@ from django.views.i18n import set_language
 from backend.web.accounts import views as accounts
 from backend.web.activity import views as activity
 from backend.web.answer import views as answer
+from backend.web.bills import views as bills
 from backend.web.campaigns import views as campaigns
 from backend.web.clouds import views as clouds
 from backend.web.compare import views as compare
@@ -148,6 +149,10 @@ urlpatterns = [
     path("reports/<slug:slug>/", reports.report_page, name="report"),
     path("reports/<slug:slug>.pdf", reports.report_pdf, name="report-pdf"),
     path("reports/<slug:slug>/delete/", reports.report_remove, name="report-remove"),
+    path("bills/", bills.bills_page, name="bills"),
+    path("bills/state/", bills.bills_state, name="bills-state"),
+    path("bills/<slug:slug>/", bills.bill_page, name="bill"),
+    path("bills/<slug:slug>/delete/", bills.bill_delete_form, name="bill-delete"),
     path("scenarios/", scenarios.scenarios_page, name="scenarios"),
     path("scenarios/new/", editor_views.scenario_new, name="scenario-new"),
     path("scenarios/preview/", editor_views.scenario_preview, name="scenario-preview"),

@@ -11,6 +11,7 @@ from tests.architecture.sources import ROOT
 
 LIBRARIES = (
     "boto3",
+    "pyarrow",
     "botocore",
     "google.api_core",
     "google.auth",

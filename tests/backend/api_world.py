@@ -15,6 +15,8 @@ from backend.benchmarks.selectors.archive import TAR_GZ, run_archive
 from backend.benchmarks.selectors.hosts import fingerprint
 from backend.benchmarks.services.imports import result_import
 from backend.benchmarks.services.schedules import schedule_create
+from backend.bills.models import Bill, BillUpload
+from backend.bills.services.uploads import upload_keep
 from backend.catalog.models import Offer
 from backend.catalog.services.feeds import feed_enable
 from backend.catalog.services.hardware import hardware_create
@@ -27,6 +29,7 @@ from tests import factories
 from tests.backend import campaigns, clouds
 from tests.backend.test_archive import finished_run, gone
 from tests.market import FEW_OFFERS
+from workers import bills
 
 KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIBLu5qSvk2zvkdmbB5ZQyC8Po1gPzPxmVPJIEeLkXSJ2"
 RAW = b"CMIPS 1\n"
@@ -85,6 +88,8 @@ def build() -> World:
     ]
     world = World()
     world.ids = {
+        "bills": [_bill()],
+        "jobs": [BillUpload.objects.get().pk],
         "cloud-accounts": [_account(with_machine=True), _account(with_machine=False)],
         "hardware": [hardware_create(workspace=workspace, document=HARDWARE, actor="test").pk],
         "offers": [ODD],
@@ -163,6 +168,19 @@ def _scenario() -> str:
     return made.slug
 
 
+def _bill() -> str:
+    table = b"type,hours,cost,month,currency\nm5.large,730,70,2026-10,USD\n"
+    upload_keep(
+        workspace=factories.workspace(),
+        name="October",
+        file_name="october.csv",
+        content=[table],
+        actor="test",
+    )
+    bills.read_waiting()
+    return Bill.objects.get().slug
+
+
 def _schedule(campaign: Any) -> Any:
     return schedule_create(
         campaign=campaign,
@@ -231,6 +249,7 @@ def _calls(world: World, odd: Offer) -> dict[str, Call]:
             {"offer": ODD, "tool": "dd", "text": DD.replace("8.2", "8.4")}
         ),
         "POST /samples/{sample_id}/exclude": Call({"reason": "a fan failed"}),
+        "POST /bills": Call(b"type,hours,cost,month,currency\nm5.large,1,1,2026-10,USD\n"),
         "POST /arrays": Call(ARRAY),
         "POST /contention": Call(LINKS),
         "POST /scenarios": Call(SCENARIO | {"name": "Another"}),

@@ -30,7 +30,7 @@ QUERIES = {
 """Of the lists that cannot do without."""
 SUFFIXES = ("json", "csv", "tsv", "xlsx")
 LIVE = {"runs", "hosts", "campaigns", "tokens", "schedules", "subscriptions", "resources"} | {
-    "samples", "evidence", "views", "feed-keys", "cloud-accounts", "scenarios",
+    "samples", "evidence", "views", "feed-keys", "cloud-accounts", "scenarios", "bills",
     "host-authorities",
 }  # fmt: skip
 """They tell what happens, which has no version of the data."""

@@ -2,6 +2,7 @@
 
 import datetime as dt
 import gzip
+import io
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,8 @@ from django.urls import URLPattern, URLResolver, get_resolver
 from backend.accounts.models import ApiToken, User
 from backend.accounts.services.people import sign_in_link_create
 from backend.benchmarks.models import Evidence, HostAuthority
+from backend.bills.models import Bill
+from backend.bills.services.importing import BillFile, bill_import
 from backend.catalog.models import (
     HardwareModel,
     PriceFeed,
@@ -30,11 +33,13 @@ from tests import factories
 from tests.frontend import cloud_rows, engine_rows
 from tests.frontend.rows import measured_offer, published
 
+BILL = Path(__file__).parents[2] / "fixtures/bills/focus/focus_1_0_sample.csv"
 TYPED = Path(__file__).parents[2] / "fixtures" / "probes" / "sysbench-1.0.20-cpu.txt"
 NO_PAGES: Mapping[str, str] = {
     "run-progress": "part of the page of a run",
     "campaign-progress": "part of the page of a campaign",
     "host-key": "part of the page of a host",
+    "bills-state": "part of the page of bills",
     "cloud-state": "part of the page of an account",
     "schedule-preview": "answers to what is typed into a form",
     "offer-names": "answers to what is typed into a form",
@@ -199,6 +204,18 @@ def _imported(client: Client) -> Evidence:
     return Evidence.objects.get(run=None)
 
 
+def _bill() -> str:
+    """An hourly bill of the public sample, with a line that cannot be read."""
+    content = BILL.read_bytes() + b"broken\n"
+    made = bill_import(
+        workspace=factories.workspace(),
+        name="September",
+        files=[BillFile("september.csv", lambda: io.BytesIO(content))],
+        actor="test",
+    )
+    return made.slug
+
+
 def _prices() -> dict[str, list[str]]:
     """A list with a price that changed, one in quarantine, and a type without one."""
     now = clock.now()
@@ -270,6 +287,9 @@ def _kept(client: Client, admin: User) -> dict[str, list[str]]:
         "report-new": ["/reports/new/?provider=aws"],
         "report-new-comparison": ["/reports/new/comparison/?o=aws-0,own-rack&base=own-rack"],
         "report-new-hardware": [f"/reports/new/hardware/{HardwareModel.objects.get().pk}/"],
+        "bills": ["/bills/"],
+        "bill": [f"/bills/{_bill()}/"],
+        "bill-delete": [f"/bills/{Bill.objects.get().slug}/delete/"],
         "hardware": ["/hardware/"],
         "hardware-delete": [f"/hardware/{HardwareModel.objects.get().pk}/delete/"],
         "hardware-new": ["/hardware/new/"],

@@ -8,6 +8,7 @@ from backend.benchmarks.selectors.schedules import schedules_due
 from backend.benchmarks.services.campaigns import campaign_cancel, campaign_watch_budget
 from backend.benchmarks.services.rounds import round_continue
 from backend.benchmarks.services.schedules import schedule_fire
+from backend.bills.selectors.bills import uploads_waiting
 from backend.common.queue import Task, enqueue
 from backend.domain.errors import DomainError
 from backend.notifications.selectors.notices import has_due_notices
@@ -30,6 +31,8 @@ def tick() -> None:
     start_due()
     if has_due_notices():
         enqueue(Task.SEND_NOTICES)
+    if uploads_waiting().exists():
+        enqueue(Task.READ_BILLS)
     for account_id in checks_due(since_s=CHECK_AGAIN_S):
         enqueue(Task.CHECK_ACCOUNT, account_id=account_id)
 

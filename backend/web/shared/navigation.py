@@ -40,6 +40,7 @@ MENUS: dict[str, tuple[MenuEntry, ...]] = {
             "hardware", lazy("Own hardware"), lazy("what a server in your own rack costs a month"),
             ("hardware-new", "hardware-model"),
         ),
+        MenuEntry("bills", lazy("Bills"), lazy("what you pay today, by what it is for"), ("bill",), Scope.WRITE),
         MenuEntry("storage", lazy("Storage and links"), lazy("disk arrays, shared links and memory channels")),
     ),
     lazy("Measure"): (

@@ -1,0 +1,203 @@
+"""Bills over the API: send one, follow its reading, read what it contains, remove it."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import IO, Any, ClassVar
+from uuid import UUID
+
+from django.http import Http404
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import serializers
+from rest_framework.parsers import BaseParser, MultiPartParser
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.reverse import reverse
+
+from backend.accounts.api.authentication import actor, workspace_of
+from backend.bills.models import Bill, BillUpload
+from backend.bills.selectors.bills import bill_by_slug, bills_visible, upload_by_id
+from backend.bills.services.bills import bill_delete
+from backend.bills.services.uploads import MOST_BYTES, PART_BYTES, upload_keep
+from backend.common.rest.documents import Problem
+from backend.common.rest.parameters import PAGING, read
+from backend.common.rest.permissions import WRITE
+from backend.common.rest.table import Column, ColumnType
+from backend.common.rest.views import DIALECT, ListAnswer, ListView, View
+from backend.domain.errors import InvalidValue
+
+COLUMNS = (
+    Column("slug", ColumnType.TEXT, "Name in addresses, which never changes"),
+    Column("name", ColumnType.TEXT, "Name for people"),
+    Column("formats", ColumnType.TEXT, "focus, cur, azure, gcp or plain, of each file"),
+    Column("total", ColumnType.DECIMAL, "Sum of all its lines", "currency"),
+    Column("currency", ColumnType.TEXT, "Of all its amounts"),
+    Column("line_count", ColumnType.INTEGER, "Lines of its files"),
+    Column("unreadable_count", ColumnType.INTEGER, "Of these the ones that could not be read"),
+    Column("created_by", ColumnType.TEXT, "User name, or token and its name"),
+    Column("created_at", ColumnType.TIME, "When it was imported"),
+)
+# Bills say what a company spends: no role below analyst reads them, and no stranger ever.
+SCOPES: Mapping[str, str] = {"GET": WRITE, "POST": WRITE, "DELETE": WRITE}
+
+
+@dataclass(frozen=True)
+class Pieces:
+    """A body that was sent as it is."""
+
+    content: Iterator[bytes]
+
+
+class PieceParser(BaseParser):
+    """The body as it is, whatever it calls itself, in pieces: it may hold gigabytes."""
+
+    media_type = "*/*"
+
+    def parse(
+        self,
+        stream: IO[bytes],
+        media_type: str | None = None,
+        parser_context: Mapping[str, Any] | None = None,
+    ) -> Any:
+        return Pieces(iter(lambda: stream.read(PART_BYTES), b""))
+
+
+class BillDetail(serializers.Serializer[Any]):
+    """What a bill contains: amounts as text, in its currency."""
+
+    slug = serializers.CharField()
+    name = serializers.CharField()
+    created_at = serializers.DateTimeField()
+    currency = serializers.CharField()
+    total = serializers.CharField(help_text="Of all lines, to the last digit")
+    lines = serializers.IntegerField()
+    hours = serializers.IntegerField(help_text="From its first period to the end of its last one")
+    months = serializers.ListField(child=serializers.DictField())
+    by_kind = serializers.ListField(child=serializers.DictField())
+    by_service = serializers.ListField(child=serializers.DictField())
+    machines = serializers.ListField(child=serializers.DictField())
+    unreadable = serializers.DictField()
+    shares = serializers.DictField(help_text="How machine hours were bought")
+
+
+class Job(serializers.Serializer[Any]):
+    """Work that somebody waits for."""
+
+    state = serializers.ChoiceField(choices=["queued", "done", "failed"])
+    progress = serializers.FloatField(help_text="From 0 to 1")
+    result_url = serializers.URLField(allow_null=True)
+    failure = serializers.CharField(help_text="Why it failed; empty otherwise")
+
+
+def _requested(request: Request, slug: str) -> Bill:
+    bill = bill_by_slug(workspace_of(request), slug)
+    if bill is None:
+        raise Http404
+    return bill
+
+
+def _cells(bill: Bill) -> dict[str, Any]:
+    cells = {column.name: getattr(bill, column.name) for column in COLUMNS}
+    # Without the zeros of the database's column.
+    return cells | {"total": Decimal(f"{bill.total.normalize():f}")}
+
+
+def _job(upload: BillUpload, request: Request) -> Any:
+    bill = upload.bill
+    return Job(
+        {
+            "state": upload.state,
+            "progress": upload.progress_ratio,
+            "result_url": reverse("api:bill", kwargs={"slug": bill.slug}, request=request)
+            if bill is not None
+            else None,
+            "failure": upload.failure,
+        }
+    ).data
+
+
+class BillsView(ListView):
+    """Bills that were imported, the newest first."""
+
+    name = "bills"
+    columns = COLUMNS
+    scopes: ClassVar[Mapping[str, str]] = SCOPES
+    parser_classes = (MultiPartParser, PieceParser)
+    most_bytes = MOST_BYTES
+
+    def listing(self, request: Request) -> ListAnswer:
+        paging, warnings = read(dict(request.query_params.lists()), {**PAGING, **DIALECT})
+        paging.pop("dialect", None)
+        rows = bills_visible(workspace_of(request))
+        return ListAnswer(COLUMNS, rows, rows.count(), cells=_cells, warnings=warnings, **paging)
+
+    @extend_schema(
+        parameters=[
+            OpenApiParameter("name", str, description="Of the bill; that of the file otherwise"),
+            OpenApiParameter("format", str, description="focus, cur, azure, gcp or plain"),
+        ],
+        request={
+            "application/octet-stream": OpenApiTypes.BINARY,
+            "multipart/form-data": {
+                "type": "object",
+                "properties": {"file": {"type": "string", "format": "binary"}},
+                "required": ["file"],
+            },
+        },
+        responses={202: Job, 413: Problem},
+    )
+    def post(self, request: Request, **_: Any) -> Response:
+        """Send a file as the body or as `file` of a form; a worker reads it."""
+        file_name, pieces = _sent(request)
+        upload = upload_keep(
+            workspace=workspace_of(request),
+            name=request.query_params.get("name") or file_name.partition(".")[0] or "bill",
+            file_name=file_name,
+            content=pieces,
+            format_slug=request.query_params.get("format", ""),
+            actor=actor(request),
+        )
+        url = reverse("api:job", kwargs={"job_id": upload.pk}, request=request)
+        return Response(_job(upload, request), status=202, headers={"Location": url})
+
+
+def _sent(request: Request) -> tuple[str, Iterable[bytes]]:
+    """Name and content of the file."""
+    sent: object = request.data
+    if isinstance(sent, Pieces):
+        return "bill", sent.content
+    file = request.FILES.get("file")
+    if file is None:
+        raise InvalidValue("/file", "the part file of the form is needed")
+    return file.name or "bill", file.chunks(PART_BYTES)
+
+
+class BillView(View):
+    """One bill."""
+
+    scopes: ClassVar[Mapping[str, str]] = SCOPES
+
+    @extend_schema(operation_id="bills_get", responses={200: BillDetail})
+    def get(self, request: Request, slug: str) -> Response:
+        bill = _requested(request, slug)
+        own = {name: getattr(bill, name) for name in ("slug", "name", "created_at")}
+        return Response(BillDetail({**bill.estate, **own}).data)
+
+    @extend_schema(operation_id="bills_delete", responses={204: None})
+    def delete(self, request: Request, slug: str) -> Response:
+        bill_delete(bill=_requested(request, slug), actor=actor(request))
+        return Response(status=204)
+
+
+class JobView(View):
+    """How far a job is."""
+
+    scopes: ClassVar[Mapping[str, str]] = SCOPES
+
+    @extend_schema(operation_id="jobs_get", responses={200: Job})
+    def get(self, request: Request, job_id: UUID) -> Response:
+        upload = upload_by_id(workspace_of(request), job_id)
+        if upload is None:
+            raise Http404
+        return Response(_job(upload, request))

@@ -1,0 +1,5 @@
+from django.apps import AppConfig
+
+
+class BillsConfig(AppConfig):
+    name = "backend.bills"

@@ -1,0 +1,67 @@
+"""`manage.py import_bill FILE…`: what a bill of a provider contains."""
+
+import json
+from functools import partial
+from pathlib import Path
+from typing import Any, BinaryIO, cast
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from backend.accounts.services.workspaces import default_workspace
+from backend.bills.services.importing import BillFile, bill_import
+from backend.domain.bills.formats import FORMATS
+from backend.domain.errors import InvalidValue
+
+
+class Command(BaseCommand):
+    help = (
+        "Import a bill (FOCUS, AWS Cost and Usage Report, Azure usage details, Google Cloud "
+        "billing export, or a plain table): CSV, Parquet or JSON, also packed. Only sums are kept."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("files", nargs="+", metavar="FILE", help="the files of one bill")
+        parser.add_argument("--format", choices=list(FORMATS), help="where it is not recognised")
+        parser.add_argument("--name", default="", help="of the bill; the first file's otherwise")
+        parser.add_argument("--json", action="store_true", help="print JSON")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        paths = [Path(name) for name in options["files"]]
+        name = options["name"] or paths[0].name.partition(".")[0] or "bill"
+        try:
+            bill = bill_import(
+                workspace=default_workspace(),
+                name=name[:100],
+                files=[BillFile(path.name, partial(_opened, path)) for path in paths],
+                slug=options["format"],
+                actor="command",
+            )
+        except InvalidValue as error:
+            raise CommandError(error.detail) from None
+        except OSError as error:
+            raise CommandError(f"{error.filename}: {error.strerror}") from None
+        if options["json"]:
+            said = {
+                "id": str(bill.pk),
+                "slug": bill.slug,
+                "lines": bill.line_count,
+                "total": bill.estate["total"],
+                "currency": bill.currency,
+                "unreadable": bill.unreadable_count,
+            }
+            self.stdout.write(json.dumps(said))
+            return
+        self.stdout.write(
+            f"{bill.name}: {bill.line_count:,} lines, {bill.estate['total']} {bill.currency}"
+        )
+        for one in bill.estate["by_kind"]:
+            self.stdout.write(f"  {one['kind']:<12}{one['cost']:>24} {bill.currency}")
+        unreadable = bill.estate["unreadable"]
+        for bad in unreadable["named"]:
+            self.stderr.write(f"line {bad['line']}: {bad['why']}")
+        if unreadable["lines"]:
+            self.stderr.write(f"{unreadable['lines']} lines could not be read")
+
+
+def _opened(path: Path) -> BinaryIO:
+    return cast("BinaryIO", path.open("rb"))

@@ -1,0 +1,359 @@
+"""Reads a bill of any size with little memory: lines that say the same are summed batch by batch.
+
+Names of accounts and resources are only compared, never kept: resources as salted hashes that live
+as long as the reading.
+"""
+
+import datetime as dt
+import hashlib
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from decimal import Decimal, InvalidOperation
+from typing import Any, BinaryIO
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from backend.bills.services.tables import Batch, batches
+from backend.domain.bills.classes import DETAILS, BillCharge, ChargeKind, charge_of
+from backend.domain.bills.estate import (
+    HOUR,
+    ZERO,
+    Group,
+    MachineKey,
+    MachineUsage,
+    Sums,
+    Unreadable,
+    hour_of,
+    machine_key,
+)
+from backend.domain.bills.formats import BillFormat
+from backend.domain.bills.moments import moment
+from backend.domain.units import HOURS_PER_MONTH
+
+WORDS = (
+    "provider",
+    "service",
+    "family",
+    "region",
+    "description",
+    "meter",
+    "charge",
+    "pricing",
+    "status",
+    "usage",
+    "unit",
+    "details",
+    "machine",
+)
+"""Columns whose words say what a line charges for."""
+SEPARATOR = "\x1f"
+MONEY = pa.decimal128(37, 15)  # one digit is left for sums
+MONEY_DIGITS = 15
+COUNT = pa.decimal128(20, 6)
+NUMBER = r"^-?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$"
+PLAIN_NUMBER = rf"^-?\d{{1,20}}(\.\d{{0,{MONEY_DIGITS}}})?$"
+LONG_NUMBER = rf"^(-?\d{{1,20}}\.\d{{{MONEY_DIGITS}}})\d+$"
+NOTHING = ("NULL", "null", "None")
+
+
+@dataclass
+class Reading:
+    """What a file says, summed; grows batch by batch."""
+
+    format: BillFormat
+    sums: dict[str, Sums] = field(default_factory=lambda: defaultdict(Sums))
+    """By the joined month, currency and words of lines."""
+    charges: dict[str, BillCharge] = field(default_factory=dict)
+    by_hour: dict[MachineKey, dict[int, float]] = field(default_factory=dict)
+    by_resource: dict[MachineKey, dict[str, float]] = field(default_factory=dict)
+    unreadable: Unreadable = field(default_factory=Unreadable)
+    first: dt.datetime | None = None
+    last: dt.datetime | None = None
+    moments: dict[str, dt.datetime | None] = field(default_factory=dict)
+    salt: str = ""
+    """Of the hashes of names: the same for all files of a bill, and for no two bills."""
+
+    def bad_line(self, number: int, why: str, amount: Decimal = ZERO) -> None:
+        """Counts a line that cannot be read."""
+        self.unreadable = self.unreadable.with_line(number, why, amount)
+
+    def groups(self) -> Iterator[Group]:
+        """All that could be read."""
+        for key, sums in self.sums.items():
+            month, currency, words = _parted(key)
+            yield Group(
+                month=month,
+                currency=currency,
+                service=words["service"] or self.format.name,
+                region=words["region"],
+                charge=self.charge(key),
+                sums=sums,
+            )
+
+    def charge(self, key: str) -> BillCharge:
+        """What the lines of a key charge for."""
+        charge = self.charges.get(key)
+        if charge is None:
+            words = _parted(key)[2]
+            words["unit"] = words["unit"] or self.format.unit
+            charge = self.charges[key] = charge_of(words, self.format.provider)
+        return charge
+
+    @property
+    def usage(self) -> MachineUsage:
+        """Hours of machines by clock hour and by machine."""
+        starts = [one for one in self.moments.values() if one is not None]
+        return MachineUsage(self.by_hour, self.by_resource, self.first, self.last, _step(starts))
+
+
+def _step(starts: list[dt.datetime]) -> dt.timedelta:
+    """How long a period of the bill is, from when they begin."""
+    if any(one.hour for one in starts):
+        return HOUR
+    if any(one.day != 1 for one in starts):
+        return 24 * HOUR
+    return dt.timedelta(hours=float(HOURS_PER_MONTH))
+
+
+def _parted(key: str) -> tuple[str, str, dict[str, str]]:
+    month, currency, *words = key.split(SEPARATOR)
+    return month, currency, dict(zip(WORDS, words, strict=True))
+
+
+def bill_read(file: BinaryIO, *, slug: str | None = None, salt: str = "") -> Reading:
+    """Read a bill's file to its end; `slug` is its format where it is not to be recognised.
+
+    InvalidValue names what is wrong with the file; lines that cannot be read are counted instead.
+    """
+    early: list[tuple[int, str]] = []
+    reading: Reading | None = None
+
+    def bad_line(number: int, why: str) -> None:
+        if reading is None:
+            early.append((number, why))
+        else:
+            reading.bad_line(number, why)
+
+    with ExitStack() as opened:
+        form, parts = batches(file, slug, bad_line, opened)
+        reading = Reading(form, salt=salt)
+        for number, why in early:
+            reading.bad_line(number, why)
+        for batch in parts:
+            _take(reading, batch)
+    return reading
+
+
+def _take(reading: Reading, batch: Batch) -> None:
+    columns = {name: _filled(column) for name, column in batch.columns.items()}
+    starts = pc.dictionary_encode(columns["start"])
+    months, hours = _times(reading, starts.dictionary.to_pylist())
+    at = starts.indices.to_numpy(zero_copy_only=False)
+    billed = _money(columns["billed"])
+    has_time, has_amount = hours[at] >= 0, pc.is_valid(billed).to_numpy(zero_copy_only=False)
+    _name_bad_lines(
+        reading, batch, columns, billed=billed, has_time=has_time, has_amount=has_amount
+    )
+    good = pa.array(has_time & has_amount)
+    if not pc.any(good).as_py():
+        return
+    columns = {name: column.filter(good) for name, column in columns.items()}
+    at, billed = at[has_time & has_amount], billed.filter(good)
+    keys = pc.dictionary_encode(_keys(columns, pa.array(months).take(pa.array(at))))
+    quantity = _quantity(columns)
+    _sum(reading, columns, keys, billed, quantity)
+    if quantity is not None:
+        _count_machines(reading, columns, keys, quantity, hours[at])
+
+
+def _filled(column: pa.Array) -> pa.Array:
+    text = pc.utf8_trim_whitespace(pc.fill_null(column, ""))
+    return pc.if_else(pc.is_in(text, pa.array(NOTHING)), "", text)
+
+
+def _times(reading: Reading, texts: list[str]) -> tuple[list[str], NDArray[np.int64]]:
+    """Month and hour since 1970 of each different start; hour −1 where it is no date."""
+    months, hours = [], []
+    for text in texts:
+        if text not in reading.moments:
+            reading.moments[text] = moment(text)
+        start = reading.moments[text]
+        months.append("" if start is None else f"{start:%Y-%m}")
+        hours.append(-1 if start is None else hour_of(start))
+        if start is not None:
+            reading.first = min(reading.first or start, start)
+            reading.last = max(reading.last or start, start)
+    return months, np.array(hours, dtype=np.int64)
+
+
+def _money(column: pa.Array) -> pa.Array:
+    """Decimals of texts; null where a text is no number. Beyond 15 places they are cut off."""
+    column = pc.replace_substring_regex(column, LONG_NUMBER, r"\1")
+    is_plain = pc.match_substring_regex(column, PLAIN_NUMBER)
+    plain = pc.if_else(is_plain, column, None)
+    values = pc.cast(plain, MONEY)
+    if pc.all(is_plain).as_py():
+        return values
+    # Few are written with an exponent or without a digit before the point.
+    others = pc.if_else(is_plain, None, column)
+    read = [None if text is None else _exact(text) for text in others.to_pylist()]
+    return pc.coalesce(values, pa.array(read, MONEY))
+
+
+def _quantity(columns: Mapping[str, pa.Array]) -> pa.Array | None:
+    """In the line's unit; machines of which only the number is stated ran for a whole month."""
+    quantity = _money(columns["quantity"]) if "quantity" in columns else None
+    if "count" in columns:
+        hours = pa.scalar(HOURS_PER_MONTH, pa.decimal128(5, 0))
+        of_count = pc.cast(pc.multiply(pc.cast(_money(columns["count"]), COUNT), hours), MONEY)
+        quantity = of_count if quantity is None else pc.coalesce(quantity, of_count)
+    return None if quantity is None else pc.fill_null(quantity, ZERO)
+
+
+def _exact(text: str) -> Decimal | None:
+    try:
+        value = Decimal(text)
+        return value.quantize(Decimal(1).scaleb(-MONEY_DIGITS)) if value.is_finite() else None
+    except InvalidOperation:
+        return None
+
+
+def _name_bad_lines(
+    reading: Reading,
+    batch: Batch,
+    columns: Mapping[str, pa.Array],
+    *,
+    billed: pa.Array,
+    has_time: NDArray[np.bool_],
+    has_amount: NDArray[np.bool_],
+) -> None:
+    for row in np.flatnonzero(~(has_time & has_amount)).tolist():
+        number = batch.lines[row]
+        if has_amount[row]:
+            why = f"{columns['start'][row].as_py()!r} is no date"
+            reading.bad_line(number, why, billed[row].as_py())
+        else:
+            reading.bad_line(number, f"{columns['billed'][row].as_py()!r} is no amount")
+
+
+def _keys(columns: Mapping[str, pa.Array], months: pa.Array) -> pa.Array:
+    words = [
+        _type_only(columns[name])
+        if name == "details" and name in columns
+        else columns.get(name, "")
+        for name in WORDS
+    ]
+    return pc.binary_join_element_wise(months, columns["currency"], *words, SEPARATOR)
+
+
+def _type_only(details: pa.Array) -> pa.Array:
+    """Of a document in a column only what names the type of a machine: the rest differs by line."""
+    encoded = pc.dictionary_encode(details)
+    kept = [
+        " ".join(match[0] for pattern in DETAILS if (match := pattern.search(text)))
+        for text in encoded.dictionary.to_pylist()
+    ]
+    return pa.array(kept, pa.string()).take(encoded.indices)
+
+
+def _sum(
+    reading: Reading,
+    columns: Mapping[str, pa.Array],
+    keys: pa.DictionaryArray,
+    billed: pa.Array,
+    quantity: pa.Array | None,
+) -> None:
+    if "credits" in columns:
+        billed = pc.add(billed, pc.fill_null(_money(columns["credits"]), ZERO))
+    parts = {"key": keys.indices, "billed": billed, "effective": _effective(columns, billed)}
+    if quantity is not None:
+        parts["quantity"] = quantity
+    if "listed" in columns:
+        parts["listed"] = _money(columns["listed"])
+    table = pa.table(parts)
+    asked = [(name, "sum") for name in parts if name != "key"] + [("billed", "count")]
+    summed = table.group_by("key", use_threads=False).aggregate(asked)
+    for row in summed.to_pylist():
+        reading.sums[keys.dictionary[row["key"]].as_py()] += Sums(
+            billed=row["billed_sum"],
+            effective=row["effective_sum"],
+            listed=row.get("listed_sum"),
+            quantity=row.get("quantity_sum") or ZERO,
+            lines=row["billed_count"],
+        )
+
+
+def _effective(columns: Mapping[str, pa.Array], billed: pa.Array) -> pa.Array:
+    """What lines cost with commitments spread over their use."""
+    if "effective" in columns:
+        return pc.coalesce(_money(columns["effective"]), billed)
+    effective = billed
+    for name, charge in (("reserved", "DiscountedUsage"), ("saved", "SavingsPlanCoveredUsage")):
+        if name in columns:
+            is_covered = pc.equal(columns["charge"], charge)
+            spread = pc.coalesce(_money(columns[name]), billed)
+            effective = pc.if_else(is_covered, spread, effective)
+    return effective
+
+
+def _count_machines(
+    reading: Reading,
+    columns: Mapping[str, pa.Array],
+    keys: pa.DictionaryArray,
+    quantity: pa.Array,
+    hours: NDArray[np.int64],
+) -> None:
+    """Machine hours by clock hour and by machine."""
+    names = keys.dictionary.to_pylist()
+    charges = [reading.charge(name) for name in names]
+    per_unit = np.array([float(charge.hours_per_unit) for charge in charges])
+    index = keys.indices.to_numpy(zero_copy_only=False)
+    rows = np.flatnonzero(per_unit[index] > 0)
+    if not rows.size:
+        return
+    ran = quantity.take(pa.array(rows)).cast(pa.float64()).to_numpy(zero_copy_only=False)
+    ran = ran * per_unit[index[rows]]
+    machines: dict[MachineKey, int] = {}
+    number = [
+        machines.setdefault(machine_key(charge, _parted(name)[2]["region"]), len(machines))
+        if charge.kind is ChargeKind.MACHINE
+        else -1
+        for charge, name in zip(charges, names, strict=True)
+    ]
+    whose = np.array(number)[index[rows]]
+    keys_by_number = list(machines)
+    table = {"machine": whose, "hours": ran, "at": hours[rows]}
+    if "resource" in columns:
+        table["name"] = columns["resource"].take(pa.array(rows))
+    whole = pa.table(table)
+    _add(reading.by_hour, keys_by_number, whole, "at")
+    if "name" in table:
+        named = whole.filter(pc.not_equal(whole["name"], ""))
+        hashed = _hashed(named["name"].combine_chunks(), reading.salt)
+        named = named.set_column(named.column_names.index("name"), "name", hashed)
+        _add(reading.by_resource, keys_by_number, named, "name")
+
+
+def _add(
+    sums: dict[MachineKey, dict[Any, float]], machines: list[MachineKey], table: pa.Table, by: str
+) -> None:
+    grouped = table.group_by(["machine", by], use_threads=False).aggregate([("hours", "sum")])
+    for machine, of, hours in zip(
+        *(grouped[name].to_pylist() for name in ("machine", by, "hours_sum")), strict=True
+    ):
+        known = sums.setdefault(machines[machine], {})
+        known[of] = known.get(of, 0.0) + hours
+
+
+def _hashed(names: pa.Array, salt: str) -> pa.Array:
+    encoded = pc.dictionary_encode(names)
+    hashed = [
+        hashlib.blake2b(f"{salt}{name}".encode(), digest_size=8).hexdigest()
+        for name in encoded.dictionary.to_pylist()
+    ]
+    return pa.array(hashed, pa.string()).take(encoded.indices)

@@ -1,0 +1,394 @@
+"""The tables of a bill's file, batch by batch: CSV, Parquet, JSON of Google; plain or packed.
+
+Whatever the file, what comes out are columns of text by our names, so that one reader serves all.
+"""
+
+import codecs
+import csv
+import gzip
+import io
+import json
+import shutil
+import tempfile
+import zipfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from decimal import Decimal
+from itertools import chain, islice
+from typing import Any, BinaryIO, cast
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import csv as arrow_csv
+from pyarrow import parquet
+
+from backend.domain.bills.formats import FORMATS, BillFormat, recognised
+from backend.domain.errors import InvalidValue
+
+MOST_BYTES = 8 * 1024**3
+"""Unpacked: a year of the largest sample's lines takes 2 GB."""
+HEAD_BYTES = 1024 * 1024
+BLOCK_BYTES = 8 * 1024 * 1024
+JSON_ROWS = 50_000
+HEAD_LINES = 20
+"""So many lines before the head may be titles."""
+SEPARATORS = ",;\t"
+BOMS = {
+    codecs.BOM_UTF8: "utf-8-sig",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Some lines of a bill: columns of text by our names, "" where there is nothing."""
+
+    columns: Mapping[str, pa.Array]
+    lines: Sequence[int]
+    """Number of the line in the file that each begins in; the first line is 1."""
+
+
+BadLine = Callable[[int, str], None]
+"""Takes the number of a line that is no row of the table, and what is wrong with it."""
+
+
+def batches(
+    file: BinaryIO, slug: str | None, bad_line: BadLine, opened: ExitStack
+) -> tuple[BillFormat, Iterator[Batch]]:
+    """The format of a file and its lines. InvalidValue names what is wrong with the file.
+
+    What is opened beside the file is closed with `opened`.
+    """
+    unpacked = opened.enter_context(_bounded(_unpacked(file, opened)))
+    head = unpacked.peek(HEAD_BYTES)[:HEAD_BYTES]
+    if not head.strip():
+        raise InvalidValue("/file", "it is empty")
+    if head.startswith(b"PAR1"):
+        return _parquet(unpacked, slug, opened)
+    if head.lstrip(codecs.BOM_UTF8).lstrip()[:1] in (b"{", b"["):
+        return _json(unpacked, slug, bad_line)
+    return _comma_separated(unpacked, head, slug, bad_line)
+
+
+def _unpacked(file: BinaryIO, opened: ExitStack) -> BinaryIO:
+    buffered = file if isinstance(file, io.BufferedReader) else io.BufferedReader(cast("Any", file))
+    magic = buffered.peek(4)[:4]
+    if magic.startswith(b"\x1f\x8b"):
+        return cast("BinaryIO", gzip.GzipFile(fileobj=buffered))
+    if magic.startswith(b"PK\x03\x04"):
+        return _only_member(buffered, opened)
+    return buffered
+
+
+def _only_member(packed: BinaryIO, opened: ExitStack) -> BinaryIO:
+    """Of an archive; the end of a ZIP file says what is in it, so the file must be all there."""
+    try:
+        archive = opened.enter_context(zipfile.ZipFile(_copied(packed, opened)))
+        files = [one for one in archive.infolist() if not one.is_dir()]
+        if len(files) != 1:
+            raise InvalidValue("/file", f"the archive holds {len(files)} files: one is needed")
+        return cast("BinaryIO", opened.enter_context(archive.open(files[0])))
+    except zipfile.BadZipFile as error:
+        raise InvalidValue("/file", f"the archive is damaged: {error}") from error
+
+
+def _copied(file: BinaryIO, opened: ExitStack) -> BinaryIO:
+    """In a file that can be read from its end."""
+    whole = opened.enter_context(tempfile.TemporaryFile())  # noqa: SIM115 - the stack closes it
+    shutil.copyfileobj(file, whole)
+    whole.seek(0)
+    return cast("BinaryIO", whole)
+
+
+class _BoundedFile(io.RawIOBase):
+    """Refuses what unpacks to more than a bill can be; names what cannot be unpacked."""
+
+    def __init__(self, inner: BinaryIO) -> None:
+        self._inner, self._left = inner, MOST_BYTES
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        try:
+            data = self._inner.read(len(buffer))
+        except (OSError, EOFError, zipfile.BadZipFile) as error:
+            raise InvalidValue("/file", f"it cannot be unpacked: {error}") from error
+        self._left -= len(data)
+        if self._left < 0:
+            raise InvalidValue("/file", f"it holds more than {MOST_BYTES // 1024**3} GiB")
+        buffer[: len(data)] = data
+        return len(data)
+
+
+def _bounded(inner: BinaryIO) -> io.BufferedReader:
+    return io.BufferedReader(_BoundedFile(inner), HEAD_BYTES)
+
+
+def _format(header: Sequence[str], slug: str | None) -> tuple[BillFormat, dict[str, str]]:
+    one = FORMATS[slug] if slug else recognised(header)
+    return one, one.sources(header)
+
+
+# --- CSV ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _CsvLayout:
+    """How a CSV file is written."""
+
+    encoding: str
+    separator: str
+    skipped: int
+    """Lines before the head."""
+    header: Sequence[str]
+
+
+def _comma_separated(
+    file: io.BufferedReader, head: bytes, slug: str | None, bad_line: BadLine
+) -> tuple[BillFormat, Iterator[Batch]]:
+    encoding = _encoding(head)
+    text = head.decode(encoding, "ignore")
+    layout = _layout(encoding, text, slug)
+    one, sources = _format(layout.header, slug)
+    return one, _csv_batches(file, layout, sources, bad_line)
+
+
+def _encoding(head: bytes) -> str:
+    for bom, name in BOMS.items():
+        if head.startswith(bom):
+            return name
+    try:
+        # A character may be cut in two at the end.
+        codecs.getincrementaldecoder("utf-8")().decode(head)
+    except UnicodeDecodeError:
+        return "cp1252"
+    return "utf-8"
+
+
+def _layout(encoding: str, text: str, slug: str | None) -> _CsvLayout:
+    """By the first line that has the names of columns we know."""
+    wrong: InvalidValue | None = None
+    for skipped, line in enumerate(text.splitlines()[:HEAD_LINES]):
+        separator = max(SEPARATORS, key=line.count)
+        names = next(csv.reader([line], delimiter=separator), [])
+        if len(names) < 2:
+            continue
+        try:
+            _format(names, slug)
+        except InvalidValue as error:
+            wrong = wrong or error
+            continue
+        return _CsvLayout(encoding, separator, skipped, names)
+    raise wrong or InvalidValue("/file", "it has no line with the names of columns")
+
+
+def _csv_batches(
+    file: io.BufferedReader, layout: _CsvLayout, sources: Mapping[str, str], bad_line: BadLine
+) -> Iterator[Batch]:
+    # Names that come twice are told apart by their position.
+    position = {name: f"{at}" for at, name in reversed(list(enumerate(layout.header)))}
+    columns = {ours: position[theirs] for ours, theirs in sources.items()}
+    for data, line in _blocks(file, layout):
+        bad: dict[int, str] = {}
+
+        def skip(row: arrow_csv.InvalidRow, bad: dict[int, str] = bad) -> str:
+            why = f"{row.actual_columns} columns where the head has {row.expected_columns}"
+            bad[row.number - 1] = why
+            return "skip"
+
+        table = _table(data, layout, sorted(set(columns.values())), skip)
+        starts = _starts(data, line, table.num_rows + len(bad))
+        for number, why in bad.items():
+            bad_line(starts[number], why)
+        read = {ours: table[name].combine_chunks() for ours, name in columns.items()}
+        if layout.separator == ";":
+            read = _with_points(read)
+        yield Batch(read, [at for n, at in enumerate(starts) if n not in bad] if bad else starts)
+
+
+def _starts(data: bytes, line: int, records: int) -> Sequence[int]:
+    """Numbers of the lines that the records of a block begin in, the first one being `line`."""
+    if data.count(b"\n") + (not data.endswith(b"\n")) == records:
+        return range(line, line + records)
+    # Some are empty, or hold line breaks in quotes.
+    starts, is_inside = [], False
+    for number, text in enumerate(data.split(b"\n"), line):
+        if not is_inside and text.strip(b"\r"):
+            starts.append(number)
+        is_inside ^= text.count(b'"') % 2 == 1
+    return starts
+
+
+def _table(
+    data: bytes, layout: _CsvLayout, needed: list[str], skip: Callable[..., str]
+) -> pa.Table:
+    names = [f"{at}" for at in range(len(layout.header))]
+
+    def read(content: bytes) -> pa.Table:
+        return arrow_csv.read_csv(
+            pa.BufferReader(content),
+            read_options=arrow_csv.ReadOptions(
+                use_threads=False, block_size=len(content) + 1, column_names=names
+            ),
+            parse_options=arrow_csv.ParseOptions(
+                delimiter=layout.separator, newlines_in_values=True, invalid_row_handler=skip
+            ),
+            convert_options=arrow_csv.ConvertOptions(
+                column_types=dict.fromkeys(names, pa.string()),
+                include_columns=needed,
+                strings_can_be_null=False,
+            ),
+        )
+
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        data = data.decode(errors="replace").encode()
+    try:
+        return read(data)
+    except pa.ArrowInvalid as error:
+        raise InvalidValue("/file", str(error)) from error
+
+
+def _blocks(file: io.BufferedReader, layout: _CsvLayout) -> Iterator[tuple[bytes, int]]:
+    """Whole rows in UTF-8 and the number of their first line, some megabytes at a time.
+
+    Read here and not by the library, which reads ahead in a thread of its own: uploads come from the
+    database, whose connections belong to threads.
+    """
+    decoder = codecs.getincrementaldecoder(layout.encoding)("replace")
+    is_plain = layout.encoding == "utf-8"
+    kept, line, skipped = b"", 1, layout.skipped + 1
+    while chunk := file.read(BLOCK_BYTES):
+        kept += chunk if is_plain else decoder.decode(chunk).encode()
+        while skipped and b"\n" in kept:
+            kept = kept.partition(b"\n")[2]
+            skipped, line = skipped - 1, line + 1
+        end = _end_of_rows(kept)
+        if end and not skipped:
+            yield kept[:end], line
+            line += kept.count(b"\n", 0, end)
+            kept = kept[end:]
+    if kept.strip() and not skipped:
+        yield kept, line
+
+
+def _end_of_rows(data: bytes) -> int:
+    """Where the last row that is complete ends; 0 for none yet. Line breaks in quotes end none."""
+    end = data.rfind(b"\n")
+    # A mark that is never closed must not swallow the rest of the file: after four blocks any line is an end.
+    if len(data) > 4 * BLOCK_BYTES:
+        return end + 1
+    while end >= 0 and data.count(b'"', 0, end) % 2:
+        end = data.rfind(b"\n", 0, end)
+    return end + 1
+
+
+def _with_points(columns: Mapping[str, pa.Array]) -> dict[str, pa.Array]:
+    """Where semicolons separate, commas are those of decimals."""
+    return {
+        name: pc.replace_substring(column, ",", ".") if name in AMOUNTS else column
+        for name, column in columns.items()
+    }
+
+
+AMOUNTS = frozenset(
+    ("billed", "effective", "reserved", "saved", "listed", "quantity", "count", "credits")
+)
+"""Columns of numbers, by our names."""
+
+
+# --- Parquet --------------------------------------------------------------------------------------
+
+
+def _parquet(
+    file: io.BufferedReader, slug: str | None, opened: ExitStack
+) -> tuple[BillFormat, Iterator[Batch]]:
+    # Its end says what is in it, so the file must be all there.
+    try:
+        table = opened.enter_context(parquet.ParquetFile(_copied(file, opened)))
+    except pa.ArrowInvalid as error:
+        raise InvalidValue("/file", f"it is no Parquet file: {error}") from error
+    one, sources = _format(table.schema_arrow.names, slug)
+    return one, _parquet_batches(table, sources)
+
+
+def _parquet_batches(table: parquet.ParquetFile, sources: Mapping[str, str]) -> Iterator[Batch]:
+    line = 2
+    for batch in table.iter_batches(columns=sorted(set(sources.values()))):
+        lines = range(line, line + batch.num_rows)
+        yield Batch({ours: _text(batch.column(name)) for ours, name in sources.items()}, lines)
+        line = lines.stop
+
+
+def _text(column: pa.Array) -> pa.Array:
+    if pa.types.is_nested(column.type):
+        values = [json.dumps(value, default=str) for value in column.to_pylist()]
+        return pa.array(values, pa.string())
+    return pc.fill_null(pc.cast(column, pa.string()), "")
+
+
+# --- JSON of Google -------------------------------------------------------------------------------
+
+
+def _json(
+    file: io.BufferedReader, slug: str | None, bad_line: BadLine
+) -> tuple[BillFormat, Iterator[Batch]]:
+    rows = _json_rows(file, bad_line)
+    try:
+        first = next(rows)
+    except StopIteration:
+        raise InvalidValue("/file", "it holds no JSON object") from None
+    one, sources = _format(list(_flat(first[1])), slug or "gcp")
+    return one, _json_batches(first, rows, sources)
+
+
+def _json_rows(file: io.BufferedReader, bad_line: BadLine) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Objects with their numbers: one a line, as BigQuery writes them; in an array too where each
+    begins a line."""
+    for number, line in enumerate(io.TextIOWrapper(file, "utf-8-sig", errors="replace"), 1):
+        text = line.strip().lstrip("[,").rstrip(",]").strip()
+        if not text:
+            continue
+        try:
+            row = json.loads(text, parse_float=str)  # amounts keep their digits
+        except ValueError as error:
+            bad_line(number, f"no JSON: {error}")
+            continue
+        if isinstance(row, dict):
+            yield number, row
+        else:
+            bad_line(number, "no object of columns")
+
+
+def _flat(row: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
+    """Fields of nested objects by their joined names; lists as JSON, credits as their sum."""
+    flat: dict[str, str] = {}
+    for name, value in row.items():
+        if isinstance(value, dict):
+            flat |= _flat(value, f"{prefix}{name}.")
+        elif name == "credits" and isinstance(value, list):
+            flat["credits"] = str(sum(Decimal(one.get("amount") or 0) for one in value))
+        elif isinstance(value, list):
+            flat[prefix + name] = json.dumps(value)
+        else:
+            flat[prefix + name] = "" if value is None else str(value)
+    return flat
+
+
+def _json_batches(
+    first: tuple[int, dict[str, Any]],
+    rows: Iterator[tuple[int, dict[str, Any]]],
+    sources: Mapping[str, str],
+) -> Iterator[Batch]:
+    rows = chain([first], rows)
+    while some := list(islice(rows, JSON_ROWS)):
+        flat = [_flat(row) for _, row in some]
+        columns = {
+            ours: pa.array([row.get(name, "") for row in flat], pa.string())
+            for ours, name in sources.items()
+        }
+        yield Batch(columns, [number for number, _ in some])

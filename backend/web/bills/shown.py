@@ -1,0 +1,114 @@
+"""What a bill contains, as its page says and draws it."""
+
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any
+
+from backend.domain.bills.classes import ChargeKind, Purchase
+from backend.domain.bills.estate_document import WEEK_HOURS
+from backend.web.shared import figures
+from backend.web.shared.language import _, counted, lazy
+from backend.web.shared.plots import Axis, Mark, Plot
+
+KINDS: Mapping[str, str] = {
+    ChargeKind.MACHINE: lazy("Machines"),
+    ChargeKind.STORAGE: lazy("Storage"),
+    ChargeKind.TRAFFIC: lazy("Traffic and network"),
+    ChargeKind.MANAGED: lazy("Managed services"),
+    ChargeKind.COMMITMENT: lazy("Fees of commitments"),
+    ChargeKind.SUPPORT: lazy("Support"),
+    ChargeKind.TAX: lazy("Taxes"),
+    ChargeKind.CREDIT: lazy("Credits"),
+    ChargeKind.OTHER: lazy("All else"),
+}
+PURCHASES: Mapping[str, str] = {
+    Purchase.ON_DEMAND: lazy("on demand"),
+    Purchase.SPOT: lazy("spot"),
+    Purchase.COMMITTED: lazy("committed"),
+}
+MOST_DRAWN = 6
+DAY_HOURS = 24
+
+
+def sentence(estate: Mapping[str, Any]) -> str:
+    """What the bill comes to, and which part of it machines are."""
+    total, currency = Decimal(estate["total"]), estate["currency"]
+    said = counted(
+        "{total} {currency} in {n} month.",
+        "{total} {currency} in {n} months.",
+        len(estate["months"]),
+        total=figures.money(total, "month"),
+        currency=currency,
+    )
+    cost = next((one["cost"] for one in estate["by_kind"] if one["kind"] == "machine"), None)
+    if cost is None or total <= 0:
+        return said
+    machines = counted(
+        "{share} % of it is for machines of {n} type.",
+        "{share} % of it is for machines of {n} types.",
+        len({(one["provider"], one["type"]) for one in estate["machines"]}),
+        share=figures.plain(round(100 * Decimal(cost) / total, 1)),
+    )
+    committed = _(
+        "{share} % of their hours were bought by commitments.",
+        share=figures.plain(round(100 * Decimal(estate["shares"]["committed"] or 0), 1)),
+    )
+    return f"{said} {machines} {committed}"
+
+
+def kind_rows(estate: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Each kind of charge with its words and its share of the bill (ratio; None without a sum)."""
+    total = Decimal(estate["total"])
+    return [
+        {
+            **one,
+            "words": KINDS[one["kind"]],
+            "ratio": float(Decimal(one["cost"]) / total) if total > 0 else None,
+        }
+        for one in estate["by_kind"]
+    ]
+
+
+def machine_rows(estate: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Each group of machines with words for how it was bought, and what an hour of one cost."""
+    return [
+        {
+            **one,
+            "words": PURCHASES[one["purchase"]],
+            "hourly": Decimal(one["cost"]) / Decimal(one["hours"])
+            if Decimal(one["hours"])
+            else None,
+            "hours": Decimal(one["hours"]),
+            "mean": round(Decimal(one["count"]), 2),
+        }
+        for one in estate["machines"]
+    ]
+
+
+def week_plot(estate: Mapping[str, Any]) -> Plot | None:
+    """Machines that ran by the hour of the week; None where the bill is not hourly or is short."""
+    shown = [one for one in estate["machines"] if one["week"]][:MOST_DRAWN]
+    if not shown:
+        return None
+    days = (_("Mon"), _("Tue"), _("Wed"), _("Thu"), _("Fri"), _("Sat"), _("Sun"))
+    hours = [f"{days[at // DAY_HOURS]} {at % DAY_HOURS}:00" for at in range(WEEK_HOURS)]
+    whole = [sum(values) for values in zip(*(one["week"] for one in shown), strict=True)]
+    return Plot(
+        id="plot-week",
+        title=_("Machines by the hour of the week"),
+        x_label=_("hour of the week, UTC"),
+        x_kind="category",
+        x=hours,
+        y=Axis(_("machines"), most=max(whole)),
+        marks=[
+            Mark(f"{one['type']} {one['region']} {PURCHASES[one['purchase']]}", one["week"], "line")
+            for one in shown
+        ],
+        summary=_(
+            "Lines of how many machines ran in each hour of the week on average: at most {most} together.",
+            most=figures.plain(round(Decimal(max(whole)), 1)),
+        ),
+        note=""
+        if len(estate["machines"]) <= MOST_DRAWN
+        else _("The dearest {count} groups are drawn.", count=len(shown)),
+    )

@@ -1,0 +1,108 @@
+"""Bills: sent by a form, read by a worker, and what they contain."""
+
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods, require_safe
+
+from backend.accounts.models import Scope
+from backend.accounts.services.workspaces import default_workspace
+from backend.bills.models import Bill, UploadState
+from backend.bills.selectors.bills import bill_by_slug, bills_visible, uploads_of
+from backend.bills.services.bills import bill_delete
+from backend.bills.services.uploads import PART_BYTES, upload_keep
+from backend.common.bodies import takes_files
+from backend.web.bills.forms import BillForm
+from backend.web.bills.shown import KINDS, kind_rows, machine_rows, sentence, week_plot
+from backend.web.shared.access import demand, readable
+from backend.web.shared.confirming import Question, confirmed
+from backend.web.shared.language import _
+
+SHOWN_UPLOADS = 5
+
+
+@takes_files
+@readable
+@require_http_methods(["GET", "HEAD", "POST"])
+def bills_page(request: HttpRequest) -> HttpResponse:
+    """The bills there are, those that are being read, and the form to send one."""
+    demand(request, Scope.WRITE)
+    form = BillForm(request.POST or None, request.FILES or None)
+    if request.method == "POST" and form.is_valid():
+        file = form.cleaned_data["file"]
+        with form.refusals():
+            upload_keep(
+                workspace=default_workspace(),
+                name=form.cleaned_data["name"] or file.name.partition(".")[0] or "bill",
+                file_name=file.name,
+                content=file.chunks(PART_BYTES),
+                format_slug=form.cleaned_data["format"],
+                actor=request.user.get_username(),
+            )
+            messages.success(request, _("{name} is being read.", name=file.name))
+            return HttpResponseRedirect(reverse("bills"))
+    return render(request, "bills/list.html", {"form": form, **_listed()})
+
+
+def _listed() -> dict[str, object]:
+    uploads = uploads_of(default_workspace()).exclude(state=UploadState.DONE)
+    latest = list(uploads.order_by("-created_at")[:SHOWN_UPLOADS])
+    return {
+        "bills": bills_visible(default_workspace()),
+        "uploads": latest,
+        "is_reading": any(one.state == UploadState.QUEUED for one in latest),
+    }
+
+
+@readable
+@require_safe
+def bills_state(request: HttpRequest) -> HttpResponse:
+    """The part of the page that changes while a worker reads."""
+    demand(request, Scope.WRITE)
+    return render(request, "bills/_listed.html", _listed())
+
+
+@readable
+@require_safe
+def bill_page(request: HttpRequest, slug: str) -> HttpResponse:
+    """What one bill contains."""
+    bill = _bill(request, slug)
+    context = {
+        "bill": bill,
+        "estate": bill.estate,
+        "sentence": sentence(bill.estate),
+        "kinds": kind_rows(bill.estate),
+        "services": [{**one, "words": KINDS[one["kind"]]} for one in bill.estate["by_service"]],
+        "machines": machine_rows(bill.estate),
+        "plot": week_plot(bill.estate),
+    }
+    return render(request, "bills/page.html", context)
+
+
+def _bill(request: HttpRequest, slug: str) -> Bill:
+    # Bills say what a company spends: no stranger sees them, also where all else is public.
+    demand(request, Scope.WRITE)
+    bill = bill_by_slug(default_workspace(), slug)
+    if bill is None:
+        raise Http404
+    return bill
+
+
+def _delete_question(request: HttpRequest, slug: str) -> Question:
+    bill = _bill(request, slug)
+    return Question(
+        _("Delete the bill {name}?", name=bill.name),
+        _("Delete bill"),
+        reverse("bill", args=[slug]),
+        (_("Its files were not kept: to see it again they are imported again."),),
+    )
+
+
+@readable
+@confirmed(_delete_question)
+def bill_delete_form(request: HttpRequest, slug: str) -> HttpResponse:
+    bill = _bill(request, slug)
+    bill_delete(bill=bill, actor=request.user.get_username())
+    messages.success(request, _("{name} is deleted.", name=bill.name))
+    return HttpResponseRedirect(reverse("bills"))

@@ -1,0 +1,154 @@
+"""What the lines of bills charge for."""
+
+from fractions import Fraction
+
+import pytest
+
+from backend.domain.bills.classes import BillCharge, ChargeKind, Purchase, charge_of, provider_of
+
+SPEC = (
+    '[{"key": "compute.googleapis.com/machine_spec", "value": "n1-standard-4"}, '
+    '{"key": "compute.googleapis.com/cores", "value": "4"}]'
+)
+
+
+def machine(provider, machine_type, purchase=Purchase.ON_DEMAND, hours=1):
+    return BillCharge(ChargeKind.MACHINE, provider, machine_type, purchase, Fraction(hours))
+
+
+@pytest.mark.parametrize(
+    ("provider", "words", "charge"),
+    [
+        (
+            "",
+            {
+                "provider": "AWS",
+                "description": "$0.34 per On Demand Linux c5.2xlarge Instance Hour",
+                "unit": "Hours",
+            },
+            machine("aws", "c5.2xlarge"),
+        ),
+        (
+            "aws",
+            {
+                "machine": "m5.large",
+                "charge": "DiscountedUsage",
+                "usage": "EUC1-BoxUsage:m5.large",
+                "unit": "Hrs",
+            },
+            machine("aws", "m5.large", Purchase.COMMITTED),
+        ),
+        (
+            "aws",
+            {"usage": "SpotUsage:c6g.metal", "unit": "Hrs", "description": "c6g.metal Linux Spot"},
+            machine("aws", "c6g.metal", Purchase.SPOT),
+        ),
+        (
+            "azure",
+            {
+                "service": "Virtual Machines",
+                "description": "D2s v3",
+                "details": '{"ServiceType": "Standard_D2s_v3"}',
+                "unit": "10 Hours",
+                "pricing": "Reservation",
+            },
+            machine("azure", "Standard_D2s_v3", Purchase.COMMITTED, 10),
+        ),
+        (
+            "azure",
+            {
+                "service": "Virtual Machines",
+                "description": "D3 v2/DS3 v2 Spot",
+                "unit": "1 Hour",
+                "pricing": "Spot",
+            },
+            machine("azure", "Standard_D3_v2/DS3_v2".partition("/")[0], Purchase.SPOT),
+        ),
+        (
+            "gcp",
+            {
+                "service": "Compute Engine",
+                "description": "N1 Predefined Instance Core running in Americas",
+                "details": SPEC,
+                "unit": "hour",
+            },
+            machine("gcp", "n1-standard-4", hours=Fraction(1, 4)),
+        ),
+        (
+            "gcp",
+            {
+                "service": "Compute Engine",
+                "description": "N1 Predefined Instance Ram running in Americas",
+                "details": SPEC,
+                "unit": "gibibyte hour",
+            },
+            machine("gcp", "n1-standard-4", hours=0),
+        ),
+        (
+            "gcp",
+            {"description": "Spot Preemptible Core", "details": SPEC, "unit": "seconds"},
+            machine("gcp", "n1-standard-4", Purchase.SPOT, Fraction(1, 14400)),
+        ),
+        ("", {"provider": "Own", "machine": "box", "unit": "h"}, machine("own", "box")),
+        (
+            "",
+            {"details": '{"InstanceType": "m6i.large"}', "unit": "Hours"},
+            machine("", "m6i.large"),
+        ),
+    ],
+)
+def test_machine_is_read_with_its_type_hours_and_purchase(provider, words, charge):
+    assert charge_of(words, provider) == charge
+
+
+@pytest.mark.parametrize(
+    ("words", "kind"),
+    [
+        ({"charge": "Tax", "machine": "m5.large", "unit": "Hrs"}, ChargeKind.TAX),
+        ({"charge": "Credit"}, ChargeKind.CREDIT),
+        ({"charge": "RIFee", "machine": "m5.large", "unit": "Hrs"}, ChargeKind.COMMITMENT),
+        ({"charge": "Purchase", "service": "EC2"}, ChargeKind.COMMITMENT),
+        ({"charge": "Usage", "status": "Unused"}, ChargeKind.COMMITMENT),
+        ({"service": "AWS Support (Business)"}, ChargeKind.SUPPORT),
+        (
+            {"description": "db.r5.large Multi-AZ hours", "unit": "Hrs", "service": "RDS database"},
+            ChargeKind.MANAGED,
+        ),
+        (
+            {"machine": "db.r5.large", "unit": "Hrs", "family": "Database Instance"},
+            ChargeKind.MANAGED,
+        ),
+        ({"description": "$0.085 per GB - data transfer out", "unit": "GB"}, ChargeKind.TRAFFIC),
+        (
+            {"machine": "m5.large", "description": "data transfer out", "unit": "GB"},
+            ChargeKind.TRAFFIC,
+        ),
+        (
+            {"machine": "m5.large", "description": "EBS optimized m5.large", "unit": "Hrs"},
+            ChargeKind.STORAGE,
+        ),
+        ({"description": "per GB-month of gp2 storage", "unit": "GB-Mo"}, ChargeKind.STORAGE),
+        (
+            {"service": "Virtual Machines", "description": "IP Addresses", "unit": "1 Hour"},
+            ChargeKind.TRAFFIC,
+        ),
+        ({"service": "AmazonDynamoDB", "family": "Databases"}, ChargeKind.MANAGED),
+        ({"service": "Nobody knows", "unit": "Units"}, ChargeKind.OTHER),
+    ],
+)
+def test_all_else_is_named_by_its_kind(words, kind):
+    assert charge_of(words, "aws").kind is kind
+
+
+@pytest.mark.parametrize(
+    ("name", "slug"),
+    [
+        ("Amazon Web Services", "aws"),
+        ("Microsoft", "azure"),
+        ("Google Cloud", "gcp"),
+        ("Oracle", "oracle"),
+        (" Hoster ", "hoster"),
+    ],
+)
+def test_provider_is_known_by_its_own_words(name, slug):
+    assert provider_of(name) == slug

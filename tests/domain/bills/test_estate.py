@@ -1,0 +1,162 @@
+"""The estate behind a bill, from groups of its lines."""
+
+import datetime as dt
+from decimal import Decimal
+from fractions import Fraction
+
+import pytest
+
+from backend.domain.bills.classes import BillCharge, ChargeKind, Purchase
+from backend.domain.bills.estate import (
+    HOUR,
+    Group,
+    MachineKey,
+    MachineUsage,
+    Sums,
+    Unreadable,
+    estate,
+    hour_of,
+)
+from backend.domain.bills.estate_document import estate_document, week
+from backend.domain.bills.joined import joined_unreadable, joined_usage, refuse_repeated_months
+from backend.domain.errors import InvalidValue
+
+START = dt.datetime(2024, 9, 2, tzinfo=dt.UTC)  # a Monday
+VM = BillCharge(ChargeKind.MACHINE, "aws", "m5.large", Purchase.ON_DEMAND, Fraction(1))
+DISK = BillCharge(ChargeKind.STORAGE, "aws")
+KEY = MachineKey("aws", "eu", "m5.large", Purchase.ON_DEMAND)
+
+
+def group(charge=VM, *, billed="1.10", quantity=10, month="2024-09", currency="USD", **sums):
+    sums = {"effective": Decimal(billed), "lines": 2} | sums
+    whole = Sums(billed=Decimal(billed), quantity=Decimal(quantity), **sums)
+    return Group(month, currency, "EC2", "eu", charge, whole)
+
+
+def usage(hours=4, **given):
+    last = START + (hours - 1) * HOUR
+    return MachineUsage(**{"first": START, "last": last, **given})
+
+
+def test_sums_reconcile_and_machines_have_their_hours():
+    whole = estate(
+        [
+            group(),
+            group(DISK, billed="0.20"),
+            group(month="2024-10", billed="2", listed=Decimal(3)),
+        ],
+        usage(),
+        Unreadable().with_line(7, "no date", Decimal("0.05")),
+    )
+    assert whole.total == Decimal("3.35")
+    assert (whole.lines, whole.hours) == (7, 4)
+    assert whole.months == (("2024-09", Decimal("1.30")), ("2024-10", Decimal(2)))
+    assert [(kind, sums.billed) for kind, sums in whole.by_kind] == [
+        (ChargeKind.MACHINE, Decimal("3.10")),
+        (ChargeKind.STORAGE, Decimal("0.20")),
+    ]
+    assert [(kind, sums.lines) for _, kind, sums in whole.by_service] == [
+        (ChargeKind.MACHINE, 4),
+        (ChargeKind.STORAGE, 2),
+    ]
+    (machines,) = whole.machines
+    assert (machines.key, machines.hours, machines.sums.listed) == (KEY, Decimal(20), Decimal(3))
+
+
+def test_curve_and_machines_that_are_always_on_come_from_single_lines():
+    begin = hour_of(START)
+    by_hour = {KEY: {begin: 2.0, begin + 2: 1.0}}
+    by_resource = {KEY: {"a": 4.0, "b": 3.0}}
+    (machines,) = estate(
+        [group()], usage(by_hour=by_hour, by_resource=by_resource), Unreadable()
+    ).machines
+    assert machines.curve == [2.0, 0.0, 1.0, 0.0]
+    assert (machines.peak, machines.resources, machines.always_on) == (2.0, 2, 1)
+
+
+def test_daily_lines_have_no_curve():
+    (machines,) = estate([group()], usage(step=24 * HOUR), Unreadable()).machines
+    assert (machines.curve, machines.peak) == ((), None)
+
+
+def test_bill_of_two_currencies_is_refused_with_both():
+    with pytest.raises(InvalidValue, match="mixes EUR, USD"):
+        estate([group(), group(currency="EUR")], usage(), Unreadable())
+
+
+def test_bill_without_a_line_is_refused():
+    with pytest.raises(InvalidValue, match="no line"):
+        estate([], MachineUsage(), Unreadable())
+    assert MachineUsage().hours == 0
+
+
+def test_only_the_first_unreadable_lines_are_named():
+    bad = Unreadable()
+    for number in range(30):
+        bad = bad.with_line(number, "no amount")
+    assert (bad.lines, len(bad.named), bad.named[0]) == (30, 20, (0, "no amount"))
+
+
+def test_document_has_amounts_as_text_and_shares_of_hours():
+    spot = BillCharge(ChargeKind.MACHINE, "aws", "m5.large", Purchase.SPOT, Fraction(1))
+    whole = estate(
+        [group(), group(spot, quantity=30, listed=Decimal("4.50"))],
+        usage(),
+        Unreadable().with_line(3, "no date"),
+    )
+    document = estate_document(whole, hour_of(START))
+    assert (document["total"], document["currency"], document["lines"]) == ("2.2", "USD", 5)
+    assert document["months"] == [{"month": "2024-09", "total": "2.2"}]
+    assert document["by_kind"] == [
+        {"kind": "machine", "cost": "2.2", "effective_cost": "2.2", "list_cost": "4.5", "lines": 4}
+    ]
+    assert document["shares"] == {"on_demand": "0.25", "spot": "0.75", "committed": "0"}
+    assert document["unreadable"] == {
+        "lines": 1,
+        "amount": "0",
+        "named": [{"line": 3, "why": "no date"}],
+    }
+    first = document["machines"][0]
+    assert (first["type"], first["hours"], first["count"]) == ("m5.large", "10", "2.5")
+    assert (first["peak"], first["list_cost"], first["week"]) == (0.0, None, [])
+
+
+def test_document_of_a_bill_without_machines_has_no_shares():
+    whole = estate([group(DISK)], MachineUsage(), Unreadable())
+    document = estate_document(whole, 0)
+    assert document["shares"] == {"on_demand": None, "spot": None, "committed": None}
+    assert (document["machines"], document["hours"]) == ([], 0)
+
+
+def test_machines_of_a_bill_without_hours_have_count_zero():
+    document = estate_document(estate([group()], MachineUsage(), Unreadable()), 0)
+    assert (document["machines"][0]["count"], document["machines"][0]["peak"]) == ("0", None)
+
+
+def test_week_begins_on_monday_whenever_the_bill_does():
+    tuesday = hour_of(START + 24 * HOUR)
+    curve = [1.0 if (at + 24) % 168 == 9 else 0.0 for at in range(2 * 168)]
+    means = week(curve, tuesday)
+    assert (means[9], sum(means), len(means)) == (1.0, 1.0, 168)
+    assert week(curve[:100], tuesday) == []
+
+
+def test_files_of_one_bill_join():
+    begin = hour_of(START)
+    one = usage(by_hour={KEY: {begin: 1.0}}, by_resource={KEY: {"a": 1.0}})
+    other = usage(8, by_hour={KEY: {begin: 2.0}}, by_resource={KEY: {"a": 2.0}}, step=24 * HOUR)
+    both = joined_usage([one, other, MachineUsage(step=48 * HOUR)])
+    assert (both.first, both.last, both.step) == (START, START + 7 * HOUR, HOUR)
+    assert both.by_hour[KEY][begin] == 3.0
+    assert both.by_resource[KEY]["a"] == 3.0
+    bad = joined_unreadable(
+        [("a.csv", Unreadable().with_line(2, "no date")), ("b.csv", Unreadable().with_line(3, "x"))]
+    )
+    assert (bad.lines, bad.named) == (2, ((2, "a.csv: no date"), (3, "b.csv: x")))
+
+
+def test_month_that_comes_twice_is_refused():
+    files = [("a.csv", [group(), group(DISK)]), ("b.csv", [group(DISK), group()])]
+    with pytest.raises(InvalidValue, match=r"a\.csv and b\.csv have the same lines of 2024-09"):
+        refuse_repeated_months(files)
+    refuse_repeated_months([("a.csv", [group()]), ("b.csv", [group(billed="1.11")])])
