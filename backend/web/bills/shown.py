@@ -79,7 +79,7 @@ def machine_rows(estate: Mapping[str, Any]) -> list[dict[str, Any]]:
             if Decimal(one["hours"])
             else None,
             "hours": Decimal(one["hours"]),
-            "mean": round(Decimal(one["count"]), 2),
+            "mean": Decimal(one["count"]),
         }
         for one in estate["machines"]
     ]
@@ -96,9 +96,10 @@ def week_plot(estate: Mapping[str, Any]) -> Plot | None:
     return Plot(
         id="plot-week",
         title=_("Machines by the hour of the week"),
-        x_label=_("hour of the week, UTC"),
-        x_kind="category",
-        x=hours,
+        x_label=_("hours since Monday 0:00 UTC"),
+        x_kind="linear",
+        x=[float(at) for at in range(WEEK_HOURS)],
+        x_text=hours,
         y=Axis(_("machines"), most=max(whole)),
         marks=[
             Mark(f"{one['type']} {one['region']} {PURCHASES[one['purchase']]}", one["week"], "line")
