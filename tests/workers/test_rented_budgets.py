@@ -17,7 +17,7 @@ from backend.benchmarks.models import (
     Run,
     RunState,
 )
-from backend.benchmarks.selectors.costs import resource_cost
+from backend.benchmarks.selectors.rental_prices import resource_cost
 from backend.benchmarks.services.campaigns import campaign_create
 from backend.benchmarks.services.runs import run_cancel
 from backend.common import clock

@@ -6,14 +6,13 @@ hour are 0.00133…, not nothing. A price that is not known makes the whole unkn
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal
 from itertools import chain
 from statistics import median
 from typing import Any, TypeVar
 from uuid import UUID
 
-from django.conf import settings
 from django.contrib.postgres.aggregates import ArrayAgg
 from django.db.models import DecimalField, F, Func, Q, QuerySet, Sum
 from django.db.models.functions import Coalesce, Now
@@ -23,7 +22,6 @@ from backend.benchmarks.models import (
     Host,
     NetworkPairs,
     Resource,
-    ResourceState,
     Run,
     RunState,
 )
@@ -32,20 +30,22 @@ from backend.benchmarks.selectors.rental_accounts import (
     credit_mode,
     renting_account,
 )
-from backend.catalog.models import Offer, PriceObservation
-from backend.catalog.selectors.current_prices import ON_DEMAND, PriceBasis, best_prices
+from backend.benchmarks.selectors.rental_prices import (
+    charged,
+    hourly_price,
+    rental_life_s,
+    rental_prices,
+    resource_cost,
+)
+from backend.catalog.models import Offer
+from backend.catalog.selectors.current_prices import PriceBasis, best_prices
 from backend.catalog.selectors.rates import rate_table
-from backend.common import clock
-from backend.domain.credits import UNLIMITED
 from backend.domain.errors import UnknownRate
 from backend.domain.money import Money, RateTable
-from backend.domain.pricing.periods import price_per_period
 from backend.domain.pricing.purchase import PriceUnit, PurchaseModel
 from backend.domain.probes import NETWORK
-from backend.domain.profiles import PROFILES, Value
-from backend.domain.rentals import charges, lifetime_s, reserved_cost, stored
-from backend.domain.units import EXACT, HOURS_PER_MONTH, exact_decimal
-from backend.providers.registry import provider as provider_record
+from backend.domain.profiles import PROFILES
+from backend.domain.units import EXACT, exact_decimal
 
 SECONDS_PER_HOUR = Decimal(3600)
 # Newest first, so that hosts that are measured by a schedule for years stay one small query.
@@ -170,111 +170,6 @@ def _key(probes: Sequence[str] | None) -> tuple[str, ...] | None:
     return None if probes is None else tuple(sorted(probes))
 
 
-# --- machines to rent -------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class RentalPrice:
-    """What an hour of a rented machine is booked with, and costs at most: of a spot machine the
-    price on demand, above which no provider lets it run."""
-
-    observation_id: UUID
-    hourly: Decimal
-    most_hourly: Decimal
-    currency: str
-
-    def reserved(self, provider: str, life_s: int) -> Money:
-        """What a machine costs at most that may live so many seconds."""
-        return Money(
-            reserved_cost(provider_record(provider).increment, self.most_hourly, life_s),
-            self.currency,
-        )
-
-
-def rental_prices(offer_ids: Iterable[UUID], *, is_spot: bool) -> dict[UUID, RentalPrice]:
-    """By offer; one without a price on demand is absent: nothing could be reserved for it."""
-    ids = list(offer_ids)
-    spot = _spot_prices(ids) if is_spot else {}
-    prices = {}
-    for offer_id, choice in best_prices(PriceBasis(term=ON_DEMAND), ids).items():
-        most = _hourly(choice.charge.amount, choice.currency, choice.charge.unit)
-        # Without a spot price the one on demand counts: no provider charges more than that for
-        # spot.
-        observation_id, hourly = spot.get(offer_id, (choice.observation_id, most))
-        # One amount is to be capped by the other, which two currencies cannot be.
-        if hourly.currency != most.currency:
-            observation_id, hourly = choice.observation_id, most
-        prices[offer_id] = RentalPrice(
-            observation_id, stored(hourly.amount), stored(most.amount), most.currency
-        )
-    return prices
-
-
-def charged(price: RentalPrice | None, offer: Offer, credit_mode: str) -> RentalPrice | None:
-    """With what CPU beyond the credits of a machine (with provider) costs at most: every vCPU busy
-    for its whole life. None where that is not known."""
-    surcharge_of = provider_record(offer.provider.slug).credit_surcharge
-    if price is None or credit_mode != UNLIMITED:
-        return price
-    if surcharge_of is None or offer.vcpu_count is None:
-        return None
-    surcharge = surcharge_of(offer.name)
-    # One amount by the hour is booked, which two currencies cannot be.
-    if surcharge.currency != price.currency:
-        return None
-    hourly = stored(EXACT.multiply(surcharge.amount, offer.vcpu_count))
-    return replace(price, hourly=price.hourly + hourly, most_hourly=price.most_hourly + hourly)
-
-
-def _spot_prices(offer_ids: Sequence[UUID]) -> dict[UUID, tuple[UUID, Money]]:
-    """The highest of the zones' newest spot prices of each offer."""
-    rows = PriceObservation.objects.filter(
-        offer__in=offer_ids,
-        purchase_model=PurchaseModel.SPOT,
-        operating_system="linux",
-        tenancy="shared",
-        is_published=True,
-    )
-    newest = rows.order_by("offer_id", "zone", "-observed_at").distinct("offer_id", "zone")
-    prices: dict[UUID, tuple[UUID, Money]] = {}
-    for row in newest:
-        if row.missing_since is not None:  # not sold there any more
-            continue
-        hourly = _hourly(row.amount, row.currency, row.unit)
-        highest = prices.get(row.offer_id)
-        # Which zone it will be is open until it is launched, so the dearest is calculated with.
-        if highest is None or highest[1].amount < hourly.amount:
-            prices[row.offer_id] = (row.pk, hourly)
-    return prices
-
-
-def rental_life_s(profile: str, parameters: Mapping[str, Value | object]) -> int:
-    """Seconds that a machine may live which is rented for a run of the profile."""
-    asked = parameters.get("lifetime_s")
-    if isinstance(asked, int):
-        return asked
-    return lifetime_s(PROFILES[profile].time_cap_s, settings.BOOT_LIMIT_S)
-
-
-def resource_cost(resource: Resource) -> Decimal | None:
-    """What a rented machine has cost so far, in its currency; None before it was launched.
-
-    As long as it lives up to now, else what the ledger holds: 0 for one that never was.
-    """
-    if resource.state == ResourceState.GONE:
-        # Added up here, so that who shows many machines reads all their entries at once.
-        return sum((entry.amount for entry in resource.ledger.all()), Decimal(0))
-    if resource.launched_at is None or resource.hourly_amount is None:
-        return None
-    life = charges(
-        provider_record(resource.account.provider).increment,
-        resource.hourly_amount,
-        resource.launched_at,
-        clock.now(),
-    )
-    return sum((charge.amount for charge in life), Decimal(0))
-
-
 # --- estimate and bill ------------------------------------------------------------------------------
 
 
@@ -342,7 +237,7 @@ def campaign_cost(campaign: Campaign) -> Cost:
         {*(one["host__offer_id"] for one in others), *(one["peer__offer_id"] for one in peers)},
     )
     for group in priced:
-        hourly = _hourly(group["spent"], group["price__currency"], group["price__unit"])
+        hourly = hourly_price(group["spent"], group["price__currency"], group["price__unit"])
         bill.add_amount(group["names"], _per_second(hourly))
     for group in others:
         bill.add(group["host__offer_id"], group["names"], group["took"].total_seconds())
@@ -372,7 +267,7 @@ class _Bill:
         currency = campaign.budget_currency or DEFAULT_CURRENCY
         chosen = best_prices(PriceBasis(currency=currency), list(offer_ids)) if offer_ids else {}
         prices = {
-            offer_id: _hourly(choice.charge.amount, choice.currency, choice.charge.unit)
+            offer_id: hourly_price(choice.charge.amount, choice.currency, choice.charge.unit)
             for offer_id, choice in chosen.items()
         }
         return cls(currency, prices, rate_table())
@@ -399,10 +294,6 @@ class _Bill:
 
     def total(self) -> Cost:
         return Cost(self._known, self._currency, tuple(self._unknown))
-
-
-def _hourly(amount: Decimal, currency: str, unit: str) -> Money:
-    return Money(price_per_period(amount, unit, "hour", Decimal(HOURS_PER_MONTH)), currency)
 
 
 def _per_second(hourly: Money) -> Money:

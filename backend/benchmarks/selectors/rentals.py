@@ -5,18 +5,18 @@ from dataclasses import dataclass
 
 from backend.accounts.models import CloudAccount, Workspace
 from backend.benchmarks.models import Host, HostState, Resource, ResourcePurchase, Run
-from backend.benchmarks.selectors.costs import (
-    RentalPrice,
-    charged,
-    rental_life_s,
-    rental_prices,
-)
 from backend.benchmarks.selectors.rental_accounts import (
     accounts_enabled,
     credit_mode,
     credit_modes,
     is_rentable,
     renting_account,
+)
+from backend.benchmarks.selectors.rental_prices import (
+    RentalPrice,
+    charged,
+    rental_life_s,
+    rental_prices,
 )
 from backend.catalog.models import Offer
 from backend.catalog.selectors.rates import currencies

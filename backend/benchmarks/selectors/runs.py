@@ -9,9 +9,9 @@ from django.db.models import QuerySet
 
 from backend.accounts.models import Workspace
 from backend.benchmarks.models import Evidence, Resource, Run, RunState, Sample, Step
-from backend.benchmarks.selectors.costs import resource_cost
 from backend.benchmarks.selectors.evidence import evidence_listed, evidence_shown
 from backend.benchmarks.selectors.redaction import NOTHING_HIDDEN, Redaction
+from backend.benchmarks.selectors.rental_prices import resource_cost
 from backend.catalog.selectors.current_prices import as_quoted
 from backend.common import clock
 from backend.domain.progress import MICRO, cost_so_far, remaining_s

@@ -8,7 +8,7 @@ from rest_framework.request import Request
 
 from backend.accounts.api.authentication import workspace_of
 from backend.benchmarks.models import Resource, ResourceState
-from backend.benchmarks.selectors.costs import resource_cost
+from backend.benchmarks.selectors.rental_prices import resource_cost
 from backend.catalog.selectors.current_prices import as_quoted
 from backend.common.rest.parameters import identifier, one_of, text
 from backend.common.rest.table import Column, ColumnType

@@ -9,7 +9,7 @@ from django.db.models.functions import Coalesce
 
 from backend.accounts.models import CloudAccount
 from backend.benchmarks.models import Resource, ResourcePurchase, ResourceState, Run
-from backend.benchmarks.selectors.costs import charged, rental_prices
+from backend.benchmarks.selectors.rental_prices import charged, rental_prices
 from backend.catalog.models import Offer
 from backend.catalog.selectors.rates import rate_table
 from backend.domain.errors import DomainError

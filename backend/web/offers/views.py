@@ -14,8 +14,8 @@ from django.views.decorators.http import require_POST, require_safe
 from backend.accounts.models import Scope
 from backend.accounts.services.workspaces import default_workspace
 from backend.benchmarks.models import Run, Source
-from backend.benchmarks.selectors.costs import rental_life_s
 from backend.benchmarks.selectors.rental_accounts import credit_modes, is_rentable
+from backend.benchmarks.selectors.rental_prices import rental_life_s
 from backend.benchmarks.selectors.rentals import Rental, rentals
 from backend.benchmarks.services.rented_runs import rented_run_create
 from backend.catalog.models import Offer

@@ -4,7 +4,7 @@ import datetime as dt
 from dataclasses import dataclass
 
 from backend.benchmarks.models import Resource, ResourcePurchase, ResourceState
-from backend.benchmarks.selectors.costs import resource_cost
+from backend.benchmarks.selectors.rental_prices import resource_cost
 from backend.web.shared import figures
 from backend.web.shared.language import _, lazy
 
