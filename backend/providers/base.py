@@ -73,9 +73,10 @@ class Setting:
     """Whether we propose it for each account anew, so that nobody can guess it."""
 
 
+PRIVATE = "private"
 ADDRESS = Setting(
     _("Address"),
-    r"public|private",
+    rf"public|{PRIVATE}",
     _("public or private is needed"),
     _("private: machines get no public address; workers must reach their network. Empty: public."),
 )

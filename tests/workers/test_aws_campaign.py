@@ -38,6 +38,9 @@ from workers.engine import dispatch
 from workers.engine.pump import Pump
 
 pytestmark = pytest.mark.django_db(transaction=True)
+AT = dt.datetime(2026, 11, 15, tzinfo=dt.UTC)
+# Of 20 GiB at 0.08 a month, and of an address.
+PARTS = {"disk": stored(Decimal("0.08") * 20 / 730), "address": Decimal("0.005")}
 PRICES = {"c6a.large": Decimal("0.0765"), "c6a.xlarge": Decimal("0.153")}
 """US dollars an hour."""
 
@@ -81,6 +84,9 @@ def offers() -> list[Offer]:
             factories.offer(slug, name=name, arch="x86_64", region=factories.region(REGION))
         )
         factories.price(found[-1], str(price))
+    region = factories.region(REGION)
+    for kind, amount in (("disk", "0.08"), ("ipv4", "0.005")):
+        factories.extra(kind, amount, region=region)
     return found
 
 
@@ -151,13 +157,17 @@ def assert_nothing_is_left(aws: FakeAws) -> None:
 
 
 def assert_paid(aws: FakeAws) -> None:
-    """The ledger of each machine is what AWS recorded of it."""
+    """The ledger of each machine is what AWS recorded of it, its disk and its address."""
     for rented in aws.rented:
         resource = Resource.objects.get(pk=rented.token)
-        price = PRICES[rented.machine_type]
-        owed = charges(BY_SECOND, price, moment(rented.launched_at), moment(rented.ended_at))
-        booked = resource.ledger.aggregate(Sum("amount"))["amount__sum"] or 0
-        assert booked == sum(stored(charge.amount) for charge in owed)
+        life = (moment(rented.launched_at), moment(rented.ended_at))
+        hourly = {"machine": PRICES[rented.machine_type], **PARTS}
+        for kind, amount in hourly.items():
+            owed = charges(BY_SECOND, amount, *life)
+            booked = resource.ledger.filter(kind=kind).aggregate(Sum("amount"))["amount__sum"] or 0
+            assert booked == sum(stored(charge.amount) for charge in owed)
+        most = charges(BY_SECOND, sum(hourly.values()), AT, AT + dt.timedelta(seconds=resource.lifetime_s))
+        assert resource.reserved_amount == stored(sum(charge.amount for charge in most))
 
 
 def test_campaign_measures_and_ends_a_machine_for_each_repeat_and_offer(aws, account):
@@ -211,7 +221,7 @@ def test_machine_is_paid_when_it_was_taken_away_before_anybody_saw_it(aws, accou
     assert run.state == RunState.CANCELLED
     assert_nothing_is_left(aws)
     assert run.resource.provider_id == rented.id
-    assert run.resource.ledger.count() == 1
+    assert run.resource.ledger.count() == 1 + len(PARTS)
     assert_paid(aws)
 
 

@@ -7,6 +7,7 @@ from backend.accounts.models import CloudAccount, Workspace
 from backend.benchmarks.models.runs import Run
 from backend.catalog.models import Offer, PriceObservation
 from backend.common.models import Identified
+from backend.domain.rented_parts import LedgerKind
 
 
 class ResourceState(models.TextChoices):
@@ -59,11 +60,13 @@ class Resource(Identified):
     hourly_amount = models.DecimalField(max_digits=28, decimal_places=18, null=True)
     """What an hour is charged with in the ledger, in `currency`; the price when it was reserved,
     with the surcharge of its credit mode."""
+    parts = models.JSONField(default=list)
+    """What is charged by the hour beside it (domain.rented_parts)."""
     currency = models.CharField(max_length=3, blank=True)
     # The machine ends itself after so many seconds, whatever becomes of us.
     lifetime_s = models.PositiveIntegerField()
     reserved_amount = models.DecimalField(max_digits=28, decimal_places=18, null=True)
-    """What `lifetime_s` costs at most, in `currency`."""
+    """What `lifetime_s` costs at most with its parts, in `currency`."""
     budget_amount = models.DecimalField(max_digits=20, decimal_places=10, null=True)
     budget_currency = models.CharField(max_length=3, blank=True)
     """The cap of this run alone; that of a campaign is the campaign's."""
@@ -92,9 +95,15 @@ class Resource(Identified):
 
 
 class LedgerEntry(models.Model):
-    """What one hour of a machine's life cost; written again with a later look, never twice."""
+    """What one hour of a machine's life cost, or of a part of it; written again with a later look,
+    never twice."""
 
     resource = models.ForeignKey(Resource, on_delete=models.PROTECT, related_name="ledger")
+    kind = models.CharField(
+        max_length=10,
+        choices=[(kind.value, kind.value) for kind in LedgerKind],
+        default=LedgerKind.MACHINE.value,
+    )
     period_start = models.DateTimeField()
     """A whole number of hours after the launch."""
     seconds = models.DecimalField(max_digits=10, decimal_places=3)
@@ -103,12 +112,12 @@ class LedgerEntry(models.Model):
     currency = models.CharField(max_length=3)
 
     class Meta:
-        ordering = ("resource_id", "period_start")
+        ordering = ("resource_id", "period_start", "id")
         # Each look writes its hours again: the constraint is what makes that a change and no second
         # entry.
         constraints = [
             models.UniqueConstraint(
-                fields=("resource", "period_start"), name="ledger_once_a_period"
+                fields=("resource", "kind", "period_start"), name="ledger_once_a_period"
             )
         ]
 

@@ -39,6 +39,7 @@ from backend.benchmarks.selectors.rental_prices import (
 )
 from backend.catalog.models import Offer
 from backend.catalog.selectors.current_prices import PriceBasis, best_prices
+from backend.catalog.selectors.extras import tariffs
 from backend.catalog.selectors.rates import rate_table
 from backend.domain.errors import UnknownRate
 from backend.domain.money import Money, RateTable
@@ -189,13 +190,14 @@ def campaign_estimate(
     life_s = rental_life_s(campaign.profile, campaign.parameters)
     prices = rental_prices([offer.pk for offer in offers], is_spot=is_spot)
     accounts = accounts_enabled(campaign.workspace_id) if offers else []
+    known = tariffs() if offers else {}
     # Each machine by itself, and two machines of each pair.
     to_rent = [] if probes == [] else list(offers)
     to_rent += chain.from_iterable(paired_rentals(campaign.network_pairs, offers))
     for offer in to_rent:
         account = renting_account(accounts, offer)
         mode = credit_mode(account, offer, campaign.parameters)
-        price = charged(prices.get(offer.pk), offer, mode)
+        price = charged(prices.get(offer.pk), offer, mode, account, known)
         for _ in range(campaign.repeats):
             cost = price.reserved(offer.provider.slug, life_s) if price else None
             bill.add_amount([offer.name], cost)

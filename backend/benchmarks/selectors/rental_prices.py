@@ -7,17 +7,22 @@ from uuid import UUID
 
 from django.conf import settings
 
+from backend.accounts.models import CloudAccount
 from backend.benchmarks.models import Resource, ResourceState
 from backend.catalog.models import Offer, PriceObservation
 from backend.catalog.selectors.current_prices import ON_DEMAND, PriceBasis, best_prices
+from backend.catalog.selectors.extras import Tariffs, tariffs_of
 from backend.common import clock
 from backend.domain.credits import UNLIMITED
 from backend.domain.money import Money
+from backend.domain.pricing.extras import IP
 from backend.domain.pricing.periods import price_per_period
 from backend.domain.pricing.purchase import PurchaseModel
 from backend.domain.profiles import PROFILES, Value
 from backend.domain.rentals import charges, lifetime_s, reserved_cost, stored
+from backend.domain.rented_parts import Part, known_hourly, parts_of, rented_parts
 from backend.domain.units import EXACT, HOURS_PER_MONTH
+from backend.providers.base import PRIVATE
 from backend.providers.registry import provider as provider_record
 
 
@@ -30,13 +35,14 @@ class RentalPrice:
     hourly: Decimal
     most_hourly: Decimal
     currency: str
+    parts: tuple[Part, ...] = ()
+    """What is charged beside it, as long as it lives."""
 
     def reserved(self, provider: str, life_s: int) -> Money:
         """What a machine costs at most that may live so many seconds."""
-        return Money(
-            reserved_cost(provider_record(provider).increment, self.most_hourly, life_s),
-            self.currency,
-        )
+        hourly = self.most_hourly + known_hourly(self.parts)
+        increment = provider_record(provider).increment
+        return Money(reserved_cost(increment, hourly, life_s), self.currency)
 
 
 def rental_prices(offer_ids: Iterable[UUID], *, is_spot: bool) -> dict[UUID, RentalPrice]:
@@ -58,11 +64,21 @@ def rental_prices(offer_ids: Iterable[UUID], *, is_spot: bool) -> dict[UUID, Ren
     return prices
 
 
-def charged(price: RentalPrice | None, offer: Offer, credit_mode: str) -> RentalPrice | None:
-    """With what CPU beyond the credits of a machine (with provider) costs at most: every vCPU busy
-    for its whole life. None where that is not known."""
+def charged(
+    price: RentalPrice | None,
+    offer: Offer,
+    credit_mode: str,
+    account: CloudAccount | None,
+    known: Tariffs,
+) -> RentalPrice | None:
+    """With all that a machine (with provider) of the account costs beside its price: its parts, and
+    CPU beyond its credits at most, every vCPU busy for its whole life. None where that is not known.
+    """
+    if price is None:
+        return None
+    price = replace(price, parts=_parts(offer, price.currency, account, known))
     surcharge_of = provider_record(offer.provider.slug).credit_surcharge
-    if price is None or credit_mode != UNLIMITED:
+    if credit_mode != UNLIMITED:
         return price
     if surcharge_of is None or offer.vcpu_count is None:
         return None
@@ -72,6 +88,22 @@ def charged(price: RentalPrice | None, offer: Offer, credit_mode: str) -> Rental
         return None
     hourly = stored(EXACT.multiply(surcharge.amount, offer.vcpu_count))
     return replace(price, hourly=price.hourly + hourly, most_hourly=price.most_hourly + hourly)
+
+
+def _parts(
+    offer: Offer, currency: str, account: CloudAccount | None, known: Tariffs
+) -> tuple[Part, ...]:
+    volume_of = provider_record(offer.provider.slug).volume
+    volume = volume_of(offer.name) if volume_of is not None else None
+    own = tariffs_of(known, offer.provider_id, offer.region_id)
+    is_private = account is not None and account.settings.get("address") == PRIVATE
+    return rented_parts(
+        own,
+        currency,
+        disk_gib=volume.size_gib if volume is not None else None,
+        # Where disks are charged for by themselves addresses are; elsewhere where a price says so.
+        has_address=not is_private and (volume is not None or IP in own),
+    )
 
 
 def _spot_prices(offer_ids: Sequence[UUID]) -> dict[UUID, tuple[UUID, Money]]:
@@ -116,7 +148,7 @@ def resource_cost(resource: Resource) -> Decimal | None:
         return None
     life = charges(
         provider_record(resource.account.provider).increment,
-        resource.hourly_amount,
+        resource.hourly_amount + known_hourly(parts_of(resource.parts)),
         resource.launched_at,
         clock.now(),
     )

@@ -19,6 +19,7 @@ from backend.benchmarks.selectors.rental_prices import (
     rental_prices,
 )
 from backend.catalog.models import Offer
+from backend.catalog.selectors.extras import tariffs
 from backend.catalog.selectors.rates import currencies
 from backend.domain.errors import InvalidValue
 from backend.domain.rentals import Budget
@@ -53,7 +54,7 @@ def rentals(
     """
     is_spot = parameters.get("purchase_model") == ResourcePurchase.SPOT
     prices = rental_prices([offer.pk for offer in offers], is_spot=is_spot)
-    accounts = accounts_enabled(workspace.pk)
+    accounts, known = accounts_enabled(workspace.pk), tariffs()
     _check_credits(offers, parameters)
     planned = []
     for index, offer in enumerate(offers):
@@ -69,7 +70,7 @@ def rentals(
                 pointer, f"no account rents machines of {offer.provider.slug} in {region.code}"
             )
         mode = credit_mode(account, offer, parameters)
-        price = charged(prices.get(offer.pk), offer, mode)
+        price = charged(prices.get(offer.pk), offer, mode, account, known)
         if price is None:
             raise InvalidValue(pointer, f"no price is known for {offer.slug}: nothing is reserved")
         bastion = _bastion(account, pointer)

@@ -13,6 +13,7 @@ from backend.catalog.selectors.current_prices import as_quoted
 from backend.common.rest.parameters import identifier, one_of, text
 from backend.common.rest.table import Column, ColumnType
 from backend.common.rest.views import FilteredListView, ListAnswer
+from backend.domain.rented_parts import parts_of, unpriced
 from backend.rentals.selectors.resources import resources_visible
 
 
@@ -49,6 +50,7 @@ class ResourcesView(FilteredListView):
         Column("last_error", ColumnType.TEXT, "What the provider refused last"),
         Column("created_at", ColumnType.TIME, "When the run was asked for"),
         Column("credit_mode", ColumnType.TEXT, "Without CPU credits: standard, unlimited"),
+        Column("unpriced", ColumnType.TEXT, "Parts that cost without a known price: disk, address"),
     )
 
     def listing(self, request: Request) -> ListAnswer:
@@ -85,6 +87,7 @@ def _cells(resource: Any) -> dict[str, Any]:
         "last_error": resource.last_error or None,
         "created_at": resource.created_at,
         "credit_mode": resource.credit_mode or None,
+        "unpriced": ", ".join(unpriced(parts_of(resource.parts))) or None,
     }
 
 

@@ -11,10 +11,12 @@ from backend.accounts.models import CloudAccount
 from backend.benchmarks.models import Resource, ResourcePurchase, ResourceState, Run
 from backend.benchmarks.selectors.rental_prices import charged, rental_prices
 from backend.catalog.models import Offer
+from backend.catalog.selectors.extras import tariffs
 from backend.catalog.selectors.rates import rate_table
 from backend.domain.errors import DomainError
 from backend.domain.money import Money
 from backend.domain.rentals import Budget, Cap, refusal
+from backend.domain.rented_parts import parts_document
 from backend.rentals.selectors.spending import (
     COUNTED,
     machine_amounts,
@@ -49,12 +51,13 @@ def resource_reserve(*, run: Run) -> None:
         return
     is_spot = resource.purchase_model == ResourcePurchase.SPOT
     price = rental_prices([resource.offer_id], is_spot=is_spot).get(resource.offer_id)
-    price = charged(price, resource.offer, resource.credit_mode)
+    account = CloudAccount.objects.get(pk=resource.account_id)
+    price = charged(price, resource.offer, resource.credit_mode, account, tariffs())
     if price is None:
         raise BudgetExceeded(f"no price is known for {resource.offer} any more")
     # Last of all locks, so that nobody who has it waits for a row (services.resources).
     _lock_budgets(run.workspace_id)
-    account = CloudAccount.objects.get(pk=resource.account_id)
+    account.refresh_from_db()
     cost = price.reserved(account.provider, resource.lifetime_s)
     _check_quota(account, run, resource.offer)
     _check_budgets(run, resource, account, cost)
@@ -62,6 +65,7 @@ def resource_reserve(*, run: Run) -> None:
         state=ResourceState.RESERVED,
         price_id=price.observation_id,
         hourly_amount=price.hourly,
+        parts=parts_document(price.parts),
         reserved_amount=cost.amount,
         currency=cost.currency,
     )

@@ -13,6 +13,7 @@ from backend.benchmarks.models import Host, HostState, LedgerEntry, Resource, Re
 from backend.benchmarks.services.login_keys import fresh_private_key, host_key_seal
 from backend.common import clock
 from backend.domain.rentals import charges, stored
+from backend.domain.rented_parts import LedgerKind, parts_of
 from backend.providers.registry import provider as provider_record
 
 
@@ -177,24 +178,28 @@ def _record(resource: Resource, until: dt.datetime) -> None:
         return
     # Step and reaper write the same hours, perhaps at once: the row of an hour is overwritten,
     # never added to.
+    hourly = {LedgerKind.MACHINE: resource.hourly_amount}
+    hourly |= {one.kind: one.hourly for one in parts_of(resource.parts) if one.hourly is not None}
     LedgerEntry.objects.bulk_create(
         [
             LedgerEntry(
                 resource=resource,
+                kind=kind,
                 period_start=charge.period_start,
                 seconds=charge.seconds,
                 amount=stored(charge.amount),
                 currency=resource.currency,
             )
+            for kind, amount in hourly.items()
             for charge in charges(
                 provider_record(resource.account.provider).increment,
-                resource.hourly_amount,
+                amount,
                 resource.launched_at,
                 until,
             )
         ],
         update_conflicts=True,
-        unique_fields=["resource", "period_start"],
+        unique_fields=["resource", "kind", "period_start"],
         update_fields=["seconds", "amount", "currency"],
     )
     # An earlier look was by a clock that ran ahead, or the provider dates the end before it.

@@ -88,7 +88,7 @@ def _machine(run: Run, view: RunView, redaction: Redaction) -> dict[str, Any]:
         "machine": machines.line(resource),
         "trouble": redaction.message(resource.last_error),
         "boot_s": boots[0] if boots else None,
-        "ledger": list(resource.ledger.all()),
+        "ledger": [(machines.PARTS[entry.kind], entry) for entry in resource.ledger.all()],
     }
 
 

@@ -1,10 +1,12 @@
 """Rented machines in words, for the pages of runs and of accounts."""
 
 import datetime as dt
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from backend.benchmarks.models import Resource, ResourcePurchase, ResourceState
 from backend.benchmarks.selectors.rental_prices import resource_cost
+from backend.domain.rented_parts import LedgerKind, parts_of, unpriced
 from backend.web.shared import figures
 from backend.web.shared.language import _, lazy
 
@@ -17,6 +19,12 @@ STATES = {
 }
 TONES = {ResourceState.CALLED: "live", ResourceState.CREATED: "live"}
 PURCHASES = {ResourcePurchase.ON_DEMAND: lazy("on demand"), ResourcePurchase.SPOT: lazy("spot")}
+
+PARTS: Mapping[str, str] = {
+    LedgerKind.MACHINE: lazy("machine"),
+    LedgerKind.DISK: lazy("disk"),
+    LedgerKind.ADDRESS: lazy("public address"),
+}
 
 
 @dataclass(frozen=True)
@@ -31,6 +39,8 @@ class MachineLine:
     reserved: str
     cost: str
     lived_s: float | None
+    unpriced: str
+    """Parts that are charged without a known price."""
 
     @property
     def is_gone(self) -> bool:
@@ -54,6 +64,7 @@ def line(resource: Resource) -> MachineLine:
         reserved=_amount(resource.reserved_amount, resource.currency),
         cost=_amount(cost, resource.currency),
         lived_s=_lived_s(resource),
+        unpriced=", ".join(PARTS[kind] for kind in unpriced(parts_of(resource.parts))),
     )
 
 
