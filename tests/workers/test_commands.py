@@ -166,10 +166,14 @@ def test_benchmark_of_a_new_host_shows_its_fingerprint_and_runs_nothing(sshd, id
 
 
 def test_benchmark_of_a_host_with_another_fingerprint_is_refused(sshd, identity):
-    with pytest.raises(CommandError, match="which is not approved"):
+    with pytest.raises(CommandError) as raised:
         benchmarked(
             f"bench@127.0.0.1:{sshd.port}", "--identity", identity, "--fingerprint", "SHA256:x"
         )
+    assert str(raised.value) == (
+        f"127-0-0-1 presents the host key {fingerprint(sshd.host_key)}, and SHA256:x was expected; "
+        "nothing was run"
+    )
     assert Host.objects.get().state == HostState.UNVERIFIED
 
 
@@ -282,21 +286,24 @@ def test_worker_is_alive_while_its_ticks_come(settings):
     assert not is_worker_alive()
 
 
-def test_benchmark_is_cancelled_by_ctrl_c(monkeypatch):
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_benchmark_is_cancelled_by_a_signal(monkeypatch, number):
     """Ctrl-C asks for the end of the run; the command goes on until it is cleaned up."""
+    before = signal.getsignal(signal.SIGTERM)
     pressed: list[bool] = []
     show = benchmark.Command._show
 
     def shown(self, view, before):
         if view.run.evidence.count() >= 2 and not pressed:
             pressed.append(True)
-            raise KeyboardInterrupt
+            signal.raise_signal(number)
         return show(self, view, before)
 
     monkeypatch.setattr(benchmark.Command, "_show", shown)
     with pytest.raises(CommandError, match="the run cancelled: cancelled: asked for"):
         benchmarked("local", *TINY, "--set", "repeats=50")
     assert Run.objects.get().state == RunState.CANCELLED
+    assert signal.getsignal(signal.SIGTERM) == before
 
 
 # --- pump -----------------------------------------------------------------------------------------

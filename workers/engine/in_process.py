@@ -1,6 +1,9 @@
 """For commands that wait for runs: does the workers' work here while no worker is there."""
 
+import signal
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import TracebackType
 
 from django.conf import settings
@@ -38,6 +41,16 @@ class StandIn:
         """Step in if that is needed and has not happened yet."""
         if not self._thread.ident and not is_worker_alive():
             self._thread.start()
+
+
+@contextmanager
+def interrupted_by_sigterm() -> Iterator[None]:
+    """SIGTERM, by which CI ends a job, interrupts as Ctrl-C does: the run is ended and cleaned up."""
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def pumped(pump: Pump) -> None:

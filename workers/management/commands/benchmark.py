@@ -28,7 +28,7 @@ from backend.domain.probes import CHOICES, INVENTORY
 from backend.domain.profiles import LISTS, OTHER_PARAMETERS, PARAMETERS, PROFILES
 from workers.engine import report
 from workers.engine.host_scan import scan_host
-from workers.engine.in_process import StandIn
+from workers.engine.in_process import StandIn, interrupted_by_sigterm
 
 ACTOR = "command"
 PRICE_SOURCE = "stated by its owner"
@@ -175,9 +175,13 @@ class Command(BaseCommand):
         if host.scan_error:
             raise CommandError(host.scan_error)
         shown = fingerprint(host.scanned_key)
-        if expected is None:
-            expected = shown if self._is_approved(host, shown) else ""
-        if expected != shown:
+        # Whoever says what to expect is not invited to trust what was presented instead.
+        if expected is not None and expected != shown:
+            raise CommandError(
+                f"{host.name} presents the host key {shown}, and {expected} was expected; nothing "
+                "was run"
+            )
+        if expected is None and not self._is_approved(host, shown):
             raise CommandError(
                 f"{host.name} presents the host key {shown}, which is not approved; nothing was "
                 f"run. If it is the right one, add --fingerprint {shown}"
@@ -200,7 +204,7 @@ class Command(BaseCommand):
     def _follow(self, run: Run) -> RunView:
         """Show the run until it ends; without a live worker its steps are done here."""
         shown = ""
-        with StandIn() as stand_in:
+        with StandIn() as stand_in, interrupted_by_sigterm():
             while True:
                 try:
                     run.refresh_from_db()
