@@ -164,6 +164,8 @@ class ProviderRecord:
     """Whether `driver.py` rents machines there."""
     volume: Callable[[str], Volume] | None = None
     """Machine type → its own disk as `driver.py` rents it; None where the type decides."""
+    priced_disk: str = ""
+    """The type of volume that the catalogue's price of a disk is for; others have no known price."""
     region: re.Pattern[str] = re.compile(r"[a-z][a-z0-9-]{0,40}")
     example_region: str = ""
     family: re.Pattern[str] | None = None

@@ -74,9 +74,13 @@ def test_parts_without_a_price_are_named_in_the_api_and_on_the_page(client, call
     assert resource.reserved_amount == Decimal("0.36")
     (row,) = caller("read").get(f"{API}/resources").json()["results"]
     assert row["unpriced"] == "disk, address"
-    client.force_login(factories.user(role="write"))
+    client.force_login(factories.user(role="admin"))
     page = shown(client.get(f"/runs/{resource.run_id}/"))
     assert "disk, public address: no price is known here" in page
+    page = shown(client.get("/offers/m5-large/"))
+    assert "disk, public address: no price is known here" in page
+    page = shown(client.get("/accounts/clouds/"))
+    assert "more of unknown price: disk of m5.large, address of m5.large" in page
 
 
 def test_machine_with_a_private_address_pays_for_none():

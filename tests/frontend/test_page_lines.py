@@ -139,7 +139,7 @@ def machine(**given):
     known = {"state": ResourceState.CREATED, "provider_id": "i-1", "is_alarmed": False,
              "purchase_model": ResourcePurchase.SPOT, "region": "eu-west-1", "zone": "",
              "currency": "USD", "reserved_amount": Decimal("0.5"), "launched_at": AT,
-             "gone_at": None}  # fmt: skip
+             "gone_at": None, "parts": []}  # fmt: skip
     return SimpleNamespace(**{**known, **given})
 
 

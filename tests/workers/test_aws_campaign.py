@@ -166,7 +166,9 @@ def assert_paid(aws: FakeAws) -> None:
             owed = charges(BY_SECOND, amount, *life)
             booked = resource.ledger.filter(kind=kind).aggregate(Sum("amount"))["amount__sum"] or 0
             assert booked == sum(stored(charge.amount) for charge in owed)
-        most = charges(BY_SECOND, sum(hourly.values()), AT, AT + dt.timedelta(seconds=resource.lifetime_s))
+        most = charges(
+            BY_SECOND, sum(hourly.values()), AT, AT + dt.timedelta(seconds=resource.lifetime_s)
+        )
         assert resource.reserved_amount == stored(sum(charge.amount for charge in most))
 
 

@@ -114,4 +114,4 @@ def test_estimate_of_a_campaign_has_the_surcharge(of_account, each):
         workspace=factories.workspace(), name="C", offers=[of.slug], profile="quick", repeats=3,
         parameters={"lifetime_s": 3600}, budget=Budget(Decimal(5), "USD"), actor="tester",
     )  # fmt: skip
-    assert campaign_estimate(campaign, [], [of]).amount == 3 * Decimal(each)
+    assert campaign_estimate(campaign, [], [of]).known == 3 * Decimal(each)

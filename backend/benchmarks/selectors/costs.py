@@ -36,6 +36,7 @@ from backend.benchmarks.selectors.rental_prices import (
     rental_life_s,
     rental_prices,
     resource_cost,
+    unpriced_parts,
 )
 from backend.catalog.models import Offer
 from backend.catalog.selectors.current_prices import PriceBasis, best_prices
@@ -46,6 +47,7 @@ from backend.domain.money import Money, RateTable
 from backend.domain.pricing.purchase import PriceUnit, PurchaseModel
 from backend.domain.probes import NETWORK
 from backend.domain.profiles import PROFILES
+from backend.domain.rented_parts import unpriced
 from backend.domain.units import EXACT, exact_decimal
 
 SECONDS_PER_HOUR = Decimal(3600)
@@ -101,6 +103,11 @@ def shown(amount: Decimal) -> str:
     """The amount with up to ten decimals, as the database keeps prices."""
     text = format(EXACT.quantize(amount, SHOWN_DIGITS), "f")
     return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def part_of(kind: str, machine_type: str) -> str:
+    """A part of a machine, for the note that its price is not known."""
+    return f"{kind} of {machine_type}"
 
 
 # --- what is to be done ---------------------------------------------------------------------------
@@ -198,6 +205,8 @@ def campaign_estimate(
         account = renting_account(accounts, offer)
         mode = credit_mode(account, offer, campaign.parameters)
         price = charged(prices.get(offer.pk), offer, mode, account, known)
+        for kind in unpriced(price.parts) if price else ():
+            bill.add_amount([part_of(kind, offer.name)], None)
         for _ in range(campaign.repeats):
             cost = price.reserved(offer.provider.slug, life_s) if price else None
             bill.add_amount([offer.name], cost)
@@ -249,6 +258,8 @@ def campaign_cost(campaign: Campaign) -> Cost:
     for resource in rented.select_related("account", "run__host").prefetch_related("ledger"):
         amount = resource_cost(resource) or Decimal(0)
         bill.add_amount([resource.run.host.name], Money(amount, resource.currency))
+        for kind in unpriced_parts(resource):
+            bill.add_amount([part_of(kind, resource.machine_type)], None)
     return bill.total()
 
 

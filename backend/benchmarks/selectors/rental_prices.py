@@ -15,12 +15,12 @@ from backend.catalog.selectors.extras import Tariffs, tariffs_of
 from backend.common import clock
 from backend.domain.credits import UNLIMITED
 from backend.domain.money import Money
-from backend.domain.pricing.extras import IP
+from backend.domain.pricing.extras import DISK, IP
 from backend.domain.pricing.periods import price_per_period
 from backend.domain.pricing.purchase import PurchaseModel
 from backend.domain.profiles import PROFILES, Value
 from backend.domain.rentals import charges, lifetime_s, reserved_cost, stored
-from backend.domain.rented_parts import Part, known_hourly, parts_of, rented_parts
+from backend.domain.rented_parts import Part, known_hourly, parts_of, rented_parts, unpriced
 from backend.domain.units import EXACT, HOURS_PER_MONTH
 from backend.providers.base import PRIVATE
 from backend.providers.registry import provider as provider_record
@@ -93,9 +93,11 @@ def charged(
 def _parts(
     offer: Offer, currency: str, account: CloudAccount | None, known: Tariffs
 ) -> tuple[Part, ...]:
-    volume_of = provider_record(offer.provider.slug).volume
-    volume = volume_of(offer.name) if volume_of is not None else None
-    own = tariffs_of(known, offer.provider_id, offer.region_id)
+    record = provider_record(offer.provider.slug)
+    volume = record.volume(offer.name) if record.volume is not None else None
+    own = dict(tariffs_of(known, offer.provider_id, offer.region_id))
+    if volume is not None and volume.type != record.priced_disk:
+        own.pop(DISK, None)
     is_private = account is not None and account.settings.get("address") == PRIVATE
     return rented_parts(
         own,
@@ -153,6 +155,13 @@ def resource_cost(resource: Resource) -> Decimal | None:
         clock.now(),
     )
     return sum((charge.amount for charge in life), Decimal(0))
+
+
+def unpriced_parts(resource: Resource) -> list[str]:
+    """Kinds of what the machine is charged for without a known price: in no amount of it."""
+    if resource.state == ResourceState.GONE and not resource.provider_id:  # it never was
+        return []
+    return unpriced(parts_of(resource.parts))
 
 
 def hourly_price(amount: Decimal, currency: str, unit: str) -> Money:

@@ -108,6 +108,7 @@ RECORD = ProviderRecord(
     credit_modes=(STANDARD, UNLIMITED),
     credit_surcharge=credit_surcharge,
     volume=lambda _: VOLUME,
+    priced_disk=VOLUME.type,
     region=re.compile(r"[a-z]{2}(-[a-z]{2,12}){1,2}-[0-9]{1,2}"),
     example_region="eu-west-1",
     family=re.compile(r"[^.]+"),

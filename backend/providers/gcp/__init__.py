@@ -116,6 +116,7 @@ RECORD = ProviderRecord(
     required_settings=("project",),
     rents_machines=True,
     volume=volume,
+    priced_disk="pd-balanced",
     region=re.compile(r"[a-z]{2,15}-[a-z]{3,15}[0-9]{1,2}"),
     example_region="europe-west1",
     family=re.compile(r"[^-]+"),

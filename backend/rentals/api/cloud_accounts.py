@@ -105,7 +105,8 @@ class MonthUsed(serializers.Serializer[Any]):
     amount = serializers.CharField(help_text="a decimal string")
     currency = serializers.CharField()
     unknown = serializers.ListField(
-        child=serializers.CharField(), help_text="currencies that no rate converts; not in it"
+        child=serializers.CharField(),
+        help_text="currencies that no rate converts, parts without a price; not in it",
     )
 
 

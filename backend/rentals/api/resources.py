@@ -8,12 +8,11 @@ from rest_framework.request import Request
 
 from backend.accounts.api.authentication import workspace_of
 from backend.benchmarks.models import Resource, ResourceState
-from backend.benchmarks.selectors.rental_prices import resource_cost
+from backend.benchmarks.selectors.rental_prices import resource_cost, unpriced_parts
 from backend.catalog.selectors.current_prices import as_quoted
 from backend.common.rest.parameters import identifier, one_of, text
 from backend.common.rest.table import Column, ColumnType
 from backend.common.rest.views import FilteredListView, ListAnswer
-from backend.domain.rented_parts import parts_of, unpriced
 from backend.rentals.selectors.resources import resources_visible
 
 
@@ -87,7 +86,7 @@ def _cells(resource: Any) -> dict[str, Any]:
         "last_error": resource.last_error or None,
         "created_at": resource.created_at,
         "credit_mode": resource.credit_mode or None,
-        "unpriced": ", ".join(unpriced(parts_of(resource.parts))) or None,
+        "unpriced": ", ".join(unpriced_parts(resource)) or None,
     }
 
 

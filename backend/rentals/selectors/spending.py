@@ -9,7 +9,8 @@ from django.db.models import Case, IntegerField, Q, QuerySet, Sum, Value, When
 
 from backend.accounts.models import CloudAccount
 from backend.benchmarks.models import LedgerEntry, Resource, ResourceState
-from backend.benchmarks.selectors.costs import DEFAULT_CURRENCY, Cost
+from backend.benchmarks.selectors.costs import DEFAULT_CURRENCY, Cost, part_of
+from backend.benchmarks.selectors.rental_prices import unpriced_parts
 from backend.catalog.selectors.rates import rate_table
 from backend.common import clock
 from backend.domain.errors import UnknownRate
@@ -32,7 +33,7 @@ def month_budget(account: CloudAccount) -> Budget | None:
 def account_month(account: CloudAccount) -> Cost:
     """What of this calendar month (UTC) is spent or reserved, in the budget's currency.
 
-    `unknown` names the currencies that no rate converts.
+    `unknown` names the currencies that no rate converts, and parts of machines without a price.
     """
     currency = account.budget_currency or DEFAULT_CURRENCY
     rates = rate_table()
@@ -43,6 +44,7 @@ def account_month(account: CloudAccount) -> Cost:
             known = EXACT.add(known, rates.convert(money, currency).amount)
         except UnknownRate:
             unknown[money.currency] = None
+    unknown |= dict.fromkeys(_unpriced(account))
     return Cost(known, currency, tuple(unknown))
 
 
@@ -91,9 +93,22 @@ def machines_rented(account: CloudAccount) -> QuerySet[Resource]:
 
 def month_amounts(account: CloudAccount) -> list[Money]:
     """What of the account's budget of this calendar month (UTC) is spent or reserved."""
+    return machine_amounts(account.resources.all(), since=_month_start())
+
+
+def _month_start() -> dt.datetime:
     now = clock.now().astimezone(dt.UTC)
-    month = now.replace(day=1, hour=0, minute=0, second=0, microsecond=0)
-    return machine_amounts(account.resources.all(), since=month)
+    return now.replace(day=1, hour=0, minute=0, second=0, microsecond=0)
+
+
+def _unpriced(account: CloudAccount) -> Iterator[str]:
+    """Parts without a known price, of the machines that `month_amounts` adds up."""
+    gone = Q(ledger__period_start__gte=_month_start(), state=ResourceState.GONE)
+    counted = account.resources.filter(gone | Q(state__in=COUNTED)).order_by()
+    columns = ("parts", "machine_type", "state", "provider_id")
+    for resource in counted.only(*columns).distinct("machine_type", "parts"):
+        for kind in unpriced_parts(resource):
+            yield part_of(kind, resource.machine_type)
 
 
 def machine_amounts(

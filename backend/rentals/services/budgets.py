@@ -10,13 +10,14 @@ from django.db.models.functions import Coalesce
 from backend.accounts.models import CloudAccount
 from backend.benchmarks.models import Resource, ResourcePurchase, ResourceState, Run
 from backend.benchmarks.selectors.rental_prices import charged, rental_prices
+from backend.benchmarks.services.run_notes import event_record
 from backend.catalog.models import Offer
 from backend.catalog.selectors.extras import tariffs
 from backend.catalog.selectors.rates import rate_table
 from backend.domain.errors import DomainError
 from backend.domain.money import Money
 from backend.domain.rentals import Budget, Cap, refusal
-from backend.domain.rented_parts import parts_document
+from backend.domain.rented_parts import parts_document, unpriced
 from backend.rentals.selectors.spending import (
     COUNTED,
     machine_amounts,
@@ -69,6 +70,9 @@ def resource_reserve(*, run: Run) -> None:
         reserved_amount=cost.amount,
         currency=cost.currency,
     )
+    if names := ", ".join(unpriced(price.parts)):
+        detail = f"{names}: no price is known in {resource.region}; no budget and no cost has it"
+        event_record(run=run, kind="warning", detail=detail)
     Run.objects.filter(pk=run.pk).update(price_id=price.observation_id)
 
 

@@ -69,7 +69,9 @@ def _line(account: CloudAccount) -> AccountLine:
 def _month_words(account: CloudAccount, cost: Cost) -> str:
     words = f"{figures.figure(cost.known) if cost.known else 0} {cost.currency}"
     words += (
-        _(" and more in {currencies}", currencies=", ".join(cost.unknown)) if cost.unknown else ""
+        _(" and more of unknown price: {names}", names=", ".join(cost.unknown))
+        if cost.unknown
+        else ""
     )
     if account.budget_amount is None:
         return _("{words}, no limit", words=words)

@@ -24,6 +24,7 @@ from backend.catalog.selectors.price_history import history
 from backend.domain.attributions import attributions
 from backend.domain.errors import InvalidValue
 from backend.domain.money import Money
+from backend.domain.rented_parts import unpriced
 from backend.providers.registry import provider
 from backend.rankings.selectors.offer_detail import OfferDetail, offer_detail
 from backend.rankings.selectors.scores import Score
@@ -33,7 +34,7 @@ from backend.web.prices.plots import price_plot
 from backend.web.ranking.views import ranking_request
 from backend.web.runs.parameter_forms import PROFILE_WORDS
 from backend.web.runs.rental_form import RentalForm
-from backend.web.shared import charts, figures, lines, state, words
+from backend.web.shared import charts, figures, lines, machines, state, words
 from backend.web.shared.access import demand, may, readable
 from backend.web.shared.history_plots import PARAMETER, history_plots
 from backend.web.shared.language import _
@@ -71,6 +72,8 @@ class RentalPart:
     account: str = ""
     # Profile in words, seconds that the machine may live, and what is reserved for them.
     profiles: tuple[tuple[str, float, str], ...] = ()
+    unpriced: str = ""
+    """Parts that are charged without a known price: not in what is reserved."""
     refusal: str = ""
 
 
@@ -157,6 +160,7 @@ def _rental_part(offer: Offer, form: RentalForm | None) -> RentalPart | None:
     return RentalPart(
         form=form or RentalForm(offer=offer, initial=initial),
         account=rental.account.name,
+        unpriced=machines.parts_named(unpriced(rental.price.parts)),
         profiles=tuple(
             (profile, rental_life_s(name, {}), f"{figures.figure(cost.amount)} {cost.currency}")
             for (name, profile), cost in zip(PROFILE_WORDS.items(), reserved.values(), strict=True)

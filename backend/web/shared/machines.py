@@ -1,12 +1,12 @@
 """Rented machines in words, for the pages of runs and of accounts."""
 
 import datetime as dt
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from backend.benchmarks.models import Resource, ResourcePurchase, ResourceState
-from backend.benchmarks.selectors.rental_prices import resource_cost
-from backend.domain.rented_parts import LedgerKind, parts_of, unpriced
+from backend.benchmarks.selectors.rental_prices import resource_cost, unpriced_parts
+from backend.domain.rented_parts import LedgerKind
 from backend.web.shared import figures
 from backend.web.shared.language import _, lazy
 
@@ -64,8 +64,13 @@ def line(resource: Resource) -> MachineLine:
         reserved=_amount(resource.reserved_amount, resource.currency),
         cost=_amount(cost, resource.currency),
         lived_s=_lived_s(resource),
-        unpriced=", ".join(PARTS[kind] for kind in unpriced(parts_of(resource.parts))),
+        unpriced=parts_named(unpriced_parts(resource)),
     )
+
+
+def parts_named(kinds: Iterable[str]) -> str:
+    """Parts of a machine in words."""
+    return ", ".join(PARTS[kind] for kind in kinds)
 
 
 def _amount(amount: object, currency: str) -> str:
