@@ -1,0 +1,76 @@
+"""Two runs against each other, for the command that gates on a regression."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from backend.benchmarks.models import Run
+from backend.benchmarks.selectors.history import run_values
+from backend.domain.metrics import METRICS, between_instance_cv
+from backend.domain.regression import HARDWARE, SOFTWARE, changes
+from backend.domain.run_changes import MetricChange, RunChange, metric_change, overall
+
+
+@dataclass(frozen=True)
+class RunComparison:
+    """What the later of two runs changed; `differences` are those of host, profile and machine."""
+
+    before: Run
+    after: Run
+    metrics: list[MetricChange]
+    differences: list[str]
+    outcome: RunChange
+
+
+def run_comparison(
+    before: Run, after: Run, *, least_loss_ratio: float, metrics: Collection[str] = ()
+) -> RunComparison:
+    """Every metric that both runs measured without disturbance, or those of `metrics` among them.
+
+    Of a metric's variants the one that ranks is compared: each further one would be one more chance
+    of a false alarm. A metric that was asked for and is not in both leaves it unclear.
+    """
+    values = run_values([before, after])
+    both = {
+        key: next(
+            (
+                variant
+                for variant in metric.ranking_variants
+                if (before.pk, key, variant) in values and (after.pk, key, variant) in values
+            ),
+            None,
+        )
+        for key, metric in METRICS.items()
+        if not metrics or key in metrics
+    }
+    chosen = {key: variant for key, variant in both.items() if variant is not None}
+    offer = after.offer
+    compared = [
+        metric_change(
+            METRICS[key],
+            variant,
+            values[before.pk, key, variant],
+            values[after.pk, key, variant],
+            cv=0.0
+            if before.host_id == after.host_id
+            else between_instance_cv(METRICS[key], offer.vcpu_kind, offer.kind),
+            count=len(chosen),
+            least_loss_ratio=least_loss_ratio,
+        )
+        for key, variant in chosen.items()
+    ]
+    outcome = overall(compared)
+    if outcome == RunChange.FINE and len(compared) < len(metrics):
+        outcome = RunChange.UNCLEAR
+    return RunComparison(before, after, compared, _differences(before, after), outcome)
+
+
+def _differences(before: Run, after: Run) -> list[str]:
+    """What else than the machine's speed differs between the two."""
+    given = [
+        ("host", before.host.name, after.host.name),
+        ("peer", before.peer_id, after.peer_id),
+        ("profile", before.profile, after.profile),
+        ("parameters", before.parameters, after.parameters),
+    ]
+    stated = [f"{name}: {one} → {other}" for name, one, other in given if one != other]
+    return [*stated, *changes(before.environment, after.environment, (*HARDWARE, *SOFTWARE))]

@@ -1,0 +1,107 @@
+"""Whether one run measured less than another, metric by metric, by the rule of the ranking.
+
+Both medians get the interval of `stats.summary`, and `draws.are_apart` says whether two of them are
+clear of each other, as in a list of one more figure than metrics are compared: a gate asks all metrics
+at once, and each would else be one more chance of a false alarm. Ruling a loss out has to succeed for
+every metric, so there the two figures are a list of two.
+
+On one machine the spread between machines does not come in. What the same machine differs by from one
+run to the next is not in the repeats of a run either; the least loss that counts stands for it.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from statistics import median
+
+from backend.domain.draws import are_apart
+from backend.domain.metrics import Metric
+from backend.domain.stats import summary
+
+Interval = tuple[float, float, float]
+"""Value and the ends of its 95 % interval."""
+
+
+class RunChange(IntEnum):
+    """What a comparison says; the number is the exit code of a gate."""
+
+    FINE = 0
+    """A loss of the size asked about is ruled out."""
+    WORSE = 1
+    """Clear of the earlier run, and the loss is at least of the size asked about."""
+    UNCLEAR = 2
+    """The repeats differ too much among themselves, or there are too few."""
+
+
+@dataclass(frozen=True)
+class MetricChange:
+    """One metric of two runs; values and intervals in its unit.
+
+    `change_ratio` is after / before − 1; `is_apart` says whether the two differ at all.
+    """
+
+    metric: str
+    variant: str
+    unit: str
+    before: float
+    after: float
+    change_ratio: float | None
+    is_apart: bool
+    outcome: RunChange
+
+
+def metric_change(
+    metric: Metric,
+    variant: str,
+    before: Sequence[float],
+    after: Sequence[float],
+    *,
+    cv: float,
+    count: int,
+    least_loss_ratio: float,
+) -> MetricChange:
+    """Of the counted repeats of one metric in two runs, one of `count` metrics compared.
+
+    `cv` is 0 where both ran on one machine, else the stated spread between such machines (ratio).
+    """
+    was, is_now = median(before), median(after)
+    if min(*before, *after) <= 0:
+        # Intervals are of logarithms; a share of nothing cannot be stated either.
+        outcome = RunChange.FINE if was == is_now else RunChange.UNCLEAR
+        return MetricChange(
+            metric.key, variant, metric.unit, was, is_now, None, was != is_now, outcome
+        )
+    if min(len(before), len(after)) < 2:
+        # A single repeat says nothing of its spread; the one between machines is better than none.
+        cv = max(cv, metric.between_instance_cv)
+    one, other = (_interval(values, metric, cv) for values in (before, after))
+    sign = 1 if metric.is_higher_better else -1
+    limit_factor = 1 - sign * least_loss_ratio
+    limit: Interval = (one[0] * limit_factor, one[1] * limit_factor, one[2] * limit_factor)
+    is_apart = are_apart(one, other, count + 1)
+    if is_apart and sign * (is_now - limit[0]) <= 0:
+        outcome = RunChange.WORSE
+    elif sign * (is_now - limit[0]) > 0 and are_apart(limit, other, 2):
+        outcome = RunChange.FINE
+    else:
+        outcome = RunChange.UNCLEAR
+    return MetricChange(
+        metric.key, variant, metric.unit, was, is_now, is_now / was - 1, is_apart, outcome
+    )
+
+
+def _interval(values: Sequence[float], metric: Metric, cv: float) -> Interval:
+    of = summary(
+        {"machine": {"run": values}},
+        between_instance_cv=cv,
+        target_half_width_ratio=metric.target_half_width_ratio,
+    )
+    return of.value, of.ci95_low, of.ci95_high
+
+
+def overall(changes: Iterable[MetricChange]) -> RunChange:
+    """Worse where any metric is, else unclear where any is or none was compared."""
+    outcomes = {change.outcome for change in changes}
+    if RunChange.WORSE in outcomes:
+        return RunChange.WORSE
+    return RunChange.FINE if outcomes == {RunChange.FINE} else RunChange.UNCLEAR
