@@ -187,7 +187,8 @@ def test_one_process_reads_at_a_time(writer):
     with other.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_lock(%s)", [worker.LOCK])
     assert worker.read_waiting() == 0
-    # As it is when the other process dies.
+    with other.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_unlock(%s)", [worker.LOCK])
     other.close()
     with alone(worker.LOCK) as is_alone:
         assert is_alone

@@ -1,7 +1,7 @@
 """Bills over the API: send one, follow its reading, read what it contains, remove it."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from decimal import Decimal
 from typing import IO, Any, ClassVar
 from uuid import UUID
@@ -18,14 +18,17 @@ from rest_framework.reverse import reverse
 from backend.accounts.api.authentication import actor, workspace_of
 from backend.bills.models import Bill, BillUpload
 from backend.bills.selectors.bills import bill_by_slug, bills_visible, upload_by_id
+from backend.bills.selectors.elsewhere import DEFAULTS, elsewhere
 from backend.bills.services.bills import bill_delete
 from backend.bills.services.uploads import MOST_BYTES, PART_BYTES, upload_keep
 from backend.common.rest.documents import Problem
-from backend.common.rest.parameters import PAGING, read
+from backend.common.rest.parameters import PAGING, Reader, number, read, text, whole
 from backend.common.rest.permissions import WRITE
 from backend.common.rest.table import Column, ColumnType
 from backend.common.rest.views import DIALECT, ListAnswer, ListView, View
+from backend.domain.bills.elsewhere import Assumptions
 from backend.domain.errors import InvalidValue
+from backend.rankings.services.current_data import current_stamp
 
 COLUMNS = (
     Column("slug", ColumnType.TEXT, "Name in addresses, which never changes"),
@@ -47,6 +50,20 @@ class Pieces:
     """A body that was sent as it is."""
 
     content: Iterator[bytes]
+
+
+ASSUMED: Mapping[str, str] = {
+    "metric": "Whose scores are compared; the one that most offers have otherwise",
+    "moving_cost": "Once, in the bill's currency",
+    "staff_per_server": "A month, for each server that is dedicated or one's own",
+    "spares": "Servers more than needed of those",
+}
+READERS: Mapping[str, Reader] = {
+    "metric": text,
+    "moving_cost": number,
+    "staff_per_server": number,
+    "spares": whole(0, 100),
+}
 
 
 class PieceParser(BaseParser):
@@ -79,6 +96,10 @@ class BillDetail(serializers.Serializer[Any]):
     machines = serializers.ListField(child=serializers.DictField())
     unreadable = serializers.DictField()
     shares = serializers.DictField(help_text="How machine hours were bought")
+    compared = serializers.DictField(
+        help_text="Of the alternatives: metric, what the machines cost a month, and what is assumed"
+    )
+    alternatives = serializers.ListField(child=serializers.DictField())
 
 
 class Job(serializers.Serializer[Any]):
@@ -115,6 +136,40 @@ def _job(upload: BillUpload, request: Request) -> Any:
             "failure": upload.failure,
         }
     ).data
+
+
+def _compared(bill: Bill, asked: dict[str, Any]) -> dict[str, Any]:
+    assumed = Assumptions(
+        moving_cost=float(asked.get("moving_cost", DEFAULTS.moving_cost)),
+        staff_per_server=float(asked.get("staff_per_server", DEFAULTS.staff_per_server)),
+        spares=asked.get("spares", DEFAULTS.spares),
+    )
+    answer = elsewhere(bill, current_stamp(), metric=asked.get("metric", ""), assumed=assumed)
+    return {
+        "compared": {
+            "metric": answer.metric,
+            "cost_per_month": round(answer.today, 2),
+            "uncompared": [name for name, _ in answer.uncompared],
+            **asdict(answer.assumed),
+        },
+        "alternatives": [
+            {
+                "kind": one.target,
+                "servers": [
+                    {"offer": slug, "name": name, "count": count}
+                    for slug, name, count in one.servers
+                ],
+                "cost_per_month": round(one.cost, 2),
+                "p5": round(one.p5, 2),
+                "p95": round(one.p95, 2),
+                "probability_cheaper": round(one.probability_cheaper, 4),
+                "payback_months": None
+                if one.payback_months is None
+                else round(one.payback_months, 2),
+            }
+            for one in answer.alternatives
+        ],
+    }
 
 
 class BillsView(ListView):
@@ -178,11 +233,19 @@ class BillView(View):
 
     scopes: ClassVar[Mapping[str, str]] = SCOPES
 
-    @extend_schema(operation_id="bills_get", responses={200: BillDetail})
+    @extend_schema(
+        operation_id="bills_get",
+        parameters=[
+            OpenApiParameter(name, str, description=words) for name, words in ASSUMED.items()
+        ],
+        responses={200: BillDetail},
+    )
     def get(self, request: Request, slug: str) -> Response:
+        """What it contains, and what its machines would cost elsewhere."""
         bill = _requested(request, slug)
         own = {name: getattr(bill, name) for name in ("slug", "name", "created_at")}
-        return Response(BillDetail({**bill.estate, **own}).data)
+        asked, _ = read(dict(request.query_params.lists()), READERS)
+        return Response(BillDetail({**bill.estate, **own, **_compared(bill, asked)}).data)
 
     @extend_schema(operation_id="bills_delete", responses={204: None})
     def delete(self, request: Request, slug: str) -> Response:

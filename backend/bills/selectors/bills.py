@@ -15,7 +15,8 @@ def bills_visible(workspace: Workspace) -> QuerySet[Bill]:
 
 def bill_by_slug(workspace: Workspace, slug: str) -> Bill | None:
     """With what it contains."""
-    return Bill.objects.filter(workspace=workspace, slug=slug).first()
+    bills = Bill.objects.select_related("workspace")
+    return bills.filter(workspace=workspace, slug=slug).first()
 
 
 def uploads_of(workspace: Workspace) -> QuerySet[BillUpload]:

@@ -6,6 +6,8 @@ from django import forms
 
 from backend.bills.services.bills import MOST_NAME
 from backend.domain.bills.formats import FORMATS
+from backend.domain.metrics import METRICS
+from backend.rankings.selectors.parameters import RANKING_METRICS
 from backend.web.shared.forms import WriteForm
 from backend.web.shared.language import lazy
 
@@ -13,6 +15,29 @@ from backend.web.shared.language import lazy
 def _formats() -> list[tuple[str, Any]]:
     known = [(one.slug, one.name) for one in FORMATS.values()]
     return [("", lazy("recognised by its columns")), *known]
+
+
+def _metrics() -> list[tuple[str, Any]]:
+    return [(key, METRICS[key].label) for key in RANKING_METRICS if METRICS[key].better == "higher"]
+
+
+class ElsewhereForm(WriteForm):
+    """What a bill does not say of moving elsewhere."""
+
+    metric = forms.ChoiceField(label=lazy("Compared by"), choices=_metrics)
+    moving_cost = forms.FloatField(
+        label=lazy("Cost of moving"),
+        min_value=0,
+        help_text=lazy("Once: people and double running."),
+    )
+    staff_per_server = forms.FloatField(
+        label=lazy("Staff per server and month"), min_value=0,
+        help_text=lazy("For dedicated servers and your own."),
+    )  # fmt: skip
+    spares = forms.IntegerField(
+        label=lazy("Spare servers"), min_value=0, max_value=100,
+        help_text=lazy("Of dedicated servers and your own, as another one takes days."),
+    )  # fmt: skip
 
 
 class BillForm(WriteForm):

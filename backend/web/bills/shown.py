@@ -4,8 +4,11 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
+from backend.bills.selectors.elsewhere import Elsewhere
 from backend.domain.bills.classes import ChargeKind, Purchase
+from backend.domain.bills.elsewhere import Destination
 from backend.domain.bills.estate_document import WEEK_HOURS
+from backend.domain.conclusions import Certainty, Conclusion
 from backend.web.shared import figures
 from backend.web.shared.language import _, counted, lazy
 from backend.web.shared.plots import Axis, Mark, Plot
@@ -26,6 +29,15 @@ PURCHASES: Mapping[str, str] = {
     Purchase.SPOT: lazy("spot"),
     Purchase.COMMITTED: lazy("committed"),
 }
+TARGETS: Mapping[str, str] = {
+    Destination.SAME_PROVIDER: lazy("other types of the same provider"),
+    Destination.CLOUD: lazy("another cloud"),
+    Destination.VPS: lazy("virtual servers of hosters"),
+    Destination.DEDICATED: lazy("dedicated servers"),
+    Destination.OWN: lazy("your own servers"),
+}
+CLEAR = 0.95
+"""From this probability on a sentence says so without doubt."""
 MOST_DRAWN = 6
 DAY_HOURS = 24
 
@@ -82,6 +94,61 @@ def machine_rows(estate: Mapping[str, Any]) -> list[dict[str, Any]]:
             "mean": Decimal(one["count"]),
         }
         for one in estate["machines"]
+    ]
+
+
+def elsewhere_conclusion(answer: Elsewhere) -> Conclusion:
+    """Where equal capacity is cheapest, and how sure that is."""
+    best = min(answer.alternatives, key=lambda one: one.cost, default=None)
+    if best is None:
+        said = _("No machine of the bill has a score and memory in the catalogue.")
+        return Conclusion(said, Certainty.UNKNOWN)
+    figures_of = {
+        "today": _amount(answer.today, answer.currency),
+        "cost": _amount(best.cost, answer.currency),
+        "range": f"{_amount(best.p5, answer.currency)} – {_amount(best.p95, answer.currency)}",
+        "target": TARGETS[best.target],
+        "chance": figures.percent(best.probability_cheaper),
+    }
+    if 1 - CLEAR < best.probability_cheaper < CLEAR:
+        said = _(
+            "Too close to call: the machines cost {today} a month today, and {cost} ({range}) as "
+            "{target}; that this is cheaper has a probability of {chance}.",
+            **figures_of,
+        )
+        return Conclusion(said, Certainty.TIE)
+    if best.cost >= answer.today:
+        said = _(
+            "Nothing is cheaper: the machines cost {today} a month today, and {cost} ({range}) as "
+            "{target}.",
+            **figures_of,
+        )
+    else:
+        said = _(
+            "The machines cost {today} a month today. Equal capacity costs {cost} ({range}) as "
+            "{target}: cheaper with a probability of {chance}.",
+            **figures_of,
+        )
+    return Conclusion(said, Certainty.CLEAR)
+
+
+def _amount(amount: float, currency: str) -> str:
+    return f"{figures.money(Decimal(amount), 'month')} {currency}"
+
+
+def target_rows(answer: Elsewhere) -> list[dict[str, Any]]:
+    """A line for each target, the cheapest first."""
+    return [
+        {
+            "words": TARGETS[one.target],
+            "servers": one.servers,
+            "cost": Decimal(one.cost),
+            "p5": Decimal(one.p5),
+            "p95": Decimal(one.p95),
+            "chance": one.probability_cheaper,
+            "payback": one.payback_months,
+        }
+        for one in sorted(answer.alternatives, key=lambda one: one.cost)
     ]
 
 

@@ -1,5 +1,7 @@
 """Bills: sent by a form, read by a worker, and what they contain."""
 
+from dataclasses import asdict
+
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
@@ -10,11 +12,24 @@ from backend.accounts.models import Scope
 from backend.accounts.services.workspaces import default_workspace
 from backend.bills.models import Bill, UploadState
 from backend.bills.selectors.bills import bill_by_slug, bills_visible, uploads_of
+from backend.bills.selectors.elsewhere import DEFAULTS, Elsewhere, elsewhere
 from backend.bills.services.bills import bill_delete
 from backend.bills.services.uploads import PART_BYTES, upload_keep
 from backend.common.bodies import takes_files
-from backend.web.bills.forms import BillForm
-from backend.web.bills.shown import KINDS, kind_rows, machine_rows, sentence, week_plot
+from backend.common.rest.parameters import InvalidParameters
+from backend.domain.bills.elsewhere import Assumptions
+from backend.rankings.selectors.default_metric import default_metric
+from backend.rankings.services.current_data import current_stamp
+from backend.web.bills.forms import BillForm, ElsewhereForm
+from backend.web.bills.shown import (
+    KINDS,
+    elsewhere_conclusion,
+    kind_rows,
+    machine_rows,
+    sentence,
+    target_rows,
+    week_plot,
+)
 from backend.web.shared.access import demand, readable
 from backend.web.shared.confirming import Question, confirmed
 from backend.web.shared.language import _
@@ -68,7 +83,12 @@ def bills_state(request: HttpRequest) -> HttpResponse:
 def bill_page(request: HttpRequest, slug: str) -> HttpResponse:
     """What one bill contains."""
     bill = _bill(request, slug)
+    answer, form = _elsewhere(bill, request)
     context = {
+        "elsewhere": answer,
+        "form": form,
+        "targets": target_rows(answer) if answer else [],
+        "conclusion": elsewhere_conclusion(answer) if answer else None,
         "bill": bill,
         "estate": bill.estate,
         "sentence": sentence(bill.estate),
@@ -78,6 +98,23 @@ def bill_page(request: HttpRequest, slug: str) -> HttpResponse:
         "plot": week_plot(bill.estate),
     }
     return render(request, "bills/page.html", context)
+
+
+def _elsewhere(bill: Bill, request: HttpRequest) -> tuple[Elsewhere | None, ElsewhereForm]:
+    """The answer under what the address assumes; None where nothing can be compared."""
+    stamp = current_stamp()
+    assumed = {**asdict(DEFAULTS), "metric": default_metric(stamp)}
+    names = [name for name in ElsewhereForm.base_fields if name in request.GET]
+    form = ElsewhereForm({**assumed, **{name: request.GET[name] for name in names}})
+    if not form.is_valid():
+        return None, form
+    metric = form.cleaned_data.pop("metric")
+    try:
+        given = Assumptions(**form.cleaned_data)
+        return elsewhere(bill, stamp, metric=metric, assumed=given), form
+    except InvalidParameters as error:
+        form.add_error(None, "; ".join(why for _name, why in error.errors))
+        return None, form
 
 
 def _bill(request: HttpRequest, slug: str) -> Bill:

@@ -1,0 +1,142 @@
+"""What the machines of a bill would cost elsewhere, at the prices and scores of the ranking."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from backend.bills.models import Bill
+from backend.catalog.selectors.data_version import DataStamp
+from backend.common.rest.parameters import InvalidParameters
+from backend.domain.bills.classes import Purchase
+from backend.domain.bills.elsewhere import (
+    Alternative,
+    Assumptions,
+    Destination,
+    Figure,
+    Replacement,
+    Work,
+    alternatives,
+)
+from backend.domain.metrics import METRICS
+from backend.domain.units import HOURS_PER_MONTH
+from backend.rankings.selectors.default_metric import default_metric
+from backend.rankings.selectors.ranking import query_from, ranking
+from backend.rankings.selectors.rows import RankingRow
+
+DEFAULTS = Assumptions(moving_cost=2400, staff_per_server=60, spares=1)
+"""Forty hours of moving, an hour a month and server, at 60 an hour, in whatever currency: to be changed."""
+TARGETS: Mapping[str, Destination] = {
+    "cloud": Destination.CLOUD,
+    "vps": Destination.VPS,
+    "dedicated": Destination.DEDICATED,
+    "onprem": Destination.OWN,
+}
+
+
+@dataclass(frozen=True)
+class Elsewhere:
+    """The machines of a bill that have a score, and where they could go."""
+
+    metric: str
+    currency: str
+    assumed: Assumptions
+    today: float
+    """What those machines cost a month, with fees of commitments for those that were committed."""
+    works: Sequence[Work]
+    uncompared: Sequence[tuple[str, Decimal]]
+    """Types without a score or memory in the catalogue, and what they were billed with."""
+    alternatives: Sequence[Alternative]
+
+
+def elsewhere(
+    bill: Bill, stamp: DataStamp, *, metric: str = "", assumed: Assumptions = DEFAULTS
+) -> Elsewhere:
+    """Of a bill, in a state of the data.
+
+    InvalidParameters for a metric that is none, or of which less is better, and for a currency
+    without an exchange rate.
+    """
+    workspace_slug = bill.workspace.slug
+    chosen = metric or default_metric(stamp, workspace_slug)
+    if chosen not in METRICS or METRICS[chosen].better != "higher":
+        raise InvalidParameters([("metric", "a metric of which more is better is needed")])
+    params = {"metric": [chosen], "period": ["month"], "currency": [bill.currency]}
+    query, _ = query_from(params | {"available": ["TRUE"]}, workspace_slug=workspace_slug)
+    ranked = ranking(query, workspace_slug=workspace_slug, stamp=stamp)
+    rows = [row for row in ranked.rows if row.score and row.ram_gib and not row.is_unfit]
+    works, uncompared = _works(bill.estate, rows)
+    return Elsewhere(
+        metric=chosen,
+        currency=bill.currency,
+        assumed=assumed,
+        today=sum(one.cost_per_month for one in works),
+        works=works,
+        uncompared=uncompared,
+        alternatives=alternatives(works, _candidates(rows, works), assumed),
+    )
+
+
+def _works(
+    estate: Mapping[str, Any], rows: Sequence[RankingRow]
+) -> tuple[list[Work], list[tuple[str, Decimal]]]:
+    known: dict[tuple[str, str], dict[str | None, RankingRow]] = {}
+    for row in rows:
+        known.setdefault((row.provider, row.offer.lower()), {})[row.region] = row
+    fees = _fees_an_hour(estate)
+    works, uncompared = [], []
+    for one in estate["machines"]:
+        regions = known.get((one["provider"], one["type"].lower()), {})
+        own = regions.get(one["region"]) or next(iter(regions.values()), None)
+        hours, mean = Decimal(one["hours"]), float(one["count"])
+        if own is None or not mean:
+            uncompared.append((one["type"], Decimal(one["cost"])))
+            continue
+        fee = fees * hours if one["purchase"] == Purchase.COMMITTED else Decimal(0)
+        month = (Decimal(one["cost"]) + fee) * HOURS_PER_MONTH / Decimal(estate["hours"])
+        works.append(
+            Work(
+                name=own.offer,
+                provider=own.provider,
+                mean=mean,
+                peak=max(one["peak"] or 0, mean),
+                score=_figure(own),
+                ram_gib=float(own.ram_gib or 0),
+                cost_per_month=float(month),
+            )
+        )
+    return works, uncompared
+
+
+def _fees_an_hour(estate: Mapping[str, Any]) -> Decimal:
+    """What commitments cost for each hour of a machine that was committed."""
+    fees = [Decimal(one["cost"]) for one in estate["by_kind"] if one["kind"] == "commitment"]
+    hours = [
+        Decimal(one["hours"]) for one in estate["machines"] if one["purchase"] == Purchase.COMMITTED
+    ]
+    total = sum(hours, Decimal(0))
+    return sum(fees, Decimal(0)) / total if total else Decimal(0)
+
+
+def _figure(row: RankingRow) -> Figure:
+    value = row.score or 0.0
+    return Figure(value, row.score_ci95_low or value, row.score_ci95_high or value)
+
+
+def _candidates(rows: Sequence[RankingRow], works: Sequence[Work]) -> Iterator[Replacement]:
+    providers = {one.provider for one in works}
+    for row in rows:
+        target = TARGETS.get(row.kind)
+        if target is None or row.price is None:
+            continue
+        if target is Destination.CLOUD and row.provider in providers:
+            target = Destination.SAME_PROVIDER
+        yield Replacement(
+            slug=row.offer_id,
+            name=row.offer,
+            provider=row.provider,
+            target=target,
+            score=_figure(row),
+            ram_gib=float(row.ram_gib or 0),
+            cost_per_month=float(row.price),
+        )

@@ -1,0 +1,229 @@
+"""The machines of a bill as equal capacity elsewhere: what it costs, how sure that is, when it pays.
+
+Capacity is a score times machines. A fleet that is short of it by no more than SLACK counts as equal:
+machines of one type differ among themselves by as much.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from backend.domain.draws import Floats, common_draws, spreads
+
+SLACK = 0.05
+DRAWS = 2_000
+
+
+class Destination(StrEnum):
+    """Where the machines might go; the order is that of pages."""
+
+    SAME_PROVIDER = "same_provider"
+    CLOUD = "cloud"
+    VPS = "vps"
+    DEDICATED = "dedicated"
+    OWN = "own"
+
+
+@dataclass(frozen=True)
+class Figure:
+    """Of one machine, with its 95 % interval; higher is better."""
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Work:
+    """Machines of a bill that are alike."""
+
+    name: str
+    provider: str
+    mean: float
+    """How many ran on average."""
+    peak: float
+    """The most at once; the mean where that is not known."""
+    score: Figure
+    ram_gib: float
+    cost_per_month: float
+
+
+@dataclass(frozen=True)
+class Replacement:
+    """An offer that could do the work."""
+
+    slug: str
+    name: str
+    provider: str
+    target: Destination
+    score: Figure
+    ram_gib: float
+    cost_per_month: float
+
+
+@dataclass(frozen=True)
+class Assumptions:
+    """What a bill and a price list do not say; in the bill's currency."""
+
+    moving_cost: float
+    """Once."""
+    staff_per_server: float
+    """A month, for each server that is dedicated or one's own."""
+    spares: int
+    """Servers more than needed of those, as another one takes days to get."""
+
+
+@dataclass(frozen=True)
+class Alternative:
+    """The cheapest of one target. Costs are of a month, the bounds those of 90 % of the draws."""
+
+    target: Destination
+    servers: tuple[tuple[str, str, int], ...]
+    """Slug and name of an offer, and how many at most at once."""
+    cost: float
+    p5: float
+    p95: float
+    probability_cheaper: float
+    payback_months: float | None
+    """Until moving has paid; None where it never does."""
+
+
+@dataclass(frozen=True)
+class _Move:
+    """Which offer does which of the work."""
+
+    works: tuple[Work, ...]
+    by: tuple[Replacement, ...]
+    """One for each of the work, or one for all of it."""
+    target: Destination
+
+    @property
+    def is_packed(self) -> bool:
+        """Whether all work shares servers of one type that stand all month."""
+        return self.target not in HOURLY
+
+    def costs(
+        self, needed: Floats, offered: Floats, assumed: Assumptions
+    ) -> tuple[Floats, NDArray[np.int64]]:
+        """Of a month, and servers, by draw: `needed` and `offered` are scores by draw, of the work
+        and of the offers."""
+        peaks = np.array([one.peak for one in self.works])
+        prices = np.array([one.cost_per_month for one in self.by])
+        ram = np.array([one.ram_gib for one in self.works])
+        own_ram = np.array([one.ram_gib for one in self.by])
+        if self.is_packed:
+            capacity = (needed * peaks).sum(axis=1, keepdims=True) * (1 - SLACK) / offered
+            servers = _whole(np.maximum(capacity, (peaks * ram).sum() / own_ram))
+            if self.target in HARDWARE:
+                servers += assumed.spares
+                prices = prices + assumed.staff_per_server
+            return (servers * prices).sum(axis=1), servers
+        each = np.maximum(needed * (1 - SLACK) / offered, ram / own_ram)
+        servers = _whole(peaks * each)
+        means = np.array([one.mean for one in self.works])
+        return (servers * prices * means / peaks).sum(axis=1), servers
+
+
+HOURLY = (Destination.SAME_PROVIDER, Destination.CLOUD)
+"""Rented by the hour: each machine of the bill becomes some that run as long as it did."""
+
+HARDWARE = (Destination.DEDICATED, Destination.OWN)
+
+
+def alternatives(
+    works: Sequence[Work], candidates: Iterable[Replacement], assumed: Assumptions
+) -> list[Alternative]:
+    """The cheapest of each target that has candidates for all the work; [] without work."""
+    offered: dict[Destination, list[Replacement]] = {target: [] for target in Destination}
+    for one in candidates:
+        offered[one.target].append(one)
+    best_of = []
+    for target, own in offered.items():
+        plans = list(_plans(tuple(works), own, target)) if works else []
+        if plans:
+            best = min(plans, key=lambda plan: float(_central(plan, assumed)[0][0]))
+            best_of.append(_alternative(best, assumed))
+    return best_of
+
+
+def _plans(works: tuple[Work, ...], own: list[Replacement], target: Destination) -> Iterator[_Move]:
+    if target not in HOURLY:
+        largest = max(one.ram_gib for one in works)
+        yield from (_Move(works, (one,), target) for one in own if one.ram_gib >= largest)
+        return
+    if target is Destination.SAME_PROVIDER:
+        choices = [[[one for one in own if one.provider == work.provider] for work in works]]
+    else:
+        providers = sorted({one.provider for one in own})
+        choices = [
+            [[one for one in own if one.provider == name]] * len(works) for name in providers
+        ]
+    for choice in choices:
+        if all(choice):
+            by = tuple(_cheapest(*pair) for pair in zip(works, choice, strict=True))
+            yield _Move(works, by, target)
+
+
+def _cheapest(work: Work, offered: Sequence[Replacement]) -> Replacement:
+    """For one kind of machine, of offers by the hour."""
+    scores = np.array([one.score.value for one in offered])
+    each = np.maximum(
+        work.score.value * (1 - SLACK) / scores,
+        work.ram_gib / np.array([one.ram_gib for one in offered]),
+    )
+    costs = _whole(work.peak * each) * np.array([one.cost_per_month for one in offered])
+    return offered[int(np.argmin(costs))]
+
+
+def _whole(count: Floats) -> NDArray[np.int64]:
+    """Whole servers, at least one; what a sum of floats is too large counts for none."""
+    return np.maximum(np.ceil(count - 1e-9), 1).astype(np.int64)
+
+
+def _central(plan: _Move, assumed: Assumptions) -> tuple[Floats, NDArray[np.int64]]:
+    needed = np.array([[one.score.value for one in plan.works]])
+    offered = np.array([[one.score.value for one in plan.by]])
+    return plan.costs(needed, offered, assumed)
+
+
+def _alternative(plan: _Move, assumed: Assumptions) -> Alternative:
+    (cost,), (servers,) = _central(plan, assumed)
+    # A type that stays the same has one score, however often it is named.
+    named: dict[tuple[str, str], Figure] = {}
+    for work in plan.works:
+        named.setdefault((work.provider, work.name), work.score)
+    for offer in plan.by:
+        named.setdefault((offer.provider, offer.name), offer.score)
+    column = {key: at for at, key in enumerate(named)}
+    scores = named.values()
+    drawn = np.exp(
+        common_draws(
+            spreads(
+                [one.value for one in scores],
+                [one.low for one in scores],
+                [one.high for one in scores],
+            ),
+            n_draws=DRAWS,
+        )
+    )
+    needed = drawn[:, [column[one.provider, one.name] for one in plan.works]]
+    offered = drawn[:, [column[one.provider, one.name] for one in plan.by]]
+    costs, _ = plan.costs(needed, offered, assumed)
+    today = sum(one.cost_per_month for one in plan.works)
+    p5, p95 = np.percentile(costs, (5, 95)).tolist()
+    saved = today - float(cost)
+    counts: dict[tuple[str, str], int] = {}
+    for one, count in zip(plan.by, servers.tolist(), strict=True):
+        counts[one.slug, one.name] = counts.get((one.slug, one.name), 0) + count
+    return Alternative(
+        target=plan.target,
+        servers=tuple((slug, name, count) for (slug, name), count in counts.items()),
+        cost=float(cost),
+        p5=p5,
+        p95=p95,
+        probability_cheaper=float(np.mean(costs < today)),
+        payback_months=assumed.moving_cost / saved if saved > 0 else None,
+    )

@@ -1,0 +1,150 @@
+"""What the machines of a bill cost elsewhere, with the prices and scores of the catalogue."""
+
+import io
+
+import pytest
+
+from backend.bills.services.importing import BillFile, bill_import
+from tests import factories
+from tests.backend.conftest import API, fields
+from tests.frontend.spacing import shown
+
+pytestmark = pytest.mark.django_db
+# A month of three machines: 2,190 hours, of which one kind is in no catalogue.
+TABLE = b"""type,hours,cost,month,currency,provider,region
+m5.large,2190,300,2026-10,USD,AWS,us-east-1
+x9.unknown,730,50,2026-10,USD,AWS,us-east-1
+"""
+
+
+def sold(
+    slug, amount, score, *, provider="aws", unit="hour", ram=8, kind="cloud", region=None, **given
+):
+    of = factories.offer(
+        slug,
+        name=given.pop("name", slug),
+        provider_slug=provider,
+        kind=kind,
+        region=region,
+        memory_bytes=ram * 2**30,
+    )
+    model = "monthly" if unit == "month" else "on_demand"
+    factories.price(of, amount, unit=unit, purchase_model=model)
+    factories.sample(of, score, metric="stress_ng_div16")
+
+
+@pytest.fixture
+def bill():
+    sold("m5-large", "0.15", 1000.0, name="m5.large", region=factories.region())
+    sold("m7-large", "0.10", 1100.0)
+    sold("n2-standard", "0.08", 1000.0, provider="gcp")
+    sold("ax41", "40", 8000.0, provider="hetzner", kind="dedicated", unit="month", ram=64)
+    return bill_import(
+        workspace=factories.workspace(),
+        name="October",
+        files=[BillFile("october.csv", lambda: io.BytesIO(TABLE))],
+        actor="tester",
+    )
+
+
+def test_equal_capacity_is_priced_as_worked_by_hand(bill, caller):
+    """3 machines of 1,000: 3 × 0.10 × 730, 3 × 0.08 × 730, and 1 + 1 spare × (40 + 60)."""
+    query = "metric=stress_ng_div16&moving_cost=1000"
+    answer = caller("write").get(f"{API}/bills/october?{query}").json()
+    assert answer["compared"] == {
+        "metric": "stress_ng_div16",
+        "cost_per_month": 300.0,
+        "uncompared": ["x9.unknown"],
+        "moving_cost": 1000.0,
+        "staff_per_server": 60,
+        "spares": 1,
+    }
+    costs = {one["kind"]: one["cost_per_month"] for one in answer["alternatives"]}
+    assert costs == pytest.approx(
+        {"same_provider": 219, "cloud": 175.2, "dedicated": 200}, rel=1e-3
+    )
+    cloud = next(one for one in answer["alternatives"] if one["kind"] == "cloud")
+    assert cloud["servers"] == [{"offer": "n2-standard", "name": "n2-standard", "count": 3}]
+    assert cloud["p5"] <= cloud["cost_per_month"] <= cloud["p95"]
+    assert cloud["payback_months"] == pytest.approx(1000 / (300 - 175.2), rel=1e-3)
+
+
+def test_page_says_where_it_is_cheaper_and_takes_other_assumptions(bill, client, queued):
+    client.force_login(factories.user(role="write"))
+    page = shown(client.get("/bills/october/?metric=stress_ng_div16"))
+    # One measured machine of each type is not enough to be sure of 42 %.
+    assert "Too close to call: the machines cost 300.00 USD a month today, and 175.20 USD" in page
+    assert "as another cloud; that this is cheaper has a probability of 92.8 %." in page
+    assert "x9.unknown (50.00 USD)" in page
+    page = shown(client.get("/bills/october/?metric=stress_ng_div16&spares=0&staff_per_server=0"))
+    assert (
+        "The machines cost 300.00 USD a month today. Equal capacity costs 40.00 USD "
+        "(40.00 USD – 40.00 USD) as dedicated servers: cheaper with a probability of 100.0 %."
+    ) in page
+
+
+def test_page_says_when_nothing_is_cheaper(bill, client, queued):
+    content = TABLE.replace(b",300,", b",3,")
+    bill_import(
+        workspace=factories.workspace(),
+        name="Cheap",
+        files=[BillFile("c.csv", lambda: io.BytesIO(content))],
+        actor="tester",
+    )
+    client.force_login(factories.user(role="write"))
+    page = shown(client.get("/bills/cheap/?metric=stress_ng_div16"))
+    assert "Nothing is cheaper: the machines cost 3.00 USD a month today, and 175.20 USD" in page
+    assert "<td>never</td>" in page.replace(' class="number nowrap"', "")
+
+
+@pytest.mark.parametrize(
+    ("query", "field"),
+    [
+        ("metric=fsync_p99_ns", "metric"),
+        ("metric=nothing", "metric"),
+        ("spares=many", "spares"),
+    ],
+)
+def test_what_cannot_be_assumed_is_refused_by_its_name(bill, caller, client, query, field):
+    response = caller("write").get(f"{API}/bills/october?{query}")
+    assert (response.status_code, fields(response)) == (400, [field])
+    client.force_login(factories.user(role="write"))
+    assert client.get(f"/bills/october/?{query}").status_code == 200
+
+
+def test_bill_without_machines_says_that_nothing_is_compared(client, queued):
+    bill_import(
+        workspace=factories.workspace(),
+        name="Disks",
+        files=[
+            BillFile(
+                "d.csv",
+                lambda: io.BytesIO(b"type,hours,cost,month,currency\nnas,1,9,2026-10,USD\n"),
+            )
+        ],
+        actor="tester",
+    )
+    client.force_login(factories.user(role="write"))
+    page = shown(client.get("/bills/disks/"))
+    assert "No machine of the bill has a score and memory in the catalogue." in page
+
+
+def test_fees_of_commitments_belong_to_the_machines_that_used_them(caller):
+    sold("m5-large", "0.15", 1000.0, name="m5.large", region=factories.region())
+    head = (
+        "lineItem/UsageStartDate,lineItem/UnblendedCost,lineItem/CurrencyCode,lineItem/LineItemType,"
+        "product/instanceType,lineItem/UsageAmount,pricing/unit,product/region\n"
+    )
+    rows = (
+        "2026-10-01,0,USD,DiscountedUsage,m5.large,24,Hrs,us-east-1\n"
+        "2026-10-02,0,USD,DiscountedUsage,m5.large,24,Hrs,us-east-1\n"
+        "2026-10-01,4.80,USD,RIFee,m5.large,,Hrs,us-east-1\n"
+    )
+    bill_import(
+        workspace=factories.workspace(),
+        name="Reserved",
+        files=[BillFile("r.csv", lambda: io.BytesIO((head + rows).encode()))],
+        actor="tester",
+    )
+    answer = caller("write").get(f"{API}/bills/reserved?metric=stress_ng_div16").json()
+    assert answer["compared"]["cost_per_month"] == pytest.approx(4.80 * 730 / 48, abs=0.01)

@@ -1,0 +1,134 @@
+"""The machines of a bill as equal capacity elsewhere, against figures worked by hand."""
+
+from dataclasses import replace
+
+import pytest
+
+from backend.domain.bills.elsewhere import (
+    Assumptions,
+    Destination,
+    Figure,
+    Replacement,
+    Work,
+    alternatives,
+)
+
+NOTHING = Assumptions(moving_cost=0, staff_per_server=0, spares=0)
+
+
+def figure(value, spread=0.0):
+    return Figure(value, value * (1 - spread), value * (1 + spread))
+
+
+def work(
+    name="m5.large", *, mean=3, peak=3, score=100, ram=8, cost=300, spread=0.0, provider="aws"
+):
+    return Work(name, provider, mean, peak, figure(score, spread), ram, cost)
+
+
+def offer(name, target, *, score=100, ram=8, cost=70, provider="aws", spread=0.0):
+    return Replacement(name, name, provider, target, figure(score, spread), ram, cost)
+
+
+def only(works, candidates, assumed=NOTHING):
+    (one,) = alternatives(works, candidates, assumed)
+    return one
+
+
+def test_same_type_elsewhere_costs_its_price_for_the_hours_that_ran():
+    """Half a machine on average, two at most: 2 servers × 70 for a quarter of the time each."""
+    one = only([work(mean=0.5, peak=2)], [offer("same", Destination.CLOUD, provider="gcp")])
+    assert (one.servers, one.cost) == ((("same", "same", 2),), pytest.approx(35))
+    assert (one.p5, one.p95, one.probability_cheaper) == (pytest.approx(35), pytest.approx(35), 1)
+
+
+def test_whole_servers_reach_the_capacity_but_for_the_slack():
+    """3 × 100 asked, 95 % of it counts: 285 of 145 each are 2 servers; of 142 each 3."""
+    works = [work()]
+    assert only(works, [offer("a", Destination.DEDICATED, score=145, ram=64)]).servers[0][2] == 2
+    assert only(works, [offer("a", Destination.DEDICATED, score=142, ram=64)]).servers[0][2] == 3
+
+
+def test_memory_needs_more_servers_where_the_score_does_not():
+    works = [work(ram=32)]
+    assert only(works, [offer("a", Destination.CLOUD, score=900, ram=8)]).servers[0][2] == 12
+    # Nothing that a machine holds fits into a smaller one.
+    assert (
+        alternatives(works, [offer("a", Destination.DEDICATED, score=900, ram=16)], NOTHING) == []
+    )
+
+
+def test_small_machines_share_large_servers_with_a_spare_and_staff():
+    """The articles' 3 + 17 servers on one type: 20 × 100 of 500 each, one spare, 10 of staff."""
+    works = [work("web", mean=3, peak=3), work("burst", mean=17, peak=17)]
+    assumed = Assumptions(moving_cost=600, staff_per_server=10, spares=1)
+    one = only(works, [offer("big", Destination.DEDICATED, score=500, ram=64, cost=90)], assumed)
+    assert one.servers == (("big", "big", 5),)
+    assert one.cost == pytest.approx(5 * (90 + 10))
+    assert one.payback_months == pytest.approx(600 / (600 - 500))
+
+
+def test_cheapest_of_each_target_is_taken_and_one_cloud_does_it_all():
+    works = [work("a", score=100), work("b", score=50, ram=4)]
+    offers = [
+        offer("g1", Destination.CLOUD, provider="gcp", cost=60),
+        offer("g2", Destination.CLOUD, provider="gcp", cost=35, score=50, ram=4),
+        offer("z1", Destination.CLOUD, provider="azure", cost=59),
+        offer("vps", Destination.VPS, provider="ovh", cost=30),
+        offer("vps2", Destination.VPS, provider="ovh", cost=29),
+    ]
+    cloud, vps = alternatives(works, offers, NOTHING)
+    assert (cloud.target, vps.target) == (Destination.CLOUD, Destination.VPS)
+    # 3 × 60 + 3 × 35 at Google against 3 × 59 + 2 × 59.
+    assert cloud.cost == pytest.approx(285)
+    assert {slug for slug, _, _ in cloud.servers} == {"g1", "g2"}
+    assert vps.servers[0][0] == "vps2"
+
+
+def test_same_provider_serves_each_bill_line_by_its_own_provider():
+    works = [work("m5.large"), work("D2s", provider="azure", cost=400)]
+    offers = [
+        offer("m7", Destination.SAME_PROVIDER, cost=50),
+        offer("D2s v6", Destination.SAME_PROVIDER, provider="azure", cost=40),
+        offer("D2s v5", Destination.SAME_PROVIDER, provider="azure", cost=60),
+    ]
+    one = only(works, offers)
+    assert one.cost == pytest.approx(3 * 50 + 3 * 40)
+    assert alternatives(works, offers[:1], NOTHING) == []
+
+
+def test_type_that_stays_the_same_is_not_doubled_by_its_uncertainty():
+    same = offer("m5.large", Destination.SAME_PROVIDER, cost=50, spread=0.2)
+    one = only([work(spread=0.2)], [same])
+    assert (one.p5, one.p95) == (pytest.approx(150), pytest.approx(150))
+
+
+def test_spread_of_scores_reaches_the_answer():
+    """A score ± 10 % moves the servers, and so the cost and how sure it is."""
+    works = [work(peak=100, mean=100, cost=7600)]
+    sure = only(works, [offer("c", Destination.CLOUD, provider="gcp", cost=80, ram=64)])
+    unsure = only(
+        works, [offer("c", Destination.CLOUD, provider="gcp", cost=80, ram=64, spread=0.1)]
+    )
+    assert sure.cost == unsure.cost == pytest.approx(95 * 80)
+    assert (sure.p5, sure.p95, sure.probability_cheaper) == (7600, 7600, 0)
+    assert unsure.p5 < 7300
+    assert unsure.p95 > 7900
+    assert 0.35 < unsure.probability_cheaper < 0.6
+    assert unsure.payback_months is None
+
+
+def test_better_score_lowers_the_cost():
+    works = [work(peak=100, mean=100, cost=9000)]
+    costs = [
+        only(
+            works, [replace(offer("c", Destination.CLOUD, cost=80, ram=64), score=figure(score))]
+        ).cost
+        for score in (90, 100, 110)
+    ]
+    assert costs == sorted(costs, reverse=True)
+    assert costs[0] / costs[1] == pytest.approx(106 / 95)
+
+
+def test_bill_without_work_has_no_alternatives():
+    assert alternatives([], [offer("a", Destination.CLOUD)], NOTHING) == []
