@@ -8,11 +8,13 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from backend.benchmarks.models import Run
+from backend.domain.metrics import METRICS
 from tests import factories
 from tests.backend.campaigns import ended, measured
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("queued")]
 
+DISK = METRICS["disk_write_bytes_per_s"].ranking_variants[0]
 QUIET = [1000.0, 1005.0, 995.0, 1002.0, 998.0]
 
 
@@ -106,12 +108,26 @@ def test_compare_ends_with_2_where_it_is_unclear(host):
     assert "differs: host: db1 → web1" in out.splitlines()
     same = (str(one.pk), str(finished(host).pk), *gate)
     metrics = ("--metric", "cmips_score", "--metric", "net_rtt_ns")
-    assert compared(*same, *metrics)[1:] == (
-        2, "unclear: not all of what was asked for was measured in both runs"
-    )  # fmt: skip
+    assert compared(*same, *metrics)[1:] == (2, "unclear: net_rtt_ns")
     _, code, error = compared(str(one.pk), str(uuid.uuid4()), *gate)
     assert code == 2
     assert "no run has an identifier that begins with" in error
+
+
+def test_compare_is_unclear_where_a_metric_was_disturbed(host):
+    one, other = finished(host), finished(host)
+    for run in (one, other):
+        measured(run, *QUIET, metric="disk_write_bytes_per_s", variant=DISK, flags=["disturbed"])
+    out, code, error = compared(str(one.pk), str(other.pk), "--fail-on-regression", "5%")
+    assert (code, error) == (2, "unclear: disk_write_bytes_per_s")
+    assert "disk_write_bytes_per_s: disturbed or not measured in both" in out.splitlines()
+    assert compared(
+        str(one.pk), str(other.pk), "--fail-on-regression", "5%", "--metric", "cmips_score"
+    )[1] == 0  # fmt: skip
+    empty = [str(ended(factories.run(host)).pk) for _ in range(2)]
+    assert compared(*empty, "--fail-on-regression", "5%")[1:] == (
+        2, "unclear: no metric was measured in both"
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize("share", ["0%", "100%", "five", "-5%"])

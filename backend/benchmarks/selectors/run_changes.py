@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from backend.benchmarks.models import Run
+from backend.benchmarks.models import Run, Source
 from backend.benchmarks.selectors.history import run_values
 from backend.domain.metrics import METRICS, between_instance_cv
 from backend.domain.regression import HARDWARE, SOFTWARE, changes
@@ -12,11 +12,15 @@ from backend.domain.run_changes import MetricChange, RunChange, metric_change, o
 
 @dataclass(frozen=True)
 class RunComparison:
-    """What the later of two runs changed; `differences` are those of host, profile and machine."""
+    """What the later of two runs changed; `differences` are those of host, profile and machine.
+
+    `left_out` are metrics that were asked for or measured in both, without repeats that compare.
+    """
 
     before: Run
     after: Run
     metrics: list[MetricChange]
+    left_out: list[str]
     differences: list[str]
     outcome: RunChange
 
@@ -27,7 +31,7 @@ def run_comparison(
     """Every metric that both runs measured without disturbance, or those of `metrics` among them.
 
     Of a metric's variants the one that ranks is compared: each further one would be one more chance
-    of a false alarm. A metric that was asked for and is not in both leaves it unclear.
+    of a false alarm. A metric that is left out leaves unclear what would else be fine.
     """
     values = run_values([before, after])
     both = {
@@ -58,10 +62,21 @@ def run_comparison(
         )
         for key, variant in chosen.items()
     ]
+    left_out = sorted((set(metrics) or _measured(before) & _measured(after)) - set(chosen))
     outcome = overall(compared)
-    if outcome == RunChange.FINE and len(compared) < len(metrics):
+    if outcome == RunChange.FINE and left_out:
         outcome = RunChange.UNCLEAR
-    return RunComparison(before, after, compared, _differences(before, after), outcome)
+    return RunComparison(before, after, compared, left_out, _differences(before, after), outcome)
+
+
+def _measured(run: Run) -> set[str]:
+    """Metrics of which the run has any figure that ranks, disturbed or not."""
+    series = run.samples.filter(source=Source.MEASURED).values_list("metric", "variant")
+    return {
+        key
+        for key, variant in series
+        if key in METRICS and variant in METRICS[key].ranking_variants
+    }
 
 
 def _differences(before: Run, after: Run) -> list[str]:

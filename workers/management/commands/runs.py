@@ -124,7 +124,7 @@ class Command(BaseCommand):
             raise CommandError(f"unclear: {states}", returncode=UNCLEAR_CODE)
         if compared.outcome == RunChange.UNCLEAR:
             unclear = [one.metric for one in compared.metrics if one.outcome == RunChange.UNCLEAR]
-            why = ", ".join(unclear) or "not all of what was asked for was measured in both runs"
+            why = ", ".join([*unclear, *compared.left_out]) or "no metric was measured in both"
             raise CommandError(f"unclear: {why}", returncode=UNCLEAR_CODE)
 
 
@@ -171,6 +171,7 @@ def _document(compared: RunComparison) -> dict[str, Any]:
         "after": str(compared.after.pk),
         "outcome": compared.outcome.name.lower(),
         "differences": compared.differences,
+        "left_out": compared.left_out,
         "metrics": [{**vars(one), "outcome": one.outcome.name.lower()} for one in compared.metrics],
     }
 
@@ -178,6 +179,7 @@ def _document(compared: RunComparison) -> dict[str, Any]:
 def _lines(compared: RunComparison) -> list[str]:
     lines = [f"differs: {text}" for text in compared.differences]
     lines += [_line(one) for one in compared.metrics]
+    lines += [f"{key}: disturbed or not measured in both" for key in compared.left_out]
     return [*lines, f"outcome: {compared.outcome.name.lower()}"]
 
 
