@@ -132,7 +132,8 @@ def manage(arguments: list[str]) -> int:
         try:
             stack.start_services()
             stack.migrate()
-            return stack.run(command)
+            # A benchmark that is interrupted ends its run and cleans its host up.
+            return stack.run(command, grace_s=60)
         finally:
             stack.stop()
     finally:

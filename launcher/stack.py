@@ -231,13 +231,15 @@ class Stack:
         self.state.publish({**self.addresses, **({"PUBLIC_URL": url} if url else {})})
 
     # --- jobs -----------------------------------------------------------------------------------
-    def run(self, argv: list[str], stdout: object = None, log_name: str = "") -> int:
+    def run(
+        self, argv: list[str], stdout: object = None, log_name: str = "", grace_s: float = 5
+    ) -> int:
         """Run a program in the stack's environment to its end, supervising meanwhile. Its status.
 
         With the name of a log, the terminal gets no log lines of it but warnings.
         """
         more = {"LOG_FILE": str(self.state.log(log_name))} if log_name else {}
-        return self.wait(self.start(argv, stdout, **more))[0]
+        return self.wait(self.start(argv, stdout, **more), grace_s=grace_s)[0]
 
     def start(self, argv: list[str], stdout: object = None, **more: str) -> Process:
         """Start a program in the stack's environment and more; `wait` for it comes next."""
@@ -250,7 +252,7 @@ class Stack:
         )
         return process
 
-    def wait(self, *processes: Process) -> list[int]:
+    def wait(self, *processes: Process, grace_s: float = 5) -> list[int]:
         """Supervise until all of them have ended. Their statuses."""
 
         def have_ended() -> bool:
@@ -264,7 +266,7 @@ class Stack:
                 process.terminate()
             for process in processes:
                 try:
-                    process.wait(5)
+                    process.wait(grace_s)
                 except subprocess.TimeoutExpired:
                     process.kill()
             raise

@@ -5,6 +5,7 @@ import signal
 import socket
 import subprocess
 import threading
+import time
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -295,6 +296,26 @@ def test_statuses_of_signals_are_those_of_a_shell(stack):
     ended = stack.start(["sh", "-c", "exit 5"])
     killed = stack.start(["sh", "-c", "kill -TERM $$"])
     assert stack.wait(ended, killed) == [5, 128 + signal.SIGTERM]
+
+
+def test_interrupted_command_has_its_grace_time_to_tidy_up(stack, monkeypatch, tmp_path):
+    tidied = tmp_path / "tidied"
+    ready = tmp_path / "ready"
+    command = stack.start(
+        ["sh", "-c", f"trap 'sleep 1; touch {tidied}; exit' TERM; touch {ready}; "
+         "while :; do sleep 0.1; done"]
+    )  # fmt: skip
+
+    def interrupted(_has_ended, _pause_s):
+        while not ready.exists():
+            time.sleep(0.01)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(stack.supervisor, "run_until", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        stack.wait(command, grace_s=20)
+    assert tidied.exists()
+    assert command.poll() == 0
 
 
 def test_failed_command_is_a_problem_with_its_last_line_of_its_own(stack, monkeypatch):

@@ -286,8 +286,11 @@ def test_worker_is_alive_while_its_ticks_come(settings):
     assert not is_worker_alive()
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_benchmark_is_cancelled_by_a_signal(monkeypatch, number):
+@pytest.mark.parametrize(
+    "numbers",
+    [[signal.SIGINT], [signal.SIGTERM], [signal.SIGTERM, signal.SIGTERM, signal.SIGINT]],
+)
+def test_benchmark_is_cancelled_by_a_signal(monkeypatch, numbers):
     """Ctrl-C asks for the end of the run; the command goes on until it is cleaned up."""
     before = signal.getsignal(signal.SIGTERM)
     pressed: list[bool] = []
@@ -296,7 +299,8 @@ def test_benchmark_is_cancelled_by_a_signal(monkeypatch, number):
     def shown(self, view, before):
         if view.run.evidence.count() >= 2 and not pressed:
             pressed.append(True)
-            signal.raise_signal(number)
+            for number in numbers:
+                signal.raise_signal(number)
         return show(self, view, before)
 
     monkeypatch.setattr(benchmark.Command, "_show", shown)

@@ -44,11 +44,16 @@ class StandIn:
 
 
 @contextmanager
-def interrupted_by_sigterm() -> Iterator[None]:
-    """SIGTERM, by which CI ends a job, interrupts as Ctrl-C does: the run is ended and cleaned up."""
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+def sigterm_noted() -> Iterator[threading.Event]:
+    """An event that SIGTERM sets, by which CI ends a job: whoever follows a run ends that first.
+
+    Raised as an exception it would break into the cancelling where both signals come, as a launcher
+    passes SIGTERM on after a Ctrl-C that its command got too.
+    """
+    noted = threading.Event()
+    before = signal.signal(signal.SIGTERM, lambda *_: noted.set())
     try:
-        yield
+        yield noted
     finally:
         signal.signal(signal.SIGTERM, before)
 

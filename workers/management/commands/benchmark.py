@@ -28,7 +28,7 @@ from backend.domain.probes import CHOICES, INVENTORY
 from backend.domain.profiles import LISTS, OTHER_PARAMETERS, PARAMETERS, PROFILES
 from workers.engine import report
 from workers.engine.host_scan import scan_host
-from workers.engine.in_process import StandIn, interrupted_by_sigterm
+from workers.engine.in_process import StandIn, sigterm_noted
 
 ACTOR = "command"
 PRICE_SOURCE = "stated by its owner"
@@ -204,9 +204,12 @@ class Command(BaseCommand):
     def _follow(self, run: Run) -> RunView:
         """Show the run until it ends; without a live worker its steps are done here."""
         shown = ""
-        with StandIn() as stand_in, interrupted_by_sigterm():
+        with StandIn() as stand_in, sigterm_noted() as sigterm:
             while True:
                 try:
+                    if sigterm.is_set():
+                        sigterm.clear()
+                        run_cancel(run=run, actor=ACTOR)
                     run.refresh_from_db()
                     if not run.is_finished:
                         stand_in.look()

@@ -17,7 +17,7 @@ from backend.benchmarks.selectors.costs import Cost, shown
 from backend.benchmarks.selectors.rounds import RoundFigures, RoundTargets, round_figures
 from backend.benchmarks.services.campaigns import campaign_cancel, campaign_start
 from backend.domain.errors import DomainError
-from workers.engine.in_process import StandIn, interrupted_by_sigterm
+from workers.engine.in_process import StandIn, sigterm_noted
 
 ACTOR = "command"
 # Looking more often would be foreign work beside what is measured on this very machine.
@@ -62,9 +62,12 @@ class Command(BaseCommand):
     def _follow(self, campaign: Campaign) -> None:
         """Show the round until all its runs ended; without a live worker they are done here."""
         text, is_cancelled = "", False
-        with StandIn() as stand_in, interrupted_by_sigterm():
+        with StandIn() as stand_in, sigterm_noted() as sigterm:
             while True:
                 try:
+                    if sigterm.is_set():
+                        sigterm.clear()
+                        campaign_cancel(campaign=campaign, actor=ACTOR)
                     campaign.refresh_from_db()
                     seen = round_figures(campaign)
                     is_over = seen.finished_count == seen.run_count
