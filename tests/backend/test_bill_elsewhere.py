@@ -75,6 +75,7 @@ def test_page_says_where_it_is_cheaper_and_takes_other_assumptions(bill, client,
     # One measured machine of each type is not enough to be sure of 42 %.
     assert "Too close to call: the machines cost 300.00 USD a month today, and 175.20 USD" in page
     assert "as another cloud; that this is cheaper has a probability of 92.8 %." in page
+    assert "Machines that were billed with 50.00 USD are not in it: see below." in page
     assert "x9.unknown (50.00 USD)" in page
     page = shown(client.get("/bills/october/?metric=stress_ng_div16&spares=0&staff_per_server=0"))
     assert (

@@ -59,11 +59,11 @@ def sentence(estate: Mapping[str, Any]) -> str:
         "{share} % of it is for machines of {n} type.",
         "{share} % of it is for machines of {n} types.",
         len({(one["provider"], one["type"]) for one in estate["machines"]}),
-        share=figures.plain(round(100 * Decimal(cost) / total, 1)),
+        share=figures.quantity(round(100 * Decimal(cost) / total, 1)),
     )
     committed = _(
         "{share} % of their hours were bought by commitments.",
-        share=figures.plain(round(100 * Decimal(estate["shares"]["committed"] or 0), 1)),
+        share=figures.quantity(round(100 * Decimal(estate["shares"]["committed"] or 0), 1)),
     )
     return f"{said} {machines} {committed}"
 
@@ -116,7 +116,7 @@ def elsewhere_conclusion(answer: Elsewhere) -> Conclusion:
             "{target}; that this is cheaper has a probability of {chance}.",
             **figures_of,
         )
-        return Conclusion(said, Certainty.TIE)
+        return Conclusion(said, Certainty.TIE, _left_out(answer))
     if best.cost >= answer.today:
         said = _(
             "Nothing is cheaper: the machines cost {today} a month today, and {cost} ({range}) as "
@@ -129,7 +129,18 @@ def elsewhere_conclusion(answer: Elsewhere) -> Conclusion:
             "{target}: cheaper with a probability of {chance}.",
             **figures_of,
         )
-    return Conclusion(said, Certainty.CLEAR)
+    return Conclusion(said, Certainty.CLEAR, _left_out(answer))
+
+
+def _left_out(answer: Elsewhere) -> str:
+    """Which part of what the machines were billed with is not in the comparison."""
+    if not answer.uncompared:
+        return ""
+    left_out = sum(cost for _name, cost in answer.uncompared)
+    return _(
+        "Machines that were billed with {amount} are not in it: see below.",
+        amount=_amount(float(left_out), answer.currency),
+    )
 
 
 def _amount(amount: float, currency: str) -> str:
