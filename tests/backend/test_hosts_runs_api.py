@@ -149,7 +149,8 @@ def test_hosts_have_tags_and_those_in_production_only_careful_runs(operator: Cli
     assert (shown["tags"], shown["is_in_production"]) == ("berlin db", True)
     Host.objects.update(state=HostState.TRUSTED)
     run = {"host": made["id"], "profile": "full", "parameters": {"careful": False}}
-    assert post(operator, "runs", run).status_code == 202
+    labelled = post(operator, "runs", run | {"labels": {"kernel": "6.18"}})
+    assert operator.get(labelled["Location"]).json()["labels"] == "kernel=6.18"
     assert Run.objects.get().parameters == {"careful": True}
     refused = post(operator, "runs", run | {"parameters": {"install_tools": True}})
     assert (refused.status_code, fields(refused)) == (400, ["/parameters/install_tools"])
@@ -368,6 +369,7 @@ def test_unknown_probe_and_parameter_of_a_run_are_refused(operator: Client) -> N
     for changes, pointer in (
         ({"probes": ["cmips", "telepathy"]}, "/probes"),
         ({"parameters": {"rm": "-rf"}}, "/parameters"),
+        ({"labels": {"Kernel": "6"}}, "/labels/Kernel"),
     ):
         response = post(operator, "runs", {"host": host, "profile": "quick"} | changes)
         assert response.status_code == 400

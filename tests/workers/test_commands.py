@@ -143,6 +143,20 @@ def test_result_says_below_which_price_the_machine_ranks_first():
     )
 
 
+def test_labels_stand_with_the_run_and_quiet_prints_only_its_result():
+    out, err = io.StringIO(), io.StringIO()
+    labels = ["--label", "kernel=6.18", "--label", "commit=abc"]
+    call_command("benchmark", "local", *TINY, *labels, "--quiet", "--json", stdout=out, stderr=err)
+    document = json.loads(out.getvalue())
+    assert document["labels"] == {"commit": "abc", "kernel": "6.18"}
+    assert err.getvalue() == ""
+    assert Run.objects.get(pk=document["run"]).labels == document["labels"]
+    with pytest.raises(CommandError, match="is not NAME=TEXT"):
+        call_command("benchmark", "local", "--label", "kernel")
+    with pytest.raises(CommandError, match="/labels/Kernel"):
+        call_command("benchmark", "local", "--label", "Kernel=6")
+
+
 def test_benchmark_prints_one_json_document():
     out, _ = benchmarked("local", *TINY, "--json")
     document = json.loads(out)

@@ -32,6 +32,7 @@ def document(view: RunView) -> dict[str, Any]:
         "host": run.host.name,
         "offer": run.offer.slug,
         "profile": run.profile,
+        "labels": run.labels,
         "url": f"{settings.PUBLIC_URL}/runs/{run.pk}/",
         "runner_s": run.runner_s,
         "overhead_s": run.overhead_s,

@@ -131,6 +131,7 @@ class RunDocument(Strict):
         child=TextField(max_length=20), allow_null=True, required=False, default=None
     )
     parameters = serializers.DictField(required=False, default=dict)
+    labels = serializers.DictField(required=False, default=dict)
     budget = BudgetDocument(allow_null=True, required=False, default=None)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
@@ -197,6 +198,7 @@ class RunDetail(serializers.Serializer[Any]):
     """A run with everything that it has brought so far."""
 
     id = serializers.UUIDField()
+    labels = serializers.CharField(allow_null=True)
     host = serializers.UUIDField()
     offer = serializers.CharField()
     profile = serializers.CharField()

@@ -39,6 +39,7 @@ from backend.common.rest.renderers import TextRenderer
 from backend.common.rest.table import Column, ColumnType
 from backend.common.rest.views import FilteredListView, ListAnswer, View
 from backend.domain.errors import InvalidValue
+from backend.domain.labels import labels_text
 from backend.domain.metrics import METRICS
 from backend.domain.rentals import Budget
 
@@ -68,6 +69,7 @@ class RunsView(FilteredListView):
         Column("finished_at", ColumnType.TIME, "When it ended"),
         Column("overhead_s", ColumnType.NUMBER, "Wall time that was not the measuring itself", "s"),
         Column("failure_reason", ColumnType.TEXT, "Why it failed"),
+        Column("labels", ColumnType.TEXT, "What it is called by: name=text, several with commas"),
     )
 
     def listing(self, request: Request) -> ListAnswer:
@@ -98,6 +100,7 @@ class RunsView(FilteredListView):
                 profile=fields["profile"],
                 probes=fields["probes"],
                 parameters=fields["parameters"],
+                labels=fields["labels"],
                 actor=actor(request),
             )
         except HostNotTrusted as error:
@@ -112,6 +115,7 @@ def _rented(request: Request, fields: dict[str, Any]) -> Run:
         profile=fields["profile"],
         probes=fields["probes"],
         parameters=fields["parameters"],
+        labels=fields["labels"],
         budget=Budget(**fields["budget"]),
         actor=actor(request),
     )
@@ -130,6 +134,7 @@ def _run_cells(run: Run) -> dict[str, Any]:
         "finished_at": run.finished_at,
         "overhead_s": run.overhead_s,
         "failure_reason": run.failure_reason or None,
+        "labels": labels_text(run.labels) or None,
     }
 
 

@@ -58,6 +58,8 @@ class Run(Identified):
     # None measures all of the profile; an empty list would be a run of nothing.
     probes = ArrayField(models.CharField(max_length=20), null=True)
     parameters = models.JSONField(default=dict)
+    labels = models.JSONField(default=dict, db_default={})
+    """What people call it by: name → text (domain.labels)."""
     state = models.CharField(max_length=16, choices=RunState, default=RunState.QUEUED)
     is_cancel_requested = models.BooleanField(default=False)
     outcome = models.CharField(max_length=16, choices=RunState, default=RunState.DONE)

@@ -1,6 +1,7 @@
 """Runs on machines that are rented for them."""
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 from django.db import transaction
 
@@ -15,6 +16,7 @@ from backend.benchmarks.selectors.rentals import (
 from backend.benchmarks.services.queue_lock import schedule_lock
 from backend.benchmarks.services.runs import run_peer, run_queue
 from backend.catalog.models import Offer
+from backend.domain.labels import checked_labels
 from backend.domain.profiles import (
     checked_parameters,
     checked_probes,
@@ -34,6 +36,7 @@ def rented_run_create(
     parameters: Mapping[str, object],
     budget: Budget | None,
     actor: str,
+    labels: Mapping[str, object] = MappingProxyType({}),
     campaign: Campaign | None = None,
     round: int = 0,  # noqa: A002
 ) -> Run:
@@ -44,7 +47,7 @@ def rented_run_create(
     """
     profile_named(profile)
     chosen = checked_probes(probes)
-    values = checked_parameters(rented_parameters(parameters))
+    values, named = checked_parameters(rented_parameters(parameters)), checked_labels(labels)
     check_currency(budget)
     schedule_lock(workspace_id=workspace.pk)
     (rental,) = rentals(
@@ -62,6 +65,7 @@ def rented_run_create(
         profile=profile,
         probes=chosen,
         parameters=values,
+        labels=named,
         requested_by=actor,
     )
     run.host = rented_host(run, rental)

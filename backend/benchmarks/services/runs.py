@@ -1,6 +1,7 @@
 """Writes of hosts and runs: what a person, the API or a command asks for."""
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 from django.db import transaction
 
@@ -18,6 +19,7 @@ from backend.catalog.services.data_version import data_version_bump
 from backend.common import clock
 from backend.common.queue import Task, enqueue
 from backend.domain.errors import InvalidValue
+from backend.domain.labels import checked_labels
 from backend.domain.probes import NETWORK
 from backend.domain.profiles import (
     CAREFUL,
@@ -41,6 +43,7 @@ def run_create(
     probes: Sequence[object] | None,
     parameters: dict[str, object],
     actor: str,
+    labels: Mapping[str, object] = MappingProxyType({}),
     campaign: Campaign | None = None,
     round: int = 0,  # noqa: A002
 ) -> Run:
@@ -55,7 +58,7 @@ def run_create(
     if host.is_in_production:
         # Not for the caller to choose: others need the host.
         parameters = parameters | {CAREFUL: True}
-    values = checked_parameters(parameters)
+    values, named = checked_parameters(parameters), checked_labels(labels)
     for index, probe in enumerate(chosen or ()):
         if not may_measure(probe, values):
             detail = f"{probe} uses the disk, which belongs to others on a host in production"
@@ -87,6 +90,7 @@ def run_create(
         profile=profile,
         probes=chosen,
         parameters=values,
+        labels=named,
         requested_by=actor,
     )
     run_queue(run=run, actor=actor, detail={"host": host.name, "profile": profile})

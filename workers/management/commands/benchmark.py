@@ -63,7 +63,16 @@ class Command(BaseCommand):
         parser.add_argument(
             "--peer", metavar="NAME", help="host at the other end of the network tests"
         )
+        parser.add_argument(
+            "--label",
+            action="append",
+            default=[],
+            type=_label,
+            metavar="NAME=TEXT",
+            help="what the run is called by, such as kernel=6.18 (several times)",
+        )
         parser.add_argument("--json", action="store_true", help="print one JSON document")
+        parser.add_argument("--quiet", action="store_true", help="no progress, only the result")
         ssh = parser.add_argument_group("a machine that is not known yet")
         ssh.add_argument("--identity", type=Path, metavar="FILE", help="private key to log in with")
         ssh.add_argument(
@@ -79,6 +88,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
+        self._is_quiet: bool = options["quiet"]
         # Before anything is made: a slip in the price must not leave a host behind.
         price = _price(options["price"])
         if (
@@ -98,6 +108,7 @@ class Command(BaseCommand):
                 profile=options["profile"],
                 probes=options["probe"],
                 parameters=parameters,
+                labels=dict(options["label"]),
                 actor=ACTOR,
             )
         except DomainError as error:
@@ -213,7 +224,8 @@ class Command(BaseCommand):
                     run.refresh_from_db()
                     if not run.is_finished:
                         stand_in.look()
-                    shown = self._show(run_view(run), shown)
+                    if not self._is_quiet:
+                        shown = self._show(run_view(run), shown)
                     if run.is_finished:
                         return run_view(run)
                     time.sleep(LOOK_S)
@@ -285,6 +297,13 @@ def _assignment(text: str) -> tuple[str, object]:
     if name in LISTS and not value.startswith("["):
         return name, [_value(item) for item in value.split(",")]
     return name, _value(value)
+
+
+def _label(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise ArgumentTypeError(f"{text!r} is not NAME=TEXT")
+    return name, value
 
 
 def _value(text: str) -> object:
