@@ -75,7 +75,7 @@ PARAMETERS: Mapping[str, RunParameter] = MappingProxyType(
         "disk_s": RunParameter(_("One copy of dd at most"), "s", 1, 3600, (3, 30, 60)),
         # Of 500 files a quick disk is done within a fifth of a second, of which one look of our own at
         # the run's progress is more than a twentieth: the repeat would count as disturbed.
-        "small_files": RunParameter(_("Small files"), "files", 10, 1_000_000, (750, 3000, 3000)),
+        "small_files": RunParameter(_("Small files"), "files", 10, 1_000_000, (1000, 3000, 3000)),
         "fio_file_bytes": RunParameter(
             _("File of fio"), "bytes", 16 * MIB, 2**40, (256 * MIB, 2048 * MIB, 8192 * MIB)
         ),

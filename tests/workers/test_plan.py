@@ -148,8 +148,8 @@ def test_sustained_test_is_taken_once_in_a_full_run():
 def test_quick_takes_at_most_ninety_seconds_in_all():
     quick = planned()
     # inventory 1, and three times: cmips 2.5 + 2.5, stress-ng 2.5, memory 2 + 3, dd 3 + 3,
-    # small files 1.125, fio 2.5 + 2.5
-    assert quick.expected_s == 1 + 3 * (2.5 + 2.5 + 2.5 + 2 + 3 + 3 + 3 + 1.125 + 2.5 + 2.5)
+    # small files 1, fio 2.5 + 2.5
+    assert quick.expected_s == 1 + 3 * (2.5 + 2.5 + 2.5 + 2 + 3 + 3 + 3 + 1 + 2.5 + 2.5)
     assert quick.expected_s + float(str(quick.values["quiet_budget_s"])) <= 90
     # after the cap no repeat is begun
     assert quick.profile.time_cap_s + 3.5 <= 90
