@@ -143,7 +143,10 @@ def estate(groups: Iterable[Group], usage: MachineUsage, unreadable: Unreadable)
     listed = list(groups)
     if not listed:
         raise InvalidValue("/file", "no line of the bill can be read")
-    currencies = sorted({one.currency for one in listed})
+    # A line that names none, such as a tax, is of the bill's only one.
+    currencies = sorted({one.currency for one in listed if one.currency})
+    if not currencies:
+        raise InvalidValue("/currency", "no line of the bill names its currency")
     if len(currencies) > 1:
         raise InvalidValue(
             "/currency", f"the bill mixes {', '.join(currencies)}: import one currency at a time"

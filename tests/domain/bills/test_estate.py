@@ -84,6 +84,13 @@ def test_bill_of_two_currencies_is_refused_with_both():
         estate([group(), group(currency="EUR")], usage(), Unreadable())
 
 
+def test_line_without_a_currency_is_of_the_bills_only_one():
+    whole = estate([group(), group(DISK, currency="")], usage(), Unreadable())
+    assert (whole.currency, whole.total) == ("USD", Decimal("2.20"))
+    with pytest.raises(InvalidValue, match="no line of the bill names its currency"):
+        estate([group(currency="")], usage(), Unreadable())
+
+
 def test_bill_without_a_line_is_refused():
     with pytest.raises(InvalidValue, match="no line"):
         estate([], MachineUsage(), Unreadable())
