@@ -68,7 +68,7 @@ def answers(client: Client, body: object, **given: Any) -> dict[str, tuple[int, 
 
 
 def test_long_body_of_the_api_is_a_problem_413(admin: Client) -> None:
-    told = answers(admin, b"{}", CONTENT_LENGTH=str(10**9))
+    told = answers(admin, b"{}", CONTENT_LENGTH=str(10**10))
     assert len(told) > 30
     assert set(told.values()) == {(413, PROBLEM)}, told
 
@@ -76,6 +76,8 @@ def test_long_body_of_the_api_is_a_problem_413(admin: Client) -> None:
 @pytest.mark.parametrize("body", [DEEP, WALKED_DEEP], ids=["parsed", "walked"])
 def test_deep_body_of_the_api_is_a_fault_of_the_caller(admin: Client, body: str) -> None:
     told = answers(admin, body)
+    # A file, whatever it calls itself: what is wrong with it is on the job that a worker does.
+    assert told.pop(f"post {API}/bills") == (202, JSON)
     assert {kind for _, kind in told.values()} == {PROBLEM}, told
     assert all(400 <= status < 500 for status, _ in told.values()), told
 
