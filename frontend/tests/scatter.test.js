@@ -2,7 +2,7 @@ import { show } from "./page.js";
 import assert from "node:assert/strict";
 import test from "node:test";
 
-const { drawScatter, glyph } = await import("../src/js/lib/scatter.js");
+const { drawAxes, glyph, showPoints } = await import("../src/js/lib/scatter.js");
 
 const point = (more) => ({ x: 1, y: 10, low: 9, high: 11, provider: "aws", isFrontier: false, label: "a", ...more });
 const CHEAP = point({ x: 1, y: 10, isFrontier: true });
@@ -23,7 +23,9 @@ function draw(more = {}, hidden = new Set(), onPick = () => {}) {
     ],
     ...more,
   };
-  return drawScatter(document.getElementById("chart"), data, hidden, onPick);
+  const chart = drawAxes(document.getElementById("chart"), data, onPick);
+  showPoints(chart, data, hidden);
+  return chart;
 }
 
 const lineOf = (chart) => chart.data.datasets.find((set) => set.stepped).data.map(({ x, y }) => [x, y]);

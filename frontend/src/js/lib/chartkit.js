@@ -17,7 +17,7 @@ import { BarWithErrorBar, BarWithErrorBarsController } from "chartjs-chart-error
 import annotation from "chartjs-plugin-annotation";
 import { onPaper } from "./base.js";
 import { token } from "./colours.js";
-import { language } from "./words.js";
+import { number } from "./words.js";
 
 Chart.register(
   BarController,
@@ -72,7 +72,7 @@ export function figure(value) {
   if (size >= 1e12 || (size > 0 && size < 1e-4)) return value.toExponential(3).replace(/(e[+-])(\d)$/, "$10$2");
   const digits = size >= 1000 ? 0 : size >= 100 ? 1 : size >= 10 ? 2 : size >= 1 ? 3 : 4;
   const decimals = { minimumFractionDigits: digits, maximumFractionDigits: digits };
-  return value.toLocaleString(language(), { ...decimals, roundingMode: "halfEven" });
+  return number(value, { ...decimals, roundingMode: "halfEven" });
 }
 
 /** Dashed reference line with a label. */

@@ -44,3 +44,6 @@ export function dataTable(caption, heads, rows) {
     ),
   );
 }
+
+/** Lets the browser paint and answer its user between two parts of long work. */
+export const pause = () => new Promise((resume) => requestAnimationFrame(() => setTimeout(resume)));

@@ -1,7 +1,7 @@
 // Price against score: the figure of charts/_frontier.html, on each page that has one.
 import { onThemeChange } from "./base.js";
 import { providerColour } from "./colours.js";
-import { dataTable, element, json, legendEntry } from "./dom.js";
+import { dataTable, element, json, legendEntry, pause } from "./dom.js";
 import { _ } from "./words.js";
 
 const $ = (id) => document.getElementById(id);
@@ -47,15 +47,24 @@ export async function showFrontier(onPick) {
   data.dots = data.dots.map(([offer, label, provider, x, y, isBeyond]) => ({ offer, label, provider, x, y, isBeyond }));
   const hidden = new Set();
   const charts = await import("./scatter.js");
+  await pause();
   let chart = null;
-  const redraw = () => {
+  const drawAxes = () => {
     chart?.destroy();
-    chart = charts.drawScatter($("chart"), data, hidden, onPick);
-    paint();
+    chart = charts.drawAxes($("chart"), data, onPick);
   };
-  const paint = legend(data, charts, hidden, redraw);
-  redraw();
-  onThemeChange(redraw);
+  const showPoints = () => charts.showPoints(chart, data, hidden);
+  const paint = legend(data, charts, hidden, showPoints);
+  paint();
+  await pause();
+  drawAxes();
+  await pause();
+  showPoints();
+  onThemeChange(() => {
+    drawAxes();
+    showPoints();
+    paint();
+  });
   // Opened before the chart was there, or later.
   if ($("chart-details").open) showData(data, charts);
   else $("chart-details").addEventListener("toggle", () => showData(data, charts), { once: true });

@@ -3,7 +3,7 @@ import { applyTheme, Chart, figure, referenceLine } from "./chartkit.js";
 import { token } from "./colours.js";
 import { element, json, legendEntry } from "./dom.js";
 import { addSaveButton } from "./save.js";
-import { language } from "./words.js";
+import { number } from "./words.js";
 
 const SHAPES = ["circle", "triangle", "rect", "rectRot", "star", "crossRot"];
 const DASHES = [[], [7, 3], [2, 3], [9, 3, 2, 3], [14, 4], [1, 4]];
@@ -174,10 +174,7 @@ function yAxis(axis, position) {
 }
 
 function shortFigure(value) {
-  return Number(value).toLocaleString(language(), {
-    maximumSignificantDigits: 3,
-    notation: value >= 1e5 ? "compact" : "standard",
-  });
+  return number(value, { maximumSignificantDigits: 3, notation: value >= 1e5 ? "compact" : "standard" });
 }
 
 function tooltip(plot) {

@@ -2,7 +2,7 @@
 import { PointWithErrorBar, ScatterWithErrorBarsController } from "chartjs-chart-error-bars";
 import { applyTheme, Chart, figure, referenceLine } from "./chartkit.js";
 import { isHollow, providerColour, providerShape, token } from "./colours.js";
-import { _, language } from "./words.js";
+import { _, number } from "./words.js";
 
 Chart.register(PointWithErrorBar, ScatterWithErrorBarsController);
 
@@ -21,6 +21,8 @@ const SHAPES = {
 const FONT_SIZE = 11.5;
 const STAR_RADIUS = 10;
 const STEPS = [1, 2, 5];
+const SQUARE_PX = 4;
+const MOST_ROWS = 10_000;
 const MANY = 15; // offers on the line, from which on their points are drawn smaller
 
 const shapeOf = (provider) => SHAPES[providerShape(provider)];
@@ -57,7 +59,7 @@ function ticks({ min, max }) {
 function shortFigure(value) {
   // Of the whole axis and not of one tick, so that all are written alike.
   const notation = this.max >= 1e5 ? "compact" : "standard";
-  return Number(value.toPrecision(12)).toLocaleString(language(), { maximumSignificantDigits: 4, notation });
+  return number(Number(value.toPrecision(12)), { maximumSignificantDigits: 4, notation });
 }
 
 function axis(one, more) {
@@ -98,26 +100,28 @@ function starPicture(colour) {
   return picture;
 }
 
+// One style for all points of a set where there can be: Chart.js then resolves it once and not for each of them.
 function pointSet(points, provider, radius) {
   const [pointStyle, rotation] = shapeOf(provider);
   const colour = providerColour(provider);
   const hollow = isHollow(provider);
-  const edge = (point) => (hollow ? colour : point.isFrontier ? token("--ink") : token("--provider-edge"));
-  const bar = (point) => (point.isFrontier ? token("--ink") : `${token("--muted")}80`);
+  const ink = token("--ink");
+  const edge = token("--provider-edge");
+  const bars = points.map((p) => (p.isFrontier ? ink : `${token("--muted")}80`));
   return {
     type: "scatterWithErrorBars",
     data: points.map((p) => ({ x: p.x, y: p.y, yMin: p.low ?? undefined, yMax: p.high ?? undefined, of: p })),
     pointStyle: pointStyle ?? starPicture(colour),
     rotation,
     backgroundColor: hollow ? token("--card") : points.map((p) => (p.isFrontier ? colour : `${colour}b3`)),
-    borderColor: points.map(edge),
-    borderWidth: points.map((p) => (hollow ? 2 : p.isFrontier ? 1.5 : 0.75)),
+    borderColor: hollow ? colour : points.map((p) => (p.isFrontier ? ink : edge)),
+    borderWidth: hollow ? 2 : points.map((p) => (p.isFrontier ? 1.5 : 0.75)),
     radius: points.map((p) => (p.isFrontier ? radius : 5)),
     hoverRadius: 8,
     // Small points can be met by a finger.
     hitRadius: 5,
-    errorBarColor: points.map(bar),
-    errorBarWhiskerColor: points.map(bar),
+    errorBarColor: bars,
+    errorBarWhiskerColor: bars,
     errorBarLineWidth: 1.25,
     errorBarWhiskerLineWidth: 1.25,
     errorBarWhiskerSize: 7,
@@ -125,16 +129,22 @@ function pointSet(points, provider, radius) {
   };
 }
 
-function dotSet(dots, isBeyond) {
-  return {
-    type: "scatter",
-    data: dots.map((p) => ({ x: p.x, y: p.y, of: p })),
-    backgroundColor: isBeyond ? "transparent" : dots.map((p) => `${providerColour(p.provider)}99`),
-    borderColor: isBeyond ? token("--line-strong") : "transparent",
-    radius: isBeyond ? 3.5 : 2.5,
-    hitRadius: 4,
-    order: 3,
-  };
+function dotSet(dots, style) {
+  return { type: "scatter", data: dots.map((p) => ({ x: p.x, y: p.y, of: p })), hitRadius: 4, order: 3, ...style };
+}
+
+function dotSets(dots) {
+  const within = grouped(dots.filter((p) => !p.isBeyond));
+  const beyond = { backgroundColor: "transparent", borderColor: token("--line-strong"), radius: 3.5 };
+  return [
+    ...[...within].map(([provider, own]) =>
+      dotSet(own, { backgroundColor: `${providerColour(provider)}99`, borderColor: "transparent", radius: 2.5 }),
+    ),
+    dotSet(
+      dots.filter((p) => p.isBeyond),
+      beyond,
+    ),
+  ];
 }
 
 // From the foot of the chart up to the first offer, then level until the next one, up to the budget.
@@ -158,17 +168,9 @@ function lineSet(data) {
 function datasets(data, hidden) {
   const shown = (one) => !hidden.has(one.provider);
   const points = grouped(data.points.filter(shown));
-  const dots = data.dots.filter(shown);
   return [
     ...[...points].map(([provider, own]) => pointSet(own, provider, data.line.length > MANY ? 5.5 : 7)),
-    dotSet(
-      dots.filter((p) => !p.isBeyond),
-      false,
-    ),
-    dotSet(
-      dots.filter((p) => p.isBeyond),
-      true,
-    ),
+    ...dotSets(data.dots.filter(shown)),
     ...(data.line.length ? [lineSet(data)] : []),
   ];
 }
@@ -190,11 +192,28 @@ function shortened(label, width) {
   return text.length > most ? `${text.slice(0, most - 1)}…` : text;
 }
 
-const touches = (a, b) => a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height;
+/** What is taken of the chart, in squares: a name that looks for space asks for its own, not for each of a thousand points. */
+class TakenSpace {
+  #squares = new Set();
+
+  take({ x, y, width, height }) {
+    for (let column = square(x); column <= square(x + width); column += 1)
+      for (let row = square(y); row <= square(y + height); row += 1) this.#squares.add(column * MOST_ROWS + row);
+  }
+
+  isFree({ x, y, width, height }) {
+    for (let column = square(x); column <= square(x + width); column += 1)
+      for (let row = square(y); row <= square(y + height); row += 1)
+        if (this.#squares.has(column * MOST_ROWS + row)) return false;
+    return true;
+  }
+}
+
+const square = (px) => Math.floor(px / SQUARE_PX);
 
 // Nothing lies above and to the left of the line, so that is where the names stand; one that has
 // no space there goes to where no point is, else it is left to the table.
-function placed(width, { x, y }, area, isFree) {
+function placed(width, { x, y }, area, taken) {
   const height = FONT_SIZE + 3;
   const left = Math.max(x - width - 9, area.left + 3);
   const right = Math.min(x + 11, area.right - width - 2);
@@ -204,18 +223,18 @@ function placed(width, { x, y }, area, isFree) {
     { x: left, y: y - 2 * height - 6 },
     { x: right, y: y + 8 + height },
   ].map((box) => ({ ...box, width, height }));
-  return boxes.find((box) => box.y > area.top && box.y + height < area.bottom && isFree(box));
+  return boxes.find((box) => box.y > area.top && box.y + height < area.bottom && taken.isFree(box));
 }
 
 const names = {
   id: "names",
   afterDatasetsDraw(chart) {
     const pen = chart.ctx;
-    const taken = [];
+    const taken = new TakenSpace();
     const all = chart.data.datasets.flatMap((set, n) =>
       set.data.map((raw, index) => [raw.of, chart.getDatasetMeta(n).data[index]]).filter(([of]) => of),
     );
-    for (const [, { x, y }] of all) taken.push({ x: x - 5, y: y - 5, width: 10, height: 10 });
+    for (const [, { x, y }] of all) taken.take({ x: x - 4, y: y - 4, width: 8, height: 8 });
     pen.save();
     pen.font = `500 ${FONT_SIZE}px ${Chart.defaults.font.family}`;
     pen.textBaseline = "top";
@@ -226,10 +245,9 @@ const names = {
     const labelled = all.filter(([of]) => of.isFrontier || of.isOwn).sort(([, a], [, b]) => b.x - a.x);
     for (const [{ label }, element] of labelled) {
       const text = shortened(label, chart.width);
-      const free = (box) => !taken.some((other) => touches(box, other));
-      const box = placed(pen.measureText(text).width + 6, element, chart.chartArea, free);
+      const box = placed(pen.measureText(text).width + 6, element, chart.chartArea, taken);
       if (!box) continue;
-      taken.push(box);
+      taken.take(box);
       pen.strokeText(text, box.x, box.y + 1);
       pen.fillText(text, box.x, box.y + 1);
     }
@@ -263,15 +281,15 @@ function tooltip(data) {
   };
 }
 
-/** Draws the points of the providers not hidden; `onPick` gets the point that is clicked. */
-export function drawScatter(canvas, data, hidden, onPick) {
+/** Draws the axes and limits; `onPick` gets the point that is clicked. Its points are drawn by `showPoints`. */
+export function drawAxes(canvas, data, onPick) {
   applyTheme();
   const limits = data.limits.map((one) =>
     referenceLine(one.axis, one.value, one.label, one.axis === "x" ? "end" : "start"),
   );
   return new Chart(canvas, {
     type: "scatterWithErrorBars",
-    data: { datasets: datasets(data, hidden) },
+    data: { datasets: [] },
     options: {
       maintainAspectRatio: false,
       // Points come in the form that Chart.js draws, and there may be fifteen hundred.
@@ -291,6 +309,12 @@ export function drawScatter(canvas, data, hidden, onPick) {
     },
     plugins: [names],
   });
+}
+
+/** Draws the points of the providers not hidden. */
+export function showPoints(chart, data, hidden) {
+  chart.data.datasets = datasets(data, hidden);
+  chart.update();
 }
 
 export { figure };

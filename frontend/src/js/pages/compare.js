@@ -1,6 +1,6 @@
 // Compare page: a small chart for each figure.
 import { onThemeChange } from "../lib/base.js";
-import { json } from "../lib/dom.js";
+import { json, pause } from "../lib/dom.js";
 import { setUpPassOn } from "../lib/passon.js";
 
 const drawn = new Map();
@@ -19,7 +19,7 @@ async function drawAll(charts) {
   ({ drawBars } = await import("../lib/barchart.js"));
   for (const one of charts) {
     draw(one);
-    await new Promise(requestAnimationFrame);
+    await pause();
   }
 }
 

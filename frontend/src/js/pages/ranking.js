@@ -1,6 +1,6 @@
 // Ranking page: filters swap the results in place; the chart follows them.
 import { onThemeChange } from "../lib/base.js";
-import { dataTable, element, json, legendEntry } from "../lib/dom.js";
+import { dataTable, element, json, legendEntry, pause } from "../lib/dom.js";
 import { onEach } from "../lib/partial.js";
 import { connectTable } from "../lib/rankingtable.js";
 import { _ } from "../lib/words.js";
@@ -37,22 +37,22 @@ function draw(data, hidden) {
   showData(mode, bars);
 }
 
-function legend(data, hidden) {
+function legend(data, hidden, redraw) {
   const providers = new Map(data.modes[modeName].bars.map((bar) => [bar.provider, bar.providerName]));
   const entries = [...providers].map(([slug, name]) => {
     const swatch = element("span", { class: `swatch provider-${slug}`, "aria-hidden": "true" });
-    return legendEntry(swatch, name, slug, hidden, () => draw(data, hidden));
+    return legendEntry(swatch, name, slug, hidden, redraw);
   });
   $("chart-legend").replaceChildren(...entries);
 }
 
-function connect(figureElement, data, hidden) {
+function connect(figureElement, data, hidden, redraw) {
   for (const input of figureElement.querySelectorAll("input[name=chart-mode]")) {
     input.checked = input.value === modeName;
     input.addEventListener("change", () => {
       modeName = input.value;
-      legend(data, hidden);
-      draw(data, hidden);
+      legend(data, hidden, redraw);
+      redraw();
     });
   }
   $("chart-save").addEventListener("click", async () => {
@@ -65,13 +65,15 @@ async function show(figureElement) {
   const data = json("chart-json");
   const hidden = new Set();
   if (!data.modes[modeName]?.bars.length) modeName = data.default;
+  const redraw = () => charts && draw(data, hidden);
+  connect(figureElement, data, hidden, redraw);
+  legend(data, hidden, redraw);
   // The code of the charts is the largest part of the page, and many come for the table.
   charts ??= await import("../lib/barchart.js");
+  await pause();
   if (!figureElement.isConnected) return; // another swap came first
-  connect(figureElement, data, hidden);
-  legend(data, hidden);
   draw(data, hidden);
-  figureElement.redraw = () => draw(data, hidden);
+  figureElement.redraw = redraw;
 }
 
 onEach("chart-figure", show);
