@@ -64,6 +64,7 @@ class ReportKind(models.TextChoices):
     COMPARISON = "comparison", "comparison"
     SCENARIO = "scenario", "scenario"
     HARDWARE = "hardware", "own hardware"
+    BILL = "bill", "bill"
 
 
 class Report(Identified):

@@ -146,6 +146,7 @@ urlpatterns = [
         freezing.report_new_hardware,
         name="report-new-hardware",
     ),
+    path("reports/new/bill/<slug:slug>/", freezing.report_new_bill, name="report-new-bill"),
     path("reports/<slug:slug>/", reports.report_page, name="report"),
     path("reports/<slug:slug>.pdf", reports.report_pdf, name="report-pdf"),
     path("reports/<slug:slug>/delete/", reports.report_remove, name="report-remove"),

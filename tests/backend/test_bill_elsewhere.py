@@ -3,6 +3,7 @@
 import io
 
 import pytest
+from pypdf import PdfReader
 
 from backend.bills.services.importing import BillFile, bill_import
 from tests import factories
@@ -149,3 +150,42 @@ def test_fees_of_commitments_belong_to_the_machines_that_used_them(caller):
     )
     answer = caller("write").get(f"{API}/bills/reserved?metric=stress_ng_div16").json()
     assert answer["compared"]["cost_per_month"] == pytest.approx(4.80 * 730 / 48, abs=0.01)
+
+
+def test_page_draws_today_the_targets_and_what_they_depend_on(bill, client, queued):
+    client.force_login(factories.user(role="write"))
+    page = shown(client.get("/bills/october/?metric=stress_ng_div16"))
+    assert "Bars of the cost a month: today 300; another cloud 175" in page
+    assert "What it depends on: another cloud" in page
+    # 3 × 0.08 × 730 = 175.2, ten percent down and up.
+    assert "price of n2-standard 158 – 193" in page
+
+
+def test_answer_says_what_its_cost_depends_on(bill, caller):
+    answer = caller("write").get(f"{API}/bills/october?metric=stress_ng_div16").json()
+    (cloud,) = (one for one in answer["alternatives"] if one["kind"] == "cloud")
+    (price,) = (one for one in cloud["swings"] if one["input"] == "price")
+    assert (price["name"], price["cost_low"], price["cost_high"]) == ("n2-standard", 157.68, 192.72)
+
+
+def test_report_of_a_bill_is_frozen_and_seen_by_who_sees_bills(bill, client, queued, settings):
+    settings.PUBLIC_READ = True
+    client.force_login(factories.user(role="write"))
+    address = "/reports/new/bill/october/?metric=stress_ng_div16&spares=0&staff_per_server=0"
+    assert "October elsewhere" in shown(client.get(address))
+    made = client.post(address, {"title": "Leaving", "note": "Board of May"})
+    assert made["Location"] == "/reports/leaving/"
+    bill.delete()  # what was frozen stays
+    page = shown(client.get("/reports/leaving/"))
+    assert "Equal capacity costs 40.00 USD" in page
+    assert "Not compared" in page
+    assert "/bills/october/?metric=stress_ng_div16&amp;spares=0&amp;staff_per_server=0" in page
+    paper = client.get("/reports/leaving.pdf").content
+    assert "dedicated servers" in PdfReader(io.BytesIO(paper)).pages[0].extract_text()
+    assert len(PdfReader(io.BytesIO(paper)).pages) == 1
+    assert "Leaving" in shown(client.get("/reports/"))
+    client.logout()
+    for hidden in ("/reports/leaving/", "/reports/leaving.pdf", "/reports/leaving/delete/"):
+        assert client.get(hidden).status_code in {403, 404}
+    assert "Leaving" not in shown(client.get("/reports/"))
+    assert "Leaving" not in shown(client.get("/search/?q=leaving"))

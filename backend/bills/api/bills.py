@@ -166,6 +166,14 @@ def _compared(bill: Bill, asked: dict[str, Any]) -> dict[str, Any]:
                 "payback_months": None
                 if one.payback_months is None
                 else round(one.payback_months, 2),
+                "swings": [
+                    {
+                        **asdict(swing),
+                        "cost_low": round(swing.cost_low, 2),
+                        "cost_high": round(swing.cost_high, 2),
+                    }
+                    for swing in one.swings
+                ],
             }
             for one in answer.alternatives
         ],

@@ -5,7 +5,7 @@ machines of one type differ among themselves by as much.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 import numpy as np
@@ -15,6 +15,9 @@ from backend.domain.draws import Floats, common_draws, spreads
 
 SLACK = 0.05
 DRAWS = 2_000
+PRICE_SWING = 0.10
+"""How far a price is moved to show what the cost depends on: what a year may bring or a quote takes off."""
+STAFF_SWING = 0.5
 
 
 class Destination(StrEnum):
@@ -76,6 +79,30 @@ class Assumptions:
     """Servers more than needed of those, as another one takes days to get."""
 
 
+class Input(StrEnum):
+    """What the cost of an alternative depends on."""
+
+    SCORE = "score"
+    PRICE = "price"
+    STAFF = "staff"
+    SPARES = "spares"
+
+
+@dataclass(frozen=True)
+class Swing:
+    """One input at its low and at its high end, all others as they are."""
+
+    input: Input
+    name: str
+    """Of the type or offer; "" for what holds of all servers."""
+    low: float
+    high: float
+    """The ends: scores, factors of prices and of staff, spare servers."""
+    cost_low: float
+    cost_high: float
+    """A month, with the input at either end."""
+
+
 @dataclass(frozen=True)
 class Alternative:
     """The cheapest of one target. Costs are of a month, the bounds those of 90 % of the draws."""
@@ -89,6 +116,8 @@ class Alternative:
     probability_cheaper: float
     payback_months: float | None
     """Until moving has paid; None where it never does."""
+    swings: tuple[Swing, ...]
+    """What the cost depends on, that which moves it most first; inputs that do not move it are left out."""
 
 
 @dataclass(frozen=True)
@@ -226,4 +255,56 @@ def _alternative(plan: _Move, assumed: Assumptions) -> Alternative:
         p95=p95,
         probability_cheaper=float(np.mean(costs < today)),
         payback_months=assumed.moving_cost / saved if saved > 0 else None,
+        swings=_swings(plan, assumed),
+    )
+
+
+def _swings(plan: _Move, assumed: Assumptions) -> tuple[Swing, ...]:
+    moved = sorted(_moved(plan, assumed), key=lambda one: -abs(one.cost_high - one.cost_low))
+    return tuple(one for one in moved if one.cost_low != one.cost_high)
+
+
+def _moved(plan: _Move, assumed: Assumptions) -> Iterator[Swing]:
+    def cost(plan: _Move, assumed: Assumptions = assumed) -> float:
+        return float(_central(plan, assumed)[0][0])
+
+    # A type that stays the same has one score, so both sides of the comparison move with it.
+    types = {(one.provider, one.name): one.score for one in (*plan.by, *plan.works)}
+    for key, score in types.items():
+        low, high = (cost(_with_score(plan, key, end)) for end in (score.low, score.high))
+        yield Swing(Input.SCORE, key[1], score.low, score.high, low, high)
+    for name in dict.fromkeys(one.name for one in plan.by):
+        ends = (1 - PRICE_SWING, 1 + PRICE_SWING)
+        low, high = (cost(_with_price(plan, name, factor)) for factor in ends)
+        yield Swing(Input.PRICE, name, *ends, low, high)
+    if plan.target in HARDWARE:
+        ends = (1 - STAFF_SWING, 1 + STAFF_SWING)
+        staff = [replace(assumed, staff_per_server=assumed.staff_per_server * one) for one in ends]
+        yield Swing(Input.STAFF, "", *ends, *(cost(plan, one) for one in staff))
+        spares = (max(assumed.spares - 1, 0), assumed.spares + 1)
+        counts = [replace(assumed, spares=one) for one in spares]
+        yield Swing(Input.SPARES, "", *spares, *(cost(plan, one) for one in counts))
+
+
+def _with_score(plan: _Move, key: tuple[str, str], value: float) -> _Move:
+    score = Figure(value, value, value)
+    return replace(
+        plan,
+        works=tuple(
+            replace(one, score=score) if (one.provider, one.name) == key else one
+            for one in plan.works
+        ),
+        by=tuple(
+            replace(one, score=score) if (one.provider, one.name) == key else one for one in plan.by
+        ),
+    )
+
+
+def _with_price(plan: _Move, name: str, factor: float) -> _Move:
+    return replace(
+        plan,
+        by=tuple(
+            replace(one, cost_per_month=one.cost_per_month * factor) if one.name == name else one
+            for one in plan.by
+        ),
     )

@@ -11,7 +11,7 @@ from backend.accounts.models import Workspace
 from backend.accounts.services.audit import audit_record
 from backend.common.rest.table import json_rows
 from backend.domain.errors import InvalidValue
-from backend.rankings.models import Report
+from backend.rankings.models import Report, ReportKind
 from backend.rankings.selectors.columns import COLUMNS
 from backend.rankings.selectors.rows import RankingRow
 
@@ -24,9 +24,11 @@ RESERVED = frozenset({"new"})
 """Slugs that are pages of their own."""
 
 
-def reports_visible(workspace: Workspace) -> QuerySet[Report]:
-    """Reports of the workspace without what they froze, newest first."""
-    return Report.objects.filter(workspace=workspace).defer("document")
+def reports_visible(workspace: Workspace, *, has_bills: bool = False) -> QuerySet[Report]:
+    """Reports of the workspace without what they froze, newest first; those of bills, which say what
+    a company spends, only where they are asked for."""
+    reports = Report.objects.filter(workspace=workspace).defer("document")
+    return reports if has_bills else reports.exclude(kind=ReportKind.BILL)
 
 
 def ranked_document(

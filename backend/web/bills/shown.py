@@ -6,7 +6,7 @@ from typing import Any
 
 from backend.bills.selectors.elsewhere import Elsewhere
 from backend.domain.bills.classes import ChargeKind, Purchase
-from backend.domain.bills.elsewhere import Destination
+from backend.domain.bills.elsewhere import Alternative, Destination
 from backend.domain.bills.estate_document import WEEK_HOURS
 from backend.domain.conclusions import Certainty, Conclusion
 from backend.web.shared import figures
@@ -97,9 +97,14 @@ def machine_rows(estate: Mapping[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
+def cheapest(answer: Elsewhere) -> Alternative | None:
+    """The alternative that costs least; None where nothing can be compared."""
+    return min(answer.alternatives, key=lambda one: one.cost, default=None)
+
+
 def elsewhere_conclusion(answer: Elsewhere) -> Conclusion:
     """Where equal capacity is cheapest, and how sure that is."""
-    best = min(answer.alternatives, key=lambda one: one.cost, default=None)
+    best = cheapest(answer)
     if best is None:
         said = _("No machine of the bill has a score and memory in the catalogue.")
         return Conclusion(said, Certainty.UNKNOWN)

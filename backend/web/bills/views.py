@@ -21,6 +21,7 @@ from backend.domain.bills.elsewhere import Assumptions
 from backend.rankings.selectors.default_metric import default_metric
 from backend.rankings.services.current_data import current_stamp
 from backend.web.bills.forms import BillForm, ElsewhereForm
+from backend.web.bills.plots import swings_plot, targets_plot
 from backend.web.bills.shown import (
     KINDS,
     elsewhere_conclusion,
@@ -82,14 +83,17 @@ def bills_state(request: HttpRequest) -> HttpResponse:
 @require_safe
 def bill_page(request: HttpRequest, slug: str) -> HttpResponse:
     """What one bill contains."""
-    bill = _bill(request, slug)
-    answer, form = _elsewhere(bill, request)
+    bill = bill_or_404(request, slug)
+    answer, form = elsewhere_request(bill, request)
     context = {
         "elsewhere": answer,
         "form": form,
         "targets": target_rows(answer) if answer else [],
         "conclusion": elsewhere_conclusion(answer) if answer else None,
+        "targets_plot": targets_plot(answer) if answer else None,
+        "swings_plot": swings_plot(answer) if answer else None,
         "bill": bill,
+        "asked": "?" + request.GET.urlencode() if request.GET else "",
         "estate": bill.estate,
         "sentence": sentence(bill.estate),
         "kinds": kind_rows(bill.estate),
@@ -100,7 +104,7 @@ def bill_page(request: HttpRequest, slug: str) -> HttpResponse:
     return render(request, "bills/page.html", context)
 
 
-def _elsewhere(bill: Bill, request: HttpRequest) -> tuple[Elsewhere | None, ElsewhereForm]:
+def elsewhere_request(bill: Bill, request: HttpRequest) -> tuple[Elsewhere | None, ElsewhereForm]:
     """The answer under what the address assumes; None where nothing can be compared."""
     stamp = current_stamp()
     assumed = {**asdict(DEFAULTS), "metric": default_metric(stamp)}
@@ -117,7 +121,8 @@ def _elsewhere(bill: Bill, request: HttpRequest) -> tuple[Elsewhere | None, Else
         return None, form
 
 
-def _bill(request: HttpRequest, slug: str) -> Bill:
+def bill_or_404(request: HttpRequest, slug: str) -> Bill:
+    """The bill, for those who may see what a company spends."""
     # Bills say what a company spends: no stranger sees them, also where all else is public.
     demand(request, Scope.WRITE)
     bill = bill_by_slug(default_workspace(), slug)
@@ -127,7 +132,7 @@ def _bill(request: HttpRequest, slug: str) -> Bill:
 
 
 def _delete_question(request: HttpRequest, slug: str) -> Question:
-    bill = _bill(request, slug)
+    bill = bill_or_404(request, slug)
     return Question(
         _("Delete the bill {name}?", name=bill.name),
         _("Delete bill"),
@@ -139,7 +144,7 @@ def _delete_question(request: HttpRequest, slug: str) -> Question:
 @readable
 @confirmed(_delete_question)
 def bill_delete_form(request: HttpRequest, slug: str) -> HttpResponse:
-    bill = _bill(request, slug)
+    bill = bill_or_404(request, slug)
     bill_delete(bill=bill, actor=request.user.get_username())
     messages.success(request, _("{name} is deleted.", name=bill.name))
     return HttpResponseRedirect(reverse("bills"))

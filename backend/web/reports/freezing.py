@@ -1,4 +1,4 @@
-"""Freezing: a ranking, a comparison, a scenario or a cost model becomes a report."""
+"""Freezing: a ranking, a comparison, a scenario, a cost model or a bill becomes a report."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -23,8 +23,10 @@ from backend.rankings.selectors.compare import comparison
 from backend.rankings.selectors.ranking import ranking
 from backend.rankings.services.reports import MOST_TITLE, ranked_document, report_create
 from backend.scenarios.services.scenarios import ScenarioFrozen, scenario_freeze
+from backend.web.bills.views import bill_or_404, elsewhere_request
 from backend.web.compare.views import compared_request
 from backend.web.ranking.views import ranking_request
+from backend.web.reports.bill import bill_sheet
 from backend.web.reports.forms import RankingReportForm, ReportForm
 from backend.web.reports.hardware import hardware_sheet
 from backend.web.reports.scenario import scenario_sheet
@@ -183,6 +185,39 @@ def report_new_hardware(request: HttpRequest, model_id: UUID) -> HttpResponse:
             day=f"{model.created_at:%Y-%m-%d}",
         ),
         "back": reverse("hardware-model", args=[model_id]),
+    }
+    return render(request, "reports/new.html", {"form": form, **context})
+
+
+@readable
+@require_http_methods(["GET", "HEAD", "POST"])
+def report_new_bill(request: HttpRequest, slug: str) -> HttpResponse:
+    """Freezes what a bill's machines would cost elsewhere, under what the address assumes."""
+    bill = bill_or_404(request, slug)
+    answer, assumed = elsewhere_request(bill, request)
+    if answer is None:
+        raise Http404(_("Nothing can be compared under what is assumed."))
+    title = _("{bill} elsewhere, {day}", bill=bill.name, day=f"{clock.now():%Y-%m-%d}")
+    form = ReportForm(request.POST or None, initial={"title": title[:MOST_TITLE]})
+    if request.method == "POST" and form.is_valid():
+        with form.refusals():
+            return _leads_to(
+                _stored(
+                    request,
+                    form,
+                    kind=ReportKind.BILL,
+                    params={
+                        "bill": [slug],
+                        **{k: v for k, v in request.GET.lists() if k in assumed.fields},
+                    },
+                    document=bill_sheet(bill, answer).document(),
+                    data_version=data_version(),
+                )
+            )
+    context = {
+        "what": _("what {name} costs elsewhere", name=bill.name),
+        "lede": _("With the prices, scores and assumptions of today; only who sees bills sees it."),
+        "back": reverse("bill", args=[slug]),
     }
     return render(request, "reports/new.html", {"form": form, **context})
 

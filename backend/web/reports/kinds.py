@@ -48,12 +48,16 @@ def source(report: Report) -> LivePage:
         case ReportKind.HARDWARE:
             model = report.params["model"][0]
             return LivePage(_("The cost model"), reverse("hardware-model", args=[model]))
+        case ReportKind.BILL:
+            address = reverse("bill", args=[report.params["bill"][0]])
+            assumed = {k: v for k, v in report.params.items() if k != "bill"}
+            return LivePage(_("The bill today"), address + state.query(assumed))
     return LivePage(_("The same ranking today"), reverse("offers") + state.query(report.params))
 
 
-def frozen(workspace: Workspace) -> list[Frozen]:
+def frozen(workspace: Workspace, *, has_bills: bool) -> list[Frozen]:
     """Reports, and scenarios that were frozen without one; the newest first."""
-    reports = list(reports_visible(workspace))
+    reports = list(reports_visible(workspace, has_bills=has_bills))
     rows = [
         Frozen(
             report.title,

@@ -10,7 +10,7 @@ from django.views.decorators.http import require_safe
 
 from backend.accounts.models import Scope
 from backend.accounts.services.workspaces import default_workspace
-from backend.rankings.models import Report
+from backend.rankings.models import Report, ReportKind
 from backend.rankings.services.reports import report_delete
 from backend.web.reports.kinds import frozen, is_ranked, source
 from backend.web.reports.lines import (
@@ -25,7 +25,7 @@ from backend.web.reports.lines import (
 from backend.web.reports.ranked import ranked_sheet
 from backend.web.reports.sheet import Sheet, sheet_of
 from backend.web.shared import state, words
-from backend.web.shared.access import demand, readable
+from backend.web.shared.access import demand, may, readable
 from backend.web.shared.confirming import Question, confirmed
 from backend.web.shared.language import _
 
@@ -34,14 +34,15 @@ from backend.web.shared.language import _
 @require_safe
 def reports_page(request: HttpRequest) -> HttpResponse:
     """All that was frozen, newest first."""
-    return render(request, "reports/list.html", {"reports": frozen(default_workspace())})
+    reports = frozen(default_workspace(), has_bills=may(request, Scope.WRITE))
+    return render(request, "reports/list.html", {"reports": reports})
 
 
 @readable
 @require_safe
 def report_page(request: HttpRequest, slug: str) -> HttpResponse:
     """One report as it was frozen."""
-    report = _report(slug)
+    report = _report(request, slug)
     context = {
         "report": report,
         "address": request.build_absolute_uri(request.path),
@@ -83,7 +84,7 @@ def report_pdf(request: HttpRequest, slug: str) -> HttpResponse:
     # Its library is loaded only for who asks for a PDF.
     from backend.web.reports.pdf import PAPERS, Frame, sheet_pdf
 
-    report = _report(slug)
+    report = _report(request, slug)
     paper = request.GET.get("paper", "a4").lower()
     if paper not in PAPERS:
         raise Http404(
@@ -124,14 +125,18 @@ def _sheet(report: Report) -> Sheet:
     return sheet_of(report.document)
 
 
-def _report(slug: str) -> Report:
-    return get_object_or_404(Report, workspace=default_workspace(), slug=slug)
+def _report(request: HttpRequest, slug: str) -> Report:
+    report = get_object_or_404(Report, workspace=default_workspace(), slug=slug)
+    # As the bill itself: nobody else is to know that there is one.
+    if report.kind == ReportKind.BILL and not may(request, Scope.WRITE):
+        raise Http404
+    return report
 
 
 def _removable(request: HttpRequest, slug: str) -> Report:
     # Somebody may have quoted it: more is needed than for making one.
     demand(request, Scope.ADMIN)
-    return _report(slug)
+    return _report(request, slug)
 
 
 def _removal_question(request: HttpRequest, slug: str) -> Question:

@@ -8,6 +8,7 @@ from backend.domain.bills.elsewhere import (
     Assumptions,
     Destination,
     Figure,
+    Input,
     Replacement,
     Work,
     alternatives,
@@ -132,3 +133,27 @@ def test_better_score_lowers_the_cost():
 
 def test_bill_without_work_has_no_alternatives():
     assert alternatives([], [offer("a", Destination.CLOUD)], NOTHING) == []
+
+
+def test_swings_move_one_input_and_come_in_the_order_of_their_effect():
+    """2 servers of 145 ± 20 % hold 285: at 116 it takes 3, at 174 still 2; (100 + 10) each and a spare."""
+    assumed = Assumptions(moving_cost=0, staff_per_server=10, spares=1)
+    big = offer("big", Destination.DEDICATED, score=145, ram=64, cost=100, spread=0.2)
+    one = only([work()], [big], assumed)
+    assert one.cost == pytest.approx(3 * 110)
+    known = [
+        (swing.input, swing.name, swing.low, swing.high, swing.cost_low, swing.cost_high)
+        for swing in one.swings
+    ]
+    assert known == [
+        (Input.SPARES, "", 0, 2, pytest.approx(2 * 110), pytest.approx(4 * 110)),
+        (Input.SCORE, "big", 116, 174, pytest.approx(4 * 110), pytest.approx(3 * 110)),
+        (Input.PRICE, "big", 0.9, 1.1, pytest.approx(3 * 100), pytest.approx(3 * 120)),
+        (Input.STAFF, "", 0.5, 1.5, pytest.approx(3 * 105), pytest.approx(3 * 115)),
+    ]
+
+
+def test_score_of_a_type_that_stays_moves_both_sides_and_no_cost():
+    same = offer("m5.large", Destination.SAME_PROVIDER, spread=0.3)
+    one = only([work(spread=0.3)], [same])
+    assert [swing.input for swing in one.swings] == [Input.PRICE]

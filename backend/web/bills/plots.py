@@ -1,0 +1,112 @@
+"""The charts of where the machines of a bill could go."""
+
+from backend.bills.selectors.elsewhere import Elsewhere
+from backend.domain.bills.elsewhere import Alternative, Input, Swing
+from backend.web.bills.shown import TARGETS, cheapest
+from backend.web.shared import figures
+from backend.web.shared.language import _
+from backend.web.shared.plots import Axis, Mark, Plot
+
+MOST_SWINGS = 8
+
+
+def targets_plot(answer: Elsewhere) -> Plot | None:
+    """What each target costs with its bounds, beside today; None where nothing can be compared."""
+    if not answer.alternatives:
+        return None
+    shown = sorted(answer.alternatives, key=lambda one: one.cost)
+    costs = [one.cost for one in shown]
+    return Plot(
+        id="plot-targets",
+        title=_("Today and elsewhere"),
+        x_label=_("as"),
+        x_kind="category",
+        x=[TARGETS[one.target] for one in shown],
+        is_flat=True,
+        y=Axis(
+            _("{currency} a month", currency=answer.currency),
+            most=max(answer.today, *(one.p95 for one in shown)),
+        ),
+        marks=[
+            Mark(
+                _("cost"),
+                costs,
+                "bar",
+                lows=[one.p5 for one in shown],
+                highs=[one.p95 for one in shown],
+            )
+        ],
+        range_words=("5 %", "95 %"),
+        lines=((answer.today, _("today")),),
+        note=_("The dashed line is what the machines cost today; whiskers hold 90 % of the draws."),
+        summary=_(
+            "Bars of the cost a month: today {today}; ",
+            today=figures.plain(round(answer.today)),
+        )
+        + "; ".join(
+            f"{TARGETS[one.target]} {figures.plain(round(one.cost))} "
+            f"({figures.plain(round(one.p5))} – {figures.plain(round(one.p95))})"
+            for one in shown
+        )
+        + ".",
+    )
+
+
+def swing_words(one: Swing) -> str:
+    """The input in words."""
+    match one.input:
+        case Input.SCORE:
+            return _("score of {name}", name=one.name)
+        case Input.PRICE:
+            return _("price of {name}", name=one.name)
+        case Input.STAFF:
+            return _("staff per server")
+        case Input.SPARES:
+            return _("spare servers")
+
+
+def _end(one: Swing, value: float) -> str:
+    is_factor = one.input in {Input.PRICE, Input.STAFF}
+    return f"× {value:g}" if is_factor else figures.figure(value)
+
+
+def swings_plot(answer: Elsewhere) -> Plot | None:
+    """What the cost of the cheapest target depends on; None where there is none, or nothing moves it."""
+    best: Alternative | None = cheapest(answer)
+    if best is None or not best.swings:
+        return None
+    shown = best.swings[:MOST_SWINGS]
+    ends = {
+        _("at the low end"): [one.cost_low for one in shown],
+        _("at the high end"): [one.cost_high for one in shown],
+    }
+    return Plot(
+        id="plot-swings",
+        title=_("What it depends on: {target}", target=TARGETS[best.target]),
+        x_label=_("input"),
+        x_kind="category",
+        x=[swing_words(one) for one in shown],
+        # Bars go from the cost as it is, which the dashed line shows, and not from zero.
+        y=Axis(_("{currency} a month", currency=answer.currency), is_from_zero=False),
+        marks=[
+            Mark(label, costs, "span", lows=[best.cost] * len(costs), highs=costs, tone=tone)
+            for tone, (label, costs) in enumerate(ends.items())
+        ],
+        is_flat=True,
+        extra={
+            _("low end"): [_end(one, one.low) for one in shown],
+            _("high end"): [_end(one, one.high) for one in shown],
+        },
+        lines=((best.cost, ""),),
+        note=_(
+            "One input at its low and at its high end: scores at the ends of their 95 % intervals, "
+            "prices 10 % and staff 50 % up and down, a spare server more and fewer."
+        ),
+        summary=_("Cost a month at both ends of each input: ")
+        + "; ".join(
+            f"{swing_words(one)} {figures.plain(round(one.cost_low))} – "
+            f"{figures.plain(round(one.cost_high))}"
+            for one in shown
+        )
+        + ".",
+    )

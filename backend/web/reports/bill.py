@@ -1,0 +1,129 @@
+"""The sheet of a bill: today against each other place, what that depends on, and what was assumed."""
+
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import Any
+
+from backend.bills.models import Bill
+from backend.bills.selectors.elsewhere import Elsewhere
+from backend.domain.metrics import METRICS
+from backend.web.bills.plots import swing_words
+from backend.web.bills.shown import (
+    TARGETS,
+    cheapest,
+    elsewhere_conclusion,
+    kind_rows,
+    sentence,
+    target_rows,
+)
+from backend.web.reports.sheet import Sheet, SheetColumn, bar, some
+from backend.web.shared import figures
+from backend.web.shared.language import _, localized
+
+MOST_SWINGS = 5
+
+
+def bill_sheet(bill: Bill, answer: Elsewhere) -> Sheet:
+    """What the machines cost today and elsewhere, the cheapest first."""
+    unit = _("{currency} a month", currency=answer.currency)
+    return Sheet(
+        conclusion=elsewhere_conclusion(answer),
+        chart=_chart(answer, unit),
+        columns=[
+            SheetColumn(_("As"), 1.6),
+            SheetColumn(_("Servers"), 3),
+            SheetColumn(unit, 1.2, is_number=True),
+            SheetColumn(_("90 % of the draws"), 1.6, is_number=True),
+            SheetColumn(_("Cheaper"), 0.9, is_number=True),
+            SheetColumn(_("Pays after"), 1.1, is_number=True),
+        ],
+        rows=[
+            [_("today"), "", _money(answer.today), "", "", ""],
+            *(
+                [
+                    one["words"],
+                    some([f"{count} × {name}" for _slug, name, count in one["servers"]]),
+                    _money(one["cost"]),
+                    f"{_money(one['p5'])} – {_money(one['p95'])}",
+                    figures.percent(one["chance"]),
+                    _("never")
+                    if one["payback"] is None
+                    else _("{months} months", months=figures.quantity(one["payback"])),
+                ]
+                for one in target_rows(answer)
+            ),
+        ],
+        facts=list(_facts(bill, answer)),
+    )
+
+
+def _money(amount: float | Decimal) -> str:
+    return figures.money(Decimal(amount), "month")
+
+
+def _chart(answer: Elsewhere, unit: str) -> dict[str, Any]:
+    shown = sorted(answer.alternatives, key=lambda one: one.cost)
+    bars = [
+        bar(_("today"), answer.today),
+        *(bar(TARGETS[one.target], one.cost, (one.p5, one.p95)) for one in shown),
+    ]
+    said = "; ".join(f"{one['label']} {figures.figure(one['value'])}" for one in bars)
+    return {
+        "title": _("Today and elsewhere"),
+        "unit": unit,
+        "bars": bars,
+        "median": None,
+        "range": _("nine of ten draws"),
+        "summary": _("Bars of the cost in {unit}, lower is better: {said}.", unit=unit, said=said),
+    }
+
+
+def _facts(bill: Bill, answer: Elsewhere) -> Iterator[tuple[str, str]]:
+    yield _("Bill"), f"{bill.name}: {sentence(bill.estate)}"
+    yield (
+        _("What it is for"),
+        some(
+            [
+                f"{one['words']} {_money(Decimal(one['cost']))} {answer.currency}"
+                for one in kind_rows(bill.estate)
+            ]
+        ),
+    )
+    if answer.uncompared:
+        parts = [f"{name} ({_money(cost)} {answer.currency})" for name, cost in answer.uncompared]
+        yield _("Not compared"), some(parts)
+    best = cheapest(answer)
+    if best is not None and best.swings:
+        yield (
+            _("It depends on"),
+            "; ".join(
+                f"{swing_words(one)} {_money(one.cost_low)} – {_money(one.cost_high)}"
+                for one in best.swings[:MOST_SWINGS]
+            ),
+        )
+    assumed = answer.assumed
+    yield (
+        _("Assumed"),
+        _(
+            "compared by {metric}; moving {moving} {currency} once; staff {staff} {currency} a "
+            "month and server, {spares} spare servers (dedicated and your own); storage, traffic "
+            "and services stay as they are",
+            metric=METRICS[answer.metric].label,
+            moving=_money(assumed.moving_cost),
+            staff=_money(assumed.staff_per_server),
+            spares=assumed.spares,
+            currency=answer.currency,
+        ),
+    )
+    yield (
+        _("Ranges"),
+        _("from the 5th to the 95th percentile of {draws} draws of all scores", draws="2,000"),
+    )
+    yield (
+        _("Files"),
+        _(
+            "{lines} lines, sha256 {sha256}",
+            lines=localized(f"{bill.line_count:,}"),
+            sha256=bill.sha256[:12],
+        ),
+    )
