@@ -189,3 +189,21 @@ def test_report_of_a_bill_is_frozen_and_seen_by_who_sees_bills(bill, client, que
         assert client.get(hidden).status_code in {403, 404}
     assert "Leaving" not in shown(client.get("/reports/"))
     assert "Leaving" not in shown(client.get("/search/?q=leaving"))
+
+
+def test_scenario_of_a_bill_is_opened_calculated_and_kept(bill, client, queued):
+    client.force_login(factories.user(role="write"))
+    assert "?bill=october" in shown(client.get("/bills/october/"))
+    editor = client.get("/scenarios/new/?bill=october&metric=stress_ng_div16")
+    texts = {name: str(text) for name, text in editor.context["form"].initial.items()}
+    assert texts["name"] == "October elsewhere"
+    data = texts | {"save": "1"}
+    kept = client.post("/scenarios/new/", data)
+    assert kept.status_code == 302, kept.context["form"].errors
+    page = shown(client.get(kept["Location"]))
+    # A year of today's 300 a month, and of 1 + 1 servers of 40; three machines of 0.08 an hour.
+    assert "3,600.00" in page
+    assert "960.00" in page
+    assert "another cloud" in page
+    client.force_login(factories.user(role="read"))
+    assert client.get("/scenarios/new/?bill=october").status_code == 403

@@ -103,6 +103,7 @@ def _works(
                 score=_figure(own),
                 ram_gib=float(own.ram_gib or 0),
                 cost_per_month=float(month),
+                week=one["week"],
             )
         )
     return works, uncompared

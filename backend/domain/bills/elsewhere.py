@@ -52,6 +52,8 @@ class Work:
     score: Figure
     ram_gib: float
     cost_per_month: float
+    week: Sequence[float] = ()
+    """How many ran in each hour of the week, from Monday 0:00 UTC; () where that is not known."""
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """Bills: sent by a form, read by a worker, and what they contain."""
 
 from dataclasses import asdict
+from typing import Any
 
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
@@ -15,15 +16,18 @@ from backend.bills.selectors.bills import bill_by_slug, bills_visible, uploads_o
 from backend.bills.selectors.elsewhere import DEFAULTS, Elsewhere, elsewhere
 from backend.bills.services.bills import bill_delete
 from backend.bills.services.uploads import PART_BYTES, upload_keep
+from backend.common import clock
 from backend.common.bodies import takes_files
 from backend.common.rest.parameters import InvalidParameters
 from backend.domain.bills.elsewhere import Assumptions
+from backend.domain.bills.scenario import bill_scenario
 from backend.rankings.selectors.default_metric import default_metric
 from backend.rankings.services.current_data import current_stamp
 from backend.web.bills.forms import BillForm, ElsewhereForm
 from backend.web.bills.plots import swings_plot, targets_plot
 from backend.web.bills.shown import (
     KINDS,
+    TARGETS,
     elsewhere_conclusion,
     kind_rows,
     machine_rows,
@@ -94,6 +98,7 @@ def bill_page(request: HttpRequest, slug: str) -> HttpResponse:
         "swings_plot": swings_plot(answer) if answer else None,
         "bill": bill,
         "asked": "?" + request.GET.urlencode() if request.GET else "",
+        "assumed": "&" + request.GET.urlencode() if request.GET else "",
         "estate": bill.estate,
         "sentence": sentence(bill.estate),
         "kinds": kind_rows(bill.estate),
@@ -119,6 +124,23 @@ def elsewhere_request(bill: Bill, request: HttpRequest) -> tuple[Elsewhere | Non
     except InvalidParameters as error:
         form.add_error(None, "; ".join(why for _name, why in error.errors))
         return None, form
+
+
+def bill_document(request: HttpRequest, slug: str) -> dict[str, Any]:
+    """The scenario of a bill under what the address assumes; 404 where nothing can be compared."""
+    bill = bill_or_404(request, slug)
+    answer, _form = elsewhere_request(bill, request)
+    if answer is None or not answer.works:
+        raise Http404(_("No machine of the bill can be compared."))
+    return bill_scenario(
+        answer.works,
+        answer.alternatives,
+        {"today": _("today"), **{target: str(words) for target, words in TARGETS.items()}},
+        name=_("{bill} elsewhere", bill=bill.name),
+        metric=answer.metric,
+        currency=answer.currency,
+        start=f"{clock.now():%Y-%m-01T00:00:00+00:00}",
+    )
 
 
 def bill_or_404(request: HttpRequest, slug: str) -> Bill:

@@ -17,6 +17,7 @@ from backend.domain.scenarios.templates import TEMPLATES
 from backend.scenarios.models import Scenario
 from backend.scenarios.selectors.offer_matches import offer_names
 from backend.scenarios.services.scenarios import ScenarioFrozen, scenario_create, scenario_update
+from backend.web.bills.views import bill_document
 from backend.web.scenarios.editor import editor_context
 from backend.web.scenarios.edits import MOST_NAMED, asked_for, edited
 from backend.web.scenarios.forms import ScenarioForm, is_editable
@@ -37,6 +38,8 @@ def scenario_new(request: HttpRequest) -> HttpResponse:
     chosen = request.GET.get("template", FIRST)
     template = TEMPLATES.get(chosen) or TEMPLATES[FIRST]
     if request.method != "POST":
+        if bill := request.GET.get("bill"):
+            return _page(request, ScenarioForm(document=bill_document(request, bill)))
         form = ScenarioForm(document=_asked(request, template.document))
         return _page(request, form, template=template, is_unknown=chosen not in TEMPLATES)
     form = edited(request.POST)

@@ -1,0 +1,101 @@
+"""A bill as a scenario: the load that its machines carried, today's cost, and where they could go."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from backend.domain.bills.elsewhere import HOURLY, SLACK, Alternative, Work
+from backend.domain.bills.estate_document import WEEK_HOURS
+
+DAY_HOURS = 24
+MONTHS = 12
+STEP_S = 3600
+
+
+def bill_scenario(
+    works: Sequence[Work],
+    targets: Sequence[Alternative],
+    names: Mapping[str, str],
+    *,
+    name: str,
+    metric: str,
+    currency: str,
+    start: str,
+) -> dict[str, Any]:
+    """A document of design 5 that the editor opens; `names` has the words of `today` and each target.
+
+    Its demand is the score of the machines that ran by the hour of the week, short of the slack that
+    counts as equal capacity. A scenario has no staff a server, and a target of several types is that
+    which carries most. None of `works` is a ValueError.
+    """
+    if not works:
+        raise ValueError("a scenario needs machines")
+    curve = _week(works)
+    level = sum(curve) / WEEK_HOURS
+    daily = [sum(curve[hour::DAY_HOURS]) / 7 / level for hour in range(DAY_HOURS)]
+    weekly = [sum(curve[at : at + DAY_HOURS]) / DAY_HOURS / level for at in _day_starts()]
+    # What the two factors make of the week is at times above what it was at its highest.
+    most = max(math.ceil(level * max(daily) * max(weekly)), 1)
+    today = sum(one.cost_per_month for one in works)
+    return {
+        "schema": 1,
+        "name": name,
+        "horizon": {"start": start, "months": MONTHS, "step_s": STEP_S},
+        "demand": {
+            "unit": "score",
+            "kind": "composed",
+            "time_zone": "UTC",
+            "level": _text(level),
+            "daily": [_text(one) for one in daily],
+            "weekly": [_text(one) for one in weekly],
+        },
+        "capacity": {"metric": metric, "units_per_score": "1"},
+        "policy": {"kind": "perfect"},
+        "options": [
+            {
+                "name": names["today"],
+                "parts": [
+                    {
+                        "role": "all",
+                        "count": 1,
+                        "capacity": str(most),
+                        "price": {
+                            "amount": f"{today:.2f}",
+                            "currency": currency,
+                            "unit": "month",
+                            "billing": "monthly",
+                        },
+                    }
+                ],
+            },
+            *(
+                {"name": names[one.target], "parts": [_part(one, currency)]}
+                for one in sorted(targets, key=lambda one: one.cost)
+            ),
+        ],
+    }
+
+
+def _day_starts() -> range:
+    return range(0, WEEK_HOURS, DAY_HOURS)
+
+
+def _week(works: Sequence[Work]) -> list[float]:
+    """Score that ran in each hour of the week, as far as it has to be there elsewhere."""
+    curve = [0.0] * WEEK_HOURS
+    for one in works:
+        counts = one.week or [one.mean] * WEEK_HOURS
+        for hour, count in enumerate(counts):
+            curve[hour] += count * one.score.value * (1 - SLACK)
+    return curve
+
+
+def _part(target: Alternative, currency: str) -> dict[str, Any]:
+    slug, _name, count = max(target.servers, key=lambda one: one[2])
+    part: dict[str, Any] = {"role": "all", "price": {"offer": slug, "currency": currency}}
+    # By the hour as many as the load needs; servers that stand do so all month.
+    return part if target.target in HOURLY else {**part, "count": count}
+
+
+def _text(value: float) -> str:
+    return f"{value:.4f}".rstrip("0").rstrip(".")
