@@ -6,6 +6,7 @@ from decimal import Decimal
 from typing import Any
 
 from backend.bills.models import Bill
+from backend.catalog.models import VcpuKind
 from backend.catalog.selectors.data_version import DataStamp
 from backend.common.rest.parameters import InvalidParameters
 from backend.domain.bills.classes import Purchase
@@ -104,6 +105,7 @@ def _works(
                 ram_gib=float(own.ram_gib or 0),
                 cost_per_month=float(month),
                 week=one["week"],
+                is_burstable=own.vcpu_kind == VcpuKind.BURSTABLE,
             )
         )
     return works, uncompared
@@ -140,4 +142,5 @@ def _candidates(rows: Sequence[RankingRow], works: Sequence[Work]) -> Iterator[R
             score=_figure(row),
             ram_gib=float(row.ram_gib or 0),
             cost_per_month=float(row.price),
+            is_burstable=row.vcpu_kind == VcpuKind.BURSTABLE,
         )

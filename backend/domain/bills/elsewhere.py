@@ -54,6 +54,7 @@ class Work:
     cost_per_month: float
     week: Sequence[float] = ()
     """How many ran in each hour of the week, from Monday 0:00 UTC; () where that is not known."""
+    is_burstable: bool = False
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,13 @@ class Replacement:
     score: Figure
     ram_gib: float
     cost_per_month: float
+    is_burstable: bool = False
+    """Whether its score holds only as long as its CPU credits do."""
+
+    def can_do(self, work: Work) -> bool:
+        """Whether one of it could stand for a machine of the work: no machine is split into smaller
+        ones, and none that runs all day is replaced by one that may not."""
+        return self.ram_gib >= work.ram_gib and (work.is_burstable or not self.is_burstable)
 
 
 @dataclass(frozen=True)
@@ -182,17 +190,17 @@ def alternatives(
 
 def _plans(works: tuple[Work, ...], own: list[Replacement], target: Destination) -> Iterator[_Move]:
     if target not in HOURLY:
-        largest = max(one.ram_gib for one in works)
-        yield from (_Move(works, (one,), target) for one in own if one.ram_gib >= largest)
+        yield from (_Move(works, (one,), target) for one in own if all(map(one.can_do, works)))
         return
     if target is Destination.SAME_PROVIDER:
-        choices = [[[one for one in own if one.provider == work.provider] for work in works]]
+        places = [[work.provider for work in works]]
     else:
-        providers = sorted({one.provider for one in own})
-        choices = [
-            [[one for one in own if one.provider == name]] * len(works) for name in providers
+        places = [[name] * len(works) for name in sorted({one.provider for one in own})]
+    for place in places:
+        choice = [
+            [one for one in own if one.provider == name and one.can_do(work)]
+            for name, work in zip(place, works, strict=True)
         ]
-    for choice in choices:
         if all(choice):
             by = tuple(_cheapest(*pair) for pair in zip(works, choice, strict=True))
             yield _Move(works, by, target)

@@ -6,9 +6,12 @@ from typing import Any
 
 from backend.domain.bills.elsewhere import HOURLY, SLACK, Alternative, Work
 from backend.domain.bills.estate_document import WEEK_HOURS
+from backend.domain.units import HOURS_PER_MONTH
 
 DAY_HOURS = 24
 MONTHS = 12
+MOST_NAME = 80
+"""Characters of an option's name: charts and tables have its words beside others."""
 STEP_S = 3600
 
 
@@ -25,8 +28,8 @@ def bill_scenario(
     """A document of design 5 that the editor opens; `names` has the words of `today` and each target.
 
     Its demand is the score of the machines that ran by the hour of the week, short of the slack that
-    counts as equal capacity. A scenario has no staff a server, and a target of several types is that
-    which carries most. None of `works` is a ValueError.
+    counts as equal capacity; spares, staff and memory are in what a server costs and carries. None of
+    `works` is a ValueError.
     """
     if not works:
         raise ValueError("a scenario needs machines")
@@ -59,17 +62,15 @@ def bill_scenario(
                         "role": "all",
                         "count": 1,
                         "capacity": str(most),
-                        "price": {
-                            "amount": f"{today:.2f}",
-                            "currency": currency,
-                            "unit": "month",
-                            "billing": "monthly",
-                        },
+                        "price": _monthly(today, currency),
                     }
                 ],
             },
             *(
-                {"name": names[one.target], "parts": [_part(one, currency)]}
+                {
+                    "name": _name(names[one.target], one),
+                    "parts": [_part(one, level, most, currency)],
+                }
                 for one in sorted(targets, key=lambda one: one.cost)
             ),
         ],
@@ -90,11 +91,32 @@ def _week(works: Sequence[Work]) -> list[float]:
     return curve
 
 
-def _part(target: Alternative, currency: str) -> dict[str, Any]:
-    slug, _name, count = max(target.servers, key=lambda one: one[2])
-    part: dict[str, Any] = {"role": "all", "price": {"offer": slug, "currency": currency}}
-    # By the hour as many as the load needs; servers that stand do so all month.
-    return part if target.target in HOURLY else {**part, "count": count}
+def _name(words: str, target: Alternative) -> str:
+    servers = ", ".join(f"{count} × {name}" for _slug, name, count in target.servers)
+    return f"{words}: {servers}"[:MOST_NAME]
+
+
+def _part(target: Alternative, level: float, most: float, currency: str) -> dict[str, Any]:
+    count = sum(one[2] for one in target.servers)
+    # What one of them carries of the peak, which memory may make less than its score.
+    part: dict[str, Any] = {"role": "all", "capacity": _text(most / count)}
+    if target.target not in HOURLY:
+        return {**part, "count": count, "price": _monthly(target.cost / count, currency)}
+    if len(target.servers) == 1:
+        return {**part, "price": {"offer": target.servers[0][0], "currency": currency}}
+    # Several types scale together: an hour of their mean.
+    hourly = target.cost * most / level / count / HOURS_PER_MONTH
+    price = {"amount": f"{hourly:.6f}", "currency": currency, "unit": "hour"}
+    return {**part, "price": {**price, "billing": "per_second"}}
+
+
+def _monthly(amount: float, currency: str) -> dict[str, Any]:
+    return {
+        "amount": f"{amount:.2f}",
+        "currency": currency,
+        "unit": "month",
+        "billing": "monthly",
+    }
 
 
 def _text(value: float) -> str:

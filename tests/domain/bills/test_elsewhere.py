@@ -50,13 +50,23 @@ def test_whole_servers_reach_the_capacity_but_for_the_slack():
     assert only(works, [offer("a", Destination.DEDICATED, score=142, ram=64)]).servers[0][2] == 3
 
 
-def test_memory_needs_more_servers_where_the_score_does_not():
+@pytest.mark.parametrize("target", Destination)
+def test_memory_needs_more_servers_where_the_score_does_not(target):
     works = [work(ram=32)]
-    assert only(works, [offer("a", Destination.CLOUD, score=900, ram=8)]).servers[0][2] == 12
-    # Nothing that a machine holds fits into a smaller one.
-    assert (
-        alternatives(works, [offer("a", Destination.DEDICATED, score=900, ram=16)], NOTHING) == []
-    )
+    # Three of 32 GiB: 96 of 40 each.
+    assert only(works, [offer("a", target, score=900, ram=40)]).servers[0][2] == 3
+    # No machine is split into smaller ones.
+    assert alternatives(works, [offer("a", target, score=900, ram=16)], NOTHING) == []
+
+
+@pytest.mark.parametrize("target", [Destination.SAME_PROVIDER, Destination.VPS])
+def test_burstable_types_stand_for_burstable_machines_alone(target):
+    """Credits do not last all day: such a score is not equal to one that does."""
+    steady, burst = work(), replace(work("t3.large"), is_burstable=True)
+    small = replace(offer("t4g.large", target), is_burstable=True)
+    assert alternatives([steady], [small], NOTHING) == []
+    assert alternatives([steady, burst], [small], NOTHING) == []
+    assert only([burst], [small]).servers == (("t4g.large", "t4g.large", 3),)
 
 
 def test_small_machines_share_large_servers_with_a_spare_and_staff():

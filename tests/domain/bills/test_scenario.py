@@ -54,8 +54,30 @@ def test_options_are_today_and_the_targets_from_the_cheapest_on():
     today, cloud, dedicated = made["options"]
     assert (today["name"], today["parts"][0]["price"]["amount"]) == ("today", "300.00")
     assert today["parts"][0]["capacity"] == "190"
-    assert cloud["parts"] == [{"role": "all", "price": {"offer": "n4", "currency": "EUR"}}]
-    assert dedicated["parts"][0]["count"] == 2
+    assert cloud["name"] == "another cloud: 2 × n2, 3 × n4"
+    # Five carry 190 together, at 200 / 5 a month each: 40 / 730 an hour.
+    assert cloud["parts"] == [
+        {
+            "role": "all",
+            "capacity": "38",
+            "price": {
+                "amount": "0.054795",
+                "currency": "EUR",
+                "unit": "hour",
+                "billing": "per_second",
+            },
+        }
+    ]
+    (standing,) = dedicated["parts"]
+    assert (standing["count"], standing["capacity"]) == (2, "95")
+    assert (standing["price"]["amount"], standing["price"]["unit"]) == ("100.00", "month")
+
+
+def test_one_type_by_the_hour_keeps_its_offer_and_its_share():
+    made = document([work()], target(Destination.CLOUD, ("n2", "n2", 2)))
+    (part,) = made["options"][1]["parts"]
+    assert part["price"] == {"offer": "n2", "currency": "EUR"}
+    assert part["capacity"] == "95"
 
 
 def test_no_machines_are_no_scenario():
