@@ -59,6 +59,7 @@ def test_equal_capacity_is_priced_as_worked_by_hand(bill, caller):
         "moving_cost": 1000.0,
         "staff_per_server": 60,
         "spares": 1,
+        "may_change_arch": False,
     }
     costs = {one["kind"]: one["cost_per_month"] for one in answer["alternatives"]}
     assert costs == pytest.approx(

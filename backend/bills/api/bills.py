@@ -22,7 +22,7 @@ from backend.bills.selectors.elsewhere import DEFAULTS, elsewhere
 from backend.bills.services.bills import bill_delete
 from backend.bills.services.uploads import MOST_BYTES, PART_BYTES, upload_keep
 from backend.common.rest.documents import Problem
-from backend.common.rest.parameters import PAGING, Reader, number, read, text, whole
+from backend.common.rest.parameters import PAGING, Reader, boolean, number, read, text, whole
 from backend.common.rest.permissions import WRITE
 from backend.common.rest.table import Column, ColumnType
 from backend.common.rest.views import DIALECT, ListAnswer, ListView, View
@@ -57,12 +57,14 @@ ASSUMED: Mapping[str, str] = {
     "moving_cost": "Once, in the bill's currency",
     "staff_per_server": "A month, for each server that is dedicated or one's own",
     "spares": "Servers more than needed of those",
+    "may_change_arch": "TRUE where programs run on CPUs of another architecture, too",
 }
 READERS: Mapping[str, Reader] = {
     "metric": text,
     "moving_cost": number,
     "staff_per_server": number,
     "spares": whole(0, 100),
+    "may_change_arch": boolean,
 }
 
 
@@ -143,6 +145,7 @@ def _compared(bill: Bill, asked: dict[str, Any]) -> dict[str, Any]:
         moving_cost=float(asked.get("moving_cost", DEFAULTS.moving_cost)),
         staff_per_server=float(asked.get("staff_per_server", DEFAULTS.staff_per_server)),
         spares=asked.get("spares", DEFAULTS.spares),
+        may_change_arch=asked.get("may_change_arch", DEFAULTS.may_change_arch),
     )
     answer = elsewhere(bill, current_stamp(), metric=asked.get("metric", ""), assumed=assumed)
     return {

@@ -106,6 +106,7 @@ def _works(
                 cost_per_month=float(month),
                 week=one["week"],
                 is_burstable=own.vcpu_kind == VcpuKind.BURSTABLE,
+                arch=own.arch or "",
             )
         )
     return works, uncompared
@@ -143,4 +144,5 @@ def _candidates(rows: Sequence[RankingRow], works: Sequence[Work]) -> Iterator[R
             ram_gib=float(row.ram_gib or 0),
             cost_per_month=float(row.price),
             is_burstable=row.vcpu_kind == VcpuKind.BURSTABLE,
+            arch=row.arch or "",
         )

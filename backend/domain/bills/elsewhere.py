@@ -55,6 +55,8 @@ class Work:
     week: Sequence[float] = ()
     """How many ran in each hour of the week, from Monday 0:00 UTC; () where that is not known."""
     is_burstable: bool = False
+    arch: str = ""
+    """x86_64 or arm64; "" where that is not known."""
 
 
 @dataclass(frozen=True)
@@ -70,11 +72,15 @@ class Replacement:
     cost_per_month: float
     is_burstable: bool = False
     """Whether its score holds only as long as its CPU credits do."""
+    arch: str = ""
 
-    def can_do(self, work: Work) -> bool:
+    def can_do(self, work: Work, assumed: "Assumptions") -> bool:
         """Whether one of it could stand for a machine of the work: no machine is split into smaller
-        ones, and none that runs all day is replaced by one that may not."""
-        return self.ram_gib >= work.ram_gib and (work.is_burstable or not self.is_burstable)
+        ones, none that runs all day is replaced by one that may not, and programs run as they are
+        unless they may be built anew."""
+        runs = assumed.may_change_arch or "" in {self.arch, work.arch} or self.arch == work.arch
+        lasts = work.is_burstable or not self.is_burstable
+        return runs and lasts and self.ram_gib >= work.ram_gib
 
 
 @dataclass(frozen=True)
@@ -87,6 +93,8 @@ class Assumptions:
     """A month, for each server that is dedicated or one's own."""
     spares: int
     """Servers more than needed of those, as another one takes days to get."""
+    may_change_arch: bool = False
+    """Whether the programs run on CPUs of another architecture, too."""
 
 
 class Input(StrEnum):
@@ -181,16 +189,20 @@ def alternatives(
         offered[one.target].append(one)
     best_of = []
     for target, own in offered.items():
-        plans = list(_plans(tuple(works), own, target)) if works else []
+        plans = list(_plans(tuple(works), own, target, assumed)) if works else []
         if plans:
             best = min(plans, key=lambda plan: float(_central(plan, assumed)[0][0]))
             best_of.append(_alternative(best, assumed))
     return best_of
 
 
-def _plans(works: tuple[Work, ...], own: list[Replacement], target: Destination) -> Iterator[_Move]:
+def _plans(
+    works: tuple[Work, ...], own: list[Replacement], target: Destination, assumed: Assumptions
+) -> Iterator[_Move]:
     if target not in HOURLY:
-        yield from (_Move(works, (one,), target) for one in own if all(map(one.can_do, works)))
+        for one in own:
+            if all(one.can_do(work, assumed) for work in works):
+                yield _Move(works, (one,), target)
         return
     if target is Destination.SAME_PROVIDER:
         places = [[work.provider for work in works]]
@@ -198,7 +210,7 @@ def _plans(works: tuple[Work, ...], own: list[Replacement], target: Destination)
         places = [[name] * len(works) for name in sorted({one.provider for one in own})]
     for place in places:
         choice = [
-            [one for one in own if one.provider == name and one.can_do(work)]
+            [one for one in own if one.provider == name and one.can_do(work, assumed)]
             for name, work in zip(place, works, strict=True)
         ]
         if all(choice):

@@ -38,6 +38,10 @@ class ElsewhereForm(WriteForm):
         label=lazy("Spare servers"), min_value=0, max_value=100,
         help_text=lazy("Of dedicated servers and your own, as another one takes days."),
     )  # fmt: skip
+    may_change_arch = forms.BooleanField(
+        label=lazy("Other CPU architectures, too"), required=False,
+        help_text=lazy("Where your programs can be built for Arm as well as for x86."),
+    )  # fmt: skip
 
 
 class BillForm(WriteForm):

@@ -105,9 +105,12 @@ def _facts(bill: Bill, answer: Elsewhere) -> Iterator[tuple[str, str]]:
     yield (
         _("Assumed"),
         _(
-            "compared by {metric}; moving {moving} {currency} once; staff {staff} {currency} a "
+            "compared by {metric}, {arch}; moving {moving} {currency} once; staff {staff} {currency} a "
             "month and server, {spares} spare servers (dedicated and your own); storage, traffic "
             "and services stay as they are",
+            arch=_("any CPU architecture")
+            if assumed.may_change_arch
+            else _("the same CPU architecture"),
             metric=METRICS[answer.metric].label,
             moving=_money(assumed.moving_cost),
             staff=_money(assumed.staff_per_server),

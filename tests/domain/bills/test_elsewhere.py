@@ -167,3 +167,12 @@ def test_score_of_a_type_that_stays_moves_both_sides_and_no_cost():
     same = offer("m5.large", Destination.SAME_PROVIDER, spread=0.3)
     one = only([work(spread=0.3)], [same])
     assert [swing.input for swing in one.swings] == [Input.PRICE]
+
+
+def test_another_architecture_is_taken_where_programs_may_be_built_anew():
+    works = [replace(work(), arch="x86_64")]
+    arm = replace(offer("t2a", Destination.CLOUD), arch="arm64")
+    unknown = offer("own", Destination.OWN)
+    assert [one.target for one in alternatives(works, [arm, unknown], NOTHING)] == [Destination.OWN]
+    rebuilt = replace(NOTHING, may_change_arch=True)
+    assert only(works, [arm], rebuilt).servers == (("t2a", "t2a", 3),)
