@@ -205,13 +205,13 @@ def _plans(
                 yield _Move(works, (one,), target)
         return
     if target is Destination.SAME_PROVIDER:
-        places = [[work.provider for work in works]]
+        destinations = [[work.provider for work in works]]
     else:
-        places = [[name] * len(works) for name in sorted({one.provider for one in own})]
-    for place in places:
+        destinations = [[name] * len(works) for name in sorted({one.provider for one in own})]
+    for destination in destinations:
         choice = [
             [one for one in own if one.provider == name and one.can_do(work, assumed)]
-            for name, work in zip(place, works, strict=True)
+            for name, work in zip(destination, works, strict=True)
         ]
         if all(choice):
             by = tuple(_cheapest(*pair) for pair in zip(works, choice, strict=True))
@@ -291,7 +291,8 @@ def _moved(plan: _Move, assumed: Assumptions) -> Iterator[Swing]:
         return float(_central(plan, assumed)[0][0])
 
     # A type that stays the same has one score, so both sides of the comparison move with it.
-    types = {(one.provider, one.name): one.score for one in (*plan.by, *plan.works)}
+    types = {(one.provider, one.name): one.score for one in plan.works}
+    types |= {(one.provider, one.name): one.score for one in plan.by}
     for key, score in types.items():
         low, high = (cost(_with_score(plan, key, end)) for end in (score.low, score.high))
         yield Swing(Input.SCORE, key[1], score.low, score.high, low, high)
