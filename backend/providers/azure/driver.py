@@ -19,8 +19,7 @@ import asyncio
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 import asyncssh
 
@@ -45,8 +44,9 @@ from backend.providers.azure.documents import (
     provisioned,
     tag_value,
 )
+from backend.providers.azure.library import Clients, translated
 from backend.providers.azure.preflight import looked_over
-from backend.providers.azure.refusals import answered, refused
+from backend.providers.azure.refusals import refused
 from backend.providers.cloud_config import HOST_KEY_TYPE, user_data
 from backend.providers.machines import (
     Access,
@@ -59,12 +59,8 @@ from backend.providers.machines import (
     unsupported,
 )
 
-if TYPE_CHECKING:
-    from azure.core.credentials import TokenCredential
-
 P = ParamSpec("P")
 T = TypeVar("T")
-CALL_S = 10
 # Of one call of the engine, which waits 30 s; a launch that takes longer is asked about again.
 LAUNCH_S = 18.0
 LOOK_S = 1.0
@@ -122,73 +118,8 @@ class AzureDriver:
 DRIVER = AzureDriver
 
 
-class _Subscription:
+class _Subscription(Clients):
     """What we ask in one subscription. Every method blocks and lets the library's errors through."""
-
-    def __init__(self, access: Access) -> None:
-        self._access, self._settings = access, access.settings
-        self.id = str(self._settings.get("subscription", ""))
-
-    # --- the library --------------------------------------------------------------------------
-
-    @cached_property
-    def _credential(self) -> "TokenCredential":
-        if self._settings.get("endpoint_url"):
-            # The secret is for Microsoft's address alone.
-            return _Anonymous()
-        if secret := self._access.secret.get("client_secret"):
-            from azure.identity import ClientSecretCredential
-
-            return ClientSecretCredential(
-                self._settings["tenant_id"],
-                self._settings["client_id"],
-                secret,
-                connection_timeout=CALL_S,
-                read_timeout=CALL_S,
-                retry_total=0,
-            )
-        from azure.identity import DefaultAzureCredential
-
-        # What is left are identities of the worker itself: no logins of a person's tools.
-        return DefaultAzureCredential(
-            exclude_developer_cli_credential=True,
-            exclude_cli_credential=True,
-            exclude_powershell_credential=True,
-            exclude_shared_token_cache_credential=True,
-            exclude_visual_studio_code_credential=True,
-            exclude_environment_credential=True,
-        )
-
-    def _options(self) -> dict[str, Any]:
-        """Without retries: the library's own would go on for minutes, beyond the step."""
-        endpoint = self._settings.get("endpoint_url")
-        other = {"base_url": endpoint, "authentication_policy": _no_login()} if endpoint else {}
-        return {
-            "connection_timeout": CALL_S,
-            "read_timeout": CALL_S,
-            "retry_total": 0,
-            # Custom data holds the private half of a host key.
-            "logging_enable": False,
-            **other,
-        }
-
-    @cached_property
-    def groups(self) -> Any:
-        from azure.mgmt.resource.resources import ResourceManagementClient
-
-        return ResourceManagementClient(self._credential, self.id, **self._options())
-
-    @cached_property
-    def compute(self) -> Any:
-        from azure.mgmt.compute import ComputeManagementClient
-
-        return ComputeManagementClient(self._credential, self.id, **self._options())
-
-    @cached_property
-    def network(self) -> Any:
-        from azure.mgmt.network import NetworkManagementClient
-
-        return NetworkManagementClient(self._credential, self.id, **self._options())
 
     # --- who, what, where ---------------------------------------------------------------------
 
@@ -221,7 +152,7 @@ class _Subscription:
         raise unsupported(f"{region} does not sell {machine_type}")
 
     def looked_over(self, region: str) -> list[Preflight]:
-        return looked_over(self, self._access, region, _translated)
+        return looked_over(self, self._access, region)
 
     # --- machines -----------------------------------------------------------------------------
 
@@ -394,21 +325,6 @@ class _Subscription:
             return None
 
 
-class _Anonymous:
-    """Of another endpoint, which is not logged in to."""
-
-    def get_token(self, *scopes: str, **_: Any) -> Any:
-        from azure.core.credentials import AccessToken
-
-        return AccessToken("anonymous", 2**31)
-
-
-def _no_login() -> Any:
-    from azure.core.pipeline.policies import SansIOHTTPPolicy
-
-    return SansIOHTTPPolicy()
-
-
 def _zones(size: dict[str, Any]) -> list[str]:
     """Where the size is sold to this subscription."""
     offered = {zone for at in size.get("locationInfo") or () for zone in at.get("zones") or ()}
@@ -449,23 +365,6 @@ def _with_status(failed: tuple[str, str]) -> tuple[str, int, str]:
     return code, 0, message
 
 
-def _translated(error: Exception) -> DriverError:
-    """What a failed call means: of the library, of its login or of the network."""
-    from azure.core.exceptions import ClientAuthenticationError, HttpResponseError
-
-    if isinstance(error, HttpResponseError) and error.response is not None:
-        try:
-            document = error.response.json()
-        except ValueError:
-            document = None
-        wait = error.response.headers.get("Retry-After", "")
-        return answered(document, error.status_code or 0, wait if wait.isdecimal() else "")
-    if isinstance(error, ClientAuthenticationError):
-        # Its text may quote what it was given.
-        return DriverError(Reason.AUTH, "Azure does not accept our credentials", retryable=False)
-    return DriverError(Reason.UNREACHABLE, f"no answer: {type(error).__name__}", retryable=True)
-
-
 async def _visit(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     def worked() -> T:
         from azure.core.exceptions import AzureError
@@ -473,6 +372,6 @@ async def _visit(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         try:
             return work(*args, **kwargs)
         except AzureError as error:
-            raise _translated(error) from None
+            raise translated(error) from None
 
     return await asyncio.to_thread(worked)

@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any, Protocol
 
-from backend.domain.errors import DriverError
 from backend.providers.azure.documents import IMAGES, image_reference
+from backend.providers.azure.library import translated
 from backend.providers.machines import Access, Overview, Preflight, unsupported
 
 SERVICES = ("Microsoft.Compute", "Microsoft.Network")
@@ -15,14 +15,11 @@ QUOTAS = ("cores", "lowPriorityCores")
 """Of all families together, on demand and spot; those of families follow where they are used up."""
 
 
-class Clients(Protocol):
-    """The library's clients of one subscription."""
+class Subscription(Protocol):
+    """What is asked."""
 
-    @property
-    def groups(self) -> Any: ...
-
-    @property
-    def compute(self) -> Any: ...
+    groups: Any
+    compute: Any
 
     def identity(self) -> str: ...
 
@@ -30,10 +27,9 @@ class Clients(Protocol):
 
 
 def looked_over(
-    clients: Clients,
+    clients: Subscription,
     access: Access,
     region: str,
-    translated: Callable[[Exception], DriverError],
 ) -> list[Preflight]:
     """The lines of a region; those after one that hinders all others are left out."""
     overview = Overview(region)
@@ -73,14 +69,14 @@ def looked_over(
     return overview.lines
 
 
-def _registered(clients: Clients, service: str) -> str:
+def _registered(clients: Subscription, service: str) -> str:
     state = clients.groups.providers.get(service)["registrationState"]
     if state != "Registered":
         raise unsupported(f"{service} is {state}")
     return f"{service} is registered"
 
 
-def _selling(clients: Clients, region: str) -> str:
+def _selling(clients: Subscription, region: str) -> str:
     sizes = list(clients.sizes(region))
     open_ones = [
         one
@@ -92,7 +88,7 @@ def _selling(clients: Clients, region: str) -> str:
     return f"it sells {len(open_ones)} of {len(sizes)} sizes to this subscription"
 
 
-def _image(clients: Clients, access: Access, region: str, arch: str) -> str:
+def _image(clients: Subscription, access: Access, region: str, arch: str) -> str:
     reference = image_reference(access, region, arch)
     if "id" in reference:
         return f"{reference['id']}, as the account says"
@@ -103,7 +99,7 @@ def _image(clients: Clients, access: Access, region: str, arch: str) -> str:
     return ":".join([*names, str(shown[0]["name"])])
 
 
-def _quota(clients: Clients, region: str) -> str:
+def _quota(clients: Subscription, region: str) -> str:
     """What is free of all, and which families have nothing left."""
     usages = [one.as_dict() for one in clients.compute.usage.list(region)]
     free = {name: _free(usages, name) for name in QUOTAS}
