@@ -32,7 +32,13 @@ class Form:
 
 MORE_KILLS = 6
 SHORT = Form(
-    kills=6, cut_s=30, cut_lease_s=10, cut_kills=1, cycles=12, cloud_kills=4, clouds=("aws",)
+    kills=6,
+    cut_s=30,
+    cut_lease_s=10,
+    cut_kills=1,
+    cycles=12,
+    cloud_kills=4,
+    clouds=("aws", "azure"),
 )
 LONG_FORM = Form(
     kills=104,
@@ -41,7 +47,7 @@ LONG_FORM = Form(
     cut_kills=2,
     cycles=200,
     cloud_kills=60,
-    clouds=("fake", "aws", "gcp", "hetzner"),
+    clouds=("fake", "aws", "gcp", "azure", "hetzner"),
 )
 FORM = LONG_FORM if os.environ.get(LONG) == "long" else SHORT
 LEASE_S = 10

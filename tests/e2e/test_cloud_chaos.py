@@ -24,7 +24,7 @@ from backend.benchmarks.models import (
 )
 from backend.benchmarks.services.rented_runs import rented_run_create
 from backend.catalog.models import Offer
-from backend.domain.rentals import charges, stored
+from backend.domain.rentals import BY_SECOND, charges, stored
 from backend.providers.registry import provider as record_of
 from backend.rentals.services.cloud_accounts import account_create
 from tests import factories
@@ -174,6 +174,11 @@ def assert_paid(world: World) -> tuple[int, int, float]:
         paid, due = booked(resource), owed(world.provider, lives[provider_id])
         if world.are_ends_known:
             assert paid == due, provider_id
+        elif record_of(world.provider).increment == BY_SECOND:
+            # Its end counts as the moment at which the provider no longer knew it, never an earlier one.
+            paid_s, least_s = (sum(seconds for _, seconds, _ in rows) for rows in (paid, due))
+            assert least_s <= paid_s <= least_s + CLEAN_WITHIN_S, provider_id
+            assert sum(row[-1] for row in paid) >= sum(row[-1] for row in due), provider_id
         else:
             # Hours begun, counted from a launch that is stated in whole seconds.
             assert [amount for *_, amount in paid] == [amount for *_, amount in due], provider_id
