@@ -495,7 +495,11 @@ async def test_group_is_listed_until_it_is_ended_when_the_machine_was_taken(clou
     cloud.faults.set("interrupted", times=1, seconds=60)
     made = await driver.launch(replace(SPEC, is_spot=True), TOKEN)
     clock.go(60)
-    assert (await driver.describe(made)).state == ProviderResourceState.ABSENT
+    taken = await driver.describe(made)
+    assert taken.state == ProviderResourceState.ENDING
+    assert taken.detail == "Azure or somebody else took the machine away"
+    just_now = replace(made, launched_at=dt.datetime.now(dt.UTC))
+    assert (await driver.describe(just_now)).state == ProviderResourceState.PENDING
     (listed,) = await driver.inventory(TAG, token=TOKEN, region="westeurope")
     await driver.terminate(listed)
     assert cloud.groups == {}

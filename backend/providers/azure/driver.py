@@ -16,6 +16,7 @@ the driver is one visit to a thread. Nothing waits in the library: it would poll
 """
 
 import asyncio
+import datetime as dt
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -64,6 +65,8 @@ T = TypeVar("T")
 # Of one call of the engine, which waits 30 s; a launch that takes longer is asked about again.
 LAUNCH_S = 18.0
 LOOK_S = 1.0
+# Azure's readers lag behind what it has written.
+SHOWN_WITHIN = dt.timedelta(minutes=1)
 FORCED = "Microsoft.Compute/virtualMachines"
 """Kinds whose machines are ended without waiting for their shutdown."""
 
@@ -236,8 +239,7 @@ class _Subscription(Clients):
         if known.state == ProviderResourceState.ENDING:
             return known
         if (machine := self._machine(resource.id)) is None:
-            # Not shown yet, or taken away: Azure removes a spot machine that it evicts.
-            return replace(known, state=ProviderResourceState.ABSENT)
+            return _without_machine(known, resource.launched_at)
         return self._shown(known, machine)
 
     def _shown(self, known: ProviderResource, machine: dict[str, Any]) -> ProviderResource:
@@ -323,6 +325,16 @@ class _Subscription(Clients):
             if error.error is not None and error.error.code == "SubscriptionNotFound":
                 raise
             return None
+
+
+def _without_machine(group: ProviderResource, launched_at: dt.datetime | None) -> ProviderResource:
+    """A group whose machine is not shown. It is there and has to go, so it is not over."""
+    now = dt.datetime.now(dt.UTC)
+    if launched_at is None or now < launched_at + SHOWN_WITHIN:
+        return replace(group, state=ProviderResourceState.PENDING)
+    # Azure removes a spot machine that it evicts.
+    detail = "Azure or somebody else took the machine away"
+    return replace(group, state=ProviderResourceState.ENDING, detail=detail)
 
 
 def _zones(size: dict[str, Any]) -> list[str]:
