@@ -42,6 +42,8 @@ class ResourceKind(StrEnum):
     FIREWALL = "firewall"
     DISK = "disk"
     ADDRESS = "address"
+    RESOURCE_GROUP = "resource_group"
+    """Of a launch whose machine is not there: never made, or taken away."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Google Cloud, Azure, Hetzner Cloud and smaller hosters as worlds to rent from: their APIs on loopback, real machines."""
+"""Google Cloud, Azure, Hetzner Cloud and smaller hosters as worlds: their APIs on loopback, real machines."""
 
 import json
 from collections import Counter

@@ -179,6 +179,9 @@ class Azure(RestServer):
         kind = rest[-1]
         if kind == "skus":
             return Answer({"value": skus(asked.query["$filter"])})
+        if kind == "virtualMachines":
+            shown = [one for one in self.vms if one.ended is None and self.clock() >= one.seen_from]
+            return Answer({"value": [self._vm_document(vm) for vm in shown]})
         if kind == "usages":
             return Answer({"value": usages(self.cores_left)})
         if kind == "versions":

@@ -28,6 +28,7 @@ from backend.providers.machines import (
     ProviderResource,
     ProviderResourceState,
     Readiness,
+    ResourceKind,
 )
 from tests.fakes.azure import Azure
 from tests.fakes.machines import Machines
@@ -457,7 +458,7 @@ async def test_machine_still_costs_when_it_has_switched_itself_off(cloud, driver
     ending = await driver.describe(made)
     assert (ending.state, ending.detail) == (ProviderResourceState.ENDING, "stopped")
     (listed,) = await driver.inventory(TAG)
-    assert listed.expires_at == SPEC.expires_at
+    assert (listed.kind, listed.expires_at) == (ResourceKind.MACHINE, SPEC.expires_at)
     assert len(cloud.alive) == 1
     await driver.terminate(listed)
     assert cloud.alive == []
@@ -510,6 +511,10 @@ async def test_group_is_listed_when_there_was_no_capacity(cloud, driver):
     await _refusal(driver.launch(SPEC, TOKEN))
     (listed,) = await driver.inventory(TAG, token=TOKEN)
     assert (listed.id, listed.installation) == (GROUP, "here")
+    assert listed.kind == ResourceKind.RESOURCE_GROUP
+    assert (await driver.describe(listed)).state == ProviderResourceState.RUNNING
+    await driver.terminate(listed)
+    assert (await driver.describe(listed)).state == ProviderResourceState.ABSENT
 
 
 async def test_inventory_finds_what_is_ours_when_others_rent_too(cloud, driver):

@@ -32,6 +32,7 @@ from backend.providers.azure.documents import (
     MACHINE,
     NETWORK,
     STATES,
+    TOKEN,
     USERNAME,
     WORKSPACE,
     Order,
@@ -57,6 +58,7 @@ from backend.providers.machines import (
     Preflight,
     ProviderResource,
     ProviderResourceState,
+    ResourceKind,
     unsupported,
 )
 
@@ -236,6 +238,8 @@ class _Subscription(Clients):
         if group is None:
             return replace(resource, state=ProviderResourceState.ABSENT)
         known = grouped(group)
+        if resource.kind == ResourceKind.RESOURCE_GROUP:
+            return replace(known, kind=resource.kind)
         if known.state == ProviderResourceState.ENDING:
             return known
         if (machine := self._machine(resource.id)) is None:
@@ -298,9 +302,19 @@ class _Subscription(Clients):
 
     def inventory(self, tag: str, token: str, region: str) -> Inventory:
         ours = f"tagName eq '{WORKSPACE}' and tagValue eq '{tag_value(tag)}'"
-        listed = [grouped(group) for group in self.groups.resource_groups.list(filter=ours)]
+        groups = [grouped(group) for group in self.groups.resource_groups.list(filter=ours)]
+        listed = [one for one in groups if region in {"", one.region} and token in {"", one.token}]
+        if not listed:
+            return Inventory()
+        # One that never got its place costs nothing.
+        with_machine = {
+            (machine.get("tags") or {}).get(TOKEN)
+            for machine in self.compute.virtual_machines.list_all()
+            if provisioned(machine) not in {"Failed", "Canceled"}
+        }
         return Inventory(
-            one for one in listed if region in {"", one.region} and token in {"", one.token}
+            one if one.token in with_machine else replace(one, kind=ResourceKind.RESOURCE_GROUP)
+            for one in listed
         )
 
     def let_in(self, resource: ProviderResource, address: str) -> str:
