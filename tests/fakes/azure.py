@@ -51,11 +51,6 @@ from tests.fakes.rest import Answer, Asked, HangUp, RestServer
 from tests.fakes.sshd import FakeSshd
 
 CALL_FAULTS = ("throttled", "forbidden", "broken")
-MADE_OF = {
-    "networkSecurityGroups": "Microsoft.Network",
-    "virtualNetworks": "Microsoft.Network",
-    "virtualMachines": "Microsoft.Compute",
-}
 
 
 def real_time() -> dt.datetime:

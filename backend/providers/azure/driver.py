@@ -64,7 +64,7 @@ from backend.providers.machines import (
 
 P = ParamSpec("P")
 T = TypeVar("T")
-# Of one call of the engine, which waits 30 s; a launch that takes longer is asked about again.
+# Of the engine's 30; a launch that takes longer is asked about again.
 LAUNCH_S = 18.0
 LOOK_S = 1.0
 # Azure's readers lag behind what it has written.
@@ -229,7 +229,8 @@ class _Subscription(Clients):
         )
         if (machine.get("tags") or {}).get(ATTEMPT) != order.attempt:
             return _goes_on("the machine of an earlier attempt is being removed")
-        error = refused(*_with_status(failure(machine)))
+        code, message = failure(machine)
+        error = refused(code, 0, message)
         # It never ran, and no other one can have been made beside it.
         return DriverError(error.reason, error.detail, retryable=error.retryable, proves_none=True)
 
@@ -384,11 +385,6 @@ def _pause(until: float) -> None:
 
 def _goes_on(detail: str) -> DriverError:
     return DriverError(Reason.TIMEOUT, detail, retryable=True)
-
-
-def _with_status(failed: tuple[str, str]) -> tuple[str, int, str]:
-    code, message = failed
-    return code, 0, message
 
 
 async def _visit(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:

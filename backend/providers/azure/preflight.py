@@ -66,6 +66,9 @@ def looked_over(
         lambda: _quota(clients, region),
         f"Ask for more vCPUs in {region}: Quotas, Compute.",
     )
+    overview.unknown(
+        "launch", "policies show at the first one", "Rent the smallest size for a quick run."
+    )
     return overview.lines
 
 
