@@ -111,6 +111,8 @@ class Azure(RestServer):
         self.asked: list[Asked] = []
         self.registered = {"Microsoft.Compute", "Microsoft.Network"}
         self.cores_left = 10
+        self.billed: list[tuple[float, str, str]] = []
+        """Of a month: amount, name of the group, currency."""
 
     @property
     def record(self) -> list[Vm]:
@@ -162,6 +164,8 @@ class Azure(RestServer):
         root, subscription, *rest = asked.parts
         if root != "subscriptions" or subscription != self.subscription:
             raise Refused(404, "SubscriptionNotFound", f"{subscription} could not be found.")
+        if rest[-1] == "query":
+            return Answer(self._billed(asked))
         if "api-version" not in asked.query:
             raise Refused(400, "MissingApiVersionParameter", "The api-version is required.")
         if rest[0].lower() == "resourcegroups":
@@ -224,6 +228,18 @@ class Azure(RestServer):
         at = f"{self.url}/subscriptions/{self.subscription}/providers/operations/1"
         headers = {"Azure-AsyncOperation": at, "Location": at, "Retry-After": "10"}
         return Answer(document, status, headers)
+
+    def _billed(self, asked: Asked) -> dict[str, Any]:
+        """A page for each row (rest/api/cost-management/query/usage)."""
+        page = int(asked.query.get("$skiptoken", 0))
+        names = ("Cost", "ResourceGroupName", "Currency")
+        following = f"{self.url}{asked.path}?api-version=1&$skiptoken={page + 1}"
+        properties = {
+            "columns": [{"name": name} for name in names],
+            "rows": self.billed[page : page + 1],
+            "nextLink": following if page + 1 < len(self.billed) else None,
+        }
+        return {"properties": properties}
 
     # --- groups -------------------------------------------------------------------------------
 

@@ -48,6 +48,8 @@ class AwsBill:
                 TimePeriod={"Start": first.isoformat(), "End": end.isoformat()},
                 Granularity="MONTHLY",
                 Metrics=["UnblendedCost"],
+                # Credits and refunds say nothing of what the machines used.
+                Filter={"Dimensions": {"Key": "RECORD_TYPE", "Values": ["Usage"]}},
                 GroupBy=[{"Type": "TAG", "Key": TOKEN}],
                 **page,
             )
