@@ -286,6 +286,8 @@ LOGGING = {
         # They print every address that is called, and that of a webhook may contain a token.
         "httpx": {"level": "WARNING"},
         "httpcore": {"level": "WARNING"},
+        # The same with all headers.
+        "azure": {"level": "WARNING"},
         # Named so that they lose Django's own handlers, which would print a feed's key.
         "django": {"level": "INFO"},
         "django.server": {"level": "INFO", "propagate": True},

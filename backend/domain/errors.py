@@ -81,8 +81,12 @@ class ProbeError(DomainError):
 class DriverError(Exception):
     """A provider or a machine did not do what it was asked; `detail` holds no secret."""
 
-    def __init__(self, reason: Reason, detail: str, *, retryable: bool) -> None:
+    def __init__(
+        self, reason: Reason, detail: str, *, retryable: bool, proves_none: bool = False
+    ) -> None:
         super().__init__(f"{reason}: {detail}")
         self.reason = reason
         self.detail = detail
         self.retryable = retryable
+        self.proves_none = proves_none
+        """Of a launch: the provider showed that no earlier call of it left a machine either."""

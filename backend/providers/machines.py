@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 from backend.domain.errors import DriverError, Reason
 from backend.domain.host_keys import HostKey
+from backend.domain.money import Money
 
 PEER_PORTS = (20_000, 32_003)
 """First and last of those at which a machine may serve the network tests of another one; by TCP
@@ -42,6 +43,8 @@ class ResourceKind(StrEnum):
     FIREWALL = "firewall"
     DISK = "disk"
     ADDRESS = "address"
+    RESOURCE_GROUP = "resource_group"
+    """Of a launch whose machine is not there: never made, or taken away."""
 
 
 @dataclass(frozen=True)
@@ -223,6 +226,14 @@ class MachineListing:
 
     name: str
     region: str
+
+
+class ProviderBill(Protocol):
+    """What a provider has billed for our machines; `<slug>/bill.py` reads it where it can be read."""
+
+    async def month(self, first: dt.date, end: dt.date) -> Mapping[str, Money]:
+        """By token of the launch, from the first day to the day before `end`. Raises DriverError."""
+        ...
 
 
 class ProviderDriver(Protocol):

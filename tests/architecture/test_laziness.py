@@ -10,6 +10,8 @@ import pytest
 from tests.architecture.sources import ROOT
 
 LIBRARIES = (
+    "azure.core",
+    "azure.identity",
     "boto3",
     "pyarrow",
     "botocore",

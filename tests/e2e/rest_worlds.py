@@ -1,4 +1,4 @@
-"""Google Cloud, Hetzner Cloud and a smaller hoster as worlds to rent from: their APIs on loopback, real machines."""
+"""Google Cloud, Azure, Hetzner Cloud and smaller hosters as worlds: their APIs on loopback, real machines."""
 
 import json
 from collections import Counter
@@ -10,6 +10,7 @@ from typing import Any
 import asyncssh
 
 from tests.e2e.worlds import Life
+from tests.fakes.azure import Azure
 from tests.fakes.digitalocean import DigitalOcean
 from tests.fakes.gcp import Gce
 from tests.fakes.gcp_os_login import EMAIL
@@ -144,6 +145,58 @@ class OsLoginWorld(GcpWorld):
         settings = {**super().account()["settings"], "login": "os_login"}
         secret = {"service_account_json": json.dumps({**key, "client_email": EMAIL})}
         return {"access": "static_key", "settings": settings, "secret": secret}
+
+
+class AzureWorld(RestWorld):
+    """A subscription of Azure, with three zones. It forgets a group that was deleted, also when that was."""
+
+    provider, region, machine_type = "azure", Azure.region, "Standard_D2s_v5"
+    environment = {"BOOT_LIMIT_S": "30"}
+    """A worker that has just begun loads the library first, which takes seconds."""
+    are_ends_known = False
+    trouble_by_fault = {
+        "throttled": (0.02, 0),
+        "broken": (0.02, 0),
+        "slow_answer": (0.05, 0.6),
+        "capacity": (0.10, 0),
+        "constrained": (0.05, 0),
+        "sku": (0.03, 0),
+        "quota": (0.02, 0),
+        "lost_request": (0.10, 0),
+        "lost_answer": (0.20, 0),
+        "late": (0.25, 1.5),
+        "slow_create": (0.25, 1.5),
+        "interrupted": (0.08, 3),
+        "no_sshd": (0.04, 0),
+        "locked": (0.10, 0),
+        "delete_failed": (0.15, 0),
+        "delete_lost": (0.10, 0),
+        "slow_end": (0.30, 1.5),
+    }
+
+    def __init__(self, directory: Path) -> None:
+        super().__init__(directory)
+        self._api = Azure(self.machines)
+
+    @property
+    def api(self) -> Azure:
+        return self._api
+
+    def account(self) -> dict[str, Any]:
+        settings = {
+            "subscription": self.api.subscription,
+            "regions": [self.region],
+            "ssh_port": self.machines.port,
+            "endpoint_url": self.api.url,
+        }
+        return {"access": "workload_identity", "settings": settings, "secret": {}}
+
+    def left(self) -> list[str]:
+        self.api.tick()
+        return [*self.api.groups, *(f"machine of {one.token}" for one in self.api.alive)]
+
+    def provider_id(self, machine: Any) -> str:
+        return str(machine.group)
 
 
 class HetznerWorld(RestWorld):

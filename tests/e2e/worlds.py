@@ -128,6 +128,12 @@ def _gcp(directory: Path) -> AbstractContextManager[World]:
     return GcpWorld(directory)
 
 
+def _azure(directory: Path) -> AbstractContextManager[World]:
+    from tests.e2e.rest_worlds import AzureWorld
+
+    return AzureWorld(directory)
+
+
 def _digitalocean(directory: Path) -> AbstractContextManager[World]:
     from tests.e2e.rest_worlds import DigitalOceanWorld
 
@@ -156,6 +162,7 @@ WORLDS: Mapping[str, Open] = {
     "fake": FakeWorld,
     "aws": _aws,
     "gcp": _gcp,
+    "azure": _azure,
     "hetzner": _hetzner,
     "digitalocean": _digitalocean,
     "scaleway": _scaleway,

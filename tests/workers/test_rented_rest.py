@@ -14,6 +14,7 @@ from backend.domain.rentals import Budget
 from backend.rentals.services.cloud_accounts import account_create
 from tests import factories
 from tests.e2e.rest_worlds import (
+    AzureWorld,
     DigitalOceanWorld,
     GcpWorld,
     HetznerWorld,
@@ -28,7 +29,10 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.native]
 
 
 @pytest.fixture(
-    params=[GcpWorld, OsLoginWorld, HetznerWorld, DigitalOceanWorld, OvhWorld, UpcloudWorld],
+    params=[
+        *(GcpWorld, OsLoginWorld, AzureWorld),
+        *(HetznerWorld, DigitalOceanWorld, OvhWorld, UpcloudWorld),
+    ],
     ids=lambda world: world.__name__,
 )
 def world(request: Any, tmp_path: Path, settings: Any, queued: Any) -> Iterator[RestWorld]:

@@ -78,6 +78,8 @@ def launch(run: Run, step: Step) -> Move | Wait:
         made = provider.ask(methodcaller("launch", spec, token))
     except DriverError as error:
         is_full = error.reason == Reason.CAPACITY
+        # A launch that lasts is asked for several times before its provider says no.
+        is_first |= error.proves_none
         is_over_quota = error.reason == Reason.QUOTA and not error.retryable
         if is_full or not error.retryable:
             with fenced(claim_of(step)):

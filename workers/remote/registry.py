@@ -1,11 +1,12 @@
 """Loads fetchers and drivers by slug, when they are used: a provider's library takes seconds."""
 
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 from backend.providers import registry
 from backend.providers.fetcher import PriceFetcher
-from backend.providers.machines import Access, ProviderDriver
+from backend.providers.machines import Access, ProviderBill, ProviderDriver
 from workers.remote.driver import MachineDriver
 
 # Machines that are simply there: how to log in (Host.driver).
@@ -25,6 +26,15 @@ def driver(slug: str) -> MachineDriver:
 def cloud(slug: str, access: Access) -> ProviderDriver:
     """The driver of a provider that rents machines; KeyError for a slug without a folder."""
     made: ProviderDriver = import_module(registry.module(slug, "driver")).DRIVER(access)
+    return made
+
+
+def bill(slug: str, access: Access) -> ProviderBill | None:
+    """What reads the provider's bill; None where none can be read."""
+    path = registry.module(slug, "bill")
+    if find_spec(path) is None:
+        return None
+    made: ProviderBill = import_module(path).BILL(access)
     return made
 
 

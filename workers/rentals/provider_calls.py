@@ -124,4 +124,6 @@ class ProviderCalls:
         except DriverError as error:
             detail = redacted(error.detail, self._access.secret)
             # From None: the driver's own error would stand in the log with what was taken out.
-            raise DriverError(error.reason, detail, retryable=error.retryable) from None
+            raise DriverError(
+                error.reason, detail, retryable=error.retryable, proves_none=error.proves_none
+            ) from None

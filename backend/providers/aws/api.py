@@ -95,6 +95,9 @@ class Login:
         client: PricingClient = self._client("pricing", region)
         return client
 
+    def costs(self, region: str) -> Any:
+        return self._client("ce", region)
+
     def quotas(self, region: str) -> Any:
         return self._client("service-quotas", region)
 

@@ -48,6 +48,17 @@ def account_month(account: CloudAccount) -> Cost:
     return Cost(known, currency, tuple(unknown))
 
 
+def month_ledger(account: CloudAccount, first: dt.date, end: dt.date) -> dict[str, Money]:
+    """By token of the launch, what the ledger has from the first day to the day before `end` (UTC)."""
+    entries = LedgerEntry.objects.filter(
+        resource__account=account,
+        period_start__gte=dt.datetime.combine(first, dt.time(), dt.UTC),
+        period_start__lt=dt.datetime.combine(end, dt.time(), dt.UTC),
+    )
+    sums = entries.values_list("resource_id", "currency").annotate(Sum("amount"))
+    return {str(token): Money(amount, currency) for token, currency, amount in sums.order_by()}
+
+
 @dataclass(frozen=True)
 class AccountFigures:
     """Figures of an account where machines are rented, for the monitoring."""

@@ -1,15 +1,24 @@
-"""Cloud accounts from a shell: whether machines could be rented, and taking over moved ones."""
+"""Cloud accounts from a shell: whether machines could be rented, what they were billed with, and taking
+over moved ones."""
 
+import asyncio
+import datetime as dt
 import json
+import re
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from backend.accounts.models import CloudAccount
 from backend.accounts.services.installation import installation_adopt
+from backend.common import clock
+from backend.domain.errors import DriverError
+from backend.domain.rented_bills import billed_machines
 from backend.providers.machines import Readiness
 from backend.rentals.selectors.cloud_accounts import preflight_by_region
-from workers.rentals.account_access import check
+from backend.rentals.selectors.spending import month_ledger
+from workers.remote.registry import bill
+from workers.rentals.account_access import access_of, check
 
 SIGNS = {Readiness.READY: "ok", Readiness.NOT_READY: "NOT", Readiness.UNKNOWN: "?"}
 
@@ -18,17 +27,27 @@ class Command(BaseCommand):
     help = (
         "check [NAME …]: ask each account's provider who we are and look its regions over, without "
         "renting anything; ends with an error when something is not ready. "
+        "bill NAME: a month's ledger beside the provider's own bill, machine by machine. "
         "adopt: after this database was moved here, end the machines that were rented at its former site."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("action", choices=["check", "adopt"])
+        parser.add_argument("action", choices=["check", "bill", "adopt"])
         parser.add_argument("names", nargs="*", metavar="NAME", help="of accounts; all without one")
+        parser.add_argument(
+            "--month", default="", help="of a bill, as 2026-11; this one without it"
+        )
         parser.add_argument("--json", action="store_true", help="print the lines as JSON")
 
     def handle(self, *args: Any, **options: Any) -> None:
         if options["action"] == "adopt":
             self.stdout.write(f"{installation_adopt()} former sites are taken over")
+            return
+        if options["action"] == "bill":
+            months = _month(options["month"])
+            bills = [_bill(account, *months) for account in _accounts(options["names"])]
+            text = json.dumps(bills, indent=2) if options["json"] else "\n".join(map(_shown, bills))
+            self.stdout.write(text)
             return
         accounts = [_checked(account) for account in _accounts(options["names"])]
         if options["json"]:
@@ -46,6 +65,53 @@ def _accounts(names: list[str]) -> list[CloudAccount]:
     if unknown or not chosen:
         raise CommandError(f"no account that is on is named {', '.join(sorted(unknown)) or 'so'}")
     return chosen
+
+
+def _month(text: str) -> tuple[dt.date, dt.date]:
+    """Its first day and the first of the next one."""
+    if text and not re.fullmatch(r"\d{4}-(0[1-9]|1[0-2])", text):
+        raise CommandError(f"--month: {text!r} is no month such as 2026-11")
+    first = dt.date.fromisoformat(f"{text}-01") if text else clock.now().date().replace(day=1)
+    return first, (first + dt.timedelta(days=31)).replace(day=1)
+
+
+def _bill(account: CloudAccount, first: dt.date, end: dt.date) -> dict[str, Any]:
+    """Ledger and bill of an account; amounts as decimal strings."""
+    try:
+        reader = bill(account.provider, access_of(account))
+        if reader is None:
+            raise CommandError(
+                f"{account.name}: no bill of {account.provider} can be read; compare its export "
+                "(manage.py import_bill) by hand"
+            )
+        billed = asyncio.run(reader.month(first, end))
+    except DriverError as error:
+        raise CommandError(f"{account.name}: {error}") from None
+    machines = billed_machines(month_ledger(account, first, end), billed)
+    return {
+        "account": account.name,
+        "month": f"{first:%Y-%m}",
+        "machines": [
+            {
+                "token": one.token,
+                "ledger": one.ledger and f"{one.ledger.amount:f} {one.ledger.currency}",
+                "bill": one.bill and f"{one.bill.amount:f} {one.bill.currency}",
+                "difference": None if one.difference is None else f"{one.difference:f}",
+            }
+            for one in machines
+        ],
+    }
+
+
+def _shown(document: dict[str, Any]) -> str:
+    machines = document["machines"]
+    lines = [f"{document['account']}, {document['month']}: {len(machines)} machines"]
+    for one in machines:
+        ledger = one["ledger"] or "not in the ledger"
+        billed = one["bill"] or "not on the bill"
+        difference = one["difference"] or "two currencies"
+        lines.append(f"  {one['token']}  {ledger:>24}  {billed:>24}  {difference}")
+    return "\n".join(lines)
 
 
 def _checked(account: CloudAccount) -> CloudAccount:

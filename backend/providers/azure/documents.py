@@ -1,0 +1,285 @@
+"""What Azure is sent and what its answers mean; nothing here calls it.
+
+Bodies are those of the REST API, which Microsoft's library takes and gives as they are.
+"""
+
+import base64
+import datetime as dt
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+from backend.domain.host_keys import HostKey
+from backend.providers.azure import volume
+from backend.providers.cloud_config import HOST_KEY_TYPE
+from backend.providers.machines import (
+    INSTALLATION,
+    PEER_PORTS,
+    Access,
+    LaunchSpec,
+    ProviderResource,
+    ProviderResourceState,
+    labelled_time,
+    unsupported,
+)
+
+USERNAME = "rackrate"
+PUBLISHER, OFFER = "Debian", "debian-12"
+IMAGES = {"x86_64": "12-gen2", "arm64": "12-arm64"}
+"""Of the publisher's offer, by architecture."""
+ARCHES = {"x86_64": "x64", "arm64": "arm64"}
+"""As Azure calls them: what `{arch}` in the account's image stands for."""
+MACHINE, NETWORK, SUBNET, FIREWALL = "machine", "network", "machines", "firewall"
+"""Names within the group of a launch, which is its own."""
+PREFIX = "rackrate-"
+WORKSPACE, TOKEN, EXPIRES = "rackrate-workspace", "rackrate-token", "rackrate-expires"
+HOST_KEY, ATTEMPT = "rackrate-host-key", "rackrate-attempt"
+EXPIRES_FORMAT = "%Y%m%dT%H%M%SZ"
+GROUP = re.compile(r"rackrate-[A-Za-z0-9-]{1,64}")
+TAG_VALUE = re.compile(r"[^\x00-\x1f\x7f']{0,256}")
+STATES: Mapping[str, ProviderResourceState] = MappingProxyType(
+    {
+        "": ProviderResourceState.PENDING,
+        "starting": ProviderResourceState.PENDING,
+        "running": ProviderResourceState.RUNNING,
+    }
+)
+"""Of power. Any other state is on the way to the end, or stopped, which costs all the same
+(learn.microsoft.com/azure/virtual-machines/states-billing)."""
+
+
+# --- what we send ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Order:
+    """A machine to be made in a group of its own."""
+
+    spec: LaunchSpec
+    token: str
+    access: Access
+
+    @property
+    def group(self) -> str:
+        name = PREFIX + self.token
+        if not GROUP.fullmatch(name):
+            raise unsupported(f"{self.token!r} is no part of a name")
+        return name
+
+    @property
+    def attempt(self) -> str:
+        """Of several refused ones, which: each zone is asked once in a round."""
+        return f"{self.spec.round}:{self.spec.zone}"
+
+    @property
+    def tags(self) -> dict[str, str]:
+        spec = self.spec
+        expires = spec.expires_at.astimezone(dt.UTC).strftime(EXPIRES_FORMAT)
+        own = {WORKSPACE: spec.tag, TOKEN: self.token, EXPIRES: expires}
+        tags = {**self.access.settings.get("tags", {}), **spec.labels, **own}
+        return {name: tag_value(value) for name, value in tags.items()}
+
+    @property
+    def group_body(self) -> dict[str, Any]:
+        return {"location": self.spec.region, "tags": self.tags}
+
+    @property
+    def firewall_body(self) -> dict[str, Any]:
+        """A standard address lets nothing in without one."""
+        rule = {
+            "protocol": "Tcp",
+            "access": "Allow",
+            "direction": "Inbound",
+            "priority": 100,
+            "sourceAddressPrefix": "*",
+            "sourcePortRange": "*",
+            "destinationAddressPrefix": "*",
+            "destinationPortRange": str(self.access.ssh_port),
+        }
+        rules = [{"name": "ssh", "properties": rule}]
+        return {**self.group_body, "properties": {"securityRules": rules}}
+
+    @property
+    def network_body(self) -> dict[str, Any]:
+        """Newer subnets have no way out but an address of the machine's own, which ours have."""
+        subnet = {"name": SUBNET, "properties": {"addressPrefix": "10.0.0.0/24"}}
+        space = {"addressPrefixes": ["10.0.0.0/24"]}
+        return {**self.group_body, "properties": {"addressSpace": space, "subnets": [subnet]}}
+
+    def machine_body(self, subscription: str, user_data: str, fingerprint: str) -> dict[str, Any]:
+        """The machine with its address and disk, all of which end with it."""
+        spec, access = self.spec, self.access
+        if spec.arch not in IMAGES:
+            raise unsupported(f"no image for {spec.arch} is known here")
+        rented = volume(spec.machine_type)
+        disk = {
+            "createOption": "FromImage",
+            "deleteOption": "Delete",
+            "diskSizeGB": rented.size_gib,
+            "managedDisk": {"storageAccountType": rented.type},
+        }
+        username = access.settings.get("username") or USERNAME
+        key = {
+            "path": f"/home/{username}/.ssh/authorized_keys",
+            "keyData": " ".join(spec.public_key.split()[:2]),
+        }
+        linux = {"disablePasswordAuthentication": True, "ssh": {"publicKeys": [key]}}
+        properties = {
+            "hardwareProfile": {"vmSize": spec.machine_type},
+            "storageProfile": {
+                "imageReference": image_reference(access, spec.region, spec.arch),
+                "osDisk": disk,
+            },
+            "osProfile": {
+                "computerName": MACHINE,
+                "adminUsername": username,
+                "customData": base64.b64encode(user_data.encode()).decode(),
+                "linuxConfiguration": linux,
+            },
+            "networkProfile": {
+                "networkApiVersion": "2022-11-01",
+                "networkInterfaceConfigurations": [self._interface(subscription)],
+            },
+            **(_spot(spec) if spec.is_spot else {}),
+        }
+        zones = {"zones": [spec.zone.rpartition("-")[2]]} if spec.zone else {}
+        tags = {**self.tags, HOST_KEY: fingerprint, ATTEMPT: self.attempt}
+        return {"location": spec.region, "tags": tags, **zones, "properties": properties}
+
+    def _interface(self, subscription: str) -> dict[str, Any]:
+        ours = (
+            f"/subscriptions/{subscription}/resourceGroups/{self.group}/providers/Microsoft.Network"
+        )
+        subnet = self.access.in_region("subnet", self.spec.region)
+        at = {"id": subnet or f"{ours}/virtualNetworks/{NETWORK}/subnets/{SUBNET}"}
+        address = {
+            "name": "address",
+            "sku": {"name": "Standard"},
+            "tags": self.tags,
+            "properties": {"deleteOption": "Delete", "publicIPAllocationMethod": "Static"},
+        }
+        public = {} if self.access.is_private else {"publicIPAddressConfiguration": address}
+        of_ip = {"primary": True, "subnet": at, **public}
+        is_fast = self.access.settings.get("accelerated_networking") == "on"
+        properties = {
+            "primary": True,
+            "deleteOption": "Delete",
+            "enableAcceleratedNetworking": is_fast,
+            "networkSecurityGroup": {"id": f"{ours}/networkSecurityGroups/{FIREWALL}"},
+            "ipConfigurations": [{"name": "ip", "properties": of_ip}],
+        }
+        return {"name": "interface", "tags": self.tags, "properties": properties}
+
+
+def _spot(spec: LaunchSpec) -> dict[str, Any]:
+    # -1: up to the price on demand, and never taken away because of the price.
+    price = spec.max_price_per_hour
+    return {
+        "priority": "Spot",
+        "evictionPolicy": "Delete",
+        # JSON has no Decimal; what is sent is a limit and counted nowhere.
+        "billingProfile": {"maxPrice": -1 if price is None else float(price)},
+    }
+
+
+def tag_value(value: str) -> str:
+    """The value as it is; DriverError(UNSUPPORTED) where a tag or its filter cannot have it."""
+    if not TAG_VALUE.fullmatch(value):
+        raise unsupported(f"{value!r} is no value of a tag")
+    return value
+
+
+def image_reference(access: Access, region: str, arch: str) -> dict[str, str]:
+    """The image by its URN, or the id of one's own."""
+    chosen = access.in_region("image", region) or f"{PUBLISHER}:{OFFER}:{IMAGES[arch]}:latest"
+    chosen = chosen.replace("{arch}", ARCHES[arch])
+    if chosen.startswith("/"):
+        return {"id": chosen}
+    parts = chosen.split(":")
+    if len(parts) != 4:
+        raise unsupported(f"{chosen} is no URN such as Debian:debian-12:12-gen2:latest")
+    return dict(zip(("publisher", "offer", "sku", "version"), parts, strict=True))
+
+
+def peer_rules(address: str) -> dict[str, dict[str, Any]]:
+    """By name, what lets the network tests of another machine in."""
+    low, high = PEER_PORTS
+    common = {
+        "access": "Allow",
+        "direction": "Inbound",
+        "sourceAddressPrefix": address,
+        "sourcePortRange": "*",
+        "destinationAddressPrefix": "*",
+    }
+    ports = {"protocol": "*", "priority": 200, "destinationPortRange": f"{low}-{high}"}
+    ping = {"protocol": "Icmp", "priority": 210, "destinationPortRange": "*"}
+    return {"peer": {"properties": common | ports}, "ping": {"properties": common | ping}}
+
+
+# --- what it says ---------------------------------------------------------------------------------
+
+
+def group_of(resource: ProviderResource) -> str:
+    # It becomes a part of an address.
+    if not GROUP.fullmatch(resource.id):
+        raise unsupported(f"{resource.id!r} is no id of ours")
+    return resource.id
+
+
+def grouped(group: Mapping[str, Any]) -> ProviderResource:
+    """A group of ours: as long as it is there, something in it may cost money."""
+    tags = group.get("tags") or {}
+    is_ending = (group.get("properties") or {}).get("provisioningState") == "Deleting"
+    state = ProviderResourceState.ENDING if is_ending else ProviderResourceState.RUNNING
+    return ProviderResource(
+        id=group["name"],
+        state=state,
+        token=tags.get(TOKEN, ""),
+        installation=tags.get(INSTALLATION, ""),
+        region=group["location"],
+        expires_at=labelled_time(tags.get(EXPIRES, ""), EXPIRES_FORMAT),
+        detail="its resource group is being deleted" if is_ending else "",
+    )
+
+
+def powered(machine: Mapping[str, Any]) -> str:
+    """PowerState of a machine; "" before it has one."""
+    return next((code for kind, code, _ in _statuses(machine) if kind == "PowerState"), "")
+
+
+def provisioned(machine: Mapping[str, Any]) -> str:
+    """Creating, Updating, Succeeded, Failed, Canceled or Deleting."""
+    return str((machine.get("properties") or {}).get("provisioningState", ""))
+
+
+def failure(machine: Mapping[str, Any]) -> tuple[str, str]:
+    """Code and message of why it could not be made, as its instance view states them."""
+    for kind, code, message in _statuses(machine):
+        if kind == "ProvisioningState" and code.startswith("failed"):
+            return code.partition("/")[2] or "Failed", message
+    return "Failed", "Azure does not say why"
+
+
+def _statuses(machine: Mapping[str, Any]) -> Sequence[tuple[str, str, str]]:
+    view = (machine.get("properties") or {}).get("instanceView") or {}
+    parts = (
+        (one.get("code", "").partition("/"), one.get("message") or "")
+        for one in view.get("statuses") or ()
+    )
+    return [(kind, code, message) for (kind, _, code), message in parts]
+
+
+def moment(value: object) -> dt.datetime | None:
+    """A time of the API, as text or as the library reads it."""
+    if isinstance(value, str) and value:
+        # Azure writes seven digits of a second, of which Python reads six.
+        value = dt.datetime.fromisoformat(re.sub(r"(\.\d{6})\d+", r"\1", value))
+    return value.astimezone(dt.UTC) if isinstance(value, dt.datetime) else None
+
+
+def console_key(machine: Mapping[str, Any]) -> HostKey | None:
+    """The host key that the machine was given, by the tag of the call that made it."""
+    fingerprint = (machine.get("tags") or {}).get(HOST_KEY, "")
+    return HostKey(HOST_KEY_TYPE, fingerprint) if fingerprint.startswith("SHA256:") else None

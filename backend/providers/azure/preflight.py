@@ -1,0 +1,126 @@
+"""Whether a launch in a region of Azure would be let pass, line by line."""
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from typing import Any, Protocol
+
+from backend.providers.azure.documents import IMAGES, image_reference
+from backend.providers.azure.library import translated
+from backend.providers.machines import Access, Overview, Preflight, unsupported
+
+SERVICES = ("Microsoft.Compute", "Microsoft.Network")
+ROLE_ADVICE = "Compare the rights of the identity with docs/policies/azure-role.json."
+SMALLEST_VCPUS = 2
+QUOTAS = ("cores", "lowPriorityCores")
+"""Of all families together, on demand and spot; those of families follow where they are used up."""
+
+
+class Subscription(Protocol):
+    """What is asked."""
+
+    groups: Any
+    compute: Any
+
+    def identity(self) -> str: ...
+
+    def sizes(self, region: str) -> Iterator[dict[str, Any]]: ...
+
+
+def looked_over(
+    clients: Subscription,
+    access: Access,
+    region: str,
+) -> list[Preflight]:
+    """The lines of a region; those after one that hinders all others are left out."""
+    overview = Overview(region)
+
+    def look(topic: str, work: Callable[[], str], advice: str) -> None:
+        def answered() -> str:
+            from azure.core.exceptions import AzureError
+
+            try:
+                return work()
+            except AzureError as error:
+                raise translated(error) from None
+
+        overview.look(topic, answered, advice)
+
+    look("identity", clients.identity, ROLE_ADVICE)
+    if not overview.is_ready():
+        return overview.lines
+    for service in SERVICES:
+        advice = f"az provider register --namespace {service}"
+        look("service", partial(_registered, clients, service), advice)
+    if not overview.is_ready():
+        return overview.lines
+    look(
+        "region",
+        lambda: _selling(clients, region),
+        "See Azure's regions; ask its support for access.",
+    )
+    overview.look_at_address(access)
+    for arch in IMAGES:
+        look(f"image {arch}", partial(_image, clients, access, region, arch), ROLE_ADVICE)
+    look(
+        "quota",
+        lambda: _quota(clients, region),
+        f"Ask for more vCPUs in {region}: Quotas, Compute.",
+    )
+    overview.unknown(
+        "launch", "policies show at the first one", "Rent the smallest size for a quick run."
+    )
+    return overview.lines
+
+
+def _registered(clients: Subscription, service: str) -> str:
+    state = clients.groups.providers.get(service)["registrationState"]
+    if state != "Registered":
+        raise unsupported(f"{service} is {state}")
+    return f"{service} is registered"
+
+
+def _selling(clients: Subscription, region: str) -> str:
+    sizes = list(clients.sizes(region))
+    open_ones = [
+        one
+        for one in sizes
+        if not any(limit.get("type") == "Location" for limit in one.get("restrictions") or ())
+    ]
+    if not open_ones:
+        raise unsupported("it sells no machines to this subscription")
+    return f"it sells {len(open_ones)} of {len(sizes)} sizes to this subscription"
+
+
+def _image(clients: Subscription, access: Access, region: str, arch: str) -> str:
+    reference = image_reference(access, region, arch)
+    if "id" in reference:
+        return f"{reference['id']}, as the account says"
+    names = [reference[name] for name in ("publisher", "offer", "sku")]
+    shown = clients.compute.virtual_machine_images.list(region, *names, top=1)
+    if not shown:
+        raise unsupported(f"{':'.join(names)} has no version in {region}")
+    return ":".join([*names, str(shown[0]["name"])])
+
+
+def _quota(clients: Subscription, region: str) -> str:
+    """What is free of all, and which families have nothing left."""
+    usages = [one.as_dict() for one in clients.compute.usage.list(region)]
+    free = {name: _free(usages, name) for name in QUOTAS}
+    said = [f"{left} vCPUs of {name} are free" for name, left in free.items() if left is not None]
+    full = [
+        one["name"]["value"]
+        for one in usages
+        if one["name"]["value"].endswith("Family")
+        and one["limit"] - one["currentValue"] < SMALLEST_VCPUS
+    ]
+    if full:
+        said.append(f"nothing is left of {len(full)} families such as {full[0]}")
+    if (free["cores"] or 0) < SMALLEST_VCPUS:
+        raise unsupported("; ".join(said))
+    return "; ".join(said)
+
+
+def _free(usages: list[dict[str, Any]], name: str) -> int | None:
+    of_name: Iterator[Mapping[str, Any]] = (one for one in usages if one["name"]["value"] == name)
+    one = next(of_name, None)
+    return None if one is None else int(one["limit"]) - int(one["currentValue"])

@@ -1,0 +1,83 @@
+"""What the refusals of Azure mean; the codes are those of its REST reference.
+
+learn.microsoft.com/azure/azure-resource-manager/troubleshooting/common-deployment-errors and
+learn.microsoft.com/troubleshoot/azure/virtual-machines/windows/allocation-failure
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from backend.domain.errors import DriverError, Reason
+
+NO_CAPACITY = {
+    "AllocationFailed",
+    "ZonalAllocationFailed",
+    "OverconstrainedAllocationRequest",
+    "OverconstrainedZonalAllocationRequest",
+    "SkuNotAvailable",
+}
+NO_QUOTA = {"QuotaExceeded", "ResourceQuotaExceeded", "PublicIPCountLimitReached"}
+NO_ACCESS = {
+    "AuthorizationFailed",
+    "LinkedAuthorizationFailed",
+    "InvalidAuthenticationToken",
+    "SubscriptionNotFound",
+    "ReadOnlyDisabledSubscription",
+}
+NEVER = {"MissingSubscriptionRegistration", "RequestDisallowedByPolicy"}
+"""Also where the status says that it is only not now."""
+
+
+def refused(
+    code: str,
+    status: int,
+    message: str,
+    *,
+    retry_after: str = "",
+    policies: str = "",
+) -> DriverError:
+    """What an answer with this code means, or the code that a machine failed with (status 0)."""
+    detail = f"{code or status}: {message}"[:400]
+    detail += f"; policy {policies}" if policies else ""
+    detail += f"; again in {retry_after} s" if retry_after else ""
+    # A full core quota is called OperationNotAllowed, as are other things.
+    is_quota = code in NO_QUOTA or (code == "OperationNotAllowed" and "quota" in message.lower())
+    if code in NO_CAPACITY:
+        reason, is_retryable = Reason.CAPACITY, True
+    elif status == 429:
+        reason, is_retryable = Reason.QUOTA, True
+    elif is_quota:
+        reason, is_retryable = Reason.QUOTA, False
+    elif code in NO_ACCESS or (status in {401, 403} and code not in NEVER):
+        reason, is_retryable = Reason.AUTH, False
+    elif status in {409, 412} and code not in NEVER:
+        reason, is_retryable = Reason.UNSUPPORTED, True
+    elif status >= 500:
+        # A fault of theirs; of a launch nobody knows then whether it was heard.
+        reason, is_retryable = Reason.UNREACHABLE, True
+    else:
+        reason, is_retryable = Reason.UNSUPPORTED, False
+    return DriverError(reason, detail, retryable=is_retryable)
+
+
+def answered(document: object, status: int, retry_after: str = "") -> DriverError:
+    """What an answer that is an error means."""
+    body = document.get("error") if isinstance(document, dict) else None
+    error: Mapping[str, Any] = body if isinstance(body, dict) else {}
+    return refused(
+        str(error.get("code", "")),
+        status,
+        str(error.get("message", "")),
+        retry_after=retry_after,
+        policies=_policies(error),
+    )
+
+
+def _policies(error: Mapping[str, Any]) -> str:
+    """Names of the policies that say no, as `additionalInfo` lists them."""
+    infos = [one.get("info") or {} for one in error.get("additionalInfo") or ()]
+    names = (
+        info.get("policyAssignmentDisplayName") or info.get("policyDefinitionDisplayName")
+        for info in infos
+    )
+    return ", ".join(str(name) for name in names if name)

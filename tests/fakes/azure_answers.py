@@ -1,0 +1,127 @@
+"""Documents of Azure as its REST reference and its pages on errors show them."""
+
+from typing import Any
+
+SIZES = {
+    ("westeurope", "Standard_D2s_v5"): ("1", "2", "3"),
+    ("westeurope", "Standard_D2ps_v5"): ("1",),
+    ("westeurope", "Standard_B2s"): (),
+    ("northeurope", "Standard_D2s_v5"): ("1",),
+}
+"""Zones by region and size."""
+FAMILIES = {"Standard_B2s": "standardBSFamily", "Standard_D2ps_v5": "standardDPSv5Family"}
+IMAGES = {("Debian", "debian-12", "12-gen2"), ("Debian", "debian-12", "12-arm64")}
+
+
+class Refused(Exception):
+    def __init__(self, status: int, code: str, message: str, **more: Any) -> None:
+        super().__init__(code)
+        self.status = status
+        self.document = {"error": {"code": code, "message": message, **more}}
+
+
+POLICY = [
+    {
+        "type": "PolicyViolation",
+        "info": {
+            "policyDefinitionDisplayName": "Allowed virtual machine size SKUs",
+            "policyAssignmentDisplayName": "Only small machines",
+        },
+    }
+]
+
+
+def documented(name: str) -> Refused:
+    """The answer to what goes wrong, by the name of the fault."""
+    family = "standardDSv5Family"
+    status, code, message = {
+        "throttled": (429, "TooManyRequests", "The request is being throttled."),
+        "forbidden": (403, "AuthorizationFailed", "The client does not have authorization."),
+        "broken": (503, "ServiceUnavailable", "The service is unavailable."),
+        "quota": (
+            409,
+            "OperationNotAllowed",
+            f"Operation could not be completed as it results in exceeding approved {family} Cores quota.",
+        ),
+        "policy": (
+            403,
+            "RequestDisallowedByPolicy",
+            "Resource 'machine' was disallowed by policy.",
+        ),
+        "sku": (
+            409,
+            "SkuNotAvailable",
+            "The requested VM size is currently not available in location 'westeurope'.",
+        ),
+        "locked": (409, "ScopeLocked", "The scope cannot perform delete: it is locked."),
+        "delete_failed": (500, "InternalServerError", "The server encountered an error."),
+        "being_deleted": (
+            409,
+            "ResourceGroupBeingDeleted",
+            "The group is in deprovisioning state.",
+        ),
+        "unregistered": (
+            409,
+            "MissingSubscriptionRegistration",
+            "The subscription is not registered to use namespace 'Microsoft.Compute'.",
+        ),
+    }[name]
+    return Refused(
+        status, code, message, **({"additionalInfo": POLICY} if name == "policy" else {})
+    )
+
+
+def provider(namespace: str, *, is_registered: bool) -> dict[str, Any]:
+    """rest/api/resources/providers/get"""
+    state = "Registered" if is_registered else "NotRegistered"
+    return {"namespace": namespace, "registrationState": state}
+
+
+def skus(condition: str) -> list[dict[str, Any]]:
+    """rest/api/compute/resource-skus/list; one size is withheld from the subscription."""
+    region = condition.split("'")[1]
+    sold = [(name, zones) for (at, name), zones in SIZES.items() if at == region]
+    withheld = [("Standard_NC24ads_A100_v4", ("1",))] if sold else []
+    return [
+        {"resourceType": "disks", "name": "Standard_LRS", "locations": [region]},
+        *(
+            {
+                "resourceType": "virtualMachines",
+                "name": name,
+                "family": FAMILIES.get(name, "standardDSv5Family"),
+                "locations": [region],
+                "locationInfo": [{"location": region, "zones": list(zones)}],
+                "restrictions": [{"type": "Location", "reasonCode": "NotAvailableForSubscription"}]
+                if (name, zones) in withheld
+                else [],
+            }
+            for name, zones in [*sold, *withheld]
+        ),
+    ]
+
+
+def usages(cores_left: int) -> list[dict[str, Any]]:
+    """rest/api/compute/usage/list"""
+    rows = [
+        ("cores", 10, 10 - cores_left),
+        ("standardDSv5Family", 10, 2),
+        ("standardMSFamily", 0, 0),
+    ]
+    return [
+        {
+            "unit": "Count",
+            "currentValue": used,
+            "limit": limit,
+            "name": {"value": name, "localizedValue": name},
+        }
+        for name, limit, used in rows
+    ]
+
+
+def image_versions(publisher: str, offer: str, sku: str) -> list[dict[str, Any]]:
+    """rest/api/compute/virtual-machine-images/list"""
+    if (publisher, offer, sku) not in IMAGES:
+        return []
+    return [
+        {"name": "0.20260112.1989", "location": "westeurope", "id": f"/{publisher}/{offer}/{sku}"}
+    ]
