@@ -154,7 +154,8 @@ STORAGES = {
 # --- data and queue -----------------------------------------------------------------------------
 DATABASE_PASSWORD = env.text("DATABASE_PASSWORD", "")
 DATABASES = {"default": env.database("DATABASE_URL", password=DATABASE_PASSWORD)}
-REDIS_URL = env.text("REDIS_URL")
+REDIS_PASSWORD = env.text("REDIS_PASSWORD", "")
+REDIS_URL = env.broker("REDIS_URL", password=REDIS_PASSWORD)
 CACHES = {
     "default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": REDIS_URL}
 }
