@@ -8,7 +8,13 @@ import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
 SERVICES = {"postgres", "redis", "web", "worker", "beat", "reaper", "proxy"}
-COMPOSE_ONLY = {"POSTGRES_PASSWORD", "WEB_PORT", "WORKER_MEMORY", "COMPOSE_FILE", "COMPOSE_PROFILES"}
+COMPOSE_ONLY = {
+    "POSTGRES_PASSWORD",
+    "WEB_PORT",
+    "WORKER_MEMORY",
+    "COMPOSE_FILE",
+    "COMPOSE_PROFILES",
+}
 APPLICATION = {"migrate", "web", "worker", "beat", "reaper"}
 SECRETS = {"SECRET_KEY", "CREDENTIAL_KEY", "TOKEN_PEPPER", "DATABASE_PASSWORD", "REDIS_PASSWORD"}
 BUNDLED = {"postgres", "redis"}

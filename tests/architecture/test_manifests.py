@@ -47,7 +47,9 @@ def pods() -> dict[str, dict[str, Any]]:
 
 def containers() -> list[dict[str, Any]]:
     return [
-        one for pod in pods().values() for one in [*pod.get("initContainers", []), *pod["containers"]]
+        one
+        for pod in pods().values()
+        for one in [*pod.get("initContainers", []), *pod["containers"]]
     ]
 
 
@@ -106,7 +108,9 @@ def test_every_pod_is_selected_by_its_own_labels():
     for name, one in of_kind("Deployment").items():
         wanted = one["spec"]["selector"]["matchLabels"]
         assert wanted == one["spec"]["template"]["metadata"]["labels"], name
-    labels = [tuple(sorted(one["metadata"]["labels"].items())) for one in of_kind("Deployment").values()]
+    labels = [
+        tuple(sorted(one["metadata"]["labels"].items())) for one in of_kind("Deployment").values()
+    ]
     assert len(set(labels)) == len(labels)
 
 
@@ -135,7 +139,9 @@ def test_units_start_what_the_compose_file_starts():
     for path in UNITS.iterdir():
         is_started = re.search(rf"\b{re.escape(path.name)}\b", target)
         has_timer = path.with_suffix(".timer").exists() and path.suffix == ".service"
-        assert is_started or has_timer or path.name in {"rackrate.target", "rackrate-migrate.service"}
+        assert (
+            is_started or has_timer or path.name in {"rackrate.target", "rackrate-migrate.service"}
+        )
     for name, text in said.items():
         assert {"User=rackrate", "NoNewPrivileges=true", "ProtectSystem=strict"} <= set(
             text.splitlines()

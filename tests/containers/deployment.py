@@ -1,6 +1,7 @@
 """docker-compose.yml on a real engine, as a project of a test's own."""
 
 import json
+import os
 import secrets
 import shlex
 import shutil
@@ -19,8 +20,14 @@ WITHIN_S = 600
 SERVICES = {"postgres", "redis", "web", "worker", "beat", "reaper"}
 PROXY = ["--profile", "tls"]
 SSH_TARGET = ["--profile", "e2e"]
+# The settings of the test run would win over those of the file.
+ENVIRONMENT = {
+    name: value
+    for name, value in os.environ.items()
+    if name in {"PATH", "HOME"} or "DOCKER" in name
+}
 # Every character that once broke an address, a shell or the file itself.
-PASSWORD = "p/w#%41?@: \"x$HOME\\y"
+PASSWORD = 'p/w#%41?@: "x$HOME\\y'
 
 
 def unavailable() -> str:
@@ -29,7 +36,9 @@ def unavailable() -> str:
         return "the docker client is not installed"
     if subprocess.run(["docker", "info"], capture_output=True, check=False).returncode:
         return "no Docker engine answers (DOCKER_HOST)"
-    if subprocess.run(["docker", "compose", "version"], capture_output=True, check=False).returncode:
+    if subprocess.run(
+        ["docker", "compose", "version"], capture_output=True, check=False
+    ).returncode:
         return "docker compose is not installed"
     return ""
 
@@ -38,7 +47,9 @@ def base_images() -> None:
     """Pulled by the build where a registry is reached, else made of packages."""
     bases = ["debian:bookworm-slim", "python:3.11-slim-bookworm", "node:22-bookworm-slim"]
     for base in bases:
-        here = subprocess.run(["docker", "image", "inspect", base], capture_output=True, check=False)
+        here = subprocess.run(
+            ["docker", "image", "inspect", base], capture_output=True, check=False
+        )
         if here.returncode:
             pulled = subprocess.run(["docker", "pull", base], capture_output=True, check=False)
             if pulled.returncode:
@@ -86,11 +97,13 @@ class Deployment:
         for name in names:
             command += ["-f", str(ROOT / name)]
         done = subprocess.run(
-            [*command, *arguments], cwd=ROOT, capture_output=True, text=True, check=False,
-            timeout=WITHIN_S,
+            [*command, *arguments], cwd=ROOT, env=ENVIRONMENT, capture_output=True, text=True,
+            check=False, timeout=WITHIN_S,
         )  # fmt: skip
         if done.returncode:
-            raise AssertionError(f"{shlex.join(arguments)}: {done.stdout[-2000:]}{done.stderr[-4000:]}")
+            raise AssertionError(
+                f"{shlex.join(arguments)}: {done.stdout[-2000:]}{done.stderr[-4000:]}"
+            )
         return done.stdout
 
     def up(self, *arguments: str) -> None:
@@ -102,9 +115,7 @@ class Deployment:
     def once(self, directory: Path, *arguments: str) -> str:
         """manage.py in a container of its own, with a directory of ours at /in."""
         volume = f"{directory}:/in"
-        return self.run(
-            "run", "--rm", "-T", "-v", volume, "web", "python", "manage.py", *arguments
-        )
+        return self.run("run", "--rm", "-T", "-v", volume, "web", "python", "manage.py", *arguments)
 
     def states(self) -> dict[str, str]:
         """Health of each running container; `running` for one without a check."""

@@ -1,7 +1,7 @@
 """docker-compose.yml for real: built, started, used, broken, taken down, copied and restored.
 
-Runs wherever a Docker engine answers (DOCKER_HOST), with `./rackrate test --deep`. Where no registry of images is reached,
-tests/containers/base_images.sh makes stand-ins first.
+Runs wherever a Docker engine answers (DOCKER_HOST), with `./rackrate test --deep`. Where no registry of
+images is reached, tests/containers/base_images.sh makes stand-ins first.
 """
 
 import json
@@ -109,7 +109,13 @@ def test_run_is_done_although_each_service_is_killed_meanwhile(deployment, excha
     deployment.set("AUTHORIZED_KEY", key.export_public_key().decode().strip())
     deployment.run(*SSH_TARGET, "up", "--build", "--detach", "--wait", "ssh-target")
     shown = deployment.run(
-        *SSH_TARGET, "exec", "-T", "ssh-target", "ssh-keygen", "-lf", "/etc/ssh/ssh_host_ed25519_key.pub"
+        *SSH_TARGET,
+        "exec",
+        "-T",
+        "ssh-target",
+        "ssh-keygen",
+        "-lf",
+        "/etc/ssh/ssh_host_ed25519_key.pub",
     )
     target = [
         "benchmark", "bench@ssh-target", "--name", "target", "--identity", "/in/key",
@@ -118,7 +124,17 @@ def test_run_is_done_although_each_service_is_killed_meanwhile(deployment, excha
     # Known and measured once, so that what follows needs no key.
     deployment.once(exchange, *target, "--set", "seconds=0.5")
     began = time.monotonic()
-    web = ["exec", "--detach", "web", "python", "manage.py", "benchmark", "target", "--probe", "cmips"]
+    web = [
+        "exec",
+        "--detach",
+        "web",
+        "python",
+        "manage.py",
+        "benchmark",
+        "target",
+        "--probe",
+        "cmips",
+    ]
     deployment.run(*web, "--set", "seconds=20", "--set", "repeats=3", "--label", "part=killed")
 
     def states() -> list[str]:
@@ -130,7 +146,9 @@ def test_run_is_done_although_each_service_is_killed_meanwhile(deployment, excha
         deployment.run("kill", "--signal", "KILL", name)
         deployment.run("up", "--detach", "--wait", "--no-recreate", name)
     eventually(lambda: states() == ["done", "done"], "two runs done", within_s=RUN_WITHIN_S)
-    NOTES.append(f"containers: run done {time.monotonic() - began:.0f} s after five services were killed")
+    NOTES.append(
+        f"containers: run done {time.monotonic() - began:.0f} s after five services were killed"
+    )
     left = deployment.run(*SSH_TARGET, "exec", "-T", "ssh-target", "sh", "-c", "ls -a /tmp; ps ax")
     assert "rackrate" not in left
     deployment.become(dict.fromkeys(SERVICES, "healthy"))

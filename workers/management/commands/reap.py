@@ -30,7 +30,10 @@ class Command(BaseCommand):
         )
         parser.add_argument("--json", action="store_true", help="print the report as JSON")
         parser.add_argument(
-            "--every", type=int, metavar="S", help="go on until SIGTERM, with S seconds between looks"
+            "--every",
+            type=int,
+            metavar="S",
+            help="go on until SIGTERM, with S seconds between looks",
         )
         parser.add_argument(
             "--note", type=Path, metavar="FILE", help="touch it after each look, for a health check"
