@@ -183,7 +183,9 @@ def fault(command: str) -> str:
         "curl": _curl,
         "celery": _celery,
         "node": _path,
-        "kubectl": _path,
+        "kubectl": lambda rest: (
+            _manage(rest[rest.index("manage.py") + 1 :]) if "manage.py" in rest else ""
+        ),
     }
     first = words[0]
     if first in judges:

@@ -75,7 +75,7 @@ def test_waiting_ends_when_another_has_migrated(monkeypatch):
     assert log.lines == ["waiting: 1 migrations are not applied\n"] * 3
 
 
-def test_second_migration_waits_when_one_is_under_way():
+def test_second_migration_waits_when_another_migrates():
     """With the lock taken by another session the command does not come to an end."""
     other = connection.copy()
     with other.cursor() as cursor:

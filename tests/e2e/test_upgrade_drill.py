@@ -103,7 +103,7 @@ def _rows() -> dict[str, int]:
         return counts
 
 
-def test_runs_under_way_end_done_when_the_version_changes(earlier, database, machines, tmp_path):
+def test_measuring_runs_are_done_when_the_version_changes(earlier, database, machines, tmp_path):
     directory = tmp_path / "stack"
     directory.mkdir()
     stack = Stack(directory, database, lease_s=LEASE_S, settings={})

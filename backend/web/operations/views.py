@@ -36,7 +36,7 @@ QUEUE_LONG = 1000
 
 
 @dataclass(frozen=True)
-class Figure:
+class OperationFigure:
     """What is looked at, what it is now, and what to do where that is not well."""
 
     label: str
@@ -64,25 +64,25 @@ def operations_page(request: HttpRequest) -> HttpResponse:
     return render(request, "operations/page.html", context)
 
 
-def _engine(engine: EngineFigures) -> Iterator[Figure]:
+def _engine(engine: EngineFigures) -> Iterator[OperationFigure]:
     is_late = engine.tick_age_s is not None and engine.tick_age_s > TICK_MAX_AGE_S
-    yield Figure(
+    yield OperationFigure(
         _("Last tick"),
         _("never") if engine.tick_age_s is None else _ago(engine.tick_age_s),
         _("Nothing is measured or ended: look at beat and the workers.") if is_late else "",
     )
     workers = workers_alive().count()
-    yield Figure(
+    yield OperationFigure(
         _("Machines with workers"),
         quantity(workers),
         "" if workers else _("No worker was seen lately: start one."),
     )
-    yield Figure(
+    yield OperationFigure(
         _("Oldest step that is due"),
         _("none") if not engine.due_count else duration(engine.oldest_due_s),
         _("Too few workers, or none: start more.") if engine.oldest_due_s > STEP_LATE_S else "",
     )
-    yield Figure(
+    yield OperationFigure(
         _("Expired leases"),
         quantity(engine.expired_lease_count),
         _("A worker is gone; another one takes its steps over.")
@@ -90,11 +90,11 @@ def _engine(engine: EngineFigures) -> Iterator[Figure]:
         else "",
     )
     for state, count in sorted(engine.run_counts.items()):
-        yield Figure(_("Runs: {stage}", stage=_(STAGES[state])), quantity(count))
+        yield OperationFigure(_("Runs: {stage}", stage=_(STAGES[state])), quantity(count))
 
 
-def _rentals(rentals: RentalFigures) -> Iterator[Figure]:
-    yield Figure(
+def _rentals(rentals: RentalFigures) -> Iterator[OperationFigure]:
+    yield OperationFigure(
         _("Machines that may exist"),
         _(
             "{machines} for {runs} runs",
@@ -106,7 +106,7 @@ def _rentals(rentals: RentalFigures) -> Iterator[Figure]:
         else "",
     )
     age_s = rentals.look_age_s
-    yield Figure(
+    yield OperationFigure(
         _("Longest since a look at an account"),
         _("no account rents machines") if age_s is None else _ago(age_s),
         _("The reaper does not get there: check the account, and that a reaper runs.")
@@ -115,7 +115,7 @@ def _rentals(rentals: RentalFigures) -> Iterator[Figure]:
     )
 
 
-def _budgets() -> Iterator[Figure]:
+def _budgets() -> Iterator[OperationFigure]:
     names = {str(one.pk): one.name for one in accounts_visible(default_workspace())}
     for one in account_figures():
         # Those of other workspaces are not these people's business.
@@ -123,10 +123,12 @@ def _budgets() -> Iterator[Figure]:
             yield _budget(names[one.account], one)
 
 
-def _budget(name: str, one: AccountFigures) -> Figure:
+def _budget(name: str, one: AccountFigures) -> OperationFigure:
     spent = figure(one.spent) or "0"
     if one.budget is None:
-        return Figure(name, _("{spent} {currency}, no limit", spent=spent, currency=one.currency))
+        return OperationFigure(
+            name, _("{spent} {currency}, no limit", spent=spent, currency=one.currency)
+        )
     ratio = float(one.spent / one.budget) if one.budget else 1.0
     value = _(
         "{spent} of {budget} {currency} ({ratio})",
@@ -136,10 +138,10 @@ def _budget(name: str, one: AccountFigures) -> Figure:
         ratio=percent(ratio),
     )
     fault = _("Nearly spent: runs wait for the next month, or for a higher limit.")
-    return Figure(name, value, fault if ratio > BUDGET_RATIO else "")
+    return OperationFigure(name, value, fault if ratio > BUDGET_RATIO else "")
 
 
-def _lists() -> Iterator[Figure]:
+def _lists() -> Iterator[OperationFigure]:
     for one in feed_figures():
         label = " ".join(filter(None, (words.provider(one.provider), one.kind, one.region)))
         fault = ""
@@ -147,12 +149,12 @@ def _lists() -> Iterator[Figure]:
             fault = _("It failed {n} times in a row: its page says why.", n=one.failures)
         elif one.age_s is not None and one.age_s > LIST_MAX_AGE_S:
             fault = _("It is old: look whether a worker reads the queue price.")
-        yield Figure(label, _("never") if one.age_s is None else _ago(one.age_s), fault)
+        yield OperationFigure(label, _("never") if one.age_s is None else _ago(one.age_s), fault)
 
 
-def _queues() -> Iterator[Figure]:
+def _queues() -> Iterator[OperationFigure]:
     notices = notice_figures()
-    yield Figure(
+    yield OperationFigure(
         _("Notices that wait"),
         quantity(notices.waiting_count),
         _("The oldest is late: look at the mail server or the webhook.")
@@ -161,10 +163,10 @@ def _queues() -> Iterator[Figure]:
     )
     lengths = queue_lengths()
     if lengths is None:
-        yield Figure(_("Queues"), _("not known"), _("The broker does not answer."))
+        yield OperationFigure(_("Queues"), _("not known"), _("The broker does not answer."))
         return
     for queue, count in lengths.items():
-        yield Figure(
+        yield OperationFigure(
             _("Queue {name}", name=queue),
             quantity(count),
             _("It grows: too few workers read it.") if count > QUEUE_LONG else "",
