@@ -287,6 +287,10 @@ LOGGING = {
         # They print every address that is called, and that of a webhook may contain a token.
         "httpx": {"level": "WARNING"},
         "httpcore": {"level": "WARNING"},
+        # Three lines for each tick, every five seconds: ten megabytes a day that say that all is well.
+        "celery.app.trace": {"level": "WARNING"},
+        "celery.beat": {"level": "WARNING"},
+        "celery.worker.strategy": {"level": "WARNING"},
         # Named so that they lose Django's own handlers, which would print a feed's key.
         "django": {"level": "INFO"},
         "django.server": {"level": "INFO", "propagate": True},
