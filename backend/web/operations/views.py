@@ -124,7 +124,7 @@ def _budgets() -> Iterator[OperationFigure]:
 
 
 def _budget(name: str, one: AccountFigures) -> OperationFigure:
-    spent = figure(one.spent) or "0"
+    spent = figure(one.spent) if one.spent else "0"
     if one.budget is None:
         return OperationFigure(
             name, _("{spent} {currency}, no limit", spent=spent, currency=one.currency)
