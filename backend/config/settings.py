@@ -154,7 +154,8 @@ STORAGES = {
 # --- data and queue -----------------------------------------------------------------------------
 DATABASE_PASSWORD = env.text("DATABASE_PASSWORD", "")
 DATABASES = {"default": env.database("DATABASE_URL", password=DATABASE_PASSWORD)}
-REDIS_URL = env.text("REDIS_URL")
+REDIS_PASSWORD = env.text("REDIS_PASSWORD", "")
+REDIS_URL = env.broker("REDIS_URL", password=REDIS_PASSWORD)
 CACHES = {
     "default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": REDIS_URL}
 }
@@ -288,6 +289,10 @@ LOGGING = {
         "httpcore": {"level": "WARNING"},
         # The same with all headers.
         "azure": {"level": "WARNING"},
+        # Three lines for each tick, every five seconds: ten megabytes a day that say that all is well.
+        "celery.app.trace": {"level": "WARNING"},
+        "celery.beat": {"level": "WARNING"},
+        "celery.worker.strategy": {"level": "WARNING"},
         # Named so that they lose Django's own handlers, which would print a feed's key.
         "django": {"level": "INFO"},
         "django.server": {"level": "INFO", "propagate": True},

@@ -22,6 +22,7 @@ from backend.web.imports import views as imports
 from backend.web.metrics import views as metrics
 from backend.web.offers import score_page
 from backend.web.offers import views as offers
+from backend.web.operations import views as operations
 from backend.web.prices import views as prices
 from backend.web.ranking import views as ranking
 from backend.web.reports import freezing
@@ -171,6 +172,7 @@ urlpatterns = [
     path("help/", help_views.help_page, name="help"),
     path("glossary/", help_views.glossary_page, name="glossary"),
     path("activity/", activity.activity_page, name="activity"),
+    path("operations/", operations.operations_page, name="operations"),
     path("views/", saved_views.views_page, name="views"),
     path("views/new/", saved_views.view_new, name="view-new"),
     path("views/<slug:slug>/", saved_views.view_page, name="view"),

@@ -16,6 +16,16 @@ def test_workflow_only_calls_the_gate_and_may_only_read():
     assert [step["run"] for step in job["steps"] if "run" in step] == [".ci/run"]
 
 
+def test_nightly_workflow_runs_tests_that_exist_and_may_only_read():
+    workflow = yaml.safe_load((ROOT / ".github/workflows/nightly.yml").read_text())
+    assert workflow["permissions"] == {"contents": "read"}
+    (run,) = (step["run"] for step in workflow["jobs"]["containers"]["steps"] if "run" in step)
+    assert run.startswith("./rackrate test --deep ")
+    paths = [word for word in run.split() if word.startswith("tests/")]
+    assert len(paths) == 3
+    assert [path for path in paths if not (ROOT / path).is_file()] == []
+
+
 def test_pipeline_only_calls_the_gate():
     pipeline = yaml.safe_load((ROOT / ".gitlab-ci.yml").read_text())
     assert {name: job["script"] for name, job in pipeline.items()} == {"gate": [".ci/run"]}

@@ -8,6 +8,7 @@ import pytest
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.db import connections
+from redis.connection import parse_url
 
 from backend.config import environment as env
 
@@ -141,3 +142,37 @@ def test_identifier_is_refused_when_it_cannot_name_a_queue(monkeypatch, value):
     monkeypatch.setenv("SOME_ID", value)
     with pytest.raises(ImproperlyConfigured, match="SOME_ID must be 1 to 64 letters"):
         env.identifier("SOME_ID", "default")
+
+
+@pytest.mark.parametrize("password", ["ab/cd", "a#b", "a?b", "%cd", "a b", "ü:@[", "$x'\""])
+def test_broker_password_may_be_any_when_given_apart(monkeypatch, password):
+    monkeypatch.setenv("REDIS_URL", "redis://redis:6379/0")
+    connection = parse_url(env.broker("REDIS_URL", password=password))
+    assert connection == {"host": "redis", "port": 6379, "db": 0, "password": password}
+    monkeypatch.setenv("REDIS_URL", "rediss://ada:own@[::1]:6379/0")
+    assert parse_url(env.broker("REDIS_URL", password=password))["password"] == "own"
+
+
+@pytest.mark.parametrize("url", ["redis://:hush/er@h:6379/0", "http://:hush@h", "hush"])
+def test_broker_error_names_the_variable_and_no_part_of_a_password(monkeypatch, url):
+    monkeypatch.setenv("REDIS_URL", url)
+    with pytest.raises(ImproperlyConfigured, match="REDIS_URL") as refusal:
+        env.broker("REDIS_URL")
+    assert "hush" not in str(refusal.value)
+
+
+def _broker_is_well(url):
+    command = [sys.executable, "-m", "backend.config.broker"]
+    variables = {"PATH": "/usr/bin:/bin", "REDIS_URL": url}
+    return subprocess.run(
+        command, env=variables, cwd=settings.BASE_DIR, capture_output=True, text=True, check=False
+    )
+
+
+@pytest.mark.services
+def test_health_check_of_the_broker_fails_when_it_is_gone():
+    assert _broker_is_well(settings.REDIS_URL).returncode == 0
+    # Nothing listens on port 1.
+    done = _broker_is_well("redis://:hush@127.0.0.1:1/0")
+    assert (done.returncode, "hush" in done.stderr) == (1, False)
+    assert "does not answer" in done.stderr

@@ -7,7 +7,8 @@ import sys
 from launcher.paths import MANAGE
 
 PROGRAM = (
-    "import logging; log = logging.getLogger('workers'); log.info('a step'); log.error('a fault')"
+    "import logging; log = logging.getLogger('workers'); log.info('a step'); log.error('a fault');"
+    "log = logging.getLogger('celery.app.trace'); log.info('a tick'); log.error('a failed task')"
 )
 
 
@@ -31,5 +32,8 @@ def test_log_file_takes_all_lines_and_stderr_only_faults(tmp_path):
     assert "ERROR workers a fault" in file.read_text()
 
 
-def test_stderr_takes_all_lines_without_a_log_file():
-    assert "INFO workers a step" in printed()
+def test_stderr_takes_all_lines_but_those_of_each_tick_without_a_log_file():
+    said = printed()
+    assert "INFO workers a step" in said
+    assert "ERROR celery.app.trace a failed task" in said
+    assert "a tick" not in said

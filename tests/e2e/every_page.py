@@ -129,6 +129,7 @@ def everything(admin: User) -> dict[str, list[str]]:
         "help": ["/help/"],
         "glossary": ["/glossary/"],
         "activity": ["/activity/", "/activity/?since=never"],
+        "operations": ["/operations/"],
         "login": ["/accounts/login/"],
         "sign-in-link": [f"/accounts/link/{sign_in_link_create(user=factories.user())[1]}/"],
         "storage": ["/storage/"],

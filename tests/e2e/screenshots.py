@@ -1,12 +1,15 @@
 """Pictures for the README, taken from a running stack: `python -m tests.e2e.screenshots`."""
 
 import argparse
+import json
 import os
+import subprocess
 import sys
 from pathlib import Path
 
 from playwright.sync_api import Page, sync_playwright
 
+from launcher.paths import MANAGE
 from tests.e2e.browser import chromium_path, launched
 
 IMAGES = Path(__file__).parents[2] / "docs" / "images"
@@ -32,6 +35,15 @@ def taken(page: Page, name: str, path: str, height: int, sign: str) -> Path:
     return picture
 
 
+def signed_in(page: Page) -> None:
+    """As an operator of the stack's database, which the environment names."""
+    create = [sys.executable, str(MANAGE), "user", "create", "olga", "--role", "operator", "--json"]
+    made = subprocess.run(create, capture_output=True, text=True, check=True)
+    page.goto(json.loads(made.stdout)["login_url"])
+    page.locator("main form button").click()
+    page.wait_for_url(lambda url: "/link/" not in url)
+
+
 def main() -> int:
     """Writes docs/images/*.png and prints each name with its size."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -51,6 +63,8 @@ def main() -> int:
         page.goto("/hosts/")
         if path := run_path(page):
             pictures.append(taken(page, "run", path, 900, "#evidence, #progress"))
+        signed_in(page)
+        pictures.append(taken(page, "operations", "/operations/", 900, "main table"))
         browser.close()
     for picture in pictures:
         print(f"{picture.relative_to(IMAGES.parents[1])} {picture.stat().st_size // 1000} kB")

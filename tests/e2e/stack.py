@@ -116,9 +116,13 @@ class Database:
 
     def create(self) -> None:
         """Start it for the first time and make the tables; `redirected` comes first."""
+        self.create_empty()
+        call_command("migrate", verbosity=0, interactive=False)
+
+    def create_empty(self) -> None:
+        """Start it for the first time, without tables."""
         self.start()
         self._postgres.create_database(self._port)
-        call_command("migrate", verbosity=0, interactive=False)
 
     def restart(self) -> None:
         """As an administrator does: everybody is disconnected in order."""
@@ -174,7 +178,7 @@ class Stack(Processes):
             f'bind 127.0.0.1\nport {self._port}\ndir {directory}\nsave ""\nappendonly no\n'
             f"requirepass {password}\n"
         )
-        self._environment = {
+        self.environment = {
             **os.environ,
             "DJANGO_SETTINGS_MODULE": "tests.fakes.settings",
             "DATABASE_URL": database.url,
@@ -209,7 +213,7 @@ class Stack(Processes):
         for name in names:
             if not self.is_running(name):
                 own = neighbour if name == "neighbour" else {}
-                self.start(name, programs[name], env=self._environment | own)
+                self.start(name, programs[name], env=self.environment | own)
 
     def down(self, name: str) -> None:
         """Kill it if it runs."""

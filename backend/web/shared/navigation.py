@@ -75,6 +75,8 @@ MENUS: dict[str, tuple[MenuEntry, ...]] = {
               Scope.ADMIN),
         MenuEntry("tokens", lazy("API tokens"), lazy("keys of programs that call the API"), (), Scope.ADMIN),
         MenuEntry("activity", lazy("Activity"), lazy("who changed what, and when"), (), Scope.WRITE),
+        MenuEntry("operations", lazy("Operations"), lazy("whether engine, machines and lists are well"), (),
+                  Scope.RUN),
         MenuEntry("api:docs", "API", lazy("every address that programs can call")),
     ),
 }  # fmt: skip

@@ -1,0 +1,148 @@
+"""deploy/: the manifests of Kubernetes by the schemas of its API, and the units by systemd's own judge."""
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import kubernetes_validate
+import pytest
+import yaml
+
+from launcher.stack import QUEUES
+from tests.architecture.test_deployment_files import SECRETS, settings_variables
+
+ROOT = Path(__file__).resolve().parents[2]
+KUBERNETES = ROOT / "deploy/kubernetes"
+UNITS = ROOT / "deploy/systemd"
+VERSIONS = ("1.29", "1.37")
+"""The oldest that is looked at, and the newest of the schemas."""
+
+
+def manifests() -> list[dict[str, Any]]:
+    resources = yaml.safe_load((KUBERNETES / "kustomization.yaml").read_text())["resources"]
+    assert set(resources) == {
+        path.name for path in KUBERNETES.glob("*.yaml") if path.name != "kustomization.yaml"
+    }
+    return [
+        document
+        for name in resources
+        for document in yaml.safe_load_all((KUBERNETES / name).read_text())
+    ]
+
+
+def of_kind(kind: str) -> dict[str, dict[str, Any]]:
+    return {one["metadata"]["name"]: one for one in manifests() if one["kind"] == kind}
+
+
+def pods() -> dict[str, dict[str, Any]]:
+    """Specifications of pods by the name of what makes them."""
+    made = {**of_kind("Deployment"), **of_kind("Job")}
+    found = {name: one["spec"]["template"]["spec"] for name, one in made.items()}
+    for name, one in of_kind("CronJob").items():
+        found[name] = one["spec"]["jobTemplate"]["spec"]["template"]["spec"]
+    return found
+
+
+def containers() -> list[dict[str, Any]]:
+    return [
+        one
+        for pod in pods().values()
+        for one in [*pod.get("initContainers", []), *pod["containers"]]
+    ]
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_manifests_follow_the_schemas_when_read_strictly(version):
+    for document in manifests():
+        kubernetes_validate.validate(document, version, strict=True)
+
+
+def test_manifest_with_a_slip_is_refused_by_the_schemas():
+    """The judge itself: a field that does not exist passes no strict schema."""
+    document = of_kind("Deployment")["web"]
+    document["spec"]["template"]["spec"]["containers"][0]["readynessProbe"] = {}
+    with pytest.raises(kubernetes_validate.ValidationError):
+        kubernetes_validate.validate(document, VERSIONS[-1], strict=True)
+
+
+def test_pods_run_without_root_and_with_secrets_as_files():
+    for name, pod in pods().items():
+        assert pod["securityContext"]["runAsNonRoot"], name
+        assert pod["automountServiceAccountToken"] is False, name
+    for one in containers():
+        context = one["securityContext"]
+        assert context["readOnlyRootFilesystem"], one["name"]
+        assert context["allowPrivilegeEscalation"] is False, one["name"]
+        assert context["capabilities"]["drop"] == ["ALL"], one["name"]
+        assert "memory" in one["resources"]["limits"], one["name"]
+        assert not {entry["name"] for entry in one.get("env", [])} & SECRETS
+    settings = of_kind("ConfigMap")["rackrate-settings"]["data"]
+    assert {f"{secret}_FILE" for secret in SECRETS} <= set(settings)
+    assert {name.removesuffix("_FILE") for name in settings} <= settings_variables()
+    assert not set(settings) & SECRETS
+
+
+def test_workers_listen_to_every_queue_together():
+    queues = [
+        queue
+        for one in containers()
+        if one["name"] == "worker"
+        for queue in one["command"][one["command"].index("-Q") + 1].split(",")
+    ]
+    assert sorted(queues) == sorted(QUEUES.split(","))
+
+
+def test_web_and_engine_are_asked_for_what_they_do():
+    (web,) = pods()["web"]["containers"]
+    assert web["livenessProbe"]["httpGet"]["path"] == "/healthz"
+    assert web["readinessProbe"]["httpGet"]["path"].startswith("/readyz")
+    beat = of_kind("Deployment")["beat"]["spec"]
+    assert (beat["replicas"], beat["strategy"]["type"]) == (1, "Recreate")
+    assert set(of_kind("PodDisruptionBudget")) == {"web", "worker-runs"}
+    assert len(of_kind("NetworkPolicy")) >= 3
+
+
+def test_every_pod_is_selected_by_its_own_labels():
+    for name, one in of_kind("Deployment").items():
+        wanted = one["spec"]["selector"]["matchLabels"]
+        assert wanted == one["spec"]["template"]["metadata"]["labels"], name
+    labels = [
+        tuple(sorted(one["metadata"]["labels"].items())) for one in of_kind("Deployment").values()
+    ]
+    assert len(set(labels)) == len(labels)
+
+
+# --- systemd ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd is not installed")
+def test_units_are_sound_when_systemd_reads_them(tmp_path):
+    for path in UNITS.iterdir():
+        text = path.read_text().replace("/srv/rackrate/.venv/", f"{ROOT}/.venv/")
+        (tmp_path / path.name).write_text(text)
+    done = subprocess.run(
+        ["systemd-analyze", "verify", "--man=no", *map(str, sorted(tmp_path.iterdir()))],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    ours = [line for line in done.stderr.splitlines() if "rackrate" in line]
+    assert (done.returncode, ours) == (0, [])
+
+
+def test_units_start_what_the_compose_file_starts():
+    said = {path.name: path.read_text().replace("\\\n    ", "") for path in UNITS.glob("*.service")}
+    assert f"worker -Q {QUEUES} " in said["rackrate-worker.service"]
+    assert "manage.py migrate_when_ready" in said["rackrate-migrate.service"]
+    assert "manage.py reap\n" in said["rackrate-reap.service"]
+    target = (UNITS / "rackrate.target").read_text()
+    for path in UNITS.iterdir():
+        is_started = re.search(rf"\b{re.escape(path.name)}\b", target)
+        has_timer = path.with_suffix(".timer").exists() and path.suffix == ".service"
+        assert (
+            is_started or has_timer or path.name in {"rackrate.target", "rackrate-migrate.service"}
+        )
+    for name, text in said.items():
+        assert {"User=rackrate", "NoNewPrivileges=true", "ProtectSystem=strict"} <= set(
+            text.splitlines()
+        ), name
