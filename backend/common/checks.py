@@ -12,6 +12,14 @@ from backend.common.rest.throttles import parsed_rate
 
 # With one token and a copy of the database a short pepper could be searched for.
 PEPPER_CHARACTERS = 32
+RATES = (
+    "THROTTLE_TOKEN",
+    "THROTTLE_ANONYMOUS",
+    "THROTTLE_PAGES",
+    "THROTTLE_REFUSED",
+    "WORK_RATE_TOKEN",
+    "WORK_RATE_ANONYMOUS",
+)
 
 
 @checks.register(checks.Tags.security)
@@ -33,7 +41,7 @@ def secrets(app_configs: Sequence[Any] | None, **_: Any) -> list[checks.CheckMes
 def limits(app_configs: Sequence[Any] | None, **_: Any) -> list[checks.CheckMessage]:
     """Rates can be read, and a lease outlives several ticks."""
     messages: list[checks.CheckMessage] = []
-    for name in ("THROTTLE_TOKEN", "THROTTLE_ANONYMOUS", "WORK_RATE_TOKEN", "WORK_RATE_ANONYMOUS"):
+    for name in RATES:
         try:
             parsed_rate(getattr(settings, name))
         except ImproperlyConfigured as error:

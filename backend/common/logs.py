@@ -86,6 +86,11 @@ class RequestIds:
         return response
 
 
+def request_id() -> str:
+    """That of the request which is being answered; empty outside of one."""
+    return _about.get().get("request_id", "")
+
+
 @receiver(request_finished)
 def _forget(**_: Any) -> None:
     _about.set({})

@@ -77,6 +77,7 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "backend.common.latency.RequestTimes",
     "backend.common.logs.RequestIds",
+    "backend.accounts.api.trail.AuditTrail",
     "django.middleware.security.SecurityMiddleware",
     "csp.middleware.CSPMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
@@ -205,6 +206,10 @@ WORK_SIGNED_IN_S = env.whole("WORK_SIGNED_IN_S", 60, at_least=1)
 WORK_ANONYMOUS_S = env.whole("WORK_ANONYMOUS_S", 10, at_least=1)
 WORK_AT_ONCE = env.whole("WORK_AT_ONCE", 1, at_least=1)
 THROTTLE_ANONYMOUS = env.text("THROTTLE_ANONYMOUS", "600/min")
+# Pages of people who have not signed in, by address: behind one there may be a whole office.
+THROTTLE_PAGES = env.text("THROTTLE_PAGES", "3000/min")
+# Tokens and feed keys that are wrong, by address.
+THROTTLE_REFUSED = env.text("THROTTLE_REFUSED", "30/min")
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": [
         "backend.accounts.api.authentication.TokenAuthentication",
