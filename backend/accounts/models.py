@@ -52,7 +52,7 @@ ROLES = {
 }
 
 
-class User(Remembering, AbstractUser):
+class User(AbstractUser, Remembering):
     """A person with a role in the default workspace."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)

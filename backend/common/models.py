@@ -3,7 +3,7 @@
 import hashlib
 import json
 import uuid
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from typing import Any, Self
 
 from django.core.serializers.json import DjangoJSONEncoder
@@ -31,13 +31,13 @@ class Remembering(models.Model):
     class Meta:
         abstract = True
 
-    _read: tuple[Collection[str], Sequence[Any]] | None = None
+    _read: tuple[Collection[str], Collection[Any]] | None = None
 
     @classmethod
     def from_db(
-        cls, db: str | None, field_names: Collection[str], values: Sequence[Any]
+        cls, db: str | None, field_names: Collection[str], values: Collection[Any], **given: Any
     ) -> Self:
-        row = super().from_db(db, field_names, values)
+        row = super().from_db(db, field_names, values, **given)
         # As it comes: only few rows that are read are ever written, and a mapping of each would cost.
         row._read = (field_names, values)
         return row

@@ -92,6 +92,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     # After authentication: what a caller may have calculated depends on who it is.
     "backend.common.work.WorkLimit",
+    "backend.common.work.PageLimit",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "backend.web.shared.wrong_method.LeadOn",
@@ -155,6 +156,8 @@ STORAGES = {
 # --- data and queue -----------------------------------------------------------------------------
 DATABASE_PASSWORD = env.text("DATABASE_PASSWORD", "")
 DATABASES = {"default": env.database("DATABASE_URL", password=DATABASE_PASSWORD)}
+STATEMENT_TIMEOUT_S = env.whole("STATEMENT_TIMEOUT_S", 60)
+LOCK_TIMEOUT_S = env.whole("LOCK_TIMEOUT_S", 30)
 REDIS_URL = env.text("REDIS_URL")
 CACHES = {
     "default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": REDIS_URL}

@@ -12,7 +12,7 @@ from backend.accounts.selectors.audit import audit_entries, audit_narrowed
 from backend.common.rest.parameters import PAGING, Reader, day, read, text
 from backend.common.rest.permissions import ADMIN
 from backend.common.rest.table import Column, ColumnType
-from backend.common.rest.views import DIALECT, ListAnswer, ListView
+from backend.common.rest.views import ListAnswer, ListView
 
 AUDIT_COLUMNS = (
     Column("at", ColumnType.TIME, "When it was done"),

@@ -42,12 +42,17 @@ def _record(request: HttpRequest, action: str) -> None:
         return
     token: object = getattr(request, "auth", None)
     workspace = token.workspace if isinstance(token, ApiToken) else default_workspace()
-    detail: dict[str, object] = {"method": request.method, "path": masked(request.path)}
+    detail: dict[str, object] = {"method": request.method, "path": _path(request)}
     if query := request.META.get("QUERY_STRING"):
         detail["query"] = masked(query)[:500]
     audit_record(
         workspace=workspace, actor=str(user)[:150], action=action, target=workspace, detail=detail
     )
+
+
+def _path(request: HttpRequest) -> str:
+    # PostgreSQL's JSON cannot hold a NUL.
+    return masked(request.path).replace("\0", "?")
 
 
 def _is_first(request: HttpRequest, action: str) -> bool:

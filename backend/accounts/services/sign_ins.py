@@ -56,6 +56,10 @@ def refusal_record(*, request: HttpRequest, action: str, presented: str) -> Allo
             actor=UNKNOWN,
             action=action,
             target=workspace,
-            detail={"begins": presented[:11].encode("ascii", "replace").decode()},
+            detail={"begins": _printable(presented[:11])},
         )
     return allowance
+
+
+def _printable(text: str) -> str:
+    return "".join(c if c.isascii() and c.isprintable() else "?" for c in text)

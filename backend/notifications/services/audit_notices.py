@@ -1,36 +1,39 @@
-"""Tells subscribers of the audit trail of each of its entries, such as a webhook that collects them."""
+"""Tells subscribers of the audit trail of what is recorded there, such as a webhook that collects it."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from django.conf import settings
-from django.db.models.signals import post_save
 from django.dispatch import receiver
 
 from backend.accounts.models import AuditEntry
+from backend.accounts.services.audit import recorded
 from backend.notifications.models import NoticeKind
 from backend.notifications.services.notices import notice_queue
 
 
-@receiver(post_save, sender=AuditEntry)
-def _notify(instance: AuditEntry, **_: Any) -> None:
-    words = instance.action.replace("_", " ")
-    where = f" from {instance.address}" if instance.address else ""
-    changed = sorted({*instance.before, *instance.after})
+@receiver(recorded)
+def _notify(entries: Sequence[AuditEntry], **_: Any) -> None:
+    """One notice for what was done at once: a campaign may make ten thousand runs."""
+    first, last = entries[0], entries[-1]
+    times = f" ×{len(entries)}" if len(entries) > 1 else ""
+    where = f" from {first.address}" if first.address else ""
+    changed = sorted({*first.before, *first.after})
     notice_queue(
-        workspace=instance.workspace,
+        workspace=first.workspace,
         kind=NoticeKind.AUDIT,
-        key=f"audit:{instance.pk}",
+        key=f"audit:{first.pk}:{last.pk}",
         document={
-            "title": f"{instance.actor}: {words}",
+            "title": f"{first.actor}: {first.action.replace('_', ' ')}{times}",
             # Not the values: they stay where only admins read them.
-            "detail": f"{instance.object_type} {instance.object_id}{where}"
+            "detail": f"{first.object_type} {first.object_id}{where}"
             + (f"; changed: {', '.join(changed)}" if changed else ""),
-            "url": f"{settings.PUBLIC_URL.rstrip('/')}/activity/?about={instance.object_id}",
-            "actor": instance.actor,
-            "action": instance.action,
-            "object_type": instance.object_type,
-            "object_id": instance.object_id,
-            "address": instance.address,
-            "request_id": instance.request_id,
+            "url": f"{settings.PUBLIC_URL.rstrip('/')}/activity/?about={first.object_id}",
+            "actor": first.actor,
+            "action": first.action,
+            "object_type": first.object_type,
+            "object_ids": [entry.object_id for entry in entries[:100]],
+            "address": first.address,
+            "request_id": first.request_id,
         },
     )
