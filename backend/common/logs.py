@@ -87,10 +87,10 @@ class ScrubbingReporter(ExceptionReporter):
 
     def get_traceback_html(self) -> SafeString:
         # Django's own page, from which pieces are only taken out.
-        return SafeString(masked(super().get_traceback_html()))  # noqa: S308
+        return SafeString(masked(super().get_traceback_html()))
 
     def get_traceback_text(self) -> SafeString:
-        return SafeString(masked(super().get_traceback_text()))  # noqa: S308
+        return SafeString(masked(super().get_traceback_text()))
 
 
 class MaskingFormatter(logging.Formatter):
