@@ -70,7 +70,7 @@ def test_trail_is_forgotten_through_its_function_alone_after_ninety_days() -> No
             cursor.execute("DELETE FROM accounts_auditentry")
 
 
-def test_role_of_the_application_can_neither_change_rows_nor_drop_triggers() -> None:
+def test_role_of_the_application_cannot_change_the_trail() -> None:
     entry()
     with connection.cursor() as cursor:
         # As in docs/security.md.
@@ -163,7 +163,7 @@ def test_change_of_a_role_in_the_admin_is_recorded_before_and_after(
     assert AuditEntry.objects.filter(action="admin_delete", object_id=str(person.pk)).exists()
 
 
-def test_files_that_known_callers_take_and_what_they_are_refused_are_recorded(
+def test_exports_and_refusals_of_known_callers_are_recorded(
     caller: Callable[..., Client], client: Client
 ) -> None:
     known = caller("read", name="export test")
