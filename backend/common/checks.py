@@ -12,6 +12,8 @@ from backend.common.rest.throttles import parsed_rate
 
 # With one token and a copy of the database a short pepper could be searched for.
 PEPPER_CHARACTERS = 32
+# What the function of the audit trail keeps, whatever it is asked for.
+AUDIT_DAYS = 90
 RATES = (
     "THROTTLE_TOKEN",
     "THROTTLE_ANONYMOUS",
@@ -48,6 +50,10 @@ def limits(app_configs: Sequence[Any] | None, **_: Any) -> list[checks.CheckMess
             messages.append(checks.Error(f"{name}: {error}", id="rackrate.E003"))
     if settings.LEASE_S < 2 * settings.TICK_S:
         messages.append(checks.Error("LEASE_S must be at least twice TICK_S", id="rackrate.E004"))
+    # The database refuses less, so that nobody can cover tracks by a setting.
+    if 0 < settings.RETAIN_AUDIT_DAYS <= AUDIT_DAYS:
+        message = f"RETAIN_AUDIT_DAYS must be 0 or more than {AUDIT_DAYS}"
+        messages.append(checks.Error(message, id="rackrate.E005"))
     return messages
 
 

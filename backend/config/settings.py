@@ -190,6 +190,16 @@ PROBE_BUILD_DIR = Path(
 )
 FIXTURE_DIR = BASE_DIR / "fixtures"
 
+# --- retention (days; 0 keeps for good) --------------------------------------------------------------
+RETAIN_SESSIONS_DAYS = env.whole("RETAIN_SESSIONS_DAYS", 1)
+RETAIN_NOTICES_DAYS = env.whole("RETAIN_NOTICES_DAYS", 90)
+RETAIN_PAYLOADS_DAYS = env.whole("RETAIN_PAYLOADS_DAYS", 90)
+RETAIN_STEPS_DAYS = env.whole("RETAIN_STEPS_DAYS", 365)
+RETAIN_EVENTS_DAYS = env.whole("RETAIN_EVENTS_DAYS", 730)
+RETAIN_SERIES_DAYS = env.whole("RETAIN_SERIES_DAYS", 90)
+RETAIN_EVIDENCE_DAYS = env.whole("RETAIN_EVIDENCE_DAYS", 365)
+RETAIN_AUDIT_DAYS = env.whole("RETAIN_AUDIT_DAYS", 730)
+
 # --- prices -------------------------------------------------------------------------------------
 FETCH_LOOK_S = env.whole("FETCH_LOOK_S", 60, at_least=1)
 PRICE_ENDPOINTS = env.pairs("PRICE_ENDPOINTS")

@@ -22,7 +22,6 @@ def test_tests_and_files_of_the_table_exist() -> None:
     missing = [
         f"{path}::{test}"
         for path, test in named
-        if not (ROOT / path).exists()
-        or (test and f"def {test}(" not in (ROOT / path).read_text())
+        if not (ROOT / path).exists() or (test and f"def {test}(" not in (ROOT / path).read_text())
     ]
     assert not missing
