@@ -3,7 +3,7 @@
 import argparse
 import sys
 
-from launcher import checks, commands
+from launcher import checks, commands, inventory
 from launcher.console import LauncherError
 from launcher.paths import state_directory
 from launcher.state import StackState
@@ -50,6 +50,14 @@ def parser() -> argparse.ArgumentParser:
     sub.add_parser(
         "chaos", help="kill and cut everything for twenty minutes, and show what came of it"
     )
+    materials = sub.add_parser(
+        "sbom", help="what others wrote of what runs here, as CycloneDX JSON"
+    )
+    materials.add_argument("--notice", action="store_true", help="names and licences, for NOTICE")
+    sub.add_parser(
+        "audit-dependencies",
+        help="ask an advisory database about every library; 1: faults are known, 3: none answers",
+    )
     sub.add_parser("screenshots", help="take the documentation's pictures again")
     sub.add_parser("manage", help="manage.py in the environment", add_help=False)
     return top
@@ -92,6 +100,10 @@ def run(arguments: list[str]) -> int:
             return checks.test(state, rest, is_fast=options.fast, is_deep=options.deep)
         case "bench":
             return commands.bench(options.name)
+        case "sbom":
+            return inventory.sbom(is_notice=options.notice)
+        case "audit-dependencies":
+            return inventory.audit_dependencies()
         case "chaos":
             return checks.chaos(StackState(state_directory()))
         case _:

@@ -1,12 +1,16 @@
 """Celery tasks: they carry ids only, PostgreSQL holds the truth. A lost or doubled message is harmless."""
 
+import logging
+
 from backend.benchmarks.services.leases import Claim
 from backend.config.celery import app
-from workers import bills
+from workers import bills, retention
 from workers.engine import dispatch, host_scan, periodic, poller, presence
 from workers.notifications import delivery
 from workers.pricelists import fetching
 from workers.rentals import account_access, reaper
+
+log = logging.getLogger(__name__)
 
 # By name, here: when a module connected the signals as it was imported, nobody imported it and no worker
 # took local runs.
@@ -46,6 +50,14 @@ def send_notices() -> None:
 def check_account(account_id: str) -> None:
     """Ask a cloud who it says we are."""
     account_access.check(account_id)
+
+
+@app.task(name="workers.retention")
+def retain() -> None:
+    """Delete what is older than the settings keep."""
+    for policy, count in retention.forgotten():
+        if count:
+            log.info("%s of %s are gone", count, policy.kind)
 
 
 @app.task(name="workers.reap")

@@ -1,12 +1,16 @@
 """People, workspaces, tokens and the audit trail in the admin."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from django.contrib import admin
 from django.contrib.auth.admin import UserAdmin
+from django.db.models import Model, QuerySet
+from django.http import HttpRequest
 
 from backend.accounts.models import ApiToken, AuditEntry, CloudAccount, User, Workspace
-from backend.common.admin import ReadOnlyAdmin
+from backend.accounts.services.audit import audit_record
+from backend.accounts.services.workspaces import default_workspace
+from backend.common.admin import AnyAdmin, ReadOnlyAdmin
 
 if TYPE_CHECKING:
     PersonBase = UserAdmin[User]
@@ -15,8 +19,36 @@ else:
     PersonBase = UserAdmin
 
 
+class AuditedAdmin(AnyAdmin):
+    """Rows that may be written here: what Django notes in its own log is in the audit trail too,
+    with the forms' changed fields."""
+
+    def log_addition(self, request: HttpRequest, obj: Any, message: Any) -> Any:
+        _audit(request, "admin_add", obj, message)
+        return super().log_addition(request, obj, message)
+
+    def log_change(self, request: HttpRequest, obj: Any, message: Any) -> Any:
+        _audit(request, "admin_change", obj, message)
+        return super().log_change(request, obj, message)
+
+    def log_deletions(self, request: HttpRequest, queryset: QuerySet[Any]) -> Any:
+        for row in queryset:
+            _audit(request, "admin_delete", row, str(row))
+        return super().log_deletions(request, queryset)
+
+
+def _audit(request: HttpRequest, action: str, row: Model, message: Any) -> None:
+    audit_record(
+        workspace=default_workspace(),
+        actor=request.user.get_username(),
+        action=action,
+        target=row,
+        detail={"name": str(row), "form": message},
+    )
+
+
 @admin.register(User)
-class PersonAdmin(PersonBase):
+class PersonAdmin(AuditedAdmin, PersonBase):
     """Accounts with their role."""
 
     list_display = ("username", "role", "is_active", "is_superuser", "last_login")

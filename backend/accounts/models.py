@@ -5,7 +5,7 @@ import uuid
 from django.contrib.auth.models import AbstractUser
 from django.db import models
 
-from backend.common.models import Identified
+from backend.common.models import Identified, Remembering
 from backend.domain.texts import text as _
 
 
@@ -52,7 +52,7 @@ ROLES = {
 }
 
 
-class User(AbstractUser):
+class User(AbstractUser, Remembering):
     """A person with a role in the default workspace."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
@@ -104,7 +104,7 @@ class AccessKind(models.TextChoices):
     STATIC_KEY = "static_key", _("static key")
 
 
-class CloudAccount(Identified):
+class CloudAccount(Remembering, Identified):
     """Access to a cloud, with the limits of what may be rented there."""
 
     workspace = models.ForeignKey(
@@ -170,7 +170,7 @@ class CloudAccount(Identified):
 
 
 class AuditEntry(models.Model):
-    """Who did what to which object, appended and never changed."""
+    """Who did what to which object, appended and never changed: triggers of the database see to it."""
 
     at = models.DateTimeField(auto_now_add=True, db_index=True)
     workspace = models.ForeignKey(Workspace, on_delete=models.PROTECT, related_name="audit")
@@ -180,6 +180,13 @@ class AuditEntry(models.Model):
     object_type = models.CharField(max_length=50)
     object_id = models.CharField(max_length=100)
     detail = models.JSONField(default=dict)
+    before = models.JSONField(default=dict)
+    """Fields of the object that were changed, as they were; empty for what is new."""
+    after = models.JSONField(default=dict)
+    address = models.CharField(max_length=45, blank=True)
+    """Of the caller; empty for commands and workers."""
+    request_id = models.CharField(max_length=64, blank=True)
+    """As in the log and in the answer's X-Request-ID."""
 
     class Meta:
         ordering = ("-at", "-id")

@@ -2,10 +2,12 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
+from functools import cache
 
 from django.conf import settings
 from django.db import DatabaseError, connection
-from django.db.migrations.executor import MigrationExecutor
+from django.db.migrations.loader import MigrationLoader
+from django.db.migrations.recorder import MigrationRecorder
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
@@ -57,12 +59,18 @@ def _database() -> str:
 
 def _migrations() -> str:
     try:
-        executor = MigrationExecutor(connection)
-        plan = executor.migration_plan(executor.loader.graph.leaf_nodes())
+        missing = _known_migrations() - MigrationRecorder(connection).applied_migrations().keys()
     except DatabaseError:
         # Without a database; which of the two is the cause stands beside it.
         return "not known"
-    return f"{len(plan)} not applied" if plan else ""
+    return f"{len(missing)} not applied" if missing else ""
+
+
+@cache
+def _known_migrations() -> frozenset[tuple[str, str]]:
+    """Those of this program, read once: they change with it, and reading them takes 0.1 s."""
+    loader = MigrationLoader(None)
+    return frozenset(loader.disk_migrations)
 
 
 # A client of its own: that of the cache has no such limits.

@@ -2,6 +2,7 @@
 
 from django.urls import path, re_path
 
+from backend.accounts.api.audit import AuditView
 from backend.accounts.api.tokens import TokensView, TokenView
 from backend.api.errors import NotFoundView
 from backend.api.openapi import docs_view, schema_view
@@ -113,6 +114,7 @@ LISTS = {
     "schedules": SchedulesView,
     "subscriptions": SubscriptionsView,
     "tokens": TokensView,
+    "audit": AuditView,
     "cloud-accounts": CloudAccountsView,
     "price-feeds": PriceFeedsView,
     "views": ViewsView,

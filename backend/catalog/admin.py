@@ -5,12 +5,13 @@ from typing import Any
 from django.contrib import admin
 from django.http import HttpRequest
 
+from backend.accounts.admin import AuditedAdmin
 from backend.catalog.models import ExchangeRate, Offer, PriceObservation, Provider, Region
 from backend.catalog.services.data_version import data_version_bump
-from backend.common.admin import AnyAdmin, ReadOnlyAdmin
+from backend.common.admin import ReadOnlyAdmin
 
 
-class CountedAdmin(AnyAdmin):
+class CountedAdmin(AuditedAdmin):
     """Rows that rankings show: every change counts the data version up."""
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:

@@ -12,6 +12,16 @@ from backend.common.rest.throttles import parsed_rate
 
 # With one token and a copy of the database a short pepper could be searched for.
 PEPPER_CHARACTERS = 32
+# What the function of the audit trail keeps, whatever it is asked for.
+AUDIT_DAYS = 90
+RATES = (
+    "THROTTLE_TOKEN",
+    "THROTTLE_ANONYMOUS",
+    "THROTTLE_PAGES",
+    "THROTTLE_REFUSED",
+    "WORK_RATE_TOKEN",
+    "WORK_RATE_ANONYMOUS",
+)
 
 
 @checks.register(checks.Tags.security)
@@ -33,13 +43,17 @@ def secrets(app_configs: Sequence[Any] | None, **_: Any) -> list[checks.CheckMes
 def limits(app_configs: Sequence[Any] | None, **_: Any) -> list[checks.CheckMessage]:
     """Rates can be read, and a lease outlives several ticks."""
     messages: list[checks.CheckMessage] = []
-    for name in ("THROTTLE_TOKEN", "THROTTLE_ANONYMOUS", "WORK_RATE_TOKEN", "WORK_RATE_ANONYMOUS"):
+    for name in RATES:
         try:
             parsed_rate(getattr(settings, name))
         except ImproperlyConfigured as error:
             messages.append(checks.Error(f"{name}: {error}", id="rackrate.E003"))
     if settings.LEASE_S < 2 * settings.TICK_S:
         messages.append(checks.Error("LEASE_S must be at least twice TICK_S", id="rackrate.E004"))
+    # The database refuses less, so that nobody can cover tracks by a setting.
+    if 0 < settings.RETAIN_AUDIT_DAYS <= AUDIT_DAYS:
+        message = f"RETAIN_AUDIT_DAYS must be 0 or more than {AUDIT_DAYS}"
+        messages.append(checks.Error(message, id="rackrate.E005"))
     return messages
 
 

@@ -14,6 +14,8 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from django.conf import settings
 
+from backend.common.logs import scrub
+
 VERSION_1 = b"\x01"
 VERSION = b"\x02"
 # Enough to tell the few keys of one server apart; a clash only costs a second attempt.
@@ -59,9 +61,12 @@ def opened(value: bytes, *, identity: str) -> bytes:
     envelope = _parsed(value)
     nonce, ciphertext = envelope.content[:NONCE_BYTES], envelope.content[NONCE_BYTES:]
     try:
-        return AESGCM(_data_key(envelope, identity)).decrypt(nonce, ciphertext, identity.encode())
+        key = AESGCM(_data_key(envelope, identity))
+        secret = key.decrypt(nonce, ciphertext, identity.encode())
     except InvalidTag:
         raise SealBroken("a sealed value was altered") from None
+    scrub(secret.decode(errors="ignore"))
+    return secret
 
 
 def is_current(value: bytes) -> bool:

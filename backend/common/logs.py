@@ -3,20 +3,27 @@
 Each line of the JSON form names the request or the run that it is about.
 """
 
+import base64
 import datetime as dt
 import json
 import logging
 import re
 import uuid
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import cache
 from types import MappingProxyType
 from typing import Any
+from urllib.parse import quote, urlsplit
 
+from django.conf import settings
 from django.core.signals import request_finished
 from django.dispatch import receiver
 from django.http import HttpRequest, HttpResponseBase
+from django.utils.safestring import SafeString
+from django.views.debug import ExceptionReporter
 
 # Keys stand in the path since a spreadsheet cannot send a header, and every log prints paths.
 FEED_PREFIX = "rf_"
@@ -31,9 +38,59 @@ _IN_PATH = re.compile(rf"({FEED_PATH}|{SIGN_IN_PATH})[^/\s?'\"]+")
 _KEY = re.compile(r"\b(r[rf]_[0-9a-f]{8})[0-9a-f]{8,}")
 
 
+# Of what is opened in this process (SSH keys, access to clouds): the newest ones.
+_opened: deque[str] = deque(maxlen=512)
+# Shorter values are words that occur by chance.
+_LEAST_CHARACTERS = 8
+
+
 def masked(text: str) -> str:
-    """The text with the keys of feeds and API tokens cut to the part that names them, and no secret of a link."""
+    """The text with the keys of feeds and API tokens cut to the part that names them, no secret of a
+    link, and no value that is a secret of this process."""
+    for value in (*_own_secrets(), *_opened):
+        if value in text:
+            text = text.replace(value, "***")
     return _IN_PATH.sub(r"\1***", _KEY.sub(r"\1***", text))
+
+
+def scrub(secret: str) -> None:
+    """From now on the secret, and each of its lines, is masked in whatever is logged."""
+    for line in (secret, *secret.splitlines()):
+        # Of a private key in PEM the first and the last line are the same in all.
+        if len(line) >= _LEAST_CHARACTERS and not line.startswith("-----") and line not in _opened:
+            _opened.append(line)
+
+
+@cache
+def _own_secrets() -> tuple[str, ...]:
+    """Of the settings, also as they stand in addresses; the longest first."""
+    keys = [settings.CREDENTIAL_KEY, settings.BACKUP_KEY, *settings.CREDENTIAL_KEYS_PREVIOUS]
+    values = {
+        settings.SECRET_KEY,
+        settings.TOKEN_PEPPER,
+        settings.EMAIL_HOST_PASSWORD,
+        urlsplit(settings.REDIS_URL).password or "",
+        str(settings.DATABASES["default"].get("PASSWORD", "")),
+        *(base64.b64encode(key).decode() for key in keys),
+    }
+    values |= {quote(value, safe="") for value in values}
+    return tuple(
+        sorted(
+            (value for value in values if len(value) >= _LEAST_CHARACTERS), key=len, reverse=True
+        )
+    )
+
+
+class ScrubbingReporter(ExceptionReporter):
+    """What Django shows and sends of an error (DEBUG, mail to admins): it hides by name, which says
+    nothing of the text of an exception."""
+
+    def get_traceback_html(self) -> SafeString:
+        # Django's own page, from which pieces are only taken out.
+        return SafeString(masked(super().get_traceback_html()))
+
+    def get_traceback_text(self) -> SafeString:
+        return SafeString(masked(super().get_traceback_text()))
 
 
 class MaskingFormatter(logging.Formatter):
@@ -84,6 +141,11 @@ class RequestIds:
         response = self._get_response(request)
         response.headers[REQUEST_ID] = request_id
         return response
+
+
+def request_id() -> str:
+    """That of the request which is being answered; empty outside of one."""
+    return _about.get().get("request_id", "")
 
 
 @receiver(request_finished)

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from http import HTTPStatus
 from threading import BoundedSemaphore
+from typing import Any
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
@@ -24,6 +25,8 @@ Check = Callable[[], None]
 # How long a request waits for the calculation before it.
 WAIT_S = 2
 RETRY_S = 5
+# What watches the site asks them often, and from one address.
+UNCOUNTED = ("/healthz", "/readyz")
 
 _request: ContextVar[HttpRequest | None] = ContextVar("request", default=None)
 _check: ContextVar[Check | None] = ContextVar("check", default=None)
@@ -162,6 +165,36 @@ class WorkLimit:
         """The page for a refusal; the API makes its own answer."""
         if not isinstance(error, WorkRefused):
             return None
-        context = {"detail": error.detail, "is_repeated": error.wait and request.method == "GET"}
-        response = render(request, "refused.html", context, status=error.status_code)
-        return retry_later(response, error.wait, is_page=request.method == "GET")
+        return _page(request, error)
+
+
+class PageLimit:
+    """Middleware that counts pages as the API counts its answers: by person, strangers by address."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        return self.get_response(request)
+
+    # Here, since only now it is known that a page answers: the API has throttles of its own.
+    def process_view(
+        self, request: HttpRequest, view: Callable[..., Any], _args: object, _kwargs: object
+    ) -> HttpResponseBase | None:
+        if hasattr(view, "cls") or request.path in UNCOUNTED:
+            return None
+        is_known = request.user.is_authenticated
+        rate = settings.THROTTLE_TOKEN if is_known else settings.THROTTLE_PAGES
+        caller = str(request.user.pk) if is_known else client_address(request)
+        allowance = spent("pages", rate, caller)
+        if allowance is None or not allowance.is_exceeded:
+            return None
+        detail = f"more than {allowance.allowed:,} pages were asked for in {allowance.window_s} s"
+        return _page(request, WorkRefused(HTTPStatus.TOO_MANY_REQUESTS, detail, allowance.wait_s))
+
+
+def _page(request: HttpRequest, error: WorkRefused) -> HttpResponseBase:
+    is_repeated = error.wait is not None and request.method == "GET"
+    context = {"detail": error.detail, "is_repeated": is_repeated}
+    response = render(request, "refused.html", context, status=error.status_code)
+    return retry_later(response, error.wait, is_page=request.method == "GET")

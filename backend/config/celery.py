@@ -48,6 +48,7 @@ app.conf.update(
         "workers.check_account": {"queue": "reap"},
         "workers.reap": {"queue": "reap"},
         "workers.fetch_prices": {"queue": "price"},
+        "workers.retention": {"queue": "price"},
         # Minutes long, as price lists are.
         "workers.read_bills": {"queue": "price"},
     },
@@ -67,6 +68,11 @@ app.conf.update(
             "task": "workers.fetch_prices",
             "schedule": settings.FETCH_LOOK_S,
             "options": {"expires": settings.FETCH_LOOK_S},
+        },
+        "retention": {
+            "task": "workers.retention",
+            "schedule": 3600,
+            "options": {"expires": 3600},
         },
     },
     timezone="UTC",

@@ -8,6 +8,7 @@ import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from urllib.parse import parse_qsl, quote, unquote, urlsplit, urlunsplit
 
 from django.core.exceptions import ImproperlyConfigured
@@ -159,6 +160,16 @@ def database(name: str, *, password: str = "") -> dict[str, object]:
         # A connection that outlived a restart of PostgreSQL is replaced instead of failing a request.
         "CONN_HEALTH_CHECKS": True,
     }
+
+
+def bounded(database: dict[str, Any], *, statement_s: int, lock_s: int) -> None:
+    """Give the connections an end to each statement and each wait for a lock; 0 is none.
+
+    What DATABASE_URL says in its own options comes after and wins.
+    """
+    own = database["OPTIONS"].get("options", "")
+    limits = f"-c statement_timeout={statement_s}s -c lock_timeout={lock_s}s"
+    database["OPTIONS"]["options"] = f"{limits} {own}".rstrip()
 
 
 def _database_options(name: str, query: list[tuple[str, str]]) -> dict[str, object]:

@@ -28,10 +28,18 @@ SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if HTTPS_ONLY else
 # The container's own health check asks by plain HTTP and without a proxy.
 SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$"]
 SECURE_HSTS_SECONDS = 31_536_000 if HTTPS_ONLY else 0
-SECURE_HSTS_INCLUDE_SUBDOMAINS = HTTPS_ONLY
-SECURE_HSTS_PRELOAD = HTTPS_ONLY
+# For a name of its own both are right; on a company's bare domain they would reach all its hosts.
+SECURE_HSTS_INCLUDE_SUBDOMAINS = HTTPS_ONLY and env.flag("HSTS_SUBDOMAINS", True)
+SECURE_HSTS_PRELOAD = HTTPS_ONLY and env.flag("HSTS_PRELOAD", False)
+# Preloading is a promise for years that only the domain's owner can make: no fault without it.
+SILENCED_SYSTEM_CHECKS = ["security.W021"]
 SECURE_REFERRER_POLICY = "same-origin"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS_ONLY
+# With the prefix a browser takes them from this host over TLS only: no other host of the domain can
+# plant a session.
+_COOKIE_PREFIX = "__Host-" if HTTPS_ONLY else ""
+SESSION_COOKIE_NAME = f"{_COOKIE_PREFIX}sessionid"
+CSRF_COOKIE_NAME = f"{_COOKIE_PREFIX}csrftoken"
 SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
 X_FRAME_OPTIONS = "DENY"
 # No script or style within a page, so nonces are not needed: all of them are files of ours.
@@ -77,7 +85,9 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "backend.common.latency.RequestTimes",
     "backend.common.logs.RequestIds",
+    "backend.accounts.api.trail.AuditTrail",
     "django.middleware.security.SecurityMiddleware",
+    "backend.common.hardening.Headers",
     "csp.middleware.CSPMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.middleware.gzip.GZipMiddleware",
@@ -91,6 +101,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     # After authentication: what a caller may have calculated depends on who it is.
     "backend.common.work.WorkLimit",
+    "backend.common.work.PageLimit",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "backend.web.shared.wrong_method.LeadOn",
@@ -156,6 +167,8 @@ DATABASE_PASSWORD = env.text("DATABASE_PASSWORD", "")
 DATABASES = {"default": env.database("DATABASE_URL", password=DATABASE_PASSWORD)}
 REDIS_PASSWORD = env.text("REDIS_PASSWORD", "")
 REDIS_URL = env.broker("REDIS_URL", password=REDIS_PASSWORD)
+STATEMENT_TIMEOUT_S = env.whole("STATEMENT_TIMEOUT_S", 60)
+LOCK_TIMEOUT_S = env.whole("LOCK_TIMEOUT_S", 30)
 CACHES = {
     "default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": REDIS_URL}
 }
@@ -177,6 +190,16 @@ PROBE_BUILD_DIR = Path(
     )
 )
 FIXTURE_DIR = BASE_DIR / "fixtures"
+
+# --- retention (days; 0 keeps for good) --------------------------------------------------------------
+RETAIN_SESSIONS_DAYS = env.whole("RETAIN_SESSIONS_DAYS", 1)
+RETAIN_NOTICES_DAYS = env.whole("RETAIN_NOTICES_DAYS", 90)
+RETAIN_PAYLOADS_DAYS = env.whole("RETAIN_PAYLOADS_DAYS", 90)
+RETAIN_STEPS_DAYS = env.whole("RETAIN_STEPS_DAYS", 365)
+RETAIN_EVENTS_DAYS = env.whole("RETAIN_EVENTS_DAYS", 730)
+RETAIN_SERIES_DAYS = env.whole("RETAIN_SERIES_DAYS", 90)
+RETAIN_EVIDENCE_DAYS = env.whole("RETAIN_EVIDENCE_DAYS", 365)
+RETAIN_AUDIT_DAYS = env.whole("RETAIN_AUDIT_DAYS", 730)
 
 # --- prices -------------------------------------------------------------------------------------
 FETCH_LOOK_S = env.whole("FETCH_LOOK_S", 60, at_least=1)
@@ -206,6 +229,10 @@ WORK_SIGNED_IN_S = env.whole("WORK_SIGNED_IN_S", 60, at_least=1)
 WORK_ANONYMOUS_S = env.whole("WORK_ANONYMOUS_S", 10, at_least=1)
 WORK_AT_ONCE = env.whole("WORK_AT_ONCE", 1, at_least=1)
 THROTTLE_ANONYMOUS = env.text("THROTTLE_ANONYMOUS", "600/min")
+# Pages of people who have not signed in, by address: behind one there may be a whole office.
+THROTTLE_PAGES = env.text("THROTTLE_PAGES", "3000/min")
+# Tokens and feed keys that are wrong, by address.
+THROTTLE_REFUSED = env.text("THROTTLE_REFUSED", "30/min")
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": [
         "backend.accounts.api.authentication.TokenAuthentication",
@@ -246,6 +273,8 @@ SPECTACULAR_SETTINGS = {
     "REDOC_DIST": "SIDECAR",
 }
 
+# What a page of DEBUG shows, and what is reported of an error.
+DEFAULT_EXCEPTION_REPORTER = "backend.common.logs.ScrubbingReporter"
 LOG_FILE = env.text("LOG_FILE", "")
 # For what collects logs: an object a line, with the ids of requests and runs.
 LOG_FORMAT = "json" if env.flag("LOG_JSON", False) else "line"

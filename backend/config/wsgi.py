@@ -7,7 +7,16 @@ from importlib import import_module
 from django.conf import settings
 from django.core.wsgi import get_wsgi_application
 
+from backend.config.environment import bounded
+
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "backend.config.settings")
+# Of the web alone: what workers and commands do may take its time, and nobody waits for a page that
+# long. A statement that is ended is a 503.
+bounded(
+    settings.DATABASES["default"],
+    statement_s=settings.STATEMENT_TIMEOUT_S,
+    lock_s=settings.LOCK_TIMEOUT_S,
+)
 application = get_wsgi_application()
 # Every view now, and not when the first reader waits.
 import_module(settings.ROOT_URLCONF)

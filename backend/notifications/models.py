@@ -5,7 +5,7 @@ from django.db import models
 from django.db.models import Q
 
 from backend.accounts.models import Workspace
-from backend.common.models import Identified
+from backend.common.models import Identified, Remembering
 from backend.domain.texts import text as _
 from backend.notifications.channels import channel_choices
 
@@ -16,9 +16,10 @@ class NoticeKind(models.TextChoices):
     REGRESSION = "regression", _("a result left the band of its history")
     LEAK = "leak", _("a rented machine does not go away, or a cloud does not answer")
     PRICES = "prices", _("prices are not plausible and wait for a person")
+    AUDIT = "audit", _("somebody did something that the audit trail records")
 
 
-class Subscription(Identified):
+class Subscription(Remembering, Identified):
     """A recipient of notices: of which kinds, and by which channel."""
 
     workspace = models.ForeignKey(Workspace, on_delete=models.PROTECT, related_name="subscriptions")

@@ -3,7 +3,7 @@
 from django.db import models
 
 from backend.accounts.models import Workspace
-from backend.common.models import Identified
+from backend.common.models import Identified, Remembering
 
 
 class Visibility(models.TextChoices):
@@ -13,7 +13,7 @@ class Visibility(models.TextChoices):
     SHARED = "shared", "shared"
 
 
-class SavedView(Identified):
+class SavedView(Remembering, Identified):
     """The parameters of a page under a name: filters, columns, order and units."""
 
     workspace = models.ForeignKey(Workspace, on_delete=models.PROTECT, related_name="views")

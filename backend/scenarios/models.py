@@ -3,10 +3,10 @@
 from django.db import models
 
 from backend.accounts.models import Workspace
-from backend.common.models import Identified
+from backend.common.models import Identified, Remembering
 
 
-class Scenario(Identified):
+class Scenario(Remembering, Identified):
     """A scenario document under a name. A frozen one never changes and keeps its result."""
 
     workspace = models.ForeignKey(Workspace, on_delete=models.PROTECT, related_name="scenarios")

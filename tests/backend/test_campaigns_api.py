@@ -557,5 +557,5 @@ def test_round_of_many_hosts_starts_and_ends_with_few_statements(django_assert_m
     with django_assert_max_num_queries(60):
         campaign_start(campaign=made, actor="tester")
     assert made.runs.count() == 180
-    with django_assert_max_num_queries(20):
+    with django_assert_max_num_queries(26):
         campaign_cancel(campaign=made, actor="tester")

@@ -238,7 +238,8 @@ def test_views_are_made_read_changed_and_removed_by_their_owner(caller: Caller) 
     assert [row["slug"] for row in rows(client.get(f"{VIEWS}.csv"))] == ["cheap"]
     assert client.delete(f"{VIEWS}/cheap").status_code == 204
     assert client.get(f"{VIEWS}/cheap").status_code == 404
-    assert list(AuditEntry.objects.values_list("action", flat=True).order_by("id"))[-3:] == [
+    written = AuditEntry.objects.filter(action__startswith="view_").order_by("id")
+    assert list(written.values_list("action", flat=True)) == [
         "view_create",
         "view_update",
         "view_delete",

@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 
 from backend.accounts.models import User
-from backend.accounts.services.audit import audit_record
+from backend.accounts.services.audit import audit_record, audited_from
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -42,7 +42,8 @@ def test_bad_day_is_an_error_and_narrows_nothing(analyst: Client) -> None:
     entry("bob", "price_enter")
     page = analyst.get("/activity/?since=rubbish").content.decode()
     assert "Ignored" in page
-    assert "1 entry" in page
+    # Theirs, and that the analyst has signed in.
+    assert "2 entries" in page
 
 
 def test_activity_is_not_for_everybody(client: Client) -> None:
@@ -56,3 +57,22 @@ def test_activity_keeps_to_twelve_queries(
         entry("bob", "price_enter", n=n)
     with django_assert_max_num_queries(12):
         assert "page 1 of 2" in analyst.get("/activity/").content.decode()
+
+
+def test_activity_shows_admins_where_from_and_what_it_was_before(client: Client) -> None:
+    person = User.objects.create_user("ben", password="x", role="read")
+    client.force_login(User.objects.create_user("root", password="x", role="admin"))
+    person = User.objects.get(pk=person.pk)
+    person.role = "run"
+    with audited_from(address="192.0.2.7", request_id="abcdef0123456789"):
+        audit_record(
+            workspace=factories.workspace(), actor="root", action="role_change", target=person
+        )
+    page = client.get("/activity/?action=role_change").content.decode()
+    for shown in ("192.0.2.7", "<del>read</del>", "<ins>run</ins>"):
+        assert shown in page
+    assert "/api/v1/audit.csv?action=role_change" in page
+    client.force_login(User.objects.create_user("ada", password="x", role="write"))
+    page = client.get("/activity/?action=role_change").content.decode()
+    assert "192.0.2.7" not in page
+    assert "<del>" not in page

@@ -5,14 +5,16 @@ The API framework imports this module while it loads, so nothing here may import
 
 import base64
 import binascii
+from typing import NoReturn
 
 from rest_framework.authentication import BaseAuthentication, get_authorization_header
 from rest_framework.authentication import SessionAuthentication as DjangoSession
-from rest_framework.exceptions import AuthenticationFailed
+from rest_framework.exceptions import AuthenticationFailed, Throttled
 from rest_framework.request import Request
 
 from backend.accounts.models import ApiToken, Scope, Workspace
 from backend.accounts.selectors.tokens import token_in_force
+from backend.accounts.services.sign_ins import refusal_record
 from backend.accounts.services.tokens import token_mark_used
 from backend.accounts.services.workspaces import DEFAULT_WORKSPACE, default_workspace
 
@@ -48,15 +50,27 @@ class TokenAuthentication(BaseAuthentication):
         # read: its owner would else take public answers for their own.
         if not header:
             return None
-        token = token_in_force(_presented(header))
+        presented = _presented(header)
+        token = token_in_force(presented)
         if token is None:
-            raise AuthenticationFailed("the token is unknown, expired or revoked")
+            refuse(request, "token_refused", presented, "the token is unknown, expired or revoked")
         # After the check, so that a refused token leaves no trace of a use.
         token_mark_used(token=token)
         return TokenHolder(token), token
 
     def authenticate_header(self, request: Request) -> str:
         return CHALLENGE
+
+
+def refuse(request: Request, action: str, presented: str, detail: str) -> NoReturn:
+    """401, or 429 for an address that has tried too many tokens or keys in vain.
+
+    A right one is never refused for the wrong ones of its neighbours, so it is looked at first.
+    """
+    allowance = refusal_record(request=request._request, action=action, presented=presented)
+    if allowance is not None and allowance.is_exceeded:
+        raise Throttled(allowance.wait_s, detail)
+    raise AuthenticationFailed(detail)
 
 
 def _presented(header: bytes) -> str:

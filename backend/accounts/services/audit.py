@@ -1,8 +1,29 @@
-"""The audit trail."""
+"""The audit trail: every entry is written here, with where the request of it came from."""
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 
 from django.db import models
+from django.dispatch import Signal
 
 from backend.accounts.models import AuditEntry, Workspace
+from backend.common.models import Remembering
+
+recorded = Signal()
+"""Sent with `entries`, all of one workspace and action, once they are written."""
+# Address and id of the request that is being answered; no service has to hand them on.
+_origin: ContextVar[tuple[str, str]] = ContextVar("origin", default=("", ""))
+
+
+@contextmanager
+def audited_from(*, address: str, request_id: str) -> Iterator[None]:
+    """What is recorded meanwhile was asked for by this request."""
+    token = _origin.set((address[:45], request_id[:64]))
+    try:
+        yield
+    finally:
+        _origin.reset(token)
 
 
 def audit_record(
@@ -12,13 +33,56 @@ def audit_record(
     action: str,
     target: models.Model,
     detail: dict[str, object] | None = None,
+    is_private: bool = False,
 ) -> AuditEntry:
-    """Append who did what to which object; `detail` holds no secret."""
-    return AuditEntry.objects.create(
+    """Append who did what to which object; `detail` holds no secret.
+
+    Before and after are those of the row as it was read and as it is now, where its model is
+    Remembering; not of something private, since others read the trail.
+    """
+    entry = _entry(workspace, actor, action, target, detail, is_private=is_private)
+    entry.save(force_insert=True)
+    recorded.send(AuditEntry, entries=[entry])
+    return entry
+
+
+def audit_record_all(
+    *,
+    workspace: Workspace,
+    actor: str,
+    action: str,
+    targets: Iterable[models.Model],
+    detail: dict[str, object] | None = None,
+) -> None:
+    """The same for many objects in one statement."""
+    entries = [_entry(workspace, actor, action, target, detail) for target in targets]
+    AuditEntry.objects.bulk_create(entries)
+    if entries:
+        recorded.send(AuditEntry, entries=entries)
+
+
+def _entry(
+    workspace: Workspace,
+    actor: str,
+    action: str,
+    target: models.Model,
+    detail: dict[str, object] | None,
+    *,
+    is_private: bool = False,
+) -> AuditEntry:
+    before, after = (
+        target.changes() if isinstance(target, Remembering) and not is_private else ({}, {})
+    )
+    address, request_id = _origin.get()
+    return AuditEntry(
         workspace=workspace,
         actor=actor,
         action=action,
         object_type=target._meta.model_name or "",
         object_id=str(target.pk),
         detail=detail or {},
+        before=before,
+        after=after,
+        address=address,
+        request_id=request_id,
     )

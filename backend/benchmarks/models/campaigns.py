@@ -7,7 +7,7 @@ from django.db.models import Q
 from backend.accounts.models import Workspace
 from backend.benchmarks.models.hosts import Host
 from backend.catalog.models import Offer
-from backend.common.models import Identified
+from backend.common.models import Identified, Remembering
 
 
 class NetworkPairs(models.TextChoices):
@@ -25,7 +25,7 @@ class CampaignState(models.TextChoices):
     CANCELLED = "cancelled"
 
 
-class Campaign(Identified):
+class Campaign(Remembering, Identified):
     """Hosts × a profile × a budget. Each start is a round of runs of its own."""
 
     workspace = models.ForeignKey(Workspace, on_delete=models.PROTECT, related_name="campaigns")
@@ -70,7 +70,7 @@ class RoundStart(models.Model):
         return f"{self.made_count} of {len(self.requests)} runs made"
 
 
-class Schedule(Identified):
+class Schedule(Remembering, Identified):
     """When a campaign starts by itself: a cron line or an interval, in a time zone."""
 
     workspace = models.ForeignKey(Workspace, on_delete=models.PROTECT, related_name="schedules")

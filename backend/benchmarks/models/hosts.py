@@ -4,7 +4,7 @@ from django.db import models
 
 from backend.accounts.models import Workspace
 from backend.catalog.models import Offer
-from backend.common.models import Identified
+from backend.common.models import Identified, Remembering
 
 
 class HostState(models.TextChoices):
@@ -79,7 +79,7 @@ class HostAuthority(Identified):
         return f"{self.patterns} {self.public_key}"
 
 
-class Host(Identified):
+class Host(Remembering, Identified):
     """Something we can log in to: an instance of one offer."""
 
     workspace = models.ForeignKey(Workspace, on_delete=models.PROTECT, related_name="hosts")

@@ -107,7 +107,11 @@ class Sample(models.Model):
                 name="published_figure_once",
             ),
         ]
-        indexes = [models.Index(fields=("metric", "variant", "offer"), name="sample_by_metric")]
+        indexes = [
+            models.Index(fields=("metric", "variant", "offer"), name="sample_by_metric"),
+            # As the lists sort: without it each page of them would sort every sample.
+            models.Index(fields=("-measured_at", "id"), name="sample_newest"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.metric} {self.value} {self.unit}"

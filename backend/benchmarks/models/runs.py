@@ -95,6 +95,10 @@ class Run(Identified):
                 name="one_active_run_a_host",
             )
         ]
+        indexes = [
+            models.Index(fields=("workspace", "-created_at", "id"), name="run_newest"),
+            models.Index(fields=("state",), name="run_by_state"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.profile} on {self.host_id}: {self.state}"

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from django.db import connection, transaction
 
-from backend.accounts.models import AuditEntry
+from backend.accounts.services.audit import audit_record_all
 from backend.benchmarks.models import (
     Campaign,
     Event,
@@ -72,7 +72,7 @@ def runs_create(*, campaign: Campaign, requests: Sequence[RunRequest], actor: st
     )
     Step.objects.bulk_create([Step(run=run, state=RunState.QUEUED) for run in runs])
     _note(runs, "created", f"{campaign.profile} by {actor}")
-    _audit(runs, "run_create", actor)
+    _audit(campaign, runs, "run_create", actor)
     if campaign_queued_due(campaign, runs):
         enqueue(Task.TICK)
     return [run.pk for run in runs]
@@ -146,7 +146,7 @@ def runs_cancel(*, campaign: Campaign, actor: str) -> int:
     runs = list(queued.order_by("created_at", "id"))
     _end_queued(runs, steps)
     _note(runs, "finished", RunState.CANCELLED)
-    _audit(runs, "run_cancel", actor)
+    _audit(campaign, runs, "run_cancel", actor)
     others = Run.objects.filter(campaign=campaign, finished_at=None)
     asked = [run_cancel(run=run, actor=actor) for run in others]
     # Few hosts have others waiting: a look for each of thousands of runs would be as many queries.
@@ -189,18 +189,11 @@ def _note(runs: Iterable[Run], kind: str, detail: str) -> None:
     Event.objects.bulk_create([Event(run=run, kind=kind, detail=detail) for run in runs])
 
 
-def _audit(runs: Iterable[Run], action: str, actor: str) -> None:
-    """One entry a run, as accounts.services.audit_record would make."""
-    AuditEntry.objects.bulk_create(
-        [
-            AuditEntry(
-                workspace_id=run.workspace_id,
-                actor=actor,
-                action=action,
-                object_type="run",
-                object_id=str(run.pk),
-                detail={"campaign": str(run.campaign_id)},
-            )
-            for run in runs
-        ]
+def _audit(campaign: Campaign, runs: Iterable[Run], action: str, actor: str) -> None:
+    audit_record_all(
+        workspace=campaign.workspace,
+        actor=actor,
+        action=action,
+        targets=runs,
+        detail={"campaign": str(campaign.pk)},
     )

@@ -3,10 +3,10 @@
 from django.db import models
 
 from backend.accounts.models import Workspace
-from backend.common.models import Identified
+from backend.common.models import Identified, Remembering
 
 
-class Provider(models.Model):
+class Provider(Remembering):
     """A cloud, a hoster, or `own` for machines that belong to the workspace."""
 
     slug = models.SlugField(unique=True)
@@ -20,7 +20,7 @@ class Provider(models.Model):
         return self.name
 
 
-class Region(models.Model):
+class Region(Remembering):
     """A provider's own name for a place."""
 
     provider = models.ForeignKey(Provider, on_delete=models.PROTECT, related_name="regions")
@@ -51,7 +51,7 @@ class VcpuKind(models.TextChoices):
     BURSTABLE = "burstable", "burstable"
 
 
-class Offer(Identified):
+class Offer(Remembering, Identified):
     """One type in one region, or one machine of our own. Unknown figures are None."""
 
     slug = models.SlugField(max_length=120, unique=True)

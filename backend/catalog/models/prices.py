@@ -5,7 +5,7 @@ from enum import StrEnum
 from django.db import models
 
 from backend.catalog.models.offers import Offer, Provider, Region
-from backend.common.models import Identified
+from backend.common.models import Identified, Remembering
 from backend.domain.pricing.purchase import PriceUnit, PurchaseModel
 
 PRICE_IDENTITY = (
@@ -106,7 +106,7 @@ class PriceObservation(Identified, QuotedPrice):
         ]
 
 
-class PriceFeed(Identified):
+class PriceFeed(Remembering, Identified):
     """One list of prices that is read again and again: of a provider, a kind and a region."""
 
     provider = models.ForeignKey(Provider, on_delete=models.PROTECT, related_name="feeds")

@@ -8,9 +8,9 @@ from urllib.parse import quote
 
 from django.http import Http404
 from rest_framework.authentication import BaseAuthentication
-from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.request import Request
 
+from backend.accounts.api.authentication import refuse
 from backend.accounts.models import Scope
 from backend.common.rest.parameters import PAGING, InvalidParameters
 from backend.common.rest.table import Table
@@ -44,9 +44,11 @@ class FeedAuthentication(BaseAuthentication):
     """The key in the path; headers and cookies mean nothing here."""
 
     def authenticate(self, request: Request) -> tuple[FeedHolder, FeedKey]:
-        key = feed_key_match(request.parser_context["kwargs"]["key"])
+        presented = request.parser_context["kwargs"]["key"]
+        key = feed_key_match(presented)
         if key is None:
-            raise AuthenticationFailed("the feed key is unknown, expired or revoked")
+            detail = "the feed key is unknown, expired or revoked"
+            refuse(request, "feed_key_refused", presented, detail)
         return FeedHolder(key), key
 
     def authenticate_header(self, request: Request) -> str:

@@ -11,6 +11,7 @@ from backend.accounts.models import AuditEntry, CloudAccount
 from backend.accounts.services.audit import audit_record
 from backend.common import clock
 from backend.common.crypto import opened
+from backend.common.logs import scrub
 from backend.common.sealing import identity_of
 
 USE_NOTED_EVERY = dt.timedelta(minutes=1)
@@ -27,6 +28,8 @@ def account_secret(*, account: CloudAccount) -> dict[str, str]:
     secret: dict[str, str] = json.loads(
         opened(bytes(account.sealed_secret), identity=identity_of(account))
     )
+    for value in secret.values():
+        scrub(value)
     return secret
 
 

@@ -12,9 +12,9 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from backend.accounts.models import AuditEntry, Scope
-from backend.accounts.selectors.audit import audit_entries
+from backend.accounts.selectors.audit import audit_entries, audit_narrowed
 from backend.accounts.services.workspaces import default_workspace
-from backend.web.shared.access import demand, readable
+from backend.web.shared.access import demand, may, readable
 from backend.web.shared.forms import Day, text
 from backend.web.shared.language import _, lazy
 from backend.web.shared.paging import paged
@@ -59,6 +59,8 @@ class ActivityLine:
     """What people call the object; its identifier where the entry does not say."""
     url: str
     facts: list[tuple[str, str]]
+    changes: list[tuple[str, str, str]]
+    """Name, before and after of each field; for admins, as the address is."""
 
 
 class ActivityForm(forms.Form):
@@ -81,21 +83,7 @@ class ActivityForm(forms.Form):
     def kept(self) -> QuerySet[AuditEntry]:
         """The entries that pass; a field in error narrows nothing."""
         self.full_clean()
-        filters = {
-            "actor__icontains": self.cleaned_data.get("actor"),
-            "action": self.cleaned_data.get("action"),
-            # Days are those of UTC, as the times in the table.
-            "at__date__gte": self.cleaned_data.get("since"),
-            "at__date__lte": self.cleaned_data.get("until"),
-        }
-        entries = self.entries.filter(**{name: value for name, value in filters.items() if value})
-        about = self.cleaned_data.get("about")
-        if not about:
-            return entries
-        # Unions of conditions, not of lists: what follows counts and slices one query.
-        return entries.filter(object_id__icontains=about) | entries.filter(
-            object_type__icontains=about
-        )
+        return audit_narrowed(self.entries, **self.cleaned_data)
 
 
 @readable
@@ -105,7 +93,10 @@ def activity_page(request: HttpRequest) -> HttpResponse:
     demand(request, Scope.WRITE)
     form = ActivityForm(request.GET, audit_entries(default_workspace()))
     context = {"form": form, **paged(request, form.kept())}
-    context["lines"] = [_line(entry) for entry in context["page"].object_list]
+    context["is_admin"] = may(request, Scope.ADMIN)
+    context["lines"] = [
+        _line(entry, is_admin=context["is_admin"]) for entry in context["page"].object_list
+    ]
     return render(request, "activity/page.html", context)
 
 
@@ -129,7 +120,7 @@ def _value(value: Any) -> str:
             return str(value)
 
 
-def _line(entry: AuditEntry) -> ActivityLine:
+def _line(entry: AuditEntry, *, is_admin: bool) -> ActivityLine:
     page, detail = PAGES.get(entry.object_type), entry.detail
     return ActivityLine(
         entry=entry,
@@ -139,4 +130,13 @@ def _line(entry: AuditEntry) -> ActivityLine:
         # The object may be gone by now: its page then answers 404, and the trail still has its name.
         url=reverse(page, args=[entry.object_id]) if page else "",
         facts=[(_words(name), _value(value)) for name, value in detail.items()],
+        changes=_changes(entry) if is_admin else [],
     )
+
+
+def _changes(entry: AuditEntry) -> list[tuple[str, str, str]]:
+    # Of what is new all fields are: the row itself shows them.
+    return [
+        (_words(name), _value(value), _value(entry.after.get(name)))
+        for name, value in entry.before.items()
+    ]

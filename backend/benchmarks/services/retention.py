@@ -1,0 +1,42 @@
+"""How long is kept what runs leave behind beside their numbers.
+
+Text and series of a run stay for as long as one of its samples counts: a number on screen leads
+there.
+"""
+
+import datetime as dt
+
+from django.db.models import Exists, OuterRef, QuerySet
+
+from backend.benchmarks.models import Event, Evidence, Sample, Step
+from backend.common.retention import Policy
+
+
+def _without_number(before: dt.datetime) -> QuerySet[Evidence]:
+    counted = Sample.objects.filter(run=OuterRef("run"), excluded_reason="")
+    return Evidence.objects.filter(~Exists(counted), run__finished_at__lt=before)
+
+
+def _series(before: dt.datetime) -> QuerySet[Evidence]:
+    return _without_number(before).exclude(series=None)
+
+
+def _forget_series(before: dt.datetime, size: int) -> int:
+    keys = list(_series(before).order_by("pk").values_list("pk", flat=True)[:size])
+    return Evidence.objects.filter(pk__in=keys).update(series=None)
+
+
+POLICIES = (
+    Policy(
+        "steps",
+        "RETAIN_STEPS_DAYS",
+        lambda before: Step.objects.filter(run__finished_at__lt=before, finished_at__isnull=False),
+    ),
+    Policy(
+        "events",
+        "RETAIN_EVENTS_DAYS",
+        lambda before: Event.objects.filter(run__finished_at__lt=before),
+    ),
+    Policy("series", "RETAIN_SERIES_DAYS", _series, _forget_series),
+    Policy("evidence", "RETAIN_EVIDENCE_DAYS", _without_number),
+)

@@ -1,0 +1,12 @@
+"""How long notices are kept that were sent, or that nobody tries to send any more."""
+
+from backend.common.retention import Policy
+from backend.notifications.models import Notice
+
+POLICIES = (
+    Policy(
+        "notices",
+        "RETAIN_NOTICES_DAYS",
+        lambda before: Notice.objects.filter(created_at__lt=before, next_due_at=None),
+    ),
+)

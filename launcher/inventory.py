@@ -1,0 +1,162 @@
+"""`sbom` and `audit-dependencies`: what runs here that others wrote, its licences, its known faults."""
+
+import importlib.metadata
+import json
+import os
+import re
+import sys
+import urllib.error
+import urllib.request
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from launcher.console import console, say
+from launcher.paths import ROOT, VENV
+from launcher.setup import set_up
+
+ADVISORIES = "https://api.osv.dev/v1/querybatch"
+TIMEOUT_S = 20
+VULNERABLE, UNREACHABLE = 1, 3
+"""Statuses of `audit-dependencies`; 0 is that no fault is known."""
+NOTICE_HEAD = (
+    "Libraries that run with Rackrate, and the licence that each states (./rackrate sbom --notice):"
+)
+_PIN = re.compile(r"^([A-Za-z0-9._-]+)==([^\s;]+)", re.MULTILINE)
+# What metadata leave out or say in free text.
+_LICENCES = {
+    "apache-libcloud": "Apache-2.0",
+    "asyncssh": "EPL-2.0 OR GPL-2.0-or-later",
+    "async-timeout": "Apache-2.0",
+    "python-dateutil": "Apache-2.0 OR BSD-3-Clause",
+}
+
+
+@dataclass(frozen=True)
+class Library:
+    """One pinned library; `ecosystem` is pypi or npm."""
+
+    ecosystem: str
+    name: str
+    version: str
+    licence: str
+    hashes: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def purl(self) -> str:
+        """Its package URL."""
+        return f"pkg:{self.ecosystem}/{self.name.replace('@', '%40')}@{self.version}"
+
+
+def libraries() -> list[Library]:
+    """All that the locks pin for running and building the pages, by ecosystem and name."""
+    return sorted([*_python(), *_npm()], key=lambda one: (one.ecosystem, one.name))
+
+
+def _python() -> Iterator[Library]:
+    paths = [str(path) for path in VENV.glob("lib/python*/site-packages")]
+    installed = {_plain(one.name): one for one in importlib.metadata.distributions(path=paths)}
+    text = (ROOT / "requirements" / "runtime.txt").read_text()
+    for entry in re.split(r"\n(?=[A-Za-z0-9])", text):
+        pin = _PIN.match(entry)
+        if pin is None:
+            continue
+        name, version = pin.groups()
+        known = installed.get(_plain(name))
+        licence = _LICENCES.get(name) or (_licence(known) if known else "not stated")
+        hashes = tuple(("SHA-256", value) for value in re.findall(r"sha256:([0-9a-f]{64})", entry))
+        yield Library("pypi", name, version, licence, hashes)
+
+
+def _licence(one: importlib.metadata.Distribution) -> str:
+    stated = one.metadata.get("License-Expression") or one.metadata.get("License") or ""
+    # Some put the whole text there.
+    if stated and "\n" not in stated and len(stated) < 60:
+        return stated
+    classified = [
+        line.rpartition(" :: ")[2]
+        for line in one.metadata.get_all("Classifier") or []
+        if line.startswith("License :: ")
+    ]
+    return " AND ".join(classified) or "not stated"
+
+
+def _npm() -> Iterator[Library]:
+    lock = json.loads((ROOT / "package-lock.json").read_text())
+    for path, entry in lock["packages"].items():
+        # What checks and tests need is not handed out with the pages.
+        if not path or entry.keys() & {"dev", "link", "optional"}:
+            continue
+        name = path.rpartition("node_modules/")[2]
+        yield Library("npm", name, entry["version"], entry.get("license", "not stated"))
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def notice() -> str:
+    """The part of NOTICE that names them: a line each, without versions, which change often."""
+    lines = sorted({f"  {one.name} ({one.ecosystem}): {one.licence}" for one in libraries()})
+    return "\n".join([NOTICE_HEAD, *lines]) + "\n"
+
+
+def bill_of_materials() -> dict[str, object]:
+    """CycloneDX 1.6, as JSON; the same locks give the same document."""
+    components = [
+        {
+            "type": "library",
+            "bom-ref": one.purl,
+            "name": one.name,
+            "version": one.version,
+            "purl": one.purl,
+            # Names and not expressions: what others state is not always SPDX.
+            "licenses": [{"license": {"name": one.licence}}],
+            "hashes": [{"alg": kind, "content": value} for kind, value in one.hashes],
+        }
+        for one in libraries()
+    ]
+    identity = uuid.uuid5(uuid.NAMESPACE_URL, json.dumps(components, sort_keys=True))
+    return {
+        "bomFormat": "CycloneDX",
+        "specVersion": "1.6",
+        "serialNumber": f"urn:uuid:{identity}",
+        "version": 1,
+        "metadata": {"component": {"type": "application", "name": "rackrate"}},
+        "components": components,
+    }
+
+
+def sbom(*, is_notice: bool) -> int:
+    """Print it, or the part of NOTICE."""
+    # What is printed is data.
+    console.stream = sys.stderr
+    set_up(only_packages=True)
+    print(notice() if is_notice else json.dumps(bill_of_materials(), indent=2), end="")
+    return 0
+
+
+def audit_dependencies() -> int:
+    """Ask the advisory database of OSV, which has those of PyPI, npm and GitHub, about every pin."""
+    pinned = libraries()
+    queries = {"queries": [{"package": {"purl": one.purl}} for one in pinned]}
+    address = os.environ.get("ADVISORIES_URL") or ADVISORIES
+    request = urllib.request.Request(  # noqa: S310  (an address of the operator)
+        address, json.dumps(queries).encode(), {"Content-Type": "application/json"}
+    )
+    try:
+        with urllib.request.urlopen(request, timeout=TIMEOUT_S) as answer:  # noqa: S310
+            results = json.load(answer)["results"]
+    except (OSError, ValueError, KeyError, urllib.error.URLError) as error:
+        say(f"no advisory database is reachable ({address}: {error}): nothing is known")
+        return UNREACHABLE
+    if len(results) != len(pinned):
+        say(f"no advisory database is reachable: {address} answered about {len(results)} of them")
+        return UNREACHABLE
+    faults = 0
+    for one, result in zip(pinned, results, strict=True):
+        for advisory in result.get("vulns", []):
+            faults += 1
+            say(f"{one.ecosystem} {one.name} {one.version}: {advisory['id']}")
+    say(f"{len(pinned)} libraries, {faults} known faults")
+    return VULNERABLE if faults else 0

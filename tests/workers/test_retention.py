@@ -1,0 +1,87 @@
+"""What is old goes, in batches, and never what a number on screen refers to."""
+
+import datetime as dt
+import io
+
+import pytest
+from django.conf import LazySettings
+from django.contrib.sessions.models import Session
+from django.core.management import call_command
+from django.db import connection
+
+from backend.accounts.models import AuditEntry
+from backend.benchmarks.models import Event, Evidence, Run, RunState
+from backend.common import clock, retention
+from tests import factories
+from workers.retention import POLICIES, forgotten
+
+pytestmark = pytest.mark.django_db
+OLD = dt.timedelta(days=1000)
+
+
+def ended(**given: object) -> Run:
+    run = factories.run(state=RunState.DONE, finished_at=clock.now() - OLD, **given)
+    Event.objects.create(run=run, kind="finished", at=clock.now() - OLD)
+    Evidence.objects.create(
+        run=run, n=1, probe="cmips", command="x", raw_gzip=b"", size_bytes=0, series={"cpu": [1]}
+    )
+    return run
+
+
+def gone() -> dict[str, int]:
+    return {policy.kind: count for policy, count in forgotten()}
+
+
+def test_text_and_series_stay_while_a_sample_of_their_run_counts() -> None:
+    counts, failed = ended(), ended()
+    sample = factories.sample(counts.offer, 1.0, run=counts)
+    assert (gone()["series"], Evidence.objects.get().run) == (1, counts)
+    assert Evidence.objects.get().series == {"cpu": [1]}
+    assert Run.objects.filter(pk=failed.pk).exists()
+    sample.excluded_reason = "noise"
+    sample.save()
+    assert gone()["evidence"] == 1
+    assert not Evidence.objects.exists()
+
+
+def test_events_and_text_of_a_run_that_goes_on_stay() -> None:
+    run = ended()
+    Run.objects.filter(pk=run.pk).update(finished_at=None)
+    assert not any(gone().values())
+
+
+def test_old_entries_of_the_trail_go_and_young_ones_stay() -> None:
+    entry = AuditEntry(workspace=factories.workspace(), actor="ada", action="test")
+    entry.save()
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL session_replication_role = replica")
+        AuditEntry.objects.update(at=clock.now() - OLD)
+        cursor.execute("SET LOCAL session_replication_role = origin")
+    AuditEntry(workspace=entry.workspace, actor="ben", action="test").save()
+    assert gone()["audit"] == 1
+    assert AuditEntry.objects.get().actor == "ben"
+
+
+def test_rows_go_in_batches_and_no_more_than_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(retention, "BATCH", 2)
+    for n in range(5):
+        Session.objects.create(session_key=f"old{n}", expire_date=clock.now() - OLD)
+    Session.objects.create(session_key="valid", expire_date=clock.now())
+    (sessions,) = [policy for policy in POLICIES if policy.kind == "sessions"]
+    assert retention.forget_old(sessions, most=3) == 3
+    assert retention.forget_old(sessions, most=100) == 2
+    assert Session.objects.get().session_key == "valid"
+
+
+def test_command_says_what_would_go_and_leaves_it(settings: LazySettings) -> None:
+    settings.RETAIN_EVENTS_DAYS = 0
+    Session.objects.create(session_key="old", expire_date=clock.now() - OLD)
+    ended()
+    out = io.StringIO()
+    call_command("retention", "--dry-run", stdout=out)
+    assert "kept 1 days (RETAIN_SESSIONS_DAYS): 1 would go" in out.getvalue()
+    assert "kept for good: 0 would go" in out.getvalue()
+    assert Session.objects.exists()
+    call_command("retention", stdout=out)
+    assert not Session.objects.exists()
+    assert Event.objects.exists()

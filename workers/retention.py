@@ -1,0 +1,33 @@
+"""All policies of how long rows are kept, and one round of them."""
+
+from collections.abc import Iterator
+
+from backend.accounts.services import retention as accounts
+from backend.benchmarks.services import retention as benchmarks
+from backend.catalog.services import retention as catalog
+from backend.common.alone import alone
+from backend.common.retention import Policy, count_old, forget_old
+from backend.notifications.services import retention as notifications
+
+POLICIES: tuple[Policy, ...] = (
+    *accounts.POLICIES,
+    *notifications.POLICIES,
+    *catalog.POLICIES,
+    *benchmarks.POLICIES,
+)
+LOCK = 0x7265_7461_696E
+# Of each kind in one round of the task, which comes every hour: it ends within its time.
+MOST = 20_000
+
+
+def counted() -> Iterator[tuple[Policy, int]]:
+    """How many rows of each kind would go."""
+    for policy in POLICIES:
+        yield policy, count_old(policy)
+
+
+def forgotten(most: int = MOST) -> Iterator[tuple[Policy, int]]:
+    """Let them go, of each kind at most so many; nothing while another process does."""
+    with alone(LOCK) as is_alone:
+        for policy in POLICIES if is_alone else ():
+            yield policy, forget_old(policy, most=most)
