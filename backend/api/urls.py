@@ -5,6 +5,7 @@ from django.urls import path, re_path
 from backend.accounts.api.tokens import TokensView, TokenView
 from backend.api.errors import NotFoundView
 from backend.api.openapi import docs_view, schema_view
+from backend.api.problems import ProblemsView
 from backend.api.schemas import SchemaView
 from backend.benchmarks.api.archives import RunArchiveView, RunImportView
 from backend.benchmarks.api.campaigns import (
@@ -119,6 +120,7 @@ LISTS = {
     "scenarios": ScenariosView,
     "bills": BillsView,
     "feed-keys": FeedKeysView,
+    "problems": ProblemsView,
 }
 plain = [
     path("search", SearchView.as_view(), name="search"),

@@ -20,6 +20,32 @@ CONTENT_TYPE = "application/problem+json"
 TEXT_FORMATS = ("csv", "tsv")
 
 FieldError = tuple[str, str]
+PROBLEM_CODES: Mapping[str, tuple[int, str]] = {
+    "invalid": (400, "A parameter, field or line is wrong; `errors` names each one"),
+    "parse_error": (400, "The body is no JSON, or is nested too deeply"),
+    "not_authenticated": (401, "Neither a token nor a session was sent"),
+    "authentication_failed": (401, "The token is unknown, revoked or expired"),
+    "permission_denied": (403, "The scope of the token or person does not allow it"),
+    "not_found": (404, "There is nothing under this address; the detail says what is missing"),
+    "method_not_allowed": (405, "The address knows the methods in Allow alone"),
+    "conflict": (409, "The state of the object forbids it; the detail says which"),
+    "length_required": (411, "The body states no Content-Length"),
+    "precondition_failed": (412, "If-Match names another version"),
+    "too_large": (413, "The body is longer than the address takes"),
+    "unsupported_media_type": (415, "The body has a media type that the address does not take"),
+    "idempotency_key_reused": (422, "The Idempotency-Key came with another body before"),
+    "throttled": (429, "More requests than are allowed; Retry-After says when to go on"),
+    "error": (500, "A fault of the server; it is in its log"),
+    "bad_gateway": (502, "A provider or host that was asked did not answer properly"),
+    "unavailable": (503, "The database or the broker is away; try again after Retry-After"),
+    "work_refused": (503, "Others are calculating; try again after Retry-After"),
+    "gateway_timeout": (504, "A provider or host that was asked did not answer in time"),
+}
+"""Member `code` of every problem: its status, and what it says. Codes stay; new ones may be added."""
+CODE_OF_STATUS: Mapping[int, str] = {
+    status: code for code, (status, _) in reversed(PROBLEM_CODES.items())
+}
+"""The first code of each status, for answers that name none."""
 
 
 class Conflict(exceptions.APIException):
@@ -54,9 +80,10 @@ def problem(
     errors: list[FieldError] | None = None,
     headers: Mapping[str, str] | None = None,
     is_text: bool = False,
+    code: str = "",
     **members: Any,
 ) -> HttpResponse:
-    """A problem document, or its one line of text."""
+    """A problem document, or its one line of text; `code` is one of PROBLEM_CODES."""
     if is_text:
         # A spreadsheet shows the answer in one cell, where a line break would make rows of it.
         line = " ".join("; ".join([detail, *(f"{f}: {d}" for f, d in errors or [])]).split())
@@ -68,6 +95,7 @@ def problem(
         "title": HTTPStatus(status).phrase,
         "status": int(status),
         "detail": detail,
+        "code": code or CODE_OF_STATUS.get(int(status), "error"),
     }
     if errors is not None:
         document["errors"] = [{"field": field, "detail": text} for field, text in errors]
@@ -112,9 +140,15 @@ def _answer(error: Exception, *, is_text: bool) -> HttpResponse | None:
             str(error.detail),
             headers=_headers(error),
             is_text=is_text,
+            code=_code(error),
             **members,
         )
     return None
+
+
+def _code(error: exceptions.APIException) -> str:
+    code = error.get_codes()
+    return code if isinstance(code, str) and code in PROBLEM_CODES else ""
 
 
 def _headers(error: exceptions.APIException) -> dict[str, str]:

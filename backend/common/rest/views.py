@@ -95,6 +95,12 @@ class View(APIView):
         return final
 
 
+def created(request: Request, data: Any, name: str, **key: Any) -> Response:
+    """201 with the address of what was made: that of `name` in the API, with its key."""
+    url = reverse(f"api:{name}", kwargs=key, request=request)
+    return Response(data, status=201, headers={"Location": url})
+
+
 @dataclass(frozen=True)
 class ListAnswer:
     """A list to show: `rows` can be counted and sliced, `cells` reads the columns of one."""

@@ -250,7 +250,7 @@ class ValueView(View):
         responses={(200, "text/plain"): OpenApiTypes.STR, 404: Problem},
     )
     def get(self, request: Request, **_: Any) -> Response:
-        """`offer` and optionally `column` (default score), under the parameters of a ranking."""
+        """One number of one offer; `column` (default score) under the parameters of a ranking."""
         own = frozenset({"offer", "column"})
         stamp = current_stamp()
         query, _warnings = _query(request, own)

@@ -16,7 +16,13 @@ from backend.common.rest.parameters import (
 )
 from backend.common.rest.table import ColumnType
 from backend.rankings.selectors.columns import COLUMN
-from backend.rankings.selectors.parameters import PARAMETER, READERS, idle_parameters, split
+from backend.rankings.selectors.parameters import (
+    PARAMETER,
+    READERS,
+    canonical_names,
+    idle_parameters,
+    split,
+)
 from backend.rankings.selectors.query import DEFAULTS, Filter, RankingQuery
 from backend.rankings.selectors.ranking_column import RankingColumn
 
@@ -42,7 +48,7 @@ def parsed_query(
     filters: list[Filter] = []
     warnings: list[str] = []
     errors: list[tuple[str, str]] = []
-    for name, values in given(params).items():
+    for name, values in given(canonical_names(params)).items():
         if name in also_known or (name in HAS_ANY and values[-1] == "any"):
             continue
         try:
