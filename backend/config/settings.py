@@ -91,6 +91,8 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     # After authentication: what a caller may have calculated depends on who it is.
     "backend.common.work.WorkLimit",
+    # Inside the limits of work and bodies, so that what they refuse keeps no answer.
+    "backend.accounts.api.idempotency.IdempotentRequests",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "backend.web.shared.wrong_method.LeadOn",

@@ -228,6 +228,7 @@ class HostImportView(View):
 class HostScanView(View):
     """Ask the host for its key."""
 
+    keeps_answers = False
     scopes: ClassVar[Mapping[str, str]] = {"POST": RUN}
 
     @extend_schema(

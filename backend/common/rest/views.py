@@ -75,6 +75,9 @@ class View(APIView):
     scopes: ClassVar[Mapping[str, str]] = {}
     most_bytes: ClassVar[int] = 8_000_000
     """Of a body; a longer one is not read (413)."""
+    keeps_answers: ClassVar[bool] = True
+    """Whether a POST with an Idempotency-Key is done within one transaction; one that waits for a
+    worker cannot, as the worker would not see what it should do."""
     allowance: Allowance | None = None
     """What the caller may still ask for; a throttle sets it."""
 

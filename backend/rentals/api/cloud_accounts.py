@@ -318,6 +318,7 @@ class CloudAccountSecretView(View):
 class CloudAccountCheckView(View):
     """Ask the provider who we are."""
 
+    keeps_answers = False
     scopes: ClassVar[Mapping[str, str]] = {"POST": ADMIN}
 
     @extend_schema(request=NoDocument, responses={200: Identity, 502: Problem, 504: Problem})
