@@ -238,7 +238,7 @@ PARAMETERS: tuple[RankingParameter, ...] = (
         "as_of",
         day,
         Role.QUESTION,
-        "Prices and exchange rates known on that day",
+        "Prices, exchange rates and scores known at the end of that day",
         label=_("As of"),
     ),
     RankingParameter(
