@@ -4,6 +4,7 @@ from django.urls import path, re_path
 
 from backend.accounts.api.tokens import TokensView, TokenView
 from backend.api.errors import NotFoundView
+from backend.api.index import IndexView
 from backend.api.openapi import docs_view, schema_view
 from backend.api.problems import ProblemsView
 from backend.api.schemas import SchemaView
@@ -32,6 +33,7 @@ from backend.benchmarks.api.results import (
 from backend.benchmarks.api.runs import (
     EvidenceView,
     OneRunView,
+    ResultsView,
     RunCancelView,
     RunEvidenceSeriesView,
     RunEvidenceView,
@@ -109,6 +111,7 @@ LISTS = {
     "runs": RunsView,
     "resources": ResourcesView,
     "samples": SamplesView,
+    "results": ResultsView,
     "evidence": EvidenceView,
     "campaigns": CampaignsView,
     "schedules": SchedulesView,
@@ -209,6 +212,7 @@ plain = [
     path("docs/", docs_view, name="docs"),
 ]
 urlpatterns = [
+    path("", IndexView.as_view(names=tuple(LISTS)), name="index"),
     *(path(name, view.as_view(), name=name) for name, view in LISTS.items()),
     *(
         re_path(rf"^{name}\.(?P<format>{FORMATS})$", view.as_view(), name=f"{name}-as")

@@ -31,7 +31,7 @@ QUERIES = {
 SUFFIXES = ("json", "csv", "tsv", "xlsx")
 LIVE = {"runs", "hosts", "campaigns", "tokens", "schedules", "subscriptions", "resources"} | {
     "samples", "evidence", "views", "feed-keys", "cloud-accounts", "scenarios", "bills",
-    "host-authorities", "problems",
+    "host-authorities", "problems", "results",
 }  # fmt: skip
 """They tell what happens, which has no version of the data."""
 

@@ -52,7 +52,7 @@ def test_campaigns_and_views_of_one_name_get_numbers() -> None:
             workspace=factories.workspace(), name="v", slug=f"v{n}", owner=owner, params={}
         )
     renamed("benchmarks", "0029_campaign_names")
-    renamed("rankings", "0004_view_names")
+    renamed("rankings", "0005_view_names")
     campaigns = Campaign.objects.order_by("created_at").values_list("name", flat=True)
     assert list(campaigns) == ["x" * 100, f"{'x' * 90} (2)", f"{'x' * 90} (3)"]
     views = SavedView.objects.order_by("created_at").values_list("owner", "name")

@@ -12,8 +12,8 @@ from rest_framework.request import Request
 
 from backend.accounts.api.authentication import TokenAuthentication
 from backend.accounts.services.idempotency import (
-    Answer,
     KeyReused,
+    StoredAnswer,
     answer_claim,
     answer_keep,
     request_digest,
@@ -64,7 +64,9 @@ class IdempotentRequests:
                 transaction.set_rollback(True)
                 return response
             headers = {name: response[name] for name in KEPT_HEADERS if name in response}
-            answer_keep(row=row, answer=Answer(response.status_code, headers, response.content))
+            answer_keep(
+                row=row, answer=StoredAnswer(response.status_code, headers, response.content)
+            )
             return response
 
 
@@ -82,9 +84,9 @@ def _keeps_answers(request: HttpRequest) -> bool:
 
 def _caller(request: HttpRequest) -> str:
     try:
-        found = TokenAuthentication().authenticate(Request(request))
+        known = TokenAuthentication().authenticate(Request(request))
     except AuthenticationFailed:
         return ""
-    if found:
-        return f"token {found[1].pk}"
+    if known:
+        return f"token {known[1].pk}"
     return f"user {request.user.pk}" if request.user.is_authenticated else ""

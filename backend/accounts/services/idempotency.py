@@ -18,7 +18,7 @@ class KeyReused(Exception):
 
 
 @dataclass(frozen=True)
-class Answer:
+class StoredAnswer:
     """Status, header fields and body of an answer."""
 
     status: int
@@ -31,7 +31,7 @@ def request_digest(method: str, address: str, body: bytes) -> bytes:
     return hashlib.sha256(b"\0".join((method.encode(), address.encode(), body))).digest()
 
 
-def answer_claim(*, caller: str, key: str, digest: bytes) -> tuple[KeptAnswer, Answer | None]:
+def answer_claim(*, caller: str, key: str, digest: bytes) -> tuple[KeptAnswer, StoredAnswer | None]:
     """The row of this key, and the answer that was kept in it; None: the request is to be done.
 
     To be called in the transaction that does the request: the same one beside it waits here until
@@ -46,10 +46,10 @@ def answer_claim(*, caller: str, key: str, digest: bytes) -> tuple[KeptAnswer, A
     if not hmac.compare_digest(bytes(row.request_sha256), digest):
         raise KeyReused
     body = opened(bytes(row.sealed_body or b""), identity=_identity(row))
-    return row, Answer(row.status, row.headers, body)
+    return row, StoredAnswer(row.status, row.headers, body)
 
 
-def answer_keep(*, row: KeptAnswer, answer: Answer) -> None:
+def answer_keep(*, row: KeptAnswer, answer: StoredAnswer) -> None:
     """Keeps the answer for whoever asks again."""
     row.status, row.headers = answer.status, dict(answer.headers)
     row.sealed_body = sealed(answer.body, identity=_identity(row))

@@ -3,6 +3,7 @@
 import json
 import logging
 import math
+import re
 from collections.abc import Iterator, Mapping
 from http import HTTPStatus
 from typing import Any
@@ -12,12 +13,17 @@ from django.http import Http404, HttpResponse
 from rest_framework import exceptions
 from rest_framework.permissions import SAFE_METHODS
 
+from backend.common.rest.parameters import printable
 from backend.domain.errors import DomainError, InvalidValue
 
 logger = logging.getLogger(__name__)
 CONTENT_TYPE = "application/problem+json"
 # What asks for these is a spreadsheet, which would spread a JSON document over cells.
 TEXT_FORMATS = ("csv", "tsv")
+
+# The word before each parameter of a route: `offers/<slug:slug>`.
+NAMED_IN_ROUTE = re.compile(r"([a-z-]+)/(?:<\w+:|\(\?P<)(\w+)>")
+DJANGO_WORDS = re.compile(r"matches the given query|^\{")
 
 FieldError = tuple[str, str]
 PROBLEM_CODES: Mapping[str, tuple[int, str]] = {
@@ -114,10 +120,10 @@ def exception_handler(error: Exception, context: Mapping[str, Any]) -> HttpRespo
         # Whatever walked the body, its depth did it; the log says where if it was our own fault.
         logger.warning("a body was too deep", exc_info=error)
         error = exceptions.ParseError("the body is nested too deeply")
-    return _answer(error, is_text=suffix in TEXT_FORMATS)
+    return _answer(error, context, is_text=suffix in TEXT_FORMATS)
 
 
-def _answer(error: Exception, *, is_text: bool) -> HttpResponse | None:
+def _answer(error: Exception, context: Mapping[str, Any], *, is_text: bool) -> HttpResponse | None:
     if isinstance(error, InvalidValue):
         return problem(
             400, "the request is not valid", errors=[(error.field, error.detail)], is_text=is_text
@@ -130,7 +136,7 @@ def _answer(error: Exception, *, is_text: bool) -> HttpResponse | None:
         errors = list(_flattened(error.detail))
         return problem(400, "the request is not valid", errors=errors, is_text=is_text)
     if isinstance(error, Http404):
-        error = exceptions.NotFound()
+        error = exceptions.NotFound(_missing(error, context))
     elif isinstance(error, PermissionDenied):
         error = exceptions.PermissionDenied()
     if isinstance(error, exceptions.APIException):
@@ -144,6 +150,21 @@ def _answer(error: Exception, *, is_text: bool) -> HttpResponse | None:
             **members,
         )
     return None
+
+
+def _missing(error: Http404, context: Mapping[str, Any]) -> str:
+    """What an address names that is not there: our own words, or what the address says."""
+    words = str(error)
+    # Django's own sentence names a class of ours and not what was asked for.
+    if words and not DJANGO_WORDS.search(words):
+        return words
+    match = getattr(context["request"], "resolver_match", None)
+    named = [
+        f"{word} {printable(str(match.kwargs[name]))!r}"
+        for word, name in NAMED_IN_ROUTE.findall(match.route if match else "")
+        if name in match.kwargs
+    ]
+    return f"there is nothing at {', '.join(named)}" if named else "there is nothing here"
 
 
 def _code(error: exceptions.APIException) -> str:

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from backend.common.rest.parameters import (
+    SHOWN_WARNINGS,
     InvalidParameters,
     boolean,
     day,
@@ -20,6 +21,7 @@ from backend.rankings.selectors.parameters import (
     PARAMETER,
     READERS,
     canonical_names,
+    described_parameters,
     idle_parameters,
     split,
 )
@@ -29,6 +31,7 @@ from backend.rankings.selectors.ranking_column import RankingColumn
 # Check boxes of a form cannot send nothing, and so send "any".
 HAS_ANY = ("measured", "available")
 """Filters that a reader may state to be none."""
+KNOWN = frozenset(described_parameters()) | frozenset(READERS)
 # The longer ones first: `price__gte` also ends like `price__gt` plus a letter.
 OPERATORS = ("__gte", "__lte", "__gt", "__lt", "!")
 
@@ -60,7 +63,8 @@ def parsed_query(
                 filters.append(condition)
             else:
                 # A warning and no error: addresses of newer versions and trackers' parameters still work.
-                warnings.append(unknown_warning(name))
+                known = KNOWN | also_known if len(warnings) < SHOWN_WARNINGS else ()
+                warnings.append(unknown_warning(name, known))
         except ValueError as error:
             # All of them at once: who corrects an address should not do it error by error.
             errors.append((name, str(error)))

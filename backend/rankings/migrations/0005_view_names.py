@@ -23,7 +23,7 @@ def _owner(one):
 
 
 class Migration(migrations.Migration):
-    dependencies = [("rankings", "0003_report_kind")]
+    dependencies = [("rankings", "0004_report_of_a_bill")]
 
     operations = [
         migrations.RunPython(rename_doubles, migrations.RunPython.noop),
