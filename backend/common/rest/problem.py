@@ -49,7 +49,7 @@ PROBLEM_CODES: Mapping[str, tuple[int, str]] = {
 }
 """Member `code` of every problem: its status, and what it says. Codes stay; new ones may be added."""
 CODE_OF_STATUS: Mapping[int, str] = {
-    status: code for code, (status, _) in reversed(PROBLEM_CODES.items())
+    status: code for code, (status, _) in reversed(list(PROBLEM_CODES.items()))
 }
 """The first code of each status, for answers that name none."""
 
@@ -159,9 +159,11 @@ def _missing(error: Http404, context: Mapping[str, Any]) -> str:
     if words and not DJANGO_WORDS.search(words):
         return words
     match = getattr(context["request"], "resolver_match", None)
+    if match is None:
+        return "there is nothing here"
     named = [
         f"{word} {printable(str(match.kwargs[name]))!r}"
-        for word, name in NAMED_IN_ROUTE.findall(match.route if match else "")
+        for word, name in NAMED_IN_ROUTE.findall(match.route)
         if name in match.kwargs
     ]
     return f"there is nothing at {', '.join(named)}" if named else "there is nothing here"
