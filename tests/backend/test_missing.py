@@ -53,7 +53,7 @@ def test_cell_of_a_spreadsheet_gets_words_where_it_asks_for_them(client: Client)
     ("query", "warning"),
     [
         ("pageing=2", "unknown parameter pageing was ignored (did you mean page?)"),
-        ("vcpu__get=2", "unknown parameter vcpu__get was ignored (did you mean vcpu__gte?)"),
+        ("vcpu__gtee=2", "unknown parameter vcpu__gtee was ignored (did you mean vcpu__gte?)"),
         ("zzzzzz=2", "unknown parameter zzzzzz was ignored"),
         ("provider=AWS", "no offer has the provider 'AWS' (did you mean aws?)"),
     ],
