@@ -91,8 +91,40 @@ class ApiToken(Identified):
     revoked_at = models.DateTimeField(null=True)
     last_used_at = models.DateTimeField(null=True)
 
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=("workspace", "name"),
+                condition=models.Q(revoked_at=None),
+                name="token_name_once",
+            )
+        ]
+
     def __str__(self) -> str:
         return f"{self.name} ({self.scope})"
+
+
+class KeptAnswer(Identified):
+    """The answer to a request that came with an Idempotency-Key, for the same request again."""
+
+    caller = models.CharField(max_length=50)
+    """`token <id>` or `user <id>`; keys of different callers are different keys."""
+    key = models.CharField(max_length=255)
+    request_sha256 = models.BinaryField(max_length=32)
+    """Of method, address and body."""
+    status = models.PositiveSmallIntegerField(default=0)
+    headers = models.JSONField(default=dict)
+    sealed_body = models.BinaryField(null=True, editable=False)
+    """Sealed, for the answer may show a token this once."""
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=("caller", "key"), name="idempotency_key_once")
+        ]
+        indexes = [models.Index(fields=("created_at",), name="kept_answer_age")]
+
+    def __str__(self) -> str:
+        return f"{self.key} of {self.caller}"
 
 
 class AccessKind(models.TextChoices):

@@ -6,12 +6,14 @@ from http import HTTPStatus
 from django.db import InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.template.loader import get_template
+from django.urls import reverse
 from django.views import defaults
 from drf_spectacular.utils import extend_schema
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 from rest_framework.request import Request
 
+from backend.common.rest.parameters import printable
 from backend.common.rest.problem import problem
 from backend.common.rest.views import View
 
@@ -27,7 +29,8 @@ class NotFoundView(View):
 
     @extend_schema(exclude=True)
     def get(self, request: Request, **_: str) -> HttpResponseBase:
-        raise Http404
+        index = reverse("api:index")
+        raise Http404(f"there is no address {printable(request.path)}; {index} lists them")
 
     post = put = patch = delete = get
     scopes = dict.fromkeys(("GET", "POST", "PUT", "PATCH", "DELETE"), "read")

@@ -5,7 +5,9 @@ from django.urls import path, re_path
 from backend.accounts.api.audit import AuditView
 from backend.accounts.api.tokens import TokensView, TokenView
 from backend.api.errors import NotFoundView
+from backend.api.index import IndexView
 from backend.api.openapi import docs_view, schema_view
+from backend.api.problems import ProblemsView
 from backend.api.schemas import SchemaView
 from backend.benchmarks.api.archives import RunArchiveView, RunImportView
 from backend.benchmarks.api.campaigns import (
@@ -32,6 +34,7 @@ from backend.benchmarks.api.results import (
 from backend.benchmarks.api.runs import (
     EvidenceView,
     OneRunView,
+    ResultsView,
     RunCancelView,
     RunEvidenceSeriesView,
     RunEvidenceView,
@@ -109,6 +112,7 @@ LISTS = {
     "runs": RunsView,
     "resources": ResourcesView,
     "samples": SamplesView,
+    "results": ResultsView,
     "evidence": EvidenceView,
     "campaigns": CampaignsView,
     "schedules": SchedulesView,
@@ -121,6 +125,7 @@ LISTS = {
     "scenarios": ScenariosView,
     "bills": BillsView,
     "feed-keys": FeedKeysView,
+    "problems": ProblemsView,
 }
 plain = [
     path("search", SearchView.as_view(), name="search"),
@@ -209,6 +214,7 @@ plain = [
     path("docs/", docs_view, name="docs"),
 ]
 urlpatterns = [
+    path("", IndexView.as_view(names=tuple(LISTS)), name="index"),
     *(path(name, view.as_view(), name=name) for name, view in LISTS.items()),
     *(
         re_path(rf"^{name}\.(?P<format>{FORMATS})$", view.as_view(), name=f"{name}-as")

@@ -102,6 +102,8 @@ MIDDLEWARE = [
     # After authentication: what a caller may have calculated depends on who it is.
     "backend.common.work.WorkLimit",
     "backend.common.work.PageLimit",
+    # Inside the limits of work and bodies, so that what they refuse keeps no answer.
+    "backend.accounts.api.idempotency.IdempotentRequests",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "backend.web.shared.wrong_method.LeadOn",

@@ -28,7 +28,10 @@ class SavedView(Remembering, Identified):
 
     class Meta:
         ordering = ("name", "slug")
-        constraints = [models.UniqueConstraint(fields=("workspace", "slug"), name="view_slug_once")]
+        constraints = [
+            models.UniqueConstraint(fields=("workspace", "slug"), name="view_slug_once"),
+            models.UniqueConstraint(fields=("workspace", "owner", "name"), name="view_name_once"),
+        ]
 
     def __str__(self) -> str:
         return self.slug

@@ -31,7 +31,7 @@ QUERIES = {
 SUFFIXES = ("json", "csv", "tsv", "xlsx")
 LIVE = {"runs", "hosts", "campaigns", "tokens", "schedules", "subscriptions", "resources"} | {
     "samples", "evidence", "views", "feed-keys", "cloud-accounts", "scenarios", "bills",
-    "host-authorities",
+    "host-authorities", "problems", "results",
 }  # fmt: skip
 """They tell what happens, which has no version of the data."""
 
@@ -187,6 +187,23 @@ def test_error_of_csv_is_one_plain_line_by_suffix_and_by_accept(admin: Client) -
         assert b"metric:" in answer.content
     as_json = admin.get(f"{API}/rankings?page=0", headers={"accept": "application/json"})
     assert json.loads(as_json.content)["errors"][0]["field"] == "page"
+
+
+def test_every_problem_has_a_code_of_the_list(admin: Client, caller: Callable[..., Client]) -> None:
+    codes = {row["code"]: row["status"] for row in admin.get(f"{API}/problems").json()["results"]}
+    json_body: dict[str, Any] = {"data": "{", "content_type": "application/json"}
+    answers = {
+        "invalid": admin.get(f"{API}/rankings?page=0"),
+        "parse_error": admin.post(f"{API}/tokens", **json_body),
+        "authentication_failed": admin.get(f"{API}/tokens", headers={"authorization": "Bearer x"}),
+        "permission_denied": caller("read").get(f"{API}/tokens"),
+        "not_found": admin.get(f"{API}/offers/none"),
+        "method_not_allowed": admin.post(f"{API}/rankings"),
+        "unsupported_media_type": admin.post(f"{API}/tokens", b"x", content_type="text/plain"),
+    }
+    for code, answer in answers.items():
+        assert answer.json()["code"] == code
+        assert answer.status_code == codes[code]
 
 
 def test_answer_to_a_write_is_json_whatever_table_is_accepted(admin: Client) -> None:

@@ -33,7 +33,7 @@ PARAMS = {"provider": ["aws"], "sort": ["-price"], "cols": ["offer_id,provider,p
 
 def saved(slug: str = "ours", **given: Any) -> SavedView:
     fields_given = {"workspace": factories.workspace(), "params": PARAMS, "actor": "ada", **given}
-    return view_create(name="Ours", slug=slug, **fields_given)
+    return view_create(name=slug, slug=slug, **fields_given)
 
 
 def made(view: SavedView, **given: Any) -> tuple[FeedKey, str]:

@@ -1,6 +1,7 @@
 """The description of the API: sound, without warnings, and whole."""
 
 import io
+import re
 from collections.abc import Iterator
 from functools import cache
 from typing import Any
@@ -38,6 +39,11 @@ def operations() -> Iterator[tuple[str, dict[str, Any]]]:
             yield f"{method.upper()} {path.removeprefix(API)}", operation
 
 
+def named(reference: dict[str, str]) -> Any:
+    """The schema that a reference names."""
+    return described()["components"]["schemas"][reference["$ref"].rpartition("/")[2]]
+
+
 def test_schema_is_sound_and_made_without_warnings() -> None:
     assert described()["openapi"].startswith("3.0.")
 
@@ -52,6 +58,24 @@ def test_every_operation_has_words_and_a_name_of_its_own() -> None:
     assert [name for name, one in found.items() if not one.get("description")] == []
     names = [one["operationId"] for one in found.values()]
     assert sorted(set(names)) == sorted(names)
+
+
+def test_every_operation_has_a_summary_of_one_sentence() -> None:
+    for name, one in operations():
+        assert 5 <= len(one["summary"]) <= 110, name
+        assert not re.match(r"[0-9]", one["summary"]), name
+
+
+def test_no_two_parameters_become_one_identifier() -> None:
+    for name, one in operations():
+        names = [re.sub(r"\W", "", each["name"]) for each in one.get("parameters", ())]
+        assert sorted(set(names)) == sorted(names), name
+
+
+def test_every_answer_that_makes_or_begins_says_where() -> None:
+    for name, one in operations():
+        for status in {"201", "202"} & set(one["responses"]):
+            assert "Location" in one["responses"][status]["headers"], name
 
 
 def test_every_parameter_of_a_query_has_words() -> None:
@@ -94,7 +118,8 @@ def test_every_list_documents_its_formats_headers_and_columns(name: str) -> None
     answer = dict(operations())[f"GET /{name}"]["responses"]["200"]
     assert set(answer["content"]) == {*LISTED, XLSX}
     assert {"ETag", "Last-Modified", "Link", "X-Data-Version"} <= set(answer["headers"])
-    rows = answer["content"]["application/json"]["schema"]["properties"]["results"]["items"]
+    page = named(answer["content"]["application/json"]["schema"])
+    rows = named(page["properties"]["results"]["items"])
     columns = [column.name for column in urls.LISTS[name].columns]
     assert list(rows["properties"]) == columns
     assert rows["additionalProperties"] is False

@@ -763,3 +763,19 @@ def test_private_machines_of_another_workspace_stay_hidden(client: Client, calle
     assert client.get(f"{API}/offers/theirs").status_code == 404
     theirs = caller(workspace=other)
     assert {row["offer_id"] for row in results(theirs)} == {"theirs", "everybodys"}
+
+
+def test_not_is_another_word_for_the_exclamation_mark(client: Client) -> None:
+    for arch in ("x86_64", "arm64"):
+        factories.sample(factories.offer(arch.replace("_", "-"), arch=arch), 100.0)
+    lists = [
+        [row["offer_id"] for row in client.get(f"{API}/rankings?{query}").json()["results"]]
+        for query in ("arch!=x86_64", "arch__not=x86_64", "arch!=&arch__not=x86_64")
+    ]
+    assert lists == [["arm64"]] * 3
+    assert client.get(f"{API}/rankings?arch__not=x86_64").json()["warnings"] == []
+
+
+def test_page_takes_not_for_the_exclamation_mark(client: Client) -> None:
+    page = client.get("/offers/?arch__not=arm64")
+    assert page.context["address"].params["arch!"] == ["arm64"]

@@ -19,7 +19,7 @@ from backend.common.rest.documents import Strict, TextField
 from backend.common.rest.parameters import PAGING, read
 from backend.common.rest.permissions import ADMIN
 from backend.common.rest.table import Column, ColumnType
-from backend.common.rest.views import DIALECT, ListAnswer, ListView, View
+from backend.common.rest.views import DIALECT, ListAnswer, ListView, View, created
 
 TOKEN_COLUMNS = (
     Column("id", ColumnType.TEXT, "Identifier"),
@@ -78,7 +78,7 @@ class TokensView(ListView):
         )
         made = {"id": token.pk, "name": token.name, "scope": token.scope}
         made |= {"expires_at": token.expires_at, "token": plaintext}
-        return Response(TokenMade(made).data, status=201)
+        return created(request, TokenMade(made).data, "token", token_id=token.pk)
 
 
 class TokenView(View):

@@ -3,7 +3,7 @@
 import datetime as dt
 import secrets
 
-from django.db import transaction
+from django.db import IntegrityError, transaction
 
 from backend.accounts.models import ApiToken, Scope, Workspace
 from backend.accounts.selectors.tokens import LOOKUP_LENGTH, TOKEN_PREFIX, token_digest
@@ -38,19 +38,25 @@ def token_create(
         raise InvalidValue("/scope", f"{scope!r} is not one of {', '.join(Scope.values)}")
     if expires_at <= now:
         raise InvalidValue("/expires_at", "the token would have expired already")
+    taken = f"a token named {name!r} exists; revoke it first"
     if ApiToken.objects.filter(workspace=workspace, name=name, revoked_at=None).exists():
-        raise InvalidValue("/name", f"a token named {name!r} exists; revoke it first")
+        raise InvalidValue("/name", taken)
     # The part by which the row is found is stored in the clear; of the rest only a keyed digest.
     lookup = secrets.token_hex(LOOKUP_LENGTH // 2)
     plaintext = f"{TOKEN_PREFIX}{lookup}{secrets.token_hex(SECRET_BYTES)}"
-    token = ApiToken.objects.create(
-        workspace=workspace,
-        name=name,
-        lookup=lookup,
-        digest=token_digest(plaintext),
-        scope=scope,
-        expires_at=expires_at,
-    )
+    try:
+        # A savepoint: after the refusal the outer transaction must still be usable.
+        with transaction.atomic():
+            token = ApiToken.objects.create(
+                workspace=workspace,
+                name=name,
+                lookup=lookup,
+                digest=token_digest(plaintext),
+                scope=scope,
+                expires_at=expires_at,
+            )
+    except IntegrityError:
+        raise InvalidValue("/name", taken) from None
     audit_record(
         workspace=workspace,
         actor=actor,

@@ -73,7 +73,7 @@ class RunArchiveView(View):
         }
     )
     def get(self, request: Request, run_id: UUID, kind: str = TAR_GZ) -> HttpResponseBase:
-        """The same run gives the same bytes; 409 while it is not finished."""
+        """All of a run as a file; the same run gives the same bytes; 409 while it is not finished."""
         runs = runs_visible(workspace_of(request)).select_related("peer", "offer__region")
         run = get_object_or_404(runs, pk=run_id)
         try:
@@ -107,7 +107,9 @@ class RunImportView(View):
         responses={201: ImportedRun, 409: Problem, 413: Problem},
     )
     def post(self, request: Request) -> Response:
-        """The file as the body, the offer as a parameter; 409 when the run is here already."""
+        """Take in a run of another installation; 409 when it is here already.
+
+        The file is the body, the offer a parameter."""
         offer = request.query_params.get("offer", "")
         if not offer:
             raise InvalidValue("offer", "the parameter offer names the offer that it belongs to")

@@ -176,7 +176,7 @@ class OneCampaignView(View):
         responses={200: CampaignDetail},
     )
     def get(self, request: Request, campaign_id: UUID, **_: Any) -> Response:
-        """A page holds whole targets that have `per_page` runs together, or one that has more."""
+        """One campaign; a page holds whole targets that have `per_page` runs together, or one that has more."""
         paging, warnings = read(dict(request.query_params.lists()), PAGING)
         campaign = _campaign(request, campaign_id)
         targets = RoundTargets(campaign)
@@ -225,7 +225,7 @@ class CampaignStartView(View):
         request=documents.NoDocument, responses={202: CampaignStateSerializer, 409: Problem}
     )
     def post(self, request: Request, campaign_id: UUID) -> Response:
-        """409 while a round runs; 400 for a host that is not trusted, an offer that cannot be
+        """Start a round; 409 while one runs, 400 for a host that is not trusted, an offer that cannot be
         rented, or a budget too small."""
         documents.NoDocument(data=request.data or {}).is_valid(raise_exception=True)
         campaign = _campaign(request, campaign_id)
@@ -243,7 +243,7 @@ class CampaignCancelView(View):
 
     @extend_schema(request=documents.NoDocument, responses={202: CampaignStateSerializer})
     def post(self, request: Request, campaign_id: UUID) -> Response:
-        """A campaign that does not run stays as it is."""
+        """End the round; a campaign that does not run stays as it is."""
         documents.NoDocument(data=request.data or {}).is_valid(raise_exception=True)
         campaign = _campaign(request, campaign_id)
         return _state_response(
@@ -258,7 +258,7 @@ class CampaignRetryView(View):
 
     @extend_schema(request=documents.NoDocument, responses={202: CampaignStateSerializer})
     def post(self, request: Request, campaign_id: UUID) -> Response:
-        """In the same round; nothing happens where nothing failed."""
+        """Measure again what failed, in the same round; nothing happens where nothing failed."""
         documents.NoDocument(data=request.data or {}).is_valid(raise_exception=True)
         campaign = _campaign(request, campaign_id)
         campaign_retry_failed(campaign=campaign, actor=actor(request))

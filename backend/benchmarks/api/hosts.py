@@ -40,7 +40,7 @@ from backend.common.rest.parameters import text
 from backend.common.rest.permissions import RUN
 from backend.common.rest.problem import BadGateway, Conflict
 from backend.common.rest.table import Column, ColumnType, json_rows
-from backend.common.rest.views import FilteredListView, ListAnswer, View
+from backend.common.rest.views import FilteredListView, ListAnswer, View, created
 from backend.common.rest.waiting import wait_for_worker
 from backend.domain.errors import InvalidValue
 
@@ -143,7 +143,7 @@ class HostsView(FilteredListView):
         )
         seen = {"id": host.pk, "name": host.name, "state": host.state}
         made = documents.HostMade(seen | {"login_key": login_key_line(host) or None})
-        return Response(made.data, status=201)
+        return created(request, made.data, "host", host_id=host.pk)
 
 
 def _bastion(request: Request, host_id: UUID | None) -> Host | None:
@@ -172,7 +172,7 @@ class HostView(View):
         request=documents.HostChange, responses={200: HOST_SCHEMA, 400: Problem, 409: Problem}
     )
     def patch(self, request: Request, host_id: UUID, **_: Any) -> Response:
-        """Another name, login or tags, or in production; what is left out stays. 409 with the runs under way."""
+        """Change name, login, tags or whether it is in production; the rest stays. 409 with the runs under way."""
         document = documents.HostChange(data=request.data)
         document.is_valid(raise_exception=True)
         host = _host(request, host_id)
@@ -185,7 +185,7 @@ class HostView(View):
 
     @extend_schema(responses={204: None, 409: Problem})
     def delete(self, request: Request, host_id: UUID, **_: Any) -> Response:
-        """Its key is deleted and its results stay. 409 with the runs under way."""
+        """Remove it; its key is deleted, its results stay. 409 with the runs under way."""
         with _conflicts():
             host_remove(host=_host(request, host_id), actor=actor(request))
         return Response(status=204)
@@ -228,6 +228,7 @@ class HostImportView(View):
 class HostScanView(View):
     """Ask the host for its key."""
 
+    keeps_answers = False
     scopes: ClassVar[Mapping[str, str]] = {"POST": RUN}
 
     @extend_schema(
@@ -235,7 +236,7 @@ class HostScanView(View):
         responses={200: documents.ScannedKey, 502: Problem, 504: Problem},
     )
     def post(self, request: Request, host_id: UUID) -> Response:
-        """Waits up to 10 seconds for a worker: 504 after that, 502 when the host fails it."""
+        """Ask for its key; waits up to 10 seconds for a worker: 504 after that, 502 when the host fails it."""
         documents.NoDocument(data=request.data or {}).is_valid(raise_exception=True)
         host = _host(request, host_id)
         host_scan(host=host, actor=actor(request))
@@ -265,7 +266,7 @@ class HostApproveView(View):
         responses={200: documents.HostStateSerializer, 409: Problem},
     )
     def post(self, request: Request, host_id: UUID) -> Response:
-        """409 when the fingerprint is not that of the key scanned, or the key is revoked."""
+        """Trust its key; 409 when the fingerprint is not that of the key scanned, or the key is revoked."""
         document = documents.ApprovalDocument(data=request.data)
         document.is_valid(raise_exception=True)
         approved = document.validated_data["fingerprint_sha256"]

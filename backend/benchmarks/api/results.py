@@ -200,7 +200,7 @@ class SampleExcludeView(View):
 
     @extend_schema(request=ExclusionDocument, responses={200: SampleState})
     def post(self, request: Request, sample_id: int) -> Response:
-        """With a reason, which stays beside the sample; nothing is deleted."""
+        """Leave a sample out for a reason, which stays beside it; nothing is deleted."""
         document = ExclusionDocument(data=request.data)
         document.is_valid(raise_exception=True)
         return _state(
@@ -220,7 +220,7 @@ class SampleIncludeView(View):
 
     @extend_schema(request=NoFields, responses={200: SampleState})
     def post(self, request: Request, sample_id: int) -> Response:
-        """A sample that counts stays as it is."""
+        """Count a sample again; one that counts stays as it is."""
         NoFields(data=request.data or {}).is_valid(raise_exception=True)
         sample = _visible_sample(request, sample_id)
         return _state(

@@ -313,6 +313,12 @@ def _sample_cells(sample: Sample) -> dict[str, Any]:
     }
 
 
+class ResultsView(SamplesView):
+    """Every number with where it came from; another address of samples."""
+
+    name = "results"
+
+
 class EvidenceView(FilteredListView):
     """Every command that was run, with the checksum of its raw output."""
 

@@ -27,7 +27,7 @@ from backend.benchmarks.services.schedules import schedule_create, schedule_dele
 from backend.common.rest.parameters import boolean, identifier
 from backend.common.rest.permissions import RUN
 from backend.common.rest.table import Column, ColumnType
-from backend.common.rest.views import FilteredListView, ListAnswer, View
+from backend.common.rest.views import FilteredListView, ListAnswer, View, created
 from backend.domain.errors import InvalidValue
 
 WHEN = ("cron", "every_s", "time_zone", "window")
@@ -80,7 +80,7 @@ class SchedulesView(FilteredListView):
             actor=actor(request),
             **_recurrence(fields),
         )
-        return Response(_detail(schedule), status=201)
+        return created(request, _detail(schedule), "schedule", schedule_id=schedule.pk)
 
 
 def _recurrence(fields: Mapping[str, Any]) -> Recurrence:
@@ -138,7 +138,7 @@ class ScheduleView(View):
 
     @extend_schema(request=SchedulePatch, responses={200: ScheduleDetail})
     def patch(self, request: Request, schedule_id: UUID) -> Response:
-        """A cron line takes the place of an interval, and the other way round."""
+        """Change it; a cron line takes the place of an interval, and the other way round."""
         schedule = self._schedule(request, schedule_id)
         document = SchedulePatch(data=request.data)
         document.is_valid(raise_exception=True)
@@ -157,6 +157,6 @@ class ScheduleView(View):
 
     @extend_schema(responses={204: None})
     def delete(self, request: Request, schedule_id: UUID) -> Response:
-        """The campaign stays."""
+        """Remove it; the campaign stays."""
         schedule_delete(schedule=self._schedule(request, schedule_id), actor=actor(request))
         return Response(status=204)

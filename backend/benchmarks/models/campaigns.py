@@ -49,6 +49,9 @@ class Campaign(Remembering, Identified):
 
     class Meta:
         ordering = ("-created_at",)
+        constraints = [
+            models.UniqueConstraint(fields=("workspace", "name"), name="campaign_name_once")
+        ]
 
     def __str__(self) -> str:
         return self.name

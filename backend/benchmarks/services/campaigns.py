@@ -7,7 +7,7 @@ that nobody waits for somebody who waits for them.
 from collections.abc import Mapping, Sequence
 from uuid import UUID
 
-from django.db import transaction
+from django.db import IntegrityError, transaction
 
 from backend.accounts.models import Workspace
 from backend.accounts.services.audit import audit_record
@@ -72,7 +72,20 @@ def _check_name(workspace: Workspace, name: str) -> None:
     if not name.strip() or len(name) > 100 or not name.isprintable():
         raise InvalidValue("/name", "1 to 100 printable characters are needed")
     if Campaign.objects.filter(workspace=workspace, name=name).exists():
-        raise InvalidValue("/name", f"a campaign named {name!r} exists")
+        raise _name_taken(name)
+
+
+def _name_taken(name: str) -> InvalidValue:
+    return InvalidValue("/name", f"a campaign named {name!r} exists")
+
+
+def _insert(campaign: Campaign) -> None:
+    try:
+        # A savepoint: after the refusal the outer transaction must still be usable.
+        with transaction.atomic():
+            campaign.save(force_insert=True)
+    except IntegrityError:
+        raise _name_taken(campaign.name) from None
 
 
 @transaction.atomic
@@ -123,7 +136,7 @@ def campaign_create(
         if str(host.pk) == values.get("peer"):
             raise InvalidValue(f"/hosts/{index}", "a host cannot be its own peer")
     _check_size(own_hosts, rented, repeats, network_pairs)
-    campaign = Campaign.objects.create(
+    campaign = Campaign(
         workspace=workspace,
         name=name,
         profile=profile,
@@ -136,6 +149,7 @@ def campaign_create(
         install_tools=install_tools,
         network_pairs=network_pairs,
     )
+    _insert(campaign)
     campaign.hosts.set(own_hosts)
     campaign.offers.set(rented)
     sizes = {"hosts": len(own_hosts), "offers": len(rented)}

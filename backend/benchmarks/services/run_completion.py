@@ -26,6 +26,8 @@ from backend.notifications.models import NoticeKind
 from backend.notifications.services.notices import notice_queue
 
 INVENTORY = "inventory"
+OF_CANCELLED_RUN = "the run was cancelled"
+"""Why its samples are left out of scores."""
 
 
 def run_ended(run: Run) -> None:
@@ -36,6 +38,9 @@ def run_ended(run: Run) -> None:
         _compare(run)
     elif run.state in (RunState.FAILED, RunState.LOST):
         _notify_failure(run)
+    elif run.state == RunState.CANCELLED:
+        # Whoever cancels often saw that something was wrong; a person may count them again.
+        run.samples.filter(excluded_reason="").update(excluded_reason=OF_CANCELLED_RUN)
     if run.campaign is not None:
         campaign_end_if_over(run.campaign)
 

@@ -208,7 +208,7 @@ def _row(offer: UUID, score: Score, site: str) -> dict[str, Any]:
 def computed(**conditions: Any) -> Iterator[tuple[UUID, Score]]:
     """Offer and score of every metric that ranks, from the samples that meet the conditions.
 
-    The conditions keep or leave out whole metrics of whole offers.
+    The conditions keep or leave out whole metrics of whole offers, or what is newer than a time.
     """
     for offer_id, key, samples in _samples(**conditions):
         metric = METRICS[key]
@@ -217,11 +217,12 @@ def computed(**conditions: Any) -> Iterator[tuple[UUID, Score]]:
             yield offer_id, _score(metric, group)
 
 
-def score_groups(offer_id: UUID) -> dict[str, list[Score]]:
-    """Metric → a score of each group of alike samples of the offer, the newest first."""
+def score_groups(offer_id: UUID, **conditions: Any) -> dict[str, list[Score]]:
+    """Metric → a score of each group of alike samples of the offer, the newest first; the
+    conditions leave out what is newer than a time."""
     return {
         key: [_score(METRICS[key], group) for group in _groups(METRICS[key], samples)]
-        for _, key, samples in _samples(offer_id=offer_id)
+        for _, key, samples in _samples(offer_id=offer_id, **conditions)
     }
 
 

@@ -19,7 +19,7 @@ from backend.common.rest.documents import FlagField, Strict, TextField
 from backend.common.rest.parameters import boolean, text
 from backend.common.rest.permissions import ADMIN
 from backend.common.rest.table import Column, ColumnType
-from backend.common.rest.views import ListAnswer, View
+from backend.common.rest.views import ListAnswer, View, created
 
 COUNTS = ("priced", "published", "unchanged", "quarantined", "missing", "unpriced")
 """Of the last answer, as PriceFeed.summary tells them."""
@@ -119,7 +119,7 @@ class PriceFeedsView(DataListView):
         feed = feed_enable(
             workspace=workspace_of(request), actor=actor(request), **document.validated_data
         )
-        return Response(_detail(feed), status=201)
+        return created(request, _detail(feed), "price-feed", feed_id=feed.pk)
 
 
 def _cells(feed: PriceFeed) -> dict[str, Any]:
@@ -158,7 +158,7 @@ class PriceFeedView(View):
 
     @extend_schema(request=PriceFeedPatch, responses={200: PriceFeedDetail})
     def patch(self, request: Request, feed_id: UUID) -> Response:
-        """Enabling one makes it due at once; disabling one leaves its prices, to become stale."""
+        """Change it; enabling one makes it due at once; disabling one leaves its prices, to become stale."""
         document = PriceFeedPatch(data=request.data)
         document.is_valid(raise_exception=True)
         changes = document.validated_data

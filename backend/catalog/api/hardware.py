@@ -21,7 +21,7 @@ from backend.common.rest.parameters import boolean, text
 from backend.common.rest.parsers import ExactJSONParser
 from backend.common.rest.permissions import WRITE
 from backend.common.rest.table import Column, ColumnType
-from backend.common.rest.views import ListAnswer, View
+from backend.common.rest.views import ListAnswer, View, created
 from backend.domain.hardware import CostBreakdown
 from backend.domain.hardware_assumptions import ASSUMPTIONS, HardwareAssumption
 from backend.domain.hardware_document import OfferedHardwareDocument
@@ -72,7 +72,7 @@ class HardwareListView(DataListView):
         model = hardware_create(
             workspace=workspace_of(request), document=request.data, actor=actor(request)
         )
-        return Response(_detail(model), status=201)
+        return created(request, _detail(model), "hardware-version", hardware_id=model.pk)
 
 
 def _cells(model: HardwareModel) -> dict[str, Any]:

@@ -53,7 +53,7 @@ from backend.common.rest.parameters import (
 from backend.common.rest.permissions import ADMIN, WRITE
 from backend.common.rest.problem import Conflict
 from backend.common.rest.table import Column, ColumnType, json_cell
-from backend.common.rest.views import ListAnswer, View
+from backend.common.rest.views import ListAnswer, View, created
 from backend.domain.errors import InvalidValue
 from backend.domain.pricing.purchase import PurchaseModel
 from backend.domain.pricing.quoted import (
@@ -146,7 +146,7 @@ class PricesView(PriceListView):
         price = price_enter(
             offer=offer, price=PriceInput(**stated), reason=reason, actor=actor(request)
         )
-        return Response(_detail(price, SETUP_MONTHS), status=201)
+        return created(request, _detail(price, SETUP_MONTHS), "price", price_id=price.pk)
 
 
 def _offer(request: Request, slug: str) -> Offer:

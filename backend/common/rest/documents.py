@@ -23,6 +23,7 @@ class Problem(serializers.Serializer[Any]):
     title = serializers.CharField()
     status = serializers.IntegerField()
     detail = serializers.CharField()
+    code = serializers.CharField(help_text="one of GET /problems; stays where words change")
     errors = ProblemError(many=True, required=False)  # type: ignore[assignment]
 
 

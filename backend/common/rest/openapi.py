@@ -1,10 +1,12 @@
 """How endpoints describe themselves in the OpenAPI schema (version 3.0)."""
 
+import re
 from collections.abc import Collection, Iterable, Mapping
 from http import HTTPStatus
 from typing import Any, Protocol, cast
 
 from drf_spectacular.openapi import AutoSchema
+from drf_spectacular.plumbing import ResolvedComponent
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter
 from rest_framework.permissions import SAFE_METHODS
@@ -52,6 +54,8 @@ LIMIT_HEADERS = {
     "RateLimit": "Requests left (r) and seconds until the next window (t)",
 }
 TEXT: dict[str, Any] = {"schema": {"type": "string"}}
+TEXT_URI: dict[str, Any] = {"schema": {"type": "string", "format": "uri"}}
+SENTENCE_END = re.compile(r"(?<=[\w)][.])\s|;\s")
 
 
 def object_schema(properties: Mapping[str, Any]) -> dict[str, Any]:
@@ -75,8 +79,8 @@ def row_schema(columns: Iterable[Column]) -> dict[str, Any]:
     )
 
 
-def page_schema(columns: Iterable[Column]) -> dict[str, Any]:
-    """A page of rows in its envelope."""
+def page_schema(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A page of rows in its envelope; `row` is their schema or a reference to it."""
     address = {"type": "string", "format": "uri", "nullable": True}
     return {
         "type": "object",
@@ -87,7 +91,7 @@ def page_schema(columns: Iterable[Column]) -> dict[str, Any]:
             "data_version": {"type": "integer"},
             "basis": {"type": "object"},
             "warnings": {"type": "array", "items": {"type": "string"}},
-            "results": {"type": "array", "items": row_schema(columns)},
+            "results": {"type": "array", "items": dict(row)},
         },
         "required": ["count", "next", "previous", "warnings", "results"],
     }
@@ -111,8 +115,18 @@ class ViewSchema(AutoSchema):
         operation: dict[str, Any] | None = super().get_operation(*args, **kwargs)
         if operation is not None:
             _allow_empty(operation)
+            _point_to_what_was_made(operation)
             self._add_refusals(operation)
         return operation
+
+    def get_operation_id(self) -> str:
+        """A word that is an identifier in every language, though addresses have points."""
+        return re.sub(r"[\W_]+", "_", str(super().get_operation_id())).strip("_")
+
+    def get_summary(self) -> Any:
+        """What is said of it in one line: the first sentence of its words."""
+        words = " ".join(self.get_description().split())
+        return super().get_summary() or SENTENCE_END.split(words)[0].removesuffix(".")
 
     def refusals(self, operation: Mapping[str, Any]) -> set[int]:
         """The statuses of refusals that follow from what the operation takes."""
@@ -142,6 +156,14 @@ class ViewSchema(AutoSchema):
                 wait = {"schema": {"type": "integer"}, "description": "Whole seconds to wait"}
                 answer["headers"] = {"Retry-After": wait}
             answers[str(status)] = answer
+
+
+def _point_to_what_was_made(operation: Mapping[str, Any]) -> None:
+    """What was made or begun has an address of its own."""
+    for status in ("201", "202"):
+        if status in operation["responses"]:
+            headers = operation["responses"][status].setdefault("headers", {})
+            headers["Location"] = {**TEXT_URI, "description": "Address of what was made or begun"}
 
 
 def _allow_empty(operation: Mapping[str, Any]) -> None:
@@ -185,11 +207,25 @@ class ListSchema(ViewSchema):
         kinds = [renderer.media_type for renderer in self._list().renderer_classes]
         whole = {"text/csv": OpenApiTypes.STR, "text/tab-separated-values": OpenApiTypes.STR}
         return {
-            (200, kind): page_schema(self._list().columns)
+            (200, kind): self._named_page()
             if kind == "application/json"
             else whole.get(kind, OpenApiTypes.BINARY)
             for kind in kinds
         } | {304: None}
+
+    def _named_page(self) -> dict[str, Any]:
+        """The page and its rows under names of their own, which generated clients take over."""
+        stem = "".join(map(str.capitalize, re.split(r"\W", self._list().name)))
+        row = self._named(f"{stem}Row", row_schema(self._list().columns))
+        return self._named(f"{stem}Page", page_schema(row))
+
+    def _named(self, name: str, schema: dict[str, Any]) -> dict[str, Any]:
+        part = ResolvedComponent(  # type: ignore[no-untyped-call]
+            name=name, type=ResolvedComponent.SCHEMA, object=name, schema=schema
+        )
+        self.registry.register_on_missing(part)
+        reference: dict[str, Any] = part.ref
+        return reference
 
     def refusals(self, operation: Mapping[str, Any]) -> set[int]:
         # A page past the last.

@@ -1,9 +1,10 @@
 """Query parameters: typed readers, warnings for unknown names, one error for all bad values."""
 
 import datetime as dt
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
+from difflib import get_close_matches
 from typing import Any
 from uuid import UUID
 
@@ -16,6 +17,10 @@ PER_PAGE = 50
 MAX_PER_PAGE = 250
 # Decimal("1e999999999") is valid and short, and printing it without an exponent fills the memory.
 LARGEST_EXPONENT = 30
+
+LONGEST_SHOWN = 60
+# Of the header: servers and proxies refuse fields of more than some kilobytes.
+SHOWN_WARNINGS = 10
 
 Reader = Callable[[str], Any]
 Params = Mapping[str, Sequence[str]]
@@ -35,11 +40,25 @@ def given(params: Params) -> dict[str, list[str]]:
     return {name: values for name, values in stripped.items() if values}
 
 
-def unknown_warning(name: str) -> str:
-    """The visible warning for a parameter that was ignored; fit for a header and a page."""
-    shown = name if len(name) <= 60 else f"{name[:60]}…"
-    printable = "".join(letter if letter.isprintable() else "?" for letter in shown)
-    return f"unknown parameter {printable} was ignored"
+def printable(words: str) -> str:
+    """As much of somebody's words as a header and a page can show."""
+    shown = words if len(words) <= LONGEST_SHOWN else f"{words[:LONGEST_SHOWN]}…"
+    return "".join(letter if letter.isprintable() else "?" for letter in shown)
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """` (did you mean …?)` with the known name that is most like this one; empty for none."""
+    # What is longer is no slip of the pen, and to compare it takes long.
+    if len(name) > LONGEST_SHOWN:
+        return ""
+    by_fold = {one.casefold(): one for one in known}
+    alike = get_close_matches(name.casefold(), by_fold, n=1, cutoff=0.7)
+    return f" (did you mean {by_fold[alike[0]]}?)" if alike else ""
+
+
+def unknown_warning(name: str, known: Iterable[str] = ()) -> str:
+    """The visible warning for a parameter that was ignored, with the one it may have meant."""
+    return f"unknown parameter {printable(name)} was ignored{nearest(name, known)}"
 
 
 def read(params: Params, readers: Mapping[str, Reader]) -> tuple[dict[str, Any], list[str]]:
@@ -52,7 +71,9 @@ def read(params: Params, readers: Mapping[str, Reader]) -> tuple[dict[str, Any],
     errors: list[tuple[str, str]] = []
     for name, texts in given(params).items():
         if name not in readers:
-            warnings.append(unknown_warning(name))
+            # Of the first ones alone: an address may have thousands, and each is compared with all.
+            known = readers if len(warnings) < SHOWN_WARNINGS else ()
+            warnings.append(unknown_warning(name, known))
             continue
         try:
             # The last counts, as where Django reads a parameter that is given twice.
@@ -113,6 +134,9 @@ def text(value: str) -> str:
 
 def number(value: str) -> Decimal:
     """A finite decimal number of sensible size."""
+    if not value.isascii():
+        # Python reads the digits of every script, and bodies take those of ours alone.
+        raise ValueError(f"{value!r} is not a number")
     try:
         parsed = Decimal(value)
     except InvalidOperation:

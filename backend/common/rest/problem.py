@@ -3,6 +3,7 @@
 import json
 import logging
 import math
+import re
 from collections.abc import Iterator, Mapping
 from http import HTTPStatus
 from typing import Any
@@ -12,6 +13,7 @@ from django.http import Http404, HttpResponse
 from rest_framework import exceptions
 from rest_framework.permissions import SAFE_METHODS
 
+from backend.common.rest.parameters import printable
 from backend.domain.errors import DomainError, InvalidValue
 
 logger = logging.getLogger(__name__)
@@ -19,7 +21,37 @@ CONTENT_TYPE = "application/problem+json"
 # What asks for these is a spreadsheet, which would spread a JSON document over cells.
 TEXT_FORMATS = ("csv", "tsv")
 
+# The word before each parameter of a route: `offers/<slug:slug>`.
+NAMED_IN_ROUTE = re.compile(r"([a-z-]+)/(?:<\w+:|\(\?P<)(\w+)>")
+DJANGO_WORDS = re.compile(r"matches the given query|^\{")
+
 FieldError = tuple[str, str]
+PROBLEM_CODES: Mapping[str, tuple[int, str]] = {
+    "invalid": (400, "A parameter, field or line is wrong; `errors` names each one"),
+    "parse_error": (400, "The body is no JSON, or is nested too deeply"),
+    "not_authenticated": (401, "Neither a token nor a session was sent"),
+    "authentication_failed": (401, "The token is unknown, revoked or expired"),
+    "permission_denied": (403, "The scope of the token or person does not allow it"),
+    "not_found": (404, "There is nothing under this address; the detail says what is missing"),
+    "method_not_allowed": (405, "The address knows the methods in Allow alone"),
+    "conflict": (409, "The state of the object forbids it; the detail says which"),
+    "length_required": (411, "The body states no Content-Length"),
+    "precondition_failed": (412, "If-Match names another version"),
+    "too_large": (413, "The body is longer than the address takes"),
+    "unsupported_media_type": (415, "The body has a media type that the address does not take"),
+    "idempotency_key_reused": (422, "The Idempotency-Key came with another body before"),
+    "throttled": (429, "More requests than are allowed; Retry-After says when to go on"),
+    "error": (500, "A fault of the server; it is in its log"),
+    "bad_gateway": (502, "A provider or host that was asked did not answer properly"),
+    "unavailable": (503, "The database or the broker is away; try again after Retry-After"),
+    "work_refused": (503, "Others are calculating; try again after Retry-After"),
+    "gateway_timeout": (504, "A provider or host that was asked did not answer in time"),
+}
+"""Member `code` of every problem: its status, and what it says. Codes stay; new ones may be added."""
+CODE_OF_STATUS: Mapping[int, str] = {
+    status: code for code, (status, _) in reversed(list(PROBLEM_CODES.items()))
+}
+"""The first code of each status, for answers that name none."""
 
 
 class Conflict(exceptions.APIException):
@@ -54,9 +86,10 @@ def problem(
     errors: list[FieldError] | None = None,
     headers: Mapping[str, str] | None = None,
     is_text: bool = False,
+    code: str = "",
     **members: Any,
 ) -> HttpResponse:
-    """A problem document, or its one line of text."""
+    """A problem document, or its one line of text; `code` is one of PROBLEM_CODES."""
     if is_text:
         # A spreadsheet shows the answer in one cell, where a line break would make rows of it.
         line = " ".join("; ".join([detail, *(f"{f}: {d}" for f, d in errors or [])]).split())
@@ -68,6 +101,7 @@ def problem(
         "title": HTTPStatus(status).phrase,
         "status": int(status),
         "detail": detail,
+        "code": code or CODE_OF_STATUS.get(int(status), "error"),
     }
     if errors is not None:
         document["errors"] = [{"field": field, "detail": text} for field, text in errors]
@@ -86,10 +120,10 @@ def exception_handler(error: Exception, context: Mapping[str, Any]) -> HttpRespo
         # Whatever walked the body, its depth did it; the log says where if it was our own fault.
         logger.warning("a body was too deep", exc_info=error)
         error = exceptions.ParseError("the body is nested too deeply")
-    return _answer(error, is_text=suffix in TEXT_FORMATS)
+    return _answer(error, context, is_text=suffix in TEXT_FORMATS)
 
 
-def _answer(error: Exception, *, is_text: bool) -> HttpResponse | None:
+def _answer(error: Exception, context: Mapping[str, Any], *, is_text: bool) -> HttpResponse | None:
     if isinstance(error, InvalidValue):
         return problem(
             400, "the request is not valid", errors=[(error.field, error.detail)], is_text=is_text
@@ -102,7 +136,7 @@ def _answer(error: Exception, *, is_text: bool) -> HttpResponse | None:
         errors = list(_flattened(error.detail))
         return problem(400, "the request is not valid", errors=errors, is_text=is_text)
     if isinstance(error, Http404):
-        error = exceptions.NotFound()
+        error = exceptions.NotFound(_missing(error, context))
     elif isinstance(error, PermissionDenied):
         error = exceptions.PermissionDenied()
     if isinstance(error, exceptions.APIException):
@@ -112,9 +146,32 @@ def _answer(error: Exception, *, is_text: bool) -> HttpResponse | None:
             str(error.detail),
             headers=_headers(error),
             is_text=is_text,
+            code=_code(error),
             **members,
         )
     return None
+
+
+def _missing(error: Http404, context: Mapping[str, Any]) -> str:
+    """What an address names that is not there: our own words, or what the address says."""
+    words = str(error)
+    # Django's own sentence names a class of ours and not what was asked for.
+    if words and not DJANGO_WORDS.search(words):
+        return words
+    match = getattr(context["request"], "resolver_match", None)
+    if match is None:
+        return "there is nothing here"
+    named = [
+        f"{word} {printable(str(match.kwargs[name]))!r}"
+        for word, name in NAMED_IN_ROUTE.findall(match.route)
+        if name in match.kwargs
+    ]
+    return f"there is nothing at {', '.join(named)}" if named else "there is nothing here"
+
+
+def _code(error: exceptions.APIException) -> str:
+    code = error.get_codes()
+    return code if isinstance(code, str) and code in PROBLEM_CODES else ""
 
 
 def _headers(error: exceptions.APIException) -> dict[str, str]:

@@ -24,6 +24,7 @@ from backend.common.rest.openapi import ListSchema
 from backend.common.rest.parameters import (
     PAGING,
     PER_PAGE,
+    SHOWN_WARNINGS,
     InvalidParameters,
     Reader,
     given,
@@ -37,8 +38,6 @@ from backend.domain.attributions import attributions
 
 # Of a list as a file: more would hold a process for long, and all its rows in memory.
 MAX_EXPORT_ROWS = 50_000
-# Of the header: servers and proxies refuse fields of more than some kilobytes.
-SHOWN_WARNINGS = 10
 # Of columns and documents; additions keep it.
 SCHEMA_VERSION = "1"
 DIALECT: Mapping[str, Reader] = {"dialect": one_of(DIALECTS)}
@@ -75,6 +74,9 @@ class View(APIView):
     scopes: ClassVar[Mapping[str, str]] = {}
     most_bytes: ClassVar[int] = 8_000_000
     """Of a body; a longer one is not read (413)."""
+    keeps_answers: ClassVar[bool] = True
+    """Whether a POST with an Idempotency-Key is done within one transaction; one that waits for a
+    worker cannot, as the worker would not see what it should do."""
     allowance: Allowance | None = None
     """What the caller may still ask for; a throttle sets it."""
 
@@ -93,6 +95,12 @@ class View(APIView):
             "Cache-Control", f"{'private' if is_known else 'public'}, no-cache"
         )
         return final
+
+
+def created(request: Request, data: Any, name: str, **key: Any) -> Response:
+    """201 with the address of what was made: that of `name` in the API, with its key."""
+    url = reverse(f"api:{name}", kwargs=key, request=request)
+    return Response(data, status=201, headers={"Location": url})
 
 
 @dataclass(frozen=True)
@@ -278,7 +286,8 @@ def page_rows(listing: ListAnswer) -> Any:
     start = (listing.page - 1) * listing.per_page
     # An empty first page is an answer; a page behind the last is an address that does not exist.
     if listing.page > 1 and start >= listing.count:
-        raise Http404
+        last = -(-listing.count // listing.per_page)
+        raise Http404(f"page {listing.page} is behind the last one, which is {max(last, 1)}")
     return listing.rows[start : start + listing.per_page]
 
 

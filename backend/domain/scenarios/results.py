@@ -20,6 +20,7 @@ from backend.domain.scenarios.service import Service, Values, unserved
 
 ENGINE_VERSION = "1"
 CENTS = Decimal("0.000001")
+MONEY_DECIMALS, QUOTIENT_DIGITS = 6, 20
 ZERO = Fraction(0)
 _EXACT = Context(prec=60)
 
@@ -120,7 +121,7 @@ def _option(scenario: ScenarioInput, one: OptionOutcome) -> dict[str, Any]:
         "cost_total": money(one.total),
         "cost_per_month": money(_a_month(scenario, one)),
         "cost_one_off": money(fleet.charges.setup),
-        "cost_per_demand_unit_hour": money(one.total / served_hours) if served_hours else None,
+        "cost_per_demand_unit_hour": quotient(one.total / served_hours) if served_hours else None,
         "server_hours": one.server_s / HOUR_S,
         "launches": fleet.lives.count + (float(restarts) if restarts else 0),
         "interruptions": float(restarts),
@@ -153,3 +154,14 @@ def money(amount: Fraction) -> str:
     # 60 digits, so that the quotient is cut far behind the digit that is rounded.
     whole = _EXACT.divide(Decimal(amount.numerator), Decimal(amount.denominator))
     return format(whole.quantize(CENTS, rounding=ROUND_HALF_EVEN, context=_EXACT), "f")
+
+
+def quotient(amount: Fraction) -> str:
+    """An amount over something else as a decimal string of 20 significant digits, at least 6
+    decimals: unlike a sum of money it may be far below a cent, and those are compared."""
+    whole = _EXACT.divide(Decimal(amount.numerator), Decimal(amount.denominator))
+    decimals = max(MONEY_DECIMALS, QUOTIENT_DIGITS - 1 - whole.adjusted())
+    unit = Decimal(1).scaleb(-decimals)
+    rounded = format(whole.quantize(unit, rounding=ROUND_HALF_EVEN, context=_EXACT), "f")
+    point = rounded.index(".") + 1 + MONEY_DECIMALS
+    return rounded[:point] + rounded[point:].rstrip("0")

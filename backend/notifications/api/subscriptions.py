@@ -13,7 +13,7 @@ from backend.accounts.api.authentication import actor, workspace_of
 from backend.common.rest.parameters import boolean, one_of
 from backend.common.rest.permissions import ADMIN
 from backend.common.rest.table import Column, ColumnType
-from backend.common.rest.views import FilteredListView, ListAnswer, View
+from backend.common.rest.views import FilteredListView, ListAnswer, View, created
 from backend.notifications.api.documents import (
     SubscriptionDetail,
     SubscriptionDocument,
@@ -74,7 +74,12 @@ class SubscriptionsView(FilteredListView):
             is_enabled=values["enabled"],
             actor=actor(request),
         )
-        return Response(_detail(request, subscription.pk), status=201)
+        return created(
+            request,
+            _detail(request, subscription.pk),
+            "subscription",
+            subscription_id=subscription.pk,
+        )
 
 
 def _cells(subscription: Any) -> dict[str, Any]:
@@ -118,7 +123,7 @@ class SubscriptionView(View):
 
     @extend_schema(request=SubscriptionPatch, responses={200: SubscriptionDetail})
     def patch(self, request: Request, subscription_id: UUID) -> Response:
-        """Another address of a webhook needs its secret anew."""
+        """Change it; another address of a webhook needs its secret anew."""
         document = SubscriptionPatch(data=request.data)
         document.is_valid(raise_exception=True)
         values = document.validated_data
@@ -130,7 +135,7 @@ class SubscriptionView(View):
 
     @extend_schema(responses={204: None})
     def delete(self, request: Request, subscription_id: UUID) -> Response:
-        """Notices that wait are not sent any more."""
+        """End it; notices that wait are not sent any more."""
         subscription = _subscription(request, subscription_id)
         subscription_delete(subscription=subscription, actor=actor(request))
         return Response(status=204)

@@ -2,6 +2,7 @@
 
 import datetime as dt
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -18,7 +19,7 @@ from backend.catalog.selectors.current_prices import as_quoted
 from backend.catalog.selectors.data_version import DataStamp
 from backend.common.rest.documents import Problem
 from backend.common.rest.openapi import object_schema, query_parameters, row_schema
-from backend.common.rest.parameters import InvalidParameters
+from backend.common.rest.parameters import InvalidParameters, nearest, printable
 from backend.common.rest.renderers import TextRenderer
 from backend.common.rest.table import Column, ColumnType, json_cell, json_rows, text_cell
 from backend.common.rest.views import ListAnswer, View
@@ -29,6 +30,7 @@ from backend.rankings.selectors.parameters import described_parameters
 from backend.rankings.selectors.query import RankingQuery
 from backend.rankings.selectors.ranking import Ranking, query_from, ranking
 from backend.rankings.selectors.scores import Score
+from backend.rankings.selectors.unknown_values import unknown_values
 from backend.rankings.selectors.views import OpenedView, open_view
 from backend.rankings.services.current_data import current_stamp
 
@@ -38,6 +40,7 @@ PARAMETERS = {**described_parameters(), "view": "Slug of a saved view; the other
 VALUE_PARAMETERS = {
     "offer": "Slug of the offer",
     "column": "Name of a numeric column (default score)",
+    "errors": "text: what is missing as #N/A with words and status 200, for cells of spreadsheets",
 }
 _PRICE_COLUMNS = (
     Column("price_id", ColumnType.TEXT, "Identifier of the observation"),
@@ -118,6 +121,8 @@ class RankingsView(DataListView):
         query, warnings = query_from(self.opened.params, also_known=EXPORT_PARAMETERS)
         listed = ranking(query, workspace_slug=self.workspace, stamp=self.stamp)
         rows = self.rows(listed)
+        if not rows:
+            warnings = [*warnings, *unknown_values(query, self.workspace, self.stamp)]
         return ListAnswer(
             columns=tuple(COLUMN[name] for name in query.cols),
             rows=rows,
@@ -189,7 +194,7 @@ def _detail(request: Request, slug: str, query: RankingQuery, stamp: DataStamp) 
     try:
         return offer_detail(slug, query, workspace_slug=workspace_slug(request), stamp=stamp)
     except Offer.DoesNotExist:
-        raise Http404 from None
+        raise Http404(f"there is no offer {printable(slug)!r}") from None
 
 
 def _offer_document(detail: OfferDetail) -> dict[str, Any]:
@@ -250,26 +255,48 @@ class ValueView(View):
         responses={(200, "text/plain"): OpenApiTypes.STR, 404: Problem},
     )
     def get(self, request: Request, **_: Any) -> Response:
-        """`offer` and optionally `column` (default score), under the parameters of a ranking."""
-        own = frozenset({"offer", "column"})
-        stamp = current_stamp()
-        query, _warnings = _query(request, own)
-        slug = request.query_params.get("offer", "")
-        column = request.query_params.get("column", "") or "score"
-        errors = []
-        if not slug:
-            errors.append(("offer", "the slug of an offer is needed"))
-        if column not in COLUMN or not COLUMN[column].kind.is_numeric:
-            errors.append(("column", f"{column[:60]!r} is not a numeric column"))
-        if errors:
-            raise InvalidParameters(errors)
-        listed = ranking(query, workspace_slug=workspace_slug(request), stamp=stamp)
-        rows = (*listed.rows, *listed.unscored)
-        row = next((row for row in rows if row.offer_id == slug), None)
-        value = row and getattr(row, column)
-        if value is None:
-            raise Http404
-        return Response(_short(value))
+        """One number of one offer; `column` (default score) under the parameters of a ranking."""
+        is_for_a_cell = request.query_params.get("errors") == "text"
+        try:
+            return Response(_short(_value_of(request)))
+        except (InvalidParameters, Http404) as error:
+            if not is_for_a_cell:
+                raise
+            # A spreadsheet shows #VALUE! for every status but 200, and nothing to look at.
+            return Response(f"#N/A: {error}")
+
+
+def _value_of(request: Request) -> Any:
+    """The number; raises InvalidParameters, or Http404 with what is missing."""
+    own = frozenset(VALUE_PARAMETERS)
+    stamp = current_stamp()
+    query, _warnings = _query(request, own)
+    slug = request.query_params.get("offer", "")
+    column = request.query_params.get("column", "") or "score"
+    errors = []
+    if not slug:
+        errors.append(("offer", "the slug of an offer is needed"))
+    if column not in COLUMN or not COLUMN[column].kind.is_numeric:
+        detail = f"{column[:60]!r} is not a numeric column{nearest(column, COLUMN)}"
+        errors.append(("column", detail))
+    if errors:
+        raise InvalidParameters(errors)
+    listed = ranking(query, workspace_slug=workspace_slug(request), stamp=stamp)
+    rows = (*listed.rows, *listed.unscored)
+    row = next((row for row in rows if row.offer_id == slug), None)
+    if row is None:
+        everyone = ranking(
+            replace(query, filters=(), q=""), workspace_slug=workspace_slug(request), stamp=stamp
+        )
+        slugs = {each.offer_id for each in (*everyone.rows, *everyone.unscored)}
+        if slug in slugs:
+            raise Http404(f"the offer {slug} does not meet the filters")
+        raise Http404(f"there is no offer {printable(slug)!r}{nearest(slug, slugs)}")
+    value = getattr(row, column)
+    if value is None:
+        missing = f" (missing: {row.missing})" if row.missing else ""
+        raise Http404(f"the offer {slug} has no {column} for {query.ranked_metric.key}{missing}")
+    return value
 
 
 def _short(value: Any) -> str:

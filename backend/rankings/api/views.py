@@ -20,7 +20,7 @@ from backend.common.rest.documents import Strict, TextField
 from backend.common.rest.parameters import PAGING, InvalidParameters, Reader, read, text
 from backend.common.rest.permissions import WRITE
 from backend.common.rest.table import Column, ColumnType
-from backend.common.rest.views import DIALECT, ListAnswer, ListView, View
+from backend.common.rest.views import DIALECT, ListAnswer, ListView, View, created
 from backend.domain.errors import InvalidValue
 from backend.rankings.models import FeedKey, SavedView, Visibility
 from backend.rankings.selectors.views import is_owner, kept_params, view_get, views_visible
@@ -182,7 +182,7 @@ class ViewsView(ListView):
         view = view_create(
             workspace=workspace_of(request), actor=actor(request), **document.validated_data
         )
-        return Response(_detail(view), status=201)
+        return created(request, _detail(view), "view", slug=view.slug)
 
 
 class ViewView(View):
@@ -260,7 +260,9 @@ class FeedKeysView(ListView):
         made = {"id": key.pk, "view": view.slug, "name": key.name, "expires_at": key.expires_at}
         address = request.build_absolute_uri(f"/feeds/{plaintext}/{view.slug}.csv")
         shown = FeedKeyMade(made | {"key": plaintext, "feed_url": address}).data
-        return Response(shown, status=201, headers={"Cache-Control": "no-store"})
+        answer = created(request, shown, "feed-key", key_id=key.pk)
+        answer["Cache-Control"] = "no-store"
+        return answer
 
 
 class FeedKeyView(View):

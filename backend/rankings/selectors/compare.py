@@ -126,7 +126,7 @@ def comparison(
     rows = [of_slug[slug] for slug in slugs]
     base = base or slugs[0]
     offers = {one.slug: one for one in offers_visible(workspace_slug).filter(slug__in=slugs)}
-    scored = scores_of(offer.pk for offer in offers.values())
+    scored = scores_of((offer.pk for offer in offers.values()), query.as_of)
     items = [
         *(one for one in _facts(rows, offers) if any(cell.is_known for cell in one.cells)),
         *_costs(rows, everyone.metric),

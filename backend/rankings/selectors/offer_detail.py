@@ -1,5 +1,6 @@
 """One offer among all, with its prices and what was measured on it."""
 
+import datetime as dt
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -10,6 +11,7 @@ from backend.accounts.services.workspaces import DEFAULT_WORKSPACE
 from backend.benchmarks.models import Sample
 from backend.benchmarks.services.summaries import score_groups
 from backend.catalog.models import Offer, PriceObservation
+from backend.catalog.selectors.current_prices import end_of
 from backend.catalog.selectors.data_version import DataStamp
 from backend.catalog.selectors.offers import offers_visible
 from backend.domain.metrics import BESIDE, METRICS
@@ -55,7 +57,12 @@ def offer_detail(
     asked for and the offer lacks it, that of its newest figure takes its place, since the
     market's metric says nothing about such an offer. Raises Offer.DoesNotExist."""
     offer = offers_visible(workspace_slug).get(slug=slug)
-    by_metric = score_groups(offer.pk)
+    prices = offer.prices.filter(is_published=True)
+    known: dict[str, dt.datetime] = {}
+    if query.as_of is not None:
+        prices = prices.filter(observed_at__lt=end_of(query.as_of))
+        known = {"measured_at__lt": end_of(query.as_of)}
+    by_metric = score_groups(offer.pk, **known)
     if not is_metric_given:
         query = replace(query, metric=_own_metric(by_metric, query.metric))
     kept = tuple(one for one in query.filters if one.column == "available")
@@ -63,7 +70,8 @@ def offer_detail(
     everyone = ranking(others, workspace_slug=workspace_slug, stamp=stamp)
     rows = (*everyone.rows, *everyone.unscored)
     samples = (
-        offer.samples.select_related("run", "evidence", "host")
+        offer.samples.filter(**known)
+        .select_related("run", "evidence", "host")
         .defer("evidence__raw_gzip", "evidence__series")
         .order_by("-measured_at", "id")
     )
@@ -73,11 +81,7 @@ def offer_detail(
         query=query,
         row=next((row for row in rows if row.offer_id == slug), None),
         everyone=rows,
-        prices=list(
-            offer.prices.filter(is_published=True).order_by("-observed_at", "purchase_model")[
-                :PRICES_SHOWN
-            ]
-        ),
+        prices=list(prices.order_by("-observed_at", "purchase_model")[:PRICES_SHOWN]),
         summaries=[of[0] for of in groups],
         earlier=[score for of in groups for score in of[1:]],
         samples=list(samples[:SAMPLES_SHOWN]),

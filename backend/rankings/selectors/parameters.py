@@ -238,7 +238,7 @@ PARAMETERS: tuple[RankingParameter, ...] = (
         "as_of",
         day,
         Role.QUESTION,
-        "Prices and exchange rates known on that day",
+        "Prices, exchange rates and scores known at the end of that day",
         label=_("As of"),
     ),
     RankingParameter(
@@ -273,6 +273,21 @@ READERS: Mapping[str, Reader] = {
 }
 
 
+NOT = "__not"
+"""Ends a condition that leaves values out where `!` would do: in the description of the API, for
+what generates clients makes one identifier of `arch` and `arch!`."""
+
+
+def canonical_names(params: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
+    """The parameters with `arch__not` as `arch!`; values under both names count together."""
+    named: dict[str, list[str]] = {}
+    for name, values in params.items():
+        column = name.removesuffix(NOT)
+        is_alias = column != name and column in COLUMN
+        named.setdefault(f"{column}!" if is_alias else name, []).extend(values)
+    return named
+
+
 def idle_parameters(value_of: Callable[[str], Collection[Any]]) -> set[str]:
     """Parameters that say nothing: an amount without its part, a baseline without weights.
 
@@ -291,7 +306,7 @@ def described_parameters() -> dict[str, str]:
     for column in COLUMN.values():
         if column.name not in READERS:
             filters[column.name] = f"Alternatives, comma-separated. {column.description}"
-        filters[f"{column.name}!"] = "None of these, comma-separated"
+        filters[f"{column.name}{NOT}"] = "None of these, comma-separated"
         if column.kind.is_ordered:
             filters[f"{column.name}__gte"] = "At least"
             filters[f"{column.name}__lte"] = "At most"

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from backend.common.rest.parameters import (
+    SHOWN_WARNINGS,
     InvalidParameters,
     boolean,
     day,
@@ -16,13 +17,21 @@ from backend.common.rest.parameters import (
 )
 from backend.common.rest.table import ColumnType
 from backend.rankings.selectors.columns import COLUMN
-from backend.rankings.selectors.parameters import PARAMETER, READERS, idle_parameters, split
+from backend.rankings.selectors.parameters import (
+    PARAMETER,
+    READERS,
+    canonical_names,
+    described_parameters,
+    idle_parameters,
+    split,
+)
 from backend.rankings.selectors.query import DEFAULTS, Filter, RankingQuery
 from backend.rankings.selectors.ranking_column import RankingColumn
 
 # Check boxes of a form cannot send nothing, and so send "any".
 HAS_ANY = ("measured", "available")
 """Filters that a reader may state to be none."""
+KNOWN = frozenset(described_parameters()) | frozenset(READERS)
 # The longer ones first: `price__gte` also ends like `price__gt` plus a letter.
 OPERATORS = ("__gte", "__lte", "__gt", "__lt", "!")
 
@@ -42,7 +51,7 @@ def parsed_query(
     filters: list[Filter] = []
     warnings: list[str] = []
     errors: list[tuple[str, str]] = []
-    for name, values in given(params).items():
+    for name, values in given(canonical_names(params)).items():
         if name in also_known or (name in HAS_ANY and values[-1] == "any"):
             continue
         try:
@@ -54,7 +63,8 @@ def parsed_query(
                 filters.append(condition)
             else:
                 # A warning and no error: addresses of newer versions and trackers' parameters still work.
-                warnings.append(unknown_warning(name))
+                known = KNOWN | also_known if len(warnings) < SHOWN_WARNINGS else ()
+                warnings.append(unknown_warning(name, known))
         except ValueError as error:
             # All of them at once: who corrects an address should not do it error by error.
             errors.append((name, str(error)))

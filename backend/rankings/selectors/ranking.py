@@ -136,7 +136,9 @@ def _rows(
         mixed = _mix(query, stamp, workspace_slug)
         offer_scores, lacking = mixed.scores, mixed.lacking
     else:
-        offer_scores = _cache.get(stamp, ("scores", metric.key), lambda: scores(metric))
+        offer_scores = _cache.get(
+            stamp, ("scores", metric.key, query.as_of), lambda: scores(metric, query.as_of)
+        )
         lacking = {}
     # Where no price at all is net, those of unknown tax are like each other and may be compared.
     is_beside_net = any(
@@ -171,10 +173,12 @@ def _mix(query: RankingQuery, stamp: DataStamp, workspace_slug: str) -> Mix:
 
     def compute() -> Mix:
         slugs = {offer.pk: offer.slug for offer in _offers(stamp, workspace_slug)}
-        of = scores_by_metric(key for key, _ in query.weights)
+        of = scores_by_metric((key for key, _ in query.weights), query.as_of)
         return mix(query.weights, of, slugs, query.base)
 
-    return _cache.get(stamp, ("mix", query.weights, query.base, workspace_slug), compute)
+    return _cache.get(
+        stamp, ("mix", query.weights, query.base, query.as_of, workspace_slug), compute
+    )
 
 
 def _ranking(query: RankingQuery, stamp: DataStamp, today: dt.date, workspace_slug: str) -> Ranking:

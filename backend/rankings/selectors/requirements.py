@@ -4,6 +4,7 @@ What a server costs in a month of so many hours is what the ranking says under t
 Traffic is that of the fleet: it is priced for all its servers together, where they stand.
 """
 
+import datetime as dt
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -182,7 +183,7 @@ def _servers(
     further = [key for key in asked.targets if key != query.metric]
     needs_traffic = asked.egress_gb_per_month is not None
     offers = _offers() if further or needs_traffic else {}
-    scores = _scores(further, offers) if further else {}
+    scores = _scores(further, offers, query.as_of) if further else {}
     traffic = _Traffic(rows.values(), offers, query) if needs_traffic else None
     return [
         _server(row, scores.get(row.offer_id, {}), asked, query, traffic) for row in rows.values()
@@ -195,11 +196,13 @@ def _offers() -> dict[str, Offer]:
     return {offer.slug: offer for offer in rows}
 
 
-def _scores(metrics: Iterable[str], offers: Mapping[str, Offer]) -> dict[str, dict[str, Score]]:
+def _scores(
+    metrics: Iterable[str], offers: Mapping[str, Offer], as_of: dt.date | None
+) -> dict[str, dict[str, Score]]:
     """The scores of further targets by slug and metric."""
     slugs = {offer.pk: slug for slug, offer in offers.items()}
     by_slug: dict[str, dict[str, Score]] = {}
-    for key, scored in scores_by_metric(metrics).items():
+    for key, scored in scores_by_metric(metrics, as_of).items():
         for offer_id, score in scored.items():
             by_slug.setdefault(slugs[offer_id], {})[key] = score
     return by_slug

@@ -1,31 +1,43 @@
-"""The stored scores of offers (see benchmarks.summaries)."""
+"""The scores of offers: the stored ones (see benchmarks.summaries), or for an earlier day those
+that the samples measured up to its end make."""
 
-from collections.abc import Iterable
+import datetime as dt
+from collections.abc import Iterable, Iterator
+from typing import Any
 from uuid import UUID
 
-from backend.benchmarks.services.summaries import Score, stored
+from backend.benchmarks.services.summaries import Score, computed, stored
+from backend.catalog.selectors.current_prices import end_of
 from backend.domain.metrics import METRICS, Metric
 from backend.domain.stats import DISTURBED
 
 __all__ = ["DISTURBED", "Score", "scores", "scores_by_metric", "scores_of"]
 
 
-def scores(metric: Metric) -> dict[UUID, Score]:
+def scores(metric: Metric, as_of: dt.date | None = None) -> dict[UUID, Score]:
     """The score of every offer that has one for the metric, by offer id."""
-    return dict(stored(metric=metric.key))
+    return dict(_known(as_of, metric=metric.key))
 
 
-def scores_by_metric(keys: Iterable[str]) -> dict[str, dict[UUID, Score]]:
+def scores_by_metric(
+    keys: Iterable[str], as_of: dt.date | None = None
+) -> dict[str, dict[UUID, Score]]:
     """The same of several metrics (one query)."""
     by_key: dict[str, dict[UUID, Score]] = {key: {} for key in keys}
-    for offer_id, score in stored(metric__in=list(by_key)):
+    for offer_id, score in _known(as_of, metric__in=list(by_key)):
         by_key[score.metric.key][offer_id] = score
     return by_key
 
 
-def scores_of(offer_ids: Iterable[UUID]) -> dict[UUID, list[Score]]:
+def scores_of(offer_ids: Iterable[UUID], as_of: dt.date | None = None) -> dict[UUID, list[Score]]:
     """Every ranking metric of each offer, in the order of METRICS; an empty list without any."""
     by_key: dict[UUID, dict[str, Score]] = {offer_id: {} for offer_id in offer_ids}
-    for offer_id, score in stored(offer_id__in=list(by_key)):
+    for offer_id, score in _known(as_of, offer_id__in=list(by_key)):
         by_key[offer_id][score.metric.key] = score
     return {offer_id: [of[key] for key in METRICS if key in of] for offer_id, of in by_key.items()}
+
+
+def _known(as_of: dt.date | None, **conditions: Any) -> Iterator[tuple[UUID, Score]]:
+    if as_of is None:
+        return stored(**conditions)
+    return computed(measured_at__lt=end_of(as_of), **conditions)

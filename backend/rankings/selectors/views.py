@@ -13,6 +13,7 @@ from django.db.models import Q, QuerySet
 from backend.common.rest.parameters import InvalidParameters
 from backend.common.rest.parameters import given as stripped
 from backend.rankings.models import SavedView, Visibility
+from backend.rankings.selectors.parameters import canonical_names
 from backend.rankings.selectors.ranking import query_from
 
 Params = dict[str, list[str]]
@@ -69,7 +70,7 @@ def open_view(
 ) -> OpenedView:
     """The parameters with those of the view that they name; raises InvalidParameters for `view`."""
     slug = next((text.strip() for text in reversed(given.get("view", [])) if text.strip()), "")
-    rest = {name: list(values) for name, values in given.items() if name != "view"}
+    rest = {name: values for name, values in canonical_names(given).items() if name != "view"}
     if not slug:
         return OpenedView(rest)
     view = view_get(slug, workspace_slug=workspace_slug, reader=reader)
@@ -101,7 +102,11 @@ def shortened(
 
 def keepable(given: Mapping[str, Sequence[str]]) -> tuple[Params, list[str]]:
     """The parameters that a view may keep, and the names that mean nothing to a ranking."""
-    said = {name: values for name, values in stripped(given).items() if name not in NOT_KEPT}
+    said = {
+        name: values
+        for name, values in stripped(canonical_names(given)).items()
+        if name not in NOT_KEPT
+    }
     unknown = [name for name, values in said.items() if is_unknown(name, values)]
     return {name: values for name, values in said.items() if name not in unknown}, unknown
 

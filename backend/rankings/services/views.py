@@ -44,8 +44,8 @@ def view_create(
         # A savepoint: after the refusal the outer transaction must still be usable.
         with transaction.atomic():
             view.save(force_insert=True)
-    except IntegrityError:
-        raise InvalidValue("/slug", f"{view.slug!r} is taken") from None
+    except IntegrityError as error:
+        raise _taken(view, error) from None
     detail = {"slug": view.slug, **fields}
     _record(view, actor, "view_create", detail, is_private=view.is_private)
     return view
@@ -77,7 +77,11 @@ def view_update(
     was_private = view.is_private
     for field, value in fields.items():
         setattr(view, field, value)
-    view.save()
+    try:
+        with transaction.atomic():
+            view.save()
+    except IntegrityError as error:
+        raise _taken(view, error) from None
     if view.is_private and not was_private:
         others = FeedKey.objects.filter(view=view, revoked_at=None).exclude(created_by=view.owner)
         others.update(revoked_at=clock.now())
@@ -93,6 +97,13 @@ def view_delete(*, view: SavedView, actor: str) -> None:
     # First: the row's key is gone once it is deleted.
     _record(view, actor, "view_delete", detail, is_private=view.is_private)
     view.delete()
+
+
+def _taken(view: SavedView, error: IntegrityError) -> InvalidValue:
+    """Which of slug and name another view has."""
+    if "view_name_once" in str(error):
+        return InvalidValue("/name", f"you have a view named {view.name!r}")
+    return InvalidValue("/slug", f"{view.slug!r} is taken")
 
 
 def _record(

@@ -18,7 +18,7 @@ from backend.common.rest.parameters import PAGING, read
 from backend.common.rest.permissions import ADMIN
 from backend.common.rest.problem import BadGateway, Conflict
 from backend.common.rest.table import Column, ColumnType
-from backend.common.rest.views import DIALECT, ListAnswer, ListView, View
+from backend.common.rest.views import DIALECT, ListAnswer, ListView, View, created
 from backend.common.rest.waiting import wait_for_worker
 from backend.domain.rentals import Budget
 from backend.providers.accounts import is_static_key
@@ -243,7 +243,9 @@ class CloudAccountsView(ListView):
             budget=Budget(**budget) if budget else None,
             actor=actor(request),
         )
-        return Response(_detail(request, account.pk), status=201)
+        return created(
+            request, _detail(request, account.pk), "cloud-account", account_id=account.pk
+        )
 
 
 class CloudAccountView(View):
@@ -259,7 +261,7 @@ class CloudAccountView(View):
 
     @extend_schema(request=AccountChange, responses={200: AccountDetail})
     def patch(self, request: Request, account_id: UUID) -> Response:
-        """Other limits and settings. With a secret another `endpoint_url` needs that anew."""
+        """Change limits and settings. With a secret another `endpoint_url` needs that anew."""
         document = AccountChange(data=request.data)
         document.is_valid(raise_exception=True)
         values = document.validated_data
@@ -298,7 +300,7 @@ class CloudAccountSecretView(View):
 
     @extend_schema(request=SecretDocument, responses={200: AccountDetail})
     def post(self, request: Request, account_id: UUID) -> Response:
-        """Replace it; a worker asks the provider at once who we are."""
+        """Replace the secret; a worker asks the provider at once who we are."""
         document = SecretDocument(data=request.data)
         document.is_valid(raise_exception=True)
         values = document.validated_data
@@ -316,11 +318,14 @@ class CloudAccountSecretView(View):
 class CloudAccountCheckView(View):
     """Ask the provider who we are."""
 
+    keeps_answers = False
     scopes: ClassVar[Mapping[str, str]] = {"POST": ADMIN}
 
     @extend_schema(request=NoDocument, responses={200: Identity, 502: Problem, 504: Problem})
     def post(self, request: Request, account_id: UUID) -> Response:
-        """Waits up to 10 seconds for a worker: 504 after that, 502 when the provider refuses us.
+        """Ask the provider who we are; waits up to 10 seconds for a worker.
+
+        504 after that, 502 when the provider refuses us.
         The regions are looked over after that; `preflight_at` of the account says when."""
         NoDocument(data=request.data or {}).is_valid(raise_exception=True)
         account = _account(request, account_id)

@@ -16,7 +16,7 @@ from backend.common.rest.parsers import ExactJSONParser
 from backend.common.rest.permissions import READ, WRITE
 from backend.common.rest.problem import Conflict
 from backend.common.rest.table import Column, ColumnType
-from backend.common.rest.views import DIALECT, ListAnswer, ListView, View
+from backend.common.rest.views import DIALECT, ListAnswer, ListView, View, created
 from backend.domain.errors import InvalidDocument
 from backend.domain.scenarios.document import ScenarioDocument
 from backend.scenarios.api.documents import (
@@ -117,7 +117,7 @@ class ScenariosView(ListView):
         scenario = scenario_create(
             workspace=workspace_of(request), document=request.data, actor=actor(request)
         )
-        return Response(_detail(scenario), status=201)
+        return created(request, _detail(scenario), "scenario", slug=scenario.slug)
 
 
 class ScenarioView(View):
@@ -188,7 +188,7 @@ class ScenarioDuplicateView(View):
     def post(self, request: Request, slug: str) -> Response:
         """Copy it, also a frozen one; the copy may be changed."""
         copy = scenario_duplicate(scenario=requested_scenario(request, slug), actor=actor(request))
-        return Response(_detail(copy), status=201)
+        return created(request, _detail(copy), "scenario", slug=copy.slug)
 
 
 class ScenarioFreezeView(View):

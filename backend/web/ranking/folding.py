@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 
 from django.http import QueryDict
 
+from backend.rankings.selectors.parameters import canonical_names
 from backend.web.ranking.conditions import conditions
 from backend.web.shared import state
 
@@ -32,7 +33,7 @@ def folded(given: Mapping[str, Sequence[str]]) -> tuple[state.Params, list[tuple
     """
     # Without scripts a box cannot change the form's address, so the list travels as a field of its own.
     at = QueryDict("&".join(given.get("at", [])))
-    own = {name: list(values) for name, values in given.items() if not is_form_only(name)}
+    own = {n: values for n, values in canonical_names(given).items() if not is_form_only(n)}
     # What the form states itself comes later and wins over the list that it was drawn on.
     params = {name: values for name, values in at.lists() if not is_form_only(name)} | own
     errors: list[tuple[str, str]] = []

@@ -58,12 +58,16 @@ def lost_cost(simulated: Simulated) -> float:
 
 
 def _unit_hour(option: Option) -> str:
-    """Cost of a unit of demand for an hour; a very small one with all its decimals."""
+    """Cost of a unit of demand for an hour; of a very small one the first four digits."""
     text = option.get("cost_per_demand_unit_hour")
     if text is None:
         return ""
     amount = Decimal(text)
-    return figures.money(amount, "hour") if amount >= SMALL or not amount else figures.plain(amount)
+    return (
+        figures.money(amount, "hour")
+        if amount >= SMALL or not amount
+        else figures.plain(Decimal(f"{amount:.4g}"))
+    )
 
 
 def currency_of(simulated: Simulated) -> str:

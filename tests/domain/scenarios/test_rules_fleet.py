@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from backend.domain.scenarios.results import quotient
 from backend.domain.scenarios.simulate import simulate
 from tests.domain.scenarios.documents import Document, all_of, hybrid, price, startup
 from tests.domain.scenarios.short import (
@@ -299,3 +300,17 @@ def test_rule_20_figures_of_a_result() -> None:
     idle = first(steps([0.0, 0]))
     assert (idle["unserved_share"], idle["utilisation"]) == (0, None)
     assert idle["cost_per_demand_unit_hour"] is None
+
+
+@pytest.mark.parametrize(
+    ("amount", "shown"),
+    [
+        (Fraction(438, 10**8), "0.00000438"),
+        (Fraction(1, 3 * 10**6), "0.00000033333333333333333333"),
+        (Fraction(200, 3), "66.666666666666666667"),
+        (Fraction(24), "24.000000"),
+        (Fraction(0), "0.000000"),
+    ],
+)
+def test_cost_of_a_unit_keeps_its_digits_when_it_is_small(amount: Fraction, shown: str) -> None:
+    assert quotient(amount) == shown

@@ -1,0 +1,33 @@
+"""The codes of problems, as a list."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from rest_framework.request import Request
+
+from backend.common.rest.parameters import PAGING, read
+from backend.common.rest.problem import PROBLEM_CODES
+from backend.common.rest.table import Column, ColumnType
+from backend.common.rest.views import DIALECT, ListAnswer, ListView
+
+
+class ProblemsView(ListView):
+    """What `code` of a problem says; codes stay when the words of a problem change."""
+
+    name = "problems"
+    columns: ClassVar[tuple[Column, ...]] = (
+        Column("code", ColumnType.TEXT, "Member `code` of a problem"),
+        Column("status", ColumnType.INTEGER, "Status that it usually comes with"),
+        Column("meaning", ColumnType.TEXT, "What it says"),
+    )
+
+    def listing(self, request: Request) -> ListAnswer:
+        paging, warnings = read(dict(request.query_params.lists()), {**PAGING, **DIALECT})
+        paging.pop("dialect", None)
+        rows = list(PROBLEM_CODES.items())
+        return ListAnswer(self.columns, rows, len(rows), cells=_cells, warnings=warnings, **paging)
+
+
+def _cells(row: tuple[str, tuple[int, str]]) -> Mapping[str, Any]:
+    code, (status, meaning) = row
+    return {"code": code, "status": status, "meaning": meaning}
