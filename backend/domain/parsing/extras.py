@@ -79,9 +79,7 @@ class _Tier:
 _Key = tuple[str, str, str, dt.date]
 
 
-def extras(
-    raw: bytes | str, *, today: dt.date, options: Options | None = None
-) -> ExtraTable:
+def extras(raw: bytes | str, *, today: dt.date, options: Options | None = None) -> ExtraTable:
     """The prices of a table; a line that is refused takes its price with it."""
     try:
         table = records(raw, known=COLUMNS, required=REQUIRED, options=options)

@@ -59,9 +59,7 @@ MOST_CPUS = 100_000
 MOST_SIZE = 1_000_000_000
 
 
-def offers(
-    raw: bytes | str, *, today: dt.date, options: Options | None = None
-) -> ParsedTable:
+def offers(raw: bytes | str, *, today: dt.date, options: Options | None = None) -> ParsedTable:
     """The offers of a table. Refuses by line and column."""
     try:
         table = records(raw, known=COLUMNS, required=REQUIRED, options=options)

@@ -58,9 +58,7 @@ _UNITS = {
 }
 
 
-def quotes(
-    raw: bytes | str, *, today: dt.date, options: Options | None = None
-) -> ParsedTable:
+def quotes(raw: bytes | str, *, today: dt.date, options: Options | None = None) -> ParsedTable:
     """The quotes of a table.
 
     Refuses, by line and column, what has no currency, is negative, is gross without a rate of tax,

@@ -13,7 +13,15 @@ from decimal import Decimal
 from backend.domain.money import CURRENCIES
 from backend.domain.parsing import table_figures
 from backend.domain.parsing.table_files import MAX_BYTES, Line, sheet
-from backend.domain.parsing.table_headers import SIGNS, Header, header, header_at, is_total, plain, score
+from backend.domain.parsing.table_headers import (
+    SIGNS,
+    Header,
+    header,
+    header_at,
+    is_total,
+    plain,
+    score,
+)
 from backend.domain.parsing.table_remarks import RefusedTable, Remark, shown
 from backend.domain.pricing.quoted import amount_fault
 
@@ -285,9 +293,7 @@ def _collect(
             table.wrong.append(Remark(line, "", f"{len(cells)} cells under {width} columns"))
             continue
         padded = cells[:width] + [""] * (width - len(cells))
-        known_cells = {
-            name: cell for name, cell in zip(names.columns, padded, strict=True) if name
-        }
+        known_cells = {name: cell for name, cell in zip(names.columns, padded, strict=True) if name}
         stated = {name: value for name, value in options.defaults.items() if value}
         row = TableRow(line, {**known_cells, **{
             name: value for name, value in stated.items() if not known_cells.get(name)
