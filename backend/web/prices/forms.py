@@ -128,7 +128,7 @@ class TableForm(WriteForm):
 
     kind = forms.ChoiceField(label=lazy("What is in it"), choices=TABLES)
     file = forms.FileField(label=lazy("CSV or XLSX file"), required=False, allow_empty_file=True)
-    text = forms.CharField(
+    pasted = forms.CharField(
         label=lazy("or pasted cells"),
         required=False,
         strip=False,
@@ -162,7 +162,7 @@ class TableForm(WriteForm):
 
     def clean(self) -> dict[str, Any]:
         data = super().clean() or {}
-        if not self.errors and bool(data.get("file")) == bool(data.get("text")):
+        if not self.errors and bool(data.get("file")) == bool(data.get("pasted")):
             self.add_error("file", _("Choose a file, or paste the cells."))
         return data
 
@@ -182,7 +182,7 @@ class TableForm(WriteForm):
         names = ("locale", "currency", "provider", "quoted_on")
         return {
             # Bytes: the importer judges the encoding, as it does for the command and the API.
-            "text": data["file"].read() if data["file"] else data["text"],
+            "text": data["file"].read() if data["file"] else data["pasted"],
             "options": Options({name: data[name] for name in names}, data["columns"]),
             "is_replacing": data["replace"],
             "known_providers": [data["new_provider"]],
