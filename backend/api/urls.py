@@ -54,6 +54,7 @@ from backend.catalog.api.prices import (
     PricesView,
     PriceView,
 )
+from backend.catalog.api.tables import TableImportView
 from backend.notifications.api.subscriptions import SubscriptionsView, SubscriptionView
 from backend.rankings.api.answer import AnswerView
 from backend.rankings.api.compare import CompareView
@@ -183,6 +184,7 @@ plain = [
         CloudAccountCheckView.as_view(),
         name="cloud-account-check",
     ),
+    path("tables/import", TableImportView.as_view(), name="table-import"),
     path("prices/<uuid:price_id>", PriceView.as_view(), name="price"),
     path("prices/<uuid:price_id>/review", PriceReviewView.as_view(), name="price-review"),
     path("hardware/<uuid:hardware_id>", HardwareView.as_view(), name="hardware-version"),

@@ -85,6 +85,7 @@ def build() -> World:
     prices = [
         factories.price(odd, "0.123456789012345678"),
         factories.price(odd, "9", zone="a", is_published=False, anomaly="far from the last one"),
+        factories.price(odd, "0.2", zone="b", source="entered by somebody"),
     ]
     world = World()
     world.ids = {
@@ -226,6 +227,9 @@ def _archive() -> bytes:
     return content
 
 
+QUOTES = "provider,model,monthly_net,currency,quoted_on\nHosty,EX44,49,EUR,2026-01-01\n"
+
+
 def _calls(world: World, odd: Offer) -> dict[str, Call]:
     """How each operation is called that needs more than what exists."""
     entry = {"offer": ODD, "amount": "0.1", "currency": "EUR", "unit": "hour", "reason": "why"}
@@ -242,6 +246,8 @@ def _calls(world: World, odd: Offer) -> dict[str, Call]:
         "POST /price-feeds": Call({"provider": "hetzner", "kind": "on_demand"}),
         "PATCH /price-feeds/{feed_id}": Call({"enabled": False}),
         "POST /prices": Call(entry),
+        "POST /tables/import": Call({"kind": "quotes", "text": QUOTES}),
+        "DELETE /prices/{price_id}": Call(ids={"price_id": world.ids["prices"][2]}),
         "POST /prices/{price_id}/review": Call(
             {"accept": True, "reason": "looked it up"}, ids={"price_id": world.ids["prices"][1]}
         ),

@@ -27,7 +27,7 @@ from backend.catalog.models import (
 )
 from backend.catalog.selectors.published_prices import on_demand_prices
 from backend.catalog.services.price_import import feed_get
-from backend.catalog.services.price_list_offers import offer_slug
+from backend.common.slugs import offer_slug
 from backend.domain.errors import InvalidValue
 from backend.domain.parsing.prices import ParsedPrice, Result, Skipped, SkipReason
 from backend.providers.aws import prices as aws

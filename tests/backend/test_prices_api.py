@@ -7,6 +7,7 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
 from backend.accounts.models import AuditEntry
@@ -85,6 +86,7 @@ def test_commitment_and_purchase_are_entered_with_their_terms(
         ({"amount": "-1"}, "/amount"),
         ({"amount": "1.1234567890123456789"}, "/amount"),
         ({"currency": "euro"}, "/currency"),
+        ({"currency": "XXX"}, "/currency"),
         ({"unit": "week"}, "/unit"),
         ({"unit": "once", "purchase_model": "spot"}, "/unit"),
         ({"purchase_model": "reserved"}, "/term"),
@@ -184,3 +186,47 @@ def test_one_price_is_shown_with_everything_beside_it(client: Client) -> None:
     assert (shown["setup"], shown["setup_per_month"], shown["region"]) == (None, None, "us-east-1")
     assert fields(client.get(f"{API}/prices/{price.pk}?setup_months=0")) == ["setup_months"]
     assert client.get(f"{API}/prices/{uuid4()}").status_code == 404
+
+
+def test_an_implausible_entry_waits_for_a_review(caller: Callable[..., Client]) -> None:
+    offer = factories.offer("priced")
+    client = caller("write")
+    made = sent(client, "prices", ENTRY | {"currency": "USD", "amount": "9000000000"})
+    assert (made.status_code, made.json()["state"]) == (201, "quarantined")
+    assert "more than any machine costs" in made.json()["doubt"]
+    assert current_price(offer) is None
+    sent(client, "prices", ENTRY | {"amount": "0.1"})
+    tenfold = sent(client, "prices", ENTRY | {"amount": "1.0"}).json()
+    assert (tenfold["state"], "of its other prices" in tenfold["doubt"]) == ("quarantined", True)
+
+
+def test_a_price_by_hand_is_taken_back_and_one_of_a_list_is_not(
+    caller: Callable[..., Client],
+) -> None:
+    factories.offer("priced")
+    client = caller("write")
+    price = sent(client, "prices", ENTRY).json()["price_id"]
+    assert caller("read").delete(f"{API}/prices/{price}").status_code == 403
+    assert client.delete(f"{API}/prices/{price}").status_code == 204
+    assert AuditEntry.objects.filter(action="price_remove").exists()
+    listed = factories.price(factories.offer("listed"), "0.5")
+    refused = client.delete(f"{API}/prices/{listed.pk}")
+    assert (refused.status_code, fields(refused)) == (400, ["/price"])
+
+
+def test_a_table_is_looked_at_and_stored_over_the_api(caller: Callable[..., Client]) -> None:
+    client = caller("write")
+    text = "Hoster;Modell;Monatspreis netto;Datum\nHosty;EX44;1.249 €;10.11.2025\n"
+    document = {"kind": "quotes", "text": text, "dry_run": True}
+    unclear = sent(client, "tables/import", document).json()
+    assert unclear["refused"][0]["column"] == "monthly_net"
+    looked = sent(client, "tables/import", document | {"locale": "de"}).json()
+    assert looked["lines"] == [
+        {"line": 2, "offer": "hosty-ex44", "price": "1249 EUR/month", "day": "2025-11-10",
+         "state": "new", "why": ""}
+    ]  # fmt: skip
+    assert not PriceObservation.objects.exists()
+    form = {"kind": "quotes", "locale": "de", "file": SimpleUploadedFile("q.csv", text.encode())}
+    stored = client.post(f"{API}/tables/import", form)
+    assert (stored.status_code, stored.json()["prices_new"]) == (200, 1)
+    assert fields(sent(client, "tables/import", {"kind": "quotes"})) == ["/text"]

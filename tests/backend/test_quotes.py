@@ -249,3 +249,66 @@ def test_command_reads_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_report_is_a_document() -> None:
     report = TableReport(is_dry=False, rows=1, refused=[Remark(2, "currency", "none")])
     assert report.as_document()["refused"] == [{"line": 2, "column": "currency", "detail": "none"}]
+
+
+# --- what waits, and what is corrected ------------------------------------------------------------
+
+
+def test_an_implausible_price_waits_and_the_others_are_in_force(client: Client) -> None:
+    tiny = GOOD | {"model": "tiny", "cores": "32", "threads": "", "monthly_net": "0.5"}
+    report = imported(GOOD, tiny, GOOD | {"model": "huge", "monthly_net": "9000000000"})
+    assert (report.prices_new, report.prices_waiting, report.refused) == (3, 2, [])
+    assert [(one.line, one.state) for one in report.lines] == [
+        (2, "new"),
+        (3, "waiting"),
+        (4, "waiting"),
+    ]
+    assert "more than any machine costs" in report.lines[2].why
+    waiting = rows(client.get(f"{API}/prices.csv?state=quarantined"))
+    assert {row["offer"] for row in waiting} == {"tiny", "huge"}
+    assert [row["offer"] for row in rows(client.get(f"{API}/prices.csv"))] == ["AX41-NVMe"]
+
+
+def test_a_price_ten_times_the_offers_others_waits() -> None:
+    imported(GOOD)
+    report = imported(GOOD | {"quoted_on": "2026-11-10", "monthly_net": "373.00"})
+    assert (report.prices_waiting, report.lines[0].state) == (1, "waiting")
+    assert "beside 37.3" in report.lines[0].why
+
+
+def test_a_wrong_quote_of_the_same_day_is_corrected_when_asked_for() -> None:
+    imported(GOOD | {"monthly_net": "3.73"})
+    report = imported(GOOD, is_replacing=True)
+    assert (report.prices_replaced, report.prices_waiting, report.refused) == (1, 0, [])
+    assert PriceObservation.objects.get().amount == Decimal("37.30")
+    entry = AuditEntry.objects.filter(action="quotes_import").latest("created_at")
+    assert entry.detail["prices_replaced"] == 1
+
+
+def test_a_slip_in_a_providers_name_makes_no_new_provider() -> None:
+    report = imported(GOOD | {"provider": "Hetzer"})
+    assert [(one.line, one.column) for one in report.refused] == [(2, "provider")]
+    assert "write 'Hetzner'" in report.refused[0].detail
+    assert not Provider.objects.exists()
+    assert imported(GOOD | {"provider": "Hetzer"}, known_providers=["Hetzer"]).prices_new == 1
+
+
+def test_one_slug_serves_tables_and_price_lists() -> None:
+    named = GOOD | {"model": "R1.1_a"}
+    report = imported(named, GOOD | {"model": "R11a"})
+    assert report.refused == []
+    assert set(Offer.objects.values_list("slug", flat=True)) == {
+        "hetzner-r1-1-a-fsn1",
+        "hetzner-r11a-fsn1",
+    }
+    # an offer that an older version named otherwise is the same offer
+    Offer.objects.filter(name="R1.1_a").update(slug="hetzner-r11-a-fsn1")
+    assert imported(named).prices_unchanged == 1
+
+
+def test_command_takes_the_locale_and_the_meaning_of_headers(tmp_path: Path) -> None:
+    file = tmp_path / "quotes.csv"
+    file.write_text("Hoster;Modell;Preis;Datum\nHosty;EX44;1.249 €;10.11.2025\n")
+    told, _ = command(file, "--locale", "de", "--map", "Preis=monthly_net")
+    assert "line 2: hosty-ex44 1249 EUR/month, new" in told
+    assert PriceObservation.objects.get().amount == 1249

@@ -38,7 +38,7 @@ from backend.catalog.selectors.price_list import (
     stale_feeds,
 )
 from backend.catalog.services.price_import import price_review
-from backend.catalog.services.prices import PriceInput, price_enter
+from backend.catalog.services.prices import PriceInput, price_enter, price_remove
 from backend.common.rest.documents import Problem
 from backend.common.rest.parameters import (
     InvalidParameters,
@@ -137,7 +137,7 @@ class PricesView(PriceListView):
 
     @extend_schema(request=PriceEntry, responses={201: PriceDetail})
     def post(self, request: Request, **_: Any) -> Response:
-        """Enter a price by hand, with the reason; it is published at once and audited."""
+        """Enter a price by hand, with the reason; one that is not plausible waits (state quarantined)."""
         document = PriceEntry(data=request.data)
         document.is_valid(raise_exception=True)
         fields = dict(document.validated_data)
@@ -229,6 +229,8 @@ def _detail(row: PriceObservation, setup_months: int) -> Any:
 class PriceView(View):
     """One price with everything stated beside it."""
 
+    scopes: ClassVar[Mapping[str, str]] = {"DELETE": WRITE}
+
     @extend_schema(
         operation_id="prices_get",
         parameters=[
@@ -244,6 +246,12 @@ class PriceView(View):
         own, _ = read(dict(request.query_params.lists()), {"setup_months": SETUP})
         months = own.get("setup_months", SETUP_MONTHS)
         return Response(_detail(_price_row(request, price_id), months))
+
+    @extend_schema(operation_id="prices_delete", responses={204: None, 400: Problem})
+    def delete(self, request: Request, price_id: UUID) -> Response:
+        """Take back a price that a person stated; the one before it is in force again."""
+        price_remove(observation=_price_row(request, price_id), actor=actor(request))
+        return Response(status=204)
 
 
 class PriceReviewView(View):

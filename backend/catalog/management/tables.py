@@ -10,9 +10,15 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from backend.accounts.services.workspaces import default_workspace
 from backend.catalog.services.quotes import TableReport
-from backend.domain.parsing.tables import MAX_BYTES
+from backend.domain.parsing.tables import MAX_BYTES, Options
 
 STDIN = "-"
+DEFAULTS = {
+    "locale": "how numbers and days are written, such as de or en-US",
+    "currency": "of lines that name none",
+    "provider": "of lines that name none",
+    "quoted_on": "day of quotes that state none",
+}
 
 
 class TableCommand(BaseCommand):
@@ -21,7 +27,16 @@ class TableCommand(BaseCommand):
     service: ClassVar[Callable[..., TableReport]]
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("file", help="the table in CSV, UTF-8; - reads standard input")
+        parser.add_argument("file", help="the table, CSV or XLSX; - reads standard input")
+        for name, meaning in DEFAULTS.items():
+            parser.add_argument(f"--{name.replace('_', '-')}", default="", help=meaning)
+        parser.add_argument(
+            "--map",
+            action="append",
+            default=[],
+            metavar="HEADER=COLUMN",
+            help="what a header means; HEADER=- leaves the column out; may be repeated",
+        )
         parser.add_argument("--dry-run", action="store_true", help="say it all, store nothing")
         parser.add_argument("--json", action="store_true", help="print JSON")
 
@@ -29,7 +44,12 @@ class TableCommand(BaseCommand):
         report = type(self).service(
             workspace=default_workspace(),
             text=_bytes(options["file"]),
+            options=Options(
+                defaults={name: options[name] for name in DEFAULTS},
+                columns=dict(_mapped(one) for one in options["map"]),
+            ),
             actor="command",
+            **self.given(options),
             is_dry=options["dry_run"],
         )
         if options["json"]:
@@ -40,17 +60,52 @@ class TableCommand(BaseCommand):
             first = f"; the first: {report.refused[0]}"
             raise CommandError(f"{len(report.refused)} of {report.rows} lines were refused{first}")
 
+    def given(self, options: dict[str, Any]) -> dict[str, Any]:
+        """What else the service takes."""
+        return {}
+
     def _print(self, report: TableReport) -> None:
         for remark in report.refused:
             self.stderr.write(f"refused: {remark}")
         for remark in report.warnings:
             self.stderr.write(f"warning: {remark}")
+        for line in report.lines:
+            why = f" ({line.why})" if line.why else ""
+            self.stdout.write(f"line {line.line}: {line.offer} {line.price}, {line.state}{why}")
         kept = "would be stored" if report.is_dry else "stored"
         self.stdout.write(
             f"{report.rows} lines; {kept}: {report.offers_new} new offers, "
             f"{report.offers_changed} changed, {report.prices_new} prices "
-            f"({report.prices_unchanged} known already)"
+            f"({report.prices_unchanged} known already, {report.prices_replaced} corrected, "
+            f"{report.prices_waiting} waiting for a review)"
         )
+
+
+class OwnTableCommand(TableCommand):
+    """Of prices that may be corrected, and of providers that may be new."""
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument(
+            "--replace", action="store_true", help="correct another price of the same day"
+        )
+        parser.add_argument(
+            "--new-provider",
+            action="append",
+            default=[],
+            metavar="NAME",
+            help="a provider that is new although its name is like a known one's",
+        )
+
+    def given(self, options: dict[str, Any]) -> dict[str, Any]:
+        return {"is_replacing": options["replace"], "known_providers": options["new_provider"]}
+
+
+def _mapped(pair: str) -> tuple[str, str]:
+    header, sign, column = pair.rpartition("=")
+    if not sign:
+        raise CommandError(f"--map {pair}: HEADER=COLUMN is needed")
+    return header, column
 
 
 def _bytes(name: str) -> bytes:

@@ -13,7 +13,7 @@ from backend.catalog.services.quotes import TableReport, provider_slug
 from backend.common import clock
 from backend.domain.errors import InvalidValue
 from backend.domain.parsing.extras import ExtraRow, extras
-from backend.domain.parsing.tables import Remark
+from backend.domain.parsing.tables import Options, Remark
 from backend.domain.pricing.extras import tiers_document
 
 
@@ -23,6 +23,7 @@ def extras_import(
     workspace: Workspace,
     text: bytes | str,
     actor: str,
+    options: Options | None = None,
     is_dry: bool = False,
     today: dt.date | None = None,
 ) -> TableReport:
@@ -30,7 +31,7 @@ def extras_import(
 
     Another price of a stored day is refused, never overwritten. A dry run stores nothing.
     """
-    table = extras(text, today=today or clock.now().date())
+    table = extras(text, today=today or clock.now().date(), options=options)
     report = TableReport(is_dry, table.total, warnings=list(table.warnings))
     report.refused = list(table.refused)
     for row in table.rows:

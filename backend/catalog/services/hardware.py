@@ -11,7 +11,12 @@ from backend.accounts.services.audit import audit_record
 from backend.catalog.models import HardwareModel, Offer, OfferKind
 from backend.catalog.selectors.offers import offers_visible
 from backend.catalog.services.offers import own_offer_create
-from backend.catalog.services.prices import PriceInput, price_delete, price_observation_create
+from backend.catalog.services.prices import (
+    OF_HARDWARE,
+    PriceInput,
+    price_delete,
+    price_observation_create,
+)
 from backend.domain.errors import InvalidValue
 from backend.domain.hardware import Hardware, HardwareCost, monthly_cost
 from backend.domain.hardware_document import (
@@ -60,7 +65,8 @@ def hardware_create(*, workspace: Workspace, document: object, actor: str) -> Ha
     price = price_observation_create(
         offer=offer,
         price=PriceInput(kept(cost.price_per_month), cost.currency, "month"),
-        source=f"own hardware {hardware.name} version {version}",
+        source=f"{OF_HARDWARE}{hardware.name} version {version}",
+        is_judged=False,
     )
     model = HardwareModel.objects.create(
         workspace=workspace,

@@ -12,6 +12,7 @@ from backend.catalog.models import (
 )
 from backend.catalog.services.data_version import data_version_bump
 from backend.catalog.services.prices import BY_OWNER, PriceInput, price_observation_create
+from backend.common.slugs import MOST_OF_OFFER, offer_slug
 from backend.domain.errors import InvalidValue
 from backend.providers.registry import PROVIDERS
 
@@ -38,12 +39,12 @@ def own_offer_create(
 
     Raises InvalidValue for a name without a letter or digit, a used one, or an unknown kind.
     """
-    slug = f"{OWN_PROVIDER}-{slugify(name)}"
-    if slug == f"{OWN_PROVIDER}-":
+    slug = offer_slug(OWN_PROVIDER, name)
+    if not slugify(name):
         raise InvalidValue("/name", "a letter or digit is needed")
     if kind not in OfferKind.values:
         raise InvalidValue("/kind", f"{kind!r} is not one of {', '.join(OfferKind.values)}")
-    if len(slug) > 120 or Offer.objects.filter(slug=slug).exists():
+    if len(slugify(name)) > MOST_OF_OFFER - 4 or Offer.objects.filter(slug=slug).exists():
         raise InvalidValue("/name", f"the offer {slug} exists, or its name is too long")
     offer = Offer.objects.create(
         slug=slug,

@@ -6,16 +6,14 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
-from django.utils.text import slugify
-
 from backend.catalog.models import Offer, Provider, Region
+from backend.common.slugs import MOST_OF_OFFER, offer_slug
 from backend.domain.parsing.prices import ParsedType
 from backend.domain.parsing.prices.answers import shown
 from backend.domain.parsing.prices.collected import is_within
 from backend.providers.registry import provider as provider_record
 
 BATCH = 2000
-LONGEST_SLUG = 120
 FIGURES = (
     "kind",
     "arch",
@@ -65,12 +63,6 @@ def offers_record(
     listed.offers.update((offer.name, offer) for offer in made)
     listed.new = len(made)
     return listed
-
-
-def offer_slug(provider: str, name: str, region: str) -> str:
-    """As in aws-m5-large-eu-west-1."""
-    parts = "-".join(filter(None, (provider, name, region)))
-    return slugify(parts.replace(".", "-").replace("_", "-"))[:LONGEST_SLUG]
 
 
 def _kinds(provider: Provider, names: Sequence[str]) -> dict[str, dict[str, Any]]:
@@ -152,5 +144,5 @@ def _free(slug: str, taken: set[str]) -> str:
     free, number = slug, 2
     while free in taken or (free != slug and Offer.objects.filter(slug=free).exists()):
         ending = f"-{number}"
-        free, number = slug[: LONGEST_SLUG - len(ending)] + ending, number + 1
+        free, number = slug[: MOST_OF_OFFER - len(ending)] + ending, number + 1
     return free

@@ -10,9 +10,10 @@ from backend.accounts.services.audit import audit_record
 from backend.accounts.services.workspaces import default_workspace
 from backend.catalog.models import Offer, PriceObservation
 from backend.catalog.services.data_version import data_version_bump
+from backend.catalog.services.plausible import PriceJudge
 from backend.common import clock
 from backend.domain.errors import InvalidValue
-from backend.domain.money import Money
+from backend.domain.money import CURRENCIES, Money
 from backend.domain.pricing.purchase import PurchaseModel
 from backend.domain.pricing.quoted import MODEL_OF_UNIT, amount_fault, kind_fault
 
@@ -20,6 +21,7 @@ MOST_REASON = 500
 
 ENTERED = "entered by "
 BY_OWNER = "stated by its owner"
+OF_HARDWARE = "own hardware "
 """Sources of what people typed in: for any offer, and with a machine of their own."""
 
 
@@ -46,13 +48,23 @@ def price_observation_create(
     source: str,
     note: str = "",
     pointer: str = "/price",
+    is_judged: bool = True,
 ) -> PriceObservation:
-    """Append a price of an offer.
+    """Append a price of an offer; one that is not plausible waits in quarantine, if it is judged.
 
     Raises InvalidValue below `pointer` for an amount that cannot be kept as stated, an
     unknown unit or currency, and a unit or term that does not go with the purchase model.
     """
     purchase_model = _checked(price, pointer)
+    anomaly = ""
+    if is_judged:
+        anomaly = PriceJudge([offer]).doubt(
+            offer,
+            amount=price.amount,
+            currency=price.currency,
+            unit=price.unit,
+            purchase_model=purchase_model,
+        )
     observation = PriceObservation.objects.create(
         offer=offer,
         purchase_model=purchase_model,
@@ -63,6 +75,8 @@ def price_observation_create(
         setup_amount=price.setup,
         source=source,
         note=note,
+        is_published=not anomaly,
+        anomaly=anomaly,
         observed_at=clock.now(),
     )
     data_version_bump()
@@ -75,6 +89,9 @@ def _checked(price: PriceInput, pointer: str) -> str:
         Money(price.amount, price.currency)
     except InvalidValue as error:
         raise InvalidValue(f"{pointer}/{error.field}", error.detail) from None
+    if price.currency not in CURRENCIES:
+        detail = f"{price.currency!r} is not the code of a currency in use"
+        raise InvalidValue(f"{pointer}/currency", detail)
     if fault := amount_fault(price.amount):
         raise InvalidValue(f"{pointer}/amount", fault)
     if price.setup is not None and (fault := amount_fault(price.setup, is_zero_allowed=True)):
@@ -93,13 +110,13 @@ def _checked(price: PriceInput, pointer: str) -> str:
 
 @transaction.atomic
 def price_remove(*, observation: PriceObservation, actor: str) -> None:
-    """Delete a price that a person entered; the newest one before it is in force again.
+    """Delete a price that a person entered or sent in a table; the newest one before it is in force again.
 
-    Raises InvalidValue for one of a list, a table or a cost model, and for one that the costs of
-    runs are made of.
+    Raises InvalidValue for one of a list or a cost model, and for one that the costs of runs are
+    made of.
     """
     if not is_entered(observation):
-        raise InvalidValue("/price", "only a price that somebody entered by hand is deleted")
+        raise InvalidValue("/price", "a price of a list or a cost model is not deleted by hand")
     audit_record(
         workspace=observation.offer.workspace or default_workspace(),
         actor=actor,
@@ -116,7 +133,11 @@ def price_remove(*, observation: PriceObservation, actor: str) -> None:
 
 
 def is_entered(observation: PriceObservation) -> bool:
-    return observation.source.startswith(ENTERED) or observation.source == BY_OWNER
+    """Whether a person stated the price: by hand, or in a table of the workspace's own offers."""
+    if observation.source.startswith(ENTERED) or observation.source == BY_OWNER:
+        return True
+    is_own = observation.feed_id is None and observation.offer.workspace_id is not None
+    return is_own and not observation.source.startswith(OF_HARDWARE)
 
 
 def price_delete(*, observation: PriceObservation) -> None:
@@ -131,7 +152,7 @@ def price_delete(*, observation: PriceObservation) -> None:
 
 @transaction.atomic
 def price_enter(*, offer: Offer, price: PriceInput, reason: str, actor: str) -> PriceObservation:
-    """A price that a person knows better than a list, with why; it is published at once.
+    """A price that a person knows better than a list, with why; published unless it is not plausible.
 
     In force until a list tells a price that is new: one that it told before does not come back.
 

@@ -5,7 +5,8 @@ sees an offer that was made for it, and what providers sell to everybody is left
 """
 
 import datetime as dt
-from collections.abc import Callable, Iterable
+import difflib
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -18,20 +19,37 @@ from backend.catalog.models import Offer, PriceObservation, Provider, Region
 from backend.catalog.selectors.current_prices import IDENTITY
 from backend.catalog.services.data_version import data_version_bump
 from backend.catalog.services.offers import provider_get, region_get
+from backend.catalog.services.plausible import PriceJudge
+from backend.catalog.services.prices import price_delete
 from backend.common import clock
+from backend.common.slugs import MOST_OF_OFFER, offer_slug
 from backend.domain.parsing.offer_rows import FACTS, OfferRow, ParsedTable, PriceRow
 from backend.domain.parsing.offers import offers
 from backend.domain.parsing.quotes import quotes
-from backend.domain.parsing.tables import Remark
+from backend.domain.parsing.tables import Options, Remark
 from backend.providers.registry import PROVIDERS
 
 BATCH = 1000
-LONGEST_SLUG = 120
+NEAR = 0.8
+"""How alike two slugs of providers are of which one may be a slip of the other."""
 LEARNT = (*FACTS, "kind", "note")
 SAME = ("amount", "unit", "setup_amount", "tax_basis", "tax_rate", "minimum_months", "valid_until")
 """Fields in which an observation read again agrees with the one stored."""
 
 Reader = Callable[..., ParsedTable]
+
+
+@dataclass(frozen=True)
+class LineReading:
+    """One line as it was read; `why` says what it waits for."""
+
+    line: int
+    offer: str
+    price: str
+    day: str
+    state: str
+    """new, replaced, unchanged or waiting."""
+    why: str = ""
 
 
 @dataclass
@@ -44,8 +62,12 @@ class TableReport:
     offers_changed: int = 0
     prices_new: int = 0
     prices_unchanged: int = 0
+    prices_replaced: int = 0
+    prices_waiting: int = 0
     refused: list[Remark] = field(default_factory=list)
     warnings: list[Remark] = field(default_factory=list)
+    lines: list[LineReading] = field(default_factory=list)
+    """How each line with a price was read, and what comes of it."""
 
     def as_document(self) -> dict[str, Any]:
         return asdict(self)
@@ -56,15 +78,21 @@ def quotes_import(
     workspace: Workspace,
     text: bytes | str,
     actor: str,
+    options: Options | None = None,
+    is_replacing: bool = False,
+    known_providers: Collection[str] = (),
     is_dry: bool = False,
     today: dt.date | None = None,
 ) -> TableReport:
     """Store the quotes of a CSV table (domain.parsing.quotes) as monthly prices of offers.
 
-    A dry run reports the same and stores nothing.
+    `is_replacing` corrects another price of the same day. `known_providers` are names that are no
+    slips of a similar provider's. A dry run reports the same and stores nothing.
     """
-    reading = _Import(workspace, "quotes_import", actor, is_replacing=False)
-    return reading.run(quotes(text, today=today or clock.now().date()), is_dry=is_dry)
+    table = quotes(text, today=today or clock.now().date(), options=options)
+    reading = _Import(workspace, "quotes_import", actor, is_learning=False)
+    reading.is_replacing, reading.known_providers = is_replacing, known_providers
+    return reading.run(table, is_dry=is_dry)
 
 
 def offers_import(
@@ -72,6 +100,9 @@ def offers_import(
     workspace: Workspace,
     text: bytes | str,
     actor: str,
+    options: Options | None = None,
+    is_replacing: bool = False,
+    known_providers: Collection[str] = (),
     is_dry: bool = False,
     today: dt.date | None = None,
 ) -> TableReport:
@@ -79,20 +110,25 @@ def offers_import(
 
     What a row tells of a known offer replaces what was known. A dry run stores nothing.
     """
-    reading = _Import(workspace, "offers_import", actor, is_replacing=True)
-    return reading.run(offers(text, today=today or clock.now().date()), is_dry=is_dry)
+    table = offers(text, today=today or clock.now().date(), options=options)
+    reading = _Import(workspace, "offers_import", actor, is_learning=True)
+    reading.is_replacing, reading.known_providers = is_replacing, known_providers
+    return reading.run(table, is_dry=is_dry)
 
 
 class _Import:
     """One table on its way into the catalog."""
 
-    def __init__(
-        self, workspace: Workspace, action: str, actor: str, *, is_replacing: bool
-    ) -> None:
+    def __init__(self, workspace: Workspace, action: str, actor: str, *, is_learning: bool) -> None:
         self.workspace = workspace
         self.action = action
         self.actor = actor
-        self.is_replacing = is_replacing
+        self.is_learning = is_learning
+        self.is_replacing = False
+        self.known_providers: Collection[str] = ()
+        self.slugs: dict[tuple[str, str, str], str] = {}
+        self.slips: dict[str, str] = {}
+        self.replaced: list[PriceObservation] = []
         self.regions: dict[tuple[str, str], tuple[Provider, Region | None]] = {}
         self.offers: dict[str, Offer] = {}
         self.new: dict[str, Offer] = {}
@@ -114,23 +150,52 @@ class _Import:
         return self.report
 
     def _read(self, rows: Iterable[OfferRow]) -> None:
-        slugged = [(row, _slug(row)) for row in rows]
+        slugged = [(row, self._slug(row)) for row in rows]
         known = Offer.objects.filter(slug__in={slug for _, slug in slugged})
         self.offers = {offer.slug: offer for offer in known}
+        self.judge = PriceJudge(list(self.offers.values()))
         stored = PriceObservation.objects.filter(offer__in=self.offers.values())
         self.stored = {_key(price): price for price in stored}
         for row, slug in slugged:
+            if similar := self._slip_of(row.provider):
+                detail = f"{row.provider!r} is not known: write {similar!r}, or say that it is new"
+                self._refuse(row.line, "provider", detail)
+                continue
             offer = self._offer(row, slug)
             if offer is not None and row.price is not None:
                 self._price(row.line, offer, row.price)
+
+    def _slug(self, row: OfferRow) -> str:
+        """Of the workspace's offer of this name, whatever it was made of; else a new one."""
+        if not self.slugs:
+            own = Offer.objects.filter(workspace=self.workspace)
+            names = own.values_list("provider__slug", "region__code", "name", "slug")
+            self.slugs = {
+                (provider, (region or "").casefold(), name.casefold()): slug
+                for provider, region, name, slug in names
+            }
+        provider = provider_slug(row.provider)
+        known = self.slugs.get((provider, row.region.casefold(), row.name.casefold()))
+        return known or offer_slug(provider, row.name, row.region)
+
+    def _slip_of(self, name: str) -> str:
+        """The provider that a name is likely to mean, if it is a new name; "" for none."""
+        if name not in self.slips:
+            stored = dict(Provider.objects.values_list("slug", "name"))
+            known = {**{slug: one.name for slug, one in PROVIDERS.items()}, **stored}
+            slug = provider_slug(name)
+            is_new = slug not in known and name not in self.known_providers
+            near = difflib.get_close_matches(slug, known, n=1, cutoff=NEAR) if is_new else []
+            self.slips[name] = known[near[0]] if near else ""
+        return self.slips[name]
 
     def _refuse(self, line: int, column: str, detail: str) -> None:
         self.report.refused.append(Remark(line, column, detail))
 
     def _offer(self, row: OfferRow, slug: str) -> Offer | None:
-        if len(slug) > LONGEST_SLUG or not slugify(row.name) or not slugify(row.provider):
+        if len(slug) > MOST_OF_OFFER or not slugify(row.name) or not slugify(row.provider):
             detail = "letters or digits are needed in provider and name, 120 of them at most"
-            self._refuse(row.line, "", f"{slug[:LONGEST_SLUG]!r} is no name of an offer: {detail}")
+            self._refuse(row.line, "", f"{slug[:MOST_OF_OFFER]!r} is no name of an offer: {detail}")
             return None
         offer = self.offers.get(slug)
         if offer is None:
@@ -175,7 +240,7 @@ class _Import:
             stated, known = getattr(row, name), getattr(offer, name)
             if stated in {None, ""} or stated == known:
                 continue
-            if known in {None, ""} or self.is_replacing:
+            if known in {None, ""} or self.is_learning:
                 setattr(offer, name, stated)
                 if offer.slug not in self.new:
                     self.changed[offer.slug] = offer
@@ -193,18 +258,47 @@ class _Import:
         stored = self.stored.get(key)
         if key in self.prices:
             self._refuse(line, "", f"the same price of the same day as line {self.prices[key][0]}")
-        elif stored is None:
-            self.prices[key] = line, price
-        elif all(getattr(stored, name) == getattr(price, name) for name in SAME):
-            self.report.prices_unchanged += 1
-        else:
-            amount = f"{stored.amount.normalize():f} {stored.currency}"
-            self._refuse(line, "", f"another price of {row.observed_on} is stored, of {amount}")
+            return
+        if stored is not None:
+            if all(getattr(stored, name) == getattr(price, name) for name in SAME):
+                self.report.prices_unchanged += 1
+                self._note(line, price, "unchanged")
+                return
+            if not self.is_replacing:
+                amount = f"{stored.amount.normalize():f} {stored.currency}"
+                detail = f"another price of {row.observed_on} is stored, of {amount}"
+                self._refuse(line, "", detail)
+                return
+            self.replaced.append(stored)
+            self.judge.leave_out(stored)
+        price.anomaly = self.judge.doubt(
+            offer,
+            amount=price.amount,
+            currency=price.currency,
+            unit=price.unit,
+            purchase_model=price.purchase_model,
+        )
+        price.is_published = not price.anomaly
+        self.report.prices_waiting += bool(price.anomaly)
+        state = "waiting" if price.anomaly else "replaced" if stored else "new"
+        self._note(line, price, state)
+        self.prices[key] = line, price
+
+    def _note(self, line: int, price: PriceObservation, state: str) -> None:
+        amount = f"{price.amount.normalize():f} {price.currency}/{price.unit}"
+        day = str(price.effective_from or "")
+        self.report.lines.append(
+            LineReading(line, price.offer.slug, amount, day, state, price.anomaly)
+        )
 
     def _write(self) -> None:
         Offer.objects.bulk_create(self.new.values(), batch_size=BATCH)
         Offer.objects.bulk_update(self.changed.values(), LEARNT, batch_size=BATCH)
         new = [price for _, price in self.prices.values()]
+        for price in self.replaced:
+            # Also of what costs of runs are made: then the whole table is refused, and nothing lost.
+            price_delete(observation=price)
+        self.report.prices_replaced = len(self.replaced)
         PriceObservation.objects.bulk_create(new, batch_size=BATCH)
         report = self.report
         report.offers_new, report.offers_changed = len(self.new), len(self.changed)
@@ -221,6 +315,8 @@ class _Import:
                 "offers_new": report.offers_new,
                 "offers_changed": report.offers_changed,
                 "prices_new": report.prices_new,
+                "prices_replaced": report.prices_replaced,
+                "prices_waiting": report.prices_waiting,
                 "refused": len(report.refused),
             },
         )
@@ -230,11 +326,6 @@ def provider_slug(name: str) -> str:
     """The slug of a provider by its name or slug."""
     slugs = {record.name.casefold(): slug for slug, record in PROVIDERS.items()}
     return slugs.get(name.casefold()) or slugify(name)
-
-
-def _slug(row: OfferRow) -> str:
-    parts = (provider_slug(row.provider), slugify(row.name), slugify(row.region))
-    return "-".join(filter(None, parts))
 
 
 def _key(price: PriceObservation) -> tuple[Any, ...]:

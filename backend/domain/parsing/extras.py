@@ -12,7 +12,15 @@ from decimal import Decimal
 from types import MappingProxyType
 
 from backend.domain.errors import InvalidValue
-from backend.domain.parsing.tables import LOCALE, RefusedTable, Remark, TableRow, records, shown
+from backend.domain.parsing.tables import (
+    LOCALE,
+    Options,
+    RefusedTable,
+    Remark,
+    TableRow,
+    records,
+    shown,
+)
 from backend.domain.pricing.extras import Tiers, tiers_checked
 
 REQUIRED = ("provider", "kind", "amount", "currency")
@@ -71,12 +79,13 @@ class _Tier:
 _Key = tuple[str, str, str, dt.date]
 
 
-def extras(raw: bytes | str, *, today: dt.date) -> ExtraTable:
-    """The prices of a table; bytes are UTF-8. A line that is refused takes its price with it."""
+def extras(raw: bytes | str, *, today: dt.date, options: Options | None = None) -> ExtraTable:
+    """The prices of a table; a line that is refused takes its price with it."""
     try:
-        cells, wrong = records(raw, known=COLUMNS, required=REQUIRED)
+        table = records(raw, known=COLUMNS, required=REQUIRED, options=options)
     except RefusedTable as refused:
         return ExtraTable((), refused.remarks, (), 0)
+    cells = table.rows
     tiers: dict[_Key, list[_Tier]] = {}
     spoilt: set[_Key] = set()
     for record in cells:
@@ -84,13 +93,13 @@ def extras(raw: bytes | str, *, today: dt.date) -> ExtraTable:
         tiers.setdefault(key, []).append(tier)
         if record.refused:
             spoilt.add(key)
-    refusals = [*wrong, *(remark for record in cells for remark in record.refused)]
+    refusals = [*table.wrong, *(remark for record in cells for remark in record.refused)]
     rows = [_row(key, of, refusals) for key, of in tiers.items() if key not in spoilt]
     return ExtraTable(
         rows=tuple(row for row in rows if row is not None),
         refused=tuple(sorted(refusals, key=lambda remark: remark.line)),
-        warnings=tuple(remark for record in cells for remark in record.warned),
-        total=len(cells) + len(wrong),
+        warnings=(*table.notes, *(remark for record in cells for remark in record.warned)),
+        total=len(cells) + len(table.wrong),
     )
 
 

@@ -1,11 +1,11 @@
 """What a row of a person's table says: a machine, and perhaps what it costs."""
 
 import datetime as dt
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 
-from backend.domain.parsing.tables import Remark, TableRow
+from backend.domain.parsing.tables import Remark, Table
 
 FACTS = (
     "arch",
@@ -72,17 +72,14 @@ class ParsedTable:
     total: int
 
 
-def parsed_table(
-    records: Sequence[TableRow], wrong: Sequence[Remark], rows: Iterable[OfferRow | None]
-) -> ParsedTable:
+def parsed_table(table: Table, rows: Iterable[OfferRow | None]) -> ParsedTable:
     """The table of these records; a record that was read as None has said why."""
     kept = tuple(row for row in rows if row is not None)
-    refused = [*wrong, *(remark for record in records for remark in record.refused)]
+    refused = [*table.wrong, *(remark for record in table.rows for remark in record.refused)]
+    warned = [remark for record in table.rows if not record.refused for remark in record.warned]
     return ParsedTable(
         rows=kept,
         refused=tuple(sorted(refused, key=lambda remark: remark.line)),
-        warnings=tuple(
-            remark for record in records if not record.refused for remark in record.warned
-        ),
-        total=len(records) + len(wrong),
+        warnings=(*table.notes, *warned),
+        total=len(table.rows) + len(table.wrong),
     )

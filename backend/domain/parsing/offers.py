@@ -11,7 +11,7 @@ from decimal import Decimal
 
 from backend.domain.architectures import architecture
 from backend.domain.parsing.offer_rows import OfferRow, ParsedTable, PriceRow, parsed_table
-from backend.domain.parsing.tables import LOCALE, RefusedTable, TableRow, records
+from backend.domain.parsing.tables import LOCALE, Options, RefusedTable, TableRow, records
 from backend.domain.pricing.quoted import (
     COMMITMENTS,
     GROSS,
@@ -59,13 +59,13 @@ MOST_CPUS = 100_000
 MOST_SIZE = 1_000_000_000
 
 
-def offers(raw: bytes | str, *, today: dt.date) -> ParsedTable:
-    """The offers of a table; bytes are UTF-8. Refuses by line and column."""
+def offers(raw: bytes | str, *, today: dt.date, options: Options | None = None) -> ParsedTable:
+    """The offers of a table. Refuses by line and column."""
     try:
-        rows, wrong = records(raw, known=COLUMNS, required=REQUIRED)
+        table = records(raw, known=COLUMNS, required=REQUIRED, options=options)
     except RefusedTable as refused:
         return ParsedTable((), refused.remarks, (), 0)
-    return parsed_table(rows, wrong, (_offer(record, today) for record in rows))
+    return parsed_table(table, (_offer(record, today) for record in table.rows))
 
 
 def _offer(record: TableRow, today: dt.date) -> OfferRow | None:

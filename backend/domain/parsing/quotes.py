@@ -11,7 +11,7 @@ import re
 from decimal import Decimal
 
 from backend.domain.parsing.offer_rows import OfferRow, ParsedTable, PriceRow, parsed_table
-from backend.domain.parsing.tables import LOCALE, RefusedTable, TableRow, records
+from backend.domain.parsing.tables import LOCALE, Options, RefusedTable, TableRow, records
 from backend.domain.pricing.quoted import GROSS, NET
 from backend.domain.units import BYTES_PER_GB, BYTES_PER_GIB
 
@@ -58,17 +58,17 @@ _UNITS = {
 }
 
 
-def quotes(raw: bytes | str, *, today: dt.date) -> ParsedTable:
-    """The quotes of a table; bytes are UTF-8.
+def quotes(raw: bytes | str, *, today: dt.date, options: Options | None = None) -> ParsedTable:
+    """The quotes of a table.
 
     Refuses, by line and column, what has no currency, is negative, is gross without a rate of tax,
     or of the future; a quote that has expired is kept with a warning.
     """
     try:
-        rows, wrong = records(raw, known=COLUMNS, required=REQUIRED)
+        table = records(raw, known=COLUMNS, required=REQUIRED, options=options)
     except RefusedTable as refused:
         return ParsedTable((), refused.remarks, (), 0)
-    return parsed_table(rows, wrong, (_quote(record, today) for record in rows))
+    return parsed_table(table, (_quote(record, today) for record in table.rows))
 
 
 def _quote(record: TableRow, today: dt.date) -> OfferRow | None:

@@ -1,57 +1,47 @@
-"""A table in CSV that a person sends: bounded, strict, every refusal with its line and column.
+"""A table that a person sends: bounded, every refusal with its line and column.
 
-Commas, semicolons and tabs separate. Decimals have a point; a comma only in a row whose column
-`locale` names a language that writes it so. Nothing groups thousands.
+CSV, XLSX or pasted cells (table_files); headers in four languages (table_headers); figures as people
+write them, where they can mean one thing only (table_figures).
 """
 
-import csv
 import datetime as dt
-import io
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Any
 
+from backend.domain.money import CURRENCIES
+from backend.domain.parsing import table_figures
+from backend.domain.parsing.table_files import MAX_BYTES, Line, sheet
+from backend.domain.parsing.table_headers import (
+    SIGNS,
+    Header,
+    header,
+    header_at,
+    is_total,
+    plain,
+    score,
+)
+from backend.domain.parsing.table_remarks import RefusedTable, Remark, shown
 from backend.domain.pricing.quoted import amount_fault
 
-# A table is read whole and previewed in a page; larger ones belong to the API or a price list.
-MAX_BYTES = 1_000_000
+__all__ = ["MAX_BYTES", "MAX_ROWS", "RefusedTable", "Remark", "TableRow", "records", "shown"]
 MAX_ROWS = 5_000
 LOCALE = "locale"
-# Stated and not taken from a locale library: what a file means must not change with a version of it.
-COMMA_LANGUAGES = frozenset((
-    "bg", "ca", "cs", "da", "de", "el", "es", "et", "eu", "fi", "fr", "gl", "hr", "hu", "is", "it",
-    "lt", "lv", "nb", "nl", "nn", "no", "pl", "pt", "ro", "ru", "sk", "sl", "sr", "sv", "tr", "uk",
-))  # fmt: skip
-POINT_LANGUAGES = frozenset(("en", "ga", "he", "hi", "ja", "ko", "mt", "th", "zh"))
-# Regions that write a point although their language writes a comma.
-POINT_LOCALES = frozenset({"de-ch", "de-li", "it-ch", "es-mx"})
-_LANGUAGE = re.compile(r"([a-z]{2})(?:[-_][a-z]{2})?(?:\.utf-?8)?")
-_POINT = re.compile(r"[+-]?[0-9]+(?:\.[0-9]+)?")
-_COMMA = re.compile(r"[+-]?[0-9]+(?:,[0-9]+)?")
-_CURRENCY = re.compile(r"[A-Z]{3}")
+MONEY = ("monthly_net", "monthly_gross", "setup_net", "setup_gross", "amount", "setup")
+DOLLARS = frozenset({"USD", "CAD", "AUD", "NZD", "SGD", "HKD", "MXN", "TWD", "CLP", "COP", "ARS"})
+_AMOUNT = re.compile(
+    r"(?P<sign>us\$|[$€£]|z\u0142|kč|[a-z]{3}(?= ?[-+0-9]))? ?(?P<figure>[-+0-9][-+0-9.,' ’\u00a0\u202f]*?)"
+    r"(?P<dash>,-|\.-|,--)? ?(?P<code>us\$|[$€£]|z\u0142|kč|[a-z]{3})?"
+    r"(?: ?(?:/|per|pro|par|por|al) ?(?:mo|month|monat|mois|mes)\.?)?",
+    re.IGNORECASE,
+)
 FORMULA = re.compile(r"['\s]*[=+\-@＝＋－＠]['\s=+\-@＝＋－＠]*|'\s+")
 """What makes a spreadsheet take a text for a formula."""
 # A cell is shown in terminals and pages; characters that turn text round can make 1 look like another
 # number.
 _CONTROL = re.compile("[\x01-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 """Characters that move a terminal's cursor, or turn the text behind them round."""
-_SHOWN = 60
-_MOST_DIGITS = 40
-
-
-@dataclass(frozen=True)
-class Remark:
-    """What is said of a line: `line` counts from 1, `column` is "" for the line as a whole."""
-
-    line: int
-    column: str
-    detail: str
-
-    def __str__(self) -> str:
-        location = f"line {self.line}, {self.column}" if self.column else f"line {self.line}"
-        return f"{location}: {self.detail}"
 
 
 @dataclass
@@ -106,23 +96,11 @@ class TableRow:
         cell = self.cells.get(column, "")
         if not cell:
             return None
-        is_comma = self._has_comma()
-        # Decimal reads exponents and underscores, too, which nobody types as a price.
-        if len(cell) <= _MOST_DIGITS and (_COMMA if is_comma else _POINT).fullmatch(cell):
-            return Decimal(cell.replace(",", "."))
-        self.refuse(column, f"{shown(cell)!r} {self._why_no_number(cell, is_comma=is_comma)}")
-        return None
-
-    def _why_no_number(self, cell: str, *, is_comma: bool) -> str:
-        if not is_comma and "," in cell and _COMMA.fullmatch(cell):
-            return f"has a decimal comma, and no column {LOCALE} says so"
-        if is_comma and "." in cell and _POINT.fullmatch(cell):
-            return f"has a point, though by its {LOCALE} a comma is the decimal mark"
-        return "is not a decimal number (nothing groups thousands)"
-
-    def _has_comma(self) -> bool:
-        name = self.cells.get(LOCALE, "").lower().replace("_", "-")
-        return bool(name) and name not in POINT_LOCALES and name[:2] in COMMA_LANGUAGES
+        try:
+            return table_figures.number(cell, self.cells.get(LOCALE, ""))
+        except ValueError as error:
+            self.refuse(column, f"{shown(cell)!r} {error}")
+            return None
 
     def amount(self, column: str, *, is_zero_allowed: bool = False) -> Decimal | None:
         """Money that can be kept as stated; None where the cell is empty."""
@@ -166,10 +144,9 @@ class TableRow:
                 self.refuse(column, "a date is needed (YYYY-MM-DD)")
             return None
         try:
-            # One form only: 03/04/2026 is two days, depending on who reads it.
-            return dt.datetime.strptime(cell, "%Y-%m-%d").replace(tzinfo=dt.UTC).date()
-        except ValueError:
-            self.refuse(column, f"{shown(cell)!r} is not a date (YYYY-MM-DD)")
+            return table_figures.day(cell, self.cells.get(LOCALE, ""))
+        except ValueError as error:
+            self.refuse(column, f"{shown(cell)!r} {error}")
             return None
 
     def past_day(self, column: str, today: dt.date, *, is_needed: bool = False) -> dt.date | None:
@@ -182,14 +159,15 @@ class TableRow:
 
     def currency(self, column: str, *, is_needed: bool = False) -> str:
         """A three-letter code, in capitals."""
-        cell = self.cells.get(column, "").upper()
-        if not cell and is_needed:
+        cell = self.cells.get(column, "")
+        code = SIGNS.get(cell.lower(), cell.upper())
+        if not code and is_needed:
             # A price taken for dollars that was in euros is wrong by a tenth, and looks right.
             self.refuse(column, "no currency: none is taken for granted")
-        elif cell and not _CURRENCY.fullmatch(cell):
-            self.refuse(column, f"{shown(cell)!r} is not a three-letter code")
+        elif code and code not in CURRENCIES:
+            self.refuse(column, f"{shown(cell)!r} is not a three-letter code of a currency in use")
             return ""
-        return cell
+        return code
 
     def rate(self, column: str) -> Decimal | None:
         """A rate of tax as a ratio; 19% is 0.19."""
@@ -210,109 +188,134 @@ class TableRow:
 
     def check_locale(self) -> None:
         """Refuse a locale whose decimal mark is not known."""
-        name = self.cells.get(LOCALE, "").lower()
-        if not name:
-            return
-        language = _LANGUAGE.fullmatch(name)
-        if not language or language[1] not in COMMA_LANGUAGES | POINT_LANGUAGES:
+        name = self.cells.get(LOCALE, "")
+        if name and not table_figures.is_known_locale(name):
             self.refuse(LOCALE, f"{shown(name)!r} is not known; use one such as en, de or fr-FR")
 
+    def part_money(self, currencies: Mapping[str, str]) -> None:
+        """Part amounts from their currency, which must be that of the line where it has one."""
+        cells = dict(self.cells)
+        for column in MONEY:
+            parted = _AMOUNT.fullmatch(cells.get(column, ""))
+            if parted is None:
+                continue
+            cells[column] = parted["figure"].strip()
+            signs = {one.lower() for one in (parted["sign"], parted["code"]) if one}
+            codes = {SIGNS.get(one, one.upper()) for one in signs}
+            codes |= {currencies[column]} if column in currencies else set()
+            self._agree(column, codes, cells)
+        self.cells = cells
 
-def shown(text: str) -> str:
-    """A foreign text fit to be shown: printable, and not long."""
-    return "".join(c if c.isprintable() else "?" for c in text[:_SHOWN])
+    def _agree(self, column: str, codes: set[str], cells: dict[str, str]) -> None:
+        stated = SIGNS.get(cells.get("currency", "").lower(), cells.get("currency", "").upper())
+        codes = codes - ({"$"} if (codes | {stated}) & DOLLARS else set())
+        if "$" in codes and not stated:
+            self.refuse(column, "dollars of which country? state the currency, such as USD")
+        elif len(codes | ({stated} if stated else set())) > 1:
+            both = " and ".join(sorted(codes | {stated} - {""}))
+            self.refuse(column, f"the line names two currencies: {shown(both)}")
+        elif codes and not stated:
+            cells["currency"] = codes.pop()
 
 
-class RefusedTable(Exception):
-    """Raised here and caught by the readers of tables, where nothing of a file can be used."""
+@dataclass(frozen=True)
+class Options:
+    """What a person says of a table beside it."""
 
-    def __init__(self, *remarks: Remark) -> None:
-        super().__init__("; ".join(map(str, remarks)))
-        self.remarks = remarks
+    defaults: Mapping[str, str] = field(default_factory=dict)
+    """By column: the value of cells that are empty, such as locale, currency, provider, quoted_on."""
+    columns: Mapping[str, str] = field(default_factory=dict)
+    """By header: the column that it means, or - for one that is not read."""
+
+
+@dataclass
+class Table:
+    """The rows of a table, remarks on lines that are none, and on the table as a whole."""
+
+    rows: list[TableRow]
+    wrong: list[Remark] = field(default_factory=list)
+    notes: list[Remark] = field(default_factory=list)
 
 
 def records(
-    raw: bytes | str, *, known: Collection[str], required: Collection[str]
-) -> tuple[list[TableRow], list[Remark]]:
+    raw: bytes | str,
+    *,
+    known: Collection[str],
+    required: Collection[str],
+    options: Options | None = None,
+) -> Table:
     """The rows of a table that has one header line, and remarks on rows of another width.
 
-    Raises RefusedTable for a file that is too large or no UTF-8, holds a NUL character, is no CSV,
-    or has an unknown, repeated or missing column.
+    Raises RefusedTable for a file that cannot be read, and for an unknown, repeated or missing
+    column.
     """
-    text = _decoded(raw)
-    # The mark that comes first in the header: later ones may be part of a cell.
-    first = text.partition("\n")[0]
-    marks = sorted((first.find(mark), mark) for mark in ",;\t" if mark in first)
-    reader = csv.reader(
-        io.StringIO(text, newline=""), delimiter=marks[0][1] if marks else ",", strict=True
-    )
-    lines = _lines(reader)
-    line, header = next(lines, (1, []))
-    if not header:
+    options = options or Options()
+    mapping = {plain(name): column for name, column in options.columns.items()}
+    read = sheet(raw, lambda cells: score(cells, known, mapping))
+    lines = read.lines
+    if not lines:
         raise RefusedTable(Remark(1, "", "the file is empty"))
-    columns = _columns(line, header, known, required)
-    rows: list[TableRow] = []
-    wrong: list[Remark] = []
-    for line, cells in lines:
-        if len(rows) + len(wrong) == MAX_ROWS:
+    at = header_at(lines, known, mapping)
+    body = [(number, _trimmed(cells, len(lines[at][1]))) for number, cells in lines[at + 1 :]]
+    names = header(lines[at], body, known, mapping)
+    table = Table([], notes=list(read.notes))
+    if at:
+        detail = f"the header; {at} lines of titles above it are left out"
+        table.notes.append(Remark(lines[at][0], "", detail))
+    table.notes += [
+        Remark(lines[at][0], shown(name), "does not say whether it is net: taken as net")
+        for name in names.unclear
+    ]
+    _collect(table, body, names, options, is_ragged=read.is_ragged)
+    _check_required(lines[at][0], table, names, required, options)
+    return table
+
+
+def _trimmed(cells: list[str], width: int) -> list[str]:
+    """Without the empty cells that a spreadsheet appends."""
+    while len(cells) > width and not cells[-1]:
+        cells = cells[:-1]
+    return cells
+
+
+def _collect(
+    table: Table, body: list[Line], names: Header, options: Options, *, is_ragged: bool
+) -> None:
+    width = len(names.columns)
+    for line, cells in body:
+        if is_total(cells):
+            table.notes.append(Remark(line, "", "a line of totals is left out"))
+            continue
+        if len(table.rows) + len(table.wrong) == MAX_ROWS:
             raise RefusedTable(Remark(line, "", f"more than {MAX_ROWS} rows"))
         # A row of another width has a stray separator, so every cell behind that means another column.
-        if len(cells) == len(columns):
-            rows.append(TableRow(line, dict(zip(columns, cells, strict=True))))
-        else:
-            wrong.append(Remark(line, "", f"{len(cells)} cells under {len(columns)} columns"))
-    for record in rows:
-        record.check_locale()
-    return rows, wrong
+        if len(cells) != width and is_ragged:
+            table.wrong.append(Remark(line, "", f"{len(cells)} cells under {width} columns"))
+            continue
+        padded = cells[:width] + [""] * (width - len(cells))
+        known_cells = {name: cell for name, cell in zip(names.columns, padded, strict=True) if name}
+        stated = {name: value for name, value in options.defaults.items() if value}
+        row = TableRow(line, {**known_cells, **{
+            name: value for name, value in stated.items() if not known_cells.get(name)
+        }})  # fmt: skip
+        row.check_locale()
+        row.part_money(names.currencies)
+        table.rows.append(row)
 
 
-def _decoded(raw: bytes | str) -> str:
-    # Half a character in a text is then refused as no UTF-8, with its line.
-    data = raw.encode("utf-8", "surrogatepass") if isinstance(raw, str) else raw
-    if len(data) > MAX_BYTES:
-        raise RefusedTable(Remark(1, "", f"{len(data)} bytes are too many, {MAX_BYTES} the most"))
-    try:
-        # Excel writes a byte order mark, which would belong to the first column's name.
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise RefusedTable(Remark(line, "", f"not UTF-8: byte {error.start + 1}")) from None
-    if "\0" in text:
-        line = text.count("\n", 0, text.index("\0")) + 1
-        raise RefusedTable(Remark(line, "", "a NUL character is not text"))
-    return text
-
-
-def _lines(reader: Any) -> Iterator[tuple[int, list[str]]]:
-    """(Line on which it begins, cells) of each row; blank lines are none."""
-    while True:
-        # A quoted cell may span lines: the row is named by its first one.
-        line = reader.line_num + 1
-        try:
-            cells = next(reader)
-        except StopIteration:
-            return
-        except csv.Error as error:
-            raise RefusedTable(Remark(max(line, reader.line_num), "", f"no CSV: {error}")) from None
-        stripped = [cell.strip(" ") for cell in cells]
-        if any(stripped):
-            yield line, stripped
-
-
-def _columns(
-    line: int, header: list[str], known: Collection[str], required: Collection[str]
-) -> list[str]:
-    # Spreadsheets capitalise what is typed into a header.
-    columns = [name.strip().lower() for name in header]
-    wrong = [Remark(line, shown(name), "unknown column") for name in columns if name not in known]
-    wrong += [
-        Remark(line, name, "the column occurs twice")
-        for name in dict.fromkeys(columns)
-        if name in known and columns.count(name) > 1
+def _check_required(
+    line: int, table: Table, names: Header, required: Collection[str], options: Options
+) -> None:
+    present = {name for name in names.columns if name}
+    present |= {name for name, value in options.defaults.items() if value}
+    # Amounts may name their currency themselves.
+    present |= {"currency"} if any(row.has("currency") for row in table.rows) else set()
+    refused_currency = any("currency" in one.detail for row in table.rows for one in row.refused)
+    present |= {"currency"} if refused_currency else set()
+    missing = [
+        Remark(line, name, "the column is missing: add it, or state one value for all lines")
+        for name in required
+        if name not in present
     ]
-    wrong += [
-        Remark(line, name, "the column is missing") for name in required if name not in columns
-    ]
-    if wrong:
-        raise RefusedTable(*wrong)
-    return columns
+    if missing:
+        raise RefusedTable(*missing)

@@ -11,12 +11,13 @@ from backend.catalog.selectors.offers import providers
 from backend.catalog.selectors.price_list import STATES, PriceFilter
 from backend.catalog.services.prices import PriceInput
 from backend.common import clock
+from backend.domain.parsing.tables import Options
 from backend.domain.pricing.purchase import PriceUnit, PurchaseModel
 from backend.domain.texts import joined
 from backend.providers.registry import PROVIDERS
 from backend.web.shared import words
 from backend.web.shared.forms import Day, WriteForm, text
-from backend.web.shared.language import lazy
+from backend.web.shared.language import _, lazy
 
 ANY = ("", lazy("any"))
 CURRENT_OR_STALE = ("", lazy("current or stale"))
@@ -123,7 +124,66 @@ class FeedForm(WriteForm):
 
 
 class TableForm(WriteForm):
-    """A CSV table of quotes or offers."""
+    """A table of quotes or offers: a file or pasted cells, and what is said of it."""
 
     kind = forms.ChoiceField(label=lazy("What is in it"), choices=TABLES)
-    file = forms.FileField(label=lazy("CSV file"), allow_empty_file=True)
+    file = forms.FileField(label=lazy("CSV or XLSX file"), required=False, allow_empty_file=True)
+    pasted = forms.CharField(
+        label=lazy("or pasted cells"),
+        required=False,
+        strip=False,
+        widget=forms.Textarea(attrs={"rows": 6, "spellcheck": "false"}),
+    )
+    locale = text(
+        lazy("How numbers and dates are written"),
+        required=False,
+        maxlength=20,
+        help_text=lazy("Such as de or en-US. Only needed where a figure may mean two things."),
+    )
+    currency = text(
+        lazy("Currency"), required=False, maxlength=3, help_text=lazy("Of rows that name none.")
+    )
+    provider = text(lazy("Provider"), required=False, help_text=lazy("Of rows that name none."))
+    quoted_on = text(
+        lazy("Day of the quotes"), required=False, help_text=lazy("Of rows that state none.")
+    )
+    columns = forms.CharField(
+        label=lazy("Meaning of headers"),
+        required=False,
+        help_text=lazy("One a line, such as Price = monthly_net. A minus leaves a column out."),
+        widget=forms.Textarea(attrs={"rows": 2, "spellcheck": "false"}),
+    )
+    new_provider = text(
+        lazy("New provider"),
+        required=False,
+        help_text=lazy("Whose name is like a known one, and is no slip."),
+    )
+    replace = forms.BooleanField(label=lazy("Correct other prices of the same day"), required=False)
+
+    def clean(self) -> dict[str, Any]:
+        data = super().clean() or {}
+        if not self.errors and bool(data.get("file")) == bool(data.get("pasted")):
+            self.add_error("file", _("Choose a file, or paste the cells."))
+        return data
+
+    def clean_columns(self) -> dict[str, str]:
+        pairs = {}
+        for line in self.cleaned_data["columns"].splitlines():
+            header, sign, column = line.rpartition("=")
+            if line.strip() and not sign:
+                raise forms.ValidationError(_("{line!r} has no =.", line=line))
+            if sign:
+                pairs[header.strip()] = column.strip()
+        return pairs
+
+    def given(self) -> dict[str, Any]:
+        """What the service takes beside workspace and actor."""
+        data = self.cleaned_data
+        names = ("locale", "currency", "provider", "quoted_on")
+        return {
+            # Bytes: the importer judges the encoding, as it does for the command and the API.
+            "text": data["file"].read() if data["file"] else data["pasted"],
+            "options": Options({name: data[name] for name in names}, data["columns"]),
+            "is_replacing": data["replace"],
+            "known_providers": [data["new_provider"]],
+        }

@@ -232,12 +232,17 @@ def price_new(request: HttpRequest, slug: str) -> HttpResponse:
     form = PriceForm(request.POST or None, initial=initial)
     if request.method == "POST" and form.is_valid():
         with form.refusals():
-            price_enter(
+            price = price_enter(
                 offer=offer,
                 price=form.price(),
                 reason=form.cleaned_data["reason"],
                 actor=request.user.get_username(),
             )
+            if not price.is_published:
+                messages.warning(
+                    request, _("The price waits for a review: {why}.", why=price.anomaly)
+                )
+                return HttpResponseRedirect(reverse("price", args=[price.pk]))
             messages.success(request, _("The price is published."))
             return HttpResponseRedirect(reverse("offer", args=[offer.slug]))
     return render(request, "prices/new.html", {"form": form, "offer": offer})
@@ -247,7 +252,7 @@ def price_new(request: HttpRequest, slug: str) -> HttpResponse:
 @readable
 @require_http_methods(["GET", "HEAD", "POST"])
 def tables_page(request: HttpRequest) -> HttpResponse:
-    """A CSV table of quotes or offers: looked at first, or stored."""
+    """A table of quotes or offers: looked at first, or stored."""
     demand(request, Scope.WRITE)
     form = TableForm(request.POST or None, request.FILES or None)
     report = None
@@ -256,8 +261,7 @@ def tables_page(request: HttpRequest) -> HttpResponse:
         try:
             report = stored(
                 workspace=default_workspace(),
-                # Bytes: the importer judges the encoding, as it does for the command and the API.
-                text=form.cleaned_data["file"].read(),
+                **form.given(),
                 actor=request.user.get_username(),
                 # Without the button's name nothing is stored: a mistake costs a look, not a price.
                 is_dry="store" not in request.POST,

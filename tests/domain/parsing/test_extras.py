@@ -51,7 +51,7 @@ def test_tier_may_cost_nothing_and_nothing_else_may_be_left_out():
         (",,disk,,1,usd,,,", "provider"),
         ("aws,,cpu,,1,usd,,,", "kind"),
         ("aws,,disk,,-1,usd,,,", "amount"),
-        ('aws,,disk,,"1,5",usd,,,', "amount"),
+        ('aws,,disk,,"1,500",usd,,,', "amount"),
         ("aws,,disk,,1,dollar,,,", "currency"),
         ("aws,,disk,,1,,,,", "currency"),
         ("aws,,disk,,1,usd,hour,,", "unit"),

@@ -1,0 +1,119 @@
+"""Tables of a person's own over the API: looked at with `dry_run`, or stored."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from types import MappingProxyType
+from typing import Any, ClassVar
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.parsers import MultiPartParser
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from backend.accounts.api.authentication import actor, workspace_of
+from backend.catalog.services.quotes import TableReport, offers_import, quotes_import
+from backend.common.rest.documents import FlagField, Problem, Strict, TextField
+from backend.common.rest.parsers import ExactJSONParser
+from backend.common.rest.permissions import WRITE
+from backend.common.rest.views import View
+from backend.domain.errors import InvalidValue
+from backend.domain.parsing.tables import Options
+
+SERVICES: Mapping[str, Callable[..., TableReport]] = MappingProxyType(
+    {"quotes": quotes_import, "offers": offers_import}
+)
+DEFAULTS = ("locale", "currency", "provider", "quoted_on")
+
+
+class TableDocument(Strict):
+    """A table as text, or as the part `file` of a form, and what is said of it."""
+
+    kind = serializers.ChoiceField(choices=tuple(SERVICES))
+    text = serializers.CharField(required=False, trim_whitespace=False, help_text="CSV or pasted")
+    file = serializers.FileField(required=False, help_text="CSV or XLSX")
+    locale = TextField(required=False, max_length=20, help_text="de, en-US, …")
+    currency = TextField(required=False, max_length=3, help_text="of lines that name none")
+    provider = TextField(required=False, max_length=50, help_text="of lines that name none")
+    quoted_on = TextField(required=False, max_length=20, help_text="of lines that state no day")
+    columns = serializers.DictField(
+        child=serializers.CharField(max_length=40),
+        required=False,
+        help_text="column by header; - leaves a column out",
+    )
+    new_providers = serializers.ListField(
+        child=serializers.CharField(max_length=50),
+        required=False,
+        help_text="that are new although their names are like known ones",
+    )
+    replace = FlagField(required=False, default=False, help_text="corrects prices of one day")
+    dry_run = FlagField(required=False, default=False, help_text="stores nothing")
+
+
+class TableRemark(serializers.Serializer[Any]):
+    """What is said of a line."""
+
+    line = serializers.IntegerField()
+    column = serializers.CharField()
+    detail = serializers.CharField()
+
+
+class TableLine(serializers.Serializer[Any]):
+    """A price as it was read, and what comes of it."""
+
+    line = serializers.IntegerField()
+    offer = serializers.CharField()
+    price = serializers.CharField()
+    day = serializers.CharField()
+    state = serializers.CharField(help_text="new, replaced, unchanged or waiting")
+    why = serializers.CharField(help_text="what it waits for; empty for the others")
+
+
+class TableDone(serializers.Serializer[Any]):
+    """What came of a table."""
+
+    is_dry = serializers.BooleanField()
+    rows = serializers.IntegerField()
+    offers_new = serializers.IntegerField()
+    offers_changed = serializers.IntegerField()
+    prices_new = serializers.IntegerField()
+    prices_unchanged = serializers.IntegerField()
+    prices_replaced = serializers.IntegerField()
+    prices_waiting = serializers.IntegerField()
+    refused = TableRemark(many=True)
+    warnings = TableRemark(many=True)
+    lines = TableLine(many=True)
+
+
+class TableImportView(View):
+    """A table of quotes or offers."""
+
+    scopes: ClassVar[Mapping[str, str]] = {"POST": WRITE}
+    parser_classes = (ExactJSONParser, MultiPartParser)
+
+    @extend_schema(
+        operation_id="tables_import",
+        request={"application/json": TableDocument, "multipart/form-data": TableDocument},
+        responses={200: TableDone, 400: Problem, 413: Problem},
+    )
+    def post(self, request: Request, **_: Any) -> Response:
+        """Store the good lines; the answer has every line's reading, what waits, and what is refused."""
+        document = TableDocument(data=request.data)
+        document.is_valid(raise_exception=True)
+        fields = document.validated_data
+        file, text = fields.get("file"), fields.get("text")
+        if (file is None) == (text is None):
+            raise InvalidValue("/text", "either text or a file is needed")
+        report = SERVICES[fields["kind"]](
+            workspace=workspace_of(request),
+            text=text if file is None else file.read(),
+            options=Options(
+                defaults={name: fields.get(name, "") for name in DEFAULTS},
+                columns=fields.get("columns", {}),
+            ),
+            is_replacing=fields["replace"],
+            known_providers=fields.get("new_providers", ()),
+            is_dry=fields["dry_run"],
+            actor=actor(request),
+        )
+        return Response(TableDone(asdict(report)).data)

@@ -1,0 +1,174 @@
+"""The cells of a table that a person sends: CSV in any usual encoding, XLSX, or a pasted table."""
+
+import csv
+import datetime as dt
+import io
+import re
+import zipfile
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from itertools import islice
+from typing import Any
+
+import openpyxl
+
+from backend.domain.parsing.table_remarks import RefusedTable, Remark
+
+# A table is read whole and previewed in a page; larger ones belong to the API or a price list.
+MAX_BYTES = 1_000_000
+MAX_UNPACKED_BYTES = 30_000_000
+MAX_COLUMNS = 200
+MAX_LINES = 6_000
+HEAD_LINES = 30
+"""So many lines before the header may be titles."""
+SEPARATORS = ",;\t"
+_SEPARATOR_LINE = re.compile(r'"?sep=(?P<mark>[,;\t])"?[,;\t]*\r?\n', re.IGNORECASE)
+_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+_ZIP = b"PK\x03\x04"
+_AMBIGUOUS = re.compile(r"-?[1-9][0-9]{0,2}\.[0-9]{3}")
+
+Line = tuple[int, list[str]]
+
+
+@dataclass
+class Sheet:
+    """Lines with their number in the file, and what is said of the file as a whole."""
+
+    lines: list[Line]
+    notes: list[Remark] = field(default_factory=list)
+    is_ragged: bool = True
+    """Whether a line says itself how many cells it has: no sheet of a workbook does."""
+
+
+def sheet(raw: bytes | str, score: Callable[[Sequence[str]], int]) -> Sheet:
+    """The lines of a file. `score` says how much of a line is header: it decides on the separator.
+
+    Raises RefusedTable for what is too large, cannot be read as text, or is damaged.
+    """
+    size = len(raw) if isinstance(raw, bytes) else len(raw.encode("utf-8", "surrogatepass"))
+    if size > MAX_BYTES:
+        raise RefusedTable(Remark(1, "", f"{size} bytes are too many, {MAX_BYTES} the most"))
+    if isinstance(raw, bytes) and raw.startswith(_ZIP):
+        return _workbook(raw)
+    text, notes = _decoded(raw)
+    if "\0" in text:
+        line = text.count("\n", 0, text.index("\0")) + 1
+        raise RefusedTable(Remark(line, "", "a NUL character is not text"))
+    first = 1
+    mark = ""
+    if stated := _SEPARATOR_LINE.match(text):
+        mark, text, first = stated["mark"], text[stated.end() :], 2
+    marks = [mark] if mark else sorted(SEPARATORS, key=lambda one: -_rated(text, one, score))
+    return Sheet(list(_lines(text, marks[0], first)), notes)
+
+
+def _rated(text: str, mark: str, score: Callable[[Sequence[str]], int]) -> int:
+    try:
+        head = [cells for _, cells in islice(_lines(text, mark, 1), HEAD_LINES)]
+    except RefusedTable:
+        return -1
+    # More cells decide where no line looks like a header.
+    return max((1000 * score(cells) + min(len(cells), 999) for cells in head), default=0)
+
+
+def _decoded(raw: bytes | str) -> tuple[str, list[Remark]]:
+    if isinstance(raw, str):
+        try:
+            raw.encode()
+        except UnicodeEncodeError as error:
+            line = raw.count("\n", 0, error.start) + 1
+            raise RefusedTable(Remark(line, "", "half a character is not text")) from None
+        return raw.removeprefix("\ufeff"), []
+    try:
+        if raw.startswith(_UTF_16):
+            return raw.decode("utf-16"), []
+        return raw.decode("utf-8-sig"), []
+    except UnicodeDecodeError as error:
+        at = error.start
+    line = raw.count(b"\n", 0, at) + 1
+    try:
+        text = raw.decode("cp1252")
+    except UnicodeDecodeError:
+        detail = f"byte {at + 1} is no text: save the file as CSV UTF-8, or as XLSX"
+        raise RefusedTable(Remark(line, "", detail)) from None
+    return text, [Remark(line, "", "not UTF-8: read as Windows-1252, look at names with accents")]
+
+
+def _lines(text: str, mark: str, first: int) -> Iterator[Line]:
+    """(Line on which it begins, cells) of each row; blank lines are none."""
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=mark, strict=True)
+    while True:
+        # A quoted cell may span lines: the row is named by its first one.
+        line = reader.line_num + first
+        try:
+            cells = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            wrong = max(line, reader.line_num + first - 1)
+            raise RefusedTable(Remark(wrong, "", f"no CSV: {error}")) from None
+        stripped = [cell.strip(" \u00a0") for cell in cells]
+        if any(stripped):
+            yield line, stripped
+
+
+def _workbook(raw: bytes) -> Sheet:
+    try:
+        _check_archive(raw)
+        book = openpyxl.load_workbook(io.BytesIO(raw), read_only=True, data_only=True)
+        filled = [(one.title, lines) for one in book.worksheets if (lines := _cells(one))]
+    except RefusedTable:
+        raise
+    # openpyxl raises whatever its parts raise for a damaged file.
+    except Exception as error:  # noqa: BLE001
+        detail = f"the workbook cannot be read ({type(error).__name__}): save it anew as XLSX"
+        raise RefusedTable(Remark(1, "", detail)) from None
+    if not filled:
+        return Sheet([], is_ragged=False)
+    title, lines = filled[0]
+    others = ", ".join(name for name, _ in filled[1:])
+    notes = [Remark(1, "", f"only the sheet {title!r} is read, not {others}")] if others else []
+    return Sheet(lines, notes, is_ragged=False)
+
+
+def _check_archive(raw: bytes) -> None:
+    """Before anything is unpacked as XML: a small file may hold gigabytes, or entities of entities."""
+    with zipfile.ZipFile(io.BytesIO(raw)) as archive:
+        parts = archive.infolist()
+        size = sum(part.file_size for part in parts)
+        if size > MAX_UNPACKED_BYTES or len(parts) > MAX_LINES:
+            detail = f"unpacked it has {size} bytes, {MAX_UNPACKED_BYTES} are the most"
+            raise RefusedTable(Remark(1, "", detail))
+        for part in parts:
+            if b"<!DOCTYPE" in archive.read(part) or b"<!ENTITY" in archive.read(part):
+                raise RefusedTable(Remark(1, "", "a workbook declares no entities"))
+
+
+def _cells(worksheet: Any) -> list[Line]:
+    rows = worksheet.iter_rows(max_row=MAX_LINES, max_col=MAX_COLUMNS, values_only=True)
+    lines = []
+    for number, row in enumerate(rows, 1):
+        cells = [_text(value) for value in row]
+        if any(cells):
+            lines.append((number, cells))
+    return lines
+
+
+def _text(value: object) -> str:
+    """A typed cell as text that means the same in every locale."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return str(value).upper()
+    if isinstance(value, int | float):
+        text = format(Decimal(repr(value)), "f")
+        text = text.rstrip("0").rstrip(".") if "." in text else text
+        # A number of the sheet has no marks of a locale: one more zero, and three digits cannot be
+        # taken for a group of thousands.
+        return f"{text}0" if _AMBIGUOUS.fullmatch(text) else text
+    if isinstance(value, dt.datetime):
+        return value.date().isoformat()
+    if isinstance(value, dt.date):
+        return value.isoformat()
+    return str(value).strip(" \u00a0")

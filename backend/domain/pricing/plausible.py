@@ -1,0 +1,56 @@
+"""Whether a price that a person states can be meant; what cannot waits until somebody has looked."""
+
+from collections.abc import Sequence
+from decimal import Decimal
+from statistics import median
+
+from backend.domain.units import EXACT, HOURS_PER_MONTH
+
+MONTHS_PER_YEAR = 12
+MOST_USD_PER_MONTH = Decimal(1_000_000)
+"""The largest machines that clouds rent out cost a fifth of it."""
+MOST_USD_ONCE = Decimal(50_000_000)
+LEAST_USD_PER_VCPU_MONTH = Decimal("0.10")
+"""Of the cheapest machines, spot prices among them, a vCPU costs three times as much."""
+FACTOR_BESIDE = Decimal(10)
+
+
+def per_month(amount: Decimal, unit: str) -> Decimal | None:
+    """An amount per month of 730 hours; None for one that is paid once."""
+    if unit == "hour":
+        return EXACT.multiply(amount, Decimal(HOURS_PER_MONTH))
+    if unit == "year":
+        return EXACT.divide(amount, Decimal(MONTHS_PER_YEAR))
+    return amount if unit == "month" else None
+
+
+def doubts(
+    amount: Decimal,
+    unit: str,
+    *,
+    usd_per_unit: Decimal | None,
+    vcpu_count: Decimal | None,
+    beside: Sequence[Decimal],
+) -> list[str]:
+    """Why a price is not plausible; empty for one that is.
+
+    `beside` are the offer's other prices per month in the same currency. Without a rate to USD the
+    amount counts as it is against the upper limits, and no lower one holds.
+    """
+    month = per_month(amount, unit)
+    usd = EXACT.multiply(month if month is not None else amount, usd_per_unit or Decimal(1))
+    found = []
+    most = MOST_USD_ONCE if month is None else MOST_USD_PER_MONTH
+    if usd > most and (usd_per_unit is not None or usd > most * 1000):
+        found.append(f"{usd:.4g} USD is more than any machine costs")
+    if month is None:
+        return found
+    if vcpu_count and usd_per_unit is not None:
+        each = EXACT.divide(usd, vcpu_count)
+        if each < LEAST_USD_PER_VCPU_MONTH:
+            found.append(f"{each:.2g} USD a month for each vCPU is less than any machine costs")
+    if beside:
+        middle = median(beside)
+        if month >= FACTOR_BESIDE * middle or middle >= FACTOR_BESIDE * month:
+            found.append(f"{month:.6g} a month, beside {middle:.6g} of its other prices")
+    return found
