@@ -68,7 +68,7 @@ def test_leaving_a_sample_out_needs_a_reason_and_is_recorded(person: Client) -> 
     assert (sample.excluded_reason, sample.value) == ("a noisy neighbour", 5.0)
     assert data_version() == version + 1
     entry = AuditEntry.objects.get(action="sample_exclude")
-    assert entry.detail == {"reason": "a noisy neighbour"}
+    assert entry.detail == {"reason": "a noisy neighbour", "before": ""}
 
 
 def test_changing_an_offer_counts_the_data_version_up(person: Client) -> None:

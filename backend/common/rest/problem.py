@@ -104,7 +104,7 @@ def _answer(error: Exception, *, is_text: bool) -> HttpResponse | None:
     if isinstance(error, Http404):
         error = exceptions.NotFound()
     elif isinstance(error, PermissionDenied):
-        error = exceptions.PermissionDenied()
+        error = exceptions.PermissionDenied(str(error) or None)
     if isinstance(error, exceptions.APIException):
         members = getattr(error, "members", {})
         return problem(

@@ -179,7 +179,13 @@ def price_review_form(request: HttpRequest, price_id: UUID) -> HttpResponse:
     with refusals_said(request):
         is_accepted = request.POST.get("accept") == "1"
         reason, actor = request.POST.get("reason", ""), request.user.get_username()
-        price_review(observation=row, is_accepted=is_accepted, reason=reason, actor=actor)
+        price_review(
+            workspace=default_workspace(),
+            observation=row,
+            is_accepted=is_accepted,
+            reason=reason,
+            actor=actor,
+        )
         messages.success(request, "Published." if is_accepted else _("Left out for good."))
     return HttpResponseRedirect(reverse("price", args=[price_id]))
 
@@ -203,7 +209,7 @@ def _delete_question(request: HttpRequest, price_id: UUID) -> Question:
 @confirmed(_delete_question)
 def price_delete_form(request: HttpRequest, price_id: UUID) -> HttpResponse:
     row = _entered(request, price_id)
-    price_remove(observation=row, actor=request.user.get_username())
+    price_remove(workspace=default_workspace(), observation=row, actor=request.user.get_username())
     messages.success(request, _("The price is deleted."))
     return HttpResponseRedirect(reverse("offer", args=[row.offer.slug]))
 
@@ -233,6 +239,7 @@ def price_new(request: HttpRequest, slug: str) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         with form.refusals():
             price_enter(
+                workspace=default_workspace(),
                 offer=offer,
                 price=form.price(),
                 reason=form.cleaned_data["reason"],
