@@ -1,6 +1,7 @@
 """Workspaces, people, API tokens and the audit trail."""
 
 import uuid
+from functools import cached_property
 
 from django.contrib.auth.models import AbstractUser
 from django.db import models
@@ -10,7 +11,7 @@ from backend.domain.texts import text as _
 
 
 class Workspace(Identified):
-    """Owner of everything people create; one default workspace until there are more."""
+    """Owner of everything people create; the first is the default one, which owns what all share."""
 
     slug = models.SlugField(unique=True)
     name = models.CharField(max_length=100)
@@ -53,15 +54,68 @@ ROLES = {
 
 
 class User(AbstractUser):
-    """A person with a role in the default workspace."""
+    """A person, who has a role in each workspace that they are a member of.
+
+    A superuser runs the installation and is an admin of every workspace.
+    """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
-    role = models.CharField(max_length=8, choices=Scope, default=Scope.READ)
+    chosen_workspace = ""
+    """Slug of the workspace that the session acts in; empty: the first one. Not stored."""
+
+    @cached_property
+    def membership(self) -> "Membership | None":
+        """In the chosen workspace, else in the one joined first; None without any."""
+        rows = self.memberships.select_related("workspace").order_by("created_at")
+        memberships = {row.workspace.slug: row for row in rows}
+        first = next(iter(memberships.values()), None)
+        return memberships.get(self.chosen_workspace, first)
 
     @property
     def scope(self) -> Scope:
-        """Role of the person; a superuser is an admin."""
-        return Scope.ADMIN if self.is_superuser else Scope(self.role)
+        """Rights of the person in the workspace that they act in."""
+        if self.is_superuser:
+            return Scope.ADMIN
+        # Who is no member of any workspace may not sign in (accounts.services.signing_in).
+        return Scope(self.membership.role) if self.membership else Scope.READ
+
+
+class Membership(Identified):
+    """The role of a person in a workspace."""
+
+    workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, related_name="memberships")
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="memberships")
+    role = models.CharField(max_length=8, choices=Scope, default=Scope.READ)
+
+    class Meta:
+        ordering = ("user__username",)
+        constraints = [
+            models.UniqueConstraint(fields=("workspace", "user"), name="member_once_a_workspace")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.user} in {self.workspace}"
+
+
+class Invitation(Identified):
+    """What lets somebody join a workspace once, with a role.
+
+    Only an HMAC of the secret in its address is stored; a used one is a deleted row.
+    """
+
+    workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, related_name="invitations")
+    role = models.CharField(max_length=8, choices=Scope, default=Scope.READ)
+    note = models.CharField(max_length=100, blank=True)
+    """For whom it is, as the inviting admin wrote it."""
+    invited_by = models.CharField(max_length=150)
+    digest = models.BinaryField(max_length=32, unique=True)
+    expires_at = models.DateTimeField()
+
+    class Meta:
+        ordering = ("expires_at",)
+
+    def __str__(self) -> str:
+        return f"invitation to {self.workspace}"
 
 
 class SignInLink(Identified):
@@ -82,11 +136,16 @@ class ApiToken(Identified):
     """A bearer token `rr_<lookup><secret>`; only an HMAC of it is kept."""
 
     workspace = models.ForeignKey(Workspace, on_delete=models.PROTECT, related_name="tokens")
+    owner = models.ForeignKey(User, on_delete=models.CASCADE, null=True, related_name="tokens")
+    """Who answers for it: it may no more than its owner may, and ends with them. None of tokens
+    from before there was an owner; they are refused."""
     name = models.CharField(max_length=100)
     # The part that is no secret: it leads to the row whose digest is compared.
     lookup = models.CharField(max_length=8, unique=True)
     digest = models.BinaryField(max_length=32)
     scope = models.CharField(max_length=8, choices=Scope)
+    granted: Scope = Scope.READ
+    """What it may now: its scope, but no more than its owner may. Set for whoever presents it."""
     expires_at = models.DateTimeField()
     revoked_at = models.DateTimeField(null=True)
     last_used_at = models.DateTimeField(null=True)

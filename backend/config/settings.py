@@ -88,6 +88,7 @@ MIDDLEWARE = [
     "backend.common.bodies.BodyLimit",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "backend.accounts.services.acting.ActingWorkspace",
     "django.contrib.messages.middleware.MessageMiddleware",
     # After authentication: what a caller may have calculated depends on who it is.
     "backend.common.work.WorkLimit",
@@ -103,6 +104,7 @@ ROOT_URLCONF = "backend.urls"
 WSGI_APPLICATION = "backend.config.wsgi.application"
 ASGI_APPLICATION = "backend.config.asgi.application"
 AUTH_USER_MODEL = "accounts.User"
+AUTHENTICATION_BACKENDS = ["backend.accounts.services.acting.MembersBackend"]
 LOGIN_URL = "/accounts/login/"
 LOGIN_REDIRECT_URL = "/"
 LOGOUT_REDIRECT_URL = "/"

@@ -38,7 +38,9 @@ def test_every_list_opens(person: Client, demo: None) -> None:
 
 
 def test_tokens_and_audit_can_only_be_looked_at(person: Client) -> None:
-    token, plaintext = token_create(workspace=factories.workspace(), name="x", scope="read")
+    token, plaintext = token_create(
+        workspace=factories.workspace(), owner=factories.owner(), name="x", scope="read"
+    )
     shown = person.get(f"/admin/accounts/apitoken/{token.pk}/change/")
     assert shown.status_code == 200
     assert plaintext not in shown.content.decode()

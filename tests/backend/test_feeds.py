@@ -117,7 +117,9 @@ def test_feed_key_opens_no_other_view_and_nothing_else() -> None:
 def test_feed_is_401_without_a_valid_key_or_without_its_view() -> None:
     view = saved()
     key, text = made(view)
-    admin = token_create(workspace=factories.workspace(), name="a", scope="admin")[1]
+    admin = token_create(
+        workspace=factories.workspace(), owner=factories.owner(), name="a", scope="admin"
+    )[1]
     for wrong in (
         text[:-1] + "g",
         text[:-2],

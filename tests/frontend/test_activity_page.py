@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from backend.accounts.models import User
 from backend.accounts.services.audit import audit_record
 from tests import factories
 
@@ -14,7 +13,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def analyst(client: Client) -> Client:
-    client.force_login(User.objects.create_user("ada", password="x", role="write"))
+    client.force_login(factories.user(username="ada", role="write"))
     return client
 
 

@@ -5,6 +5,7 @@ from typing import Protocol
 from django.core.exceptions import PermissionDenied
 
 from backend.accounts.models import Workspace
+from backend.domain.errors import InvalidValue
 
 DEFAULT_WORKSPACE = "default"
 
@@ -37,6 +38,16 @@ class NotOwned(PermissionDenied):
 def default_workspace() -> Workspace:
     """The one workspace there is until there are more; made on first use."""
     return Workspace.objects.get_or_create(slug=DEFAULT_WORKSPACE, defaults={"name": "Default"})[0]
+
+
+def workspace_named(slug: str) -> Workspace:
+    """The workspace of this slug; raises InvalidValue where there is none."""
+    if slug == DEFAULT_WORKSPACE:
+        return default_workspace()
+    workspace = Workspace.objects.filter(slug=slug).first()
+    if workspace is None:
+        raise InvalidValue("/workspace", f"no workspace is called {slug!r}")
+    return workspace
 
 
 def owner_of(row: Owned) -> Workspace:

@@ -12,7 +12,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
-from backend.accounts.api.authentication import actor, workspace_of
+from backend.accounts.api.authentication import actor
+from backend.accounts.services.acting import workspace_of, workspace_slug
 from backend.benchmarks.models import Sample
 from backend.benchmarks.selectors.evidence import (
     EvidenceDamaged,
@@ -121,7 +122,7 @@ def _sample(sample: Sample) -> dict[str, Any]:
 
 def visible_offer(request: Request, slug: str) -> Offer:
     """The offer of this slug; raises InvalidValue("/offer")."""
-    visible = offers_visible(workspace_of(request).slug)
+    visible = offers_visible(workspace_slug(request))
     # Addresses may name NUL characters, which no text of the database holds.
     offer = None if "\0" in slug else visible.filter(slug=slug).first()
     if offer is None:

@@ -11,7 +11,8 @@ from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from backend.accounts.api.authentication import actor, workspace_of, workspace_slug
+from backend.accounts.api.authentication import actor
+from backend.accounts.services.acting import workspace_of, workspace_slug
 from backend.catalog.api.documents import PriceDetail, PriceEntry, PriceReview
 from backend.catalog.api.lists import DataListView
 from backend.catalog.models import Offer, PriceObservation

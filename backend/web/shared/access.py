@@ -35,6 +35,13 @@ def may(request: HttpRequest, needed: Scope) -> bool:
     return isinstance(request.user, User) and request.user.scope.includes(needed)
 
 
+def person_of(request: HttpRequest) -> User:
+    """Who has signed in; raises PermissionDenied for a stranger."""
+    if not isinstance(request.user, User):
+        raise PermissionDenied(_("Sign in first."))
+    return request.user
+
+
 def demand(request: HttpRequest, needed: Scope) -> None:
     """Raises PermissionDenied (403) for a person whose role is too small."""
     if not may(request, needed):

@@ -1,0 +1,12 @@
+"""The role of a person is that of a membership.
+
+Apart from the migration before, whose rows PostgreSQL checks at its end.
+"""
+
+from django.db import migrations
+
+
+class Migration(migrations.Migration):
+    dependencies = [("accounts", "0010_people")]
+
+    operations = [migrations.RemoveField("user", "role")]
