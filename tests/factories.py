@@ -32,8 +32,7 @@ def user(
 ) -> User:
     """A member of the default workspace, or of another one; hashing a password takes long."""
     made = User(**{"username": f"user{next(_number)}", **given})
-    if password:
-        made.set_password(password)
+    made.set_password(password) if password else made.set_unusable_password()
     made.save()
     Membership.objects.create(workspace=workspace or default_workspace(), user=made, role=role)
     return made

@@ -2,12 +2,20 @@
 
 import uuid
 from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
-from django.contrib.auth.models import AbstractUser
+from django.contrib.auth.models import AbstractUser, UserManager
+from django.contrib.auth.password_validation import validate_password
 from django.db import models
 
 from backend.common.models import Identified
 from backend.domain.texts import text as _
+
+if TYPE_CHECKING:
+    PeopleBase = UserManager["User"]
+else:
+    # Generic for the type checker only.
+    PeopleBase = UserManager
 
 
 class Workspace(Identified):
@@ -53,6 +61,17 @@ ROLES = {
 }
 
 
+class People(PeopleBase):
+    """Makes people; those with a password by the rules for passwords, also from the command line."""
+
+    def create_superuser(
+        self, username: str, email: str | None = None, password: str | None = None, **extra: Any
+    ) -> "User":
+        if password is not None:
+            validate_password(password, User(username=username, email=email or ""))
+        return super().create_superuser(username, email, password, **extra)
+
+
 class User(AbstractUser):
     """A person, who has a role in each workspace that they are a member of.
 
@@ -60,6 +79,7 @@ class User(AbstractUser):
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    objects = People()  # type: ignore[misc]
     chosen_workspace = ""
     """Slug of the workspace that the session acts in; empty: the first one. Not stored."""
 

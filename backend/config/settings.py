@@ -105,13 +105,23 @@ WSGI_APPLICATION = "backend.config.wsgi.application"
 ASGI_APPLICATION = "backend.config.asgi.application"
 AUTH_USER_MODEL = "accounts.User"
 AUTHENTICATION_BACKENDS = ["backend.accounts.services.acting.MembersBackend"]
+# Of a browser: ends when nobody has used it for so long, and at the latest after its life.
+SESSION_IDLE_S = env.whole("SESSION_IDLE_S", 24 * 3600, at_least=60)
+SESSION_LIFE_S = env.whole("SESSION_LIFE_S", 14 * 24 * 3600, at_least=60)
+SESSION_COOKIE_AGE = SESSION_LIFE_S
 LOGIN_URL = "/accounts/login/"
 LOGIN_REDIRECT_URL = "/"
 LOGOUT_REDIRECT_URL = "/"
 # Memory-hard, and in Python's own library; no second hasher, as there are no old passwords.
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.ScryptPasswordHasher"]
+# ASVS 5.0 (6.2.1) recommends 15 where a password alone lets in.
+LEAST_PASSWORD = 15
 AUTH_PASSWORD_VALIDATORS = [
-    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator"},
+    {
+        "NAME": "django.contrib.auth.password_validation.MinimumLengthValidator",
+        "OPTIONS": {"min_length": LEAST_PASSWORD},
+    },
+    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
 ]
 TEMPLATES = [

@@ -50,6 +50,19 @@ def workspaces_open_to(user: User) -> QuerySet[Workspace]:
     return Workspace.objects.filter(memberships__user=user).order_by("name")
 
 
+def manages(admin: User, person: User, workspace: Workspace) -> bool:
+    """Whether an admin of the workspace may disable the person and let them in by a link.
+
+    Only for who runs the installation is anybody theirs; an admin of one workspace would else enter
+    others as a person who is a member of them, too.
+    """
+    if admin.is_superuser:
+        return True
+    return not person.is_superuser and not (
+        Membership.objects.filter(user=person).exclude(workspace=workspace).exists()
+    )
+
+
 def sessions_of(user: User) -> Iterator[Session]:
     """Those in force. Their rows name nobody, so each is opened; there are few."""
     for session in Session.objects.filter(expire_date__gt=clock.now()).iterator():

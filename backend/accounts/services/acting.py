@@ -4,12 +4,16 @@ from collections.abc import Callable
 from typing import Any
 
 from django.contrib.auth.backends import ModelBackend
+from django.contrib.auth.middleware import get_user
+from django.contrib.auth.models import AnonymousUser
 from django.http import HttpRequest, HttpResponseBase
 from django.utils.functional import SimpleLazyObject
 
 from backend.accounts.models import ApiToken, User, Workspace
+from backend.accounts.services.sessions import session_is_over
 from backend.accounts.services.workspaces import DEFAULT_WORKSPACE, default_workspace
 
+SIGN_IN_BACKEND = "backend.accounts.services.acting.MembersBackend"
 KEPT = "_workspace"
 CHOSEN = "workspace"
 """Key of the session: slug of the workspace that the person chose."""
@@ -31,14 +35,17 @@ class ActingWorkspace:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        user = request.user
         # Lazy, as Django's own: most static answers ask for nobody.
-        request.user = SimpleLazyObject(lambda: _acting(request, user))  # type: ignore[assignment]
+        request.user = SimpleLazyObject(lambda: _acting(request))  # type: ignore[assignment]
         return self.get_response(request)
 
 
-def _acting(request: HttpRequest, user: Any) -> Any:
+def _acting(request: HttpRequest) -> User | AnonymousUser:
+    user = get_user(request)
     if isinstance(user, User):
+        if session_is_over(request):
+            request.session.flush()
+            return AnonymousUser()
         user.chosen_workspace = request.session.get(CHOSEN, "")
         # Whether the person may sign in was asked of the first membership.
         user.__dict__.pop("membership", None)

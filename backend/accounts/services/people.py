@@ -78,6 +78,16 @@ def user_switch(*, user: User, is_active: bool, workspace: Workspace, actor: str
     return user
 
 
+@transaction.atomic
+def password_set(*, user: User, password: str) -> None:
+    """Another password, which a form has checked by the rules."""
+    user.set_password(password)
+    user.save(update_fields=["password"])
+    audit_record(
+        workspace=_home(user), actor=user.username, action="password_set", target=user, detail={}
+    )
+
+
 def sessions_end(*, user: User, but: str = "") -> int:
     """End every session of a person, or all but one (its key); how many there were."""
     keys = [one.session_key for one in sessions_of(user) if one.session_key != but]

@@ -12,7 +12,9 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from backend.accounts.selectors.people import sign_in_links
+from backend.accounts.services.acting import SIGN_IN_BACKEND
 from backend.accounts.services.people import sign_in_link_use
+from backend.web.accounts.own import BY_LINK
 
 # Half an hour: time to get a link from somebody who can make one.
 NEXT_COOKIE, NEXT_COOKIE_S = "next", 1800
@@ -45,7 +47,9 @@ def sign_in_link_page(request: HttpRequest, secret: str) -> HttpResponse:
         # None where the link was used meanwhile; the page then says so as for an unknown one.
         user = sign_in_link_use(secret=secret)
         if user is not None:
-            login(request, user)
+            login(request, user, backend=SIGN_IN_BACKEND)
+            # Who comes by a link may have forgotten the password.
+            request.session[BY_LINK] = True
             entered = redirect(_next_page(request))
             entered.delete_cookie(NEXT_COOKIE)
             return entered
