@@ -4,6 +4,7 @@ import uuid
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from django.conf import settings
 from django.contrib.auth.models import AbstractUser, UserManager
 from django.contrib.auth.password_validation import validate_password
 from django.db import models
@@ -94,10 +95,22 @@ class User(AbstractUser):
     @property
     def scope(self) -> Scope:
         """Rights of the person in the workspace that they act in."""
-        if self.is_superuser:
-            return Scope.ADMIN
-        # Who is no member of any workspace may not sign in (accounts.services.signing_in).
-        return Scope(self.membership.role) if self.membership else Scope.READ
+        # Who is no member of any workspace may not sign in (accounts.services.acting).
+        scope = Scope.ADMIN if self.is_superuser else Scope(self._role)
+        lacks_factor = settings.TOTP_FOR_ADMINS and not self.has_second_factor
+        return Scope.RUN if scope is Scope.ADMIN and lacks_factor else scope
+
+    @property
+    def _role(self) -> str:
+        return self.membership.role if self.membership else Scope.READ
+
+    @cached_property
+    def has_second_factor(self) -> bool:
+        """Whether signing in asks for a code as well."""
+        # Here: the other app's models refer to this one.
+        from django_otp.plugins.otp_totp.models import TOTPDevice
+
+        return bool(TOTPDevice.objects.filter(user=self, confirmed=True).exists())
 
 
 class Membership(Identified):

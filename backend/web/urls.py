@@ -5,7 +5,7 @@ from django.urls import path
 from django.views.decorators.csrf import csrf_exempt
 from django.views.i18n import set_language
 
-from backend.web.accounts import own
+from backend.web.accounts import own, second_factor
 from backend.web.accounts import views as accounts
 from backend.web.activity import views as activity
 from backend.web.answer import views as answer
@@ -205,6 +205,13 @@ urlpatterns = [
     ),
     path("accounts/", own.account_page, name="account"),
     path("accounts/password/", own.password_page, name="password"),
+    path("accounts/code/", second_factor.code_page, name="second-factor"),
+    path("accounts/second-factor/", second_factor.second_factor_set_page, name="second-factor-set"),
+    path(
+        "accounts/second-factor/remove/",
+        second_factor.second_factor_remove_page,
+        name="second-factor-remove",
+    ),
     path("accounts/sessions/end/", own.sessions_end_form, name="sessions-end"),
     path("accounts/sessions/<slug:name>/end/", own.session_end_form, name="session-end"),
     path("accounts/workspaces/new/", joining.workspace_new_form, name="workspace-new"),

@@ -262,7 +262,7 @@ def test_feed_keys_are_made_listed_and_ended_over_the_api(caller: Caller) -> Non
     assert document["key"] not in client.get(KEYS).content.decode()
     assert client.get(f"{KEYS}?view=other").json()["count"] == 0
     assert caller("admin").get(KEYS).json()["count"] == 1
-    other = caller("write", name="other")
+    other = caller("write", name="other", owner=factories.user(role="write"))
     assert other.get(KEYS).json()["count"] == 0
     assert other.delete(f"{KEYS}/{document['id']}").status_code == 404
     assert client.delete(f"{KEYS}/{document['id']}").status_code == 204

@@ -50,6 +50,10 @@ def workspaces_open_to(user: User) -> QuerySet[Workspace]:
     return Workspace.objects.filter(memberships__user=user).order_by("name")
 
 
+def person_by_id(pk: str) -> User | None:
+    return User.objects.filter(pk=pk).first()
+
+
 def manages(admin: User, person: User, workspace: Workspace) -> bool:
     """Whether an admin of the workspace may disable the person and let them in by a link.
 

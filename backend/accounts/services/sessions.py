@@ -34,6 +34,11 @@ class BrowserSession:
     is_this: bool
 
 
+def address_of(request: HttpRequest) -> str | None:
+    """Address of the browser; None where none is known, as in commands."""
+    return client_address(request) or None
+
+
 @receiver(user_logged_in)
 def _note(sender: object, request: HttpRequest, user: User, **_: Any) -> None:
     """What the person is shown of the session that begins."""

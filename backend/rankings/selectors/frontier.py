@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
+from backend.accounts.services.workspaces import DEFAULT_WORKSPACE
 from backend.catalog.selectors.data_version import DataStamp
 from backend.domain.metrics import Metric
 from backend.rankings.selectors.query import Filter, RankingQuery
@@ -34,7 +35,7 @@ class Frontier:
 
 
 def frontier(
-    query: RankingQuery, *, workspace_slug: str, stamp: DataStamp | None = None
+    query: RankingQuery, *, workspace_slug: str = DEFAULT_WORKSPACE, stamp: DataStamp | None = None
 ) -> Frontier:
     """The offers under a query. Limits on price and score only set apart what is beyond them:
     whatever beats an offer within a budget and a demand is within them too."""
