@@ -17,8 +17,8 @@ def trees(*folders: str) -> Iterator[tuple[str, ast.Module]]:
             yield str(path.relative_to(ROOT)), ast.parse(sources.text(path))
 
 
-def places() -> dict[str, int]:
-    """Selectors with the parameter → its place among the positional ones, or a far one."""
+def positions() -> dict[str, int]:
+    """Selectors with the parameter → its position among the positional ones, or a far one."""
     found = {}
     for path, tree in trees("backend"):
         if "/selectors/" not in path:
@@ -30,7 +30,7 @@ def places() -> dict[str, int]:
                     found[node.name] = names.index(PARAMETER)
                 elif PARAMETER in [one.arg for one in node.args.kwonlyargs]:
                     found[node.name] = 99
-    return {name: place for name, place in found.items() if name not in ANYWHERE}
+    return {name: position for name, position in found.items() if name not in ANYWHERE}
 
 
 def silent(folder: str, tree: ast.Module, functions: dict[str, int]) -> Iterator[str]:
@@ -42,14 +42,14 @@ def silent(folder: str, tree: ast.Module, functions: dict[str, int]) -> Iterator
     }
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-            place = functions.get(node.func.id) if node.func.id in imported else None
+            position = functions.get(node.func.id) if node.func.id in imported else None
             named = {one.arg for one in node.keywords}
-            if place is not None and PARAMETER not in named and len(node.args) <= place:
+            if position is not None and PARAMETER not in named and len(node.args) <= position:
                 yield f"{folder}:{node.lineno}: {node.func.id}"
 
 
 def test_every_call_says_whose_rows_it_reads():
-    functions = places()
+    functions = positions()
     assert {"offers_visible", "ranking", "price_list", "frontier"} <= functions.keys()
     faults = [
         one for path, tree in trees("backend", "workers") for one in silent(path, tree, functions)

@@ -7,7 +7,6 @@ import secrets
 from django.db import transaction
 
 from backend.accounts.models import (
-    ROLES,
     Invitation,
     Membership,
     Scope,
@@ -24,7 +23,6 @@ from backend.domain.errors import InvalidValue
 
 INVITATION_LIFE = dt.timedelta(days=7)
 SLUG = re.compile(r"[a-z0-9][a-z0-9-]{0,49}", re.ASCII)
-ROLE_OF = {scope: role for role, scope in ROLES.items()}
 
 
 @transaction.atomic

@@ -51,8 +51,7 @@ def password_page(request: HttpRequest) -> HttpResponse:
     person = person_of(request)
     is_known = person.has_usable_password() and not request.session.get(BY_LINK)
     kind: Any = PasswordChangeForm if is_known else SetPasswordForm
-    form = kind(person, request.POST if request.method == "POST" else None)
-    form.label_suffix = ""
+    form = kind(person, request.POST if request.method == "POST" else None, label_suffix="")
     if request.method == "POST" and form.is_valid():
         password_set(user=person, password=form.cleaned_data["new_password1"])
         # Django ends sessions that were opened with the former password; this one goes on.

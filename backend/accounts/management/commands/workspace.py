@@ -34,7 +34,8 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
-            answer = getattr(self, f"_{options['action']}")(options)
+            actions = {"create": self._create, "invite": self._invite, "list": self._list}
+            answer = actions[options["action"]](options)
         except DomainError as error:
             raise CommandError(str(error)) from error
         self.stdout.write(json.dumps(answer["document"]) if options["json"] else answer["words"])
