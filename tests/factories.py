@@ -5,7 +5,8 @@ from decimal import Decimal
 from itertools import count
 from typing import Any
 
-from backend.accounts.models import User, Workspace
+from backend.accounts.models import Membership, Scope, User, Workspace
+from backend.accounts.services.workspaces import default_workspace
 from backend.benchmarks.models import Host, HostState, Run, Sample, Source
 from backend.catalog.models import (
     ExchangeRate,
@@ -23,11 +24,23 @@ _number = count(1)
 
 
 def workspace() -> Workspace:
-    return Workspace.objects.get_or_create(slug="default", defaults={"name": "Default"})[0]
+    return default_workspace()
 
 
-def user(**given: Any) -> User:
-    return User.objects.create(**{"username": f"user{next(_number)}", **given})
+def user(
+    *, role: str = Scope.READ, workspace: Workspace | None = None, password: str = "", **given: Any
+) -> User:
+    """A member of the default workspace, or of another one; hashing a password takes long."""
+    made = User(**{"username": f"user{next(_number)}", **given})
+    made.set_password(password) if password else made.set_unusable_password()
+    made.save()
+    Membership.objects.create(workspace=workspace or default_workspace(), user=made, role=role)
+    return made
+
+
+def owner() -> User:
+    """Who answers for the tokens of tests, and may do everything."""
+    return User.objects.get_or_create(username="owner", defaults={"is_superuser": True})[0]
 
 
 def provider(slug: str = "own") -> Provider:

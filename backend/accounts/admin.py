@@ -49,12 +49,10 @@ def _audit(request: HttpRequest, action: str, row: Model, message: Any) -> None:
 
 @admin.register(User)
 class PersonAdmin(AuditedAdmin, PersonBase):
-    """Accounts with their role."""
+    """Accounts; their roles are those of their memberships."""
 
-    list_display = ("username", "role", "is_active", "is_superuser", "last_login")
-    list_filter = ("role", "is_active")
-    fieldsets = (*(UserAdmin.fieldsets or ()), ("Rackrate", {"fields": ("role",)}))
-    add_fieldsets = (*UserAdmin.add_fieldsets, ("Rackrate", {"fields": ("role",)}))
+    list_display = ("username", "is_active", "is_superuser", "last_login")
+    list_filter = ("is_active",)
 
 
 @admin.register(Workspace)

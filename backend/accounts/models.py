@@ -1,16 +1,26 @@
 """Workspaces, people, API tokens and the audit trail."""
 
 import uuid
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
-from django.contrib.auth.models import AbstractUser
+from django.conf import settings
+from django.contrib.auth.models import AbstractUser, UserManager
+from django.contrib.auth.password_validation import validate_password
 from django.db import models
 
 from backend.common.models import Identified, Remembering
 from backend.domain.texts import text as _
 
+if TYPE_CHECKING:
+    PeopleBase = UserManager["User"]
+else:
+    # Generic for the type checker only.
+    PeopleBase = UserManager
+
 
 class Workspace(Identified):
-    """Owner of everything people create; one default workspace until there are more."""
+    """Owner of everything people create; the first is the default one, which owns what all share."""
 
     slug = models.SlugField(unique=True)
     name = models.CharField(max_length=100)
@@ -52,16 +62,93 @@ ROLES = {
 }
 
 
+class People(PeopleBase):
+    """Makes people; those with a password by the rules for passwords, also from the command line."""
+
+    def create_superuser(
+        self, username: str, email: str | None = None, password: str | None = None, **extra: Any
+    ) -> "User":
+        if password is not None:
+            validate_password(password, User(username=username, email=email or ""))
+        return super().create_superuser(username, email, password, **extra)
+
+
 class User(AbstractUser, Remembering):
-    """A person with a role in the default workspace."""
+    """A person, who has a role in each workspace that they are a member of.
+
+    A superuser runs the installation and is an admin of every workspace.
+    """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
-    role = models.CharField(max_length=8, choices=Scope, default=Scope.READ)
+    objects = People()  # type: ignore[misc]
+    chosen_workspace = ""
+    """Slug of the workspace that the session acts in; empty: the first one. Not stored."""
+
+    @cached_property
+    def membership(self) -> "Membership | None":
+        """In the chosen workspace, else in the one joined first; None without any."""
+        rows = self.memberships.select_related("workspace").order_by("created_at")
+        memberships = {row.workspace.slug: row for row in rows}
+        first = next(iter(memberships.values()), None)
+        return memberships.get(self.chosen_workspace, first)
 
     @property
     def scope(self) -> Scope:
-        """Role of the person; a superuser is an admin."""
-        return Scope.ADMIN if self.is_superuser else Scope(self.role)
+        """Rights of the person in the workspace that they act in."""
+        # Who is no member of any workspace may not sign in (accounts.services.acting).
+        scope = Scope.ADMIN if self.is_superuser else Scope(self._role)
+        lacks_factor = settings.TOTP_FOR_ADMINS and not self.has_second_factor
+        return Scope.RUN if scope is Scope.ADMIN and lacks_factor else scope
+
+    @property
+    def _role(self) -> str:
+        return self.membership.role if self.membership else Scope.READ
+
+    @cached_property
+    def has_second_factor(self) -> bool:
+        """Whether signing in asks for a code as well."""
+        # Here: the other app's models refer to this one.
+        from django_otp.plugins.otp_totp.models import TOTPDevice
+
+        return bool(TOTPDevice.objects.filter(user=self, confirmed=True).exists())
+
+
+class Membership(Identified):
+    """The role of a person in a workspace."""
+
+    workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, related_name="memberships")
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="memberships")
+    role = models.CharField(max_length=8, choices=Scope, default=Scope.READ)
+
+    class Meta:
+        ordering = ("user__username",)
+        constraints = [
+            models.UniqueConstraint(fields=("workspace", "user"), name="member_once_a_workspace")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.user} in {self.workspace}"
+
+
+class Invitation(Identified):
+    """What lets somebody join a workspace once, with a role.
+
+    Only an HMAC of the secret in its address is stored; a used one is a deleted row.
+    """
+
+    workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, related_name="invitations")
+    role = models.CharField(max_length=8, choices=Scope, default=Scope.READ)
+    note = models.CharField(max_length=100, blank=True)
+    """For whom it is, as the inviting admin wrote it."""
+    invited_by = models.CharField(max_length=150)
+    digest = models.BinaryField(max_length=32, unique=True)
+    expires_at = models.DateTimeField()
+
+    class Meta:
+        ordering = ("expires_at",)
+
+    def __str__(self) -> str:
+        return f"invitation to {self.workspace}"
 
 
 class SignInLink(Identified):
@@ -82,11 +169,16 @@ class ApiToken(Identified):
     """A bearer token `rr_<lookup><secret>`; only an HMAC of it is kept."""
 
     workspace = models.ForeignKey(Workspace, on_delete=models.PROTECT, related_name="tokens")
+    owner = models.ForeignKey(User, on_delete=models.CASCADE, null=True, related_name="tokens")
+    """Who answers for it: it may no more than its owner may, and ends with them. None of tokens
+    from before there was an owner; they are refused."""
     name = models.CharField(max_length=100)
     # The part that is no secret: it leads to the row whose digest is compared.
     lookup = models.CharField(max_length=8, unique=True)
     digest = models.BinaryField(max_length=32)
     scope = models.CharField(max_length=8, choices=Scope)
+    granted: Scope = Scope.READ
+    """What it may now: its scope, but no more than its owner may. Set for whoever presents it."""
     expires_at = models.DateTimeField()
     revoked_at = models.DateTimeField(null=True)
     last_used_at = models.DateTimeField(null=True)

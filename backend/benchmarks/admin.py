@@ -2,11 +2,10 @@
 
 from typing import Any
 
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.http import HttpRequest
 
-from backend.accounts.services.audit import audit_record
-from backend.accounts.services.workspaces import default_workspace
+from backend.accounts.services.workspaces import default_workspace, may_write
 from backend.benchmarks.models import (
     Campaign,
     Evidence,
@@ -16,8 +15,9 @@ from backend.benchmarks.models import (
     Schedule,
     Step,
 )
-from backend.catalog.services.data_version import data_version_bump
+from backend.benchmarks.services.imports import sample_exclude, sample_include
 from backend.common.admin import AnyAdmin, ReadOnlyAdmin
+from backend.domain.errors import InvalidValue
 
 
 @admin.register(Host)
@@ -86,13 +86,16 @@ class SampleAdmin(AnyAdmin):
     def has_delete_permission(self, request: HttpRequest, obj: Sample | None = None) -> bool:
         return False
 
+    def has_change_permission(self, request: HttpRequest, obj: Sample | None = None) -> bool:
+        is_owned = obj is None or may_write(default_workspace(), obj)
+        return is_owned and super().has_change_permission(request, obj)
+
     def save_model(self, request: HttpRequest, obj: Sample, form: Any, change: bool) -> None:
-        super().save_model(request, obj, form, change)
-        audit_record(
-            workspace=default_workspace(),
-            actor=request.user.get_username(),
-            action="sample_exclude" if obj.excluded_reason else "sample_include",
-            target=obj,
-            detail={"reason": obj.excluded_reason},
-        )
-        data_version_bump()
+        workspace, actor = default_workspace(), request.user.get_username()
+        try:
+            if reason := obj.excluded_reason:
+                sample_exclude(workspace=workspace, sample=obj, reason=reason, actor=actor)
+            else:
+                sample_include(workspace=workspace, sample=obj, actor=actor)
+        except InvalidValue as error:
+            self.message_user(request, str(error), messages.ERROR)

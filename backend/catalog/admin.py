@@ -6,6 +6,7 @@ from django.contrib import admin
 from django.http import HttpRequest
 
 from backend.accounts.admin import AuditedAdmin
+from backend.accounts.services.workspaces import default_workspace, may_write
 from backend.catalog.models import ExchangeRate, Offer, PriceObservation, Provider, Region
 from backend.catalog.services.data_version import data_version_bump
 from backend.common.admin import ReadOnlyAdmin
@@ -42,6 +43,10 @@ class OfferAdmin(CountedAdmin):
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Offer | None = None) -> bool:
+        is_owned = obj is None or may_write(default_workspace(), obj)
+        return is_owned and super().has_change_permission(request, obj)
 
 
 @admin.register(PriceObservation)

@@ -1,8 +1,19 @@
 from django.apps import AppConfig
 
+# The module and not the class: Django takes every class here for one of this app.
+from django.contrib.admin import apps as admin_apps
+
+
+class AdminSiteConfig(admin_apps.AdminConfig):
+    """Django's own pages, which people enter by the sign-in page of all others."""
+
+    default = False
+    default_site = "backend.common.admin.Site"
+
 
 class CommonConfig(AppConfig):
     name = "backend.common"
+    default = True
 
     def ready(self) -> None:
         from backend.common import (

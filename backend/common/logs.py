@@ -28,12 +28,12 @@ from django.views.debug import ExceptionReporter
 # Keys stand in the path since a spreadsheet cannot send a header, and every log prints paths.
 FEED_PREFIX = "rf_"
 FEED_PATH = "/feeds/"
-SIGN_IN_PATH = "/accounts/link/"
+SIGN_IN_PATH, JOIN_PATH = "/accounts/link/", "/accounts/invitation/"
 REQUEST_ID = "X-Request-ID"
 # A proxy's own id is kept; anything else that a caller writes there would end up in the log.
 _REQUEST_ID = re.compile(r"[0-9A-Za-z._-]{8,64}")
 _about: ContextVar[Mapping[str, str]] = ContextVar("about", default=MappingProxyType({}))
-_IN_PATH = re.compile(rf"({FEED_PATH}|{SIGN_IN_PATH})[^/\s?'\"]+")
+_IN_PATH = re.compile(rf"({FEED_PATH}|{SIGN_IN_PATH}|{JOIN_PATH})[^/\s?'\"]+")
 # The eight characters that look a key up stay: they say in a log which key it was.
 _KEY = re.compile(r"\b(r[rf]_[0-9a-f]{8})[0-9a-f]{8,}")
 

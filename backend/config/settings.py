@@ -1,5 +1,6 @@
 """All settings, each read once from the environment (documented in .env.example)."""
 
+import datetime as dt
 import socket
 from pathlib import Path
 
@@ -59,12 +60,16 @@ CONTENT_SECURITY_POLICY = {
 
 # --- application --------------------------------------------------------------------------------
 INSTALLED_APPS = [
-    "django.contrib.admin",
+    "backend.common.apps.AdminSiteConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
     "django.contrib.messages",
     "django.contrib.staticfiles",
+    "axes",
+    "django_otp",
+    "django_otp.plugins.otp_totp",
+    "django_otp.plugins.otp_static",
     "csp",
     "rest_framework",
     "drf_spectacular",
@@ -98,6 +103,7 @@ MIDDLEWARE = [
     "backend.common.bodies.BodyLimit",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "backend.accounts.services.acting.ActingWorkspace",
     "django.contrib.messages.middleware.MessageMiddleware",
     # After authentication: what a caller may have calculated depends on who it is.
     "backend.common.work.WorkLimit",
@@ -106,6 +112,7 @@ MIDDLEWARE = [
     "backend.accounts.api.idempotency.IdempotentRequests",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
+    "axes.middleware.AxesMiddleware",
     "backend.web.shared.wrong_method.LeadOn",
 ]
 # Each view says how large its body may be; Django would answer in HTML what is over one for all.
@@ -116,13 +123,42 @@ ROOT_URLCONF = "backend.urls"
 WSGI_APPLICATION = "backend.config.wsgi.application"
 ASGI_APPLICATION = "backend.config.asgi.application"
 AUTH_USER_MODEL = "accounts.User"
+AUTHENTICATION_BACKENDS = [
+    "axes.backends.AxesStandaloneBackend",
+    "backend.accounts.services.acting.MembersBackend",
+]
+# Wrong passwords of one name from one address; both, so that nobody locks another person out.
+AXES_FAILURE_LIMIT = 10
+AXES_COOLOFF_TIME = dt.timedelta(minutes=15)
+AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
+AXES_RESET_ON_SUCCESS = True
+AXES_VERBOSE = False
+# It would store the address of a link that signs in; the audit trail has who came in.
+AXES_DISABLE_ACCESS_LOG = True
+AXES_CLIENT_IP_CALLABLE = "backend.accounts.services.sessions.address_of"
+AXES_LOCKOUT_CALLABLE = "backend.web.accounts.views.locked_out"
+# Tries to sign in from one address, whatever their names.
+THROTTLE_SIGN_IN = env.text("THROTTLE_SIGN_IN", "30/min")
+OTP_TOTP_ISSUER = "Rackrate"
+# 1: admins may what operators may, until they have set up a second factor.
+TOTP_FOR_ADMINS = env.flag("TOTP_FOR_ADMINS", False)
+# Of a browser: ends when nobody has used it for so long, and at the latest after its life.
+SESSION_IDLE_S = env.whole("SESSION_IDLE_S", 24 * 3600, at_least=60)
+SESSION_LIFE_S = env.whole("SESSION_LIFE_S", 14 * 24 * 3600, at_least=60)
+SESSION_COOKIE_AGE = SESSION_LIFE_S
 LOGIN_URL = "/accounts/login/"
 LOGIN_REDIRECT_URL = "/"
 LOGOUT_REDIRECT_URL = "/"
 # Memory-hard, and in Python's own library; no second hasher, as there are no old passwords.
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.ScryptPasswordHasher"]
+# ASVS 5.0 (6.2.1) recommends 15 where a password alone lets in.
+LEAST_PASSWORD = 15
 AUTH_PASSWORD_VALIDATORS = [
-    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator"},
+    {
+        "NAME": "django.contrib.auth.password_validation.MinimumLengthValidator",
+        "OPTIONS": {"min_length": LEAST_PASSWORD},
+    },
+    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
 ]
 TEMPLATES = [
@@ -324,6 +360,8 @@ LOGGING = {
         "celery.app.trace": {"level": "WARNING"},
         "celery.beat": {"level": "WARNING"},
         "celery.worker.strategy": {"level": "WARNING"},
+        # It prints the address at each sign-in, and that of a link is a secret.
+        "axes": {"level": "WARNING"},
         # Named so that they lose Django's own handlers, which would print a feed's key.
         "django": {"level": "INFO"},
         "django.server": {"level": "INFO", "propagate": True},

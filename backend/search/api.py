@@ -8,7 +8,8 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from backend.accounts.api.authentication import reader, workspace_of
+from backend.accounts.api.authentication import reader
+from backend.accounts.services.acting import workspace_of
 from backend.common.rest.documents import Problem
 from backend.common.rest.parameters import InvalidParameters
 from backend.common.rest.views import View

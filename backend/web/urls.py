@@ -5,6 +5,7 @@ from django.urls import path
 from django.views.decorators.csrf import csrf_exempt
 from django.views.i18n import set_language
 
+from backend.web.accounts import own, second_factor
 from backend.web.accounts import views as accounts
 from backend.web.activity import views as activity
 from backend.web.answer import views as answer
@@ -23,6 +24,8 @@ from backend.web.metrics import views as metrics
 from backend.web.offers import score_page
 from backend.web.offers import views as offers
 from backend.web.operations import views as operations
+from backend.web.people import joining
+from backend.web.people import views as people
 from backend.web.prices import views as prices
 from backend.web.ranking import views as ranking
 from backend.web.reports import freezing
@@ -201,6 +204,43 @@ urlpatterns = [
     ),
     path(
         "accounts/clouds/<uuid:account_id>/delete/", clouds.cloud_delete_form, name="cloud-delete"
+    ),
+    path("accounts/", own.account_page, name="account"),
+    path("accounts/password/", own.password_page, name="password"),
+    path("accounts/code/", second_factor.code_page, name="second-factor"),
+    path("accounts/second-factor/", second_factor.second_factor_set_page, name="second-factor-set"),
+    path(
+        "accounts/second-factor/remove/",
+        second_factor.second_factor_remove_page,
+        name="second-factor-remove",
+    ),
+    path("accounts/sessions/end/", own.sessions_end_form, name="sessions-end"),
+    path("accounts/sessions/<slug:name>/end/", own.session_end_form, name="session-end"),
+    path("accounts/workspaces/new/", joining.workspace_new_form, name="workspace-new"),
+    path(
+        "accounts/workspaces/<slug:slug>/enter/",
+        joining.workspace_enter_form,
+        name="workspace-enter",
+    ),
+    path(
+        "accounts/workspaces/<slug:slug>/leave/",
+        joining.workspace_leave_form,
+        name="workspace-leave",
+    ),
+    path("accounts/invitation/<slug:secret>/", joining.invitation_page, name="invitation"),
+    path("accounts/people/", people.people_page, name="people"),
+    path("accounts/people/<uuid:member_id>/role/", people.member_role_form, name="member-role"),
+    path(
+        "accounts/people/<uuid:member_id>/switch/", people.member_switch_form, name="member-switch"
+    ),
+    path("accounts/people/<uuid:member_id>/link/", people.member_link_form, name="member-link"),
+    path(
+        "accounts/people/<uuid:member_id>/remove/", people.member_remove_form, name="member-remove"
+    ),
+    path(
+        "accounts/people/invitations/<uuid:invitation_id>/withdraw/",
+        people.invitation_withdraw_form,
+        name="invitation-withdraw",
     ),
     path("accounts/login/", accounts.SignInPage.as_view(), name="login"),
     path("accounts/link/<slug:secret>/", accounts.sign_in_link_page, name="sign-in-link"),

@@ -100,7 +100,11 @@ def build() -> World:
         "scenarios": [_scenario()],
         "schemas": ["host"],
         "subscriptions": [_subscription()],
-        "tokens": [token_create(workspace=workspace, name="old", scope="read")[0].pk],
+        "tokens": [
+            token_create(workspace=workspace, owner=factories.owner(), name="old", scope="read")[
+                0
+            ].pk
+        ],
     }
     _runs(world)
     _views(world)

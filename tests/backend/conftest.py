@@ -47,7 +47,13 @@ def token(db: None, request: pytest.FixtureRequest) -> Callable[..., str]:
     def made(scope: str = "read", **given: Any) -> str:
         name = given.pop("name", f"{scope} token")
         workspace = given.pop("workspace", None) or factories.workspace()
-        return token_create(workspace=workspace, name=name, scope=scope, **given)[1]
+        return token_create(
+            workspace=workspace,
+            owner=given.pop("owner", None) or factories.owner(),
+            name=name,
+            scope=scope,
+            **given,
+        )[1]
 
     return made
 

@@ -38,7 +38,9 @@ def test_every_list_opens(person: Client, demo: None) -> None:
 
 
 def test_tokens_and_audit_can_only_be_looked_at(person: Client) -> None:
-    token, plaintext = token_create(workspace=factories.workspace(), name="x", scope="read")
+    token, plaintext = token_create(
+        workspace=factories.workspace(), owner=factories.owner(), name="x", scope="read"
+    )
     shown = person.get(f"/admin/accounts/apitoken/{token.pk}/change/")
     assert shown.status_code == 200
     assert plaintext not in shown.content.decode()
@@ -68,7 +70,7 @@ def test_leaving_a_sample_out_needs_a_reason_and_is_recorded(person: Client) -> 
     assert (sample.excluded_reason, sample.value) == ("a noisy neighbour", 5.0)
     assert data_version() == version + 1
     entry = AuditEntry.objects.get(action="sample_exclude")
-    assert entry.detail == {"reason": "a noisy neighbour"}
+    assert entry.detail == {"reason": "a noisy neighbour", "before": ""}
 
 
 def test_changing_an_offer_counts_the_data_version_up(person: Client) -> None:

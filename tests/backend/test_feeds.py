@@ -117,7 +117,9 @@ def test_feed_key_opens_no_other_view_and_nothing_else() -> None:
 def test_feed_is_401_without_a_valid_key_or_without_its_view() -> None:
     view = saved()
     key, text = made(view)
-    admin = token_create(workspace=factories.workspace(), name="a", scope="admin")[1]
+    admin = token_create(
+        workspace=factories.workspace(), owner=factories.owner(), name="a", scope="admin"
+    )[1]
     for wrong in (
         text[:-1] + "g",
         text[:-2],
@@ -260,7 +262,7 @@ def test_feed_keys_are_made_listed_and_ended_over_the_api(caller: Caller) -> Non
     assert document["key"] not in client.get(KEYS).content.decode()
     assert client.get(f"{KEYS}?view=other").json()["count"] == 0
     assert caller("admin").get(KEYS).json()["count"] == 1
-    other = caller("write", name="other")
+    other = caller("write", name="other", owner=factories.user(role="write"))
     assert other.get(KEYS).json()["count"] == 0
     assert other.delete(f"{KEYS}/{document['id']}").status_code == 404
     assert client.delete(f"{KEYS}/{document['id']}").status_code == 204

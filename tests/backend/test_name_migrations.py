@@ -38,7 +38,7 @@ def test_tokens_of_one_name_get_numbers() -> None:
             workspace=factories.workspace(), name=name, lookup=str(n), digest=b"", scope="read",
             expires_at=clock.now(), revoked_at=revoked_at,
         )  # fmt: skip
-    renamed("accounts", "0010_kept_answers_and_names")
+    renamed("accounts", "0011_kept_answers_and_names")
     names = ApiToken.objects.order_by("created_at").values_list("name", flat=True)
     assert list(names) == ["a", "a", "a (3)", "a (2)", "a (4)"]
 

@@ -168,7 +168,13 @@ def test_price_in_another_currency_waits_until_a_person_accepts_it() -> None:
     waiting = PriceObservation.objects.get(is_published=False)
     assert waiting.anomaly == "0.1 USD before, 10 EUR now"
     assert best_prices(PriceBasis())[waiting.offer_id].charge.amount == Decimal("0.1")
-    price_review(observation=waiting, is_accepted=True, actor="anna", reason="announced")
+    price_review(
+        workspace=factories.workspace(),
+        observation=waiting,
+        is_accepted=True,
+        actor="anna",
+        reason="announced",
+    )
     assert best_prices(PriceBasis())[waiting.offer_id].currency == "EUR"
     assert record(changed, day=3).unchanged == 30
 
@@ -218,7 +224,13 @@ def test_accepted_price_is_published_and_audited() -> None:
     record(many())
     implausible()
     waiting, version = PriceObservation.objects.get(is_published=False), data_version()
-    price_review(observation=waiting, is_accepted=True, actor="anna", reason="announced")
+    price_review(
+        workspace=factories.workspace(),
+        observation=waiting,
+        is_accepted=True,
+        actor="anna",
+        reason="announced",
+    )
     assert best_prices(PriceBasis())[waiting.offer_id].charge.amount == Decimal("0.2")
     assert data_version() == version + 1
     entry = AuditEntry.objects.get(action="price_accept")
@@ -231,7 +243,13 @@ def test_refused_price_is_not_asked_about_again() -> None:
     record(many())
     implausible()
     waiting = PriceObservation.objects.get(is_published=False)
-    price_review(observation=waiting, is_accepted=False, actor="anna", reason="a slip")
+    price_review(
+        workspace=factories.workspace(),
+        observation=waiting,
+        is_accepted=False,
+        actor="anna",
+        reason="a slip",
+    )
     before = everything()
     report = implausible(day=2)
     assert (report.refused, report.quarantined, report.is_changed) == (1, 0, False)
@@ -248,7 +266,13 @@ def test_waiting_price_is_withdrawn_when_the_list_goes_back() -> None:
     waiting = PriceObservation.objects.get(is_published=False)
     assert waiting.missing_since == factories.AT + 2 * DAY
     with pytest.raises(InvalidValue, match="not on the provider's list"):
-        price_review(observation=waiting, is_accepted=True, actor="anna", reason="late")
+        price_review(
+            workspace=factories.workspace(),
+            observation=waiting,
+            is_accepted=True,
+            actor="anna",
+            reason="late",
+        )
     # The same doubt later is a new question with its own date.
     assert implausible(day=3).quarantined == 1
     assert PriceObservation.objects.filter(is_published=False).count() == 2
@@ -267,12 +291,30 @@ def test_waiting_price_is_withdrawn_when_its_type_vanishes() -> None:
 def test_review_is_refused_naming_the_field(is_published: bool, reason: str, field: str) -> None:
     row = factories.price(factories.offer(), is_published=is_published)
     with pytest.raises(InvalidValue) as caught:
-        price_review(observation=row, is_accepted=True, actor="anna", reason=reason)
+        price_review(
+            workspace=factories.workspace(),
+            observation=row,
+            is_accepted=True,
+            actor="anna",
+            reason=reason,
+        )
     assert caught.value.field == field
 
 
 def test_review_is_refused_the_second_time() -> None:
     row = factories.price(factories.offer(), is_published=False)
-    price_review(observation=row, is_accepted=False, actor="anna", reason="a slip")
+    price_review(
+        workspace=factories.workspace(),
+        observation=row,
+        is_accepted=False,
+        actor="anna",
+        reason="a slip",
+    )
     with pytest.raises(InvalidValue, match="does not wait"):
-        price_review(observation=row, is_accepted=True, actor="bert", reason="no slip")
+        price_review(
+            workspace=factories.workspace(),
+            observation=row,
+            is_accepted=True,
+            actor="bert",
+            reason="no slip",
+        )

@@ -118,7 +118,13 @@ def test_entry_is_refused_by_pointer(
 )
 def test_service_checks_what_no_document_did(price: PriceInput, reason: str, field: str) -> None:
     with pytest.raises(InvalidValue) as caught:
-        price_enter(offer=factories.offer(), price=price, reason=reason, actor="x")
+        price_enter(
+            workspace=factories.workspace(),
+            offer=factories.offer(),
+            price=price,
+            reason=reason,
+            actor="x",
+        )
     assert caught.value.field == field
 
 

@@ -10,8 +10,14 @@ from django.core.management import CommandError, call_command
 from backend.accounts.models import ApiToken
 from backend.accounts.selectors.tokens import token_in_force
 from backend.common import clock
+from tests import factories
 
 pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def _somebody(db: None) -> None:
+    factories.user(username="boss", is_superuser=True)
 
 
 def run(*arguments: str) -> str:
@@ -25,6 +31,8 @@ def test_create_prints_a_token_that_works_for_90_days() -> None:
     token = token_in_force(made["token"])
     assert token is not None
     assert (token.name, token.scope, token.workspace.slug) == ("sheet", "run", "default")
+    assert token.owner is not None
+    assert token.owner.username == made["owner"] == "boss"
     assert abs(token.expires_at - clock.now() - dt.timedelta(days=90)) < dt.timedelta(minutes=1)
 
 
@@ -46,6 +54,9 @@ def test_revoke_ends_the_token_of_that_name() -> None:
         (("create", "twice"), "exists"),
         (("create", " "), "characters"),
         (("create", "x", "--expires-days", "0"), "between 1 and"),
+        (("create", "x", "--expires-days", "366"), "between 1 and 365"),
+        (("create", "x", "--owner", "nemo"), "nobody active"),
+        (("create", "x", "--workspace", "nowhere"), "no workspace"),
         (("create", "x", "--scope", "root"), "invalid choice"),
         (("revoke", "nobody"), "no active token"),
     ],

@@ -231,7 +231,7 @@ def test_views_are_made_read_changed_and_removed_by_their_owner(caller: Caller) 
     made = sent(client, "post", VIEWS, {"name": "Cheap", "params": PARAMS, "visibility": "private"})
     assert made.status_code == 201
     document = made.json()
-    assert (document["slug"], document["owner"]) == ("cheap", "token write token")
+    assert (document["slug"], document["owner"]) == ("cheap", "owner")
     assert document["query"] == "provider=aws&sort=price,-score&vcpu__gte=4"
     assert client.get(f"{VIEWS}/cheap").json() == document
     changed = sent(client, "patch", f"{VIEWS}/cheap", {"name": "Cheaper"}).json()

@@ -44,6 +44,7 @@ from backend.benchmarks.services.demo import demo_remove
 from backend.domain.metrics import METRICS
 from backend.domain.ranking import ranked
 from backend.domain.stats import published_summary
+from tests import factories
 from tests.bench import _ranking_data
 from tests.domain.candidates import RankedOffer, candidate
 
@@ -222,7 +223,9 @@ def main() -> int:
     demo_remove()
     rows = _ranking_data.load()
     workspace = Workspace.objects.get(slug="default")
-    token = token_create(workspace=workspace, name="bench", scope="read")[1]
+    token = token_create(workspace=workspace, owner=factories.owner(), name="bench", scope="read")[
+        1
+    ]
     found = {**rows, **web_figures(url, token), **own_figures(token), **placing_figures()}
     print(json.dumps(found, indent=1))
     return 0

@@ -11,6 +11,7 @@ from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver
 
 from backend.accounts.models import ApiToken, User
+from backend.accounts.services.members import invitation_create
 from backend.accounts.services.people import sign_in_link_create
 from backend.benchmarks.models import Evidence, HostAuthority
 from backend.bills.models import Bill
@@ -132,6 +133,15 @@ def everything(admin: User) -> dict[str, list[str]]:
         "operations": ["/operations/"],
         "login": ["/accounts/login/"],
         "sign-in-link": [f"/accounts/link/{sign_in_link_create(user=factories.user())[1]}/"],
+        "account": ["/accounts/"],
+        "password": ["/accounts/password/"],
+        "second-factor": ["/accounts/code/"],
+        "second-factor-set": ["/accounts/second-factor/"],
+        "second-factor-remove": ["/accounts/second-factor/remove/"],
+        "workspace-leave": ["/accounts/workspaces/default/leave/"],
+        "invitation": [f"/accounts/invitation/{_invited()}/"],
+        "people": ["/accounts/people/"],
+        "member-remove": [f"/accounts/people/{factories.user().memberships.get().pk}/remove/"],
         "storage": ["/storage/"],
         "run": [
             *(f"/runs/{one.pk}/" for one in (engine.full, engine.going, engine.failed)),
@@ -342,3 +352,7 @@ HARDWARE = {
     "discount_rate_per_year": "0.05",
     "save": "1",
 }
+
+
+def _invited() -> str:
+    return invitation_create(workspace=factories.workspace(), scope="read", actor="boss")[1]

@@ -161,7 +161,9 @@ def busy(make_stack: Any, tmp_path: Path) -> Stack:
 
 @pytest.fixture
 def caller(net: Net, busy: Stack) -> Iterator[Caller]:
-    _, token = token_create(workspace=default_workspace(), name="tests", scope="admin")
+    _, token = token_create(
+        workspace=default_workspace(), owner=factories.owner(), name="tests", scope="admin"
+    )
     net.plant("API token", token)
     url = f"http://127.0.0.1:{busy.web_port}"
     with httpx.Client(base_url=url, timeout=30) as client:

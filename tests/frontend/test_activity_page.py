@@ -14,7 +14,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def analyst(client: Client) -> Client:
-    client.force_login(User.objects.create_user("ada", password="x", role="write"))
+    client.force_login(factories.user(username="ada", role="write"))
     return client
 
 

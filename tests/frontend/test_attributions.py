@@ -7,7 +7,6 @@ import pytest
 from django.test import Client
 from pypdf import PdfReader
 
-from backend.accounts.models import User
 from backend.accounts.services.workspaces import default_workspace
 from backend.catalog.services.data_version import data_version_bump
 from backend.domain.attributions import STRESS_NG_LICENCE
@@ -54,7 +53,7 @@ def admin(client: Client) -> Client:
         actor="ada",
     )
     data_version_bump()
-    client.force_login(User.objects.create_user("ada", password="x", role="write"))
+    client.force_login(factories.user(username="ada", role="write"))
     client.post(f"/reports/new/?{METRIC}", {"title": "Frozen"})
     return client
 

@@ -116,7 +116,11 @@ def test_offer_named_beside_the_list_is_one_of_it(operator):
     factories.offer("fake-one", name="One")
     text = text_of(operator.post("/campaigns/new/", {"offer": "one", "offers": "fake-two"}))
     assert "No offer is called" not in text
-    form = CampaignForm({"name": "a", "offer": "one", "offers": "fake-two, fake-one"}, hosts=[])
+    form = CampaignForm(
+        {"name": "a", "offer": "one", "offers": "fake-two, fake-one"},
+        hosts=[],
+        workspace=factories.workspace(),
+    )
     form.is_valid()
     assert form.cleaned_data["offers"] == ["fake-two", "fake-one"]
 

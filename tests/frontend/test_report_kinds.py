@@ -7,7 +7,6 @@ import pytest
 from django.test import Client
 from pypdf import PdfReader
 
-from backend.accounts.models import User
 from backend.accounts.services.workspaces import default_workspace
 from backend.catalog.models import HardwareModel
 from backend.catalog.services.data_version import data_version_bump
@@ -19,6 +18,7 @@ from backend.scenarios.services.scenarios import (
     scenario_delete,
     scenario_freeze,
 )
+from tests import factories
 from tests.e2e.every_page import HARDWARE
 from tests.frontend.rows import Measured, published
 
@@ -28,7 +28,7 @@ STARTUP = "startup-with-five-busy-hours"
 
 @pytest.fixture
 def analyst(client: Client) -> Client:
-    client.force_login(User.objects.create_user("ada", password="x", role="write"))
+    client.force_login(factories.user(username="ada", role="write"))
     return client
 
 
@@ -124,7 +124,7 @@ def test_one_list_has_everything_that_was_frozen(
 
 def test_readers_freeze_nothing(client: Client) -> None:
     stored()
-    client.force_login(User.objects.create_user("bob", password="x", role="read"))
+    client.force_login(factories.user(username="bob", role="read"))
     for address in (
         f"scenario/{STARTUP}/",
         "comparison/?o=x",

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from backend.accounts.models import AuditEntry, User
+from backend.accounts.models import AuditEntry
 from backend.catalog.services.data_version import data_version_bump
 from backend.rankings.models import Report
 from backend.web.shared.state import API_DEFAULTS
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def analyst(client: Client) -> Client:
-    client.force_login(User.objects.create_user("ada", password="x", role="write"))
+    client.force_login(factories.user(username="ada", role="write"))
     return client
 
 
@@ -83,7 +83,7 @@ def test_empty_ranking_is_not_frozen(analyst: Client, db: None) -> None:
 
 def test_viewer_reads_reports_and_freezes_none(client: Client, measured: Measured) -> None:
     assert client.get("/reports/").status_code == 200
-    client.force_login(User.objects.create_user("bob", password="x", role="read"))
+    client.force_login(factories.user(username="bob", role="read"))
     assert frozen(client).status_code == 403
     assert not Report.objects.exists()
 
@@ -91,7 +91,7 @@ def test_viewer_reads_reports_and_freezes_none(client: Client, measured: Measure
 def test_only_an_admin_takes_a_report_away(analyst: Client, measured: Measured) -> None:
     frozen(analyst)
     assert analyst.post("/reports/web-2027/delete/").status_code == 403
-    analyst.force_login(User.objects.create_user("root", password="x", role="admin"))
+    analyst.force_login(factories.user(username="root", role="admin"))
     assert analyst.post("/reports/web-2027/delete/").status_code == 302
     assert not Report.objects.exists()
     assert AuditEntry.objects.filter(action="report_delete").exists()

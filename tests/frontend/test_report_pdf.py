@@ -6,8 +6,8 @@ import pytest
 from django.test import Client
 from pypdf import PdfReader
 
-from backend.accounts.models import User
 from backend.catalog.services.data_version import data_version_bump
+from tests import factories
 from tests.frontend.rows import published
 
 pytestmark = pytest.mark.django_db
@@ -21,7 +21,7 @@ def report(client: Client) -> Client:
         published(f"acme-{number}", 500.0 - number, "0.02", name=f"type-{number}")
     published("acme-long", 5000.0, "0.02", name=LONG)
     data_version_bump()
-    client.force_login(User.objects.create_user("ada", password="x", role="write"))
+    client.force_login(factories.user(username="ada", role="write"))
     client.post("/reports/new/", {"title": "Web 2027", "note": "We take <it> & stay. " * 40})
     return client
 

@@ -10,9 +10,9 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import CommandError, call_command
 from django.test import Client
 
-from backend.accounts.models import User
 from backend.domain.scenarios.simulate import simulate
 from backend.scenarios.models import Scenario
+from tests import factories
 
 pytestmark = pytest.mark.django_db
 CSV = "time,requests/s\n1767225600,10\n1767225900,80\n1767226200,20\n1767230000,5\n"
@@ -32,7 +32,7 @@ PROMETHEUS = json.dumps(
 
 @pytest.fixture
 def analyst(client: Client) -> Client:
-    client.force_login(User.objects.create_user("ada", password="x", role="write"))
+    client.force_login(factories.user(username="ada", role="write"))
     return client
 
 

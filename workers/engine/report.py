@@ -65,7 +65,7 @@ def _rank_row(run: Run) -> dict[str, Any] | None:
     # First, so that the ranking below has the repeats of this run.
     current_stamp()
     query, _ = query_from({})
-    listed = ranking(query)
+    listed = ranking(query, workspace_slug=run.workspace.slug)
     for row in listed.rows:
         if row.offer_id == run.offer.slug:
             names = (
@@ -102,7 +102,7 @@ def _worth(run: Run, metrics: Collection[str]) -> dict[str, Any] | None:
     compared: list[dict[str, Any]] = []
     for key in sorted(CPU_METRICS & set(metrics)):
         asked = {"metric": [key], "period": ["month"], "available": ["TRUE"]}
-        rows = ranking(query_from(asked)[0]).rows
+        rows = ranking(query_from(asked)[0], workspace_slug=run.workspace.slug).rows
         own = next((row for row in rows if row.offer_id == run.offer.slug), None)
         values = [row.value_per_cost for row in rows if row.rank is not None and row is not own]
         if own is None or DISTURBED in own.flags.split() or not values:

@@ -235,7 +235,10 @@ def _access(provider: str) -> Access:
 
 def _account(provider: str) -> CloudAccount | None:
     """The oldest enabled one, those first whose last check went well."""
-    enabled = CloudAccount.objects.filter(provider=provider, is_enabled=True)
+    # Lists are shared, so their owner's accounts read them.
+    enabled = CloudAccount.objects.filter(
+        workspace=default_workspace(), provider=provider, is_enabled=True
+    )
     # An empty text sorts first: accounts whose last check went well.
     return enabled.order_by("check_error", "created_at").first()
 

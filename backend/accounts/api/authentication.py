@@ -7,16 +7,22 @@ import base64
 import binascii
 from typing import NoReturn
 
+from django.conf import settings
 from rest_framework.authentication import BaseAuthentication, get_authorization_header
 from rest_framework.authentication import SessionAuthentication as DjangoSession
-from rest_framework.exceptions import AuthenticationFailed, Throttled
+from rest_framework.exceptions import (
+    AuthenticationFailed,
+    NotAuthenticated,
+    PermissionDenied,
+    Throttled,
+)
+from rest_framework.permissions import SAFE_METHODS
 from rest_framework.request import Request
 
-from backend.accounts.models import ApiToken, Scope, Workspace
+from backend.accounts.models import ApiToken, User
 from backend.accounts.selectors.tokens import token_in_force
 from backend.accounts.services.sign_ins import refusal_record
 from backend.accounts.services.tokens import token_mark_used
-from backend.accounts.services.workspaces import DEFAULT_WORKSPACE, default_workspace
 
 REALM = "rackrate"
 CHALLENGE = f'Bearer realm="{REALM}", Basic realm="{REALM}", charset="UTF-8"'
@@ -25,16 +31,16 @@ CHALLENGE = f'Bearer realm="{REALM}", Basic realm="{REALM}", charset="UTF-8"'
 class TokenHolder:
     """The caller behind a token, where Django expects a user."""
 
-    # A token acts by itself and not for a person, so no row of users stands behind it; permissions
-    # ask these three of whoever calls.
+    # Permissions ask these three of whoever calls.
     is_authenticated = True
     is_anonymous = False
     is_active = True
 
-    def __init__(self, token: ApiToken) -> None:
+    def __init__(self, token: ApiToken, owner: User) -> None:
         self.token = token
+        self.owner = owner
         self.pk = token.pk
-        self.scope = Scope(token.scope)
+        self.scope = token.granted
         self.username = f"token {token.name}"
 
     def __str__(self) -> str:
@@ -52,11 +58,12 @@ class TokenAuthentication(BaseAuthentication):
             return None
         presented = _presented(header)
         token = token_in_force(presented)
-        if token is None:
+        if token is None or token.owner is None:
             refuse(request, "token_refused", presented, "the token is unknown, expired or revoked")
+        _check_origin(request, header)
         # After the check, so that a refused token leaves no trace of a use.
         token_mark_used(token=token)
-        return TokenHolder(token), token
+        return TokenHolder(token, token.owner), token
 
     def authenticate_header(self, request: Request) -> str:
         return CHALLENGE
@@ -71,6 +78,25 @@ def refuse(request: Request, action: str, presented: str, detail: str) -> NoRetu
     if allowance is not None and allowance.is_exceeded:
         raise Throttled(allowance.wait_s, detail)
     raise AuthenticationFailed(detail)
+
+
+def _check_origin(request: Request, header: bytes) -> None:
+    """Raises PermissionDenied for a write that a page of another site may have made a browser send.
+
+    A browser keeps the password of Basic and sends it by itself, so Basic only reads. A token in
+    JavaScript of another site is refused as well: it belongs on a server.
+    """
+    if request.method in SAFE_METHODS:
+        return
+    if header.lower().startswith(b"basic"):
+        raise PermissionDenied("a token as the password of Basic only reads; send it as Bearer")
+    origin = request.headers.get("Origin")
+    if origin is not None and origin not in {*settings.CSRF_TRUSTED_ORIGINS, _own_origin(request)}:
+        raise PermissionDenied(f"requests of pages of {origin[:200]} are refused")
+
+
+def _own_origin(request: Request) -> str:
+    return f"{request.scheme}://{request.get_host()}"
 
 
 def _presented(header: bytes) -> str:
@@ -96,16 +122,14 @@ class SessionAuthentication(DjangoSession):
         return CHALLENGE
 
 
-def workspace_of(request: Request) -> Workspace:
-    """The workspace that a request acts in: its token's, else the default one."""
-    auth: object = request.auth
-    return auth.workspace if isinstance(auth, ApiToken) else default_workspace()
-
-
-def workspace_slug(request: Request) -> str:
-    """The same without a query."""
-    auth: object = request.auth
-    return auth.workspace.slug if isinstance(auth, ApiToken) else DEFAULT_WORKSPACE
+def person_of(request: Request) -> User:
+    """The person behind a request that is known: who signed in, or the owner of the token."""
+    user: object = request.user
+    if isinstance(user, TokenHolder):
+        return user.owner
+    if isinstance(user, User):
+        return user
+    raise NotAuthenticated
 
 
 def actor(request: Request) -> str:
@@ -114,5 +138,10 @@ def actor(request: Request) -> str:
 
 
 def reader(request: Request) -> str:
-    """Who reads, as the owner of something is kept; empty for a stranger."""
-    return str(request.user) if request.user.is_authenticated else ""
+    """Who reads, as the owner of something is kept: the person, also behind a token; empty for a
+    stranger."""
+    user: object = request.user
+    if isinstance(user, TokenHolder):
+        # Not the name of the token: another one of that name would inherit what this one made.
+        return user.owner.get_username()
+    return str(user) if request.user.is_authenticated else ""

@@ -11,9 +11,10 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from backend.accounts.api.authentication import actor, workspace_of
+from backend.accounts.api.authentication import actor, person_of
 from backend.accounts.models import ApiToken, Scope
-from backend.accounts.services.tokens import DEFAULT_LIFE, token_create, token_revoke
+from backend.accounts.services.acting import workspace_of
+from backend.accounts.services.tokens import DEFAULT_LIFE, LONGEST_LIFE, token_create, token_revoke
 from backend.common import clock
 from backend.common.rest.documents import Strict, TextField
 from backend.common.rest.parameters import PAGING, read
@@ -24,6 +25,7 @@ from backend.common.rest.views import DIALECT, ListAnswer, ListView, View, creat
 TOKEN_COLUMNS = (
     Column("id", ColumnType.TEXT, "Identifier"),
     Column("name", ColumnType.TEXT, "Name as given"),
+    Column("owner", ColumnType.TEXT, "Who answers for it; it ends with them"),
     Column("scope", ColumnType.TEXT, "read, write, run or admin"),
     Column("created_at", ColumnType.TIME, "When it was made"),
     Column("expires_at", ColumnType.TIME, "When it ends by itself"),
@@ -37,7 +39,9 @@ class TokenDocument(Strict):
 
     name = TextField(max_length=100)
     scope = serializers.ChoiceField(choices=Scope.choices)
-    expires_days = serializers.IntegerField(min_value=1, max_value=36500, default=DEFAULT_LIFE.days)
+    expires_days = serializers.IntegerField(
+        min_value=1, max_value=LONGEST_LIFE.days, default=DEFAULT_LIFE.days
+    )
 
 
 class TokenMade(serializers.Serializer[Any]):
@@ -50,6 +54,10 @@ class TokenMade(serializers.Serializer[Any]):
     token = serializers.CharField()
 
 
+def _cells(token: ApiToken) -> dict[str, Any]:
+    return {**vars(token), "owner": token.owner.username if token.owner else None}
+
+
 class TokensView(ListView):
     """API tokens, without their secrets."""
 
@@ -60,8 +68,14 @@ class TokensView(ListView):
     def listing(self, request: Request) -> ListAnswer:
         paging, warnings = read(dict(request.query_params.lists()), {**PAGING, **DIALECT})
         paging.pop("dialect", None)
-        tokens = ApiToken.objects.filter(workspace=workspace_of(request)).order_by("created_at")
-        return ListAnswer(TOKEN_COLUMNS, tokens, tokens.count(), warnings=warnings, **paging)
+        tokens = (
+            ApiToken.objects.filter(workspace=workspace_of(request))
+            .select_related("owner")
+            .order_by("created_at")
+        )
+        return ListAnswer(
+            TOKEN_COLUMNS, tokens, tokens.count(), _cells, warnings=warnings, **paging
+        )
 
     @extend_schema(request=TokenDocument, responses={201: TokenMade})
     def post(self, request: Request, **_: Any) -> Response:
@@ -71,6 +85,7 @@ class TokensView(ListView):
         values = document.validated_data
         token, plaintext = token_create(
             workspace=workspace_of(request),
+            owner=person_of(request),
             name=values["name"],
             scope=values["scope"],
             expires_at=clock.now() + dt.timedelta(days=values["expires_days"]),

@@ -8,9 +8,8 @@ from django.core.cache import cache
 from django.http import HttpRequest, HttpResponseBase
 from redis.exceptions import RedisError
 
-from backend.accounts.models import ApiToken
 from backend.accounts.services.audit import audit_record, audited_from
-from backend.accounts.services.workspaces import default_workspace
+from backend.accounts.services.acting import workspace_of
 from backend.common.logs import masked, request_id
 from backend.common.rest.throttles import client_address
 
@@ -40,8 +39,7 @@ def _record(request: HttpRequest, action: str) -> None:
     user = getattr(request, "user", None)
     if user is None or not user.is_authenticated or not _is_first(request, action):
         return
-    token: object = getattr(request, "auth", None)
-    workspace = token.workspace if isinstance(token, ApiToken) else default_workspace()
+    workspace = workspace_of(request)
     detail: dict[str, object] = {"method": request.method, "path": _path(request)}
     if query := request.META.get("QUERY_STRING"):
         detail["query"] = masked(query)[:500]

@@ -6,7 +6,7 @@ import hmac
 from django.conf import settings
 from django.db.models import QuerySet
 
-from backend.accounts.models import ApiToken, Workspace
+from backend.accounts.models import ApiToken, Scope, User, Workspace
 from backend.common import clock
 
 TOKEN_PREFIX = "rr_"  # noqa: S105  (a prefix, no secret)
@@ -34,10 +34,25 @@ def token_in_force(plaintext: str) -> ApiToken | None:
     # PostgreSQL refuses NUL in text: a header that anybody can send would be a fault of the server.
     if plaintext.startswith(TOKEN_PREFIX) and "\0" not in plaintext:
         lookup = plaintext[len(TOKEN_PREFIX) :][:LOOKUP_LENGTH]
-        token = ApiToken.objects.select_related("workspace").filter(lookup=lookup).first()
+        token = ApiToken.objects.select_related("workspace", "owner").filter(lookup=lookup).first()
     is_right = hmac.compare_digest(bytes(token.digest) if token else bytes(len(digest)), digest)
     if token is None or not is_right:
         return None
     if token.revoked_at is not None or token.expires_at <= clock.now():
         return None
+    # It ends with its owner: disabled, or no longer a member of the workspace.
+    most = _owner_scope(token.owner, token.workspace)
+    if most is None:
+        return None
+    scope = Scope(token.scope)
+    token.granted = scope if most.includes(scope) else most
     return token
+
+
+def _owner_scope(owner: User | None, workspace: Workspace) -> Scope | None:
+    if owner is None or not owner.is_active:
+        return None
+    if owner.is_superuser:
+        return Scope.ADMIN
+    membership = owner.memberships.filter(workspace=workspace).first()
+    return Scope(membership.role) if membership else None

@@ -3,11 +3,12 @@
 import datetime as dt
 import secrets
 
+from django.contrib.sessions.models import Session
 from django.core.exceptions import ValidationError
 from django.db import transaction
 
-from backend.accounts.models import ROLES, Scope, SignInLink, User
-from backend.accounts.selectors.people import sign_in_links
+from backend.accounts.models import ROLES, Membership, Scope, SignInLink, User, Workspace
+from backend.accounts.selectors.people import sessions_of, sign_in_links
 from backend.accounts.selectors.tokens import token_digest
 from backend.accounts.services.audit import audit_record
 from backend.accounts.services.tokens import SECRET_BYTES
@@ -19,16 +20,21 @@ LINK_LIFE = dt.timedelta(hours=24)
 
 
 @transaction.atomic
-def user_create(*, name: str, role: str, actor: str = "command") -> User:
-    """A person without a password, who signs in by a link (`sign_in_link_create`).
+def user_create(
+    *, name: str, role: str, workspace: Workspace | None = None, actor: str = "command"
+) -> User:
+    """A person without a password, who signs in by a link (`sign_in_link_create`), as a member of
+    a workspace.
 
-    An admin also manages people and reads notices in Django's own pages. Raises InvalidValue for
+    An admin of the default workspace, which is where nothing else is said, is a superuser: runs the
+    installation, manages people and reads notices in Django's own pages. Raises InvalidValue for
     a name that is taken or no user name, and for an unknown role.
     """
     if role not in ROLES:
         raise InvalidValue("/role", f"{role!r} is not one of {', '.join(ROLES)}")
-    is_admin = ROLES[role] is Scope.ADMIN
-    user = User(username=name, role=ROLES[role], is_staff=is_admin, is_superuser=is_admin)
+    workspace = workspace or default_workspace()
+    is_superuser = ROLES[role] is Scope.ADMIN and workspace == default_workspace()
+    user = User(username=name, is_staff=is_superuser, is_superuser=is_superuser)
     # Nobody has to think one up, and none can be guessed: people sign in by a link.
     user.set_unusable_password()
     try:
@@ -36,14 +42,56 @@ def user_create(*, name: str, role: str, actor: str = "command") -> User:
     except ValidationError as error:
         raise InvalidValue("/name", " ".join(error.messages)) from error
     user.save()
+    Membership.objects.create(workspace=workspace, user=user, role=ROLES[role])
     audit_record(
-        workspace=default_workspace(),
+        workspace=workspace,
         actor=actor,
         action="user_create",
         target=user,
         detail={"name": name, "role": role},
     )
     return user
+
+
+@transaction.atomic
+def user_switch(*, user: User, is_active: bool, workspace: Workspace, actor: str) -> User:
+    """Let a person in no more, or again; disabling ends their sessions and links at once, and no
+    token of theirs is taken. Raises InvalidValue for the last active superuser."""
+    user = User.objects.select_for_update().get(pk=user.pk)
+    if user.is_active == is_active:
+        return user
+    others = User.objects.filter(is_superuser=True, is_active=True).exclude(pk=user.pk)
+    if user.is_superuser and not is_active and not others.exists():
+        raise InvalidValue("/name", f"{user} is the last one who runs this installation")
+    user.is_active = is_active
+    user.save(update_fields=["is_active"])
+    if not is_active:
+        SignInLink.objects.filter(user=user).delete()
+        sessions_end(user=user)
+    audit_record(
+        workspace=workspace,
+        actor=actor,
+        action="user_enable" if is_active else "user_disable",
+        target=user,
+        detail={"name": user.username, "before": not is_active, "after": is_active},
+    )
+    return user
+
+
+@transaction.atomic
+def password_set(*, user: User, password: str) -> None:
+    """Another password, which a form has checked by the rules."""
+    user.set_password(password)
+    user.save(update_fields=["password"])
+    audit_record(
+        workspace=_home(user), actor=user.username, action="password_set", target=user, detail={}
+    )
+
+
+def sessions_end(*, user: User, but: str = "") -> int:
+    """End every session of a person, or all but one (its key); how many there were."""
+    keys = [one.session_key for one in sessions_of(user) if one.session_key != but]
+    return Session.objects.filter(session_key__in=keys).delete()[0]
 
 
 @transaction.atomic
@@ -61,7 +109,7 @@ def sign_in_link_create(*, user: User, actor: str = "command") -> tuple[SignInLi
         defaults={"digest": token_digest(secret), "expires_at": clock.now() + LINK_LIFE},
     )
     audit_record(
-        workspace=default_workspace(),
+        workspace=_home(user),
         actor=actor,
         action="sign_in_link_create",
         target=user,
@@ -80,10 +128,10 @@ def sign_in_link_use(*, secret: str) -> User | None:
     user = link.user
     # Deleted and not marked: what is not there can be used by nobody, whatever reads the table.
     link.delete()
-    audit_record(
-        workspace=default_workspace(),
-        actor=user.username,
-        action="sign_in_link_use",
-        target=user,
-    )
+    audit_record(workspace=_home(user), actor=user.username, action="sign_in_link_use", target=user)
     return user
+
+
+def _home(user: User) -> Workspace:
+    """The workspace whose audit trail tells of a person."""
+    return user.membership.workspace if user.membership else default_workspace()

@@ -5,13 +5,13 @@ import secrets
 
 from django.db import IntegrityError, transaction
 
-from backend.accounts.models import ApiToken, Scope, Workspace
+from backend.accounts.models import ApiToken, Scope, User, Workspace
 from backend.accounts.selectors.tokens import LOOKUP_LENGTH, TOKEN_PREFIX, token_digest
 from backend.accounts.services.audit import audit_record
 from backend.common import clock
 from backend.domain.errors import InvalidValue
 
-DEFAULT_LIFE = dt.timedelta(days=90)
+DEFAULT_LIFE, LONGEST_LIFE = dt.timedelta(days=90), dt.timedelta(days=365)
 # 192 random bits: at that length guessing needs no limit of attempts.
 SECRET_BYTES = 24
 USE_NOTED_EVERY = dt.timedelta(minutes=1)
@@ -21,6 +21,7 @@ USE_NOTED_EVERY = dt.timedelta(minutes=1)
 def token_create(
     *,
     workspace: Workspace,
+    owner: User,
     name: str,
     scope: str,
     expires_at: dt.datetime | None = None,
@@ -28,7 +29,9 @@ def token_create(
 ) -> tuple[ApiToken, str]:
     """A new token and its text, which is shown once and never stored; 90 days by default.
 
-    Raises InvalidValue for a blank or used name, an unknown scope, or an expiry in the past.
+    It ends with its owner, and may what its owner may, at most. Raises InvalidValue for a blank or
+    used name, an unknown scope, an expiry in the past or more than a year ahead, and an owner who
+    may not sign in.
     """
     now = clock.now()
     expires_at = expires_at or now + DEFAULT_LIFE
@@ -39,6 +42,10 @@ def token_create(
     if expires_at <= now:
         raise InvalidValue("/expires_at", "the token would have expired already")
     taken = f"a token named {name!r} exists; revoke it first"
+    if expires_at > now + LONGEST_LIFE:
+        raise InvalidValue("/expires_at", f"{LONGEST_LIFE.days} days are the most")
+    if not owner.is_active:
+        raise InvalidValue("/owner", f"{owner} is not active")
     if ApiToken.objects.filter(workspace=workspace, name=name, revoked_at=None).exists():
         raise InvalidValue("/name", taken)
     # The part by which the row is found is stored in the clear; of the rest only a keyed digest.
@@ -49,6 +56,7 @@ def token_create(
         with transaction.atomic():
             token = ApiToken.objects.create(
                 workspace=workspace,
+                owner=owner,
                 name=name,
                 lookup=lookup,
                 digest=token_digest(plaintext),
@@ -62,7 +70,7 @@ def token_create(
         actor=actor,
         action="token_create",
         target=token,
-        detail={"name": name, "scope": scope},
+        detail={"name": name, "scope": scope, "owner": owner.username},
     )
     return token, plaintext
 

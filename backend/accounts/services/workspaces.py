@@ -1,10 +1,68 @@
-"""Workspaces, made on first use."""
+"""Workspaces: the first one, made on first use, and which of them may write a row."""
+
+from typing import Protocol
+
+from django.core.exceptions import PermissionDenied
 
 from backend.accounts.models import Workspace
+from backend.domain.errors import InvalidValue
 
 DEFAULT_WORKSPACE = "default"
+
+
+class Owned(Protocol):
+    """A row that belongs to a workspace, or to nobody and is shared."""
+
+    @property
+    def owner(self) -> Workspace | None:
+        """None for what every workspace sees."""
+        ...
+
+
+class Shared:
+    """Stands for rows that belong to no workspace, before there is one."""
+
+    owner: Workspace | None = None
+
+    def __str__(self) -> str:
+        return "it"
+
+
+SHARED = Shared()
+
+
+class NotOwned(PermissionDenied):
+    """The row is shared with this workspace and written by another one (403)."""
 
 
 def default_workspace() -> Workspace:
     """The one workspace there is until there are more; made on first use."""
     return Workspace.objects.get_or_create(slug=DEFAULT_WORKSPACE, defaults={"name": "Default"})[0]
+
+
+def workspace_named(slug: str) -> Workspace:
+    """The workspace of this slug; raises InvalidValue where there is none."""
+    if slug == DEFAULT_WORKSPACE:
+        return default_workspace()
+    workspace = Workspace.objects.filter(slug=slug).first()
+    if workspace is None:
+        raise InvalidValue("/workspace", f"no workspace is called {slug!r}")
+    return workspace
+
+
+def owner_of(row: Owned) -> Workspace:
+    """The workspace that writes it: what all share is written by the default one."""
+    return row.owner or default_workspace()
+
+
+def may_write(workspace: Workspace, row: Owned) -> bool:
+    """Whether this workspace may write this row: its owner may, and nobody else."""
+    return owner_of(row).pk == workspace.pk
+
+
+def demand_owner(workspace: Workspace, row: Owned) -> None:
+    """Raises NotOwned for a workspace that only sees the row."""
+    if not may_write(workspace, row):
+        raise NotOwned(
+            f"{row} is shared; only the workspace {owner_of(row).name} changes it or adds to it"
+        )

@@ -10,7 +10,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
-from backend.accounts.api.authentication import actor, workspace_of
+from backend.accounts.api.authentication import actor
+from backend.accounts.services.acting import workspace_of
 from backend.benchmarks import models
 from backend.benchmarks.api import documents
 from backend.benchmarks.api.campaign_documents import (

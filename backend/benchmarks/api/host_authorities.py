@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 from django.db.models import Count
 from rest_framework.request import Request
 
-from backend.accounts.api.authentication import workspace_of
+from backend.accounts.services.acting import workspace_of
 from backend.benchmarks.selectors.hosts import fingerprint, host_authorities
 from backend.common.rest.parameters import boolean
 from backend.common.rest.permissions import RUN

@@ -11,7 +11,8 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from backend.accounts.api.authentication import actor, workspace_of
+from backend.accounts.api.authentication import actor
+from backend.accounts.services.acting import workspace_of
 from backend.benchmarks.api import documents
 from backend.benchmarks.api.results import visible_offer
 from backend.benchmarks.models import Host

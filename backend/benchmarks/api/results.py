@@ -12,10 +12,16 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
-from backend.accounts.api.authentication import actor, workspace_of
-from backend.benchmarks.models import Evidence, Sample
-from backend.benchmarks.selectors.evidence import EvidenceDamaged, evidence_text
+from backend.accounts.api.authentication import actor
+from backend.accounts.services.acting import workspace_of, workspace_slug
+from backend.benchmarks.models import Sample
+from backend.benchmarks.selectors.evidence import (
+    EvidenceDamaged,
+    evidence_text,
+    evidence_visible,
+)
 from backend.benchmarks.selectors.redaction import redaction_for
+from backend.benchmarks.selectors.samples import samples_visible
 from backend.benchmarks.services.imports import (
     MAX_REASON,
     AlreadyImported,
@@ -116,7 +122,7 @@ def _sample(sample: Sample) -> dict[str, Any]:
 
 def visible_offer(request: Request, slug: str) -> Offer:
     """The offer of this slug; raises InvalidValue("/offer")."""
-    visible = offers_visible(workspace_of(request).slug)
+    visible = offers_visible(workspace_slug(request))
     # Addresses may name NUL characters, which no text of the database holds.
     offer = None if "\0" in slug else visible.filter(slug=slug).first()
     if offer is None:
@@ -172,8 +178,7 @@ class ResultTextView(View):
 
     @extend_schema(responses={(200, "text/plain"): OpenApiTypes.STR})
     def get(self, request: Request, evidence_id: int) -> Response:
-        offers = offers_visible(workspace_of(request).slug)
-        evidence = Evidence.objects.filter(run=None, offer__in=offers)
+        evidence = evidence_visible(workspace_of(request)).filter(run=None)
         item = get_object_or_404(evidence, pk=evidence_id)
         try:
             raw = evidence_text(item, redaction_for(request.user, workspace_of(request)))
@@ -184,8 +189,7 @@ class ResultTextView(View):
 
 
 def _visible_sample(request: Request, sample_id: int) -> Sample:
-    offers = offers_visible(workspace_of(request).slug)
-    return get_object_or_404(Sample.objects.filter(offer__in=offers), pk=sample_id)
+    return get_object_or_404(samples_visible(workspace_of(request)), pk=sample_id)
 
 
 def _state(sample: Sample) -> Response:

@@ -13,7 +13,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
-from backend.accounts.api.authentication import actor, workspace_of
+from backend.accounts.api.authentication import actor
+from backend.accounts.services.acting import workspace_of
 from backend.benchmarks.api import documents
 from backend.benchmarks.api.results import visible_offer
 from backend.benchmarks.models import Evidence, Run, RunState, Sample, Source
@@ -27,10 +28,10 @@ from backend.benchmarks.selectors.evidence import (
 from backend.benchmarks.selectors.hosts import hosts_visible
 from backend.benchmarks.selectors.redaction import redaction_for
 from backend.benchmarks.selectors.runs import run_view, runs_visible
+from backend.benchmarks.selectors.samples import samples_visible
 from backend.benchmarks.services.hosts import HostNotTrusted
 from backend.benchmarks.services.rented_runs import rented_run_create
 from backend.benchmarks.services.runs import run_cancel, run_create
-from backend.catalog.selectors.offers import offers_visible
 from backend.common.rest.documents import Problem
 from backend.common.rest.parameters import identifier, one_of, text, whole
 from backend.common.rest.permissions import RUN
@@ -282,10 +283,9 @@ class SamplesView(FilteredListView):
 
     def listing(self, request: Request) -> ListAnswer:
         conditions, shown = self.asked(request)
-        offers = offers_visible(workspace_of(request).slug)
         samples = (
-            Sample.objects.filter(offer__in=offers, **conditions)
-            .select_related("offer", "evidence")
+            samples_visible(workspace_of(request))
+            .filter(**conditions)
             # No column shows texts or series, and a page of samples would load megabytes of them.
             .defer("evidence__raw_gzip", "evidence__series")
             .order_by("-measured_at", "id")

@@ -4,6 +4,7 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
 
+from backend.accounts.models import Workspace
 from backend.benchmarks.models.hosts import Host
 from backend.benchmarks.models.runs import Run
 from backend.catalog.models import Offer
@@ -115,3 +116,8 @@ class Sample(models.Model):
 
     def __str__(self) -> str:
         return f"{self.metric} {self.value} {self.unit}"
+
+    @property
+    def owner(self) -> Workspace | None:
+        """Who may write it (accounts.services.workspaces)."""
+        return self.run.workspace if self.run else self.offer.owner

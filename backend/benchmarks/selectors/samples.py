@@ -1,15 +1,29 @@
 """Samples that a workspace may see."""
 
-from django.db.models import Q, QuerySet
+from django.db.models import F, Q, QuerySet
 
 from backend.accounts.models import Workspace
+from backend.accounts.services.workspaces import DEFAULT_WORKSPACE
 from backend.benchmarks.models import Sample
+
+BY_OWNER = (
+    Q(run=None)
+    | Q(run__workspace=F("offer__workspace"))
+    | Q(offer__workspace=None, run__workspace__slug=DEFAULT_WORKSPACE)
+)
+"""Samples that count: all see the score of a shared offer, and its owner alone may change it."""
 
 
 def samples_visible(workspace: Workspace) -> QuerySet[Sample]:
     """Those of its runs, and of no run those of public offers and of its own."""
-    return Sample.objects.filter(
-        Q(run__workspace=workspace)
+    samples = Sample.objects.select_related("offer", "evidence", "run__workspace")
+    return seen_by(samples, workspace.slug)
+
+
+def seen_by(samples: QuerySet[Sample], workspace_slug: str) -> QuerySet[Sample]:
+    """Of these samples those that the workspace may see."""
+    return samples.filter(
+        Q(run__workspace__slug=workspace_slug)
         | Q(run=None, offer__workspace=None)
-        | Q(run=None, offer__workspace=workspace)
-    ).select_related("offer", "evidence")
+        | Q(run=None, offer__workspace__slug=workspace_slug)
+    )

@@ -11,6 +11,7 @@ from django.db import IntegrityError, transaction
 
 from backend.accounts.models import Workspace
 from backend.accounts.services.audit import audit_record
+from backend.accounts.services.workspaces import demand_owner
 from backend.benchmarks.models import Event, Evidence, Host, Run, RunState, Sample, Source
 from backend.benchmarks.services.archive_members import ArchiveRefused
 from backend.benchmarks.services.archive_reading import (
@@ -46,8 +47,10 @@ def run_import(*, workspace: Workspace, offer: Offer, content: bytes, actor: str
 
     Every checksum is verified and every raw output is read again: samples that differ from what the
     text says are refused. The host that it contains is one that nothing can be run on. Raises
-    ArchiveRefused naming what is wrong, AlreadyImported for a run that is there.
+    ArchiveRefused naming what is wrong, AlreadyImported for a run that is there, NotOwned for an
+    offer that this workspace only sees.
     """
+    demand_owner(workspace, offer)
     # Checked before anything is locked: nobody waits while megabytes are unpacked and read again.
     taken = archived(content)
     try:

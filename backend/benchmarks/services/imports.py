@@ -12,6 +12,7 @@ from django.db import transaction
 
 from backend.accounts.models import Workspace
 from backend.accounts.services.audit import audit_record
+from backend.accounts.services.workspaces import demand_owner
 from backend.benchmarks.models import Evidence, Run, Sample, Source, StoredSummary
 from backend.benchmarks.services.results import sample_row
 from backend.benchmarks.services.summaries import summaries_refresh
@@ -54,8 +55,9 @@ def result_import(
     """Keep the text of a tool as evidence for the offer, with its samples, marked imported.
 
     Raises InvalidValue with a JSON pointer, ProbeError with the line, AlreadyImported for a text
-    that the offer has.
+    that the offer has, NotOwned for an offer that this workspace only sees.
     """
+    demand_owner(workspace, offer)
     raw = checked_bytes(text)
     known = known_parameters(offer, tool, parameters)
     # Read before the offer is locked: nobody waits while megabytes of text are gone through.
@@ -201,6 +203,7 @@ def sample_include(*, workspace: Workspace, sample: Sample, actor: str) -> Sampl
 
 
 def _excluded(workspace: Workspace, sample: Sample, reason: str, actor: str, action: str) -> Sample:
+    demand_owner(workspace, sample)
     sample = Sample.objects.select_for_update().get(pk=sample.pk)
     if sample.excluded_reason == reason:
         return sample

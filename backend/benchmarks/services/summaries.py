@@ -18,6 +18,7 @@ from django.conf import settings
 from django.db import connection, transaction
 
 from backend.benchmarks.models import Sample, Source, StoredSummary
+from backend.benchmarks.selectors.samples import BY_OWNER
 from backend.catalog.selectors.data_version import DataStamp
 from backend.catalog.services.current_prices import MANY, SUMMARIES, marks_taken
 from backend.common.statistics import tables_analyze
@@ -276,7 +277,7 @@ def _origin_of_score(
 def _samples(**conditions: Any) -> Iterator[tuple[UUID, str, list[Row]]]:
     counted = {"excluded_reason": "", "value__gt": 0, "variant__in": RANKING_VARIANTS}
     samples = (
-        Sample.objects.filter(**counted, **conditions)
+        Sample.objects.filter(BY_OWNER, **counted, **conditions)
         .order_by("offer_id", "metric", "id")
         .values(*READ)
         .iterator()

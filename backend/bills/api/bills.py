@@ -15,7 +15,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
-from backend.accounts.api.authentication import actor, workspace_of
+from backend.accounts.api.authentication import actor
+from backend.accounts.services.acting import workspace_of
 from backend.bills.models import Bill, BillUpload
 from backend.bills.selectors.bills import bill_by_slug, bills_visible, upload_by_id
 from backend.bills.selectors.elsewhere import DEFAULTS, elsewhere

@@ -10,7 +10,8 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from backend.accounts.api.authentication import actor, workspace_of
+from backend.accounts.api.authentication import actor
+from backend.accounts.services.acting import workspace_of
 from backend.catalog.api.lists import DataListView
 from backend.catalog.models import PriceFeed
 from backend.catalog.selectors.feeds import feeds, is_stale

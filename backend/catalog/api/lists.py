@@ -7,7 +7,7 @@ from typing import Any
 
 from rest_framework.request import Request
 
-from backend.accounts.api.authentication import workspace_slug
+from backend.accounts.services.acting import workspace_slug
 from backend.catalog.models import ExchangeRate, Provider, Region
 from backend.catalog.selectors.current_prices import as_quoted
 from backend.catalog.selectors.data_version import DataStamp, data_stamp

@@ -11,7 +11,8 @@ from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from backend.accounts.api.authentication import actor, workspace_slug
+from backend.accounts.api.authentication import actor
+from backend.accounts.services.acting import workspace_of, workspace_slug
 from backend.catalog.api.documents import PriceDetail, PriceEntry, PriceReview
 from backend.catalog.api.lists import DataListView
 from backend.catalog.models import Offer, PriceObservation
@@ -144,7 +145,11 @@ class PricesView(PriceListView):
         reason, offer = fields.pop("reason"), _offer(request, fields.pop("offer"))
         stated = {name: value for name, value in fields.items() if value is not None}
         price = price_enter(
-            offer=offer, price=PriceInput(**stated), reason=reason, actor=actor(request)
+            workspace=workspace_of(request),
+            offer=offer,
+            price=PriceInput(**stated),
+            reason=reason,
+            actor=actor(request),
         )
         return created(request, _detail(price, SETUP_MONTHS), "price", price_id=price.pk)
 
@@ -268,6 +273,7 @@ class PriceReviewView(View):
         if price_state(row) != QUARANTINED:
             raise Conflict(f"the price is {price_state(row)} and does not wait for anybody")
         price_review(
+            workspace=workspace_of(request),
             observation=row,
             is_accepted=document.validated_data["accept"],
             reason=document.validated_data["reason"],

@@ -86,3 +86,8 @@ class Offer(Remembering, Identified):
 
     def __str__(self) -> str:
         return self.slug
+
+    @property
+    def owner(self) -> Workspace | None:
+        """Who may write it (accounts.services.workspaces)."""
+        return self.workspace

@@ -4,6 +4,7 @@ from enum import StrEnum
 
 from django.db import models
 
+from backend.accounts.models import Workspace
 from backend.catalog.models.offers import Offer, Provider, Region
 from backend.common.models import Identified, Remembering
 from backend.domain.pricing.purchase import PriceUnit, PurchaseModel
@@ -105,6 +106,11 @@ class PriceObservation(Identified, QuotedPrice):
             )
         ]
 
+    @property
+    def owner(self) -> Workspace | None:
+        """Who may write it (accounts.services.workspaces)."""
+        return self.offer.owner
+
 
 class PriceFeed(Remembering, Identified):
     """One list of prices that is read again and again: of a provider, a kind and a region."""
@@ -139,6 +145,11 @@ class PriceFeed(Remembering, Identified):
 
     def __str__(self) -> str:
         return f"{self.provider_id} {self.kind} {self.region}".strip()
+
+    @property
+    def owner(self) -> Workspace | None:
+        """Who may write it (accounts.services.workspaces)."""
+        return None
 
 
 class PricePayload(models.Model):

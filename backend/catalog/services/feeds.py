@@ -18,6 +18,7 @@ from django.db.models.functions import Now
 
 from backend.accounts.models import Workspace
 from backend.accounts.services.audit import audit_record
+from backend.accounts.services.workspaces import demand_owner
 from backend.catalog.models import PriceFeed, PricePayload, Provider
 from backend.catalog.services.offers import provider_get
 from backend.common import clock
@@ -84,8 +85,9 @@ def feed_update(
     """Enable or disable a feed, or read it more or less often; what is None stays.
 
     An enabled one is due at once. The prices of one that is read no more stay; in time they are
-    shown as stale. Raises InvalidValue with a pointer.
+    shown as stale. Raises InvalidValue with a pointer, NotOwned for a workspace that only sees it.
     """
+    demand_owner(workspace, feed)
     feed = PriceFeed.objects.select_related("provider").get(pk=feed.pk)
     kind = feed_kind(feed.provider.slug, feed.kind)
     if every_s is not None:

@@ -13,8 +13,9 @@ from typing import Any
 from django.db import transaction
 from django.db.models import Max
 
+from backend.accounts.models import Workspace
 from backend.accounts.services.audit import audit_record
-from backend.accounts.services.workspaces import default_workspace
+from backend.accounts.services.workspaces import demand_owner
 from backend.catalog.models import (
     Offer,
     PriceFeed,
@@ -364,13 +365,19 @@ def _extra(extra: ParsedExtra) -> dict[str, str | None]:
 
 @transaction.atomic
 def price_review(
-    *, observation: PriceObservation, is_accepted: bool, actor: str, reason: str
+    *,
+    workspace: Workspace,
+    observation: PriceObservation,
+    is_accepted: bool,
+    actor: str,
+    reason: str,
 ) -> PriceObservation:
     """A person's word on a price in quarantine: it is published, or stays out for good.
 
     The same price is not asked about again. Raises InvalidValue for one that does not wait (any
-    more) and without a reason.
+    more) and without a reason, NotOwned for one of another workspace.
     """
+    demand_owner(workspace, observation)
     row = PriceObservation.objects.select_for_update().get(pk=observation.pk)
     if not reason.strip():
         raise InvalidValue("/reason", "a reason is needed")
@@ -382,7 +389,7 @@ def price_review(
     row.reviewed_by, row.reviewed_at = actor, clock.now()
     row.save(update_fields=["is_published", "reviewed_by", "reviewed_at"])
     audit_record(
-        workspace=row.offer.workspace or default_workspace(),
+        workspace=workspace,
         actor=actor,
         action="price_accept" if is_accepted else "price_refuse",
         target=row,

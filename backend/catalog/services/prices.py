@@ -6,8 +6,9 @@ from decimal import Decimal
 from django.db import transaction
 from django.db.models import ProtectedError
 
+from backend.accounts.models import Workspace
 from backend.accounts.services.audit import audit_record
-from backend.accounts.services.workspaces import default_workspace
+from backend.accounts.services.workspaces import demand_owner
 from backend.catalog.models import Offer, PriceObservation
 from backend.catalog.services.data_version import data_version_bump
 from backend.catalog.services.plausible import PriceJudge
@@ -109,16 +110,17 @@ def _checked(price: PriceInput, pointer: str) -> str:
 
 
 @transaction.atomic
-def price_remove(*, observation: PriceObservation, actor: str) -> None:
+def price_remove(*, workspace: Workspace, observation: PriceObservation, actor: str) -> None:
     """Delete a price that a person entered or sent in a table; the newest one before it is in force again.
 
-    Raises InvalidValue for one of a list or a cost model, and for one that the costs of runs are
-    made of.
+    Raises InvalidValue for one of a list or a cost model, and for one that the costs of
+    runs are made of, NotOwned for one of another workspace.
     """
+    demand_owner(workspace, observation)
     if not is_entered(observation):
         raise InvalidValue("/price", "a price of a list or a cost model is not deleted by hand")
     audit_record(
-        workspace=observation.offer.workspace or default_workspace(),
+        workspace=workspace,
         actor=actor,
         action="price_remove",
         target=observation,
@@ -151,13 +153,16 @@ def price_delete(*, observation: PriceObservation) -> None:
 
 
 @transaction.atomic
-def price_enter(*, offer: Offer, price: PriceInput, reason: str, actor: str) -> PriceObservation:
+def price_enter(
+    *, workspace: Workspace, offer: Offer, price: PriceInput, reason: str, actor: str
+) -> PriceObservation:
     """A price that a person knows better than a list, with why; published unless it is not plausible.
 
     In force until a list tells a price that is new: one that it told before does not come back.
 
-    Raises InvalidValue by JSON pointer.
+    Raises InvalidValue by JSON pointer, NotOwned for an offer that another workspace prices.
     """
+    demand_owner(workspace, offer)
     reason = reason.strip()
     if not 1 <= len(reason) <= MOST_REASON:
         raise InvalidValue("/reason", f"1 to {MOST_REASON} characters are needed")
@@ -165,7 +170,7 @@ def price_enter(*, offer: Offer, price: PriceInput, reason: str, actor: str) -> 
         offer=offer, price=price, source=f"{ENTERED}{actor}", note=reason, pointer=""
     )
     audit_record(
-        workspace=offer.workspace or default_workspace(),
+        workspace=workspace,
         actor=actor,
         action="price_enter",
         target=observation,

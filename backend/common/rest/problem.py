@@ -138,7 +138,7 @@ def _answer(error: Exception, context: Mapping[str, Any], *, is_text: bool) -> H
     if isinstance(error, Http404):
         error = exceptions.NotFound(_missing(error, context))
     elif isinstance(error, PermissionDenied):
-        error = exceptions.PermissionDenied()
+        error = exceptions.PermissionDenied(str(error) or None)
     if isinstance(error, exceptions.APIException):
         members = getattr(error, "members", {})
         return problem(

@@ -6,7 +6,7 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from backend.accounts.api.authentication import workspace_slug
+from backend.accounts.services.acting import workspace_slug
 from backend.common.rest.openapi import object_schema, query_parameters, row_schema
 from backend.common.rest.table import json_cell, json_rows
 from backend.common.rest.views import View

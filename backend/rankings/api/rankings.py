@@ -12,7 +12,8 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from backend.accounts.api.authentication import reader, workspace_slug
+from backend.accounts.api.authentication import reader
+from backend.accounts.services.acting import workspace_slug
 from backend.catalog.api.lists import DataListView
 from backend.catalog.models import Offer, PriceObservation
 from backend.catalog.selectors.current_prices import as_quoted

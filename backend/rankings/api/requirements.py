@@ -8,7 +8,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from backend.accounts.api.authentication import workspace_slug
+from backend.accounts.services.acting import workspace_slug
 from backend.catalog.models import OfferKind
 from backend.common.rest.documents import Problem
 from backend.common.rest.parameters import InvalidParameters

@@ -14,8 +14,9 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from backend.accounts.api.authentication import actor, reader, workspace_of, workspace_slug
+from backend.accounts.api.authentication import actor, reader
 from backend.accounts.models import Scope
+from backend.accounts.services.acting import workspace_of, workspace_slug
 from backend.common.rest.documents import Strict, TextField
 from backend.common.rest.parameters import PAGING, InvalidParameters, Reader, read, text
 from backend.common.rest.permissions import WRITE
@@ -180,7 +181,10 @@ class ViewsView(ListView):
         document = ViewDocument(data=request.data)
         document.is_valid(raise_exception=True)
         view = view_create(
-            workspace=workspace_of(request), actor=actor(request), **document.validated_data
+            workspace=workspace_of(request),
+            owner=reader(request),
+            actor=actor(request),
+            **document.validated_data,
         )
         return created(request, _detail(view), "view", slug=view.slug)
 
@@ -255,7 +259,8 @@ class FeedKeysView(ListView):
             view=view,
             name=fields["name"],
             life=dt.timedelta(days=fields["expires_days"]),
-            actor=actor(request),
+            # The owner of a token and not its name, which another token may have one day.
+            actor=reader(request),
         )
         made = {"id": key.pk, "view": view.slug, "name": key.name, "expires_at": key.expires_at}
         address = request.build_absolute_uri(f"/feeds/{plaintext}/{view.slug}.csv")

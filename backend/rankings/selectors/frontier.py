@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
+from backend.accounts.services.workspaces import DEFAULT_WORKSPACE
 from backend.catalog.selectors.data_version import DataStamp
 from backend.domain.metrics import Metric
 from backend.rankings.selectors.query import Filter, RankingQuery
@@ -33,19 +34,23 @@ class Frontier:
         return sorted(front, key=lambda row: (row.price or Decimal(), row.offer_id))
 
 
-def frontier(query: RankingQuery, *, stamp: DataStamp | None = None) -> Frontier:
+def frontier(
+    query: RankingQuery, *, workspace_slug: str = DEFAULT_WORKSPACE, stamp: DataStamp | None = None
+) -> Frontier:
     """The offers under a query. Limits on price and score only set apart what is beyond them:
     whatever beats an offer within a budget and a demand is within them too."""
     # Hidden, what is just beyond a budget could not be seen in the picture.
     limits = [one for one in query.filters if (one.column, one.operator) in LIMITING]
-    listed = ranking(query, stamp=stamp)
+    listed = ranking(query, workspace_slug=workspace_slug, stamp=stamp)
     within = _drawable(listed.rows)
     beyond: list[RankingRow] = []
     left_out_count = listed.count - len(within)
     if limits:
         others = tuple(one for one in query.filters if one not in limits)
         # Only where a limit hides something: most requests have none.
-        everyone = ranking(replace(query, filters=others), stamp=stamp)
+        everyone = ranking(
+            replace(query, filters=others), workspace_slug=workspace_slug, stamp=stamp
+        )
         kept = {row.offer_id for row in within}
         drawable = _drawable(everyone.rows)
         beyond = [row for row in drawable if row.offer_id not in kept]

@@ -9,6 +9,7 @@ from django.db.models import QuerySet
 
 from backend.accounts.services.workspaces import DEFAULT_WORKSPACE
 from backend.benchmarks.models import Sample
+from backend.benchmarks.selectors.samples import seen_by
 from backend.benchmarks.services.summaries import score_groups
 from backend.catalog.models import Offer, PriceObservation
 from backend.catalog.selectors.current_prices import end_of
@@ -70,7 +71,7 @@ def offer_detail(
     everyone = ranking(others, workspace_slug=workspace_slug, stamp=stamp)
     rows = (*everyone.rows, *everyone.unscored)
     samples = (
-        offer.samples.filter(**known)
+        seen_by(offer.samples.filter(**known), workspace_slug)
         .select_related("run", "evidence", "host")
         .defer("evidence__raw_gzip", "evidence__series")
         .order_by("-measured_at", "id")

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from backend.accounts.services.workspaces import DEFAULT_WORKSPACE
 from backend.benchmarks.models import Sample
+from backend.benchmarks.selectors.samples import seen_by
 from backend.benchmarks.services.summaries import ScoreOrigin, score_origin
 from backend.catalog.models import Offer
 from backend.catalog.selectors.offers import offers_visible
@@ -40,7 +41,7 @@ def score_detail(
     if origin is None:
         return None
     samples = (
-        offer.samples.filter(metric=metric.key)
+        seen_by(offer.samples.filter(metric=metric.key), workspace_slug)
         .select_related("run", "evidence", "host")
         .defer("evidence__raw_gzip", "evidence__series")
         .order_by("-measured_at", "id")

@@ -30,15 +30,19 @@ def view_create(
     params: Mapping[str, Sequence[str]],
     visibility: str = Visibility.SHARED,
     slug: str = "",
+    owner: str = "",
     actor: str,
 ) -> SavedView:
-    """A new view owned by the actor; without a slug it gets one made of its name.
+    """A new view, owned by the actor where no owner is named; without a slug it gets one made of its name.
 
     Raises InvalidValue for a blank name, a bad or taken slug, or parameters that mean nothing.
     """
     fields = _checked({"name": name, "visibility": visibility, "params": params})
     view = SavedView(
-        workspace=workspace, slug=_slug(workspace, slug, fields["name"]), owner=actor, **fields
+        workspace=workspace,
+        slug=_slug(workspace, slug, fields["name"]),
+        owner=owner or actor,
+        **fields,
     )
     try:
         # A savepoint: after the refusal the outer transaction must still be usable.

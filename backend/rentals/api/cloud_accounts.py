@@ -10,8 +10,9 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from backend.accounts.api.authentication import actor, workspace_of
+from backend.accounts.api.authentication import actor
 from backend.accounts.models import CloudAccount
+from backend.accounts.services.acting import workspace_of
 from backend.benchmarks.api.documents import BudgetDocument, NoDocument
 from backend.common.rest.documents import FlagField, Problem, Strict, TextField
 from backend.common.rest.parameters import PAGING, read

@@ -6,7 +6,7 @@ from typing import Any
 from rest_framework.exceptions import NotAuthenticated
 from rest_framework.request import Request
 
-from backend.accounts.api.authentication import workspace_of
+from backend.accounts.services.acting import workspace_of
 from backend.benchmarks.models import Resource, ResourceState
 from backend.benchmarks.selectors.rental_prices import resource_cost, unpriced_parts
 from backend.catalog.selectors.current_prices import as_quoted

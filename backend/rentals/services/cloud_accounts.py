@@ -11,8 +11,9 @@ from django.conf import settings as server
 from django.db import transaction
 from django.db.models import Q
 
-from backend.accounts.models import CloudAccount, Workspace
+from backend.accounts.models import AccessKind, CloudAccount, Workspace
 from backend.accounts.services.audit import audit_record
+from backend.accounts.services.workspaces import default_workspace
 from backend.benchmarks.models import ResourceState
 from backend.common import clock
 from backend.common.crypto import sealed
@@ -56,6 +57,7 @@ def account_create(
 ) -> CloudAccount:
     """An account whose provider is asked at once who we are; raises InvalidValue with a pointer."""
     are_allowed = server.CLOUD_ENDPOINTS
+    _check_identity(workspace, access)
     account = CloudAccount(workspace=workspace, provider=provider, access=access)
     account.settings = checked_settings(
         provider, access, settings, are_endpoints_allowed=are_allowed
@@ -67,6 +69,14 @@ def account_create(
     _audit(account, "cloud_account_create", actor)
     account_check(account=account, actor=actor)
     return account
+
+
+def _check_identity(workspace: Workspace, access: str) -> None:
+    # The identity of the worker's machine is the operator's: another workspace would spend with it.
+    if access == AccessKind.WORKLOAD_IDENTITY and workspace != default_workspace():
+        raise InvalidValue(
+            "/access", f"only the workspace {default_workspace().name} acts as the worker itself"
+        )
 
 
 @transaction.atomic
@@ -126,6 +136,7 @@ def account_secret_replace(
 ) -> CloudAccount:
     """Another secret, perhaps another authentication method; raises InvalidValue with a pointer."""
     account = _locked(account)
+    _check_identity(account.workspace, access)
     are_allowed = server.CLOUD_ENDPOINTS
     checked = checked_settings(
         account.provider, access, settings, are_endpoints_allowed=are_allowed

@@ -9,7 +9,8 @@ from rest_framework.exceptions import PermissionDenied
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from backend.accounts.api.authentication import actor, workspace_of, workspace_slug
+from backend.accounts.api.authentication import actor
+from backend.accounts.services.acting import workspace_of, workspace_slug
 from backend.common.rest.documents import Problem
 from backend.common.rest.parameters import PAGING, InvalidParameters, given, read
 from backend.common.rest.parsers import ExactJSONParser

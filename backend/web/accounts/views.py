@@ -1,18 +1,23 @@
 """Signing in by password, or by a link that works once; either leads on to the page asked for."""
 
+from http import HTTPStatus
 from typing import Any
 
 from django.conf import settings
-from django.contrib.auth import login
+from django.contrib.auth.forms import AuthenticationForm
 from django.contrib.auth.views import LoginView
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import render
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
+from backend.accounts.models import User
 from backend.accounts.selectors.people import sign_in_links
 from backend.accounts.services.people import sign_in_link_use
+from backend.common.rest.throttles import client_address, spent
+from backend.web.accounts.own import BY_LINK
+from backend.web.accounts.second_factor import sign_in
 
 # Half an hour: time to get a link from somebody who can make one.
 NEXT_COOKIE, NEXT_COOKIE_S = "next", 1800
@@ -20,6 +25,18 @@ NEXT_COOKIE, NEXT_COOKIE_S = "next", 1800
 
 class SignInPage(LoginView):
     """Remembers the page asked for: who has no password yet comes back by a link."""
+
+    def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        # Each try costs half a second of a core, whether or not the name is one.
+        tries = spent("sign-in", settings.THROTTLE_SIGN_IN, client_address(request))
+        if tries is not None and tries.is_exceeded:
+            return locked_out(request)
+        return super().post(request, *args, **kwargs)
+
+    def form_valid(self, form: AuthenticationForm) -> HttpResponse:
+        user = form.get_user()
+        assert isinstance(user, User)  # noqa: S101  (our only kind of people)
+        return sign_in(self.request, user, self.get_success_url())
 
     def get(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         answer = super().get(request, *args, **kwargs)
@@ -37,6 +54,11 @@ class SignInPage(LoginView):
         return answer
 
 
+def locked_out(request: HttpRequest, *_: Any, **__: Any) -> HttpResponse:
+    """Too many wrong passwords: of one name from one address (django-axes), or of an address."""
+    return render(request, "registration/locked.html", status=HTTPStatus.TOO_MANY_REQUESTS)
+
+
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def sign_in_link_page(request: HttpRequest, secret: str) -> HttpResponse:
@@ -45,8 +67,9 @@ def sign_in_link_page(request: HttpRequest, secret: str) -> HttpResponse:
         # None where the link was used meanwhile; the page then says so as for an unknown one.
         user = sign_in_link_use(secret=secret)
         if user is not None:
-            login(request, user)
-            entered = redirect(_next_page(request))
+            entered = sign_in(request, user, _next_page(request))
+            # Who comes by a link may have forgotten the password.
+            request.session[BY_LINK] = True
             entered.delete_cookie(NEXT_COOKIE)
             return entered
     link = sign_in_links(secret).select_related("user").first()

@@ -13,7 +13,7 @@ from django.views.decorators.http import require_safe
 
 from backend.accounts.models import AuditEntry, Scope
 from backend.accounts.selectors.audit import audit_entries, audit_narrowed
-from backend.accounts.services.workspaces import default_workspace
+from backend.accounts.services.acting import workspace_of
 from backend.web.shared.access import demand, may, readable
 from backend.web.shared.forms import Day, text
 from backend.web.shared.language import _, lazy
@@ -91,7 +91,7 @@ class ActivityForm(forms.Form):
 def activity_page(request: HttpRequest) -> HttpResponse:
     """Every write with its author and what it changed, fifty a page; for analysts and above."""
     demand(request, Scope.WRITE)
-    form = ActivityForm(request.GET, audit_entries(default_workspace()))
+    form = ActivityForm(request.GET, audit_entries(workspace_of(request)))
     context = {"form": form, **paged(request, form.kept())}
     context["is_admin"] = may(request, Scope.ADMIN)
     context["lines"] = [

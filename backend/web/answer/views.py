@@ -42,8 +42,10 @@ def answer_page(request: HttpRequest) -> HttpResponse:
         currencies=sorted(currencies()),
         errors=by_need(requested.errors),
     )
-    its = answer(requested.query, stamp=requested.stamp)
-    front = frontier(requested.query, stamp=requested.stamp)
+    its = answer(requested.query, workspace_slug=requested.workspace_slug, stamp=requested.stamp)
+    front = frontier(
+        requested.query, workspace_slug=requested.workspace_slug, stamp=requested.stamp
+    )
     context = {
         "form": form,
         "asked": (asked := state.encoded(params)),

@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
 from backend.accounts.models import Scope
-from backend.accounts.services.workspaces import default_workspace
+from backend.accounts.services.acting import workspace_of, workspace_slug
 from backend.bills.models import Bill, UploadState
 from backend.bills.selectors.bills import bill_by_slug, bills_visible, uploads_of
 from backend.bills.selectors.elsewhere import DEFAULTS, Elsewhere, elsewhere
@@ -53,7 +53,7 @@ def bills_page(request: HttpRequest) -> HttpResponse:
         file = form.cleaned_data["file"]
         with form.refusals():
             upload_keep(
-                workspace=default_workspace(),
+                workspace=workspace_of(request),
                 name=form.cleaned_data["name"] or file.name.partition(".")[0] or "bill",
                 file_name=file.name,
                 content=file.chunks(PART_BYTES),
@@ -62,14 +62,14 @@ def bills_page(request: HttpRequest) -> HttpResponse:
             )
             messages.success(request, _("{name} is being read.", name=file.name))
             return HttpResponseRedirect(reverse("bills"))
-    return render(request, "bills/list.html", {"form": form, **_listed()})
+    return render(request, "bills/list.html", {"form": form, **_listed(request)})
 
 
-def _listed() -> dict[str, object]:
-    uploads = uploads_of(default_workspace()).exclude(state=UploadState.DONE)
+def _listed(request: HttpRequest) -> dict[str, object]:
+    uploads = uploads_of(workspace_of(request)).exclude(state=UploadState.DONE)
     latest = list(uploads.order_by("-created_at")[:SHOWN_UPLOADS])
     return {
-        "bills": bills_visible(default_workspace()),
+        "bills": bills_visible(workspace_of(request)),
         "uploads": latest,
         "is_reading": any(one.state == UploadState.QUEUED for one in latest),
     }
@@ -80,7 +80,7 @@ def _listed() -> dict[str, object]:
 def bills_state(request: HttpRequest) -> HttpResponse:
     """The part of the page that changes while a worker reads."""
     demand(request, Scope.WRITE)
-    return render(request, "bills/_listed.html", _listed())
+    return render(request, "bills/_listed.html", _listed(request))
 
 
 @readable
@@ -112,7 +112,7 @@ def bill_page(request: HttpRequest, slug: str) -> HttpResponse:
 def elsewhere_request(bill: Bill, request: HttpRequest) -> tuple[Elsewhere | None, ElsewhereForm]:
     """The answer under what the address assumes; None where nothing can be compared."""
     stamp = current_stamp()
-    assumed = {**asdict(DEFAULTS), "metric": default_metric(stamp)}
+    assumed = {**asdict(DEFAULTS), "metric": default_metric(stamp, workspace_slug(request))}
     names = [name for name in ElsewhereForm.base_fields if name in request.GET]
     form = ElsewhereForm({**assumed, **{name: request.GET[name] for name in names}})
     if not form.is_valid():
@@ -147,7 +147,7 @@ def bill_or_404(request: HttpRequest, slug: str) -> Bill:
     """The bill, for those who may see what a company spends."""
     # Bills say what a company spends: no stranger sees them, also where all else is public.
     demand(request, Scope.WRITE)
-    bill = bill_by_slug(default_workspace(), slug)
+    bill = bill_by_slug(workspace_of(request), slug)
     if bill is None:
         raise Http404
     return bill

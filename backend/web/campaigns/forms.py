@@ -7,6 +7,7 @@ from typing import Any
 
 from django import forms
 
+from backend.accounts.models import Workspace
 from backend.benchmarks.models import Host, HostState, NetworkPairs, ResourcePurchase
 from backend.catalog.selectors.offers import offer_called
 from backend.web.runs.parameter_forms import ParameterForm
@@ -105,7 +106,10 @@ class CampaignForm(ParameterForm):
         "/parameters/credit_mode": "credit_mode",
     }
 
-    def __init__(self, *args: Any, hosts: Sequence[Host], **given: Any) -> None:
+    def __init__(
+        self, *args: Any, hosts: Sequence[Host], workspace: Workspace, **given: Any
+    ) -> None:
+        self.workspace = workspace
         super().__init__(*args, **given)
         self.fields["hosts"].choices = [  # type: ignore[attr-defined]
             # Without an approved key nobody logs in, and the campaign would fail at its start.
@@ -119,7 +123,7 @@ class CampaignForm(ParameterForm):
     def clean_offer(self) -> str:
         """The identifier of the offer named; empty where none is."""
         name = self.cleaned_data["offer"].strip()
-        offer = offer_called(name) if name else None
+        offer = offer_called(name, self.workspace.slug) if name else None
         if name and offer is None:
             raise forms.ValidationError(_("No offer is called {name!r}.", name=name))
         return offer.slug if offer else ""

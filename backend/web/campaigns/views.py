@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from backend.accounts.models import Scope
-from backend.accounts.services.workspaces import DEFAULT_WORKSPACE, default_workspace
+from backend.accounts.services.acting import workspace_of, workspace_slug
 from backend.benchmarks.models import Campaign, CampaignState
 from backend.benchmarks.selectors.campaigns import (
     CampaignView,
@@ -58,7 +58,7 @@ class MatrixRow:
 @require_safe
 def campaigns_page(request: HttpRequest) -> HttpResponse:
     context = {
-        "campaigns": campaigns_visible(default_workspace()),
+        "campaigns": campaigns_visible(workspace_of(request)),
         "may_run": may(request, Scope.RUN),
     }
     return render(request, "campaigns/list.html", context)
@@ -70,12 +70,13 @@ def campaign_new(request: HttpRequest) -> HttpResponse:
     """The form; a good one makes a campaign in draft and shows it."""
     demand(request, Scope.RUN)
     # A host of an archive stands at somebody else's.
-    hosts = list(hosts_standing(default_workspace()).exclude(driver=ARCHIVE_DRIVER))
+    hosts = list(hosts_standing(workspace_of(request)).exclude(driver=ARCHIVE_DRIVER))
     tags = set(request.GET.getlist("tag"))
     tagged = [str(host.pk) for host in hosts if not tags.isdisjoint(host.tags)]
     form = CampaignForm(
         request.POST if request.method == "POST" else None,
         hosts=hosts,
+        workspace=workspace_of(request),
         initial={
             "hosts": [*request.GET.getlist("host"), *tagged],
             "offers": "\n".join(request.GET.getlist("offer")),
@@ -84,7 +85,7 @@ def campaign_new(request: HttpRequest) -> HttpResponse:
     )
     if request.method == "POST" and form.is_valid():
         with form.refusals():
-            campaign = _created(form, request.user.get_username())
+            campaign = _created(request, form)
             # A campaign may rent machines, so making it and starting it are two acts of a person.
             messages.success(
                 request, _("The campaign is ready. Nothing runs before it is started.")
@@ -93,11 +94,11 @@ def campaign_new(request: HttpRequest) -> HttpResponse:
     return render(request, "campaigns/new.html", {"form": form})
 
 
-def _created(form: CampaignForm, actor: str) -> Campaign:
+def _created(request: HttpRequest, form: CampaignForm) -> Campaign:
     data = form.cleaned_data
     budget = form.budget()
     return campaign_create(
-        workspace=default_workspace(),
+        workspace=workspace_of(request),
         name=data["name"],
         hosts=[UUID(host) for host in data["hosts"]],
         offers=data["offers"],
@@ -109,12 +110,12 @@ def _created(form: CampaignForm, actor: str) -> Campaign:
         budget=Budget(*budget) if budget else None,
         install_tools=data["install_tools"],
         network_pairs=data["network_pairs"],
-        actor=actor,
+        actor=request.user.get_username(),
     )
 
 
-def _campaign(campaign_id: UUID) -> Campaign:
-    return get_object_or_404(campaigns_of(DEFAULT_WORKSPACE), pk=campaign_id)
+def _campaign(request: HttpRequest, campaign_id: UUID) -> Campaign:
+    return get_object_or_404(campaigns_of(workspace_slug(request)), pk=campaign_id)
 
 
 def _context(request: HttpRequest, campaign: Campaign) -> dict[str, Any]:
@@ -166,7 +167,7 @@ def _cost_words(cost: Cost) -> str:
 @require_safe
 def campaign_page(request: HttpRequest, campaign_id: UUID) -> HttpResponse:
     """One campaign; while it goes on it asks for its fragment every two seconds."""
-    campaign = _campaign(campaign_id)
+    campaign = _campaign(request, campaign_id)
     schedules = [(one, schedule_times(one, 1)) for one in campaign.schedules.all()]
     hosts, host_count = _first(campaign.hosts.all())
     offers, offer_count = _first(campaign.offers.select_related("provider", "region"))
@@ -203,7 +204,7 @@ def _parameters(request: HttpRequest, campaign: Campaign) -> list[tuple[str, str
 @require_safe
 def campaign_progress(request: HttpRequest, campaign_id: UUID) -> HttpResponse:
     """The fragment; of a finished round it comes without the trigger."""
-    context = _context(request, _campaign(campaign_id)) | {"is_partial": True}
+    context = _context(request, _campaign(request, campaign_id)) | {"is_partial": True}
     return render(request, "campaigns/_progress.html", context)
 
 
@@ -211,7 +212,7 @@ def _act(
     request: HttpRequest, campaign_id: UUID, action: Callable[..., Any], done: str
 ) -> HttpResponse:
     demand(request, Scope.RUN)
-    campaign = _campaign(campaign_id)
+    campaign = _campaign(request, campaign_id)
     with refusals_said(request):
         action(campaign=campaign, actor=request.user.get_username())
         messages.success(request, done)
@@ -240,7 +241,7 @@ def campaign_retry_form(request: HttpRequest, campaign_id: UUID) -> HttpResponse
 
 def _delete_question(request: HttpRequest, campaign_id: UUID) -> Question:
     demand(request, Scope.RUN)
-    campaign = _campaign(campaign_id)
+    campaign = _campaign(request, campaign_id)
     return Question(
         _("Delete the campaign {name}?", name=campaign.name),
         _("Delete campaign"),
@@ -260,7 +261,7 @@ def _delete_question(request: HttpRequest, campaign_id: UUID) -> Question:
 def campaign_delete_form(request: HttpRequest, campaign_id: UUID) -> HttpResponse:
     """Deletes a campaign with its schedules; while a round runs nothing changes."""
     demand(request, Scope.RUN)
-    campaign = _campaign(campaign_id)
+    campaign = _campaign(request, campaign_id)
     campaign_delete(campaign=campaign, actor=request.user.get_username())
     messages.success(
         request, _("The campaign {name} is deleted; its runs stay.", name=campaign.name)

@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from backend.accounts.models import AccessKind, CloudAccount, Scope
-from backend.accounts.services.workspaces import default_workspace
+from backend.accounts.services.acting import workspace_of
 from backend.benchmarks.selectors.costs import Cost
 from backend.common import clock
 from backend.providers.accounts import account_providers, is_static_key
@@ -83,8 +83,8 @@ def _month_words(account: CloudAccount, cost: Cost) -> str:
     )
 
 
-def _account(account_id: UUID) -> CloudAccount:
-    return get_object_or_404(accounts_visible(default_workspace()), pk=account_id)
+def _account(request: HttpRequest, account_id: UUID) -> CloudAccount:
+    return get_object_or_404(accounts_visible(workspace_of(request)), pk=account_id)
 
 
 @readable
@@ -92,7 +92,7 @@ def _account(account_id: UUID) -> CloudAccount:
 def clouds_page(request: HttpRequest) -> HttpResponse:
     """All accounts with what they have spent, and how to make another one."""
     demand(request, Scope.ADMIN)
-    accounts = accounts_visible(default_workspace()).order_by("created_at")
+    accounts = accounts_visible(workspace_of(request)).order_by("created_at")
     context = {"lines": [_line(account) for account in accounts], "providers": account_providers()}
     return render(request, "clouds/list.html", context)
 
@@ -112,7 +112,7 @@ def cloud_new(request: HttpRequest, provider: str) -> HttpResponse:
     )
     if request.method == "POST" and form.is_valid():
         with form.refusals():
-            account = _created(form, request.user.get_username())
+            account = _created(request, form)
             messages.success(
                 request, _("The account is saved. Its credentials are being verified.")
             )
@@ -121,16 +121,16 @@ def cloud_new(request: HttpRequest, provider: str) -> HttpResponse:
     return render(request, "clouds/new.html", context)
 
 
-def _created(form: AccountForm, actor: str) -> CloudAccount:
+def _created(request: HttpRequest, form: AccountForm) -> CloudAccount:
     return account_create(
-        workspace=default_workspace(),
+        workspace=workspace_of(request),
         name=form.cleaned_data["name"],
         provider=form.provider,
         access=form.cleaned_data["access"],
         settings=_method_settings(form, form.typed_settings()),
         secret=form.secret(),
         **form.limits(),
-        actor=actor,
+        actor=request.user.get_username(),
     )
 
 
@@ -198,7 +198,7 @@ def _page(request: HttpRequest, account: CloudAccount, **given: Any) -> HttpResp
 def cloud_page(request: HttpRequest, account_id: UUID) -> HttpResponse:
     """One account: who we are there, its limits, its login, its machines."""
     demand(request, Scope.ADMIN)
-    return _page(request, _account(account_id))
+    return _page(request, _account(request, account_id))
 
 
 @readable
@@ -206,14 +206,14 @@ def cloud_page(request: HttpRequest, account_id: UUID) -> HttpResponse:
 def cloud_state(request: HttpRequest, account_id: UUID) -> HttpResponse:
     """The part about who we are; while the provider is asked it asks for itself again."""
     demand(request, Scope.ADMIN)
-    return render(request, "clouds/_state.html", _state_context(_account(account_id)))
+    return render(request, "clouds/_state.html", _state_context(_account(request, account_id)))
 
 
 @readable
 @require_POST
 def cloud_limits_form(request: HttpRequest, account_id: UUID) -> HttpResponse:
     demand(request, Scope.ADMIN)
-    account = _account(account_id)
+    account = _account(request, account_id)
     form = _limits_form(account, request.POST)
     if form.is_valid():
         with form.refusals():
@@ -235,7 +235,7 @@ def cloud_limits_form(request: HttpRequest, account_id: UUID) -> HttpResponse:
 def cloud_login_form(request: HttpRequest, account_id: UUID) -> HttpResponse:
     """Another secret, perhaps another authentication method."""
     demand(request, Scope.ADMIN)
-    account = _account(account_id)
+    account = _account(request, account_id)
     form = _login_form(account, request.POST)
     if form.is_valid():
         with form.refusals():
@@ -256,7 +256,7 @@ def cloud_login_form(request: HttpRequest, account_id: UUID) -> HttpResponse:
 def cloud_check_form(request: HttpRequest, account_id: UUID) -> HttpResponse:
     """Asks a worker who the provider says we are."""
     demand(request, Scope.ADMIN)
-    account_check(account=_account(account_id), actor=request.user.get_username())
+    account_check(account=_account(request, account_id), actor=request.user.get_username())
     return HttpResponseRedirect(reverse("cloud", args=[account_id]))
 
 
@@ -265,7 +265,7 @@ def cloud_check_form(request: HttpRequest, account_id: UUID) -> HttpResponse:
 def cloud_switch_form(request: HttpRequest, account_id: UUID) -> HttpResponse:
     """Rents nothing there from now on, or again; machines that live go on."""
     demand(request, Scope.ADMIN)
-    account = _account(account_id)
+    account = _account(request, account_id)
     is_enabled = request.POST.get("enabled") == "1"
     with refusals_said(request):
         account_update(
@@ -284,7 +284,7 @@ def cloud_switch_form(request: HttpRequest, account_id: UUID) -> HttpResponse:
 
 def _removal_question(request: HttpRequest, account_id: UUID) -> Question:
     demand(request, Scope.ADMIN)
-    account = _account(account_id)
+    account = _account(request, account_id)
     return Question(
         _("Remove the cloud account {name}?", name=account.name),
         _("Remove account"),
@@ -303,6 +303,6 @@ def cloud_delete_form(request: HttpRequest, account_id: UUID) -> HttpResponse:
     """Removes the account: nothing is rented there, and its secret is deleted."""
     demand(request, Scope.ADMIN)
     # The service refuses while a machine of the account may exist: nobody could end that any more.
-    account_delete(account=_account(account_id), actor=request.user.get_username())
+    account_delete(account=_account(request, account_id), actor=request.user.get_username())
     messages.success(request, _("The account is removed and its secret deleted."))
     return HttpResponseRedirect(reverse("cloud", args=[account_id]))

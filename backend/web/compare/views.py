@@ -9,6 +9,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from backend.accounts.models import Scope
+from backend.accounts.services.acting import workspace_slug
 from backend.catalog.selectors.offers import offers_visible
 from backend.catalog.selectors.rates import currencies
 from backend.domain.attributions import attributions
@@ -48,7 +49,7 @@ def compared_request(request: HttpRequest) -> ComparedRequest:
     basis = {name: values for name, values in given.items() if name not in OWN}
     requested = ranking_request(request, basis)
     # Each slug that is not known becomes a sentence of the page, so not more than a few are read.
-    slugs, notes = _visible(compared_slugs(given.get("o", []))[:MOST_READ])
+    slugs, notes = _visible(workspace_slug(request), compared_slugs(given.get("o", []))[:MOST_READ])
     base = request.GET.get("base", "").strip()
     if base and base not in slugs:
         notes.append(_("The baseline {base!r} is not among the offers compared.", base=base[:80]))
@@ -67,7 +68,7 @@ def compare_page(request: HttpRequest) -> HttpResponse:
     if request.GET.get("differences") == "1":
         params["differences"] = ["1"]
     words = request.GET.get("add", "").strip()
-    matches = _matches(words, slugs, requested.query) if words and len(slugs) < MOST_OFFERS else []
+    matches = _matches(words, slugs, requested) if words and len(slugs) < MOST_OFFERS else []
     if len(matches) == 1 or (words and words in [row.offer_id for row in matches]):
         # One match, or the exact name of one: there is nothing to choose.
         added = words if len(matches) > 1 else matches[0].offer_id
@@ -91,16 +92,24 @@ def compare_page(request: HttpRequest) -> HttpResponse:
         "freeze_url": freeze_url if slugs and may(request, Scope.WRITE) else "",
     }
     if slugs:
-        compared = comparison(slugs, requested.query, base=base, stamp=requested.stamp)
+        compared = comparison(
+            slugs,
+            requested.query,
+            base=base,
+            workspace_slug=requested.workspace_slug,
+            stamp=requested.stamp,
+        )
         context |= _comparison(request.path, params, requested, compared)
     return render(request, "compare/page.html", context)
 
 
-def _visible(slugs: Sequence[str]) -> tuple[list[str], list[str]]:
+def _visible(workspace_slug: str, slugs: Sequence[str]) -> tuple[list[str], list[str]]:
     """The first six slugs that are offers, and a sentence about each of the others."""
     # PostgreSQL stores no NUL, and refuses to compare with one.
     sound = [slug for slug in slugs if "\0" not in slug]
-    known = set(offers_visible().filter(slug__in=sound).values_list("slug", flat=True))
+    known = set(
+        offers_visible(workspace_slug).filter(slug__in=sound).values_list("slug", flat=True)
+    )
     notes = [
         _("There is no offer {slug!r}.", slug=slug[:80]) for slug in slugs if slug not in known
     ]
@@ -129,10 +138,13 @@ def _joined(slugs: Sequence[str], added: str) -> str:
     return ",".join([*slugs, added])
 
 
-def _matches(words: str, slugs: Sequence[str], query: RankingQuery) -> list[RankingRow]:
+def _matches(words: str, slugs: Sequence[str], requested: RankingRequest) -> list[RankingRow]:
     """Offers whose slug, name, provider or region hold all the words, those with a rank first."""
     # Without the filters of the address: what they hide may be compared all the same.
-    everyone = ranking(RankingQuery(metric=query.metric, sort=DEFAULT_SORT))
+    everyone = ranking(
+        RankingQuery(metric=requested.query.metric, sort=DEFAULT_SORT),
+        workspace_slug=requested.workspace_slug,
+    )
     return [
         row
         for row in (*everyone.rows, *everyone.unscored)

@@ -8,7 +8,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from backend.accounts.models import Scope
-from backend.accounts.services.workspaces import DEFAULT_WORKSPACE
+from backend.accounts.services.acting import workspace_slug
 from backend.common.rest.parameters import InvalidParameters
 from backend.common.rest.views import SCHEMA_VERSION
 from backend.rankings.selectors.columns import COLUMNS
@@ -43,7 +43,7 @@ def data_page(request: HttpRequest) -> HttpResponse:
     context = {
         "shown": shown,
         "view": asked_view.view,
-        "views": views_visible(DEFAULT_WORKSPACE, reader),
+        "views": views_visible(workspace_slug(request), reader),
         "chips": state.chips(state.cleaned(kept), ""),
         "errors": errors,
         "unknown": unknown,
@@ -65,7 +65,7 @@ def data_request(request: HttpRequest) -> tuple[OpenedView, RankingQuery, list[t
     reader = request.user.get_username()
     errors: list[tuple[str, str]] = []
     try:
-        asked_view = open_view(given, workspace_slug=DEFAULT_WORKSPACE, reader=reader)
+        asked_view = open_view(given, workspace_slug=workspace_slug(request), reader=reader)
     except InvalidParameters as error:
         errors += error.errors
         asked_view = OpenedView({name: values for name, values in given.items() if name != "view"})

@@ -31,7 +31,11 @@ ROWS_SHOWN = 50
 def frontier_page(request: HttpRequest) -> HttpResponse:
     """Chart, and the table of the offers on the line with the best of the others."""
     requested = ranking_request(request)
-    context = _context(request.path, requested, frontier(requested.query, stamp=requested.stamp))
+    context = _context(
+        request.path,
+        requested,
+        frontier(requested.query, workspace_slug=requested.workspace_slug, stamp=requested.stamp),
+    )
     return render(request, "frontier/page.html", context)
 
 

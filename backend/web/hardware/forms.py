@@ -99,7 +99,8 @@ class HardwareForm(WriteForm):
         items = []
         for index, form in enumerate(self.items.forms):
             form.full_clean()
-            typed = _typed(form.cleaned_data, ITEM_FIELDS)
+            # None where the request has not even the number of the lines.
+            typed = _typed(getattr(form, "cleaned_data", {}), ITEM_FIELDS)
             if typed:
                 self._rows.append(index)
                 items.append(typed)

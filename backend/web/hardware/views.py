@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
 from backend.accounts.models import Scope
-from backend.accounts.services.workspaces import default_workspace
+from backend.accounts.services.acting import workspace_of
 from backend.catalog.models import HardwareModel
 from backend.catalog.selectors.hardware import hardware_visible
 from backend.catalog.selectors.rates import rate_table
@@ -33,7 +33,7 @@ from backend.web.shared.language import _
 @require_safe
 def hardware_page(request: HttpRequest) -> HttpResponse:
     """The cost models, newest versions, side by side; and every assumption with its source."""
-    models = list(hardware_visible(default_workspace()))
+    models = list(hardware_visible(workspace_of(request)))
     context = {
         "models": models,
         "plot": hardware_plot(models, [model.name for model in models], rate_table()),
@@ -49,7 +49,7 @@ def hardware_page(request: HttpRequest) -> HttpResponse:
 @require_safe
 def hardware_model_page(request: HttpRequest, model_id: UUID) -> HttpResponse:
     """One version: its breakdown, bill of materials and assumptions; and the other versions."""
-    every = hardware_visible(default_workspace(), is_newest_only=False)
+    every = hardware_visible(workspace_of(request), is_newest_only=False)
     model = get_object_or_404(every, pk=model_id)
     versions = list(every.filter(name=model.name))
     labels = [_("version {version}", version=version.version) for version in versions]
@@ -80,7 +80,7 @@ def hardware_new(request: HttpRequest) -> HttpResponse:
             if "save" in request.POST:
                 actor = request.user.get_username()
                 model = hardware_create(
-                    workspace=default_workspace(), document=document, actor=actor
+                    workspace=workspace_of(request), document=document, actor=actor
                 )
                 messages.success(
                     request,
@@ -108,7 +108,7 @@ def _document(request: HttpRequest) -> dict[str, Any] | None:
     original = request.GET.get("from", "")
     if not original:
         return stated_document(OWN_SERVERS)
-    every = hardware_visible(default_workspace(), is_newest_only=False)
+    every = hardware_visible(workspace_of(request), is_newest_only=False)
     try:
         model = every.filter(pk=UUID(original)).first()
     except ValueError:
@@ -131,7 +131,7 @@ def _delete_question(request: HttpRequest, model_id: UUID) -> Question:
 
 def _deletable(request: HttpRequest, model_id: UUID) -> HardwareModel:
     demand(request, Scope.WRITE)
-    every = hardware_visible(default_workspace(), is_newest_only=False)
+    every = hardware_visible(workspace_of(request), is_newest_only=False)
     return get_object_or_404(every, pk=model_id)
 
 

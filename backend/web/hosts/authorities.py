@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
 from backend.accounts.models import Scope
-from backend.accounts.services.workspaces import default_workspace
+from backend.accounts.services.acting import workspace_of
 from backend.benchmarks.models import HostAuthority
 from backend.benchmarks.selectors.hosts import fingerprint, host_authorities
 from backend.benchmarks.services.host_authorities import host_authority_remove, host_authority_set
@@ -30,7 +30,7 @@ def host_authorities_page(request: HttpRequest) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         with form.refusals():
             host_authority_set(
-                workspace=default_workspace(),
+                workspace=workspace_of(request),
                 actor=request.user.get_username(),
                 **form.cleaned_data,
             )
@@ -42,7 +42,7 @@ def host_authorities_page(request: HttpRequest) -> HttpResponse:
                 else _("The authority is trusted. Hosts that wait for an approval are asked anew."),
             )
             return HttpResponseRedirect(reverse("host-authorities"))
-    known = host_authorities(default_workspace()).annotate(count=Count("hosts"))
+    known = host_authorities(workspace_of(request)).annotate(count=Count("hosts"))
     context = {
         "authorities": [(one, fingerprint(one.public_key)) for one in known],
         "form": form,
@@ -50,13 +50,13 @@ def host_authorities_page(request: HttpRequest) -> HttpResponse:
     return render(request, "hosts/authorities.html", context)
 
 
-def _authority(authority_id: UUID) -> HostAuthority:
-    return get_object_or_404(host_authorities(default_workspace()), pk=authority_id)
+def _authority(request: HttpRequest, authority_id: UUID) -> HostAuthority:
+    return get_object_or_404(host_authorities(workspace_of(request)), pk=authority_id)
 
 
 def _removal_question(request: HttpRequest, authority_id: UUID) -> Question:
     demand(request, Scope.RUN)
-    authority = _authority(authority_id)
+    authority = _authority(request, authority_id)
     names = [host.name for host in authority.hosts.all()]
     kind = _("revoked key") if authority.is_revoked else "authority"
     return Question(
@@ -80,6 +80,8 @@ def _removal_question(request: HttpRequest, authority_id: UUID) -> Question:
 def host_authority_remove_form(request: HttpRequest, authority_id: UUID) -> HttpResponse:
     """Its hosts are asked anew, as another authority may have signed their keys, too."""
     demand(request, Scope.RUN)
-    host_authority_remove(authority=_authority(authority_id), actor=request.user.get_username())
+    host_authority_remove(
+        authority=_authority(request, authority_id), actor=request.user.get_username()
+    )
     messages.success(request, _("The key is removed."))
     return HttpResponseRedirect(reverse("host-authorities"))

@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from backend.accounts.models import Scope
-from backend.accounts.services.workspaces import default_workspace
+from backend.accounts.services.acting import workspace_of
 from backend.benchmarks.models import Host, HostState, Run
 from backend.benchmarks.selectors.history import host_variants
 from backend.benchmarks.selectors.hosts import (
@@ -50,15 +50,15 @@ from backend.web.shared.language import _
 RECENT_RUNS = 20
 
 
-def _host(host_id: UUID) -> Host:
-    return get_object_or_404(hosts_visible(default_workspace()), pk=host_id)
+def _host(request: HttpRequest, host_id: UUID) -> Host:
+    return get_object_or_404(hosts_visible(workspace_of(request)), pk=host_id)
 
 
 @readable
 @require_safe
 def hosts_page(request: HttpRequest) -> HttpResponse:
     """Hosts with their state and key, and the latest runs."""
-    workspace = default_workspace()
+    workspace = workspace_of(request)
     known = list(hosts_standing(workspace))
     tag = request.GET.get("tag", "")
     hosts = [
@@ -86,20 +86,20 @@ def hosts_page(request: HttpRequest) -> HttpResponse:
 def host_new(request: HttpRequest) -> HttpResponse:
     """The form; a good one adds the host and asks it for its key at once."""
     demand(request, Scope.RUN)
-    bastions = bastions_of(default_workspace())
+    bastions = bastions_of(workspace_of(request))
     form = HostForm(request.POST if request.method == "POST" else None, bastions=bastions)
     if request.method == "POST" and form.is_valid():
         with form.refusals():
-            host = _created(form, request.user.get_username())
+            host = _created(request, form)
             messages.success(request, _("The host is added. It is asked for its key now."))
             return HttpResponseRedirect(reverse("host", args=[host.pk]))
     return render(request, "hosts/new.html", {"form": form})
 
 
-def _created(form: HostForm, actor: str) -> Host:
+def _created(request: HttpRequest, form: HostForm) -> Host:
     data = form.cleaned_data
     host = host_create(
-        workspace=default_workspace(),
+        workspace=workspace_of(request),
         name=data["name"],
         address=data["address"],
         port=data["port"],
@@ -112,10 +112,10 @@ def _created(form: HostForm, actor: str) -> Host:
         certificate=data["certificate"],
         is_in_production=data["is_in_production"],
         tags=data["tags"],
-        actor=actor,
+        actor=request.user.get_username(),
     )
     # At once: without a key to approve the new host's page would have nothing to do.
-    host_scan(host=host, actor=actor)
+    host_scan(host=host, actor=request.user.get_username())
     return host
 
 
@@ -130,7 +130,7 @@ def host_import(request: HttpRequest) -> HttpResponse:
         is_dry = "check" in request.POST
         try:
             done = hosts_import(
-                workspace=default_workspace(),
+                workspace=workspace_of(request),
                 actor=request.user.get_username(),
                 is_dry=is_dry,
                 **form.cleaned_data,
@@ -195,7 +195,7 @@ def _run_form(host: Host, data: Any = None) -> RunForm:
 @require_safe
 def host_page(request: HttpRequest, host_id: UUID) -> HttpResponse:
     """One host: its key, what it is, how to start a run, what it gave so far."""
-    return render(request, "hosts/host.html", _context(request, _host(host_id)))
+    return render(request, "hosts/host.html", _context(request, _host(request, host_id)))
 
 
 @readable
@@ -203,7 +203,7 @@ def host_page(request: HttpRequest, host_id: UUID) -> HttpResponse:
 def host_change(request: HttpRequest, host_id: UUID) -> HttpResponse:
     """The form for a host's name and where it is logged in to."""
     demand(request, Scope.RUN)
-    host = _host(host_id)
+    host = _host(request, host_id)
     # A host that is its own bastion could never be reached.
     bastions = bastions_of(host.workspace).exclude(pk=host.pk)
     # The columns by their names; only two of them are typed in another form than they are stored.
@@ -223,7 +223,7 @@ def host_change(request: HttpRequest, host_id: UUID) -> HttpResponse:
 
 def _removal_question(request: HttpRequest, host_id: UUID) -> Question:
     demand(request, Scope.RUN)
-    host = _host(host_id)
+    host = _host(request, host_id)
     losing = [
         _("Campaign {name} no longer measures it.", name=one.name) for one in host.campaigns.all()
     ]
@@ -244,7 +244,7 @@ def _removal_question(request: HttpRequest, host_id: UUID) -> Question:
 def host_remove_form(request: HttpRequest, host_id: UUID) -> HttpResponse:
     """Logs in to a host no more; while runs use it nothing changes."""
     demand(request, Scope.RUN)
-    host = _host(host_id)
+    host = _host(request, host_id)
     host_remove(host=host, actor=request.user.get_username())
     messages.success(request, _("The host {name} is removed; its results stay.", name=host.name))
     return HttpResponseRedirect(reverse("hosts"))
@@ -254,7 +254,7 @@ def host_remove_form(request: HttpRequest, host_id: UUID) -> HttpResponse:
 @require_safe
 def host_key(request: HttpRequest, host_id: UUID) -> HttpResponse:
     """The part about the key; while a scan is under way it asks for itself again."""
-    return render(request, "hosts/_key.html", _key_context(request, _host(host_id)))
+    return render(request, "hosts/_key.html", _key_context(request, _host(request, host_id)))
 
 
 @readable
@@ -263,7 +263,7 @@ def host_scan_form(request: HttpRequest, host_id: UUID) -> HttpResponse:
     """Asks a worker for the key that the host presents."""
     demand(request, Scope.RUN)
     with refusals_said(request):
-        host_scan(host=_host(host_id), actor=request.user.get_username())
+        host_scan(host=_host(request, host_id), actor=request.user.get_username())
     return HttpResponseRedirect(reverse("host", args=[host_id]))
 
 
@@ -274,7 +274,7 @@ def host_approve_form(request: HttpRequest, host_id: UUID) -> HttpResponse:
     demand(request, Scope.RUN)
     try:
         host_approve(
-            host=_host(host_id),
+            host=_host(request, host_id),
             # What the person saw travels with the form: a scan in between must not be approved unseen.
             fingerprint_sha256=request.POST.get("fingerprint_sha256", ""),
             actor=request.user.get_username(),
@@ -291,7 +291,7 @@ def host_approve_form(request: HttpRequest, host_id: UUID) -> HttpResponse:
 def host_run_form(request: HttpRequest, host_id: UUID) -> HttpResponse:
     """Starts a run and shows it; errors come back beside their fields."""
     demand(request, Scope.RUN)
-    host = _host(host_id)
+    host = _host(request, host_id)
     form = _run_form(host, request.POST)
     if form.is_valid():
         try:

@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from backend.accounts.models import Scope
-from backend.accounts.services.workspaces import default_workspace
+from backend.accounts.services.acting import workspace_of, workspace_slug
 from backend.benchmarks.models import Evidence, Run
 from backend.benchmarks.services.archive_import import run_import
 from backend.benchmarks.services.imports import known_parameters, result_import
@@ -43,12 +43,12 @@ def import_page(request: HttpRequest) -> HttpResponse:
         return _page(request, form)
     demand(request, Scope.WRITE)
     form = ImportForm(request.POST, request.FILES)
-    offer, read = _read(form)
+    offer, read = _read(request, form)
     if offer is None or read is None:
         return _page(request, form)
     # A second step of its own: what a parser took from the text is seen before it counts in a ranking.
     if "store" in request.POST:
-        stored = _stored(form, offer, request.user.get_username())
+        stored = _stored(request, form, offer)
         if stored is not None:
             messages.success(request, _("Stored for {name}, marked as imported.", name=offer.name))
             return HttpResponseRedirect(lines.evidence_url(stored))
@@ -64,19 +64,22 @@ def archive_page(request: HttpRequest) -> HttpResponse:
     form = ArchiveForm(request.POST, request.FILES)
     if form.is_valid():
         name = form.cleaned_data["run_offer"].strip()
-        offer = offer_called(name)
+        offer = offer_called(name, workspace_slug(request))
         if offer is None:
             form.add_error("run_offer", _("No offer is called {name!r}.", name=name))
-        elif run := _taken_in(form, offer, request.user.get_username()):
+        elif run := _taken_in(request, form, offer):
             messages.success(request, _("The run is taken in for {name}.", name=offer.name))
             return HttpResponseRedirect(reverse("run", args=[run.pk]))
     return _page(request, ImportForm(), archive_form=form)
 
 
-def _taken_in(form: ArchiveForm, offer: Offer, actor: str) -> Run | None:
+def _taken_in(request: HttpRequest, form: ArchiveForm, offer: Offer) -> Run | None:
     try:
         return run_import(
-            workspace=default_workspace(), offer=offer, content=form.content(), actor=actor
+            workspace=workspace_of(request),
+            offer=offer,
+            content=form.content(),
+            actor=request.user.get_username(),
         )
     except DomainError as error:
         form.add_error("archive", f"{error}.".capitalize())
@@ -88,7 +91,7 @@ def _page(request: HttpRequest, form: ImportForm, **given: Any) -> HttpResponse:
     context = {
         "form": form,
         "archive_form": ArchiveForm(),
-        "offers": _offers(""),
+        "offers": _offers(workspace_slug(request), ""),
         "examples": [(tool, TOOL_WORDS[tool], one) for tool, one in EXAMPLES.items()],
         "may_write": may(request, Scope.WRITE),
         "lines": [_line(sample) for sample in read.samples] if read else [],
@@ -101,12 +104,12 @@ def _page(request: HttpRequest, form: ImportForm, **given: Any) -> HttpResponse:
     return render(request, "imports/page.html", context)
 
 
-def _read(form: ImportForm) -> tuple[Offer | None, Imported | None]:
+def _read(request: HttpRequest, form: ImportForm) -> tuple[Offer | None, Imported | None]:
     """The offer and what the text says; what is wrong stands in the form's errors."""
     if not form.is_valid():
         return None, None
     data = form.cleaned_data
-    offer = offer_called(data["offer"].strip())
+    offer = offer_called(data["offer"].strip(), workspace_slug(request))
     if offer is None:
         form.add_error("offer", _("No offer is called {data!r}.", data=data["offer"]))
     try:
@@ -120,17 +123,17 @@ def _read(form: ImportForm) -> tuple[Offer | None, Imported | None]:
     return offer, None
 
 
-def _stored(form: ImportForm, offer: Offer, actor: str) -> Evidence | None:
+def _stored(request: HttpRequest, form: ImportForm, offer: Offer) -> Evidence | None:
     """The text as it was stored; what speaks against it stands in the form's errors."""
     data = form.cleaned_data
     try:
         return result_import(
-            workspace=default_workspace(),
+            workspace=workspace_of(request),
             offer=offer,
             tool=data["tool"],
             text=data["text"],
             parameters=form.parameters(),
-            actor=actor,
+            actor=request.user.get_username(),
         ).evidence
     except InvalidValue as error:
         form.refuse(error)
@@ -164,10 +167,10 @@ def _line(sample: ParsedSample) -> dict[str, Any]:
     }
 
 
-def _offers(words: str) -> list[Offer]:
+def _offers(workspace_slug: str, words: str) -> list[Offer]:
     """Offers that the words mean; one's own without any."""
-    own = offers_visible().filter(provider__slug="own")
-    offers = offers_with_words(words) if words.split() else own
+    own = offers_visible(workspace_slug).filter(provider__slug="own")
+    offers = offers_with_words(words, workspace_slug) if words.split() else own
     return list(offers.order_by("slug")[:MOST_OFFERS])
 
 
@@ -176,5 +179,5 @@ def _offers(words: str) -> list[Offer]:
 def offer_names(request: HttpRequest) -> HttpResponse:
     """Offers to complete what is typed, as a fragment."""
     words = request.GET.get("offer") or request.GET.get("run_offer") or ""
-    context = {"offers": _offers(words)}
+    context = {"offers": _offers(workspace_slug(request), words)}
     return render(request, "imports/_offers.html", context)

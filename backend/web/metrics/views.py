@@ -4,6 +4,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
+from backend.accounts.services.acting import workspace_slug
 from backend.benchmarks.selectors.calibration import measured_spreads, published_spreads
 from backend.domain.attributions import attributions
 from backend.domain.errors import InvalidValue
@@ -22,7 +23,7 @@ LACKING_SHOWN = 50
 def metrics_page(request: HttpRequest) -> HttpResponse:
     """All metrics with their unit, direction and the number of offers that have them."""
     current_stamp()
-    counts, offer_count = scored_counts()
+    counts, offer_count = scored_counts(workspace_slug(request))
     lines = [(one, counts.get(key, 0)) for key, one in METRICS.items()]
     # Most read are those with figures; among the rest those that could rank.
     lines.sort(key=lambda line: (-line[1], not line[0].ranking_variants))
@@ -43,7 +44,7 @@ def metric_page(request: HttpRequest, key: str) -> HttpResponse:
     except InvalidValue as error:
         raise Http404(error.detail) from error
     current_stamp()
-    covered = coverage(key)
+    covered = coverage(key, workspace_slug(request))
     context = {
         "metric": chosen,
         "is_cpu": chosen.key in CPU_METRICS,

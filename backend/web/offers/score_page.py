@@ -8,6 +8,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
+from backend.accounts.services.acting import workspace_slug
 from backend.catalog.models import Offer
 from backend.domain.attributions import attributions
 from backend.domain.errors import InvalidValue
@@ -89,7 +90,7 @@ def score_page(request: HttpRequest, slug: str, key: str) -> HttpResponse:
     """What one score of an offer is made of."""
     try:
         chosen = metric(key)
-        detail = score_detail(slug, chosen)
+        detail = score_detail(slug, chosen, workspace_slug=workspace_slug(request))
     except (InvalidValue, Offer.DoesNotExist) as error:
         raise Http404(_("There is no such offer or metric.")) from error
     if detail is None:

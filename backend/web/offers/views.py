@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from backend.accounts.models import Scope
-from backend.accounts.services.workspaces import default_workspace
+from backend.accounts.services.acting import workspace_of, workspace_slug
 from backend.benchmarks.models import Run, Source
 from backend.benchmarks.selectors.rental_accounts import credit_modes, is_rentable
 from backend.benchmarks.selectors.rental_prices import rental_life_s
@@ -89,25 +89,25 @@ def offer_page(request: HttpRequest, slug: str) -> HttpResponse:
 def offer_measure_form(request: HttpRequest, slug: str) -> HttpResponse:
     """Rents a machine of the offer for a run and shows that; errors come back beside the fields."""
     demand(request, Scope.RUN)
-    offer = get_object_or_404(offers_visible(), slug=slug)
+    offer = get_object_or_404(offers_visible(workspace_slug(request)), slug=slug)
     form = RentalForm(request.POST, offer=offer)
     if form.is_valid():
         with form.refusals():
-            run = _rented(offer, form, request.user.get_username())
+            run = _rented(request, offer, form)
             messages.success(request, _("The run is queued. Its machine ends with it."))
             return HttpResponseRedirect(reverse("run", args=[run.pk]))
     return _page(request, slug, form)
 
 
-def _rented(offer: Offer, form: RentalForm, actor: str) -> Run:
+def _rented(request: HttpRequest, offer: Offer, form: RentalForm) -> Run:
     return rented_run_create(
-        workspace=default_workspace(),
+        workspace=workspace_of(request),
         offer=offer,
         profile=form.cleaned_data["profile"],
         probes=None,
         parameters=form.chosen_parameters(),
         budget=form.budget(),
-        actor=actor,
+        actor=request.user.get_username(),
     )
 
 
@@ -119,6 +119,7 @@ def _page(request: HttpRequest, slug: str, form: RentalForm | None = None) -> Ht
             slug,
             requested.query,
             is_metric_given=not CHOOSES_METRIC.isdisjoint(given),
+            workspace_slug=requested.workspace_slug,
             stamp=requested.stamp,
         )
     except Offer.DoesNotExist as error:
@@ -134,13 +135,15 @@ def _page(request: HttpRequest, slug: str, form: RentalForm | None = None) -> Ht
     if len(context["runs"]) > 1:
         context |= history_plots(request, variants, offer=detail.offer)
     context["may_write"] = may(request, Scope.WRITE)
-    context["rental"] = _rental_part(detail.offer, form) if may(request, Scope.RUN) else None
+    context["rental"] = (
+        _rental_part(request, detail.offer, form) if may(request, Scope.RUN) else None
+    )
     return render(request, "offers/page.html", context)
 
 
-def _rental_part(offer: Offer, form: RentalForm | None) -> RentalPart | None:
+def _rental_part(request: HttpRequest, offer: Offer, form: RentalForm | None) -> RentalPart | None:
     """None where no account is at the offer's provider: there is nothing to say."""
-    workspace = default_workspace()
+    workspace = workspace_of(request)
     accounts = accounts_visible(workspace).filter(is_enabled=True)
     if not accounts.filter(provider=offer.provider.slug).exists():
         return None

@@ -8,8 +8,8 @@ from django.shortcuts import render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from backend.accounts.models import Scope
-from backend.accounts.services.workspaces import default_workspace
+from backend.accounts.models import Scope, Workspace
+from backend.accounts.services.acting import workspace_of
 from backend.benchmarks.selectors.engine import EngineFigures, engine_figures
 from backend.benchmarks.selectors.runs import STAGES
 from backend.benchmarks.services.workers import workers_alive
@@ -53,7 +53,7 @@ def operations_page(request: HttpRequest) -> HttpResponse:
     parts = [
         (_("Engine"), list(_engine(engine_figures()))),
         (_("Rented machines"), list(_rentals(rental_figures()))),
-        (_("Budgets of this month"), list(_budgets())),
+        (_("Budgets of this month"), list(_budgets(workspace_of(request)))),
         (_("Price lists"), list(_lists())),
         (_("Notices and queues"), list(_queues())),
     ]
@@ -115,8 +115,8 @@ def _rentals(rentals: RentalFigures) -> Iterator[OperationFigure]:
     )
 
 
-def _budgets() -> Iterator[OperationFigure]:
-    names = {str(one.pk): one.name for one in accounts_visible(default_workspace())}
+def _budgets(workspace: Workspace) -> Iterator[OperationFigure]:
+    names = {str(one.pk): one.name for one in accounts_visible(workspace)}
     for one in account_figures():
         # Those of other workspaces are not these people's business.
         if one.account in names:

@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from backend.accounts.models import Scope
-from backend.accounts.services.workspaces import default_workspace
+from backend.accounts.services.acting import workspace_of, workspace_slug
 from backend.catalog.models import PriceFeed, PriceObservation, PricePayload
 from backend.catalog.selectors.feeds import payload_of, unpriced_types
 from backend.catalog.selectors.offers import offers_visible
@@ -67,7 +67,7 @@ def price_feed_new(request: HttpRequest) -> HttpResponse:
         region, actor = form.cleaned_data["region"], request.user.get_username()
         with form.refusals():
             feed_enable(
-                workspace=default_workspace(),
+                workspace=workspace_of(request),
                 provider=provider,
                 kind=kind,
                 region=region,
@@ -86,7 +86,7 @@ def price_feed_switch(request: HttpRequest, feed_id: UUID) -> HttpResponse:
     with refusals_said(request):
         feed_update(
             feed=get_object_or_404(PriceFeed, pk=feed_id),
-            workspace=default_workspace(),
+            workspace=workspace_of(request),
             is_enabled=request.POST.get("enable") == "1",
             actor=request.user.get_username(),
         )
@@ -96,8 +96,8 @@ def price_feed_switch(request: HttpRequest, feed_id: UUID) -> HttpResponse:
 def _prices(request: HttpRequest, feed_form: FeedForm | None = None) -> HttpResponse:
     form = PricesForm(request.GET)
     price_filter = form.price_filter()
-    rows = price_list(price_filter)
-    context = paged(request, rows, price_count(price_filter, rows))
+    rows = price_list(price_filter, workspace_slug(request))
+    context = paged(request, rows, price_count(price_filter, rows, workspace_slug(request)))
     lists = freshness()
     context |= {
         "form": form,
@@ -105,7 +105,7 @@ def _prices(request: HttpRequest, feed_form: FeedForm | None = None) -> HttpResp
         "column_period": figures.column_period({row.unit for row in context["page"].object_list}),
         "lists": lists,
         # Quarantined prices rank nothing until somebody looks, so their number is on the first page.
-        "waiting": price_list(PriceFilter(state=QUARANTINED)).count(),
+        "waiting": price_list(PriceFilter(state=QUARANTINED), workspace_slug(request)).count(),
         "unpriced": unpriced_types().count(),
         "may_write": may(request, Scope.WRITE),
         "feed_form": (feed_form or FeedForm()) if may(request, Scope.ADMIN) else None,
@@ -123,12 +123,19 @@ def price_changes_page(request: HttpRequest) -> HttpResponse:
     if "since" in data and "until" in data:
         try:
             price_filter, days = form.price_filter(), (data["since"], data["until"])
-            rows = difference(*days, price_filter, change=data.get("change") or None)
+            rows = difference(
+                *days,
+                price_filter,
+                change=data.get("change") or None,
+                workspace_slug=workspace_slug(request),
+            )
         except InvalidValue as error:
             form.add_error("since", error.detail)
         else:
             context |= paged(request, rows, rows.count())
-            context["counts"] = change_counts(difference(*days, price_filter))
+            context["counts"] = change_counts(
+                difference(*days, price_filter, workspace_slug=workspace_slug(request))
+            )
             context["lines"] = [
                 (row, terms_before(row), change_words(change_ratio(row)))
                 for row in context["page"].object_list
@@ -147,8 +154,8 @@ def unpriced_page(request: HttpRequest) -> HttpResponse:
     return render(request, "prices/unpriced.html", paged(request, rows, rows.count()))
 
 
-def _price(price_id: UUID) -> PriceObservation:
-    row = price_visible(price_id)
+def _price(request: HttpRequest, price_id: UUID) -> PriceObservation:
+    row = price_visible(price_id, workspace_slug(request))
     if row is None:
         raise Http404(_("There is no such price."))
     return row
@@ -158,7 +165,7 @@ def _price(price_id: UUID) -> PriceObservation:
 @require_safe
 def price_page(request: HttpRequest, price_id: UUID) -> HttpResponse:
     """One price with everything stated beside it, and the way to the answer it was read from."""
-    row = _price(price_id)
+    row = _price(request, price_id)
     context = {
         "price": row,
         "state": price_state(row),
@@ -175,18 +182,24 @@ def price_page(request: HttpRequest, price_id: UUID) -> HttpResponse:
 def price_review_form(request: HttpRequest, price_id: UUID) -> HttpResponse:
     """A person's word on a price in quarantine."""
     demand(request, Scope.ADMIN)
-    row = _price(price_id)
+    row = _price(request, price_id)
     with refusals_said(request):
         is_accepted = request.POST.get("accept") == "1"
         reason, actor = request.POST.get("reason", ""), request.user.get_username()
-        price_review(observation=row, is_accepted=is_accepted, reason=reason, actor=actor)
+        price_review(
+            workspace=workspace_of(request),
+            observation=row,
+            is_accepted=is_accepted,
+            reason=reason,
+            actor=actor,
+        )
         messages.success(request, "Published." if is_accepted else _("Left out for good."))
     return HttpResponseRedirect(reverse("price", args=[price_id]))
 
 
 def _entered(request: HttpRequest, price_id: UUID) -> PriceObservation:
     demand(request, Scope.WRITE)
-    return _price(price_id)
+    return _price(request, price_id)
 
 
 def _delete_question(request: HttpRequest, price_id: UUID) -> Question:
@@ -203,7 +216,9 @@ def _delete_question(request: HttpRequest, price_id: UUID) -> Question:
 @confirmed(_delete_question)
 def price_delete_form(request: HttpRequest, price_id: UUID) -> HttpResponse:
     row = _entered(request, price_id)
-    price_remove(observation=row, actor=request.user.get_username())
+    price_remove(
+        workspace=workspace_of(request), observation=row, actor=request.user.get_username()
+    )
     messages.success(request, _("The price is deleted."))
     return HttpResponseRedirect(reverse("offer", args=[row.offer.slug]))
 
@@ -224,7 +239,7 @@ def payload_page(request: HttpRequest, payload_id: int) -> HttpResponse:
 def price_new(request: HttpRequest, slug: str) -> HttpResponse:
     """A price of an offer, entered by hand with the reason."""
     demand(request, Scope.WRITE)
-    offer = get_object_or_404(offers_visible(), slug=slug)
+    offer = get_object_or_404(offers_visible(workspace_slug(request)), slug=slug)
     initial = {"currency": preferred_currency(request, current_stamp()), "unit": "month"}
     if offer.provider.slug == OWN_PROVIDER:
         # Of one's own machine it is nearly always that; a list price needs its source.
@@ -233,6 +248,7 @@ def price_new(request: HttpRequest, slug: str) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         with form.refusals():
             price = price_enter(
+                workspace=workspace_of(request),
                 offer=offer,
                 price=form.price(),
                 reason=form.cleaned_data["reason"],
@@ -260,7 +276,7 @@ def tables_page(request: HttpRequest) -> HttpResponse:
         stored = quotes_import if form.cleaned_data["kind"] == "quotes" else offers_import
         try:
             report = stored(
-                workspace=default_workspace(),
+                workspace=workspace_of(request),
                 **form.given(),
                 actor=request.user.get_username(),
                 # Without the button's name nothing is stored: a mistake costs a look, not a price.

@@ -19,13 +19,13 @@ class ListNotice:
     url: str = ""
 
 
-def list_notice(ranked: Ranking, address: state.Address) -> ListNotice | None:
+def list_notice(ranked: Ranking, address: state.Address, workspace_slug: str) -> ListNotice | None:
     """What has to be said of these rows; None where their prices hold the same."""
     # An empty list has words of its own.
     if not ranked.rows:
         return None
     if ranked.unpriced_count >= ranked.count:
-        return _unpriced(ranked, address)
+        return _unpriced(ranked, address, workspace_slug)
     basis = state.values(address.params, "basis")
     is_mixed = remembered(ranked, "is mixed", lambda: _is_mixed(ranked))
     # With the extras in the basis all prices hold the same, whatever each provider includes.
@@ -51,7 +51,7 @@ def _is_mixed(ranked: Ranking) -> bool:
     return len({row.included for row in ranked.rows if row.price is not None}) > 1
 
 
-def _unpriced(ranked: Ranking, address: state.Address) -> ListNotice | None:
+def _unpriced(ranked: Ranking, address: state.Address, workspace_slug: str) -> ListNotice | None:
     lacking = {name for row in ranked.rows for name in row.missing.split()}
     term = state.value(address.params, "term")
     if extras := [name for name in EXTRAS if PRICE_MISSING[name] in lacking]:
@@ -76,17 +76,17 @@ def _unpriced(ranked: Ranking, address: state.Address) -> ListNotice | None:
             "No offer here has a price under “{term}”, so nothing is ranked by cost.",
             term=words.term(term),
         ),
-        *_purchase(address),
+        *_purchase(address, workspace_slug),
     )
 
 
-def _purchase(address: state.Address) -> tuple[str, ...]:
+def _purchase(address: state.Address, workspace_slug: str) -> tuple[str, ...]:
     """The link to what the offers cost to buy, where any can be bought."""
     # A link that leads to another empty list would be worse than none.
     query, _errors = query_from(
         {**address.params, "term": ["purchase"]}, also_known=frozenset({"o"})
     )
-    bought = ranking(query)
+    bought = ranking(query, workspace_slug=workspace_slug)
     if bought.unpriced_count >= bought.count:
         return ()
     return _("Show what they cost to buy"), address.url(term="purchase", page=None)

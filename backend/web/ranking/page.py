@@ -8,7 +8,7 @@ from django.core.serializers.json import DjangoJSONEncoder
 from django.http import HttpRequest, QueryDict
 from django.utils.html import json_script
 
-from backend.accounts.services.workspaces import DEFAULT_WORKSPACE
+from backend.accounts.services.acting import workspace_slug
 from backend.catalog.selectors.rates import currencies
 from backend.common.rest.parameters import MAX_PER_PAGE, PER_PAGE
 from backend.domain.attributions import attributions
@@ -94,7 +94,7 @@ def results(
         "sizes": [(size, address.url(per_page=str(size), page=None)) for size in SIZES],
         "size": page.paginator.per_page,
         "exports": exports(request, params),
-        "notice": list_notice(ranked, address),
+        "notice": list_notice(ranked, address, workspace_slug(request)),
         "is_unscored_listed": is_unscored_listed,
         "columns_url": address.url(open="columns"),
         **_compare(address, page),
@@ -133,12 +133,14 @@ PANELS: Mapping[str, Sequence[str]] = {
 }
 
 
-def filter_menus(params: state.Params, wrong: Mapping[str, str], ranked: Ranking) -> dict[str, Any]:
+def filter_menus(
+    workspace_slug: str, params: state.Params, wrong: Mapping[str, str], ranked: Ranking
+) -> dict[str, Any]:
     """What of the form follows the rest of it: the options of the menus, the marks of panels."""
     # A menu counts under the filters in force, and one in error is none.
     sound = {name: values for name, values in params.items() if name not in wrong}
     # A menu that counted under its own filter would show zero beside every other value.
-    everything = _ranking_of_any_category(sound, ranked)
+    everything = _ranking_of_any_category(workspace_slug, sound, ranked)
     set_count = {panel: len(params.keys() & {*names}) for panel, names in PANELS.items()}
     return {
         "menus": forms.menus(forms.MAIN_MENUS, sound, everything),
@@ -157,6 +159,8 @@ def controls(
     errors: Sequence[tuple[str, str]],
     given: Mapping[str, Sequence[str]],
     ranked: Ranking,
+    *,
+    workspace_slug: str,
 ) -> dict[str, Any]:
     """The form above the results, with what is wrong beside its fields."""
     wrong = dict(errors)
@@ -175,7 +179,7 @@ def controls(
         shown.add("sort")  # beside the menu above the table
     return {
         "form": form,
-        **filter_menus(params, wrong, ranked),
+        **filter_menus(workspace_slug, params, wrong, ranked),
         "where": " ".join(given.get("where", [])).strip() if "where" in wrong else "",
         "errors": wrong,
         "ranges": forms.ranges(params, wrong),
@@ -198,14 +202,16 @@ def controls(
     }
 
 
-def _ranking_of_any_category(params: state.Params, ranked: Ranking) -> Ranking:
+def _ranking_of_any_category(workspace_slug: str, params: state.Params, ranked: Ranking) -> Ranking:
     """The rows that a menu counts: under all filters but those of the menus."""
     gone = {*_menu_fields(forms.MAIN_MENUS), *_menu_fields(forms.MORE_MENUS), "measured"}
     others = {name: values for name, values in params.items() if name not in gone}
     # The usual case, no category chosen: nothing is ranked a second time.
     if len(others) == len(params):
         return ranked
-    return ranking(query_from(others, also_known=frozenset({"o"}))[0])
+    return ranking(
+        query_from(others, also_known=frozenset({"o"}))[0], workspace_slug=workspace_slug
+    )
 
 
 # --- order, columns and pages -----------------------------------------------------------------
@@ -312,7 +318,7 @@ def _compare(address: state.Address, page: Page[RankingRow]) -> dict[str, Any]:
 
 def _views(request: HttpRequest, address: state.Address, view: SavedView | None) -> dict[str, Any]:
     """Views that may be opened, the one that is, and the address that would save another."""
-    visible = views_visible(DEFAULT_WORKSPACE, request.user.get_username())
+    visible = views_visible(workspace_slug(request), request.user.get_username())
     asked = address.url(page=None, per_page=None, o=None).partition("?")[2]
     return {
         "view": view,

@@ -9,6 +9,7 @@ from django.utils.cache import patch_vary_headers
 from django.views.decorators.http import require_safe
 from django_htmx.middleware import HtmxDetails
 
+from backend.accounts.services.acting import workspace_slug
 from backend.accounts.services.workspaces import DEFAULT_WORKSPACE
 from backend.catalog.selectors.data_version import DataStamp
 from backend.common.rest.parameters import InvalidParameters
@@ -24,6 +25,8 @@ from backend.web.shared.access import readable
 from backend.web.shared.language import _
 from backend.web.shared.page_defaults import COOKIE_AGE_S, currency_remembered, page_defaults
 
+OFFERS = frozenset({"o"})
+"""A parameter of the page beside those of the ranking."""
 COLUMNS_COOKIE = "columns"
 
 
@@ -42,6 +45,8 @@ class RankingRequest:
     defaults: state.Params
     view: SavedView | None = None
     kept: state.Params = field(default_factory=dict)
+    workspace_slug: str = DEFAULT_WORKSPACE
+    """Of the workspace whose offers are ranked beside the shared ones."""
 
     @property
     def sound(self) -> state.Params:
@@ -61,12 +66,10 @@ def ranking_request(request: HttpRequest, given: state.Params | None = None) -> 
     defaults; else those of pages fill in. Private views open for their owner alone.
     """
     # First, and once: rows, menus and chart of one answer are all of the same state of the data.
-    stamp = current_stamp()
+    stamp, slug = current_stamp(), workspace_slug(request)
     params, errors = folded(dict(request.GET.lists()) if given is None else given)
     try:
-        both = open_view(
-            params, workspace_slug=DEFAULT_WORKSPACE, reader=request.user.get_username()
-        )
+        both = open_view(params, workspace_slug=slug, reader=request.user.get_username())
     except InvalidParameters as error:
         errors += error.errors
         both = OpenedView({name: values for name, values in params.items() if name != "view"})
@@ -74,15 +77,23 @@ def ranking_request(request: HttpRequest, given: state.Params | None = None) -> 
     defaults = state.API_DEFAULTS if both.view else page_defaults(request, stamp)
     params = {**defaults, **state.cleaned(both.params)}
     try:
-        query, warnings = query_from(params, also_known=frozenset({"o"}))
+        query, warnings = query_from(params, also_known=OFFERS, workspace_slug=slug)
     except InvalidParameters as error:
         errors += error.errors
         wrong = {name for name, _ in errors}
         sound = {name: values for name, values in params.items() if name not in wrong}
-        query, warnings = query_from({**defaults, **sound}, also_known=frozenset({"o"}))
+        query, warnings = query_from({**defaults, **sound}, also_known=OFFERS, workspace_slug=slug)
     kept = {**state.API_DEFAULTS, **state.cleaned(both.kept)} if both.view else {}
     return RankingRequest(
-        state.known(params), query, stamp, warnings, errors, defaults, both.view, kept
+        state.known(params),
+        query,
+        stamp,
+        warnings,
+        errors,
+        defaults,
+        both.view,
+        kept,
+        slug,
     )
 
 
@@ -114,7 +125,14 @@ def ranking_page(request: HttpRequest) -> HttpResponse:
 def _controls(
     address: state.Address, requested: RankingRequest, given: state.Params, ranked: Ranking
 ) -> dict[str, Any]:
-    return ranking_parts.controls(address, requested.params, requested.errors, given, ranked)
+    return ranking_parts.controls(
+        address,
+        requested.params,
+        requested.errors,
+        given,
+        ranked,
+        workspace_slug=requested.workspace_slug,
+    )
 
 
 def _partial(request: HttpRequest, given: state.Params, requested: RankingRequest) -> HttpResponse:
@@ -129,7 +147,9 @@ def _partial(request: HttpRequest, given: state.Params, requested: RankingReques
         return _varied(_piece(request, given, requested, origin))
     context = _context(request, requested, origin) | {"is_partial": True}
     if HtmxDetails(request).trigger == "ranking-form":
-        context |= ranking_parts.filter_menus(requested.params, {}, context["ranking"])
+        context |= ranking_parts.filter_menus(
+            requested.workspace_slug, requested.params, {}, context["ranking"]
+        )
     response = render(request, "ranking/_results.html", context)
     # The address of the page follows the form, so that it can be copied, reloaded and gone back from.
     response.headers["HX-Push-Url"] = context["address"].url()
@@ -145,12 +165,16 @@ def _piece(
         context = ranking_parts.column_choice(address)
         context |= {"address": address, "columns_from": origin}
         return render(request, "ranking/_columns.html", context)
-    ranked = ranking(requested.query, stamp=requested.stamp)
+    ranked = ranking(
+        requested.query, workspace_slug=requested.workspace_slug, stamp=requested.stamp
+    )
     return render(request, "ranking/_panels.html", _controls(address, requested, given, ranked))
 
 
 def _context(request: HttpRequest, requested: RankingRequest, origin: str) -> dict[str, Any]:
-    ranked = ranking(requested.query, stamp=requested.stamp)
+    ranked = ranking(
+        requested.query, workspace_slug=requested.workspace_slug, stamp=requested.stamp
+    )
     address = requested.address(request.path)
     context = ranking_parts.results(request, address, ranked, requested.view)
     return context | {"warnings": requested.warnings, "columns_from": origin}

@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
 from backend.accounts.models import Scope
-from backend.accounts.services.workspaces import default_workspace
+from backend.accounts.services.acting import workspace_of
 from backend.catalog.selectors.data_version import data_version
 from backend.catalog.selectors.hardware import hardware_visible
 from backend.common import clock
@@ -43,7 +43,9 @@ def report_new(request: HttpRequest) -> HttpResponse:
     """Freezes the ranking that the address asks for; the form says what that is."""
     demand(request, Scope.WRITE)
     requested = ranking_request(request)
-    ranked = ranking(requested.query, stamp=requested.stamp)
+    ranked = ranking(
+        requested.query, workspace_slug=requested.workspace_slug, stamp=requested.stamp
+    )
     # With the day, as the same ranking may be frozen again next year.
     title = _(
         "Best value by {label}, {day}", label=ranked.metric.label, day=f"{clock.now():%Y-%m-%d}"
@@ -85,7 +87,13 @@ def report_new_comparison(request: HttpRequest) -> HttpResponse:
     requested, slugs, base, params, _notes = compared_request(request)
     if not slugs:
         raise Http404(_("No offer is compared."))
-    compared = comparison(slugs, requested.query, base=base, stamp=requested.stamp)
+    compared = comparison(
+        slugs,
+        requested.query,
+        base=base,
+        workspace_slug=requested.workspace_slug,
+        stamp=requested.stamp,
+    )
     names = listed([charts.row_label(row) for row in compared.rows])
     form = ReportForm(request.POST or None, initial={"title": names[:MOST_TITLE]})
     if request.method == "POST" and form.is_valid():
@@ -122,7 +130,7 @@ def report_new_comparison(request: HttpRequest) -> HttpResponse:
 def report_new_scenario(request: HttpRequest, slug: str) -> HttpResponse:
     """Freezes a scenario, if that was not done before, and makes a report of its result."""
     demand(request, Scope.WRITE)
-    scenario = scenario_or_404(slug)
+    scenario = scenario_or_404(request, slug)
     back = reverse("scenario", args=[slug])
     form = ReportForm(request.POST or None, initial={"title": scenario.name, "note": scenario.note})
     if request.method == "POST" and form.is_valid():
@@ -162,7 +170,7 @@ def report_new_scenario(request: HttpRequest, slug: str) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def report_new_hardware(request: HttpRequest, model_id: UUID) -> HttpResponse:
     demand(request, Scope.WRITE)
-    every = hardware_visible(default_workspace(), is_newest_only=False)
+    every = hardware_visible(workspace_of(request), is_newest_only=False)
     model = get_object_or_404(every, pk=model_id)
     form = ReportForm(request.POST or None, initial={"title": model.name})
     if request.method == "POST" and form.is_valid():
@@ -233,7 +241,7 @@ def _stored(
 ) -> Report:
     """The report under the title and words of the form."""
     return report_create(
-        workspace=default_workspace(),
+        workspace=workspace_of(request),
         kind=kind,
         title=form.cleaned_data["title"],
         note=form.cleaned_data["note"],

@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from backend.accounts.models import Scope
-from backend.accounts.services.workspaces import default_workspace
+from backend.accounts.services.acting import workspace_of
 from backend.rankings.models import Report, ReportKind
 from backend.rankings.services.reports import report_delete
 from backend.web.reports.kinds import frozen, is_ranked, source
@@ -34,7 +34,7 @@ from backend.web.shared.language import _
 @require_safe
 def reports_page(request: HttpRequest) -> HttpResponse:
     """All that was frozen, newest first."""
-    reports = frozen(default_workspace(), has_bills=may(request, Scope.WRITE))
+    reports = frozen(workspace_of(request), has_bills=may(request, Scope.WRITE))
     return render(request, "reports/list.html", {"reports": reports})
 
 
@@ -126,7 +126,7 @@ def _sheet(report: Report) -> Sheet:
 
 
 def _report(request: HttpRequest, slug: str) -> Report:
-    report = get_object_or_404(Report, workspace=default_workspace(), slug=slug)
+    report = get_object_or_404(Report, workspace=workspace_of(request), slug=slug)
     # As the bill itself: nobody else is to know that there is one.
     if report.kind == ReportKind.BILL and not may(request, Scope.WRITE):
         raise Http404

@@ -7,6 +7,7 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
+from backend.accounts.services.acting import workspace_slug
 from backend.catalog.selectors.rates import currencies
 from backend.domain.attributions import attributions
 from backend.domain.errors import InvalidDocument
@@ -44,7 +45,7 @@ def requirements_page(request: HttpRequest) -> HttpResponse:
     answer = None
     # Without any demand the page is an empty form and not an error.
     if target_pairs(own) or any("".join(own.get(name, [])).strip() for name in SIZES):
-        answer, errors = _answered(own, filters)
+        answer, errors = _answered(workspace_slug(request), own, filters)
     wrong = {field.removeprefix("/filters/") for field, _ in errors}
     kept = {name: values for name, values in filters.items() if name not in wrong}
     form = RequirementForm({**kept, **own}, currencies=sorted(currencies()), errors=errors)
@@ -62,13 +63,15 @@ def requirements_page(request: HttpRequest) -> HttpResponse:
 
 
 def _answered(
-    own: state.Params, filters: state.Params
+    workspace_slug: str, own: state.Params, filters: state.Params
 ) -> tuple[RequirementAnswer | None, list[tuple[str, str]]]:
     """The answer, and what is wrong: filters in error filter nothing, without a demand there is
     no answer."""
     try:
         document = RequirementDocument.read(document_from({**filters, **own}))
-        return requirement_answered(document, stamp=current_stamp()), []
+        return requirement_answered(
+            document, workspace_slug=workspace_slug, stamp=current_stamp()
+        ), []
     except InvalidDocument as error:
         errors = error.errors
     names = {field.removeprefix("/filters/") for field, _ in errors}
@@ -76,7 +79,7 @@ def _answered(
         return None, errors
     kept = {name: values for name, values in filters.items() if name not in names}
     # Once more without the filters in error, as the ranking leaves those out that it cannot read.
-    answer, more = _answered(own, kept)
+    answer, more = _answered(workspace_slug, own, kept)
     return answer, [*errors, *more]
 
 

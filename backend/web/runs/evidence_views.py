@@ -9,7 +9,7 @@ from django.views.decorators.http import require_safe
 
 from backend.accounts.models import Scope
 from backend.accounts.selectors.audit import audit_entries
-from backend.accounts.services.workspaces import default_workspace
+from backend.accounts.services.acting import workspace_of
 from backend.benchmarks.models import Evidence
 from backend.benchmarks.selectors.evidence import (
     EvidenceDamaged,
@@ -29,7 +29,7 @@ MOST_LINES = 5000
 
 
 def _context(request: HttpRequest, evidence: Evidence) -> dict[str, Any]:
-    redaction = redaction_for(request.user, evidence.run or default_workspace())
+    redaction = redaction_for(request.user, evidence.run or workspace_of(request))
     evidence_shown(evidence, redaction)
     try:
         output, is_damaged = evidence_text(evidence, redaction).splitlines(), False
@@ -56,7 +56,7 @@ def _context(request: HttpRequest, evidence: Evidence) -> dict[str, Any]:
 @require_safe
 def evidence_page(request: HttpRequest, run_id: UUID, n: int) -> HttpResponse:
     """Raw output of one command, line by line, each with its own address."""
-    run = get_object_or_404(runs_visible(default_workspace()), pk=run_id)
+    run = get_object_or_404(runs_visible(workspace_of(request)), pk=run_id)
     evidence = run.evidence.filter(n=n).first()
     if evidence is None:
         raise Http404(_("This run has no such evidence."))
@@ -71,7 +71,7 @@ def evidence_page(request: HttpRequest, run_id: UUID, n: int) -> HttpResponse:
 @require_safe
 def imported_page(request: HttpRequest, evidence_id: int) -> HttpResponse:
     """A text that was imported, with who imported it and when; a run's own goes to its page."""
-    workspace = default_workspace()
+    workspace = workspace_of(request)
     evidence = get_object_or_404(evidence_visible(workspace), pk=evidence_id)
     if evidence.run_id is not None:
         return HttpResponseRedirect(lines.evidence_url(evidence))

@@ -9,7 +9,8 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from backend.accounts.services.workspaces import default_workspace
+from backend.accounts.models import Workspace
+from backend.accounts.services.acting import workspace_of
 from backend.benchmarks.models import TERMINAL_STATES, Run
 from backend.benchmarks.selectors.hosts import hosts_visible
 from backend.benchmarks.selectors.runs import STAGES, runs_visible
@@ -43,16 +44,17 @@ class RunsForm(forms.Form):
     )
     offer = offer_field(lazy("Offer"), required=False)
 
-    def __init__(self, data: Mapping[str, Any]) -> None:
+    def __init__(self, data: Mapping[str, Any], workspace: Workspace) -> None:
+        self.workspace = workspace
         super().__init__(data, auto_id="%s", label_suffix="")
         # Rented ones, too: their runs stay when they are gone.
-        hosts = hosts_visible(default_workspace()).values_list("pk", "name")
+        hosts = hosts_visible(workspace).values_list("pk", "name")
         choices = [(str(pk), name) for pk, name in hosts]
         self.fields["host"].choices = [("", _("any")), *choices]  # type: ignore[attr-defined]
 
     def kept(self) -> QuerySet[Run]:
         """The runs that pass; a field in error narrows nothing."""
-        runs = runs_visible(default_workspace()).select_related("campaign")
+        runs = runs_visible(self.workspace).select_related("campaign")
         self.full_clean()
         data = self.cleaned_data
         if data.get("host"):
@@ -65,7 +67,7 @@ class RunsForm(forms.Form):
         if data.get("profile"):
             runs = runs.filter(profile=data["profile"])
         if data.get("offer"):
-            runs = runs.filter(offer__in=offers_with_words(data["offer"]))
+            runs = runs.filter(offer__in=offers_with_words(data["offer"], self.workspace.slug))
         return runs
 
 
@@ -73,5 +75,5 @@ class RunsForm(forms.Form):
 @require_safe
 def runs_page(request: HttpRequest) -> HttpResponse:
     """Runs, newest first, fifty a page."""
-    form = RunsForm(request.GET)
+    form = RunsForm(request.GET, workspace_of(request))
     return render(request, "runs/list.html", {"form": form, **paged(request, form.kept())})

@@ -7,7 +7,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST
 
 from backend.accounts.models import Scope
-from backend.accounts.services.workspaces import default_workspace
+from backend.accounts.services.acting import workspace_of
 from backend.benchmarks.selectors.samples import samples_visible
 from backend.benchmarks.services.imports import sample_exclude, sample_include
 from backend.web.shared import lines
@@ -21,7 +21,7 @@ from backend.web.shared.language import _
 def sample_exclude_form(request: HttpRequest, sample_id: int) -> HttpResponse:
     """Takes a reason, or `include` to count the figure again; nothing is ever deleted."""
     demand(request, Scope.WRITE)
-    workspace = default_workspace()
+    workspace = workspace_of(request)
     sample = get_object_or_404(samples_visible(workspace), pk=sample_id)
     actor = request.user.get_username()
     with refusals_said(request):

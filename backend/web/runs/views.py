@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from backend.accounts.models import Scope
-from backend.accounts.services.workspaces import default_workspace
+from backend.accounts.services.acting import workspace_of
 from backend.benchmarks.models import Resource, Run
 from backend.benchmarks.selectors.evidence import evidence_with_series
 from backend.benchmarks.selectors.redaction import Redaction, redaction_for
@@ -35,8 +35,8 @@ EVENT_TONES = {
 }
 
 
-def _run(run_id: UUID) -> Run:
-    return get_object_or_404(runs_visible(default_workspace()), pk=run_id)
+def _run(request: HttpRequest, run_id: UUID) -> Run:
+    return get_object_or_404(runs_visible(workspace_of(request)), pk=run_id)
 
 
 def _context(request: HttpRequest, run: Run) -> dict[str, Any]:
@@ -133,14 +133,14 @@ def cost_words(cost: object) -> str:
 @require_safe
 def run_page(request: HttpRequest, run_id: UUID) -> HttpResponse:
     """The whole page; while the run goes on it asks for its fragment every two seconds."""
-    return render(request, "runs/page.html", _context(request, _run(run_id)))
+    return render(request, "runs/page.html", _context(request, _run(request, run_id)))
 
 
 @readable
 @require_safe
 def run_progress(request: HttpRequest, run_id: UUID) -> HttpResponse:
     """The fragment; of a finished run it comes without the trigger, which ends the asking."""
-    context = {**_context(request, _run(run_id)), "is_partial": True}
+    context = {**_context(request, _run(request, run_id)), "is_partial": True}
     return render(request, "runs/_progress.html", context)
 
 
@@ -149,6 +149,6 @@ def run_progress(request: HttpRequest, run_id: UUID) -> HttpResponse:
 def run_cancel_form(request: HttpRequest, run_id: UUID) -> HttpResponse:
     """Asks the run to stop; what it measured so far is kept."""
     demand(request, Scope.RUN)
-    run_cancel(run=_run(run_id), actor=request.user.get_username())
+    run_cancel(run=_run(request, run_id), actor=request.user.get_username())
     messages.info(request, "The run was asked to stop.")
     return HttpResponseRedirect(reverse("run", args=[run_id]))

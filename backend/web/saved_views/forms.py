@@ -4,6 +4,7 @@ from django import forms
 
 from backend.accounts.models import Scope
 from backend.accounts.services.tokens import DEFAULT_LIFE as TOKEN_LIFE
+from backend.accounts.services.tokens import LONGEST_LIFE as LONGEST_TOKEN_LIFE
 from backend.rankings.models import Visibility
 from backend.rankings.services.feeds import DEFAULT_LIFE, LONGEST_LIFE
 from backend.web.shared.forms import WriteForm, text
@@ -13,7 +14,6 @@ SEEN_BY = [
     (Visibility.SHARED, lazy("everybody who may read here")),
     (Visibility.PRIVATE, lazy("only me")),
 ]
-LONGEST_TOKEN_LIFE_DAYS = 36_500
 
 
 def days(initial: int, most: int) -> forms.IntegerField:
@@ -45,6 +45,6 @@ class TokenForm(WriteForm):
 
     name = text(lazy("Name"), maxlength=100, help_text=lazy("Who or what uses it."))
     scope = forms.ChoiceField(label=lazy("May"), choices=Scope.choices, initial=Scope.READ)
-    expires_days = days(TOKEN_LIFE.days, LONGEST_TOKEN_LIFE_DAYS)
+    expires_days = days(TOKEN_LIFE.days, LONGEST_TOKEN_LIFE.days)
 
     pointers = {"/expires_at": "expires_days"}

@@ -13,7 +13,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from backend.accounts.models import Scope
-from backend.accounts.services.workspaces import DEFAULT_WORKSPACE, default_workspace
+from backend.accounts.services.acting import workspace_of, workspace_slug
 from backend.common import clock
 from backend.common.rest.parameters import InvalidParameters
 from backend.domain.errors import InvalidValue
@@ -57,7 +57,7 @@ CHOICES = {
 def _view(request: HttpRequest, slug: str) -> SavedView:
     try:
         reader = request.user.get_username()
-        return view_get(slug, workspace_slug=DEFAULT_WORKSPACE, reader=reader)
+        return view_get(slug, workspace_slug=workspace_slug(request), reader=reader)
     except InvalidParameters:
         # A private view of somebody else answers as one that is not there: its name is private, too.
         raise Http404 from None
@@ -81,7 +81,7 @@ def _own_view(request: HttpRequest, slug: str) -> SavedView:
 @require_safe
 def views_page(request: HttpRequest) -> HttpResponse:
     """The shared views and one's own."""
-    views = views_visible(DEFAULT_WORKSPACE, request.user.get_username())
+    views = views_visible(workspace_slug(request), request.user.get_username())
     lines = [(view, state.chips(state.cleaned(kept_params(view)), "")) for view in views]
     context = {"lines": lines, "may_write": may(request, Scope.WRITE)}
     return render(request, "views/list.html", context)
@@ -98,7 +98,7 @@ def view_new(request: HttpRequest) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         with form.refusals():
             view = view_create(
-                workspace=default_workspace(),
+                workspace=workspace_of(request),
                 **form.cleaned_data,
                 params=params,
                 actor=request.user.get_username(),
@@ -153,7 +153,7 @@ def _choices(params: state.Params) -> list[tuple[str, str]]:
 
 def _page(request: HttpRequest, view: SavedView, **given: Any) -> HttpResponse:
     reader = request.user.get_username()
-    keys = feed_keys_visible(DEFAULT_WORKSPACE, reader, is_admin=may(request, Scope.ADMIN))
+    keys = feed_keys_visible(workspace_slug(request), reader, is_admin=may(request, Scope.ADMIN))
     params = kept_params(view)
     initial = {"name": view.name, "visibility": view.visibility}
     context = {
@@ -190,7 +190,7 @@ def view_page(request: HttpRequest, slug: str) -> HttpResponse:
 def _view_question(request: HttpRequest, slug: str) -> Question:
     view = _own_view(request, slug)
     # All keys and not only one's own: deleting the view ends those of others as well.
-    feeds = feed_keys_visible(DEFAULT_WORKSPACE, "", is_admin=True).filter(
+    feeds = feed_keys_visible(workspace_slug(request), "", is_admin=True).filter(
         view=view, revoked_at=None
     )
     ended = (
@@ -247,7 +247,7 @@ def feed_key_new(request: HttpRequest, slug: str) -> HttpResponse:
 def _feed_key(request: HttpRequest, slug: str, key_id: UUID) -> FeedKey:
     demand(request, Scope.WRITE)
     reader = request.user.get_username()
-    keys = feed_keys_visible(DEFAULT_WORKSPACE, reader, is_admin=may(request, Scope.ADMIN))
+    keys = feed_keys_visible(workspace_slug(request), reader, is_admin=may(request, Scope.ADMIN))
     return get_object_or_404(keys, pk=key_id, view__slug=slug)
 
 

@@ -35,19 +35,21 @@ class BestOffer(NamedTuple):
     figures: str
 
 
-def editor_context(form: ScenarioForm, *, is_refused: bool) -> dict[str, Any]:
+def editor_context(form: ScenarioForm, workspace_slug: str, *, is_refused: bool) -> dict[str, Any]:
     """The form in its steps with what was typed calculated; a refusal has reported its errors."""
     typed = calculated(form)
     # A document that is made anew would forget what was reported of the last one.
-    shown = Preview(None, None, list(form.refused)) if is_refused else preview(typed)
+    shown = (
+        Preview(None, None, list(form.refused)) if is_refused else preview(typed, workspace_slug)
+    )
     document = typed.stated
     shape = shape_of(document.get("demand") or {})
     return {
         "form": form,
-        "shown": ShownForm(form, shape, part_prices(typed, document)),
+        "shown": ShownForm(form, shape, part_prices(typed, document, workspace_slug)),
         "shapes": _shape_cards(document, shape),
         "ready": READY_OPTIONS.values(),
-        "best": best_offer(document),
+        "best": best_offer(document, workspace_slug),
         "preview": shown,
     }
 
@@ -63,7 +65,7 @@ def _shape_cards(document: Mapping[str, Any], chosen: LoadShape | None) -> list[
     return cards
 
 
-def best_offer(document: Mapping[str, Any]) -> BestOffer | None:
+def best_offer(document: Mapping[str, Any], workspace_slug: str) -> BestOffer | None:
     """The offer with the most score for the money on demand, by the metric of the capacity, else by
     that of the ranking's page; None where none is ranked."""
     scored = metrics_scored()
@@ -72,10 +74,10 @@ def best_offer(document: Mapping[str, Any]) -> BestOffer | None:
         return None
     stamp = current_stamp()
     stated = str((document.get("capacity") or {}).get("metric") or "")
-    metric = stated if stated in scored else default_metric(stamp)
+    metric = stated if stated in scored else default_metric(stamp, workspace_slug)
     # What can still be bought, as on the ranking itself.
     query, _errors = query_from({"metric": [metric], "available": ["TRUE"]})
-    ranked = ranking(query, stamp=stamp)
+    ranked = ranking(query, workspace_slug=workspace_slug, stamp=stamp)
     row = next((row for row in ranked.rows if row.rank is not None), None)
     if row is None:
         return None

@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST
 
 from backend.accounts.models import Scope
-from backend.accounts.services.workspaces import default_workspace
+from backend.accounts.services.acting import workspace_of, workspace_slug
 from backend.common.work import retry_later
 from backend.domain.errors import InvalidDocument, InvalidValue
 from backend.domain.scenarios.templates import TEMPLATES
@@ -42,7 +42,7 @@ def scenario_new(request: HttpRequest) -> HttpResponse:
             return _page(request, ScenarioForm(document=bill_document(request, bill)))
         form = ScenarioForm(document=_asked(request, template.document))
         return _page(request, form, template=template, is_unknown=chosen not in TEMPLATES)
-    form = edited(request.POST)
+    form = edited(request.POST, workspace_slug(request))
     if "save" in request.POST:
         demand(request, Scope.WRITE)
         scenario = _saved(request, form, None, template.key)
@@ -57,7 +57,7 @@ def scenario_new(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def scenario_edit(request: HttpRequest, slug: str) -> HttpResponse:
     """The editor of a scenario that is kept."""
-    scenario = scenario_or_404(slug)
+    scenario = scenario_or_404(request, slug)
     if scenario.frozen_at is not None:
         messages.info(request, "A frozen scenario never changes; a copy of it may.")
         return HttpResponseRedirect(reverse("scenario", args=[slug]))
@@ -66,7 +66,7 @@ def scenario_edit(request: HttpRequest, slug: str) -> HttpResponse:
         return HttpResponseRedirect(reverse("scenario", args=[slug]))
     if request.method != "POST":
         return _page(request, ScenarioForm(document=scenario.document), scenario=scenario)
-    form = edited(request.POST)
+    form = edited(request.POST, workspace_slug(request))
     if "save" in request.POST:
         demand(request, Scope.WRITE)
         if _saved(request, form, scenario, "") is not None:
@@ -81,8 +81,8 @@ def scenario_edit(request: HttpRequest, slug: str) -> HttpResponse:
 def scenario_preview(request: HttpRequest) -> HttpResponse:
     """What was typed comes to, as a fragment."""
     form = ScenarioForm(request.POST)
-    shown = preview(form)
-    prices = part_prices(form, form.stated)
+    shown = preview(form, workspace_slug(request))
+    prices = part_prices(form, form.stated, workspace_slug(request))
     context = {"preview": shown, "prices": prices.values()}
     # The script waits as long as the server asks it to, instead of asking at every key.
     return retry_later(render(request, "scenarios/_followed.html", context), shown.wait_s)
@@ -97,7 +97,7 @@ def _saved(
         if scenario is not None:
             return scenario_update(scenario=scenario, document=document, actor=actor)
         return scenario_create(
-            workspace=default_workspace(), document=document, actor=actor, template=template
+            workspace=workspace_of(request), document=document, actor=actor, template=template
         )
     except (InvalidDocument, InvalidValue) as error:
         form.report(error)
@@ -110,7 +110,7 @@ def _page(
     request: HttpRequest, form: ScenarioForm, *, is_refused: bool = False, **more: Any
 ) -> HttpResponse:
     context = {
-        **editor_context(form, is_refused=is_refused),
+        **editor_context(form, workspace_slug(request), is_refused=is_refused),
         "is_refused": is_refused,
         "templates": TEMPLATES.values(),
         "may_write": may(request, Scope.WRITE),
@@ -122,4 +122,6 @@ def _page(
 def _asked(request: HttpRequest, document: Mapping[str, Any]) -> Mapping[str, Any]:
     """A template with the shape and the options that the address asks for."""
     slugs = [slug.replace("\0", "") for slug in request.GET.getlist("offer")[:MOST_NAMED]]
-    return asked_for(document, request.GET, offer_names(slugs) if slugs else {})
+    return asked_for(
+        document, request.GET, offer_names(slugs, workspace_slug(request)) if slugs else {}
+    )

@@ -17,7 +17,7 @@ MOST_NAMED = 6
 PICK = re.compile(r"(options\.\d{1,2}\.parts\.[01]\.price\.)offer=([-\w]{1,120})")
 
 
-def edited(data: QueryDict) -> ScenarioForm:
+def edited(data: QueryDict, workspace_slug: str) -> ScenarioForm:
     """The form with what was typed, after the change that its button asks for."""
     texts = {name: str(text) for name, text in data.items()}
     if match := PICK.fullmatch(texts.get("pick", "")):
@@ -34,7 +34,7 @@ def edited(data: QueryDict) -> ScenarioForm:
         currency = texts.get(CURRENCY) or "USD"
         return _opened(with_option(form.document(), ready.title, ready.parts, currency))
     if slug := texts.get("offer", "").replace("\0", ""):
-        named = offer_names([slug]).get(slug, slug)
+        named = offer_names([slug], workspace_slug).get(slug, slug)
         return _opened(with_offer(form.document(), slug, named, texts.get(CURRENCY, "")))
     return form
 

@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from backend.accounts.services.workspaces import DEFAULT_WORKSPACE
 from backend.common.work import calculation, most_steps
 from backend.domain.attributions import attributions
 from backend.domain.documents.model import every_field
@@ -228,7 +227,7 @@ def map_context(scenario: Scenario) -> dict[str, Any]:
 # --- several scenarios --------------------------------------------------------------------------
 
 
-def comparison(slugs: Sequence[str]) -> dict[str, Any]:
+def comparison(slugs: Sequence[str], *, workspace_slug: str) -> dict[str, Any]:
     """The options of several scenarios, side by side; what has no result is explained in words."""
     lines: list[dict[str, Any]] = []
     problems = (
@@ -238,7 +237,7 @@ def comparison(slugs: Sequence[str]) -> dict[str, Any]:
     )
     currencies: set[str] = set()
     for slug in slugs[:MOST_COMPARED]:
-        scenario = scenario_by_slug(DEFAULT_WORKSPACE, slug)
+        scenario = scenario_by_slug(workspace_slug, slug)
         if scenario is None:
             name = slug[:80].replace("\0", "\N{REPLACEMENT CHARACTER}")
             problems.append(_("No scenario is called {name}.", name=name))

@@ -62,9 +62,11 @@ class PartPrice:
         return f"options.{self.option}.parts.{self.part}.price.offer"
 
 
-def part_prices(form: ScenarioForm, document: Mapping[str, Any]) -> dict[str, PartPrice]:
+def part_prices(
+    form: ScenarioForm, document: Mapping[str, Any], workspace_slug: str
+) -> dict[str, PartPrice]:
     """By the name of the part in the form; `document` is the one of the form."""
-    named = named_prices(document, today=clock.now().date())
+    named = named_prices(document, workspace_slug=workspace_slug, today=clock.now().date())
     metric = str((document.get("capacity") or {}).get("metric") or "")
     scores = known_scores((one.offer.pk for one in named.values()), metric) if named else {}
     shown: dict[str, PartPrice] = {}
@@ -80,7 +82,7 @@ def part_prices(form: ScenarioForm, document: Mapping[str, Any]) -> dict[str, Pa
                 shown[name] = _of_offer(at, known, scores.get(known.offer.pk), price)
             elif price.get("offer") and searched < MOST_SEARCHED:
                 searched += 1
-                shown[name] = _searched(at, price, metric)
+                shown[name] = _searched(at, price, metric, workspace_slug)
             elif price.get("billing") == "purchase":
                 shown[name] = PartPrice(*at, figures=_of_hardware(price.get("hardware")))
             else:
@@ -111,13 +113,16 @@ def _of_offer(
     )
 
 
-def _searched(at: tuple[int, int], price: Mapping[str, Any], metric: str) -> PartPrice:
+def _searched(
+    at: tuple[int, int], price: Mapping[str, Any], metric: str, workspace_slug: str
+) -> PartPrice:
     term = str(price.get("term") or ON_DEMAND)
     offers = offer_matches(
         str(price["offer"]),
         term=term if term in TERMS else ON_DEMAND,
         currency=str(price.get(CURRENCY) or ""),
         metric=metric,
+        workspace_slug=workspace_slug,
         today=clock.now().date(),
     )
     return PartPrice(*at, matches=tuple(map(_match, offers)), is_searched=True)

@@ -35,14 +35,14 @@ class Preview(NamedTuple):
         return marked(self.result["options"], self.lost) if self.result else []
 
 
-def preview(form: ScenarioForm) -> Preview:
+def preview(form: ScenarioForm, workspace_slug: str) -> Preview:
     """What was typed comes to, quickly; refusals also stand in the form."""
     document = form.document()
     # Draws multiply the work by their number, which would not be done before the next key.
     is_spread = document.pop("uncertainty", None) is not None
     try:
-        simulation = simulated(document)
-        series = first_week(document, MOST_SHOWN)
+        simulation = simulated(document, workspace_slug=workspace_slug)
+        series = first_week(document, MOST_SHOWN, workspace_slug=workspace_slug)
     except InvalidDocument as error:
         return Preview(None, None, form.report(error))
     except WorkRefused as error:

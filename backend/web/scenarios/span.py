@@ -47,16 +47,18 @@ def _first_day(
     return max(times[0], min(midnight, latest))
 
 
-def first_week(document: Mapping[str, Any], most_points: int) -> dict[str, Any]:
+def first_week(
+    document: Mapping[str, Any], most_points: int, *, workspace_slug: str
+) -> dict[str, Any]:
     """Series of its first seven days where the demand is the same every week, else of all."""
-    whole = simulated_series(document, most_points=most_points)
+    whole = simulated_series(document, most_points=most_points, workspace_slug=workspace_slug)
     times = [dt.datetime.fromisoformat(at) for at in whole["t"]]
     week = dt.timedelta(days=7)
     length = times[-1] - times[0] + dt.timedelta(seconds=whole["point_s"])
     if document["demand"].get("kind") != "daily" or length <= week:
         return whole
     points = min(int(most_points * (length / week)), MOST_FETCHED)
-    close = simulated_series(document, most_points=points)
+    close = simulated_series(document, most_points=points, workspace_slug=workspace_slug)
     return _cut(close, times[0], times[0] + week)
 
 

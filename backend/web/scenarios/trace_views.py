@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
 from backend.accounts.models import Scope
-from backend.accounts.services.workspaces import default_workspace
+from backend.accounts.services.acting import workspace_of
 from backend.common.bodies import takes_files
 from backend.common.work import calculation
 from backend.domain.errors import InvalidDocument, InvalidValue
@@ -72,7 +72,7 @@ def scenario_trace(request: HttpRequest) -> HttpResponse:
             # What a line of a recording takes to read is what some forty steps do.
             steps = form.cleaned_data["file"].size
             with calculation(steps, advice=_("leave points out, or take longer steps")):
-                scenario, gaps = _kept(form.cleaned_data, request.user.get_username())
+                scenario, gaps = _kept(request, form.cleaned_data)
         except InvalidDocument as error:
             for field, detail in error.errors:
                 form.add_error(None, f"{field.removeprefix('/')}: {detail}")
@@ -85,7 +85,7 @@ def scenario_trace(request: HttpRequest) -> HttpResponse:
     return render(request, "scenarios/trace.html", {"form": form})
 
 
-def _kept(data: dict[str, Any], actor: str) -> tuple[Scenario, list[str]]:
+def _kept(request: HttpRequest, data: dict[str, Any]) -> tuple[Scenario, list[str]]:
     try:
         # -sig: Excel writes a byte order mark, which would become a part of the first time.
         lines = io.TextIOWrapper(data["file"], encoding="utf-8-sig")
@@ -99,6 +99,9 @@ def _kept(data: dict[str, Any], actor: str) -> tuple[Scenario, list[str]]:
         name=data["name"] or _("Demand of {name}", name=PurePath(data["file"].name).name)[:100],
     )
     scenario = scenario_create(
-        workspace=default_workspace(), document=document, actor=actor, template=data["template"]
+        workspace=workspace_of(request),
+        document=document,
+        actor=request.user.get_username(),
+        template=data["template"],
     )
     return scenario, list(gap_lines(trace))

@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from backend.accounts.models import Scope
-from backend.accounts.services.workspaces import DEFAULT_WORKSPACE, default_workspace
+from backend.accounts.services.acting import workspace_of, workspace_slug
 from backend.domain.errors import InvalidDocument
 from backend.domain.scenarios.templates import TEMPLATES
 from backend.scenarios.models import Scenario
@@ -45,7 +45,7 @@ TABLES = {
 def scenarios_page(request: HttpRequest) -> HttpResponse:
     """The scenarios that are kept, and the templates to begin from."""
     context = {
-        "scenarios": scenarios_visible(default_workspace()),
+        "scenarios": scenarios_visible(workspace_of(request)),
         "templates": template_cards(),
         "most_compared": MOST_COMPARED,
         "may_write": may(request, Scope.WRITE),
@@ -57,7 +57,7 @@ def scenarios_page(request: HttpRequest) -> HttpResponse:
 @require_safe
 def scenario_page(request: HttpRequest, slug: str) -> HttpResponse:
     """What a scenario comes to; `option` and `span` choose what the charts show."""
-    scenario = scenario_or_404(slug)
+    scenario = scenario_or_404(request, slug)
     asked = {name: request.GET.get(name, "") for name in ("option", "span")}
     context: dict[str, Any] = {
         "scenario": scenario,
@@ -76,7 +76,7 @@ def scenario_page(request: HttpRequest, slug: str) -> HttpResponse:
 @require_safe
 def scenario_map(request: HttpRequest, slug: str) -> HttpResponse:
     """Which option is the cheapest at other prices and shapes of the demand."""
-    scenario = scenario_or_404(slug)
+    scenario = scenario_or_404(request, slug)
     context: dict[str, Any] = {"scenario": scenario}
     try:
         context |= map_context(scenario)
@@ -89,7 +89,7 @@ def scenario_map(request: HttpRequest, slug: str) -> HttpResponse:
 @require_safe
 def scenario_curves(request: HttpRequest, slug: str) -> HttpResponse:
     """What each option costs as the load grows or lasts longer, and where another gets cheaper."""
-    scenario = scenario_or_404(slug)
+    scenario = scenario_or_404(request, slug)
     context: dict[str, Any] = {"scenario": scenario}
     try:
         context["curves"] = shown_curves(scenario_outcome(scenario))
@@ -104,7 +104,7 @@ def scenarios_compare(request: HttpRequest) -> HttpResponse:
     """The options of several scenarios in one table."""
     # A box ticked twice is one scenario; the order is that of the address.
     slugs = list(dict.fromkeys(request.GET.getlist("s")))
-    context = comparison(slugs)
+    context = comparison(slugs, workspace_slug=workspace_slug(request))
     return render(request, "scenarios/compare.html", context)
 
 
@@ -113,13 +113,15 @@ def scenarios_compare(request: HttpRequest) -> HttpResponse:
 def scenario_copy_form(request: HttpRequest, slug: str) -> HttpResponse:
     """Makes a copy and opens it in the editor."""
     demand(request, Scope.WRITE)
-    copy = scenario_duplicate(scenario=scenario_or_404(slug), actor=request.user.get_username())
+    copy = scenario_duplicate(
+        scenario=scenario_or_404(request, slug), actor=request.user.get_username()
+    )
     messages.success(request, _("“{name}” is a copy that may be changed.", name=copy.name))
     return HttpResponseRedirect(reverse("scenario-edit", args=[copy.slug]))
 
 
 def _deletable(request: HttpRequest, slug: str) -> Scenario:
-    scenario = scenario_or_404(slug)
+    scenario = scenario_or_404(request, slug)
     demand(request, scope_to_delete(scenario))
     return scenario
 
@@ -158,9 +160,9 @@ def _links(slug: str) -> list[tuple[str, list[tuple[str, str]]]]:
     return links
 
 
-def scenario_or_404(slug: str) -> Scenario:
+def scenario_or_404(request: HttpRequest, slug: str) -> Scenario:
     """The scenario of this slug; raises Http404."""
-    scenario = scenario_by_slug(DEFAULT_WORKSPACE, slug)
+    scenario = scenario_by_slug(workspace_slug(request), slug)
     if scenario is None:
         raise Http404(_("No scenario is called {slug}.", slug=slug))
     return scenario

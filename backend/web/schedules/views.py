@@ -14,7 +14,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from django_htmx.middleware import HtmxDetails
 
 from backend.accounts.models import Scope, Workspace
-from backend.accounts.services.workspaces import DEFAULT_WORKSPACE, default_workspace
+from backend.accounts.services.acting import workspace_of, workspace_slug
 from backend.benchmarks.models import Campaign, Schedule
 from backend.benchmarks.selectors.campaigns import campaigns_of
 from backend.benchmarks.selectors.hosts import hosts_standing
@@ -43,8 +43,8 @@ EMAIL = "email"
 
 
 def _context(request: HttpRequest, **given: Any) -> dict[str, Any]:
-    workspace = default_workspace()
-    campaigns = list(campaigns_of(DEFAULT_WORKSPACE))
+    workspace = workspace_of(request)
+    campaigns = list(campaigns_of(workspace_slug(request)))
     is_admin = may(request, Scope.ADMIN)
     form = given.pop("form", None)
     preset = {"campaign": request.GET.get("campaign", "")}
@@ -66,8 +66,8 @@ def _form(request: HttpRequest, data: QueryDict | None = None, **given: Any) -> 
     """The form of a new schedule, with the hosts that a person who may start runs sees."""
     return ScheduleForm(
         data,
-        campaigns=list(campaigns_of(DEFAULT_WORKSPACE)),
-        hosts=list(hosts_standing(default_workspace()).exclude(driver=ARCHIVE_DRIVER))
+        campaigns=list(campaigns_of(workspace_slug(request))),
+        hosts=list(hosts_standing(workspace_of(request)).exclude(driver=ARCHIVE_DRIVER))
         if may(request, Scope.RUN)
         else [],
         # Subscriptions are the admins' anywhere else, too, and without a mail server none could be sent.
@@ -96,36 +96,38 @@ def schedules_page(request: HttpRequest) -> HttpResponse:
     elif form.is_valid():
         # What is refused leaves no campaign without a schedule.
         with form.refusals(), transaction.atomic():
-            _scheduled(form, request.user.get_username())
+            _scheduled(request, form)
             messages.success(request, _("The schedule is saved."))
             return HttpResponseRedirect(reverse("schedules"))
     return render(request, "schedules/page.html", _context(request, form=form, times=times))
 
 
-def _scheduled(form: ScheduleForm, actor: str) -> None:
+def _scheduled(request: HttpRequest, form: ScheduleForm) -> None:
     """The schedule, the campaign of the hosts ticked, and the alert about it that was asked for."""
     data = form.cleaned_data
     if data["campaign"]:
-        campaign = campaigns_of(DEFAULT_WORKSPACE).get(pk=data["campaign"])
+        campaign = campaigns_of(workspace_slug(request)).get(pk=data["campaign"])
     else:
         campaign = campaign_create(
-            workspace=default_workspace(),
+            workspace=workspace_of(request),
             name=form.named(),
             hosts=[UUID(host) for host in data["hosts"]],
             profile="standard",
-            actor=actor,
+            actor=request.user.get_username(),
         )
-    schedule_create(campaign=campaign, is_enabled=True, actor=actor, **form.recurrence())
+    schedule_create(
+        campaign=campaign, is_enabled=True, actor=request.user.get_username(), **form.recurrence()
+    )
     if data.get("alert"):
         subscription_create(
-            workspace=default_workspace(),
+            workspace=workspace_of(request),
             channel=EMAIL,
             address=data["alert"],
             secret=None,
             kinds=NoticeKind.values,
             campaign=campaign.pk,
             is_enabled=True,
-            actor=actor,
+            actor=request.user.get_username(),
         )
 
 
@@ -162,7 +164,7 @@ def schedule_preview(request: HttpRequest) -> HttpResponse:
 def schedule_switch(request: HttpRequest, schedule_id: UUID) -> HttpResponse:
     """Turns a schedule off, or on again."""
     demand(request, Scope.RUN)
-    schedule = get_object_or_404(schedules_visible(default_workspace()), pk=schedule_id)
+    schedule = get_object_or_404(schedules_visible(workspace_of(request)), pk=schedule_id)
     is_enabled = request.POST.get("enabled") == "1"
     with refusals_said(request):
         schedule_update(
@@ -180,7 +182,7 @@ def schedule_switch(request: HttpRequest, schedule_id: UUID) -> HttpResponse:
 
 def _schedule(request: HttpRequest, schedule_id: UUID) -> Schedule:
     demand(request, Scope.RUN)
-    return get_object_or_404(schedules_visible(default_workspace()), pk=schedule_id)
+    return get_object_or_404(schedules_visible(workspace_of(request)), pk=schedule_id)
 
 
 def _schedule_question(request: HttpRequest, schedule_id: UUID) -> Question:
@@ -211,12 +213,12 @@ def schedule_remove(request: HttpRequest, schedule_id: UUID) -> HttpResponse:
 def subscription_new(request: HttpRequest) -> HttpResponse:
     """Notifies an address from now on; errors come back beside their fields."""
     demand(request, Scope.ADMIN)
-    form = SubscriptionForm(request.POST, campaigns=list(campaigns_of(DEFAULT_WORKSPACE)))
+    form = SubscriptionForm(request.POST, campaigns=list(campaigns_of(workspace_slug(request))))
     if form.is_valid():
         data = form.cleaned_data
         with form.refusals():
             subscription_create(
-                workspace=default_workspace(),
+                workspace=workspace_of(request),
                 channel=data["channel"],
                 address=data["address"],
                 secret=data["secret"] or None,
@@ -232,7 +234,7 @@ def subscription_new(request: HttpRequest) -> HttpResponse:
 
 def _subscription(request: HttpRequest, subscription_id: UUID) -> Subscription:
     demand(request, Scope.ADMIN)
-    return get_object_or_404(subscriptions_visible(default_workspace()), pk=subscription_id)
+    return get_object_or_404(subscriptions_visible(workspace_of(request)), pk=subscription_id)
 
 
 @readable

@@ -7,7 +7,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from backend.accounts.services.workspaces import default_workspace
+from backend.accounts.services.acting import workspace_of
 from backend.search.selectors import MOST_OF_A_KIND, search
 from backend.web.shared.access import readable
 from backend.web.shared.language import lazy
@@ -28,7 +28,7 @@ HEADINGS = {
 def search_page(request: HttpRequest) -> HttpResponse:
     """What has the words of `q`, by kind; without any only the field."""
     text = request.GET.get("q", "").strip()
-    matches = search(text, workspace=default_workspace(), reader=request.user.get_username())
+    matches = search(text, workspace=workspace_of(request), reader=request.user.get_username())
     context = {
         "q": text,
         "count": len(matches),

@@ -29,10 +29,35 @@ def readable(view: View[P]) -> View[P]:
     return guarded
 
 
+def signed_in(view: View[P]) -> View[P]:
+    """Page for people who have signed in, whatever is public."""
+
+    @wraps(view)
+    def guarded(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
+        if not request.user.is_authenticated:
+            return redirect_to_login(request.get_full_path())
+        return view(request, *args, **kwargs)
+
+    return guarded
+
+
 def may(request: HttpRequest, needed: Scope) -> bool:
     """Whether the person's role includes the scope; nobody's does not."""
     # Not only is_authenticated: an anonymous user has no scope to ask for.
     return isinstance(request.user, User) and request.user.scope.includes(needed)
+
+
+def demand_installation(request: HttpRequest) -> None:
+    """Raises PermissionDenied (403) for all but those who run the installation."""
+    if not person_of(request).is_superuser:
+        raise PermissionDenied(_("Only those who run this installation do this."))
+
+
+def person_of(request: HttpRequest) -> User:
+    """Who has signed in; raises PermissionDenied for a stranger."""
+    if not isinstance(request.user, User):
+        raise PermissionDenied(_("Sign in first."))
+    return request.user
 
 
 def demand(request: HttpRequest, needed: Scope) -> None:

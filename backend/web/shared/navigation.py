@@ -6,6 +6,8 @@ from django.http import HttpRequest
 from django.urls import reverse
 
 from backend.accounts.models import Scope
+from backend.accounts.services.acting import workspace_of, workspace_slug
+from backend.accounts.services.workspaces import DEFAULT_WORKSPACE
 from backend.web.shared.access import may
 from backend.web.shared.language import lazy
 
@@ -74,6 +76,7 @@ MENUS: dict[str, tuple[MenuEntry, ...]] = {
         MenuEntry("clouds", lazy("Clouds"), lazy("accounts where machines are rented"), ("cloud", "cloud-new"),
               Scope.ADMIN),
         MenuEntry("tokens", lazy("API tokens"), lazy("keys of programs that call the API"), (), Scope.ADMIN),
+        MenuEntry("people", lazy("People"), lazy("who is in the workspace, and what they may"), (), Scope.ADMIN),
         MenuEntry("activity", lazy("Activity"), lazy("who changed what, and when"), (), Scope.WRITE),
         MenuEntry("operations", lazy("Operations"), lazy("whether engine, machines and lists are well"), (),
                   Scope.RUN),
@@ -84,7 +87,10 @@ MENUS: dict[str, tuple[MenuEntry, ...]] = {
 
 def navigation(request: HttpRequest) -> dict[str, Any]:
     """Context of every page: menus as (label, links of (url, entry)) that the person may open."""
+    # Named where it is not the usual one, so that nobody takes one workspace for another.
+    slug = workspace_slug(request)
     return {
+        "workspace_name": "" if slug == DEFAULT_WORKSPACE else workspace_of(request).name,
         "navigation": [
             (
                 label,
@@ -96,5 +102,5 @@ def navigation(request: HttpRequest) -> dict[str, Any]:
                 ],
             )
             for label, entries in MENUS.items()
-        ]
+        ],
     }

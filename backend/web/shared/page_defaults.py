@@ -9,6 +9,7 @@ import re
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation.trans_real import parse_accept_lang_header
 
+from backend.accounts.services.acting import workspace_slug
 from backend.catalog.selectors.data_version import DataStamp
 from backend.rankings.selectors.default_metric import default_metric
 from backend.rankings.selectors.ranking import known_currencies
@@ -43,7 +44,7 @@ OF_COUNTRY = _pairs(_EURO_COUNTRIES, _OTHER_COUNTRIES)
 def page_defaults(request: HttpRequest, stamp: DataStamp) -> state.Params:
     """Values of state.STATED for who reads."""
     return {
-        "metric": [default_metric(stamp)],
+        "metric": [default_metric(stamp, workspace_slug(request))],
         "period": ["month"],
         "currency": [preferred_currency(request, stamp)],
         "available": ["TRUE"],

@@ -67,7 +67,9 @@ def best_by(request: HttpRequest, metric: str) -> Market:
 
 def _listed(request: HttpRequest, given: Mapping[str, list[str]]) -> tuple[Ranking, state.Params]:
     requested = ranking_request(request, dict(given))
-    return ranking(requested.query, stamp=requested.stamp), requested.sound
+    return ranking(
+        requested.query, workspace_slug=requested.workspace_slug, stamp=requested.stamp
+    ), requested.sound
 
 
 def _terabytes(row: RankingRow) -> str:

@@ -13,11 +13,11 @@ from django.views.decorators.http import require_http_methods
 
 from backend.accounts.models import ApiToken, Scope
 from backend.accounts.selectors.tokens import tokens_of
+from backend.accounts.services.acting import workspace_of
 from backend.accounts.services.tokens import token_create, token_revoke
-from backend.accounts.services.workspaces import default_workspace
 from backend.common import clock
 from backend.web.saved_views.forms import TokenForm
-from backend.web.shared.access import demand, readable
+from backend.web.shared.access import demand, person_of, readable
 from backend.web.shared.confirming import Question, confirmed
 from backend.web.shared.language import _
 
@@ -32,30 +32,31 @@ def tokens_page(request: HttpRequest) -> HttpResponse:
     form = TokenForm(request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():
         with form.refusals():
-            token, text = _created(form, request.user.get_username())
+            token, text = _created(request, form)
             # In the answer to the POST and not behind a redirect: the text is stored nowhere to be
             # shown later.
             made = {"made": token, "text": text}
             form = TokenForm()
     now = clock.now()
-    tokens = tokens_of(default_workspace())
+    tokens = tokens_of(workspace_of(request))
     lines = [(one, one.revoked_at is None and one.expires_at > now) for one in tokens]
     return render(request, "tokens/page.html", {"form": form, "lines": lines, **made})
 
 
-def _created(form: TokenForm, actor: str) -> tuple[ApiToken, str]:
+def _created(request: HttpRequest, form: TokenForm) -> tuple[ApiToken, str]:
     return token_create(
-        workspace=default_workspace(),
+        workspace=workspace_of(request),
+        owner=person_of(request),
         name=form.cleaned_data["name"],
         scope=form.cleaned_data["scope"],
         expires_at=clock.now() + dt.timedelta(days=form.cleaned_data["expires_days"]),
-        actor=actor,
+        actor=request.user.get_username(),
     )
 
 
 def _token(request: HttpRequest, token_id: UUID) -> ApiToken:
     demand(request, Scope.ADMIN)
-    return get_object_or_404(tokens_of(default_workspace()), pk=token_id)
+    return get_object_or_404(tokens_of(workspace_of(request)), pk=token_id)
 
 
 def _token_question(request: HttpRequest, token_id: UUID) -> Question:

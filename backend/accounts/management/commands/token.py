@@ -6,11 +6,16 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from backend.accounts.models import ApiToken, Scope
-from backend.accounts.services.tokens import DEFAULT_LIFE, token_create, token_revoke
-from backend.accounts.services.workspaces import default_workspace
+from backend.accounts.models import ApiToken, Scope, User
+from backend.accounts.services.tokens import (
+    DEFAULT_LIFE,
+    LONGEST_LIFE,
+    token_create,
+    token_revoke,
+)
+from backend.accounts.services.workspaces import DEFAULT_WORKSPACE, workspace_named
 from backend.common import clock
-from backend.domain.errors import DomainError
+from backend.domain.errors import DomainError, InvalidValue
 
 
 class Command(BaseCommand):
@@ -20,10 +25,15 @@ class Command(BaseCommand):
         actions = parser.add_subparsers(dest="action", required=True)
         create = actions.add_parser("create", help="make a token and print it")
         create.add_argument("name")
+        create.add_argument("--workspace", default=DEFAULT_WORKSPACE, metavar="SLUG")
+        create.add_argument(
+            "--owner", metavar="PERSON", help="who answers for it: it ends with them"
+        )
         create.add_argument("--scope", choices=Scope.values, default=Scope.READ.value)
         create.add_argument("--expires-days", type=int, default=DEFAULT_LIFE.days, metavar="N")
         revoke = actions.add_parser("revoke", help="end the token of this name at once")
         revoke.add_argument("name")
+        revoke.add_argument("--workspace", default=DEFAULT_WORKSPACE, metavar="SLUG")
         for action in (create, revoke):
             action.add_argument("--json", action="store_true", help="print JSON")
 
@@ -36,10 +46,12 @@ class Command(BaseCommand):
         self.stdout.write(json.dumps(answer) if options["json"] else next(iter(answer.values())))
 
     def _create(self, options: dict[str, Any]) -> dict[str, str]:
-        if not 0 < options["expires_days"] <= 36500:
-            raise CommandError("--expires-days must be between 1 and 36500")
+        most = LONGEST_LIFE.days
+        if not 0 < options["expires_days"] <= most:
+            raise CommandError(f"--expires-days must be between 1 and {most}")
         token, plaintext = token_create(
-            workspace=default_workspace(),
+            workspace=workspace_named(options["workspace"]),
+            owner=_owner(options["owner"]),
             name=options["name"],
             scope=options["scope"],
             expires_at=clock.now() + dt.timedelta(days=options["expires_days"]),
@@ -48,13 +60,29 @@ class Command(BaseCommand):
             "token": plaintext,
             "name": token.name,
             "scope": token.scope,
+            "owner": token.owner.username if token.owner else "",
             "expires_at": token.expires_at.isoformat(),
         }
 
 
+def _owner(name: str | None) -> User:
+    """The person of this name, else the first one who runs the installation."""
+    active = User.objects.filter(is_active=True)
+    people = active.filter(username=name) if name else active.filter(is_superuser=True)
+    person = people.order_by("date_joined").first()
+    if person is None:
+        raise InvalidValue(
+            "--owner",
+            "nobody active has this name"
+            if name
+            else "a token ends with its owner: make a person first (user create NAME --role admin)",
+        )
+    return person
+
+
 def _revoke(options: dict[str, Any]) -> dict[str, str]:
     tokens = ApiToken.objects.filter(
-        workspace=default_workspace(), name=options["name"], revoked_at=None
+        workspace=workspace_named(options["workspace"]), name=options["name"], revoked_at=None
     )
     token = tokens.first()
     if token is None:

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from backend.accounts.services.workspaces import default_workspace
+from backend.accounts.services.workspaces import DEFAULT_WORKSPACE, default_workspace
 from backend.benchmarks.management.texts import text_of
 from backend.benchmarks.services.imports import MAX_TEXT_BYTES, result_import
 from backend.catalog.selectors.offers import offers_visible
@@ -32,7 +32,7 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="print JSON")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        offer = offers_visible().filter(slug=options["offer"]).first()
+        offer = offers_visible(DEFAULT_WORKSPACE).filter(slug=options["offer"]).first()
         if offer is None:
             raise CommandError(f"no offer is called {options['offer']!r}")
         try:

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from backend.accounts.services.workspaces import default_workspace
+from backend.accounts.services.workspaces import DEFAULT_WORKSPACE, default_workspace
 from backend.benchmarks.services.archive_import import run_import
 from backend.benchmarks.services.archive_members import MAX_PACKED_BYTES
 from backend.catalog.selectors.offers import offers_visible
@@ -22,7 +22,7 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="print JSON")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        offer = offers_visible().filter(slug=options["offer"]).first()
+        offer = offers_visible(DEFAULT_WORKSPACE).filter(slug=options["offer"]).first()
         if offer is None:
             raise CommandError(f"no offer is called {options['offer']!r}")
         try:

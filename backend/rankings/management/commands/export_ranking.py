@@ -10,6 +10,7 @@ from urllib.parse import parse_qsl
 
 from django.core.management.base import BaseCommand, CommandError
 
+from backend.accounts.services.workspaces import DEFAULT_WORKSPACE
 from backend.common.rest.parameters import InvalidParameters
 from backend.common.rest.renderers import CsvRenderer, TsvRenderer, XlsxRenderer
 from backend.common.rest.table import Table, json_rows
@@ -42,7 +43,9 @@ class Command(BaseCommand):
         ranking_query, warnings = _query(query)
         for warning in warnings:
             self.stderr.write(warning)
-        content = _printed(ranking(ranking_query), ranking_query, kind)
+        content = _printed(
+            ranking(ranking_query, workspace_slug=DEFAULT_WORKSPACE), ranking_query, kind
+        )
         if output is None:
             self.stdout.flush()
             sys.stdout.buffer.write(content)

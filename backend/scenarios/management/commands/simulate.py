@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from backend.accounts.services.workspaces import DEFAULT_WORKSPACE
 from backend.scenarios.management.documents import DocumentCommand, table
 from backend.scenarios.selectors.scenarios import simulated
 
@@ -23,7 +24,7 @@ class Command(DocumentCommand):
     help = "Calculate a scenario document (schema 1): the same numbers as the page and the API."
 
     def answer(self, document: Any) -> dict[str, Any]:
-        return simulated(document).result
+        return simulated(document, workspace_slug=DEFAULT_WORKSPACE).result
 
     def lines(self, answer: Mapping[str, Any]) -> list[str]:
         demand = answer["demand"]

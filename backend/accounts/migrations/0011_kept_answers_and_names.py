@@ -21,7 +21,7 @@ def rename_doubles(apps, schema_editor):
 
 
 class Migration(migrations.Migration):
-    dependencies = [("accounts", "0009_max_vcpus")]
+    dependencies = [("accounts", "0010_audit_append_only")]
 
     operations = [
         migrations.RunPython(rename_doubles, migrations.RunPython.noop),

@@ -6,7 +6,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     atomic = False
-    dependencies = [("benchmarks", "0028_run_labels")]
+    dependencies = [("benchmarks", "0030_cancelled_runs")]
 
     operations = [
         AddIndexConcurrently(

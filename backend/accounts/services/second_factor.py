@@ -1,0 +1,72 @@
+"""The second factor of a person: time-based codes (TOTP) and recovery codes that work once each."""
+
+import secrets
+from base64 import b32encode
+
+from django.db import transaction
+from django_otp import match_token
+from django_otp.plugins.otp_static.models import StaticDevice, StaticToken
+from django_otp.plugins.otp_totp.models import TOTPDevice
+
+from backend.accounts.models import User, Workspace
+from backend.accounts.selectors.tokens import token_digest
+from backend.accounts.services.audit import audit_record
+
+ISSUER = "Rackrate"
+RECOVERY_CODES = 10
+_CODE_BYTES = 10
+
+
+@transaction.atomic
+def second_factor_begin(*, user: User) -> TOTPDevice:
+    """The device that waits for its first code; a new key where none waits."""
+    device, _ = TOTPDevice.objects.get_or_create(
+        user=user, confirmed=False, defaults={"name": ISSUER}
+    )
+    return device
+
+
+@transaction.atomic
+def second_factor_confirm(*, user: User, code: str, workspace: Workspace) -> list[str] | None:
+    """Recovery codes, shown once, where the code is of the waiting device; None where it is not."""
+    device = TOTPDevice.objects.select_for_update().filter(user=user, confirmed=False).first()
+    if device is None or not device.verify_token(_digits(code)):
+        return None
+    TOTPDevice.objects.filter(user=user, confirmed=True).delete()
+    device.confirmed = True
+    device.save()
+    StaticDevice.objects.filter(user=user).delete()
+    codes = [_recovery_code() for _ in range(RECOVERY_CODES)]
+    kept = StaticDevice.objects.create(user=user, name="recovery codes")
+    StaticToken.objects.bulk_create(StaticToken(device=kept, token=_kept(one)) for one in codes)
+    audit_record(workspace=workspace, actor=user.username, action="second_factor_set", target=user)
+    return codes
+
+
+def code_is_right(*, user: User, code: str) -> bool:
+    """Whether the code is the present one of the person's device, or a recovery code, which is
+    used up; after failures codes are refused for a while, the longer the more there were."""
+    text = code.strip().replace(" ", "").replace("-", "").lower()
+    token = text if text.isdecimal() and len(text) <= 8 else _kept(text)
+    return match_token(user, token) is not None
+
+
+@transaction.atomic
+def second_factor_remove(*, user: User, workspace: Workspace, actor: str) -> None:
+    """Signing in asks the person for no code any more."""
+    TOTPDevice.objects.filter(user=user).delete()
+    StaticDevice.objects.filter(user=user).delete()
+    audit_record(workspace=workspace, actor=actor, action="second_factor_remove", target=user)
+
+
+def _digits(code: str) -> str:
+    return "".join(sign for sign in code if sign.isdecimal())[:8]
+
+
+def _recovery_code() -> str:
+    return b32encode(secrets.token_bytes(_CODE_BYTES)).decode().lower()
+
+
+def _kept(code: str) -> str:
+    """What is stored of a recovery code: the start of its digest, as long as the column."""
+    return token_digest(code).hex()[:16]

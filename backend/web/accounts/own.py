@@ -1,0 +1,84 @@
+"""One's own account: workspaces, password and sessions."""
+
+from typing import Any
+
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth import update_session_auth_hash
+from django.contrib.auth.forms import PasswordChangeForm, SetPasswordForm
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from backend.accounts.selectors.people import memberships_of, workspaces_open_to
+from backend.accounts.services.acting import workspace_of
+from backend.accounts.services.people import password_set, sessions_end
+from backend.accounts.services.sessions import browser_sessions, session_end
+from backend.web.people.forms import WorkspaceForm
+from backend.web.shared.access import person_of, signed_in
+from backend.web.shared.language import _
+
+BY_LINK = "by_link"
+"""Key of the session: the person came by a link, so another password needs no former one."""
+
+
+@signed_in
+@never_cache
+@require_safe
+def account_page(request: HttpRequest) -> HttpResponse:
+    """Which workspaces the person may act in, and how they sign in."""
+    person = person_of(request)
+    roles = {one.workspace_id: one for one in memberships_of(person)}
+    sessions = browser_sessions(person, request.session.session_key)
+    context = {
+        "acting": workspace_of(request),
+        "workspaces": [(one, roles.get(one.pk)) for one in workspaces_open_to(person)],
+        "sessions": sorted(sessions, key=lambda one: one.seen_at, reverse=True),
+        "workspace_form": WorkspaceForm() if person.is_superuser else None,
+    }
+    return render(request, "account/page.html", context)
+
+
+@sensitive_post_parameters()
+@signed_in
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def password_page(request: HttpRequest) -> HttpResponse:
+    """Another password, or the first; all other sessions of the person end."""
+    person = person_of(request)
+    is_known = person.has_usable_password() and not request.session.get(BY_LINK)
+    kind: Any = PasswordChangeForm if is_known else SetPasswordForm
+    form = kind(person, request.POST if request.method == "POST" else None, label_suffix="")
+    if request.method == "POST" and form.is_valid():
+        password_set(user=person, password=form.cleaned_data["new_password1"])
+        # Django ends sessions that were opened with the former password; this one goes on.
+        update_session_auth_hash(request, person)
+        sessions_end(user=person, but=request.session.session_key or "")
+        request.session.pop(BY_LINK, None)
+        messages.success(request, _("The password is saved."))
+        return HttpResponseRedirect(reverse("account"))
+    return render(
+        request, "account/password.html", {"form": form, "least": settings.LEAST_PASSWORD}
+    )
+
+
+@signed_in
+@require_POST
+def session_end_form(request: HttpRequest, name: str) -> HttpResponse:
+    """Ends one session of the person."""
+    if not session_end(user=person_of(request), name=name):
+        raise Http404
+    messages.success(request, _("The session is ended."))
+    return HttpResponseRedirect(reverse("account"))
+
+
+@signed_in
+@require_POST
+def sessions_end_form(request: HttpRequest) -> HttpResponse:
+    """Ends all sessions of the person but this one."""
+    sessions_end(user=person_of(request), but=request.session.session_key or "")
+    messages.success(request, _("All other sessions are ended."))
+    return HttpResponseRedirect(reverse("account"))
