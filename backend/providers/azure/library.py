@@ -100,11 +100,12 @@ def translated(error: Exception) -> DriverError:
     from azure.core.exceptions import ClientAuthenticationError, HttpResponseError
 
     if isinstance(error, HttpResponseError) and error.response is not None:
+        response: Any = error.response  # which the library types by what two transports share
         try:
-            document = error.response.json()
+            document = response.json()
         except ValueError:
             document = None
-        wait = error.response.headers.get("Retry-After", "")
+        wait = response.headers.get("Retry-After", "")
         return answered(document, error.status_code or 0, wait if wait.isdecimal() else "")
     if isinstance(error, ClientAuthenticationError):
         # Its text may quote what it was given.

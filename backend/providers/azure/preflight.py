@@ -18,8 +18,11 @@ QUOTAS = ("cores", "lowPriorityCores")
 class Subscription(Protocol):
     """What is asked."""
 
-    groups: Any
-    compute: Any
+    @property
+    def groups(self) -> Any: ...
+
+    @property
+    def compute(self) -> Any: ...
 
     def identity(self) -> str: ...
 
