@@ -69,7 +69,10 @@ def _python() -> Iterator[Library]:
 
 
 def _licence(one: importlib.metadata.Distribution) -> str:
-    stated = one.metadata.get("License-Expression") or one.metadata.get("License") or ""
+    def first(field: str) -> str:
+        return next(iter(one.metadata.get_all(field) or []), "")
+
+    stated = first("License-Expression") or first("License")
     # Some put the whole text there.
     if stated and "\n" not in stated and len(stated) < 60:
         return stated

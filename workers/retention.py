@@ -6,10 +6,10 @@ from backend.accounts.services import retention as accounts
 from backend.benchmarks.services import retention as benchmarks
 from backend.catalog.services import retention as catalog
 from backend.common.alone import alone
-from backend.common.retention import Policy, count_old, forget_old
+from backend.common.retention import Retention, count_old, forget_old
 from backend.notifications.services import retention as notifications
 
-POLICIES: tuple[Policy, ...] = (
+POLICIES: tuple[Retention, ...] = (
     *accounts.POLICIES,
     *notifications.POLICIES,
     *catalog.POLICIES,
@@ -20,13 +20,13 @@ LOCK = 0x7265_7461_696E
 MOST = 20_000
 
 
-def counted() -> Iterator[tuple[Policy, int]]:
+def counted() -> Iterator[tuple[Retention, int]]:
     """How many rows of each kind would go."""
     for policy in POLICIES:
         yield policy, count_old(policy)
 
 
-def forgotten(most: int = MOST) -> Iterator[tuple[Policy, int]]:
+def forgotten(most: int = MOST) -> Iterator[tuple[Retention, int]]:
     """Let them go, of each kind at most so many; nothing while another process does."""
     with alone(LOCK) as is_alone:
         for policy in POLICIES if is_alone else ():

@@ -3,6 +3,7 @@
 import datetime as dt
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from django.conf import settings
 from django.db import transaction
@@ -15,7 +16,7 @@ BATCH = 1_000
 
 
 @dataclass(frozen=True)
-class Policy:
+class Retention:
     """`old` are the rows that nothing on screen needs and that are older than the setting's days.
 
     `remove` takes some of them away and says how many; without it they are deleted.
@@ -23,7 +24,7 @@ class Policy:
 
     kind: str
     setting: str
-    old: Callable[[dt.datetime], QuerySet[object]]
+    old: Callable[[dt.datetime], QuerySet[Any]]
     remove: Callable[[dt.datetime, int], int] | None = None
 
     @property
@@ -33,12 +34,12 @@ class Policy:
         return clock.now() - dt.timedelta(days=days) if days else None
 
 
-def count_old(policy: Policy) -> int:
+def count_old(policy: Retention) -> int:
     """How many rows would go."""
     return policy.old(policy.before).count() if policy.before else 0
 
 
-def forget_old(policy: Policy, *, most: int) -> int:
+def forget_old(policy: Retention, *, most: int) -> int:
     """Take at most so many away, each batch in a transaction of its own; how many went."""
     before, gone = policy.before, 0
     while before and gone < most:
@@ -51,7 +52,7 @@ def forget_old(policy: Policy, *, most: int) -> int:
     return gone
 
 
-def _deletion(policy: Policy) -> Callable[[dt.datetime, int], int]:
+def _deletion(policy: Retention) -> Callable[[dt.datetime, int], int]:
     def delete(before: dt.datetime, size: int) -> int:
         rows = policy.old(before)
         keys = list(rows.order_by("pk").values_list("pk", flat=True)[:size])

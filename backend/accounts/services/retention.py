@@ -6,7 +6,7 @@ from django.contrib.sessions.models import Session
 from django.db import connection
 
 from backend.accounts.models import AuditEntry
-from backend.common.retention import Policy
+from backend.common.retention import Retention
 
 FORGET = "accounts_audit_forget(timestamptz, integer)"
 
@@ -24,12 +24,12 @@ def _forget_entries(before: dt.datetime, size: int) -> int:
 
 
 POLICIES = (
-    Policy(
+    Retention(
         "sessions",
         "RETAIN_SESSIONS_DAYS",
         lambda before: Session.objects.filter(expire_date__lt=before),
     ),
-    Policy(
+    Retention(
         "audit",
         "RETAIN_AUDIT_DAYS",
         lambda before: AuditEntry.objects.filter(at__lt=before),

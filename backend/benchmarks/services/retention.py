@@ -9,7 +9,7 @@ import datetime as dt
 from django.db.models import Exists, OuterRef, QuerySet
 
 from backend.benchmarks.models import Event, Evidence, Sample, Step
-from backend.common.retention import Policy
+from backend.common.retention import Retention
 
 
 def _without_number(before: dt.datetime) -> QuerySet[Evidence]:
@@ -27,16 +27,16 @@ def _forget_series(before: dt.datetime, size: int) -> int:
 
 
 POLICIES = (
-    Policy(
+    Retention(
         "steps",
         "RETAIN_STEPS_DAYS",
         lambda before: Step.objects.filter(run__finished_at__lt=before, finished_at__isnull=False),
     ),
-    Policy(
+    Retention(
         "events",
         "RETAIN_EVENTS_DAYS",
         lambda before: Event.objects.filter(run__finished_at__lt=before),
     ),
-    Policy("series", "RETAIN_SERIES_DAYS", _series, _forget_series),
-    Policy("evidence", "RETAIN_EVIDENCE_DAYS", _without_number),
+    Retention("series", "RETAIN_SERIES_DAYS", _series, _forget_series),
+    Retention("evidence", "RETAIN_EVIDENCE_DAYS", _without_number),
 )

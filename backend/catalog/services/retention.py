@@ -5,7 +5,7 @@ import datetime as dt
 from django.db.models import Exists, OuterRef, QuerySet
 
 from backend.catalog.models import CurrentPrice, PriceObservation, PricePayload
-from backend.common.retention import Policy
+from backend.common.retention import Retention
 
 
 def _payloads(before: dt.datetime) -> QuerySet[PricePayload]:
@@ -17,4 +17,4 @@ def _payloads(before: dt.datetime) -> QuerySet[PricePayload]:
     return PricePayload.objects.filter(~Exists(in_force), fetched_at__lt=before)
 
 
-POLICIES = (Policy("price payloads", "RETAIN_PAYLOADS_DAYS", _payloads),)
+POLICIES = (Retention("price payloads", "RETAIN_PAYLOADS_DAYS", _payloads),)

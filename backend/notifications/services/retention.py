@@ -1,10 +1,10 @@
 """How long notices are kept that were sent, or that nobody tries to send any more."""
 
-from backend.common.retention import Policy
+from backend.common.retention import Retention
 from backend.notifications.models import Notice
 
 POLICIES = (
-    Policy(
+    Retention(
         "notices",
         "RETAIN_NOTICES_DAYS",
         lambda before: Notice.objects.filter(created_at__lt=before, next_due_at=None),
