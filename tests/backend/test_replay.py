@@ -65,6 +65,15 @@ def test_fleets_of_a_day_have_its_scores(client: Client) -> None:
     assert {(one["fleet"], one["servers"]) for one in fleets} == {("10 x both", 10)}
 
 
+def test_lists_of_samples_and_runs_begin_at_a_time(client: Client) -> None:
+    assert document(client, "samples?since=2026-11-01T00:00:01Z")["count"] == 2
+    assert document(client, "samples?since=2026-10-01")["count"] == 3
+    run = factories.run()
+    moment = run.created_at.isoformat().replace("+00:00", "Z")
+    assert document(client, f"runs?since={moment}")["count"] == 1
+    assert document(client, "runs?since=2099-01-01")["count"] == 0
+
+
 def test_samples_of_a_cancelled_run_count_only_when_a_person_says_so(client: Client) -> None:
     run = factories.run(state=RunState.VERIFIED_GONE)
     sample = factories.sample(run.offer, 70.0, run=run, host=run.host)

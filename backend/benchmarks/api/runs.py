@@ -33,7 +33,7 @@ from backend.benchmarks.services.hosts import HostNotTrusted
 from backend.benchmarks.services.rented_runs import rented_run_create
 from backend.benchmarks.services.runs import run_cancel, run_create
 from backend.common.rest.documents import Problem
-from backend.common.rest.parameters import identifier, one_of, text, whole
+from backend.common.rest.parameters import identifier, one_of, text, time, whole
 from backend.common.rest.permissions import RUN
 from backend.common.rest.problem import Conflict
 from backend.common.rest.renderers import TextRenderer
@@ -57,6 +57,7 @@ class RunsView(FilteredListView):
         "offer": ("offer__slug", text),
         "state": ("state", one_of(RunState.values)),
         "profile": ("profile", one_of(documents.PROFILES)),
+        "since": ("created_at__gte", time),
     }
     columns = (
         Column("id", ColumnType.TEXT, "Identifier"),
@@ -146,7 +147,8 @@ def _url(request: Request, run: Run) -> str:
 def _accepted(request: Request, run: Run) -> Response:
     url = _url(request, run)
     state = documents.RunStateSerializer({"id": run.pk, "state": run.state, "url": url})
-    return Response(state.data, status=202, headers={"Location": url})
+    # How often to look at it: the engine ticks every five seconds.
+    return Response(state.data, status=202, headers={"Location": url, "Retry-After": "5"})
 
 
 def _run(request: Request, run_id: UUID) -> Run:
@@ -262,6 +264,7 @@ class SamplesView(FilteredListView):
         "variant": ("variant", text),
         "run": ("run_id", identifier),
         "source": ("source", one_of(Source.values)),
+        "since": ("measured_at__gte", time),
     }
     columns = (
         Column("sample_id", ColumnType.INTEGER, "Number"),

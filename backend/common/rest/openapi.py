@@ -39,6 +39,7 @@ MANY_LISTS = {
     "account": "Identifier of the cloud account",
     "campaign": "Identifier of the campaign",
     "round": "Number of the campaign's round",
+    "since": "Made or measured at that time or later",
 }
 LIST_HEADERS = {
     "ETag": "Changes with the answer; send it back as If-None-Match",
