@@ -193,7 +193,12 @@ class _Import:
         self.report.refused.append(Remark(line, column, detail))
 
     def _offer(self, row: OfferRow, slug: str) -> Offer | None:
-        if len(slug) > MOST_OF_OFFER or not slugify(row.name) or not slugify(row.provider):
+        parts = (provider_slug(row.provider), row.name, row.region)
+        if (
+            len("-".join(filter(None, parts))) > MOST_OF_OFFER
+            or not slugify(row.name)
+            or not slugify(row.provider)
+        ):
             detail = "letters or digits are needed in provider and name, 120 of them at most"
             self._refuse(row.line, "", f"{slug[:MOST_OF_OFFER]!r} is no name of an offer: {detail}")
             return None

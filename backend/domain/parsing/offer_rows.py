@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 
-from backend.domain.parsing.tables import Remark, Table
+from backend.domain.parsing.tables import ReadTable, Remark
 
 FACTS = (
     "arch",
@@ -72,7 +72,7 @@ class ParsedTable:
     total: int
 
 
-def parsed_table(table: Table, rows: Iterable[OfferRow | None]) -> ParsedTable:
+def parsed_table(table: ReadTable, rows: Iterable[OfferRow | None]) -> ParsedTable:
     """The table of these records; a record that was read as None has said why."""
     kept = tuple(row for row in rows if row is not None)
     refused = [*table.wrong, *(remark for record in table.rows for remark in record.refused)]

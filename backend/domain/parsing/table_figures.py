@@ -50,7 +50,7 @@ def decimal_mark(locale: str) -> str:
 
 
 def number(cell: str, locale: str = "") -> Decimal:
-    """The number that a cell says. ValueError tells why it says none, or may say two."""
+    """The number that a cell says. ValueError says why it says none, or may say two."""
     if len(cell) > _MOST_DIGITS:
         raise ValueError("is not a decimal number")
     if _SPACED.fullmatch(cell):
@@ -98,7 +98,7 @@ def _decimal(text: str, mark: str, stated: str) -> Decimal:
 
 
 def day(cell: str, locale: str = "") -> dt.date:
-    """The day that a cell says. ValueError tells why it says none, or may say two."""
+    """The day that a cell says. ValueError says why it says none, or may say two."""
     if iso := _ISO.fullmatch(cell):
         year, month, number_ = map(int, iso.groups())
     elif points := _POINTS.fullmatch(cell):

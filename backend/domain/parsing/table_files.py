@@ -11,8 +11,6 @@ from decimal import Decimal
 from itertools import islice
 from typing import Any
 
-import openpyxl
-
 from backend.domain.parsing.table_remarks import RefusedTable, Remark
 
 # A table is read whole and previewed in a page; larger ones belong to the API or a price list.
@@ -32,7 +30,7 @@ Line = tuple[int, list[str]]
 
 
 @dataclass
-class Sheet:
+class FileLines:
     """Lines with their number in the file, and what is said of the file as a whole."""
 
     lines: list[Line]
@@ -41,7 +39,7 @@ class Sheet:
     """Whether a line says itself how many cells it has: no sheet of a workbook does."""
 
 
-def sheet(raw: bytes | str, score: Callable[[Sequence[str]], int]) -> Sheet:
+def sheet(raw: bytes | str, score: Callable[[Sequence[str]], int]) -> FileLines:
     """The lines of a file. `score` says how much of a line is header: it decides on the separator.
 
     Raises RefusedTable for what is too large, cannot be read as text, or is damaged.
@@ -60,7 +58,7 @@ def sheet(raw: bytes | str, score: Callable[[Sequence[str]], int]) -> Sheet:
     if stated := _SEPARATOR_LINE.match(text):
         mark, text, first = stated["mark"], text[stated.end() :], 2
     marks = [mark] if mark else sorted(SEPARATORS, key=lambda one: -_rated(text, one, score))
-    return Sheet(list(_lines(text, marks[0], first)), notes)
+    return FileLines(list(_lines(text, marks[0], first)), notes)
 
 
 def _rated(text: str, mark: str, score: Callable[[Sequence[str]], int]) -> int:
@@ -113,7 +111,10 @@ def _lines(text: str, mark: str, first: int) -> Iterator[Line]:
             yield line, stripped
 
 
-def _workbook(raw: bytes) -> Sheet:
+def _workbook(raw: bytes) -> FileLines:
+    # Only here: every web process would load it otherwise.
+    import openpyxl
+
     try:
         _check_archive(raw)
         book = openpyxl.load_workbook(io.BytesIO(raw), read_only=True, data_only=True)
@@ -125,11 +126,11 @@ def _workbook(raw: bytes) -> Sheet:
         detail = f"the workbook cannot be read ({type(error).__name__}): save it anew as XLSX"
         raise RefusedTable(Remark(1, "", detail)) from None
     if not filled:
-        return Sheet([], is_ragged=False)
+        return FileLines([], is_ragged=False)
     title, lines = filled[0]
     others = ", ".join(name for name, _ in filled[1:])
     notes = [Remark(1, "", f"only the sheet {title!r} is read, not {others}")] if others else []
-    return Sheet(lines, notes, is_ragged=False)
+    return FileLines(lines, notes, is_ragged=False)
 
 
 def _check_archive(raw: bytes) -> None:

@@ -229,7 +229,7 @@ class Options:
 
 
 @dataclass
-class Table:
+class ReadTable:
     """The rows of a table, remarks on lines that are none, and on the table as a whole."""
 
     rows: list[TableRow]
@@ -243,7 +243,7 @@ def records(
     known: Collection[str],
     required: Collection[str],
     options: Options | None = None,
-) -> Table:
+) -> ReadTable:
     """The rows of a table that has one header line, and remarks on rows of another width.
 
     Raises RefusedTable for a file that cannot be read, and for an unknown, repeated or missing
@@ -258,7 +258,7 @@ def records(
     at = header_at(lines, known, mapping)
     body = [(number, _trimmed(cells, len(lines[at][1]))) for number, cells in lines[at + 1 :]]
     names = header(lines[at], body, known, mapping)
-    table = Table([], notes=list(read.notes))
+    table = ReadTable([], notes=list(read.notes))
     if at:
         detail = f"the header; {at} lines of titles above it are left out"
         table.notes.append(Remark(lines[at][0], "", detail))
@@ -279,7 +279,7 @@ def _trimmed(cells: list[str], width: int) -> list[str]:
 
 
 def _collect(
-    table: Table, body: list[Line], names: Header, options: Options, *, is_ragged: bool
+    table: ReadTable, body: list[Line], names: Header, options: Options, *, is_ragged: bool
 ) -> None:
     width = len(names.columns)
     for line, cells in body:
@@ -304,7 +304,7 @@ def _collect(
 
 
 def _check_required(
-    line: int, table: Table, names: Header, required: Collection[str], options: Options
+    line: int, table: ReadTable, names: Header, required: Collection[str], options: Options
 ) -> None:
     present = {name for name in names.columns if name}
     present |= {name for name, value in options.defaults.items() if value}

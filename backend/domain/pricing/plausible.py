@@ -34,8 +34,8 @@ def doubts(
 ) -> list[str]:
     """Why a price is not plausible; empty for one that is.
 
-    `beside` are the offer's other prices per month in the same currency. Without a rate to USD the
-    amount counts as it is against the upper limits, and no lower one holds.
+    `beside` are the offer's other prices per month in the same currency. Without a rate to USD a
+    unit counts as a dollar: few buy more, and where it buys less the upper limits are wider.
     """
     month = per_month(amount, unit)
     usd = EXACT.multiply(month if month is not None else amount, usd_per_unit or Decimal(1))
@@ -45,7 +45,7 @@ def doubts(
         found.append(f"{usd:.4g} USD is more than any machine costs")
     if month is None:
         return found
-    if vcpu_count and usd_per_unit is not None:
+    if vcpu_count:
         each = EXACT.divide(usd, vcpu_count)
         if each < LEAST_USD_PER_VCPU_MONTH:
             found.append(f"{each:.2g} USD a month for each vCPU is less than any machine costs")
