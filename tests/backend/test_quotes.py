@@ -281,7 +281,7 @@ def test_a_wrong_quote_of_the_same_day_is_corrected_when_asked_for() -> None:
     report = imported(GOOD, is_replacing=True)
     assert (report.prices_replaced, report.prices_waiting, report.refused) == (1, 0, [])
     assert PriceObservation.objects.get().amount == Decimal("37.30")
-    entry = AuditEntry.objects.filter(action="quotes_import").latest("created_at")
+    entry = AuditEntry.objects.filter(action="quotes_import").latest("at")
     assert entry.detail["prices_replaced"] == 1
 
 

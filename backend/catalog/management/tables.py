@@ -57,8 +57,13 @@ class TableCommand(BaseCommand):
         else:
             self._print(report)
         if report.refused:
-            first = f"; the first: {report.refused[0]}"
-            raise CommandError(f"{len(report.refused)} of {report.rows} lines were refused{first}")
+            lines = len({remark.line for remark in report.refused})
+            what = (
+                f"{lines} of {report.rows} lines were refused"
+                if report.rows
+                else "the table is refused"
+            )
+            raise CommandError(f"{what}; the first: {report.refused[0]}")
 
     def given(self, options: dict[str, Any]) -> dict[str, Any]:
         """What else the service takes."""
