@@ -8,7 +8,7 @@ from uuid import UUID
 from backend.catalog.models import Offer, PriceObservation
 from backend.catalog.selectors.rates import rate_table
 from backend.domain.errors import UnknownRate
-from backend.domain.pricing.plausible import doubts, per_month
+from backend.domain.pricing.plausible import implausible, per_month
 from backend.domain.pricing.purchase import PurchaseModel
 
 DOLLAR = "USD"
@@ -37,7 +37,7 @@ class PriceJudge:
         if month in beside:
             beside.remove(month)
 
-    def doubt(
+    def anomaly(
         self, offer: Offer, *, amount: Decimal, currency: str, unit: str, purchase_model: str
     ) -> str:
         """Why a price has to wait; "" for a plausible one."""
@@ -47,7 +47,7 @@ class PriceJudge:
             rate = None
         is_spot = purchase_model == PurchaseModel.SPOT
         beside = [] if is_spot else self._beside.get((offer.pk, currency), [])
-        reasons = doubts(
+        reasons = implausible(
             amount, unit, usd_per_unit=rate, vcpu_count=offer.vcpu_count, beside=beside
         )
         return "; ".join(reasons)

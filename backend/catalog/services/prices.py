@@ -59,7 +59,7 @@ def price_observation_create(
     purchase_model = _checked(price, pointer)
     anomaly = ""
     if is_judged:
-        anomaly = PriceJudge([offer]).doubt(
+        anomaly = PriceJudge([offer]).anomaly(
             offer,
             amount=price.amount,
             currency=price.currency,

@@ -276,7 +276,7 @@ class _Import:
                 return
             self.replaced.append(stored)
             self.judge.leave_out(stored)
-        price.anomaly = self.judge.doubt(
+        price.anomaly = self.judge.anomaly(
             offer,
             amount=price.amount,
             currency=price.currency,

@@ -108,12 +108,12 @@ def day(cell: str, locale: str = "") -> dt.date:
     else:
         raise ValueError("is not a date (YYYY-MM-DD)")
     try:
-        found = dt.date(year, month, number_)
+        date = dt.date(year, month, number_)
     except ValueError:
         raise ValueError("is not a date (YYYY-MM-DD)") from None
-    if found.year < FIRST_YEAR:
+    if date.year < FIRST_YEAR:
         raise ValueError("is what a spreadsheet shows for no date: write the day as YYYY-MM-DD")
-    return found
+    return date
 
 
 def _slashed(first: int, second: int, year: int, locale: str) -> tuple[int, int, int]:

@@ -158,21 +158,21 @@ def header(
                 wrong.append(Remark(number, column, "it has cells and no header: write one"))
             read.columns.append(None)
             continue
-        found, currency = column_of(name, known, mapping)
-        if found is None or (found != LEFT_OUT and found not in known):
+        meant, currency = column_of(name, known, mapping)
+        if meant is None or (meant != LEFT_OUT and meant not in known):
             known_names = ", ".join(sorted(known))
             detail = f"unknown column; map it to one of {known_names}, or leave it out with -"
             wrong.append(Remark(number, shown(name.lower()), detail))
             continue
-        if found == LEFT_OUT:
+        if meant == LEFT_OUT:
             read.columns.append(None)
             continue
-        if found in read.columns:
-            wrong.append(Remark(number, found, "the column occurs twice"))
-        read.columns.append(found)
+        if meant in read.columns:
+            wrong.append(Remark(number, meant, "the column occurs twice"))
+        read.columns.append(meant)
         if currency:
-            read.currencies[found] = currency
-        if found.endswith("_net") and not _says_net(name):
+            read.currencies[meant] = currency
+        if meant.endswith("_net") and not _says_net(name):
             read.unclear.append(name)
     if wrong:
         raise RefusedTable(*wrong)

@@ -24,7 +24,7 @@ def per_month(amount: Decimal, unit: str) -> Decimal | None:
     return amount if unit == "month" else None
 
 
-def doubts(
+def implausible(
     amount: Decimal,
     unit: str,
     *,
@@ -39,18 +39,18 @@ def doubts(
     """
     month = per_month(amount, unit)
     usd = EXACT.multiply(month if month is not None else amount, usd_per_unit or Decimal(1))
-    found = []
+    reasons = []
     most = MOST_USD_ONCE if month is None else MOST_USD_PER_MONTH
     if usd > most and (usd_per_unit is not None or usd > most * 1000):
-        found.append(f"{usd:.4g} USD is more than any machine costs")
+        reasons.append(f"{usd:.4g} USD is more than any machine costs")
     if month is None:
-        return found
+        return reasons
     if vcpu_count:
         each = EXACT.divide(usd, vcpu_count)
         if each < LEAST_USD_PER_VCPU_MONTH:
-            found.append(f"{each:.2g} USD a month for each vCPU is less than any machine costs")
+            reasons.append(f"{each:.2g} USD a month for each vCPU is less than any machine costs")
     if beside:
         middle = median(beside)
         if month >= FACTOR_BESIDE * middle or middle >= FACTOR_BESIDE * month:
-            found.append(f"{month:.6g} a month, beside {middle:.6g} of its other prices")
-    return found
+            reasons.append(f"{month:.6g} a month, beside {middle:.6g} of its other prices")
+    return reasons
