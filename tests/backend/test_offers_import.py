@@ -69,5 +69,5 @@ def test_command_stores_a_file_and_fails_on_a_bad_line(tmp_path: Path) -> None:
     with pytest.raises(CommandError, match="line 2, unit"):
         call_command("import_offers", str(file), stderr=io.StringIO())
     file.write_bytes(b"\x81")
-    with pytest.raises(CommandError, match="the table is refused.*CSV UTF-8"):
+    with pytest.raises(CommandError, match=r"the table is refused.*CSV UTF-8"):
         call_command("import_offers", str(file), stderr=io.StringIO())
