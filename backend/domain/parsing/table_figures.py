@@ -38,7 +38,7 @@ def normal_locale(name: str) -> str:
 def is_known_locale(name: str) -> bool:
     """Whether the decimal mark of a locale is known."""
     language = _LANGUAGE.fullmatch(name.strip().lower())
-    return bool(language) and language[1] in COMMA_LANGUAGES | POINT_LANGUAGES
+    return language is not None and language[1] in COMMA_LANGUAGES | POINT_LANGUAGES
 
 
 def decimal_mark(locale: str) -> str:
@@ -104,7 +104,8 @@ def day(cell: str, locale: str = "") -> dt.date:
     elif points := _POINTS.fullmatch(cell):
         number_, month, year = map(int, points.groups())
     elif slashes := _SLASHES.fullmatch(cell):
-        number_, month, year = _slashed(*map(int, slashes.groups()), locale)
+        first, second, year = map(int, slashes.groups())
+        number_, month = _slashed(first, second, locale)
     else:
         raise ValueError("is not a date (YYYY-MM-DD)")
     try:
@@ -116,13 +117,13 @@ def day(cell: str, locale: str = "") -> dt.date:
     return date
 
 
-def _slashed(first: int, second: int, year: int, locale: str) -> tuple[int, int, int]:
-    """(day, month, year) of a date whose order depends on who writes it."""
+def _slashed(first: int, second: int, locale: str) -> tuple[int, int]:
+    """(day, month) of a date whose order depends on who writes it."""
     name = normal_locale(locale)
     if first > _MOST_MONTHS or first == second:
-        return first, second, year
+        return first, second
     if second > _MOST_MONTHS or name == "en-us":
-        return second, first, year
+        return second, first
     if name in {"", "en"}:
         raise ValueError("may be two days: state the locale, such as en-US or en-GB, or YYYY-MM-DD")
-    return first, second, year
+    return first, second
