@@ -252,10 +252,15 @@ class PriceView(View):
         months = own.get("setup_months", SETUP_MONTHS)
         return Response(_detail(_price_row(request, price_id), months))
 
-    @extend_schema(operation_id="prices_delete", responses={204: None, 400: Problem})
+    @extend_schema(operation_id="prices_delete", responses={204: None, 409: Problem})
     def delete(self, request: Request, price_id: UUID) -> Response:
-        """Take back a price that a person stated; the one before it is in force again."""
-        price_remove(observation=_price_row(request, price_id), actor=actor(request))
+        """Take back a price that a person stated; the one before it is in force again.
+        409 for one of a list or a cost model, and one that costs of runs were calculated with."""
+        row = _price_row(request, price_id)
+        try:
+            price_remove(observation=row, actor=actor(request))
+        except InvalidValue as error:
+            raise Conflict(error.detail) from error
         return Response(status=204)
 
 
