@@ -131,7 +131,14 @@ def run_peer(
 
 def check_pair(host: Host | None, peer: Host | None) -> None:
     """One worker has to reach both ends; raises InvalidValue for two machines of workers."""
-    if host and peer and host.worker_id and peer.worker_id:
+    pair = [one for one in (host, peer) if one and one.worker_id]
+    if len({one.worker_id for one in pair}) == 2:
+        names, workers = zip(*((one.name, str(one.worker)) for one in pair), strict=True)
+        raise InvalidValue(
+            "/parameters/peer",
+            f"{' and '.join(names)} can be reached only by different workers: {', '.join(workers)}",
+        )
+    if len(pair) == 2 and not any(one.address for one in pair):
         raise InvalidValue(
             "/parameters/peer",
             f"{host.name} and {peer.name} are both machines of workers, which cannot log in to each"
