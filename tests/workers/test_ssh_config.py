@@ -177,7 +177,9 @@ def test_machine_behind_a_jump_is_benchmarked_through_it(sshd, home, tmp_path):
             "Host inner\n  HostName inner.example\n  User bench\n  ProxyJump gate\n"
             f"  IdentityFile {home}/key\n",
         )
-        with pytest.raises(CommandError, match=f"add --jump-fingerprint {re.escape(jump.fingerprint)}"):
+        with pytest.raises(
+            CommandError, match=f"add --jump-fingerprint {re.escape(jump.fingerprint)}"
+        ):
             benchmarked("inner")
         trusted = ["--jump-fingerprint", jump.fingerprint, "--fingerprint", sshd.fingerprint]
         benchmarked("inner", *trusted)

@@ -26,6 +26,7 @@ from backend.benchmarks.services.workers import workers_alive
 from backend.domain.errors import DomainError, DriverError, Reason
 from workers.engine.steps import target_of
 from workers.remote import ssh
+from workers.remote.driver import Target
 from workers.remote.ssh_config import (
     DEFAULT_PORT,
     Destination,
@@ -220,7 +221,7 @@ def _agent_refusal(name: str) -> str:
 
 def _is_refused(host: Host) -> bool:
     try:
-        asyncio.run(_log_in(host))
+        asyncio.run(_log_in(target_of(host)))
     except DriverError as error:
         if error.reason != Reason.AUTH:
             raise
@@ -228,8 +229,8 @@ def _is_refused(host: Host) -> bool:
     return False
 
 
-async def _log_in(host: Host) -> None:
-    transport = await ssh.connect(target_of(host))
+async def _log_in(target: Target) -> None:
+    transport = await ssh.connect(target)
     await transport.close()
 
 

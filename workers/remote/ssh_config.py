@@ -8,6 +8,7 @@ import stat
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import cast
 
 import asyncssh
 from asyncssh.config import SSHClientConfig
@@ -113,9 +114,12 @@ def _settings(where: Destination, config: Path | None, home: Path) -> SSHClientC
     path = config or home / ".ssh" / "config"
     paths = [str(path)] if config is not None or path.is_file() else []
     try:
-        return SSHClientConfig.load(
-            None, paths, False, False, False, getpass.getuser(),
-            where.username or (), where.name, where.port or (),
+        return cast(
+            "SSHClientConfig",
+            SSHClientConfig.load(
+                None, paths, False, False, False, getpass.getuser(),
+                where.username or (), where.name, where.port or (),
+            ),
         )  # fmt: skip
     except (OSError, UnicodeDecodeError, asyncssh.ConfigParseError) as error:
         raise SshConfigFault(f"{path}: {error}") from error

@@ -131,19 +131,19 @@ def run_peer(
 
 def check_pair(host: Host | None, peer: Host | None) -> None:
     """One worker has to reach both ends; raises InvalidValue for two machines of workers."""
-    pair = [one for one in (host, peer) if one and one.worker_id]
-    if len({one.worker_id for one in pair}) == 2:
-        names, workers = zip(*((one.name, str(one.worker)) for one in pair), strict=True)
-        raise InvalidValue(
-            "/parameters/peer",
-            f"{' and '.join(names)} can be reached only by different workers: {', '.join(workers)}",
+    if host is None or peer is None or not (host.worker and peer.worker):
+        return
+    names = f"{host.name} and {peer.name}"
+    if not (host.address or peer.address):
+        detail = (
+            f"{names} are both machines of workers, which cannot log in to each other: add one of "
+            "them as a host over SSH"
         )
-    if len(pair) == 2 and not any(one.address for one in pair):
-        raise InvalidValue(
-            "/parameters/peer",
-            f"{host.name} and {peer.name} are both machines of workers, which cannot log in to each"
-            " other: add one of them as a host over SSH",
-        )
+    elif host.worker != peer.worker:
+        detail = f"{names} are reached by different workers only: {host.worker}, {peer.worker}"
+    else:
+        return
+    raise InvalidValue("/parameters/peer", detail)
 
 
 @transaction.atomic
