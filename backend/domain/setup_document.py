@@ -55,7 +55,7 @@ class Values(Value):
 
 
 @dataclass(frozen=True)
-class Money(Value):
+class BudgetAmount(Value):
     """A decimal as text, above zero: 12.50 without quotes is a float to YAML."""
 
     def read(self, value: Any) -> Decimal:
@@ -87,7 +87,7 @@ class HostEntry(Document):
 class BudgetEntry(Document):
     """The most that a round may cost."""
 
-    amount: Annotated[Decimal, Money("In quotes")]
+    amount: Annotated[Decimal, BudgetAmount("In quotes")]
     currency: Annotated[str, Text("Such as EUR", most=3)]
 
 
@@ -182,12 +182,12 @@ def read_setup(text: str) -> SetupFile:
 
 def lined(errors: list[tuple[str, str]], lines: dict[str, int]) -> InvalidDocument:
     """The same faults with their lines, in the order of the file."""
-    placed = sorted(
+    by_line = sorted(
         (SetupFile(SetupDocument(), lines).line_of(pointer), pointer, detail)
         for pointer, detail in errors
     )
     return InvalidDocument(
-        [(f"line {line}", f"{pointer or '/'}: {detail}") for line, pointer, detail in placed]
+        [(f"line {line}", f"{pointer or '/'}: {detail}") for line, pointer, detail in by_line]
     )
 
 

@@ -200,7 +200,7 @@ def test_key_that_others_can_read_is_warned_about(sshd, tmp_path):
     assert "chmod" not in benchmarked(*named)
 
 
-def test_second_name_for_a_known_machine_is_refused_and_another_port_gets_its_own(sshd, tmp_path):
+def test_known_machine_keeps_its_name_and_another_port_gets_its_own(sshd, tmp_path):
     path = stored(tmp_path / "key", sshd.private_key)
     (tmp_path / "second").mkdir()
     second = FakeSshd(tmp_path / "second")

@@ -29,8 +29,8 @@ from workers.remote import ssh
 from workers.remote.driver import Target
 from workers.remote.ssh_config import (
     DEFAULT_PORT,
-    Destination,
-    Login,
+    SshLogin,
+    SshName,
     certificate_for,
     destination,
     is_readable_by_others,
@@ -70,13 +70,13 @@ class SshHosts:
     warn: Callable[[str], None]
     approve: Callable[[Host, int], Host]
 
-    def login(self, text: str) -> Login:
+    def login(self, text: str) -> SshLogin:
         return self._login(destination(text))
 
-    def _login(self, where: Destination) -> Login:
+    def _login(self, where: SshName) -> SshLogin:
         return login(where, config=self.config, environ=os.environ, home=Path.home())
 
-    def host(self, there: Login, *, name: str | None = None, depth: int = 0) -> Host:
+    def host(self, there: SshLogin, *, name: str | None = None, depth: int = 0) -> Host:
         """The host with an approved key, through its bastions; made on first use."""
         if depth > MOST_JUMPS:
             raise HostRefused(f"more than {MOST_JUMPS} machines would be jumped through")
@@ -88,7 +88,7 @@ class SshHosts:
             bastion = self._through(nearer, bastion, None, depth + len(there.jumps) - hops)
         return self._through(_without_jumps(there), bastion, name, depth)
 
-    def _through(self, there: Login, bastion: Host | None, name: str | None, depth: int) -> Host:
+    def _through(self, there: SshLogin, bastion: Host | None, name: str | None, depth: int) -> Host:
         if there.jumps:
             return self.host(there, depth=depth)
         known = self._known(there, bastion)
@@ -123,13 +123,13 @@ class SshHosts:
         # What somebody names is left to the run to try.
         return host if self.identity and depth == 0 else self._let_in(host, first, keys)
 
-    def _known(self, there: Login, bastion: Host | None) -> Host | None:
+    def _known(self, there: SshLogin, bastion: Host | None) -> Host | None:
         hosts = hosts_visible(self.workspace).filter(
             address=there.address, port=there.port, username=there.username
         )
         return (hosts.filter(bastion=bastion) if bastion else hosts).first()
 
-    def _renewed(self, host: Host, there: Login, name: str | None, *, is_given: bool) -> Host:
+    def _renewed(self, host: Host, there: SshLogin, name: str | None, *, is_given: bool) -> Host:
         if name is not None and name != host.name:
             raise HostRefused(
                 f"{there.username}@{there.address} port {there.port} is known as {host.name!r}: "
@@ -142,7 +142,7 @@ class SshHosts:
             self._use(host, Key("the SSH agent", agent_socket=there.agent_socket))
         return host
 
-    def _free_name(self, there: Login) -> str:
+    def _free_name(self, there: SshLogin) -> str:
         base = there.name.replace(".", "-").replace(":", "-")[:MOST_NAME]
         for name in (base, f"{base}-{there.port}", f"{base}-{there.port}-{there.username}"):
             if not hosts_visible(self.workspace).filter(name=name).exists():
@@ -151,7 +151,7 @@ class SshHosts:
 
     # --- what logs in -----------------------------------------------------------------------
 
-    def _keys(self, there: Login, *, is_given: bool) -> Iterator[Key]:
+    def _keys(self, there: SshLogin, *, is_given: bool) -> Iterator[Key]:
         """What ssh would try, in its order; keys that ask for a passphrase come last."""
         if is_given and self.identity is not None:
             yield self._of_file(self.identity, there)
@@ -170,7 +170,7 @@ class SshHosts:
         if refusal:
             raise HostRefused(refusal)
 
-    def _of_file(self, path: Path, there: Login) -> Key:
+    def _of_file(self, path: Path, there: SshLogin) -> Key:
         text = _text(path)
         if is_readable_by_others(path) and "PRIVATE KEY" in text:
             self.warn(f"others can read the private key {path}: chmod 600 {path}")
@@ -234,15 +234,15 @@ async def _log_in(target: Target) -> None:
     await transport.close()
 
 
-def _check_resolves(there: Login) -> None:
+def _check_resolves(there: SshLogin) -> None:
     try:
         socket.getaddrinfo(there.address, there.port or DEFAULT_PORT)
     except (OSError, UnicodeError) as error:
         raise HostRefused(f"{there.address} does not resolve: {error}") from error
 
 
-def _without_jumps(there: Login) -> Login:
-    return Login(**{**vars(there), "jumps": ()})
+def _without_jumps(there: SshLogin) -> SshLogin:
+    return SshLogin(**{**vars(there), "jumps": ()})
 
 
 def _text(path: Path) -> str:

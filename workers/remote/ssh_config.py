@@ -26,7 +26,7 @@ class SshConfigFault(DomainError):
 
 
 @dataclass(frozen=True)
-class Destination:
+class SshName:
     """user@name:port as it was written; None for what was not said."""
 
     name: str
@@ -35,7 +35,7 @@ class Destination:
 
 
 @dataclass(frozen=True)
-class Login:
+class SshLogin:
     """Where ssh would log in, and with what."""
 
     name: str
@@ -55,7 +55,7 @@ class Login:
     """Whether the file says anything of this very name."""
 
 
-def destination(text: str) -> Destination:
+def destination(text: str) -> SshName:
     """[user@]name[:port], [user@][v6]:port; SshConfigFault for a port that is none."""
     username, at, location = text.rpartition("@")
     name, colon, port = location.rpartition(":")
@@ -64,18 +64,18 @@ def destination(text: str) -> Destination:
         name, port = location, ""
     if colon and name != location and not (port.isascii() and port.isdigit()):
         raise SshConfigFault(f"{port!r} in {text!r} is not a port")
-    return Destination(name.strip("[]"), username if at else None, int(port) if port else None)
+    return SshName(name.strip("[]"), username if at else None, int(port) if port else None)
 
 
 def login(
-    where: Destination, *, config: Path | None, environ: Mapping[str, str], home: Path
-) -> Login:
+    where: SshName, *, config: Path | None, environ: Mapping[str, str], home: Path
+) -> SshLogin:
     """What ssh would do; `config` instead of ~/.ssh/config. Raises SshConfigFault."""
     settings = _settings(where, config, home)
     named = _paths(settings, "IdentityFile")
     identities = named or tuple(home / ".ssh" / name for name in DEFAULT_KEYS)
-    of_all = _settings(Destination(ANY_NAME, where.username, where.port), config, home)
-    return Login(
+    of_all = _settings(SshName(ANY_NAME, where.username, where.port), config, home)
+    return SshLogin(
         name=where.name,
         address=str(settings.get("Hostname") or where.name),
         port=where.port or _port(settings),
@@ -110,7 +110,7 @@ def certificate_for(private_key: str, identity: Path, named: tuple[Path, ...]) -
     return ""
 
 
-def _settings(where: Destination, config: Path | None, home: Path) -> SSHClientConfig:
+def _settings(where: SshName, config: Path | None, home: Path) -> SSHClientConfig:
     path = config or home / ".ssh" / "config"
     paths = [str(path)] if config is not None or path.is_file() else []
     try:

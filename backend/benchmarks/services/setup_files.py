@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from django.db import transaction
+from django.db.models import QuerySet
 
 from backend.accounts.models import Workspace
 from backend.benchmarks.models import Campaign, Host, Schedule
@@ -206,7 +207,7 @@ class _Applying:
             actor=self.actor,
         )  # fmt: skip
 
-    def _campaigns(self) -> Any:
+    def _campaigns(self) -> QuerySet[Campaign]:
         return Campaign.objects.filter(workspace=self.workspace)
 
     def _campaign_named(self, name: str) -> Campaign:

@@ -42,8 +42,8 @@ class Command(BaseCommand):
                 self._ask(deleted)
             changes = self._apply(file, is_pruning=is_pruning, is_dry=is_dry)
         except InvalidDocument as error:
-            for place, detail in error.errors:
-                self.stderr.write(f"{place}: {detail}")
+            for line, detail in error.errors:
+                self.stderr.write(f"{line}: {detail}")
             detail = f"{len(error.errors)} faults; nothing was changed"
             raise CommandError(detail) from error
         if options["json"]:
