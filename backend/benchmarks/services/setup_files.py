@@ -279,12 +279,13 @@ class _Applying:
         """In the order in which nothing is left that refers to what is deleted."""
         own = {"workspace": self.workspace}
         hosts = hosts_visible(self.workspace).filter(driver=current.STATIC_DRIVER, is_rented=False)
-        for part, rows, delete, kind in (
+        parts: tuple[tuple[str, Any, Callable[..., None], str], ...] = (
             ("subscriptions", Subscription.objects.filter(**own), subscription_delete, "subscription"),
             ("schedules", Schedule.objects.filter(**own), schedule_delete, "schedule"),
             ("campaigns", self._campaigns(), campaign_delete, "campaign"),
             ("hosts", hosts, host_remove, "host"),
-        ):  # fmt: skip
+        )  # fmt: skip
+        for part, rows, delete, kind in parts:
             if part not in kept:
                 continue
             gone = list(rows.exclude(pk__in=kept[part]))
