@@ -267,20 +267,6 @@ def test_peer_is_named_as_a_host_is(ssh_host):
     assert Run.objects.get().peer == ssh_host
 
 
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [
-        ("me@host", ("me", "host", 22)),
-        ("me@192.0.2.1:2200", ("me", "192.0.2.1", 2200)),
-        ("me@2001:db8::1", ("me", "2001:db8::1", 22)),
-        ("me@[2001:db8::1]:2200", ("me", "2001:db8::1", 2200)),
-        ("me@[2001:db8::1]", ("me", "2001:db8::1", 22)),
-    ],
-)
-def test_login_is_user_address_and_port(text, found):
-    assert benchmark._login(text) == found
-
-
 def test_bar_is_drawn_on_a_terminal():
     class Terminal(io.StringIO):
         def isatty(self):

@@ -91,7 +91,10 @@ def target_of(host: Host) -> Target:
         private_key=host_private_key(host=host),
         certificate=host.certificate,
         # A host that was given a key has no use for others, and a rented machine has its own.
-        agent_socket="" if host.sealed_private_key else settings.SSH_AGENT_SOCKET,
+        agent_socket=""
+        if host.sealed_private_key
+        else host.agent_socket or settings.SSH_AGENT_SOCKET,
+        is_agent_of_host=bool(host.agent_socket),
         host_key=host.host_key,
         authorities=tuple(signed[0]),
         revoked=signed[1],

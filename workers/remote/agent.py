@@ -14,9 +14,12 @@ MOST_KEYS = 5
 
 
 @asynccontextmanager
-async def agent_keys(socket_path: str) -> AsyncIterator[list[asyncssh.SSHKeyPair]]:
+async def agent_keys(
+    socket_path: str, *, is_of_host: bool = False
+) -> AsyncIterator[list[asyncssh.SSHKeyPair]]:
     """The keys that the agent would sign with, while it is connected; none without a socket. Raises
-    DriverError that says what to do."""
+    DriverError that says what to do, to whoever named it: for one host, or by the worker's setting."""
+    named = socket_path if is_of_host else f"SSH_AGENT_SOCKET={socket_path}"
     if not socket_path:
         yield []
         return
@@ -26,11 +29,16 @@ async def agent_keys(socket_path: str) -> AsyncIterator[list[asyncssh.SSHKeyPair
             keys = list(await agent.get_keys())
     except (OSError, ValueError, asyncssh.Error) as error:
         detail = f"does not answer ({str(error) or type(error).__name__})"
-        advice = "start ssh-agent there for the user that runs the worker, or unset the setting"
-        raise _refusal(socket_path, f"{detail}: {advice}") from error
+        advice = (
+            "the worker has to run as the user whose agent it is; benchmark the host again from a "
+            "session that has one, or give a key with --identity"
+            if is_of_host
+            else "start ssh-agent there for the user that runs the worker, or unset the setting"
+        )
+        raise _refusal(named, f"{detail}: {advice}") from error
     async with agent:
         if not keys:
-            raise _refusal(socket_path, "has no keys: add one with ssh-add")
+            raise _refusal(named, "has no keys: add one with ssh-add")
         yield keys[:MOST_KEYS]
 
 
@@ -40,7 +48,5 @@ def offered(keys: list[asyncssh.SSHKeyPair]) -> str:
     return f"; the SSH agent offered {', '.join(names)}" if names else ""
 
 
-def _refusal(socket_path: str, what: str) -> DriverError:
-    return DriverError(
-        Reason.AUTH, f"the SSH agent at SSH_AGENT_SOCKET={socket_path} {what}", retryable=False
-    )
+def _refusal(named: str, what: str) -> DriverError:
+    return DriverError(Reason.AUTH, f"the SSH agent at {named} {what}", retryable=False)

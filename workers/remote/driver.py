@@ -29,6 +29,8 @@ class Target:
     """Of that key, in OpenSSH form, for hosts that trust an authority."""
     agent_socket: str = ""
     """Of an SSH agent whose keys may log in beside that key."""
+    is_agent_of_host: bool = False
+    """Whether a person named the agent for this machine, not the worker's setting for all."""
     host_key: str = ""
     """The pinned public key in OpenSSH form."""
     authorities: tuple[str, ...] = ()

@@ -140,9 +140,12 @@ def _check_able(arch: str, facts: Mapping[str, str]) -> None:
         lacking = f"no probes for a {arch} machine, only for {' and '.join(PROBED)}"
     elif int(facts.get("free_kib") or NEEDED_KIB) < NEEDED_KIB:
         reason = Reason.DISK_FULL
-        lacking = f"{parent} has {facts['free_kib']} KiB free, {NEEDED_KIB} are needed"
+        lacking = f"{parent} has {facts['free_kib']} KiB free, {NEEDED_KIB} are needed: remove files there"
     elif "noexec" in facts:
-        lacking = f"programs cannot be run from any of {facts['noexec']}"
+        lacking = (
+            f"programs cannot be run from any of {facts['noexec']}: mount one of them without noexec "
+            "(mount -o remount,exec)"
+        )
     else:
         return
     raise DriverError(reason, lacking, retryable=False)

@@ -221,7 +221,7 @@ async def connect(target: Target) -> "SshTransport":
 async def _logged_in(
     target: Target, name: str, endpoint: str, bastion: SshTransport | None
 ) -> asyncssh.SSHClientConnection:
-    async with agent_keys(target.agent_socket) as keys:
+    async with agent_keys(target.agent_socket, is_of_host=target.is_agent_of_host) as keys:
         return await _connected(target, name, endpoint, bastion, keys)
 
 

@@ -88,7 +88,8 @@ class Host(Remembering, Identified):
     name = models.CharField(max_length=100)
     driver = models.CharField(max_length=20)
     """Slug in workers.remote.registry: `local` or `static`."""
-    # The machine that a `local` host is: only workers there can see it. None for all others.
+    # The machine that a `local` host is, or that has the agent which logs in: only workers there can
+    # do its runs. None for all others.
     worker = models.ForeignKey(Worker, on_delete=models.PROTECT, null=True, related_name="hosts")
     is_rented = models.BooleanField(default=False)
     """Started for one run and ended with it."""
@@ -103,6 +104,8 @@ class Host(Remembering, Identified):
     """None: it is logged in to with the workspace's LoginKey."""
     certificate = models.TextField(blank=True)
     """A certificate of the key, where the host trusts an authority instead of keys."""
+    agent_socket = models.CharField(max_length=255, blank=True, default="", db_default="")
+    """Of the SSH agent that logs in, on the machine of `worker`; "" for none of its own."""
     # Others need it: all its runs are careful.
     is_in_production = models.BooleanField(default=False)
     tags = models.JSONField(default=list)

@@ -225,7 +225,8 @@ def host_remove(*, host: Host, actor: str) -> None:
     host.bastion = None
     host.address = host.username = host.host_key = host.scanned_key = host.scan_error = ""
     host.certificate = host.certificate_refusal = ""
-    host.authority = None
+    host.authority = host.worker = None
+    host.agent_socket = ""
     host.save()
 
 

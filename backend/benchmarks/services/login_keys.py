@@ -11,6 +11,7 @@ from backend.accounts.models import Workspace
 from backend.accounts.services.audit import audit_record
 from backend.benchmarks.models import Host, LoginKey
 from backend.benchmarks.services.queue_lock import schedule_lock
+from backend.benchmarks.services.workers import worker_get
 from backend.common.crypto import opened, sealed
 from backend.domain.errors import InvalidValue
 
@@ -51,11 +52,11 @@ def _line(public_key: Any) -> str:
     return str(public_key.public_bytes(*form), "ascii")
 
 
-def _loaded(content: bytes) -> Any:
+def _loaded(content: bytes, passphrase: bytes | None = None) -> Any:
     """The key in either form; raises what the readers of both raise."""
     is_openssh = b"BEGIN OPENSSH PRIVATE KEY" in content
     load = serialization.load_ssh_private_key if is_openssh else serialization.load_pem_private_key
-    return load(content, password=None)
+    return load(content, password=passphrase)
 
 
 def _identity(host: Host) -> str:
@@ -101,13 +102,58 @@ def checked_certificate(text: str, public_key: str) -> str:
 
 
 @transaction.atomic
-def host_private_key_replace(*, host: Host, private_key: str, actor: str) -> None:
-    """Log in with another key from now on; raises InvalidValue("/private_key")."""
-    host_key_seal(host=host, private_key=checked_private_key(private_key))
-    host.save(update_fields=["sealed_private_key"])
+def host_agent_set(*, host: Host, agent_socket: str, worker_id: str, actor: str) -> None:
+    """Log in by the keys of an SSH agent on the machine of a worker from now on, and by no key that
+    was given; only workers there can then do the host's runs."""
+    host.agent_socket = agent_socket
+    host.worker = worker_get(worker_id=worker_id)
+    host.sealed_private_key = None
+    host.certificate = ""
+    host.save(update_fields=["agent_socket", "worker", "sealed_private_key", "certificate"])
+    audit_record(
+        workspace=host.workspace, actor=actor, action="host_agent_set", target=host,
+        detail={"worker": worker_id},
+    )  # fmt: skip
+
+
+@transaction.atomic
+def host_private_key_replace(
+    *, host: Host, private_key: str, actor: str, certificate: str | None = None
+) -> None:
+    """Log in with another key from now on, instead of an agent too, and with its certificate where
+    one is given; raises InvalidValue("/private_key") or of "/certificate"."""
+    key = checked_private_key(private_key)
+    host_key_seal(host=host, private_key=key)
+    if certificate is not None:
+        host.certificate = checked_certificate(certificate, public_line(key))
+    if host.agent_socket:
+        host.agent_socket, host.worker = "", None
+    host.save(update_fields=["sealed_private_key", "certificate", "agent_socket", "worker"])
     audit_record(
         workspace=host.workspace, actor=actor, action="host_key_replace", target=host, detail={}
     )
+
+
+def is_encrypted(text: str) -> bool:
+    """Whether a private key asks for a passphrase; False for what is no key."""
+    try:
+        _loaded(text.strip().encode() + b"\n")
+    # How the reader says that a password is missing.
+    except TypeError:
+        return True
+    except (ValueError, UnsupportedAlgorithm):
+        return False
+    return False
+
+
+def decrypted(text: str, passphrase: str) -> str:
+    """The key without its passphrase, in OpenSSH form; raises InvalidValue("/passphrase")."""
+    try:
+        key = _loaded(text.strip().encode() + b"\n", passphrase.encode())
+    except (TypeError, ValueError, UnsupportedAlgorithm):
+        raise InvalidValue("/passphrase", "it does not open the key") from None
+    form = (serialization.Encoding.PEM, serialization.PrivateFormat.OpenSSH)
+    return str(key.private_bytes(*form, serialization.NoEncryption()), "ascii")
 
 
 def checked_private_key(text: str) -> bytes:

@@ -131,12 +131,19 @@ def run_peer(
 
 def check_pair(host: Host | None, peer: Host | None) -> None:
     """One worker has to reach both ends; raises InvalidValue for two machines of workers."""
-    if host and peer and host.worker_id and peer.worker_id:
-        raise InvalidValue(
-            "/parameters/peer",
-            f"{host.name} and {peer.name} are both machines of workers, which cannot log in to each"
-            " other: add one of them as a host over SSH",
+    if host is None or peer is None or not (host.worker and peer.worker):
+        return
+    names = f"{host.name} and {peer.name}"
+    if not (host.address or peer.address):
+        detail = (
+            f"{names} are both machines of workers, which cannot log in to each other: add one of "
+            "them as a host over SSH"
         )
+    elif host.worker != peer.worker:
+        detail = f"{names} are reached by different workers only: {host.worker}, {peer.worker}"
+    else:
+        return
+    raise InvalidValue("/parameters/peer", detail)
 
 
 @transaction.atomic

@@ -2,9 +2,13 @@
 
 import json
 import logging
+import os
+import sys
 import time
 from argparse import ArgumentTypeError
 from decimal import Decimal, InvalidOperation
+from functools import partial
+from getpass import getpass
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +21,7 @@ from backend.accounts.services.workspaces import default_workspace
 from backend.benchmarks.models import Host, HostState, Run, RunState, Worker
 from backend.benchmarks.selectors.hosts import fingerprint, hosts_visible
 from backend.benchmarks.selectors.runs import RunView, run_view
-from backend.benchmarks.services.hosts import host_approve, host_create, host_local
-from backend.benchmarks.services.login_keys import checked_private_key, host_private_key_replace
+from backend.benchmarks.services.hosts import host_approve, host_local
 from backend.benchmarks.services.runs import run_cancel, run_create
 from backend.benchmarks.services.workers import workers_alive
 from backend.catalog.models import OfferKind
@@ -29,6 +32,7 @@ from backend.domain.profiles import LISTS, OTHER_PARAMETERS, PARAMETERS, PROFILE
 from workers.engine import report
 from workers.engine.host_scan import scan_host
 from workers.engine.in_process import StandIn, sigterm_noted
+from workers.engine.ssh_hosts import SshHosts
 
 ACTOR = "command"
 PRICE_SOURCE = "stated by its owner"
@@ -37,14 +41,21 @@ LOOK_S = 2.0
 BAR_CHARS = 30
 
 
+class UnknownHost(CommandError):
+    """No host of the workspace has that name."""
+
+
 class Command(BaseCommand):
     help = (
-        "Benchmark this machine (local), a host by its name, or another machine over SSH "
-        "(user@address[:port] --identity FILE), and show its score, price and place."
+        "Benchmark this machine (local), a host by its name, or another machine as ssh would log in "
+        "to it (an alias of ~/.ssh/config, or user@address[:port]), and show its score, price and place."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("host", help="local, the name of a host, or user@address[:port]")
+        parser.add_argument(
+            "host",
+            help="local, the name of a host, an alias of ~/.ssh/config, or user@address[:port]",
+        )
         parser.add_argument("--profile", choices=list(PROFILES), default="quick")
         parser.add_argument(
             "--probe",
@@ -75,8 +86,24 @@ class Command(BaseCommand):
         parser.add_argument("--quiet", action="store_true", help="no progress, only the result")
         ssh = parser.add_argument_group("a machine that is not known yet")
         ssh.add_argument("--identity", type=Path, metavar="FILE", help="private key to log in with")
+        ssh.add_argument("--config", type=Path, metavar="FILE", help="instead of ~/.ssh/config")
+        passphrase = ssh.add_mutually_exclusive_group()
+        passphrase.add_argument(
+            "--passphrase-file", type=Path, metavar="FILE", help="of a private key that has one"
+        )
+        passphrase.add_argument(
+            "--passphrase-env", metavar="NAME", help="environment variable with the passphrase"
+        )
         ssh.add_argument(
             "--fingerprint", metavar="SHA256:…", help="the host key that you expect it to have"
+        )
+        ssh.add_argument(
+            "--jump-fingerprint",
+            action="append",
+            default=[],
+            metavar="SHA256:…",
+            help="likewise of the machine that it is jumped through (several times, the nearest to "
+            "the host first)",
         )
         ssh.add_argument("--name", help="name of the host (default: its address)")
         ssh.add_argument("--kind", choices=OfferKind.values, default=OfferKind.DEDICATED)
@@ -102,7 +129,6 @@ class Command(BaseCommand):
                 parameters["peer"] = str(self._named(options["peer"]).pk)
             if price is not None:
                 price_observation_create(offer=host.offer, price=price, source=PRICE_SOURCE)
-            host = self._trusted(host, options["fingerprint"])
             run = run_create(
                 host=host,
                 profile=options["profile"],
@@ -131,7 +157,14 @@ class Command(BaseCommand):
 
     def _host(self, options: dict[str, Any]) -> Host:
         name = options["host"]
-        return self._ssh_host(name, options) if "@" in name else self._named(name)
+        try:
+            return self._trusted(self._named(name), options["fingerprint"])
+        except UnknownHost:
+            hosts = self._ssh_hosts(options)
+            there = hosts.login(name)
+            if "@" not in name and not there.is_configured:
+                raise
+            return hosts.host(there, name=options["name"])
 
     def _named(self, name: str) -> Host:
         """This machine, or a host by its name or id."""
@@ -144,40 +177,49 @@ class Command(BaseCommand):
         except ValidationError:
             host = None
         if host is None:
-            raise CommandError(
-                f"no host is named {name!r}; use local, or user@address[:port] --identity FILE"
+            raise UnknownHost(
+                f"no host is named {name!r}; use local, an alias of ~/.ssh/config, or "
+                "user@address[:port]"
             )
         return host
 
-    def _ssh_host(self, login: str, options: dict[str, Any]) -> Host:
-        username, address, port = _login(login)
-        workspace = default_workspace()
-        key = _file_text(options["identity"]) if options["identity"] else None
-        if key is not None:
-            checked_private_key(key)  # none at all would stand for Rackrate's own key
-        host = (
-            hosts_visible(workspace).filter(address=address, port=port, username=username).first()
-        )
-        if host is not None:
-            if key is not None:
-                host_private_key_replace(host=host, private_key=key, actor=ACTOR)
-            return host
-        if key is None:
-            raise CommandError(f"{login} is not known yet: give its private key with --identity")
-        return host_create(
-            workspace=workspace,
-            name=options["name"] or address.replace(".", "-").replace(":", "-"),
-            address=address,
-            port=port,
-            username=username,
-            private_key=key,
-            offer=None,
-            kind=options["kind"],
-            price=None,
+    def _ssh_hosts(self, options: dict[str, Any]) -> SshHosts:
+        expected = {0: options["fingerprint"]} | dict(enumerate(options["jump_fingerprint"], 1))
+
+        def approve(host: Host, machine: int) -> Host:
+            flag = "--fingerprint" if machine == 0 else "--jump-fingerprint"
+            return self._trusted(host, expected.get(machine), flag)
+
+        return SshHosts(
+            workspace=default_workspace(),
             actor=ACTOR,
+            kind=options["kind"],
+            identity=options["identity"],
+            config=options["config"],
+            passphrase=partial(self._passphrase, options),
+            warn=lambda text: self.stderr.write(text, style_func=str),
+            approve=approve,
         )
 
-    def _trusted(self, host: Host, expected: str | None) -> Host:
+    def _passphrase(self, options: dict[str, Any], key: Path) -> str:
+        """Never an argument, which every process of the machine can read."""
+        if (path := options["passphrase_file"]) is not None:
+            try:
+                return str(path.read_text().rstrip("\r\n"))
+            except (OSError, UnicodeDecodeError) as error:
+                raise CommandError(f"the passphrase in {path} cannot be read: {error}") from error
+        if (name := options["passphrase_env"]) is not None:
+            if name not in os.environ:
+                raise CommandError(f"--passphrase-env {name}: no such variable is set")
+            return os.environ[name]
+        if not sys.stdin.isatty():
+            raise CommandError(
+                f"the private key {key} has a passphrase: give it by --passphrase-file or "
+                "--passphrase-env, or add the key to an SSH agent"
+            )
+        return getpass(f"Passphrase of {key}: ")
+
+    def _trusted(self, host: Host, expected: str | None, flag: str = "--fingerprint") -> Host:
         """The host with a key that somebody approved; nothing runs on it before that."""
         if host.state == HostState.TRUSTED:
             return host
@@ -195,7 +237,7 @@ class Command(BaseCommand):
         if expected is None and not self._is_approved(host, shown):
             raise CommandError(
                 f"{host.name} presents the host key {shown}, which is not approved; nothing was "
-                f"run. If it is the right one, add --fingerprint {shown}"
+                f"run. If it is the right one, add {flag} {shown}"
             )
         return host_approve(host=host, fingerprint_sha256=shown, actor=ACTOR)
 
@@ -313,25 +355,6 @@ def _value(text: str) -> object:
         return json.loads(text)
     except ValueError:
         return text
-
-
-def _login(text: str) -> tuple[str, str, int]:
-    """user@address, user@address:port, user@[v6]:port; CommandError for anything else."""
-    username, _, location = text.partition("@")
-    address, colon, port = location.rpartition(":")
-    # Several colons without brackets are an IPv6 address, and none of them stands before a port.
-    if location.endswith("]") or not colon or (address.count(":") and not address.endswith("]")):
-        address, port = location, "22"
-    if not port.isdigit():
-        raise CommandError(f"{port!r} in {text!r} is not a port")
-    return username, address.strip("[]"), int(port)
-
-
-def _file_text(path: Path) -> str:
-    try:
-        return path.read_text()
-    except (OSError, UnicodeDecodeError) as error:
-        raise CommandError(f"the private key {path} cannot be read: {error}") from error
 
 
 def _price(words: list[str] | None) -> PriceInput | None:

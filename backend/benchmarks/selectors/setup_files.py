@@ -1,0 +1,87 @@
+"""What a workspace has of hosts, campaigns, schedules and subscriptions, as a file states it."""
+
+from typing import Any
+
+from backend.accounts.models import Workspace
+from backend.benchmarks.models import Campaign, Host, Schedule
+from backend.benchmarks.selectors.hosts import hosts_visible
+from backend.notifications.models import Subscription
+
+STATIC_DRIVER = "static"
+
+
+def setup_current(workspace: Workspace) -> dict[str, Any]:
+    """The file's content; defaults are left out, and so are secrets and what was learned."""
+    hosts = hosts_visible(workspace).filter(driver=STATIC_DRIVER, is_rented=False)
+    campaigns = Campaign.objects.filter(workspace=workspace).order_by("name")
+    schedules = Schedule.objects.filter(workspace=workspace).order_by("campaign__name", "pk")
+    subscriptions = Subscription.objects.filter(workspace=workspace).order_by("channel", "address")
+    return {
+        "schema_version": 1,
+        # A bastion before what it leads to.
+        "hosts": [host_entry(one) for one in sorted(hosts, key=lambda host: len(host.route))],
+        "campaigns": [campaign_entry(one) for one in campaigns],
+        "schedules": [schedule_entry(one) for one in schedules],
+        "subscriptions": [subscription_entry(one) for one in subscriptions],
+    }
+
+
+def host_entry(host: Host) -> dict[str, Any]:
+    return {
+        "name": host.name,
+        "address": host.address,
+        "port": host.port,
+        "username": host.username,
+        "bastion": host.bastion.name if host.bastion else None,
+        "tags": sorted(host.tags),
+        "is_in_production": host.is_in_production,
+    }
+
+
+def campaign_entry(campaign: Campaign) -> dict[str, Any]:
+    amount = campaign.budget_amount
+    parameters = dict(campaign.parameters)
+    peer = Host.objects.filter(pk=parameters["peer"]).first() if "peer" in parameters else None
+    if peer is not None:
+        parameters["peer"] = peer.name
+    return {
+        "name": campaign.name,
+        "hosts": sorted(campaign.hosts.values_list("name", flat=True)),
+        "offers": sorted(campaign.offers.values_list("slug", flat=True)),
+        "profile": campaign.profile,
+        "probes": campaign.probes,
+        "parameters": parameters,
+        "repeats": campaign.repeats,
+        "concurrency": campaign.concurrency,
+        "budget": None
+        if amount is None
+        else {"amount": f"{amount.normalize():f}", "currency": campaign.budget_currency},
+        "install_tools": campaign.install_tools,
+        "network_pairs": campaign.network_pairs,
+    }
+
+
+def schedule_entry(schedule: Schedule) -> dict[str, Any]:
+    begin, end = schedule.window_from, schedule.window_to
+    return {
+        "campaign": schedule.campaign.name,
+        "cron": schedule.cron or None,
+        "every_s": schedule.every_s,
+        "time_zone": schedule.time_zone,
+        "window": None
+        if begin is None or end is None
+        else {"start": f"{begin:%H:%M}", "end": f"{end:%H:%M}"},
+        "is_enabled": schedule.is_enabled,
+    }
+
+
+def subscription_entry(subscription: Subscription) -> dict[str, Any]:
+    campaign = subscription.campaign
+    named = Campaign.objects.filter(pk=campaign).first() if campaign else None
+    return {
+        "channel": subscription.channel,
+        "address": subscription.address,
+        "kinds": sorted(subscription.kinds),
+        "campaign": named.name if named else None,
+        "is_enabled": subscription.is_enabled,
+    }

@@ -1,0 +1,316 @@
+"""Makes a workspace's hosts, campaigns, schedules and subscriptions what a file says they are."""
+
+import datetime as dt
+import os
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.db import transaction
+from django.db.models import QuerySet
+
+from backend.accounts.models import Workspace
+from backend.benchmarks.models import Campaign, Host, Schedule
+from backend.benchmarks.selectors import setup_files as current
+from backend.benchmarks.selectors.hosts import hosts_visible
+from backend.benchmarks.selectors.schedules import StartWindow
+from backend.benchmarks.services.campaigns import campaign_create, campaign_delete
+from backend.benchmarks.services.hosts import host_create, host_remove, host_update
+from backend.benchmarks.services.schedules import schedule_create, schedule_delete, schedule_update
+from backend.domain.errors import DomainError, InvalidDocument, InvalidValue
+from backend.domain.rentals import Budget
+from backend.domain.setup_document import (
+    CampaignEntry,
+    HostEntry,
+    ScheduleEntry,
+    SetupFile,
+    SubscriptionEntry,
+    lined,
+)
+from backend.notifications.models import Subscription
+from backend.notifications.services.subscriptions import (
+    subscription_create,
+    subscription_delete,
+    subscription_update,
+)
+
+CAMPAIGN_FIELDS = (
+    "profile", "probes", "parameters", "repeats", "concurrency", "budget_amount",
+    "budget_currency", "install_tools", "network_pairs",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class SetupChange:
+    """One difference between file and workspace."""
+
+    action: str
+    """create, update or delete."""
+    kind: str
+    name: str
+    fields: dict[str, tuple[Any, Any]] = field(default_factory=dict)
+    """Of an update: what was and what the file says, by field."""
+
+
+@transaction.atomic
+def setup_apply(
+    *, workspace: Workspace, file: SetupFile, actor: str, is_pruning: bool, is_dry: bool
+) -> list[SetupChange]:
+    """What differs, in the order in which it is put right; nothing stays of it where `is_dry`.
+
+    Only parts that the file has are compared, and what it does not name is deleted only where
+    `is_pruning`. InvalidDocument has every fault by its line, and then nothing was changed.
+    """
+    applying = _Applying(workspace, file, actor)
+    applying.apply(is_pruning=is_pruning)
+    if applying.errors:
+        raise lined(applying.errors, file.lines)
+    if is_dry:
+        transaction.set_rollback(True)
+    return applying.changes
+
+
+class _Applying:
+    def __init__(self, workspace: Workspace, file: SetupFile, actor: str) -> None:
+        self.workspace = workspace
+        self.document = file.document
+        self.actor = actor
+        self.changes: list[SetupChange] = []
+        self.errors: list[tuple[str, str]] = []
+
+    def apply(self, *, is_pruning: bool) -> None:
+        each: list[tuple[str, Callable[[Any], Any]]] = [
+            ("hosts", self._host),
+            ("campaigns", self._campaign),
+            ("schedules", self._schedule),
+            ("subscriptions", self._subscription),
+        ]
+        kept: dict[str, set[Any]] = {}
+        for part, put in each:
+            entries = getattr(self.document, part)
+            if entries is None:
+                continue
+            self._check_names(part, entries)
+            self._kept = kept[part] = set()
+            for index, entry in enumerate(entries):
+                with self._faults_at(f"/{part}/{index}"):
+                    self._kept.add(put(entry).pk)
+        if is_pruning and not self.errors:
+            self._prune(kept)
+
+    @contextmanager
+    def _faults_at(self, pointer: str) -> Iterator[None]:
+        """Go on with the next entry: every fault is named at once."""
+        try:
+            with transaction.atomic():
+                yield
+        except InvalidValue as error:
+            self.errors.append((f"{pointer}{error.field}", error.detail))
+        except InvalidDocument as error:
+            self.errors += [(f"{pointer}{field}", detail) for field, detail in error.errors]
+        except DomainError as error:
+            self.errors.append((pointer, str(error)))
+
+    def _check_names(self, part: str, entries: Iterable[Any]) -> None:
+        seen: set[str] = set()
+        for index, entry in enumerate(entries):
+            name = getattr(entry, "name", None)
+            if name in seen:
+                self.errors.append((f"/{part}/{index}/name", f"{name!r} stands twice"))
+            if name is not None:
+                seen.add(name)
+
+    def _changed(self, kind: str, name: str, before: dict[str, Any], after: dict[str, Any]) -> bool:
+        differing = {
+            key: (before[key], value) for key, value in after.items() if before[key] != value
+        }
+        if differing:
+            self.changes.append(SetupChange("update", kind, name, differing))
+        return bool(differing)
+
+    # --- hosts --------------------------------------------------------------------------------
+
+    def _host(self, entry: HostEntry) -> Host:
+        bastion = self._host_named(entry.bastion, "/bastion") if entry.bastion else None
+        host = hosts_visible(self.workspace).filter(name=entry.name).first()
+        if host is None:
+            self.changes.append(SetupChange("create", "host", entry.name))
+            return host_create(
+                workspace=self.workspace, name=entry.name, address=entry.address, port=entry.port,
+                username=entry.username, private_key="", offer=None, kind=entry.kind, price=None,
+                bastion=bastion, tags=entry.tags, is_in_production=entry.is_in_production,
+                actor=self.actor,
+            )  # fmt: skip
+        stated = entry.model_dump(exclude={"kind"}) | {"tags": sorted(entry.tags)}
+        if self._changed("host", host.name, current.host_entry(host), stated):
+            changes = {**stated, "bastion": bastion}
+            return host_update(host=host, changes=changes, actor=self.actor)
+        return host
+
+    def _host_named(self, name: str, pointer: str) -> Host:
+        host = hosts_visible(self.workspace).filter(name=name).first()
+        if host is None:
+            raise InvalidValue(pointer, f"no host is named {name!r}")
+        return host
+
+    # --- campaigns ----------------------------------------------------------------------------
+
+    def _campaign(self, entry: CampaignEntry) -> Campaign:
+        stated = entry.model_dump(exclude={"budget"}) | {
+            "hosts": sorted(entry.hosts),
+            "offers": sorted(entry.offers),
+            "budget": None
+            if entry.budget is None
+            else {
+                "amount": f"{entry.budget.amount.normalize():f}",
+                "currency": entry.budget.currency,
+            },
+        }
+        campaign = self._campaigns().filter(name=entry.name).first()
+        if campaign is None:
+            self.changes.append(SetupChange("create", "campaign", entry.name))
+            return self._create_campaign(entry)
+        before = current.campaign_entry(campaign)
+        if not self._changed("campaign", entry.name, before, stated):
+            return campaign
+        if campaign.round:
+            differing = ", ".join(self.changes[-1].fields)
+            raise InvalidValue(
+                "", f"{entry.name!r} has measured already, so its {differing} cannot change: state "
+                "another name"
+            )  # fmt: skip
+        # It never started, so nothing was measured by what it was; its schedules and alerts stay.
+        made = self._create_campaign(entry, name=f"{entry.name[:90]} (new)")
+        for one in CAMPAIGN_FIELDS:
+            setattr(campaign, one, getattr(made, one))
+        campaign.hosts.set(made.hosts.all())
+        campaign.offers.set(made.offers.all())
+        made.delete()
+        campaign.save()
+        return campaign
+
+    def _create_campaign(self, entry: CampaignEntry, name: str | None = None) -> Campaign:
+        parameters = dict(entry.parameters)
+        if "peer" in parameters:
+            peer = self._host_named(str(parameters["peer"]), "/parameters/peer")
+            parameters["peer"] = str(peer.pk)
+        hosts = [
+            self._host_named(name, f"/hosts/{index}").pk for index, name in enumerate(entry.hosts)
+        ]
+        return campaign_create(
+            workspace=self.workspace, name=name or entry.name, hosts=hosts, offers=entry.offers,
+            profile=entry.profile, probes=entry.probes, parameters=parameters,
+            repeats=entry.repeats, concurrency=entry.concurrency,
+            budget=Budget(entry.budget.amount, entry.budget.currency) if entry.budget else None,
+            install_tools=entry.install_tools, network_pairs=entry.network_pairs,
+            actor=self.actor,
+        )  # fmt: skip
+
+    def _campaigns(self) -> QuerySet[Campaign]:
+        return Campaign.objects.filter(workspace=self.workspace)
+
+    def _campaign_named(self, name: str) -> Campaign:
+        campaign = self._campaigns().filter(name=name).first()
+        if campaign is None:
+            raise InvalidValue("/campaign", f"no campaign is named {name!r}")
+        return campaign
+
+    # --- schedules ----------------------------------------------------------------------------
+
+    def _schedule(self, entry: ScheduleEntry) -> Schedule:
+        """Schedules have no names: one that is the same is it, else the next of the campaign."""
+        campaign = self._campaign_named(entry.campaign)
+        stated = entry.model_dump()
+        rest = list(campaign.schedules.exclude(pk__in=self._kept))
+        same = [one for one in rest if current.schedule_entry(one) == stated]
+        named = [e for e in self.document.schedules or () if e.campaign == entry.campaign]
+        # One that another entry states is that entry's.
+        free = [o for o in rest if current.schedule_entry(o) not in [e.model_dump() for e in named]]
+        when: Any = {
+            "cron": entry.cron,
+            "every_s": entry.every_s,
+            "time_zone": entry.time_zone,
+            "window": self._window(entry),
+        }
+        if same:
+            return same[0]
+        if free and self._changed(
+            "schedule", entry.campaign, current.schedule_entry(free[0]), stated
+        ):
+            return schedule_update(
+                schedule=free[0], is_enabled=entry.is_enabled, actor=self.actor, **when
+            )
+        self.changes.append(SetupChange("create", "schedule", entry.campaign))
+        return schedule_create(
+            campaign=campaign, is_enabled=entry.is_enabled, actor=self.actor, **when
+        )
+
+    def _window(self, entry: ScheduleEntry) -> StartWindow | None:
+        if entry.window is None:
+            return None
+        return StartWindow(_time(entry.window.start, "start"), _time(entry.window.end, "end"))
+
+    # --- subscriptions ------------------------------------------------------------------------
+
+    def _subscription(self, entry: SubscriptionEntry) -> Subscription:
+        campaign = self._campaign_named(entry.campaign).pk if entry.campaign else None
+        row = Subscription.objects.filter(
+            workspace=self.workspace, channel=entry.channel, address=entry.address,
+            campaign=campaign,
+        ).first()  # fmt: skip
+        stated = entry.model_dump(exclude={"secret_env"}) | {"kinds": sorted(entry.kinds)}
+        if row is None:
+            self.changes.append(SetupChange("create", "subscription", entry.address))
+            return subscription_create(
+                workspace=self.workspace, channel=entry.channel, address=entry.address,
+                secret=_secret(entry), kinds=entry.kinds, is_enabled=entry.is_enabled,
+                campaign=campaign, actor=self.actor,
+            )  # fmt: skip
+        if self._changed("subscription", entry.address, current.subscription_entry(row), stated):
+            return subscription_update(
+                subscription=row, kinds=entry.kinds, is_enabled=entry.is_enabled, actor=self.actor
+            )
+        return row
+
+    # --- what the file does not name --------------------------------------------------------
+
+    def _prune(self, kept: dict[str, set[Any]]) -> None:
+        """In the order in which nothing is left that refers to what is deleted."""
+        own = {"workspace": self.workspace}
+        hosts = hosts_visible(self.workspace).filter(driver=current.STATIC_DRIVER, is_rented=False)
+        parts: tuple[tuple[str, Any, Callable[..., None], str], ...] = (
+            ("subscriptions", Subscription.objects.filter(**own), subscription_delete, "subscription"),
+            ("schedules", Schedule.objects.filter(**own), schedule_delete, "schedule"),
+            ("campaigns", self._campaigns(), campaign_delete, "campaign"),
+            ("hosts", hosts, host_remove, "host"),
+        )  # fmt: skip
+        for part, rows, delete, kind in parts:
+            if part not in kept:
+                continue
+            gone = list(rows.exclude(pk__in=kept[part]))
+            if part == "hosts":
+                gone.sort(key=lambda host: -len(host.route))
+            for row in gone:
+                with self._faults_at(f"/{part}"):
+                    self.changes.append(SetupChange("delete", kind, _name(row)))
+                    delete(**{kind: row}, actor=self.actor)
+
+
+def _name(row: Any) -> str:
+    return f"{row.campaign.name}: {row}" if isinstance(row, Schedule) else str(row)
+
+
+def _time(text: str, field: str) -> dt.time:
+    try:
+        return dt.time.fromisoformat(text)
+    except ValueError:
+        raise InvalidValue(f"/window/{field}", f"{text!r} is not a time such as 22:00") from None
+
+
+def _secret(entry: SubscriptionEntry) -> str | None:
+    if entry.secret_env is None:
+        return None
+    if entry.secret_env not in os.environ:
+        raise InvalidValue("/secret_env", f"no variable {entry.secret_env} is set")
+    return os.environ[entry.secret_env]

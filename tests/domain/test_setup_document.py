@@ -1,0 +1,69 @@
+"""Reading of the YAML file of hosts, campaigns, schedules and subscriptions."""
+
+import pytest
+
+from backend.domain.errors import InvalidDocument
+from backend.domain.setup_document import read_setup
+
+HOST = "hosts:\n  - name: a\n    address: a.example\n    username: b\n"
+
+
+def faults(text):
+    with pytest.raises(InvalidDocument) as raised:
+        read_setup(text)
+    return [f"{place}: {detail}" for place, detail in raised.value.errors]
+
+
+def test_file_has_defaults_and_lines():
+    file = read_setup(HOST)
+    (host,) = file.document.hosts
+    assert (host.port, host.tags, host.is_in_production) == (22, [], False)
+    assert file.document.campaigns is None
+    assert file.line_of("/hosts/0/address") == 3
+    assert file.line_of("/hosts/0/port") == 2
+    assert read_setup("").document.hosts is None
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (HOST + "    port: 0\n", "line 5: /hosts/0/port: '0' is not a whole number from 1 to 65535"),
+        (HOST + "    prot: 1\n", "line 5: /hosts/0/prot: unknown field"),
+        (HOST + "    is_in_production: maybe\n", "line 5: /hosts/0/is_in_production: true or false"),
+        (HOST + "    name: b\n", "line 5: 'name' stands twice"),
+        ("hosts:\n  - name: a\n", "line 2: /hosts/0/address: a value is needed"),
+        ("hosts: [\n", "line 2: "),
+        ("hosts: !!python/object:x {}\n", "line 1: could not determine a constructor"),
+        ("- a\n", "line 1: /: an object is needed"),
+        ("a: " * 2 + "[" * 25 + "]" * 25, "line 1: "),
+        ("x: " + "[" * 25 + "]" * 25, "line 1: not YAML: more than 20 levels"),
+        ("a: \x00", "line 1: not YAML"),
+        (
+            "campaigns:\n  - name: a\n    profile: quick\n    budget: {amount: 1.5, currency: EUR}\n",
+            "line 4: /campaigns/0/budget/amount: an amount in quotes",
+        ),
+        (
+            "campaigns:\n  - name: a\n    profile: quick\n    budget: {amount: x, currency: EUR}\n",
+            "line 4: /campaigns/0/budget/amount: an amount in quotes",
+        ),
+        (
+            "campaigns:\n  - name: a\n    profile: quick\n    parameters: [1]\n",
+            "line 4: /campaigns/0/parameters: names with a value each",
+        ),
+    ],
+)  # fmt: skip
+def test_fault_is_named_by_its_line(text, said):
+    assert said in faults(text)[0]
+
+
+def test_every_fault_of_a_file_is_named():
+    text = "hosts:\n  - name: a\n    username: b\n    port: x\n  - name: 1\n"
+    assert [line.partition(": ")[2].partition(":")[0] for line in faults(text)] == [
+        "/hosts/0/address", "/hosts/0/port", "/hosts/1/address", "/hosts/1/name",
+        "/hosts/1/username",
+    ]  # fmt: skip
+
+
+def test_budget_is_a_decimal():
+    text = "campaigns:\n  - {name: a, profile: quick, budget: {amount: '1.50', currency: EUR}}\n"
+    assert str(read_setup(text).document.campaigns[0].budget.amount) == "1.50"
