@@ -1,7 +1,7 @@
 """Rankings, offers, single values, and the dictionaries of metrics and columns."""
 
 import datetime as dt
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -24,10 +24,12 @@ from backend.common.rest.table import Column, ColumnType, json_cell, json_rows, 
 from backend.common.rest.views import ListAnswer, View
 from backend.domain.metrics import METRICS, Metric
 from backend.rankings.selectors.columns import COLUMN, COLUMNS
+from backend.rankings.selectors.listing import counted
 from backend.rankings.selectors.offer_detail import OfferDetail, offer_detail
 from backend.rankings.selectors.parameters import described_parameters
 from backend.rankings.selectors.query import RankingQuery
 from backend.rankings.selectors.ranking import Ranking, query_from, ranking
+from backend.rankings.selectors.rows import RankingRow
 from backend.rankings.selectors.scores import Score
 from backend.rankings.selectors.views import OpenedView, open_view
 from backend.rankings.services.current_data import current_stamp
@@ -126,12 +128,17 @@ class RankingsView(DataListView):
             per_page=query.per_page,
             members={"data_version": listed.data_version, "basis": listed.basis},
             warnings=warnings,
-            licences=(row.licence for row in rows),
+            licences=_licences(rows),
         )
 
     def rows(self, listed: Ranking) -> Any:
         """The rows of the list."""
         return listed.rows
+
+
+def _licences(rows: Sequence[RankingRow]) -> Iterator[str | None]:
+    # One by one: only a workbook asks for them.
+    yield from counted(rows, "licence")
 
 
 class OffersView(RankingsView):
@@ -140,7 +147,7 @@ class OffersView(RankingsView):
     name = "offers"
 
     def rows(self, listed: Ranking) -> Any:
-        return [*listed.rows, *listed.unscored]
+        return listed.everyone
 
 
 def _offer_schema() -> dict[str, Any]:
@@ -264,8 +271,7 @@ class ValueView(View):
         if errors:
             raise InvalidParameters(errors)
         listed = ranking(query, workspace_slug=workspace_slug(request), stamp=stamp)
-        rows = (*listed.rows, *listed.unscored)
-        row = next((row for row in rows if row.offer_id == slug), None)
+        row = listed.row(slug)
         value = row and getattr(row, column)
         if value is None:
             raise Http404

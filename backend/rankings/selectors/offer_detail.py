@@ -61,7 +61,6 @@ def offer_detail(
     kept = tuple(one for one in query.filters if one.column == "available")
     others = replace(query, filters=() if offer.discontinued_on else kept, q="")
     everyone = ranking(others, workspace_slug=workspace_slug, stamp=stamp)
-    rows = (*everyone.rows, *everyone.unscored)
     samples = (
         offer.samples.select_related("run", "evidence", "host")
         .defer("evidence__raw_gzip", "evidence__series")
@@ -71,8 +70,8 @@ def offer_detail(
     return OfferDetail(
         offer=offer,
         query=query,
-        row=next((row for row in rows if row.offer_id == slug), None),
-        everyone=rows,
+        row=everyone.row(slug),
+        everyone=everyone.everyone,
         prices=list(
             offer.prices.filter(is_published=True).order_by("-observed_at", "purchase_model")[
                 :PRICES_SHOWN

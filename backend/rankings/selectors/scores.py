@@ -1,6 +1,6 @@
 """The stored scores of offers (see benchmarks.summaries)."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from uuid import UUID
 
 from backend.benchmarks.services.summaries import Score, stored
@@ -10,9 +10,9 @@ from backend.domain.stats import DISTURBED
 __all__ = ["DISTURBED", "Score", "scores", "scores_by_metric", "scores_of"]
 
 
-def scores(metric: Metric) -> dict[UUID, Score]:
-    """The score of every offer that has one for the metric, by offer id."""
-    return dict(stored(metric=metric.key))
+def scores(metric: Metric) -> Iterator[tuple[UUID, Score]]:
+    """Id and score of every offer that has one for the metric."""
+    return stored(metric=metric.key)
 
 
 def scores_by_metric(keys: Iterable[str]) -> dict[str, dict[UUID, Score]]:
