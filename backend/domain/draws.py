@@ -5,7 +5,7 @@ are its 50, 2.5 and 97.5 percentiles.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -16,10 +16,14 @@ from backend.domain.stats import CONFIDENCE, Z_95
 
 SEED = 20_130_921  # the day the first table of this kind was published; any fixed number serves
 RANK_DRAWS = 500
-RANK_BLOCK = 50  # draws ranked at a time: six thousand offers then fit the processor's cache
+FEWEST_DRAWS = 50
+MOST_DRAWN = 5_000_000  # plausible values of a list in all; above it, each offer has fewer
+BLOCK = 300_000  # plausible values at a time: they then fit the processor's cache
+GROUP_BLOCK = 64  # rows looked at first for the end of a tie group
 GRID = np.linspace(-8.0, 8.0, 321)  # normal deviates; beyond lie 1e-15
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 
 class Spreads(NamedTuple):
@@ -30,45 +34,60 @@ class Spreads(NamedTuple):
     up: Floats
 
 
-def spreads(values: Sequence[float], lows: Sequence[float], highs: Sequence[float]) -> Spreads:
+def spreads(
+    values: Sequence[float] | Floats,
+    lows: Sequence[float] | Floats,
+    highs: Sequence[float] | Floats,
+) -> Spreads:
     """Of values above zero with the ends of their intervals, low ≤ value ≤ high."""
     centre, low, high = (np.log(np.asarray(column, np.float64)) for column in (values, lows, highs))
     return Spreads(centre, (centre - low) / Z_95, (high - centre) / Z_95)
 
 
-def common_draws(of: Spreads, *, seed: int = SEED, n_draws: int = RANK_DRAWS) -> Floats:
-    """Plausible logarithms of each row: an array (n_draws, rows), from one seeded stream.
+def common_draws(of: Spreads, *, seed: int = SEED, n_draws: int | None = None) -> Floats:
+    """The blocks of `drawn_blocks` as one array (n_draws, rows)."""
+    return np.concatenate(list(drawn_blocks(of, seed=seed, n_draws=n_draws)))
 
-    Rows of one draw belong together, so differences between rows are paired.
+
+def drawn_blocks(of: Spreads, *, seed: int = SEED, n_draws: int | None = None) -> Iterator[Floats]:
+    """Plausible logarithms of each row: arrays (draws, rows) one after the other, from one seeded
+    stream, so that the draws of a large list never stand in memory together.
+
+    Rows of one draw belong together, so differences between rows are paired. By default 500 draws;
+    of more than 10,000 rows so many that there are five million values, at least 50.
     """
-    draws: Floats = np.random.default_rng(seed).standard_normal((n_draws, of.centre.size))
-    draws *= np.where(draws < 0, of.down, of.up)
-    draws += of.centre
-    return draws
+    n_rows = max(of.centre.size, 1)
+    if n_draws is None:
+        n_draws = max(FEWEST_DRAWS, min(RANK_DRAWS, MOST_DRAWN // n_rows))
+    stream, at_once = np.random.default_rng(seed), max(1, BLOCK // n_rows)
+    for first in range(0, n_draws, at_once):
+        count = min(at_once, n_draws - first)
+        draws: Floats = stream.standard_normal((count, of.centre.size))
+        draws *= np.where(draws < 0, of.down, of.up)
+        draws += of.centre
+        yield draws
 
 
-def rank_bounds(draws: Floats, ranks: Sequence[int]) -> list[tuple[int, int]]:
+def rank_bounds(draws: Iterable[Floats], ranks: Ints) -> tuple[Ints, Ints]:
     """Lowest and highest plausible rank of each row, given its rank by value (1 = largest).
 
     (min(rank, ⌊p5⌋), max(rank, ⌈p95⌉)) of its competition rank over the draws.
     """
-    if not ranks:
-        return []
-    drawn = np.empty(draws.shape, dtype=np.int32)
-    for block in range(0, len(draws), RANK_BLOCK):
-        drawn[block : block + RANK_BLOCK] = _competition_ranks(draws[block : block + RANK_BLOCK])
+    if not ranks.size:
+        return ranks, ranks
+    drawn = np.concatenate([_competition_ranks(block) for block in draws])
     # Interpolated in whole hundredths: a float may fall short of a whole number that it means.
     (low, low_part), (high, high_part) = (divmod(p * (len(drawn) - 1), 100) for p in (5, 95))
     last = len(drawn) - 1
     drawn.partition(sorted({low, min(low + 1, last), high, min(high + 1, last)}), axis=0)
-    p5 = drawn[low] * (100 - low_part) + drawn[min(low + 1, last)] * low_part
-    p95 = drawn[high] * (100 - high_part) + drawn[min(high + 1, last)] * high_part
-    lowest = np.minimum(ranks, p5 // 100).tolist()
-    highest = np.maximum(ranks, -(-p95 // 100)).tolist()
-    return list(zip(lowest, highest, strict=True))
+    # As wide integers: a hundred times the rank of a long list is beyond the narrow ones.
+    ends = drawn[[low, min(low + 1, last), high, min(high + 1, last)]].astype(np.int64)
+    p5 = ends[0] * (100 - low_part) + ends[1] * low_part
+    p95 = ends[2] * (100 - high_part) + ends[3] * high_part
+    return np.minimum(ranks, p5 // 100), np.maximum(ranks, -(-p95 // 100))
 
 
-def _competition_ranks(draws: Floats) -> NDArray[np.intp]:
+def _competition_ranks(draws: Floats) -> NDArray[np.int32]:
     """Rank of each column within its row, 1 for the largest; equal values share the first."""
     order = np.argsort(-draws, axis=1)
     descending = np.take_along_axis(draws, order, axis=1)
@@ -76,27 +95,40 @@ def _competition_ranks(draws: Floats) -> NDArray[np.intp]:
     first = np.where(starts, np.arange(draws.shape[1]), 0)
     ranks = np.empty_like(order)
     np.put_along_axis(ranks, order, np.maximum.accumulate(first, axis=1) + 1, axis=1)
-    return ranks
+    return ranks.astype(np.int32)
 
 
 # --- telling apart -----------------------------------------------------------------------------
 
 
-def tie_groups(of: Spreads) -> list[int]:
+def tie_groups(of: Spreads) -> Ints:
     """Group numbers from 1 for rows in ranking order, best first.
 
     Walking down, a row joins the group until the first one that is clear of the group's first
     (`is_clear`), among as many offers as there are rows.
     """
     n_rows = of.centre.size
-    groups: list[int] = []
-    while len(groups) < n_rows:
-        first = len(groups)
-        rest = slice(first, n_rows)
-        clear = is_clear(of.centre[first] - of.centre[rest], of.down[first], of.up[rest], n_rows)
-        size = int(np.argmax(clear)) or n_rows - first
-        groups += [groups[-1] + 1 if groups else 1] * size
+    groups = np.zeros(n_rows, np.int64)
+    first = number = 0
+    while first < n_rows:
+        end, number = _end_of_group(of, first), number + 1
+        groups[first:end] = number
+        first = end
     return groups
+
+
+def _end_of_group(of: Spreads, first: int) -> int:
+    """The first row that is clear of the row `first`; the number of rows where none is."""
+    n_rows = of.centre.size
+    start, size = first, GROUP_BLOCK
+    # In ever longer parts: most groups are short, and the last ones need not be looked at for each.
+    while start < n_rows:
+        rest = slice(start, start + size)
+        clear = is_clear(of.centre[first] - of.centre[rest], of.down[first], of.up[rest], n_rows)
+        if clear.any():
+            return start + int(np.argmax(clear))
+        start, size = start + size, 2 * size
+    return n_rows
 
 
 def are_apart(

@@ -7,21 +7,19 @@ and never compared: they hold no rank, value, tie group or point on the Pareto f
 nobody off it.
 """
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from decimal import Decimal
-from typing import Any, Protocol, TypeVar
 
+import numpy as np
+
+from backend.domain.amounts import Amounts, Flags, Floats, Ints, is_close
 from backend.domain.cmips import cup
-from backend.domain.draws import common_draws, rank_bounds, spreads, tie_groups
+from backend.domain.draws import drawn_blocks, rank_bounds, spreads, tie_groups
 from backend.domain.errors import InvalidValue
 from backend.domain.metrics import Metric
 from backend.domain.mix import MIX, SAME_MIX_RATIO
-from backend.domain.pareto import undominated
 from backend.domain.stats import Summary
 from backend.domain.units import EXACT, exact_decimal
-
-Row = TypeVar("Row")
 
 CUP_METRIC = "cmips_score"
 # Values closer than this are one value: it is wider than the rounding of the 34-digit context,
@@ -37,28 +35,6 @@ class Worth:
     low: Decimal
     high: Decimal
     cup: Decimal | None
-
-
-class Candidate(Protocol):
-    """What is read of an offer to rank it, whatever else its row says.
-
-    `price` is for the period and basis of the ranking; None is an unknown price, never zero.
-    `worth` is None without a score or price, and for an unfit score.
-    """
-
-    @property
-    def offer_id(self) -> str: ...
-    @property
-    def score(self) -> float | None: ...
-    @property
-    def price(self) -> Decimal | None: ...
-    @property
-    def is_unfit(self) -> bool: ...
-    @property
-    def worth(self) -> Worth | None: ...
-
-
-Entry = TypeVar("Entry", bound=Candidate)
 
 
 @dataclass(frozen=True)
@@ -125,95 +101,124 @@ def _cup(score: float, price_per_hour: Decimal | None, metric: Metric) -> Decima
     return cup(price_per_hour, score)
 
 
-def ranked(candidates: Sequence[Entry], metric: Metric) -> list[tuple[Entry, Standing]]:
-    """The candidates in the order described above, each with its standing.
+@dataclass(frozen=True, eq=False)
+class Contest:
+    """What is read of the offers of a list to rank them, a row each.
+
+    `value` is unknown without a score or price, and for an unfit score; `low` and `high` are the
+    ends of its interval. `price` is for the period and basis of the ranking. `name` is the place of
+    the offer's id among all in their order, which no two rows share.
+    """
+
+    value: Amounts
+    low: Floats
+    high: Floats
+    price: Amounts
+    score: Floats
+    is_unfit: Flags
+    name: Ints
+
+
+@dataclass(frozen=True, eq=False)
+class Standings:
+    """Rows of a contest in order, and in that order how each stands; 0 where it is not compared."""
+
+    order: Ints
+    rank: Ints
+    rank_low: Ints
+    rank_high: Ints
+    tie_group: Ints
+    pareto: Flags
+
+    def standing(self, position: int) -> Standing:
+        """How the row at a position of the order stands."""
+        if not self.rank[position]:
+            return NOT_COMPARED
+        return Standing(
+            rank=int(self.rank[position]),
+            rank_low=int(self.rank_low[position]),
+            rank_high=int(self.rank_high[position]),
+            tie_group=int(self.tie_group[position]),
+            pareto=bool(self.pareto[position]),
+        )
+
+    def at(self, positions: Ints) -> "Standings":
+        """Those of some positions, in their order."""
+        return Standings(*(getattr(self, field.name)[positions] for field in fields(self)))
+
+
+def standings(of: Contest, metric: Metric) -> Standings:
+    """The order described above, and how each row stands in it.
 
     `rank` is a competition rank (1, 2, 2, 4) by exact value; rank bounds and tie groups come from
-    the intervals of the scores (domain.draws). Raises InvalidValue for an offer listed twice.
+    the intervals of the scores (domain.draws).
     """
-    # Twice the same offer would tie with itself and move all ranks behind it.
-    seen: set[str] = set()
-    for one in candidates:
-        if one.offer_id in seen:
-            raise InvalidValue("offer_id", f"{one.offer_id} is listed twice")
-        seen.add(one.offer_id)
-    others = [one for one in candidates if one.worth is None]
-    return [
-        *_compared([(one, one.worth) for one in candidates if one.worth is not None], metric),
-        *((one, NOT_COMPARED) for one in _by_score(others, metric)),
-    ]
-
-
-def _in_order(
-    rows: Iterable[tuple[Entry, Worth]], metric: Metric
-) -> list[tuple[int, Entry, Worth]]:
-    """Rows with their competition rank, best value first; rows of one value by offer id."""
-    same = SAME_MIX_RATIO if metric is MIX else SAME_VALUE_RATIO
-    ranks: list[tuple[int, Entry, Worth]] = []
-    leader = Decimal(0)
-    by_value = sorted(rows, key=lambda row: -row[1].value_per_cost)
-    for position, (one, its) in enumerate(by_value, start=1):
-        # Compared with the first of a group, so that equal by a hair does not add up along a chain.
-        if ranks and leader - its.value_per_cost <= leader * same:
-            ranks.append((ranks[-1][0], one, its))
-        else:
-            ranks.append((position, one, its))
-            leader = its.value_per_cost
-    return sorted(ranks, key=lambda row: (row[0], row[1].offer_id))
-
-
-def _compared(rows: Iterable[tuple[Entry, Worth]], metric: Metric) -> list[tuple[Entry, Standing]]:
-    # Before the draws: they are taken in this order, and must be the same for the same list.
-    ordered = _in_order(rows, metric)
-    of = spreads(
-        [float(its.value_per_cost) for _, _, its in ordered],
-        [float(its.low) for _, _, its in ordered],
-        [float(its.high) for _, _, its in ordered],
+    compared = np.flatnonzero(~np.isnan(of.value.floats))
+    rank = _ranks(of.value.at(compared), metric)
+    order = np.lexsort((of.name[compared], rank))
+    compared, rank = compared[order], rank[order]
+    # In this order before the draws: they must be the same for the same list.
+    spread = spreads(of.value.floats[compared], of.low[compared], of.high[compared])
+    if rank.size:
+        # Equal values have equal floats, whatever prices and scores they come from.
+        alike = np.searchsorted(rank, rank)
+        spread = spread._replace(centre=spread.centre[alike])
+    low, high = rank_bounds(drawn_blocks(spread), rank)
+    others = _by_score(of, np.flatnonzero(np.isnan(of.value.floats)), metric)
+    none = np.zeros(others.size, np.int64)
+    return Standings(
+        order=np.concatenate((compared, others)),
+        rank=np.concatenate((rank, none)),
+        rank_low=np.concatenate((low, none)),
+        rank_high=np.concatenate((high, none)),
+        tie_group=np.concatenate((tie_groups(spread), none)),
+        pareto=np.concatenate(
+            (_pareto(of.price.at(compared), of.score[compared], metric), none.astype(bool))
+        ),
     )
-    bounds = rank_bounds(common_draws(of), [rank for rank, _, _ in ordered])
-    groups = tie_groups(of)
-    front = _pareto([one for _, one, _ in ordered], metric)
-    return [
-        (one, Standing(rank, low, high, group, one.offer_id in front))
-        for (rank, one, _), (low, high), group in zip(ordered, bounds, groups, strict=True)
-    ]
 
 
-def _by_score(candidates: Iterable[Entry], metric: Metric) -> list[Entry]:
+def _ranks(values: Amounts, metric: Metric) -> Ints:
+    """The competition rank of each value, 1 for the best."""
+    same = SAME_MIX_RATIO if metric is MIX else SAME_VALUE_RATIO
+    lower = values.ranks()
+    order = np.argsort(-lower, kind="stable")
+    starts = np.flatnonzero(np.diff(lower[order], prepend=-1))
+    rank, leader = starts + 1, np.arange(starts.size)
+    best = order[starts]
+    close = np.flatnonzero(is_close(values.floats[best][::-1])[::-1]) + 1
+    for group in close.tolist():
+        first = int(leader[group - 1])
+        # Compared with the first of a group, so that equal by a hair does not add up along a chain.
+        most = values.figure(int(best[first]))
+        if most - values.figure(int(best[group])) <= most * same:
+            leader[group], rank[group] = first, rank[first]
+    ranks = np.empty(order.size, np.int64)
+    ranks[order] = np.repeat(rank, np.diff(np.append(starts, order.size)))
+    return ranks
+
+
+def _by_score(of: Contest, rows: Ints, metric: Metric) -> Ints:
     """Those without a price, the unfit, and those without a score."""
-    direction = -1 if metric.is_higher_better else 1
-
-    def order(one: Entry) -> tuple[int, float, str]:
-        if one.score is None:
-            return 2, 0, one.offer_id
-        return int(one.is_unfit), direction * one.score, one.offer_id
-
-    return sorted(candidates, key=order)
-
-
-def _pareto(candidates: Sequence[Entry], metric: Metric) -> set[str]:
-    """Offer ids on the front of price and score."""
-    direction = -1 if metric.is_higher_better else 1
-    # Exact decimals and floats as they are stored: rounding would put offers on a front that they are not
-    # on.
-    points = [(one.price, direction * one.score) for one in candidates if one.score]
-    return {candidates[index].offer_id for index in undominated(points)}
-
-
-def sorted_none_last(
-    rows: Iterable[Row],
-    keys: Sequence[tuple[Callable[[Row], Any], bool]],
-    identity: Callable[[Row], str],
-) -> list[Row]:
-    """Rows sorted by several keys, pairs (value of a row, is_descending), the first foremost.
-
-    Rows whose value is None come last in both directions; rows equal in every key follow
-    `identity`, so the order is total. Give `is_unfit` as the first key of a ranking.
-    """
-    ordered = sorted(rows, key=identity)
-    # Sorting is stable, so the last key goes first.
-    for value_of, is_descending in reversed(keys):
-        known = [row for row in ordered if value_of(row) is not None]
-        unknown = [row for row in ordered if value_of(row) is None]
-        ordered = sorted(known, key=value_of, reverse=is_descending) + unknown
+    score = of.score[rows]
+    has_none = np.isnan(score)
+    better = np.where(has_none, 0.0, -score if metric.is_higher_better else score)
+    last = np.where(has_none, 2, of.is_unfit[rows].astype(np.int64))
+    ordered: Ints = rows[np.lexsort((of.name[rows], better, last))]
     return ordered
+
+
+def _pareto(price: Amounts, score: Floats, metric: Metric) -> Flags:
+    """Which rows are on the front of price and score: nothing costs no more and scores no worse."""
+    # Ranks of exact decimals and floats as they are stored: rounding would put offers on a front
+    # that they are not on.
+    cost, worse = price.ranks(), -score if metric.is_higher_better else score
+    order = np.lexsort((worse, cost))
+    starts = np.flatnonzero(np.diff(cost[order], prepend=-1))
+    # Of one price the best score, where no lower price has as good a one.
+    best = worse[order][starts]
+    cheaper = np.concatenate(([np.inf], np.minimum.accumulate(best)[:-1])) if best.size else best
+    sizes = np.diff(np.append(starts, order.size))
+    front = np.empty(order.size, bool)
+    front[order] = (worse[order] == np.repeat(best, sizes)) & np.repeat(best < cheaper, sizes)
+    return front

@@ -93,12 +93,12 @@ def test_own_machine_that_was_disturbed_is_said_to_be_so(client):
 
 def test_nothing_but_own_machines_is_ranked_beside_the_answer(client, monkeypatch):
     compared = []
-    rank = ranking.ranked
+    rank = ranking.ranked_lists
 
-    def noted(rows, metric):
-        compared.append({row.offer_id for row in rows})
-        return rank(rows, metric)
+    def noted(basis, numbers, metric):
+        compared.append({basis.offers.slugs[number] for number in numbers})
+        return rank(basis, numbers, metric)
 
-    monkeypatch.setattr(ranking, "ranked", noted)
+    monkeypatch.setattr(ranking, "ranked_lists", noted)
     answer(client, "vcpu=8&ram=32")
     assert compared == [{"best", "near", "far"}, {"mine"}]

@@ -17,7 +17,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from backend.domain.draws import common_draws, rank_bounds, spreads, tie_groups
+from backend.domain.draws import drawn_blocks, rank_bounds, spreads, tie_groups
 from backend.domain.metrics import metric
 from backend.domain.mix import MixPart, mix_log, mixed
 from backend.domain.stats import Summary, stated_sigma, summary
@@ -108,8 +108,9 @@ def ranks_hold(machines: int) -> float:
     hits = []
     for _ in range(LISTS // 10):
         offers = listed(true, machines)
-        bounds = rank_bounds(common_draws(spreads_of(offers)), list(range(1, OFFERS + 1)))
-        hits += [low <= n + 1 <= high for (n, _), (low, high) in zip(offers, bounds, strict=True)]
+        low, high = rank_bounds(drawn_blocks(spreads_of(offers)), np.arange(1, OFFERS + 1))
+        places = np.array([n + 1 for n, _ in offers])
+        hits += ((low <= places) & (places <= high)).tolist()
     return share(iter(hits))
 
 

@@ -9,9 +9,8 @@ from backend.domain import cmips
 from backend.domain.errors import InvalidValue
 from backend.domain.metrics import metric
 from backend.domain.pricing import price_per_period
-from backend.domain.ranking import ranked
 from backend.domain.stats import published_summary
-from tests.domain.candidates import candidate
+from tests.domain.candidates import candidate, ranked
 
 PUBLISHED = Path(__file__).parents[2] / "fixtures/published/cmips_2013.csv"
 

@@ -15,44 +15,70 @@ def around(values, half_width):
     return draws.spreads(values, [v / factor for v in values], [v * factor for v in values])
 
 
+def bounds(drawn, ranks):
+    return list(zip(*map(list, draws.rank_bounds([drawn], np.array(ranks, int))), strict=True))
+
+
+def groups(of):
+    return draws.tie_groups(of).tolist()
+
+
 def test_common_draws_meet_value_and_bounds_at_their_percentiles():
-    drawn = np.exp(draws.common_draws(draws.spreads([100.0], [90.0], [130.0]), n_draws=40_000))
-    low, middle, high = np.percentile(drawn, (2.5, 50, 97.5))
+    values = np.exp(draws.common_draws(draws.spreads([100.0], [90.0], [130.0]), n_draws=40_000))
+    low, middle, high = np.percentile(values, (2.5, 50, 97.5))
     assert low == pytest.approx(90, rel=0.01)
     assert middle == pytest.approx(100, rel=0.01)
     assert high == pytest.approx(130, rel=0.01)
 
 
+def test_common_draws_are_fewer_for_lists_of_more_than_ten_thousand_rows():
+    assert [len(draws.common_draws(around([1.0] * n, 0.1))) for n in (10_000, 20_000)] == [500, 250]
+
+
+def test_draws_in_blocks_are_those_of_one_array():
+    of = around([1.0] * 7_000, 0.1)
+    whole = draws.common_draws(of)
+    stream = np.random.default_rng(draws.SEED).standard_normal(whole.shape)
+    assert len(list(draws.drawn_blocks(of))) > 1
+    assert np.allclose(whole, stream * of.up, rtol=1e-12)
+
+
+def test_tie_group_ends_wherever_it_is_looked_for():
+    for size in (1, 63, 64, 65, 191, 192, 500):
+        values = [100.0] * size + [50.0] * 3
+        assert groups(around(values, 0.001)) == [1] * size + [2] * 3
+
+
 def test_rank_bounds_count_equal_rows_as_one_rank():
     drawn = np.array([[3.0, 2.0, 2.0, 1.0]] * 40)
-    assert draws.rank_bounds(drawn, [1, 2, 2, 4]) == [(1, 1), (2, 2), (2, 2), (4, 4)]
+    assert bounds(drawn, [1, 2, 2, 4]) == [(1, 1), (2, 2), (2, 2), (4, 4)]
 
 
 def test_rank_bounds_always_hold_the_rank_itself():
     # the first row wins every draw, although by value it stands second
     drawn = np.array([[2.0, 1.0]] * 40)
-    assert draws.rank_bounds(drawn, [2, 1]) == [(1, 2), (1, 2)]
+    assert bounds(drawn, [2, 1]) == [(1, 2), (1, 2)]
 
 
 def test_rank_bounds_are_rounded_outwards():
     # the second row wins 5 of 100 draws: p95 of the first row's rank is 1.05, p5 of its own 1.95
     drawn = np.array([[2.0, 1.0]] * 95 + [[1.0, 2.0]] * 5)
-    assert draws.rank_bounds(drawn, [1, 2]) == [(1, 2), (1, 2)]
+    assert bounds(drawn, [1, 2]) == [(1, 2), (1, 2)]
 
 
 def test_rank_bounds_that_come_to_whole_numbers_are_not_widened():
     # Of 500 sorted ranks of the first row 25 are 1 and the others 21: p5 is the 24.95th,
     # 1 + 0.95 · 20 = 20. Its mirror, ranked first but in 25 draws: p95 is 1 + 0.05 · 20 = 2.
     ahead, behind = [100.0, *range(20, 0, -1)], [0.5, *range(20, 0, -1)]
-    assert draws.rank_bounds(np.array([ahead] * 25 + [behind] * 475), [*range(1, 22)])[0] == (1, 21)
-    assert draws.rank_bounds(np.array([ahead] * 25 + [behind] * 475), [21] * 21)[0] == (20, 21)
-    assert draws.rank_bounds(np.array([ahead] * 475 + [behind] * 25), [1] * 21)[0] == (1, 2)
+    assert bounds(np.array([ahead] * 25 + [behind] * 475), [*range(1, 22)])[0] == (1, 21)
+    assert bounds(np.array([ahead] * 25 + [behind] * 475), [21] * 21)[0] == (20, 21)
+    assert bounds(np.array([ahead] * 475 + [behind] * 25), [1] * 21)[0] == (1, 2)
 
 
 def test_rank_bounds_and_tie_groups_of_no_rows_are_empty():
     nobody = draws.spreads([], [], [])
-    assert draws.rank_bounds(draws.common_draws(nobody), []) == []
-    assert draws.tie_groups(nobody) == []
+    assert bounds(draws.common_draws(nobody), []) == []
+    assert groups(nobody) == []
 
 
 # --- telling apart ---
@@ -79,26 +105,26 @@ def test_two_offers_are_apart_by_their_paired_difference():
 def test_the_longer_the_list_the_further_apart():
     one, other = (1000.0, 900.0, 1100.0), (1165.0, 1048.5, 1281.5)
     assert not draws.are_apart(one, other, 3)
-    assert draws.tie_groups(draws.spreads(*zip(other, one, strict=True))) == [1, 2]
+    assert groups(draws.spreads(*zip(other, one, strict=True))) == [1, 2]
 
 
 def test_tie_groups_compare_with_the_first_row_of_the_group():
     # Half-widths of 3 % are deviations of 1.53 %; of three rows those 3.314 · 1.53 % = 5.07 %
     # apart are distinguishable: the third is tied with the second only, and opens a group.
-    assert draws.tie_groups(around([100.0, 97.0, 94.0], 0.03)) == [1, 1, 2]
-    assert draws.tie_groups(around([100.0, 97.0, 96.0], 0.03)) == [1, 1, 1]
+    assert groups(around([100.0, 97.0, 94.0], 0.03)) == [1, 1, 2]
+    assert groups(around([100.0, 97.0, 96.0], 0.03)) == [1, 1, 1]
 
 
 def test_tie_groups_of_exact_figures_join_only_equal_ones():
-    assert draws.tie_groups(around([5.0, 5.0, 4.0], 0.0)) == [1, 1, 2]
+    assert groups(around([5.0, 5.0, 4.0], 0.0)) == [1, 1, 2]
 
 
 def test_tie_groups_use_the_sides_of_the_intervals_that_face_each_other():
     # The better one reaches down 20 %, the worse one up 1 %; the far sides do not matter.
     values, lows, highs = [100.0, 90.0], [80.0, 50.0], [101.0, 91.0]
-    assert draws.tie_groups(draws.spreads(values, lows, highs)) == [1, 1]
+    assert groups(draws.spreads(values, lows, highs)) == [1, 1]
     mirrored = draws.spreads(values, [99.0, 89.0], [150.0, 91.0])
-    assert draws.tie_groups(mirrored) == [1, 2]
+    assert groups(mirrored) == [1, 2]
 
 
 def test_twenty_equal_offers_are_one_tie_group_in_95_of_100_lists():
@@ -107,5 +133,5 @@ def test_twenty_equal_offers_are_one_tie_group_in_95_of_100_lists():
     split = 0
     for _ in range(1000):
         values = sorted((draw.lognormvariate(0, 0.05) for _ in range(20)), reverse=True)
-        split += max(draws.tie_groups(around(values, 1.96 * 0.05))) > 1
+        split += max(groups(around(values, 1.96 * 0.05))) > 1
     assert 20 <= split <= 75

@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 from backend.domain.errors import InvalidValue
 from backend.domain.metrics import METRICS, metric
 from backend.domain.mix import MIX, MixPart, mix_log, mixed
-from backend.domain.ranking import ranked
 from backend.domain.stats import IntervalBasis, Summary
-from tests.domain.candidates import candidate
+from tests.domain.candidates import candidate, ranked
 
 SCORE = metric("cmips_score")
 BANDWIDTH = metric("memory_bandwidth_bytes_per_s")

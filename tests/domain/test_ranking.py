@@ -2,6 +2,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,9 +10,10 @@ from hypothesis import strategies as st
 from backend.domain import ranking
 from backend.domain.errors import InvalidValue
 from backend.domain.metrics import metric
-from backend.domain.ranking import sorted_none_last, worth
+from backend.domain.ranking import worth
 from backend.domain.stats import Summary, published_summary
 from backend.domain.units import EXACT
+from tests.domain import candidates as lists
 from tests.domain.candidates import RankedOffer
 
 CMIPS = metric("cmips_score")
@@ -46,7 +48,7 @@ def ranked(offers, measured):
             cup=one.worth and one.worth.cup,
             **vars(standing),
         )
-        for one, standing in ranking.ranked(candidates, measured)
+        for one, standing in lists.ranked(candidates, measured)
     ]
 
 
@@ -198,7 +200,7 @@ def test_ranked_pareto_keeps_equal_points_and_drops_the_dominated():
 
 def test_ranked_lists_offers_without_a_score_last_by_their_ids():
     blank = [Offer(offer_id=name, score=None, price=None) for name in "zy"]
-    rows = ranking.ranked([*blank, replace(offer("busy", 9, "1"), is_unfit=True)], CMIPS)
+    rows = lists.ranked([*blank, replace(offer("busy", 9, "1"), is_unfit=True)], CMIPS)
     assert [one.offer_id for one, _ in rows] == ["busy", "y", "z"]
 
 
@@ -224,10 +226,20 @@ def test_ranked_refuses_zero_for_unknown(candidate, field):
     assert caught.value.field == field
 
 
-def test_ranked_refuses_an_offer_listed_twice():
-    with pytest.raises(InvalidValue) as caught:
-        ranked([offer("a", 1, "1"), offer("a", 2, "1")], CMIPS)
-    assert caught.value.field == "offer_id"
+def test_prices_that_differ_by_a_hair_take_two_ranks():
+    hair = Decimal("1e-20")
+    rows = ranked([offer("a", 100, 1 + hair), offer("b", 100, 1), offer("c", 100, "2")], CMIPS)
+    assert [(row.candidate.offer_id, row.rank) for row in rows] == [("b", 1), ("a", 2), ("c", 3)]
+    assert [row.pareto for row in rows] == [True, False, False]
+
+
+def test_standings_of_some_rows_stand_as_they_did():
+    offers = [offer(name, 100, price) for name, price in (("a", "3"), ("b", "1"), ("c", "2"))]
+    of = [replace(one, worth=worth(one.summary, one.price, None, CMIPS)) for one in offers]
+    made = ranking.standings(lists.contest(of), CMIPS)
+    some = made.at(np.array([2, 0]))
+    assert some.order.tolist() == [0, 1]
+    assert [some.standing(n) for n in (0, 1)] == [made.standing(n) for n in (2, 0)]
 
 
 # --- invariants ---
@@ -319,23 +331,6 @@ def test_ranked_pareto_equals_the_definition_by_brute_force(offers, measured):
             p <= price and s >= score and (p < price or s > score) for p, s in points
         )
         assert row.pareto is not is_dominated
-
-
-# --- sorting by other columns ---
-
-
-@pytest.mark.parametrize(("is_descending", "expected"), [(False, "bcade"), (True, "acbde")])
-def test_sorted_none_last_puts_unknown_last_in_both_directions(is_descending, expected):
-    rows = [("e", None), ("a", 3), ("c", 2), ("d", None), ("b", 1)]
-    result = sorted_none_last(rows, [(lambda row: row[1], is_descending)], lambda row: row[0])
-    assert "".join(row[0] for row in result) == expected
-
-
-def test_sorted_none_last_breaks_ties_by_next_key_then_identity():
-    rows = [("d", 1, 5), ("b", 1, None), ("a", 2, 1), ("c", 1, 5), ("e", 1, 9)]
-    keys = [(lambda row: row[1], True), (lambda row: row[2], False)]
-    result = sorted_none_last(rows, keys, lambda row: row[0])
-    assert "".join(row[0] for row in result) == "acdeb"
 
 
 @pytest.mark.parametrize("measured", [CMIPS, LATENCY])

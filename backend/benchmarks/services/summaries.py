@@ -115,7 +115,7 @@ def stored(**conditions: Any) -> Iterator[tuple[UUID, Score]]:
     """Offer and score of every stored summary that meets the conditions."""
     site = _site()
     rows = StoredSummary.objects.filter(**conditions).order_by()
-    for row in rows.values("offer_id", "metric", *STORED):
+    for row in rows.values("offer_id", "metric", *STORED).iterator(5_000):
         figures = {name: row[name] for name in SUMMARY}
         basis = IntervalBasis(row["interval_basis"])
         result = row["result"]

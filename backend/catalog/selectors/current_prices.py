@@ -2,7 +2,7 @@
 
 import datetime as dt
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -84,6 +84,17 @@ class PriceBasis:
         all of a month, never for one hour."""
         # Google gives it at the end of a month for what ran; an hour by itself is paid in full.
         return self.basis == SUSTAINED_USE and self.period != "hour"
+
+    @property
+    def allowed(self) -> tuple[str, ...]:
+        """Bases of the prices that count."""
+        # Kept out and not only put last: an hour has no discount of that kind at all.
+        return BASES if self.is_sustained else (MACHINE,)
+
+    @property
+    def purchase_models(self) -> tuple[str, ...]:
+        """Of its term, in order of preference."""
+        return tuple(model for model, _ in TERMS[self.term])
 
     def month(self, charge: Charge) -> Decimal:
         """What the charge comes to in a month of the reader."""
@@ -174,6 +185,8 @@ def best_prices(
     return chosen_prices(newest_prices(basis, offer_ids), basis)
 
 
+CHUNK = 5_000
+"""Rows read from the database at a time."""
 KIND = tuple(name for name in IDENTITY if name not in {"operating_system", "tenancy"})
 PRICE_COLUMNS = (
     *KIND,
@@ -193,7 +206,9 @@ PRICE_COLUMNS = (
 )
 
 
-def newest_prices(basis: PriceBasis, offer_ids: Sequence[UUID] | None = None) -> list[PriceChoice]:
+def newest_prices(
+    basis: PriceBasis, offer_ids: Sequence[UUID] | None = None
+) -> Iterator[PriceChoice]:
     """The newest observation of each kind that may price an offer, whatever the currency."""
     # Quarantined ones wait for a person and price nothing meanwhile.
     rows = PriceObservation.objects.filter(_of_term(basis), is_published=True)
@@ -206,7 +221,7 @@ def newest_prices(basis: PriceBasis, offer_ids: Sequence[UUID] | None = None) ->
     return _choices(newest.annotate(is_questioned=_is_questioned(basis.as_of)), "id", basis.as_of)
 
 
-def stored_prices(basis: PriceBasis) -> list[PriceChoice]:
+def stored_prices(basis: PriceBasis) -> Iterator[PriceChoice]:
     """The same of every offer and of this day, from CurrentPrice; `as_of` is not asked."""
     rows = CurrentPrice.objects.filter(_of_term(basis)).order_by()
     return _choices(rows, "observation_id", None)
@@ -236,13 +251,14 @@ def _is_questioned(as_of: dt.date | None) -> Exists:
     return Exists(rows if as_of is None else rows.filter(observed_at__lt=end_of(as_of)))
 
 
-def _choices(rows: QuerySet[Any], observation: str, as_of: dt.date | None) -> list[PriceChoice]:
+def _choices(rows: QuerySet[Any], observation: str, as_of: dt.date | None) -> Iterator[PriceChoice]:
     """Rows of prices on the day, the present one for None; `observation` is the id's column."""
     columns = (*PRICE_COLUMNS, observation, "is_questioned")
     # As text: parsing the JSON of thousands of rows would take longer than all the rest.
     read = rows.values(*columns, included_json=Cast("included", TextField()))
     today = as_of or clock.now().date()
-    return [_choice(row, row[observation], as_of, today) for row in read]
+    # Row by row: whoever reads those of a hundred thousand offers keeps them smaller.
+    return (_choice(row, row[observation], as_of, today) for row in read.iterator(CHUNK))
 
 
 def _choice(
@@ -302,24 +318,20 @@ def _net(row: Mapping[str, Any], value: Decimal) -> Decimal:
 
 def chosen_prices(choices: Iterable[PriceChoice], basis: PriceBasis) -> dict[UUID, PriceChoice]:
     """The preferred one of each offer's newest observations; see best_prices."""
-    # Kept out and not only put last: an hour has no discount of that kind at all.
-    allowed = BASES if basis.is_sustained else (MACHINE,)
     offers: dict[UUID, list[PriceChoice]] = {}
     for choice in choices:
-        if choice.basis in allowed:
+        if choice.basis in basis.allowed:
             offers.setdefault(choice.offer_id, []).append(choice)
-    preference = _preference(basis)
-    return {
-        offer_id: of[0] if len(of) == 1 else _chosen(of, basis, preference)
-        for offer_id, of in offers.items()
-    }
+    return {offer_id: preferred(of, basis) for offer_id, of in offers.items()}
 
 
-def _chosen(
-    of: list[PriceChoice], basis: PriceBasis, preference: Callable[[PriceChoice], Any]
-) -> PriceChoice:
+def preferred(of: list[PriceChoice], basis: PriceBasis) -> PriceChoice:
+    """The preferred one of the newest observations of one offer, of which there is any."""
+    if len(of) == 1:
+        return of[0]
     # Who stated a price by hand since means that one, in whatever currency.
-    first, *others = sorted((one for one in of if not _is_overruled(one, of)), key=preference)
+    kept = (one for one in of if not _is_overruled(one, of))
+    first, *others = sorted(kept, key=lambda one: preference(one, basis))
     return next((one for one in others if _is_cheaper_month(one, first, basis)), first)
 
 
@@ -343,12 +355,13 @@ def _is_overruled(choice: PriceChoice, others: Iterable[PriceChoice]) -> bool:
     return any(
         not other.is_listed
         and other.observed_at > choice.observed_at
-        and _kind(other) == _kind(choice)
+        and kind_of(other) == kind_of(choice)
         for other in others
     )
 
 
-def _kind(choice: PriceChoice) -> tuple[str, ...]:
+def kind_of(choice: PriceChoice) -> tuple[str, ...]:
+    """What a price is of, whatever its currency."""
     return (
         choice.purchase_model,
         choice.zone,
@@ -359,29 +372,32 @@ def _kind(choice: PriceChoice) -> tuple[str, ...]:
     )
 
 
-def _preference(basis: PriceBasis) -> Callable[[PriceChoice], tuple[object, ...]]:
-    # By position in TERMS: the reader's own way to buy before its stand-in.
-    order = {model: index for index, (model, _) in enumerate(TERMS[basis.term])}
+def preference(choice: PriceChoice, basis: PriceBasis) -> tuple[object, ...]:
+    """What a choice is preferred by, the least first."""
+    return (
+        *preferred_terms(choice, basis),
+        price_over(choice.charge, "hour", SIDE_BY_SIDE) or choice.charge.amount,
+        -choice.observed_at.timestamp(),
+        # What tells two prices apart that are alike otherwise: the choice never depends on
+        # the order of the rows.
+        *kind_of(choice),
+    )
 
-    def preference(choice: PriceChoice) -> tuple[object, ...]:
-        return (
-            order[choice.purchase_model],
-            choice.is_missing,
-            choice.price_basis(is_sustained=basis.is_sustained) != basis.basis,
-            # Money paid before is a condition that the reader has not accepted.
-            choice.upfront not in {"", "none"},
-            # Before the amount: the lowest of an old price is no price of today.
-            -choice.observed_on.toordinal(),
-            choice.currency != basis.currency,
-            choice.currency,
-            price_over(choice.charge, "hour", SIDE_BY_SIDE) or choice.charge.amount,
-            -choice.observed_at.timestamp(),
-            # What tells two prices apart that are alike otherwise: the choice never depends on
-            # the order of the rows.
-            *_kind(choice),
-        )
 
-    return preference
+def preferred_terms(choice: PriceChoice, basis: PriceBasis) -> tuple[object, ...]:
+    """What counts before the amount: nothing of it depends on that."""
+    return (
+        # By position in TERMS: the reader's own way to buy before its stand-in.
+        basis.purchase_models.index(choice.purchase_model),
+        choice.is_missing,
+        choice.price_basis(is_sustained=basis.is_sustained) != basis.basis,
+        # Money paid before is a condition that the reader has not accepted.
+        choice.upfront not in {"", "none"},
+        # Before the amount: the lowest of an old price is no price of today.
+        -choice.observed_on.toordinal(),
+        choice.currency != basis.currency,
+        choice.currency,
+    )
 
 
 def as_quoted(amount: Decimal) -> Decimal:

@@ -1,7 +1,7 @@
 """Rankings, offers, single values, and the dictionaries of metrics and columns."""
 
 import datetime as dt
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, ClassVar
@@ -26,10 +26,13 @@ from backend.common.rest.table import Column, ColumnType, json_cell, json_rows, 
 from backend.common.rest.views import ListAnswer, View
 from backend.domain.metrics import METRICS, Metric
 from backend.rankings.selectors.columns import COLUMN, COLUMNS
+from backend.rankings.selectors.listing import counted
 from backend.rankings.selectors.offer_detail import OfferDetail, offer_detail
+from backend.rankings.selectors.listing import counted
 from backend.rankings.selectors.parameters import described_parameters
 from backend.rankings.selectors.query import RankingQuery
 from backend.rankings.selectors.ranking import Ranking, query_from, ranking
+from backend.rankings.selectors.rows import RankingRow
 from backend.rankings.selectors.scores import Score
 from backend.rankings.selectors.unknown_values import unknown_values
 from backend.rankings.selectors.views import OpenedView, open_view
@@ -132,12 +135,17 @@ class RankingsView(DataListView):
             per_page=query.per_page,
             members={"data_version": listed.data_version, "basis": listed.basis},
             warnings=warnings,
-            licences=(row.licence for row in rows),
+            licences=_licences(rows),
         )
 
     def rows(self, listed: Ranking) -> Any:
         """The rows of the list."""
         return listed.rows
+
+
+def _licences(rows: Sequence[RankingRow]) -> Iterator[str | None]:
+    # One by one: only a workbook asks for them.
+    yield from counted(rows, "licence")
 
 
 class OffersView(RankingsView):
@@ -146,7 +154,7 @@ class OffersView(RankingsView):
     name = "offers"
 
     def rows(self, listed: Ranking) -> Any:
-        return [*listed.rows, *listed.unscored]
+        return listed.everyone
 
 
 def _offer_schema() -> dict[str, Any]:
@@ -283,13 +291,12 @@ def _value_of(request: Request) -> Any:
     if errors:
         raise InvalidParameters(errors)
     listed = ranking(query, workspace_slug=workspace_slug(request), stamp=stamp)
-    rows = (*listed.rows, *listed.unscored)
-    row = next((row for row in rows if row.offer_id == slug), None)
+    row = listed.row(slug)
     if row is None:
         everyone = ranking(
             replace(query, filters=(), q=""), workspace_slug=workspace_slug(request), stamp=stamp
         )
-        slugs = {each.offer_id for each in (*everyone.rows, *everyone.unscored)}
+        slugs = counted(everyone.everyone, "offer_id")
         if slug in slugs:
             raise Http404(f"the offer {slug} does not meet the filters")
         raise Http404(f"there is no offer {printable(slug)!r}{nearest(slug, slugs)}")

@@ -10,14 +10,19 @@ from backend.catalog.selectors.data_version import DataStamp
 Value = TypeVar("Value")
 
 
-class StampedCache:
-    """Keeps the newest results of the newest data state; forgets all when the data change.
+# What does not say how large it is: rates, a few words.
+BYTES_OF_SMALL = 10_000
 
-    What several threads want at once is computed by one of them, the others wait for it.
+
+class StampedCache:
+    """Keeps results of the newest data state up to so many bytes; forgets all when the data change.
+
+    A result says by `nbytes` how large it is. What several threads want at once is computed by one
+    of them, the others wait for it.
     """
 
-    def __init__(self, size: int) -> None:
-        self._size = size
+    def __init__(self, most_bytes: int) -> None:
+        self._most_bytes = most_bytes
         self._stamp: DataStamp | None = None
         self._values: OrderedDict[Hashable, Any] = OrderedDict()
         self._gates: dict[Hashable, Lock] = {}
@@ -55,10 +60,13 @@ class StampedCache:
                 if stamp == self._stamp:
                     self._gates.pop(key, None)
                     self._values[key] = value
-                    # The one that was longest not asked for goes.
-                    while len(self._values) > self._size:
+                    # Those that were longest not asked for go; what was just made stays.
+                    while len(self._values) > 1 and self._nbytes() > self._most_bytes:
                         self._values.popitem(last=False)
             return value
+
+    def _nbytes(self) -> int:
+        return sum(getattr(value, "nbytes", BYTES_OF_SMALL) for value in self._values.values())
 
     def _touched(self, key: Hashable) -> Any:
         self._values.move_to_end(key)

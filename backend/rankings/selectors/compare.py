@@ -118,10 +118,7 @@ def comparison(
         workspace_slug=workspace_slug,
         stamp=stamp,
     )
-    requested = set(slugs)
-    of_slug = {
-        r.offer_id: r for r in (*everyone.rows, *everyone.unscored) if r.offer_id in requested
-    }
+    of_slug = {slug: row for slug in slugs if (row := everyone.row(slug))}
     _check(slugs, of_slug, base)
     rows = [of_slug[slug] for slug in slugs]
     base = base or slugs[0]

@@ -13,7 +13,7 @@ from backend.rankings.selectors.parameters import RANKING_METRICS
 from backend.rankings.selectors.query import DEFAULTS
 
 RUNNING_COSTS = (PurchaseModel.ON_DEMAND, PurchaseModel.MONTHLY)
-_cache = StampedCache(8)
+_cache = StampedCache(80_000)
 
 
 def default_metric(stamp: DataStamp, workspace_slug: str = DEFAULT_WORKSPACE) -> str:

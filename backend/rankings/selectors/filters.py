@@ -1,7 +1,7 @@
-"""Which rows a query keeps, judged by their cells; what is unknown meets no bound."""
+"""Which cells a filter keeps; what is unknown meets no bound."""
 
 import operator
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from backend.common.rest.table import ColumnType
@@ -17,11 +17,8 @@ COMPARED: Mapping[str, Callable[[Any, Any], Any]] = {
 }
 
 
-def is_kept(cells: Mapping[str, Any], filters: Iterable[Filter]) -> bool:
-    return all(_meets(cells[condition.column], condition) for condition in filters)
-
-
-def _meets(cell: Any, condition: Filter) -> bool:
+def meets(cell: Any, condition: Filter) -> bool:
+    """Whether a cell meets a filter of its column."""
     if COLUMN[condition.column].kind is ColumnType.WORDS:
         # Flags and extras are several words in a cell, of which one is enough.
         is_any = not set(condition.values).isdisjoint((cell or "").split())
@@ -38,5 +35,4 @@ def _meets(cell: Any, condition: Filter) -> bool:
 
 def has_words(text: str, searched: str) -> bool:
     """Whether the text holds every word searched for, in any order and case."""
-    # Each word anywhere: who types "m5 frankfurt" names two columns.
     return all(word in text for word in searched.lower().split())

@@ -69,7 +69,6 @@ def offer_detail(
     kept = tuple(one for one in query.filters if one.column == "available")
     others = replace(query, filters=() if offer.discontinued_on else kept, q="")
     everyone = ranking(others, workspace_slug=workspace_slug, stamp=stamp)
-    rows = (*everyone.rows, *everyone.unscored)
     samples = (
         seen_by(offer.samples.filter(**known), workspace_slug)
         .select_related("run", "evidence", "host")
@@ -80,8 +79,8 @@ def offer_detail(
     return OfferDetail(
         offer=offer,
         query=query,
-        row=next((row for row in rows if row.offer_id == slug), None),
-        everyone=rows,
+        row=everyone.row(slug),
+        everyone=everyone.everyone,
         prices=list(prices.order_by("-observed_at", "purchase_model")[:PRICES_SHOWN]),
         summaries=[of[0] for of in groups],
         earlier=[score for of in groups for score in of[1:]],

@@ -75,7 +75,7 @@ def price_cells(
     flags = _flags(choice, shared)
     cells["flags"] = " ".join(flags)
     cells["included"] = _included(offer, choice)
-    extras = _extras(offer, choice, shared)
+    extras = extras_of(offer, choice, shared)
     cells["price_basis"] = _basis_words(choice, extras, query)
     # What is paid once for no stated term has no hours to be divided by.
     # A term tells over which hours an amount paid once is spread.
@@ -135,7 +135,7 @@ def _included(offer: Offer, choice: PriceChoice) -> tuple[str, ...]:
     return (*([DISK] if included.disk_bytes else []), *([EGRESS] if has_traffic else []))
 
 
-def _extras(offer: Offer, choice: PriceChoice, shared: Context) -> list[Extra]:
+def extras_of(offer: Offer, choice: PriceChoice, shared: Context) -> list[Extra]:
     """What the basis adds in a month, priced where the machine stands."""
     extra_amounts = shared.query.extra_amounts
     # Nearly all requests: no table of tariffs is read for them.
@@ -175,7 +175,7 @@ def _amount(
     factor = 1 + (shared.query.tax_rate or Decimal(0))
     try:
         price = _machine(choice, shared, currency, period)
-        month = _month(extras, shared.rates, currency)
+        month = month_of_extras(extras, shared.rates, currency)
     except UnknownRate:
         return None
     # A price of unknown tax may hold it already: adding the reader's rate could count it twice.
@@ -211,7 +211,7 @@ def _machine(choice: PriceChoice, shared: Context, currency: str, period: str) -
     return charge.amount if price is None else price
 
 
-def _month(extras: Iterable[Extra], rates: RateTable, currency: str) -> Decimal:
+def month_of_extras(extras: Iterable[Extra], rates: RateTable, currency: str) -> Decimal:
     """What extras of known amounts add up to. Raises UnknownRate."""
     total = Decimal(0)
     for extra in extras:

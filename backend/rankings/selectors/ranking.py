@@ -3,36 +3,37 @@
 import datetime as dt
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from operator import attrgetter
 from typing import Any
 
+import numpy as np
+
 from backend.accounts.services.workspaces import DEFAULT_WORKSPACE
-from backend.catalog.models import Offer
-from backend.catalog.selectors.current_prices import chosen_prices, newest_prices, stored_prices
+from backend.catalog.selectors.current_prices import newest_prices, stored_prices
 from backend.catalog.selectors.data_version import DataStamp, data_stamp
 from backend.catalog.selectors.extras import Tariffs, tariffs
-from backend.catalog.selectors.offers import offers_visible
 from backend.catalog.selectors.rates import ALWAYS_KNOWN, currencies, rate_table
 from backend.common import clock
 from backend.common.rest.table import json_cell
 from backend.domain.metrics import Metric
 from backend.domain.money import RateTable
-from backend.domain.ranking import ranked, sorted_none_last
+from backend.rankings.selectors.basis_table import BasisTable
 from backend.rankings.selectors.cache import StampedCache
 from backend.rankings.selectors.columns import COLUMN
-from backend.rankings.selectors.filters import has_words, is_kept
+from backend.rankings.selectors.listing import RankedLists, called, joined, meeting, ranked_lists
 from backend.rankings.selectors.mix import Mix, mix
+from backend.rankings.selectors.offer_table import OfferTable
 from backend.rankings.selectors.parsing import parsed_query
+from backend.rankings.selectors.price_table import PriceTable
 from backend.rankings.selectors.prices import NOTHING, Context
 from backend.rankings.selectors.query import DEFAULT_SORT, RANKED, RankingQuery
-from backend.rankings.selectors.rows import RankingRow, ranking_row
-from backend.rankings.selectors.scores import DISTURBED, scores, scores_by_metric
+from backend.rankings.selectors.rows import RankingRow
+from backend.rankings.selectors.score_table import ScoreTable
+from backend.rankings.selectors.scores import scores, scores_by_metric
 
-# Small parts for all, few large lists: memory of a web process is what limits them.
-_cache = StampedCache(48)
-_bases = StampedCache(6)
-_lists = StampedCache(24)
-"""Six thousand offers under one basis take some 20 MB, and a list of them 6 MB."""
+MOST_BYTES = 120_000_000
+"""About; a hundred thousand offers under one basis take some 40 MB, and a list of them 5 MB."""
+# Tables of a data state and all lists made of them: memory of a web process is what limits them.
+_cache = StampedCache(MOST_BYTES)
 
 
 @dataclass(frozen=True)
@@ -40,11 +41,22 @@ class Ranking:
     """All rows in order; the caller pages. `unscored` are offers without a score, unranked."""
 
     rows: Sequence[RankingRow]
+    """A Listing, of which the rows that are looked at are made."""
     unscored: Sequence[RankingRow]
     basis: Mapping[str, Any]
     data_version: int
     metric: Metric
     unpriced_count: int
+    nbytes: int = 0
+
+    @property
+    def everyone(self) -> Sequence[RankingRow]:
+        """All rows, those without a score last."""
+        return joined(self.rows, self.unscored)
+
+    def row(self, slug: str) -> RankingRow | None:
+        """The row of an offer; None where the filters leave it out."""
+        return called(self.everyone, slug)
 
     @property
     def count(self) -> int:
@@ -109,70 +121,66 @@ def ranking(
     # What changes the page and not the list must not be part of its key.
     shared = replace(query, page=1, per_page=1, cols=())
     key = ("ranking", shared, today, workspace_slug)
-    return _lists.get(present, key, lambda: _ranking(shared, present, today, workspace_slug))
+    return _cache.get(present, key, lambda: _ranking(shared, present, today, workspace_slug))
 
 
 # --- the parts of a ranking, each cached on its own ---------------------------------------------
 
 
-def _rows(
+def _basis_table(
     query: RankingQuery, stamp: DataStamp, today: dt.date, workspace_slug: str
-) -> list[RankingRow]:
+) -> BasisTable:
     """Every visible offer with its price under the basis and its score, not yet compared."""
-    metric = query.ranked_metric
-    newest = _cache.get(
+    offers = _offers(stamp, workspace_slug)
+    prices = _cache.get(
         stamp,
         # A list that was read and is unchanged is no change of the data, but makes prices newer.
-        ("prices", query.term, query.as_of, today),
-        lambda: (newest_prices if query.as_of else stored_prices)(query.price_basis),
+        ("prices", query.term, query.as_of, today, id(offers)),
+        lambda: PriceTable.of(
+            (newest_prices if query.as_of else stored_prices)(query.price_basis), offers
+        ),
     )
-    prices = chosen_prices(newest, query.price_basis)
+    chosen = prices.chosen(query.price_basis)
     rates = known_rates(stamp, query.as_of)
     extras: Tariffs = {}
     # Most readers ask for the machine alone.
     if query.extra_amounts != NOTHING:
         extras = _cache.get(stamp, ("extras", query.as_of), lambda: tariffs(query.as_of))
-    if query.weights:
-        mixed = _mix(query, stamp, workspace_slug)
-        offer_scores, lacking = mixed.scores, mixed.lacking
-    else:
-        offer_scores = _cache.get(
-            stamp, ("scores", metric.key, query.as_of), lambda: scores(metric, query.as_of)
-        )
-        lacking = {}
+    of = _scores(query, stamp, workspace_slug, offers)
     # Where no price at all is net, those of unknown tax are like each other and may be compared.
-    is_beside_net = any(
-        offer_id in prices and not prices[offer_id].is_tax_unknown for offer_id in offer_scores
-    )
+    is_beside_net = prices.has_known_tax(chosen[~np.isnan(of.value)])
     # Rented servers of Europe often state gross prices only: among themselves they compare.
     is_tax_ranked = query.tax_unknown == RANKED or not is_beside_net
     day = query.as_of or today
     shared = Context(query, rates, day, stamp.number, extras, is_tax_ranked)
-    return [
-        ranking_row(
-            offer,
-            prices.get(offer.pk),
-            offer_scores.get(offer.pk),
-            shared,
-            lacking.get(offer.pk, ()),
-        )
-        for offer in _offers(stamp, workspace_slug)
-    ]
+    lacking = _mix(query, stamp, workspace_slug).lacking if query.weights else {}
+    return BasisTable(offers, prices, of, shared, chosen, lacking)
 
 
-def _offers(stamp: DataStamp, workspace_slug: str) -> list[Offer]:
+def _scores(
+    query: RankingQuery, stamp: DataStamp, workspace_slug: str, offers: OfferTable
+) -> ScoreTable:
+    metric = query.ranked_metric
+    if query.weights:
+        mixed = _mix(query, stamp, workspace_slug)
+        return ScoreTable.of(mixed.scores.items(), metric, offers)
+    # By the very table whose rows it numbers: the data may change between two readings.
     return _cache.get(
         stamp,
-        ("offers", workspace_slug),
-        lambda: list(offers_visible(workspace_slug)),
+        ("scores", metric.key, query.as_of, id(offers)),
+        lambda: ScoreTable.of(scores(metric, query.as_of), metric, offers),
     )
+
+
+def _offers(stamp: DataStamp, workspace_slug: str) -> OfferTable:
+    return _cache.get(stamp, ("offers", workspace_slug), lambda: OfferTable.read(workspace_slug))
 
 
 def _mix(query: RankingQuery, stamp: DataStamp, workspace_slug: str) -> Mix:
     """The scores of a mix. Raises InvalidParameters for a base that can be none."""
 
     def compute() -> Mix:
-        slugs = {offer.pk: offer.slug for offer in _offers(stamp, workspace_slug)}
+        slugs = _offers(stamp, workspace_slug).slug_by_key()
         of = scores_by_metric((key for key, _ in query.weights), query.as_of)
         return mix(query.weights, of, slugs, query.base)
 
@@ -187,63 +195,42 @@ def _ranking(query: RankingQuery, stamp: DataStamp, today: dt.date, workspace_sl
     by_rank = [one for one in query.filters if COLUMN[one.column].needs_ranking]
     others = tuple(one for one in query.filters if one not in by_rank)
     listed = replace(query, filters=others, sort=DEFAULT_SORT)
-    rows, unscored = _lists.get(
+    both = _cache.get(
         stamp,
         ("ranked", listed, today, workspace_slug),
         lambda: _ranked(listed, stamp, today, workspace_slug),
     )
-    if by_rank:
-        rows = [row for row in rows if is_kept(vars(row), by_rank)]
-        unscored = [row for row in unscored if is_kept(vars(row), by_rank)]
-    rows = _in_order(rows, query.sort)
-    unpriced_count = sum(row.price is None for row in rows)
+    rows = both.scored.kept(by_rank).sorted_by(query.sort)
+    unscored = both.unscored.kept(by_rank).sorted_by(query.sort, is_ranked=False)
+    unpriced_count = rows.unknown_count("price")
     metric = query.ranked_metric
     of_mix = _mix_basis(query, _mix(query, stamp, workspace_slug)) if query.weights else {}
     return Ranking(
         rows=rows,
-        unscored=sorted_none_last(unscored, _sort_keys(query.sort), attrgetter("offer_id")),
+        unscored=unscored,
         basis=_basis(query, metric, unpriced_count, len(unscored)) | of_mix,
         data_version=stamp.number,
         metric=metric,
         unpriced_count=unpriced_count,
+        nbytes=rows.nbytes + unscored.nbytes,
     )
 
 
 def _ranked(
     query: RankingQuery, stamp: DataStamp, today: dt.date, workspace_slug: str
-) -> tuple[list[RankingRow], list[RankingRow]]:
+) -> RankedLists:
     """The rows with a score that the filters keep, in the ranking's order, and those without."""
     # Filters change nothing of a row, so all lists under a basis share its rows.
     basis = replace(query, filters=(), q="")
-    everyone = _bases.get(
+    everyone = _cache.get(
         stamp,
         ("basis", basis, today, workspace_slug),
-        lambda: _rows(basis, stamp, today, workspace_slug),
+        lambda: _basis_table(basis, stamp, today, workspace_slug),
     )
-    listed = [
-        row
-        for row in everyone
-        if has_words(row.text, query.q) and is_kept(vars(row), query.filters)
-    ]
-    rows: list[RankingRow] = []
-    unscored: list[RankingRow] = []
-    # Rows of the basis are shared with other lists: each gets a copy with its standing in this one.
-    for row, standing in ranked(listed, query.ranked_metric):
-        list_of = unscored if row.score is None else rows
-        list_of.append(row.standing_at(standing))
-    return rows, unscored
-
-
-def _in_order(rows: list[RankingRow], sort: Sequence[tuple[str, bool]]) -> list[RankingRow]:
-    """Disturbed rows last, then as asked; the default order is the ranking's own."""
-    if tuple(sort) == DEFAULT_SORT:
-        return rows
-    keys = [(lambda row: DISTURBED in row.flags.split(), False), *_sort_keys(sort)]
-    return sorted_none_last(rows, keys, attrgetter("offer_id"))
-
-
-def _sort_keys(sort: Sequence[tuple[str, bool]]) -> list[tuple[Any, bool]]:
-    return [(attrgetter(name), is_descending) for name, is_descending in sort]
+    kept = everyone.offers.with_words(query.q)
+    for condition in query.filters:
+        kept &= meeting(everyone.column(condition.column), condition)
+    return ranked_lists(everyone, np.flatnonzero(kept), query.ranked_metric)
 
 
 def _basis(

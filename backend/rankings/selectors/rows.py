@@ -92,10 +92,6 @@ class RankingRow:
     """Extras that the machine's own price holds; no column, but what makes prices unlike."""
     is_unfit: bool = False
     """Whether its score is shown and never compared; no column, the flags say why."""
-    worth: Worth | None = None
-    """What the columns from cup to value_per_cost_ci95_high say; None for what is not compared."""
-    text: str = ""
-    """What `q` searches, in lower case; no column."""
 
     def standing_at(self, standing: Standing) -> "RankingRow":
         """The same row with how it stands in a list."""
@@ -126,7 +122,6 @@ def ranking_row(
     price, per_hour = price_cells(offer, choice, shared)
     amount: Decimal | None = price["price"]
     metric = shared.query.ranked_metric
-    region = offer.region.code if offer.region else None
     is_unfit = bool(score and score.is_unfit)
     # A gross price beside net ones would lose by its tax alone.
     is_tax_faulty = TAX_UNKNOWN in price["flags"].split() and not shared.is_tax_ranked
@@ -141,7 +136,7 @@ def ranking_row(
         price["flags"],
     )
     cells = {
-        **_offer_cells(offer, region),
+        **offer_cells(offer),
         **price,
         "hours_per_month": simple_number(shared.query.hours_per_month),
         "hours_run": simple_number(shared.query.hours_run or shared.query.hours_per_month),
@@ -158,10 +153,7 @@ def ranking_row(
         "flags": " ".join(dict.fromkeys(filter(None, flags))),
         "missing": _missing(price, score, unmeasured),
     }
-    # Once a row: all lists of a basis share it, and `q` searches every row.
-    words = (offer.slug, offer.name, offer.provider.slug, offer.provider.name, region or "")
-    text = " ".join((*words, offer.cpu_model)).lower()
-    return RankingRow(**cells, is_unfit=is_unfit, worth=its, text=text)
+    return RankingRow(**cells, is_unfit=is_unfit)
 
 
 def _missing(price: Mapping[str, Any], score: Score | None, unmeasured: tuple[str, ...]) -> str:
@@ -174,13 +166,14 @@ def _missing(price: Mapping[str, Any], score: Score | None, unmeasured: tuple[st
     return " ".join(names)
 
 
-def _offer_cells(offer: Offer, region: str | None) -> dict[str, Any]:
+def offer_cells(offer: Offer) -> dict[str, Any]:
+    """The cells that an offer alone decides."""
     return {
         "offer_id": offer.slug,
         "provider": offer.provider.slug,
         "offer": offer.name,
         "kind": offer.kind,
-        "region": region,
+        "region": offer.region.code if offer.region else None,
         "arch": offer.arch or None,
         "vcpu": None if offer.vcpu_count is None else simple_number(offer.vcpu_count),
         "vcpu_kind": offer.vcpu_kind or None,

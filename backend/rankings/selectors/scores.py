@@ -14,9 +14,9 @@ from backend.domain.stats import DISTURBED
 __all__ = ["DISTURBED", "Score", "scores", "scores_by_metric", "scores_of"]
 
 
-def scores(metric: Metric, as_of: dt.date | None = None) -> dict[UUID, Score]:
-    """The score of every offer that has one for the metric, by offer id."""
-    return dict(_known(as_of, metric=metric.key))
+def scores(metric: Metric, as_of: dt.date | None = None) -> Iterator[tuple[UUID, Score]]:
+    """Id and score of every offer that has one for the metric."""
+    return _known(as_of, metric=metric.key)
 
 
 def scores_by_metric(

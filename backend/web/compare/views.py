@@ -15,7 +15,7 @@ from backend.catalog.selectors.rates import currencies
 from backend.domain.attributions import attributions
 from backend.domain.metrics import METRICS
 from backend.rankings.selectors.compare import MOST_OFFERS, Comparison, compared_slugs, comparison
-from backend.rankings.selectors.filters import has_words
+from backend.rankings.selectors.listing import marked, selected, with_words
 from backend.rankings.selectors.query import DEFAULT_SORT, RankingQuery
 from backend.rankings.selectors.ranking import ranking
 from backend.rankings.selectors.rows import RankingRow
@@ -138,21 +138,15 @@ def _joined(slugs: Sequence[str], added: str) -> str:
     return ",".join([*slugs, added])
 
 
-def _matches(words: str, slugs: Sequence[str], requested: RankingRequest) -> list[RankingRow]:
-    """Offers whose slug, name, provider or region hold all the words, those with a rank first."""
+def _matches(words: str, slugs: Sequence[str], requested: RankingRequest) -> Sequence[RankingRow]:
+    """Offers whose slug, name, provider, region or processor hold all the words, those with a rank first."""
     # Without the filters of the address: what they hide may be compared all the same.
     everyone = ranking(
         RankingQuery(metric=requested.query.metric, sort=DEFAULT_SORT),
         workspace_slug=requested.workspace_slug,
     )
-    return [
-        row
-        for row in (*everyone.rows, *everyone.unscored)
-        if row.offer_id not in slugs
-        and has_words(
-            f"{row.offer_id} {row.offer} {row.provider} {row.region or ''}".lower(), words
-        )
-    ]
+    matching = with_words(everyone.everyone, words)
+    return selected(matching, marked(matching, "offer_id", lambda slug: slug not in slugs))
 
 
 def _comparison(

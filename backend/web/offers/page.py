@@ -8,6 +8,7 @@ from django.urls import reverse
 
 from backend.catalog.selectors.rates import currencies
 from backend.rankings.selectors.breakdown import PriceBreakdown, price_breakdown
+from backend.rankings.selectors.listing import marked
 from backend.rankings.selectors.offer_detail import OfferDetail
 from backend.rankings.selectors.query import RankingQuery
 from backend.rankings.selectors.rows import RankingRow
@@ -91,7 +92,7 @@ def _standing(detail: OfferDetail, query: RankingQuery, params: state.Params) ->
     scale = figures.scale(metric.unit, [row.score] if row.score else [])
     values = (row.value_per_cost, row.value_per_cost_ci95_low, row.value_per_cost_ci95_high)
     value = figures.value_scale(scale, metric.better, cost, values)
-    ranked = sum(1 for other in detail.everyone if other.rank is not None)
+    ranked = int(marked(detail.everyone, "rank", lambda rank: rank is not None).sum())
     rank = (
         _("{rank} of {ranked}", rank=localized(f"{row.rank:,}"), ranked=localized(f"{ranked:,}"))
         if row.rank

@@ -1,6 +1,5 @@
 """How the cells of the ranking read: one method per column that says more than its bare value."""
 
-from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -12,6 +11,7 @@ from django.utils.safestring import SafeString
 from backend.common.rest.table import ColumnType
 from backend.domain.stats import LOWER_BOUND
 from backend.rankings.selectors.columns import COLUMN, COLUMNS
+from backend.rankings.selectors.listing import counted
 from backend.rankings.selectors.ranking import Ranking
 from backend.rankings.selectors.ranking_column import ColumnScale, RankingColumn
 from backend.rankings.selectors.rows import RankingRow
@@ -60,9 +60,7 @@ class Cells:
         self.basis = ranking.basis
         self.score_unit = ranking.metric.unit
         self.sources = sources
-        self.tied = remembered(
-            ranking, "tied", lambda: Counter(row.tie_group for row in ranking.rows)
-        )
+        self.tied = remembered(ranking, "tied", lambda: counted(ranking.rows, "tie_group"))
         self.units: dict[str, str] = {
             **{column.name: unit for column in COLUMNS if (unit := self._unit(column))},
             "price": self.cost,

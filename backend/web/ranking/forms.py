@@ -3,12 +3,12 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
-from operator import attrgetter
 
 from django import forms
 
 from backend.catalog.selectors.current_prices import TERMS
 from backend.rankings.selectors.columns import COLUMN
+from backend.rankings.selectors.listing import counted
 from backend.rankings.selectors.parameters import RANKING_METRICS
 from backend.rankings.selectors.ranking import Ranking
 from backend.web.ranking.remembered import remembered
@@ -125,8 +125,8 @@ def menus(names: Iterable[str], params: state.Params, ranked: Ranking) -> list[M
 
 def _counts(name: str, ranked: Ranking) -> Counter[str]:
     counts: Counter[str] = Counter()
-    # Counted by C over whole cells first: there are thousands of rows and few different cells.
-    for cell, count in Counter(map(attrgetter(name), ranked.rows)).items():
+    # Of whole cells first: there are thousands of rows and few different cells.
+    for cell, count in counted(ranked.rows, name).items():
         for code in (cell or "").split() if name == "flags" else [cell] if cell else []:
             counts[code] += count
     return counts

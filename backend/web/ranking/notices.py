@@ -2,8 +2,11 @@
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from backend.domain.conclusions import listed
 from backend.domain.pricing.extras import EXTRAS, PRICE_MISSING
+from backend.rankings.selectors.listing import counted, floats, selected
 from backend.rankings.selectors.ranking import Ranking, query_from, ranking
 from backend.web.ranking.remembered import remembered
 from backend.web.shared import state, words
@@ -40,19 +43,23 @@ def list_notice(ranked: Ranking, address: state.Address, workspace_slug: str) ->
 
 def unpriced_counts(ranked: Ranking) -> dict[str, int]:
     """Rows without a price: those whose machine has one and only an extra lacks it, and the rest."""
-    lacking = [row.missing.split() for row in ranked.rows if row.price is None]
     of_extras = {PRICE_MISSING[name] for name in EXTRAS}
     # Without a rate the machine's own price is lacking, too, whatever else is.
-    extras = sum("fx_rate" not in names and bool(of_extras & {*names}) for names in lacking)
-    return {"terms": len(lacking) - extras, "extras": extras}
+    extras = sum(
+        count
+        for missing, count in counted(ranked.rows, "missing").items()
+        if "fx_rate" not in missing.split() and of_extras & {*missing.split()}
+    )
+    return {"terms": ranked.unpriced_count - extras, "extras": extras}
 
 
 def _is_mixed(ranked: Ranking) -> bool:
-    return len({row.included for row in ranked.rows if row.price is not None}) > 1
+    priced = selected(ranked.rows, ~np.isnan(floats(ranked.rows, "price")))
+    return len(counted(priced, "included")) > 1
 
 
 def _unpriced(ranked: Ranking, address: state.Address, workspace_slug: str) -> ListNotice | None:
-    lacking = {name for row in ranked.rows for name in row.missing.split()}
+    lacking = {name for missing in counted(ranked.rows, "missing") for name in missing.split()}
     term = state.value(address.params, "term")
     if extras := [name for name in EXTRAS if PRICE_MISSING[name] in lacking]:
         said = listed([words.EXTRAS[name] for name in extras], len(extras))

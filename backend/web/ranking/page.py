@@ -15,6 +15,7 @@ from backend.domain.attributions import attributions
 from backend.rankings.models import SavedView
 from backend.rankings.selectors.columns import COLUMN, COLUMNS
 from backend.rankings.selectors.coverage import metrics_scored
+from backend.rankings.selectors.listing import counted, floats
 from backend.rankings.selectors.provenance import price_sources
 from backend.rankings.selectors.ranking import Ranking, query_from, ranking
 from backend.rankings.selectors.rows import RankingRow
@@ -53,7 +54,7 @@ def results(
     cost = state.cost(params)
     # Who asks for an offer by name wants to see it, measured or not; so does who gets nothing else.
     is_unscored_listed = bool(ranked.unscored) and ("q" in params or not ranked.rows)
-    listed = [*ranked.rows, *ranked.unscored] if is_unscored_listed else ranked.rows
+    listed = ranked.everyone if is_unscored_listed else ranked.rows
     page = _page(params, listed)
     said = ("basis", *(state.value(params, name) for name in ("term", "hours_per_month")))
     basis = remembered(ranked, said, lambda: basis_words(params, ranked.rows))
@@ -75,7 +76,7 @@ def results(
         "table": table,
         "legend": [words.flag(code) for code in sorted({f for r in page for f in r.flags.split()})],
         "attributions": remembered(
-            ranked, "attributions", lambda: attributions(row.licence for row in ranked.rows)
+            ranked, "attributions", lambda: attributions(counted(ranked.rows, "licence"))
         ),
         "chart": chart,
         "chart_json": json_script(spoken(chart), "chart-json", encoder=_CompactJson),
@@ -103,7 +104,8 @@ def results(
 
 
 def _scale(ranked: Ranking) -> figures.UnitScale:
-    return figures.scale(ranked.metric.unit, (row.score for row in ranked.rows if row.score))
+    scores = floats(ranked.rows, "score")
+    return figures.scale(ranked.metric.unit, scores[scores > 0].tolist())
 
 
 # Fields of the panels below the form; a panel is open when something in it is set or wrong.

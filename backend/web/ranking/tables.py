@@ -6,6 +6,7 @@ from django.utils.html import escape, format_html
 from django.utils.safestring import SafeString
 
 from backend.rankings.selectors.columns import COLUMN
+from backend.rankings.selectors.listing import has_any
 from backend.rankings.selectors.ranking import Ranking
 from backend.rankings.selectors.rows import RankingRow
 from backend.web.ranking.cells import Cells, is_own
@@ -85,4 +86,4 @@ def shown_columns(ranking: Ranking, params: state.Params) -> tuple[str, ...]:
 
 
 def _says_nothing(ranking: Ranking) -> set[str]:
-    return {name for name in MAY_HIDE if not any(getattr(row, name) for row in ranking.rows)}
+    return {name for name in MAY_HIDE if not has_any(ranking.rows, name)}

@@ -1,15 +1,18 @@
 """What the charts draw, as plain JSON: the same figures as on the page, never more."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from heapq import nlargest, nsmallest
 from operator import attrgetter
-from statistics import median
 from typing import Any
+
+import numpy as np
 
 from backend.benchmarks.models import Sample
 from backend.common import clock
+from backend.domain.amounts import CLOSE, Floats
 from backend.domain.metrics import Metric
 from backend.domain.stats import DISTURBED, UNFIT
+from backend.rankings.selectors.listing import floats, marked, selected
 from backend.rankings.selectors.offer_detail import OfferDetail
 from backend.rankings.selectors.ranking import Ranking
 from backend.rankings.selectors.rows import RankingRow
@@ -87,7 +90,7 @@ def _summary(title: str, unit: str, bars: Sequence[dict[str, Any]], count: int) 
 
 
 def _mode(
-    rows: Iterable[RankingRow],
+    rows: Sequence[RankingRow],
     column: str,
     title: str,
     scale: figures.UnitScale,
@@ -96,25 +99,42 @@ def _mode(
 ) -> dict[str, Any]:
     of_row = attrgetter(column)
     interval = attrgetter(column, f"{column}_ci95_low", f"{column}_ci95_high")
-    # nlargest over a sort: a few bars are taken of thousands of rows.
-    known = [row for row in rows if of_row(row) is not None]
     best_of = nlargest if is_best_high else nsmallest
+    values = floats(rows, column)
+    known = values[~np.isnan(values)]
     # The identifier decides among equals, so that bars keep their order from one load to the next.
-    best = best_of(MOST_BARS_SENT, known, key=lambda row: (of_row(row), row.offer_id))
+    best = best_of(
+        MOST_BARS_SENT,
+        _foremost(rows, values, is_best_high=is_best_high),
+        key=lambda row: (of_row(row), row.offer_id),
+    )
     bars = distinct_labels(
         [bar(row.offer_id, row_label(row), row.provider, scale, interval(row)) for row in best]
     )
     # Of all known rows and not of the bars, which are the best ones.
-    middle = scale.shown(median(map(of_row, known))) if known else None
+    middle = scale.shown(float(np.median(known))) if known.size else None
     return {
         "title": title,
         "unit": scale.unit,
         "bars": bars,
         # Of two offers the median is no more than the point between them.
-        "median": middle if len(known) > 2 else None,
-        "medianLabel": _("median of {count}", count=len(known)),
-        "summary": _summary(title, scale.unit, bars, len(known)),
+        "median": middle if known.size > 2 else None,
+        "medianLabel": _("median of {count}", count=known.size),
+        "summary": _summary(title, scale.unit, bars, known.size),
     }
+
+
+def _foremost(
+    rows: Sequence[RankingRow], values: Floats, *, is_best_high: bool
+) -> Sequence[RankingRow]:
+    """The rows that may be among the best of a column: few, out of thousands."""
+    worse = -values if is_best_high else values
+    known = np.sort(worse[~np.isnan(worse)])
+    if not known.size:
+        return ()
+    last = float(known[:MOST_BARS_SENT][-1])
+    # Those that floats cannot tell from the last one are among them.
+    return selected(rows, worse <= last + abs(last) * CLOSE)
 
 
 def ranking_chart(
@@ -123,7 +143,8 @@ def ranking_chart(
     """Both faces of the ranking chart, by value per cost and by score; bars best first."""
     metric = ranking.metric
     # What takes no rank must not stand first in the chart of the ranks.
-    rows = [row for row in ranking.rows if UNFIT.isdisjoint(row.flags.split())]
+    is_fit = marked(ranking.rows, "flags", lambda flags: UNFIT.isdisjoint(flags.split()))
+    rows = selected(ranking.rows, is_fit)
     value = figures.value_scale(scale, metric.better, cost)
     modes = {
         "value": _mode(

@@ -1,8 +1,9 @@
 """Offers of a ranking as the sentence at the top of a page compares them."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from backend.domain.conclusions import Conclusion, Contender, head_of_ranking
+from backend.rankings.selectors.listing import counted, marked, selected
 from backend.rankings.selectors.rows import RankingRow
 from backend.web.shared.charts import row_label
 
@@ -16,14 +17,21 @@ def contender(row: RankingRow) -> Contender:
     )
 
 
-def of_ranking(rows: Iterable[RankingRow]) -> Conclusion:
+def of_ranking(rows: Sequence[RankingRow]) -> Conclusion:
     """What the rows of a ranking come to, whatever their order."""
-    ranked = sorted(
-        (row for row in rows if row.rank is not None), key=lambda row: (row.rank, row.offer_id)
-    )
     # All that share the first place: the sentence must not name a winner that the intervals do not show.
-    group = [row for row in ranked if row.tie_group == ranked[0].tie_group]
-    following = next(iter(ranked[len(group) :]), None)
+    first = min((one for one in counted(rows, "tie_group") if one is not None), default=None)
+    is_first = marked(rows, "tie_group", lambda one: one is not None and one == first)
+    group = _by_rank(selected(rows, is_first))
+    others = selected(rows, marked(rows, "tie_group", lambda one: one not in {first, None}))
+    second = min(counted(others, "rank"), default=None)
+    following = next(
+        iter(_by_rank(selected(others, marked(others, "rank", lambda one: one == second)))), None
+    )
     return head_of_ranking(
         [contender(row) for row in group], contender(following) if following else None
     )
+
+
+def _by_rank(rows: Iterable[RankingRow]) -> list[RankingRow]:
+    return sorted(rows, key=lambda row: (row.rank or 0, row.offer_id))

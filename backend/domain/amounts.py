@@ -1,0 +1,122 @@
+"""Columns of exact figures as arrays: floats that tell nearly all apart, exact ones where they cannot.
+
+A float lies within some units of its last position of what it stands for, so two floats farther apart
+than `CLOSE` are of different figures, in that order. Closer ones are compared exactly.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from decimal import Decimal
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+
+CLOSE = 1e-11
+"""Ratio; wider than what rounding adds up to, and than what a mix takes for one value."""
+
+
+@dataclass(frozen=True, eq=False)
+class Amounts:
+    """One figure a row: `floats` near to it (NaN is unknown), `exact` by row.
+
+    Rows of one key have the same figure; rows of two keys may.
+    """
+
+    floats: Floats
+    keys: Ints
+    exact: Callable[[int], Decimal]
+    _known: dict[int, Decimal] = field(default_factory=dict, init=False, repr=False)
+
+    def figure(self, row: int) -> Decimal:
+        """The exact figure of a row that has one, worked out once for each key."""
+        key = int(self.keys[row])
+        if key not in self._known:
+            self._known[key] = self.exact(row)
+        return self._known[key]
+
+    def at(self, rows: Ints) -> "Amounts":
+        """The same figures of some rows, in their order."""
+        return Amounts(self.floats[rows], self.keys[rows], lambda row: self.figure(int(rows[row])))
+
+    def ranks(self) -> Ints:
+        """Of each row how many lower figures there are; equal ones share it, −1 is unknown."""
+        ranks = np.full(self.floats.size, -1, np.int64)
+        known = np.flatnonzero(~np.isnan(self.floats))
+        ordered = known[np.argsort(self.floats[known], kind="stable")]
+        if not ordered.size:
+            return ranks
+        # Within a run neighbours are close; of many runs all rows are of one key.
+        for first, end in mixed_runs(self.floats[ordered], self.keys[ordered]):
+            run = ordered[first:end].tolist()
+            figures = {int(self.keys[row]): self.figure(row) for row in run}
+            ordered[first:end] = sorted(run, key=lambda row: figures[int(self.keys[row])])
+        ranks[ordered] = np.cumsum(self._is_higher(ordered))
+        return ranks
+
+    def _is_higher(self, ordered: Ints) -> Ints:
+        """Of rows in ascending order 1 where a figure is above that of the row before, else 0."""
+        keys, floats = self.keys[ordered], self.floats[ordered]
+        is_other = np.zeros(ordered.size, np.int64)
+        is_other[1:] = keys[1:] != keys[:-1]
+        unclear = np.flatnonzero(is_other[1:].astype(bool) & is_close(floats)) + 1
+        for at in unclear.tolist():
+            is_other[at] = self.figure(int(ordered[at])) != self.figure(int(ordered[at - 1]))
+        return is_other
+
+    def meets(self, compared: Callable[[Decimal], bool], bounds: tuple[Decimal, ...]) -> Flags:
+        """Rows whose figure `compared` accepts, which changes its answer only at the `bounds`.
+
+        Unknown ones meet nothing.
+        """
+        met = np.zeros(self.floats.size, bool)
+        limits = sorted(bounds)
+        positions = np.searchsorted(np.array([float(one) for one in limits]), self.floats)
+        # One figure stands for all between two bounds.
+        for position, inside in enumerate(_between(limits)):
+            met |= (positions == position) & compared(inside)
+        met &= ~np.isnan(self.floats)
+        for bound in limits:
+            near = abs(self.floats - float(bound)) <= CLOSE * abs(float(bound))
+            for row in np.flatnonzero(near).tolist():
+                met[row] = compared(self.figure(row))
+        return met
+
+
+def _between(limits: list[Decimal]) -> Iterator[Decimal]:
+    """A figure below all of some limits in ascending order, between each two, and above all."""
+    yield limits[0] - 1
+    for low, high in pairwise(limits):
+        yield (low + high) / 2
+    yield limits[-1] + 1
+
+
+def is_close(ascending: Floats) -> Flags:
+    """Of each but the first whether it is close to the one before."""
+    return np.diff(ascending) <= CLOSE * np.abs(ascending[1:])
+
+
+def mixed_runs(ascending: Floats, keys: Ints) -> list[tuple[int, int]]:
+    """First and end of each run of close neighbours that are of several keys."""
+    starts = np.flatnonzero(np.concatenate(([True], ~is_close(ascending))))
+    lows, highs = np.minimum.reduceat(keys, starts), np.maximum.reduceat(keys, starts)
+    ends = np.append(starts[1:], keys.size)
+    mixed = lows != highs
+    return list(zip(starts[mixed].tolist(), ends[mixed].tolist(), strict=True))
+
+
+def codes_of(*columns: NDArray[np.integer]) -> tuple[Ints, Ints]:
+    """Numbers from 0 for the different combinations of codes, and the first row of each."""
+    together = np.zeros(columns[0].size, np.int64)
+    for column in columns:
+        low = int(column.min(initial=0))
+        width = int(column.max(initial=0)) - low + 1
+        together = together * width + (column.astype(np.int64) - low)
+        # Numbered anew after each column, so that the product of all widths fits.
+        _, together = np.unique(together, return_inverse=True)
+    _, first, codes = np.unique(together, return_index=True, return_inverse=True)
+    return codes.astype(np.int64), first.astype(np.int64)

@@ -1,0 +1,273 @@
+"""Every visible offer under one basis, as arrays; exact rows of it are made when they are shown.
+
+A column is of one of two forms: what few different rows decide is worked out of one of each and
+counted by number (Coded), and figures are floats that tell nearly all rows apart (Amounts). Both are
+made from the rows themselves wherever it matters, so that `rows` alone says what a cell holds.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from functools import cached_property
+from typing import Any
+from uuid import UUID
+
+import numpy as np
+
+from backend.domain.amounts import Amounts, Flags, Floats, Ints, codes_of
+from backend.domain.errors import UnknownRate
+from backend.domain.pricing.price_columns import spans
+from backend.domain.ranking import CUP_METRIC
+from backend.domain.units import exact_decimal
+from backend.rankings.selectors.coded import Coded
+from backend.rankings.selectors.offer_table import OfferTable, key_of
+from backend.rankings.selectors.price_table import PriceTable
+from backend.rankings.selectors.prices import NOTHING, Context, extras_of, month_of_extras
+from backend.rankings.selectors.rows import RankingRow, ranking_row
+from backend.rankings.selectors.score_table import ScoreTable
+
+MOST_ROWS_KEPT = 8_192
+"""So many rows are kept once they were made: all of a small catalog, a part of a large one."""
+BYTES_OF_ROW = 3_000
+SCORES = {"score": "value", "score_ci95_low": "low", "score_ci95_high": "high"}
+WORTH = ("cup", "value_per_cost", "value_per_cost_ci95_low", "value_per_cost_ci95_high")
+FIGURES = frozenset({"price", "price_usd_hour", *SCORES, *WORTH})
+
+
+@dataclass(frozen=True, eq=False)
+class BasisTable:
+    """A row for each offer of `offers`; `chosen` is its row of `prices`, −1 without one."""
+
+    offers: OfferTable
+    prices: PriceTable
+    scores: ScoreTable
+    shared: Context
+    chosen: Ints
+    lacking: Mapping[UUID, tuple[str, ...]] = field(default_factory=dict)
+    """Of a mix the metrics that an offer lacks."""
+    _rows: dict[int, RankingRow] = field(default_factory=dict, init=False, repr=False)
+    _figures: dict[str, Amounts] = field(default_factory=dict, init=False, repr=False)
+    _columns: dict[str, Coded] = field(default_factory=dict, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        # An amount that cannot be right is refused whatever else is listed: its row says so.
+        has_score = ~np.isnan(self.scores.value)
+        wrong = has_score & ~(self.scores.value > 0)
+        for name in ("price", "per_hour"):
+            wrong |= has_score & (self._money[name] <= 0)
+        for row in np.flatnonzero(wrong)[:1].tolist():
+            self.row(row)
+
+    @property
+    def nbytes(self) -> int:
+        figures = 12 * self.chosen.nbytes
+        return figures + BYTES_OF_ROW * min(len(self.offers), MOST_ROWS_KEPT)
+
+    # --- rows ---------------------------------------------------------------------------------
+
+    def row(self, number: int) -> RankingRow:
+        """The row of an offer by its number, not compared with any other."""
+        if (known := self._rows.get(number)) is not None:
+            return known
+        chosen = int(self.chosen[number])
+        made = ranking_row(
+            self.offers.offer(number),
+            None if chosen < 0 else self.prices.choice(chosen),
+            self.scores.score(number),
+            self.shared,
+            self.lacking.get(key_of(self.offers.keys[number]), ()) if self.lacking else (),
+        )
+        if len(self._rows) < MOST_ROWS_KEPT:
+            self._rows[number] = made
+        return made
+
+    # --- columns ------------------------------------------------------------------------------
+
+    def column(self, name: str) -> Coded | Amounts:
+        """A column, or another attribute of rows, but for how they stand in a list."""
+        if name in FIGURES:
+            return self.figures(name)
+        if name not in self._columns:
+            self._columns[name] = self._column(name)
+        return self._columns[name]
+
+    def _column(self, name: str) -> Coded:
+        if name == "offer_id":
+            return Coded(np.arange(len(self.offers), dtype=np.int32), self.offers.slugs)
+        if name in self.offers.cells:
+            return self.offers.cells[name]
+        if name == "measured_at":
+            return self.scores.measured_at
+        if name == "result_url":
+            return self.scores.results
+        if name == "hardware":
+            fields = (self.offers.fields["cpu_model"], self.scores.cpu_models)
+            codes, first = codes_of(*(one.codes for one in fields))
+        else:
+            codes, first = self._shapes
+        rows = map(self.row, first.tolist())
+        return Coded(codes.astype(np.int32), [getattr(row, name) for row in rows])
+
+    @cached_property
+    def _shapes(self) -> tuple[Ints, Ints]:
+        """What decides all cells but those of the offer alone, the figures, and the score's source:
+        numbers of what differs in it, and the first offer of each."""
+        of = self.offers.fields
+        has_disk = of["disk_bytes"].mapped([bool(value) for value in of["disk_bytes"].values])
+        return codes_of(
+            *(of[name].codes for name in ("vcpu_kind", "provider", "discontinued_on")),
+            has_disk.astype(np.int64),
+            self._of_price(self.prices.kinds.codes),
+            self._of_price(self.prices.shapes_of_quotes[self.prices.quotes.codes]),
+            self.scores.kinds.codes,
+            self._extras_codes,
+            self._lacking_codes,
+        )
+
+    def _of_price(self, codes: Any) -> Ints:
+        """Codes of the chosen prices by offer; −1 without one."""
+        return np.append(codes, -1)[self.chosen].astype(np.int64)
+
+    @cached_property
+    def _lacking_codes(self) -> Ints:
+        if not self.lacking:
+            return np.zeros(len(self.offers), np.int64)
+        seen: dict[tuple[str, ...], int] = {}
+        names = (self.lacking.get(key_of(key), ()) for key in self.offers.keys)
+        return np.array([seen.setdefault(one, len(seen)) for one in names], np.int64)
+
+    @property
+    def is_tax_unknown(self) -> Flags:
+        """Whether an offer has a price whose tax is not known."""
+        quotes = self.prices.quotes
+        of = np.append(quotes.meets(lambda quote: quote.is_tax_unknown), [False])
+        unknown: Flags = of[self.chosen]
+        return unknown
+
+    @cached_property
+    def is_unfit(self) -> Flags:
+        """Whether an offer's score is shown and never compared."""
+        return self.scores.kinds.meets(lambda kind: kind is not None and kind.is_unfit)
+
+    # --- figures ------------------------------------------------------------------------------
+
+    def figures(self, name: str) -> Amounts:
+        """A column of FIGURES."""
+        if name not in self._figures:
+            self._figures[name] = self._made(name)
+        return self._figures[name]
+
+    def _made(self, name: str) -> Amounts:
+        if name in SCORES:
+            floats: Floats = getattr(self.scores, SCORES[name])
+            _, codes = np.unique(floats, return_inverse=True)
+            return Amounts(floats, codes, lambda row: exact_decimal(float(floats[row])))
+        floats, keys = self._money[name], self._price_keys
+        if name in WORTH:
+            keys = self._worth_keys
+        return Amounts(floats, keys, lambda row: getattr(self.row(row), name))
+
+    @cached_property
+    def _price_keys(self) -> Ints:
+        return codes_of(self._of_price(self.prices.quotes.codes), self._extras_codes)[0]
+
+    @cached_property
+    def _worth_keys(self) -> Ints:
+        scores = (self.scores.value, self.scores.low, self.scores.high)
+        codes = (np.unique(one, return_inverse=True)[1] for one in scores)
+        return codes_of(self._price_keys, *codes)[0]
+
+    @cached_property
+    def _money(self) -> dict[str, Floats]:
+        """Prices and what follows from them and the scores, by column; NaN is unknown."""
+        query = self.shared.query
+        price = self._price(query.currency, query.period)
+        per_hour = self._price(query.currency, "hour")
+        per_hour[self._is_purchase] = np.nan
+        dollars = self._price("USD", "hour")
+        dollars[self._is_purchase] = np.nan
+        compared = np.where(self.is_unfit, np.nan, price)
+        if not self.shared.is_tax_ranked:
+            compared[self.is_tax_unknown] = np.nan
+        is_high = query.ranked_metric.is_higher_better
+        value, low, high = (
+            one / compared if is_high else 1.0 / (one * compared)
+            for one in (self.scores.value, self.scores.low, self.scores.high)
+        )
+        cup = np.full(len(self.offers), np.nan)
+        if query.ranked_metric.key == CUP_METRIC:
+            cup = np.where(np.isnan(value), np.nan, per_hour / self.scores.value)
+        worth = (cup, value, np.minimum(low, high), np.maximum(low, high))
+        return {"price": price, "per_hour": per_hour, "price_usd_hour": dollars,
+                **dict(zip(WORTH, worth, strict=True))}  # fmt: skip
+
+    @cached_property
+    def _is_purchase(self) -> Flags:
+        of = np.append(self.prices.charges.is_purchase[self.prices.quotes.codes], [False])
+        purchase: Flags = of[self.chosen]
+        return purchase
+
+    def _price(self, currency: str, period: str) -> Floats:
+        """The price of each offer with its extras and the reader's tax, near to the exact one."""
+        query = self.shared.query
+        machine = self.prices.charges.over(
+            period,
+            query.hours_per_month,
+            hours_run=query.hours_run,
+            setup_months=query.setup_months,
+            is_sustained=query.price_basis.is_sustained,
+        )
+        machine = machine * self._rates(currency)
+        factor = float(1 + (query.tax_rate or Decimal(0)))
+        if factor != 1:
+            quotes = self.prices.quotes.values
+            machine = machine * [1.0 if one.is_tax_unknown else factor for one in quotes]
+        price: Floats = np.append(machine[self.prices.quotes.codes], [np.nan])[self.chosen]
+        hours = spans(float(query.hours_per_month))
+        added = self._extras_months(currency)[self._extras_codes]
+        with np.errstate(invalid="ignore"):
+            return price + added * factor * hours[period] / hours["month"]
+
+    def _rates(self, currency: str) -> Floats:
+        """Units of the currency for one of each quote's; NaN where that is not known."""
+        known: dict[str, float] = {}
+        for code in {quote.currency for quote in self.prices.quotes.values}:
+            try:
+                known[code] = float(self.shared.rates.rate(code, currency)[0])
+            except UnknownRate:
+                known[code] = np.nan
+        return np.array([known[quote.currency] for quote in self.prices.quotes.values], np.float64)
+
+    @cached_property
+    def _extras(self) -> tuple[Ints, Ints]:
+        """Numbers of what decides the extras of an offer, and the first offer of each."""
+        if self.shared.query.extra_amounts == NOTHING:
+            return np.zeros(len(self.offers), np.int64), np.zeros(0, np.int64)
+        of = self.offers.fields
+        return codes_of(
+            *(of[name].codes for name in ("provider", "region", "disk_bytes")),
+            self._of_price(self.prices.kinds.codes),
+            self._of_price(self.prices.shapes_of_quotes[self.prices.quotes.codes]),
+        )
+
+    @property
+    def _extras_codes(self) -> Ints:
+        return self._extras[0]
+
+    def _extras_months(self, currency: str) -> Floats:
+        """By number of extras what they come to in a month; NaN where one is not known."""
+        first = self._extras[1].tolist()
+        return np.array([self._extras_month(row, currency) for row in first] or [0.0], np.float64)
+
+    def _extras_month(self, row: int, currency: str) -> float:
+        chosen = int(self.chosen[row])
+        if chosen < 0:
+            return np.nan
+        extras = extras_of(self.offers.offer(row), self.prices.choice(chosen), self.shared)
+        is_purchase = bool(self._is_purchase[row])
+        if any(one.amount is None or (is_purchase and one.amount) for one in extras):
+            return np.nan
+        try:
+            return float(month_of_extras(extras, self.shared.rates, currency))
+        except UnknownRate:
+            return np.nan

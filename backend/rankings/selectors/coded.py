@@ -1,0 +1,62 @@
+"""Columns of few different values: numbers into a list of them."""
+
+from array import array
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from backend.domain.amounts import Flags, Ints
+
+BYTES_OF_VALUE = 150
+"""About what a value takes with its position in a list."""
+
+
+@dataclass(frozen=True, eq=False)
+class Coded:
+    """`codes` by row; None in `values` is unknown."""
+
+    codes: NDArray[np.int32]
+    values: Sequence[Any]
+
+    @property
+    def nbytes(self) -> int:
+        return self.codes.nbytes + BYTES_OF_VALUE * len(self.values)
+
+    def value(self, row: int) -> Any:
+        return self.values[self.codes[row]]
+
+    def at(self, rows: Ints) -> "Coded":
+        """The same column of some rows, in their order."""
+        return Coded(self.codes[rows], self.values)
+
+    def mapped(self, by_value: Sequence[bool]) -> Flags:
+        """What holds for each value, by row."""
+        return np.array(by_value, bool)[self.codes] if self.values else np.zeros(0, bool)
+
+    def meets(self, accepts: Callable[[Any], bool]) -> Flags:
+        """Rows whose value is accepted."""
+        return self.mapped([accepts(value) for value in self.values])
+
+    def ranks(self) -> Ints:
+        """Of each row how many different lower values there are; −1 is unknown."""
+        known = sorted({value for value in self.values if value is not None})
+        position = {value: rank for rank, value in enumerate(known)}
+        by_code = [-1 if value is None else position[value] for value in self.values]
+        return np.array(by_code, np.int64)[self.codes] if self.values else np.zeros(0, np.int64)
+
+
+class CodedBuilder:
+    """A column that is read value by value."""
+
+    def __init__(self) -> None:
+        self._codes = array("i")
+        self._positions: dict[Hashable, int] = {}
+
+    def append(self, value: Hashable) -> None:
+        self._codes.append(self._positions.setdefault(value, len(self._positions)))
+
+    def coded(self) -> Coded:
+        return Coded(np.array(self._codes, np.int32), list(self._positions))

@@ -1,0 +1,234 @@
+"""The rows of a list in order: arrays, of which the rows that are looked at are made."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from operator import attrgetter
+from typing import Any, overload
+
+import numpy as np
+
+from backend.domain.amounts import Amounts, Flags, Floats, Ints
+from backend.domain.metrics import Metric
+from backend.domain.ranking import Contest, Standings, standings
+from backend.rankings.selectors.basis_table import FIGURES, BasisTable
+from backend.rankings.selectors.coded import Coded
+from backend.rankings.selectors.filters import meets
+from backend.rankings.selectors.query import DEFAULT_SORT, Filter
+from backend.rankings.selectors.rows import RankingRow
+from backend.rankings.selectors.scores import DISTURBED
+
+STANDING = frozenset({"rank", "rank_low", "rank_high", "tie_group", "pareto"})
+IS_DISTURBED = Filter("flags", "=", (DISTURBED,))
+LAST = np.iinfo(np.int64).max
+
+
+@dataclass(frozen=True, eq=False)
+class Listing(Sequence[RankingRow]):
+    """Offers of a basis by number, in order, and how each stands among them."""
+
+    basis: BasisTable
+    numbers: Ints
+    standings: Standings
+
+    @property
+    def nbytes(self) -> int:
+        return 6 * self.numbers.nbytes
+
+    def __len__(self) -> int:
+        return self.numbers.size
+
+    @overload
+    def __getitem__(self, position: int) -> RankingRow: ...
+    @overload
+    def __getitem__(self, position: slice) -> "Listing": ...
+    def __getitem__(self, position: int | slice) -> "RankingRow | Listing":
+        if isinstance(position, slice):
+            return self.at(np.arange(len(self))[position])
+        return self._row(range(len(self))[position])
+
+    def __iter__(self) -> Iterator[RankingRow]:
+        return map(self._row, range(len(self)))
+
+    def _row(self, position: int) -> RankingRow:
+        row = self.basis.row(int(self.numbers[position]))
+        return row.standing_at(self.standings.standing(position))
+
+    def at(self, positions: Ints) -> "Listing":
+        """The rows at some positions, in their order."""
+        return Listing(self.basis, self.numbers[positions], self.standings.at(positions))
+
+    def followed_by(self, other: "Listing") -> "Listing":
+        """These rows and those of another list of the basis."""
+        both = (self.standings, other.standings)
+        names = (name for name in vars(both[0]) if name != "order")
+        joined = {name: np.concatenate([getattr(one, name) for one in both]) for name in names}
+        order = np.concatenate((self.numbers, other.numbers))
+        return Listing(self.basis, order, Standings(order=order, **joined))
+
+    # --- columns ------------------------------------------------------------------------------
+
+    def column(self, name: str) -> Coded | Amounts:
+        """A column in the order of the rows."""
+        if name in STANDING:
+            return self._positions(name)
+        return self.basis.column(name).at(self.numbers)
+
+    def _positions(self, name: str) -> Coded:
+        codes = getattr(self.standings, name).astype(np.int64)
+        if name == "pareto":
+            codes = np.where(self.standings.rank == 0, 0, codes + 1)
+            return Coded(codes.astype(np.int32), (None, False, True))
+        known, at = np.unique(codes, return_inverse=True)
+        return Coded(at.astype(np.int32), [value or None for value in known.tolist()])
+
+    # --- other lists --------------------------------------------------------------------------
+
+    def kept(self, filters: Sequence[Filter]) -> "Listing":
+        """The rows that meet all the filters, each standing as it does."""
+        mask = np.ones(len(self), bool)
+        for condition in filters:
+            mask &= meeting(self.column(condition.column), condition)
+        return self.at(np.flatnonzero(mask))
+
+    def unknown_count(self, name: str) -> int:
+        """Rows that have no figure in a column."""
+        return int(np.isnan(self.basis.figures(name).floats[self.numbers]).sum())
+
+    def sorted_by(self, sort: Sequence[tuple[str, bool]], *, is_ranked: bool = True) -> "Listing":
+        """Disturbed rows last where the list is ranked, then as asked; the default order of a
+        ranked list is its own. Unknown last in both directions, equal rows by slug."""
+        if is_ranked and tuple(sort) == DEFAULT_SORT:
+            return self
+        keys = [_sort_key(self.column(name), is_descending) for name, is_descending in sort]
+        if is_ranked:
+            keys.insert(0, meeting(self.column("flags"), IS_DISTURBED).astype(np.int64))
+        return self.at(np.lexsort((self.numbers, *reversed(keys))))
+
+
+@dataclass(frozen=True)
+class RankedLists:
+    """Offers ranked among each other: those with a score, in order, and the rest."""
+
+    scored: Listing
+    unscored: Listing
+
+    @property
+    def nbytes(self) -> int:
+        return self.scored.nbytes + self.unscored.nbytes
+
+
+def ranked_lists(basis: BasisTable, numbers: Ints, metric: Metric) -> RankedLists:
+    """The offers of these numbers of a basis, ranked among each other."""
+    value, low, high, price, score = (
+        basis.figures(name).at(numbers) for name in (*BOUNDS, "price", "score")
+    )
+    made = standings(
+        Contest(
+            value=value,
+            low=low.floats,
+            high=high.floats,
+            price=price,
+            score=score.floats,
+            is_unfit=basis.is_unfit[numbers],
+            name=numbers,
+        ),
+        metric,
+    )
+    has_score = ~np.isnan(score.floats[made.order])
+    everyone = Listing(basis, numbers[made.order], made)
+    return RankedLists(
+        everyone.at(np.flatnonzero(has_score)), everyone.at(np.flatnonzero(~has_score))
+    )
+
+
+BOUNDS = ("value_per_cost", "value_per_cost_ci95_low", "value_per_cost_ci95_high")
+
+
+def meeting(column: Coded | Amounts, condition: Filter) -> Flags:
+    """Which rows of a column meet a filter."""
+    if isinstance(column, Coded):
+        return column.meets(lambda cell: meets(cell, condition))
+    # Whatever is none of the values, the unknown with it.
+    if condition.operator == "!":
+        return ~meeting(column, replace(condition, operator="="))
+    return column.meets(_exactly(condition), condition.values)
+
+
+def _exactly(condition: Filter) -> Callable[[Decimal], bool]:
+    return lambda amount: meets(amount, condition)
+
+
+def _sort_key(column: Coded | Amounts, is_descending: bool) -> Ints:
+    ranks = column.ranks()
+    return np.where(ranks < 0, LAST, -ranks if is_descending else ranks)
+
+
+# --- what pages ask of rows -------------------------------------------------------------------
+
+
+def joined(rows: Sequence[RankingRow], others: Sequence[RankingRow]) -> Sequence[RankingRow]:
+    """Two lists of one basis as one."""
+    if isinstance(rows, Listing) and isinstance(others, Listing):
+        return rows.followed_by(others)
+    return [*rows, *others]
+
+
+def called(rows: Sequence[RankingRow], slug: str) -> RankingRow | None:
+    """The row of an offer; None where the list has none."""
+    if not isinstance(rows, Listing):
+        return next((row for row in rows if row.offer_id == slug), None)
+    number = rows.basis.offers.number(slug)
+    positions = [] if number is None else np.flatnonzero(rows.numbers == number).tolist()
+    return rows[positions[0]] if positions else None
+
+
+def counted(rows: Sequence[RankingRow], name: str) -> Counter[Any]:
+    """How many rows have each value of a column, in the order of the first of each."""
+    column = rows.column(name) if isinstance(rows, Listing) else None
+    if not isinstance(column, Coded):
+        return Counter(map(attrgetter(name), rows))
+    codes, first, counts = np.unique(column.codes, return_index=True, return_counts=True)
+    counted: Counter[Any] = Counter()
+    for at in np.argsort(first).tolist():
+        counted[column.values[codes[at]]] += int(counts[at])
+    return counted
+
+
+def floats(rows: Sequence[RankingRow], name: str) -> Floats:
+    """A column of figures as floats, near to the exact ones; NaN is unknown."""
+    if isinstance(rows, Listing):
+        return rows.basis.figures(name).floats[rows.numbers]
+    values = (getattr(row, name) for row in rows)
+    return np.array([np.nan if one is None else float(one) for one in values], np.float64)
+
+
+def has_any(rows: Sequence[RankingRow], name: str) -> bool:
+    """Whether any row has something in a column."""
+    if name in FIGURES:
+        return not np.isnan(floats(rows, name)).all()
+    return any(counted(rows, name))
+
+
+def selected(rows: Sequence[RankingRow], kept: Flags) -> Sequence[RankingRow]:
+    """The rows of a list that are marked."""
+    positions = np.flatnonzero(kept)
+    return (
+        rows.at(positions) if isinstance(rows, Listing) else [rows[at] for at in positions.tolist()]
+    )
+
+
+def marked(rows: Sequence[RankingRow], name: str, accepts: Callable[[Any], bool]) -> Flags:
+    """Which rows have a cell that is accepted; of a column that is no figure."""
+    column = rows.column(name) if isinstance(rows, Listing) else None
+    if isinstance(column, Coded):
+        return column.meets(accepts)
+    return np.array([accepts(getattr(row, name)) for row in rows], bool)
+
+
+def with_words(rows: Sequence[RankingRow], searched: str) -> Sequence[RankingRow]:
+    """The rows whose offer holds each of the words, in any order and case."""
+    if not isinstance(rows, Listing):
+        raise TypeError("only the rows of a ranking know their texts")
+    return selected(rows, rows.basis.offers.with_words(searched)[rows.numbers])

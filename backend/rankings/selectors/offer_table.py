@@ -1,0 +1,157 @@
+"""Every visible offer as arrays: strings and sizes as numbers into short lists of what there is."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+from uuid import UUID
+
+import numpy as np
+from numpy.typing import NDArray
+
+from backend.catalog.models import Offer, Provider, Region
+from backend.catalog.selectors.offers import offers_visible
+from backend.domain.amounts import Flags, Ints, codes_of
+from backend.rankings.selectors.coded import Coded, CodedBuilder
+from backend.rankings.selectors.rows import offer_cells
+
+OWN = (
+    "name", "kind", "arch", "cpu_model", "vcpu_count", "vcpu_kind", "thread_count", "memory_bytes",
+    "disk_bytes", "disk_kind", "discontinued_on",
+)  # fmt: skip
+PROVIDER = ("provider_id", "provider__slug", "provider__name")
+REGION = ("region_id", "region__code", "region__country")
+COLUMN_OF = {
+    "provider": "provider", "offer": "name", "kind": "kind", "region": "region", "arch": "arch",
+    "vcpu": "vcpu_count", "vcpu_kind": "vcpu_kind", "threads": "thread_count",
+    "ram_gib": "memory_bytes", "disk_gb": "disk_bytes", "disk_kind": "disk_kind",
+    "region_group": "region",
+}  # fmt: skip
+"""What decides the cells of each column that offers alone decide, but for the slug."""
+KEY_BYTES = 16
+BYTES_OF_SLUG = 110
+
+
+@dataclass(frozen=True, eq=False)
+class OfferTable:
+    """The offers in the order of their slugs; a row of any column is the offer's number in it."""
+
+    slugs: Sequence[str]
+    keys: NDArray[np.bytes_]
+    fields: dict[str, Coded]
+    """By name of the model's field; `provider` and `region` hold rows of theirs."""
+
+    @classmethod
+    def read(cls, workspace_slug: str) -> "OfferTable":
+        """What the workspace may see (one query)."""
+        names = ("slug", "pk", *OWN, *PROVIDER, *REGION)
+        rows = offers_visible(workspace_slug).order_by().values_list(*names)
+        return cls.of(rows.iterator(chunk_size=5_000))
+
+    @classmethod
+    def of(cls, rows: Iterable[tuple[Any, ...]]) -> "OfferTable":
+        """Rows of the slug, the key, and the fields OWN, PROVIDER and REGION."""
+        slugs: list[str] = []
+        keys: list[bytes] = []
+        columns = {name: CodedBuilder() for name in (*OWN, "provider", "region")}
+        end = len(OWN) + 2
+        for row in rows:
+            slugs.append(row[0])
+            keys.append(row[1].bytes)
+            for name, value in zip(OWN, row[2:end], strict=True):
+                columns[name].append(value)
+            columns["provider"].append(row[end : end + len(PROVIDER)])
+            columns["region"].append(row[end + len(PROVIDER) :])
+        # By Python, as rankings compare slugs: the database sorts by its own rules.
+        order = sorted(range(len(slugs)), key=slugs.__getitem__)
+        return cls(
+            [slugs[row] for row in order],
+            np.array(keys, f"S{KEY_BYTES}")[order],
+            {name: column.coded().at(np.array(order, np.int64)) for name, column in columns.items()},
+        )  # fmt: skip
+
+    def __len__(self) -> int:
+        return len(self.slugs)
+
+    @property
+    def nbytes(self) -> int:
+        return len(self) * (KEY_BYTES + BYTES_OF_SLUG) + sum(
+            column.nbytes for column in self.fields.values()
+        )
+
+    def offer(self, row: int) -> Offer:
+        """The offer of a row, as far as a ranking knows it."""
+        of = {name: self.fields[name].value(row) for name in OWN}
+        key, slug, name = self.fields["provider"].value(row)
+        provider = Provider(pk=key, slug=slug, name=name)
+        key, code, country = self.fields["region"].value(row)
+        region = None if key is None else Region(pk=key, code=code, country=country)
+        return Offer(
+            pk=key_of(self.keys[row]), slug=self.slugs[row], provider=provider, region=region, **of
+        )
+
+    def numbers(self, keys: Sequence[bytes]) -> Ints:
+        """The rows of offers by the bytes of their keys; −1 where the table has none."""
+        order = self._by_key
+        if not (order.size and keys):
+            return np.full(len(keys), -1, np.int64)
+        asked, ordered = np.array(keys, f"S{KEY_BYTES}"), self.keys[order]
+        at = np.minimum(np.searchsorted(ordered, asked), order.size - 1)
+        return np.where(ordered[at] == asked, order[at], -1)
+
+    @cached_property
+    def _by_key(self) -> Ints:
+        return np.argsort(self.keys).astype(np.int64)
+
+    @cached_property
+    def _number_of(self) -> dict[str, int]:
+        return {slug: row for row, slug in enumerate(self.slugs)}
+
+    def number(self, slug: str) -> int | None:
+        """The row of an offer by its slug; None where the table has none."""
+        return self._number_of.get(slug)
+
+    def slug_by_key(self) -> dict[UUID, str]:
+        return dict(zip(map(key_of, self.keys), self.slugs, strict=True))
+
+    @cached_property
+    def cells(self) -> dict[str, Coded]:
+        """The columns that offers alone decide, by name; `offer_id` is left out."""
+        made = {}
+        for name, field in COLUMN_OF.items():
+            codes, first = codes_of(self.fields[field].codes)
+            rows = map(self.offer, first.tolist())
+            made[name] = Coded(codes.astype(np.int32), [offer_cells(row)[name] for row in rows])
+        return made
+
+    def with_words(self, searched: str) -> Flags:
+        """Offers whose identifier, name, provider, region or processor holds each word, in any
+        order and case."""
+        kept = np.ones(len(self), bool)
+        # Each word anywhere: who types "m5 frankfurt" names two columns.
+        for word in searched.lower().split():
+            kept &= self._with_word(word)
+        return kept
+
+    def _with_word(self, word: str) -> Flags:
+        met = np.array([word in slug for slug in self._lower_slugs], bool)
+        parts: tuple[tuple[str, Callable[[Any], str]], ...] = (
+            ("name", str),
+            ("cpu_model", str),
+            ("provider", lambda of: f"{of[1]} {of[2]}"),
+            ("region", lambda of: of[1] or ""),
+        )
+        for name, text in parts:
+            column = self.fields[name]
+            met |= column.mapped([word in text(value).lower() for value in column.values])
+        return met
+
+    @cached_property
+    def _lower_slugs(self) -> Sequence[str]:
+        # The slugs themselves wherever they are lower already, which costs nothing to keep.
+        return self.slugs if all(map(str.islower, self.slugs)) else [s.lower() for s in self.slugs]
+
+
+def key_of(stored: bytes) -> UUID:
+    """The key that an array holds, which drops zeros at its end."""
+    return UUID(bytes=bytes(stored).ljust(KEY_BYTES, b"\0"))

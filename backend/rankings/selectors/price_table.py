@@ -1,0 +1,192 @@
+"""The newest prices of all offers as arrays, and which of them prices an offer under a basis."""
+
+import datetime as dt
+from array import array
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from backend.catalog.selectors.current_prices import (
+    ON_DEMAND,
+    SIDE_BY_SIDE,
+    PriceBasis,
+    PriceChoice,
+    kind_of,
+    preferred,
+    preferred_terms,
+)
+from backend.domain.amounts import CLOSE, Flags, Ints, codes_of
+from backend.domain.pricing.effective import Charge
+from backend.domain.pricing.price_columns import ChargeColumns
+from backend.domain.pricing.purchase import PurchaseModel
+from backend.rankings.selectors.coded import Coded, CodedBuilder
+from backend.rankings.selectors.offer_table import KEY_BYTES, OfferTable, key_of
+
+EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+MICROSECOND = dt.timedelta(microseconds=1)
+
+
+class Quote(NamedTuple):
+    """What an amount follows from."""
+
+    charge: Charge
+    currency: str
+    is_tax_unknown: bool
+
+
+class QuoteKind(NamedTuple):
+    """What a price says beside its amount; the fields of a PriceChoice."""
+
+    purchase_model: str
+    upfront: str
+    plan: str
+    basis: str
+    observed_on: dt.date
+    is_listed: bool
+    zone: str
+    is_missing: bool
+    is_gross: bool
+    included_json: str
+    minimum_months: int | None
+
+
+@dataclass(frozen=True, eq=False)
+class PriceTable:
+    """Prices in the order of their offers' numbers in a table of offers."""
+
+    offers: Ints
+    keys: NDArray[np.bytes_]
+    """Of the observations."""
+    seen_us: Ints
+    """When each was observed, microseconds since 1970."""
+    quotes: Coded
+    kinds: Coded
+    table: OfferTable
+
+    @classmethod
+    def of(cls, choices: Iterable[PriceChoice], table: OfferTable) -> "PriceTable":
+        """Prices of any offers; those that the table does not have are left out."""
+        offers: list[bytes] = []
+        keys: list[bytes] = []
+        seen_us = array("q")
+        quotes, kinds = CodedBuilder(), CodedBuilder()
+        for one in choices:
+            offers.append(one.offer_id.bytes)
+            keys.append(one.observation_id.bytes)
+            seen_us.append((one.observed_at - EPOCH) // MICROSECOND)
+            quotes.append(Quote(one.charge, one.currency, one.is_tax_unknown))
+            kinds.append(QuoteKind(*(getattr(one, name) for name in QuoteKind._fields)))
+        numbers = table.numbers(offers)
+        order = np.argsort(numbers, kind="stable")
+        order = order[np.searchsorted(numbers[order], 0) :]
+        return cls(
+            offers=numbers[order],
+            keys=np.array(keys, f"S{KEY_BYTES}")[order],
+            seen_us=np.array(seen_us, np.int64)[order],
+            quotes=quotes.coded().at(order),
+            kinds=kinds.coded().at(order),
+            table=table,
+        )
+
+    @property
+    def nbytes(self) -> int:
+        # A charge with its amount takes twice what most values do.
+        return sum(
+            column.nbytes
+            for column in (
+                self.offers,
+                self.keys,
+                self.seen_us,
+                self.quotes,
+                self.quotes,
+                self.kinds,
+            )
+        )
+
+    def choice(self, row: int) -> PriceChoice:
+        """The price of a row."""
+        quote: Quote = self.quotes.value(row)
+        kind: QuoteKind = self.kinds.value(row)
+        return PriceChoice(
+            offer_id=key_of(self.table.keys[self.offers[row]]),
+            observation_id=key_of(self.keys[row]),
+            currency=quote.currency,
+            charge=quote.charge,
+            is_tax_unknown=quote.is_tax_unknown,
+            observed_at=EPOCH + int(self.seen_us[row]) * MICROSECOND,
+            **kind._asdict(),
+        )
+
+    @cached_property
+    def charges(self) -> ChargeColumns:
+        """Of the different quotes."""
+        return ChargeColumns.of([quote.charge for quote in self.quotes.values])
+
+    def chosen(self, basis: PriceBasis) -> Ints:
+        """By number of the offer the row of the price that is preferred; −1 without one."""
+        chosen = np.full(len(self.table), -1, np.int64)
+        rows = np.flatnonzero(self.kinds.meets(lambda kind: kind.basis in basis.allowed))
+        if not rows.size:
+            return chosen
+        hour = self.charges.over("hour", SIDE_BY_SIDE)[self.quotes.codes[rows]]
+        terms = self._ranked(rows, lambda one: preferred_terms(one, basis))
+        order = np.lexsort((self._ranked(rows, kind_of), -self.seen_us[rows], hour, terms,
+                            self.offers[rows]))  # fmt: skip
+        rows, hour, terms = rows[order], hour[order], terms[order]
+        starts = np.flatnonzero(np.diff(self.offers[rows], prepend=-1))
+        chosen[self.offers[rows[starts]]] = rows[starts]
+        # Few: two amounts that floats cannot tell apart, and what compares prices with each other.
+        first = np.repeat(starts, np.diff(np.append(starts, rows.size)))
+        codes = self.quotes.codes[rows]
+        unclear = (terms == terms[first]) & (codes != codes[first])
+        unclear &= np.abs(hour - hour[first]) <= CLOSE * hour
+        unclear |= self._may_compare(rows, basis) & (first != np.arange(rows.size))
+        ends = np.append(starts[1:], rows.size)
+        for at in np.unique(np.searchsorted(starts, first[unclear])).tolist():
+            of = rows[starts[at] : ends[at]].tolist()
+            choices = [self.choice(row) for row in of]
+            best = preferred(choices, basis)
+            chosen[self.offers[of[0]]] = next(
+                row for row, choice in zip(of, choices, strict=True) if choice is best
+            )
+        return chosen
+
+    def has_known_tax(self, chosen: Ints) -> bool:
+        """Whether any of the prices of these rows (−1 is none) is of known tax."""
+        known = self.quotes.meets(lambda quote: not quote.is_tax_unknown)
+        return bool(known[chosen[chosen >= 0]].any())
+
+    def _ranked(self, rows: Ints, key: Callable[[PriceChoice], Any]) -> Ints:
+        """Ranks by a key that nothing but kind, currency and kind of charge decides."""
+        codes, first = codes_of(
+            self.kinds.codes[rows], self.shapes_of_quotes[self.quotes.codes[rows]]
+        )
+        keys = [key(self.choice(row)) for row in rows[first].tolist()]
+        position = {one: rank for rank, one in enumerate(sorted(set(keys)))}
+        return np.array([position[one] for one in keys], np.int64)[codes]
+
+    @cached_property
+    def shapes_of_quotes(self) -> Ints:
+        """Of each quote a number for all of it but how much its amounts are."""
+        seen: dict[Any, int] = {}
+        return np.array(
+            [seen.setdefault(_shape(quote), len(seen)) for quote in self.quotes.values], np.int64
+        )
+
+    def _may_compare(self, rows: Ints, basis: PriceBasis) -> Flags:
+        """Prices that a person stated, and months that may be cheaper than hours."""
+        is_by_hand = self.kinds.meets(lambda kind: not kind.is_listed)[rows]
+        if basis.period == "hour" or basis.term != ON_DEMAND:
+            return is_by_hand
+        is_month = self.kinds.meets(lambda kind: kind.purchase_model == PurchaseModel.MONTHLY)
+        return is_by_hand | is_month[rows]
+
+
+def _shape(quote: Quote) -> tuple[Any, ...]:
+    charge = quote.charge
+    has_setup = bool(charge.setup_amount)
+    return (*quote[1:], charge.unit, charge.term, charge.sustained_use, has_setup)

@@ -1,0 +1,128 @@
+"""The scores of all offers in one metric, or in a mix, as arrays."""
+
+import datetime as dt
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+from uuid import UUID
+
+import numpy as np
+
+from backend.domain.amounts import Floats
+from backend.domain.metrics import Metric
+from backend.domain.stats import IntervalBasis, Summary
+from backend.rankings.selectors.coded import Coded, CodedBuilder
+from backend.rankings.selectors.offer_table import OfferTable
+from backend.rankings.selectors.scores import Score
+
+
+class ScoreKind(NamedTuple):
+    """What a score says beside its figures and where they are; most offers share a few."""
+
+    variant: str
+    is_unfit: bool
+    flags: tuple[str, ...]
+    source: str
+    method_version: str
+    licence: str
+    interval_basis: IntervalBasis
+    is_unstable: bool
+    n_instances: int | None
+    n_repeats: int | None
+
+
+NO_FIGURE = (np.nan, np.nan, np.nan)
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreTable:
+    """A row for each offer of a table; NaN and None where it has no score."""
+
+    metric: Metric
+    table: OfferTable
+    value: Floats
+    low: Floats
+    high: Floats
+    kinds: Coded
+    measured_at: Coded
+    results: Coded
+    cpu_models: Coded
+    """Pairs of model and count."""
+
+    @classmethod
+    def of(
+        cls, scores: Iterable[tuple[UUID, Score]], metric: Metric, table: OfferTable
+    ) -> "ScoreTable":
+        offers: list[bytes] = []
+        figures: list[tuple[float, float, float]] = []
+        kinds, measured, results, models = (CodedBuilder() for _ in range(4))
+        for offer_id, one in scores:
+            offers.append(offer_id.bytes)
+            summary = one.summary
+            figures.append((summary.value, summary.ci95_low, summary.ci95_high))
+            kinds.append(_kind(one))
+            measured.append(one.measured_at)
+            results.append(one.result_url)
+            models.append(tuple(one.cpu_models.items()))
+        # Last, so that it is the row that numbers of offers without a score lead to: -1.
+        figures.append(NO_FIGURE)
+        for column in (kinds, measured, results, models):
+            column.append(None)
+        rows = np.full(len(table), -1, np.int64)
+        numbers = table.numbers(offers)
+        known = np.flatnonzero(numbers >= 0)
+        rows[numbers[known]] = known
+        value, low, high = np.array(figures, np.float64)[rows].T.copy()
+        kind, at, result, model = (c.coded().at(rows) for c in (kinds, measured, results, models))
+        return cls(metric, table, value, low, high, kind, at, result, model)
+
+    @property
+    def nbytes(self) -> int:
+        coded = (self.kinds, self.measured_at, self.results, self.cpu_models)
+        return 3 * self.value.nbytes + sum(column.nbytes for column in coded)
+
+    def score(self, row: int) -> Score | None:
+        """The score of a row, of which an offer may have none."""
+        kind: ScoreKind | None = self.kinds.value(row)
+        if kind is None:
+            return None
+        summary = Summary(
+            value=float(self.value[row]),
+            ci95_low=float(self.low[row]),
+            ci95_high=float(self.high[row]),
+            n_instances=kind.n_instances,
+            n_repeats=kind.n_repeats,
+            interval_basis=kind.interval_basis,
+            is_unstable=kind.is_unstable,
+        )
+        measured_at: dt.datetime = self.measured_at.value(row)
+        models: tuple[Any, ...] = self.cpu_models.value(row)
+        return Score(
+            metric=self.metric,
+            summary=summary,
+            variant=kind.variant,
+            is_unfit=kind.is_unfit,
+            cpu_models=dict(models),
+            flags=kind.flags,
+            source=kind.source,
+            measured_at=measured_at,
+            method_version=kind.method_version,
+            licence=kind.licence,
+            result_url=self.results.value(row),
+        )
+
+
+def _kind(one: Score) -> ScoreKind:
+    summary = one.summary
+    return ScoreKind(
+        one.variant,
+        one.is_unfit,
+        one.flags,
+        one.source,
+        one.method_version,
+        one.licence,
+        summary.interval_basis,
+        summary.is_unstable,
+        summary.n_instances,
+        summary.n_repeats,
+    )

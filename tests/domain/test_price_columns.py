@@ -1,0 +1,47 @@
+"""Prices of many charges at once are near to those of each."""
+
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from backend.domain.pricing.effective import TERM_HOURS, TIERS, Charge, price_over
+from backend.domain.pricing.periods import PERIODS
+from backend.domain.pricing.price_columns import ChargeColumns
+
+amounts = st.decimals("0.0001", "90000", places=6)
+charges = st.builds(
+    Charge,
+    amount=amounts,
+    unit=st.sampled_from([*PERIODS, "once"]),
+    term=st.sampled_from(["", *TERM_HOURS]),
+    setup_amount=st.none() | amounts,
+    monthly_cap=st.none() | amounts,
+    sustained_use=st.sampled_from(["", *TIERS, "unknown"]),
+)
+questions = st.fixed_dictionaries(
+    {
+        "hours_run": st.none() | st.sampled_from([Decimal(1), Decimal("200.5"), Decimal(744)]),
+        "setup_months": st.sampled_from([0, 12, 36]),
+        "is_sustained": st.booleans(),
+    }
+)
+
+
+@given(
+    st.lists(charges, max_size=6),
+    st.sampled_from(PERIODS),
+    st.sampled_from([Decimal(720), Decimal("730.5")]),
+    questions,
+)
+def test_price_columns_are_near_to_the_price_of_each_charge(column, period, hours, question):
+    prices = ChargeColumns.of(column).over(period, hours, **question).tolist()
+    exact = [price_over(one, period, hours, **question) for one in column]
+    expected = [
+        float(charge.amount if price is None else price)
+        for charge, price in zip(column, exact, strict=True)
+    ]
+    assert prices == pytest.approx(expected, rel=1e-13)
+    purchases = ChargeColumns.of(column).is_purchase.tolist()
+    assert purchases == [price is None for price in exact]
