@@ -22,6 +22,7 @@ from backend.domain.documents.model import json_schema as schema_of
 from backend.domain.hardware_document import OfferedHardwareDocument
 from backend.domain.requirement_document import RequirementDocument
 from backend.domain.scenarios.document import ScenarioDocument
+from backend.domain.setup_document import SetupDocument
 from backend.domain.storage.document import ArrayDocument
 from backend.notifications.api import documents as subscription_documents
 from backend.rankings.api import requirements, views
@@ -64,6 +65,7 @@ READ_BY_THE_DOMAIN: Mapping[str, Callable[[], dict[str, Any]]] = {
     "hardware": partial(schema_of, OfferedHardwareDocument),
     "requirement": partial(schema_of, RequirementDocument),
     "scenario": partial(schema_of, ScenarioDocument),
+    "setup": partial(schema_of, SetupDocument),
     "contention": partial(schema_of, ContentionDocument),
     "array": partial(schema_of, ArrayDocument),
 }

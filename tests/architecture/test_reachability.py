@@ -48,6 +48,12 @@ REACHED = {
     ("backend/web/*forms.py", "*_value"): HOOK,
     ("backend/web/shared/provider_styles.py", "ignore_patterns"): HOOK,
     ("backend/providers/ovh/driver.py", "get_timestamp"): "libcloud calls it to sign",
+    ("backend/providers/azure/library.py", "get_token"): "azure-core calls it for each request",
+    ("backend/providers/azure/library.py", "TokenCredential"): ANNOTATION,
+    (
+        "backend/domain/setup_document.py",
+        "schema_version",
+    ): "read with the document, of which it is the version",
     ("backend/providers/scaleway/driver.py", "add_default_headers"): "libcloud calls it",
     ("workers/remote/presented.py", "connection_made"): HOOK,
     ("workers/remote/ssh.py", "validate_host_public_key"): HOOK,

@@ -2,8 +2,9 @@
 
 import pytest
 
+from backend.domain.documents.model import json_schema
 from backend.domain.errors import InvalidDocument
-from backend.domain.setup_document import read_setup
+from backend.domain.setup_document import SetupDocument, read_setup
 
 HOST = "hosts:\n  - name: a\n    address: a.example\n    username: b\n"
 
@@ -67,3 +68,24 @@ def test_every_fault_of_a_file_is_named():
 def test_budget_is_a_decimal():
     text = "campaigns:\n  - {name: a, profile: quick, budget: {amount: '1.50', currency: EUR}}\n"
     assert str(read_setup(text).document.campaigns[0].budget.amount) == "1.50"
+
+
+def test_schema_says_what_each_field_takes():
+    schema = json_schema(SetupDocument)
+    fields = {}
+
+    def collect(of):
+        for name, one in of.get("properties", {}).items():
+            fields.setdefault(name, one)
+        for one in of.values() if isinstance(of, dict) else ():
+            for inner in one if isinstance(one, list) else [one]:
+                if isinstance(inner, dict):
+                    collect(inner)
+
+    collect(schema)
+    kinds = {name: fields[name]["type"] for name in ("is_in_production", "parameters", "amount")}
+    assert kinds == {
+        "is_in_production": ["boolean", "null"],
+        "parameters": ["object", "null"],
+        "amount": "string",
+    }

@@ -29,6 +29,7 @@ KEY_FILE = {
 
 
 SUBNET = "subnet-0a1b2c3d4e5f60718"
+UUID = "105bdce1-64c0-48ab-899d-868455867ecf"
 
 
 def settings(provider="aws", access="workload_identity", *, endpoints=False, **given):
@@ -82,10 +83,15 @@ def test_settings_differ_by_region_are_lists_and_pairs_where_they_may():
 def test_example_region_is_accepted_by_its_own_provider_when_checked(slug):
     record = record_of(slug)
     projects = {"ovh": "0f" * 16, "scaleway": "105bdce1-64c0-48ab-899d-868455867ecf"}
-    required = {"project": projects.get(slug, "bench-1"), "folder": "/tmp/clouds"}
+    required = {
+        "project": projects.get(slug, "bench-1"), "folder": "/tmp/clouds", "subscription": UUID,
+    }  # fmt: skip
+    of_method = {
+        "role_arn": ROLE, "external_id": "rack:42", "tenant_id": UUID, "client_id": UUID,
+    }  # fmt: skip
     for access, method in record.auth_methods.items():
         given = {name: required.get(name) for name in record.required_settings}
-        given |= {"role_arn": ROLE, "external_id": "rack:42"} if method.settings else {}
+        given |= {name: of_method[name] for name in method.settings}
         given["regions"] = [record.example_region]
         checked = checked_settings(slug, access, given, are_endpoints_allowed=True)
         assert checked["regions"] == given["regions"]
@@ -138,7 +144,8 @@ def test_settings_are_refused_by_pointer_when_they_have_no_meaning(pointer, give
 @pytest.mark.parametrize(
     ("pointer", "provider", "access", "given"),
     [
-        ("/provider", "azure", "token", {}),
+        ("/provider", "rackspace", "token", {}),
+        ("/access", "azure", "token", {}),
         ("/provider", "own", "workload_identity", {"folder": "/tmp/x"}),
         ("/access", "aws", "token", {}),
         ("/access", "hetzner", "static_key", {}),

@@ -6,9 +6,9 @@ from typing import Any, ClassVar
 
 from rest_framework.request import Request
 
-from backend.accounts.api.authentication import workspace_of
 from backend.accounts.models import AuditEntry
 from backend.accounts.selectors.audit import audit_entries, audit_narrowed
+from backend.accounts.services.acting import workspace_of
 from backend.common.rest.parameters import PAGING, Reader, day, read, text
 from backend.common.rest.permissions import ADMIN
 from backend.common.rest.table import Column, ColumnType

@@ -8,8 +8,8 @@ from django.core.cache import cache
 from django.http import HttpRequest, HttpResponseBase
 from redis.exceptions import RedisError
 
-from backend.accounts.services.audit import audit_record, audited_from
 from backend.accounts.services.acting import workspace_of
+from backend.accounts.services.audit import audit_record, audited_from
 from backend.common.logs import masked, request_id
 from backend.common.rest.throttles import client_address
 

@@ -258,7 +258,7 @@ class PriceView(View):
         409 for one of a list or a cost model, and one that costs of runs were calculated with."""
         row = _price_row(request, price_id)
         try:
-            price_remove(observation=row, actor=actor(request))
+            price_remove(workspace=workspace_of(request), observation=row, actor=actor(request))
         except InvalidValue as error:
             raise Conflict(error.detail) from error
         return Response(status=204)

@@ -11,7 +11,8 @@ from rest_framework.parsers import MultiPartParser
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from backend.accounts.api.authentication import actor, workspace_of
+from backend.accounts.api.authentication import actor
+from backend.accounts.services.acting import workspace_of
 from backend.catalog.services.quotes import TableReport, offers_import, quotes_import
 from backend.common.rest.documents import FlagField, Problem, Strict, TextField
 from backend.common.rest.parsers import ExactJSONParser

@@ -170,6 +170,4 @@ def _text(value: object) -> str:
         return f"{text}0" if _AMBIGUOUS.fullmatch(text) else text
     if isinstance(value, dt.datetime):
         return value.date().isoformat()
-    if isinstance(value, dt.date):
-        return value.isoformat()
     return str(value).strip(" \u00a0")

@@ -54,7 +54,7 @@ STATES: Mapping[str, ProviderResourceState] = MappingProxyType(
 
 
 @dataclass(frozen=True)
-class Order:
+class MachineOrder:
     """A machine to be made in a group of its own."""
 
     spec: LaunchSpec

@@ -35,7 +35,7 @@ from backend.providers.azure.documents import (
     TOKEN,
     USERNAME,
     WORKSPACE,
-    Order,
+    MachineOrder,
     console_key,
     failure,
     group_of,
@@ -163,7 +163,7 @@ class _Subscription(Clients):
 
     def launched(self, spec: LaunchSpec, token: str) -> ProviderResource:
         until = time.monotonic() + LAUNCH_S
-        order = Order(spec, token, self._access)
+        order = MachineOrder(spec, token, self._access)
         machine = self._machine(order.group)
         if machine is None:
             self._prepare(order, until)
@@ -185,7 +185,7 @@ class _Subscription(Clients):
         )
         return self._shown(asked, machine)
 
-    def _prepare(self, order: Order, until: float) -> None:
+    def _prepare(self, order: MachineOrder, until: float) -> None:
         """The group with what a machine needs in it; doing it again changes nothing."""
         self.groups.resource_groups.create_or_update(order.group, order.group_body)
         firewalls, networks = (
@@ -200,7 +200,7 @@ class _Subscription(Clients):
         if is_own:
             _settle(lambda: networks.get(order.group, NETWORK), until)
 
-    def _made(self, order: Order) -> dict[str, Any] | None:
+    def _made(self, order: MachineOrder) -> dict[str, Any] | None:
         from azure.core import MatchConditions
 
         key = asyncssh.generate_private_key(HOST_KEY_TYPE)
@@ -222,7 +222,7 @@ class _Subscription(Clients):
         )
         return self._machine(order.group)
 
-    def _gave_up(self, order: Order, machine: dict[str, Any]) -> DriverError:
+    def _gave_up(self, order: MachineOrder, machine: dict[str, Any]) -> DriverError:
         """Why there is no machine; what is left of it is on its way out."""
         self.compute.virtual_machines.begin_delete(
             order.group, MACHINE, force_deletion=True, polling=False
@@ -288,10 +288,10 @@ class _Subscription(Clients):
         )
 
     def _machine(self, group: str) -> dict[str, Any] | None:
-        found = self._or_none(
+        machine = self._or_none(
             self.compute.virtual_machines.get, group, MACHINE, expand="instanceView"
         )
-        return found.as_dict() if found is not None else None
+        return machine.as_dict() if machine is not None else None
 
     def terminate(self, resource: ProviderResource) -> None:
         self._or_none(
@@ -336,7 +336,7 @@ class _Subscription(Clients):
         try:
             return call(*args, **fields)
         except ResourceNotFoundError as error:
-            # A subscription that is not ours is not found either, and says nothing about the machine.
+            # A subscription that is not ours is not machine either, and says nothing about the machine.
             if error.error is not None and error.error.code == "SubscriptionNotFound":
                 raise
             return None

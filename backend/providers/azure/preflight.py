@@ -15,7 +15,7 @@ QUOTAS = ("cores", "lowPriorityCores")
 """Of all families together, on demand and spot; those of families follow where they are used up."""
 
 
-class Subscription(Protocol):
+class AskedSubscription(Protocol):
     """What is asked."""
 
     @property
@@ -30,7 +30,7 @@ class Subscription(Protocol):
 
 
 def looked_over(
-    clients: Subscription,
+    clients: AskedSubscription,
     access: Access,
     region: str,
 ) -> list[Preflight]:
@@ -75,14 +75,14 @@ def looked_over(
     return overview.lines
 
 
-def _registered(clients: Subscription, service: str) -> str:
+def _registered(clients: AskedSubscription, service: str) -> str:
     state = clients.groups.providers.get(service)["registrationState"]
     if state != "Registered":
         raise unsupported(f"{service} is {state}")
     return f"{service} is registered"
 
 
-def _selling(clients: Subscription, region: str) -> str:
+def _selling(clients: AskedSubscription, region: str) -> str:
     sizes = list(clients.sizes(region))
     open_ones = [
         one
@@ -94,7 +94,7 @@ def _selling(clients: Subscription, region: str) -> str:
     return f"it sells {len(open_ones)} of {len(sizes)} sizes to this subscription"
 
 
-def _image(clients: Subscription, access: Access, region: str, arch: str) -> str:
+def _image(clients: AskedSubscription, access: Access, region: str, arch: str) -> str:
     reference = image_reference(access, region, arch)
     if "id" in reference:
         return f"{reference['id']}, as the account says"
@@ -105,7 +105,7 @@ def _image(clients: Subscription, access: Access, region: str, arch: str) -> str
     return ":".join([*names, str(shown[0]["name"])])
 
 
-def _quota(clients: Subscription, region: str) -> str:
+def _quota(clients: AskedSubscription, region: str) -> str:
     """What is free of all, and which families have nothing left."""
     usages = [one.as_dict() for one in clients.compute.usage.list(region)]
     free = {name: _free(usages, name) for name in QUOTAS}

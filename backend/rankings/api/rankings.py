@@ -28,7 +28,6 @@ from backend.domain.metrics import METRICS, Metric
 from backend.rankings.selectors.columns import COLUMN, COLUMNS
 from backend.rankings.selectors.listing import counted
 from backend.rankings.selectors.offer_detail import OfferDetail, offer_detail
-from backend.rankings.selectors.listing import counted
 from backend.rankings.selectors.parameters import described_parameters
 from backend.rankings.selectors.query import RankingQuery
 from backend.rankings.selectors.ranking import Ranking, query_from, ranking

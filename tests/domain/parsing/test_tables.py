@@ -1,5 +1,6 @@
 """Tables as people send them: fifteen files of quotes, and what is never guessed."""
 
+import datetime as dt
 import io
 import zipfile
 from decimal import Decimal
@@ -10,6 +11,7 @@ import pytest
 from backend.domain.parsing.offers import offers
 from backend.domain.parsing.quotes import quotes
 from backend.domain.parsing.table_figures import day, number
+from backend.domain.parsing.table_files import sheet
 from backend.domain.parsing.tables import Options
 from tests.domain.parsing.test_quotes import TODAY
 
@@ -132,7 +134,7 @@ def test_a_day_with_two_meanings_or_none_is_refused(cell, words):
         ("2026-11-10", "10/11/2026", "quoted_on", "two days"),
     ],
 )
-def test_a_doubtful_figure_is_refused_saying_what_to_change(old, new, column, words):
+def test_doubtful_figure_is_refused_with_what_to_change(old, new, column, words):
     found = quotes((HEAD + LINE.format("1249")).replace(old, new), today=TODAY)
     assert found.rows == ()
     assert [remark.column for remark in found.refused][:1] == [column]
@@ -166,6 +168,39 @@ def test_missing_columns_may_be_stated_for_all_lines():
     defaults = {"provider": "Hosty", "currency": "EUR", "quoted_on": "2026-11-10"}
     found = quotes("model,monthly_net\nEX44,1249\n", today=TODAY, options=Options(defaults))
     assert seen(found) == ONE
+
+
+def test_typed_cells_of_a_workbook_mean_the_same_everywhere():
+    """A day as a date, a yes as a boolean; a time of day is no part of a quote."""
+    head = ["provider", "model", "monthly_net", "currency", "quoted_on", "burstable"]
+    for typed in (dt.date(2026, 11, 10), dt.datetime(2026, 11, 10, 12)):
+        lines = sheet(workbook(head, ["Hosty", "EX44", 49, "EUR", typed, True]), len).lines
+        number, cells = lines[1]
+        assert number == 2
+        assert cells[:6] == ["Hosty", "EX44", "49", "EUR", "2026-11-10", "TRUE"]
+        assert not any(cells[6:])
+
+
+@pytest.mark.parametrize(
+    ("raw", "said"),
+    [
+        ("a;b\n\ud800;1\n", "half a character is not text"),
+        (b"PK\x03\x04 and no archive", "the workbook cannot be read (BadZipFile)"),
+    ],
+)
+def test_file_that_is_no_table_says_why(raw, said):
+    (refusal,) = quotes(raw, today=TODAY).refused
+    assert said in refusal.detail
+
+
+def test_empty_workbook_is_an_empty_file():
+    (refusal,) = quotes(workbook(), today=TODAY).refused
+    assert refusal.detail == "the file is empty"
+
+
+def test_cells_that_a_spreadsheet_appends_are_no_columns():
+    lines = HEAD + LINE.format("1249").replace("\n", ";;;\n")
+    assert seen(quotes(lines, today=TODAY)) == ONE
 
 
 def test_numbers_of_a_workbook_need_no_locale():
