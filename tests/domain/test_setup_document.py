@@ -89,3 +89,14 @@ def test_schema_says_what_each_field_takes():
         "parameters": ["object", "null"],
         "amount": "string",
     }
+
+
+def test_values_are_read_as_they_are():
+    text = (
+        HOST
+        + "    is_in_production: true\n"
+        + ("campaigns:\n  - {name: a, profile: quick, parameters: {seconds: 5}}\n")
+    )
+    document = read_setup(text).document
+    assert document.hosts[0].is_in_production is True
+    assert document.campaigns[0].parameters == {"seconds": 5}

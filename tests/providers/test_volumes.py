@@ -2,6 +2,7 @@
 
 import pytest
 
+from backend.providers import azure
 from backend.providers.base import Volume
 from backend.providers.gcp import volume
 
@@ -29,6 +30,10 @@ def test_volume_is_named_with_its_limits(rented, text):
 )
 def test_boot_disk_of_google_is_one_that_the_family_takes(machine_type, kind):
     assert volume(machine_type).type == kind
+
+
+def test_every_size_of_azure_has_the_disk_that_any_takes():
+    assert str(azure.volume("Standard_D2s_v5")) == "StandardSSD_LRS 32 GiB"
 
 
 @pytest.mark.parametrize(

@@ -134,7 +134,7 @@ def test_a_day_with_two_meanings_or_none_is_refused(cell, words):
         ("2026-11-10", "10/11/2026", "quoted_on", "two days"),
     ],
 )
-def test_doubtful_figure_is_refused_with_what_to_change(old, new, column, words):
+def test_unclear_figure_is_refused_with_what_to_change(old, new, column, words):
     found = quotes((HEAD + LINE.format("1249")).replace(old, new), today=TODAY)
     assert found.rows == ()
     assert [remark.column for remark in found.refused][:1] == [column]
