@@ -7,7 +7,7 @@ from io import StringIO
 import pytest
 from django.core.management import CommandError, call_command
 
-from backend.accounts.models import ApiToken
+from backend.accounts.models import ApiToken, User
 from backend.accounts.selectors.tokens import token_in_force
 from backend.common import clock
 from tests import factories
@@ -65,3 +65,20 @@ def test_wrong_use_is_one_clear_error(arguments: tuple[str, ...], message: str) 
     run("create", "twice")
     with pytest.raises(CommandError, match=message):
         run(*arguments)
+
+
+def test_first_token_makes_the_account_that_answers_for_it() -> None:
+    User.objects.all().delete()
+    made = json.loads(run("create", "ci", "--scope", "admin", "--json"))
+    assert made["owner"] == "admin"
+    token = token_in_force(made["token"])
+    assert token is not None
+    assert token.granted == "admin"
+    # The second one is answered for by the same person.
+    assert json.loads(run("create", "other", "--json"))["owner"] == "admin"
+
+
+def test_token_is_refused_where_nobody_active_runs_the_installation() -> None:
+    User.objects.update(is_active=False)
+    with pytest.raises(CommandError, match="nobody active runs the installation"):
+        run("create", "ci")

@@ -7,6 +7,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from backend.accounts.models import ApiToken, Scope, User
+from backend.accounts.services.people import user_create
 from backend.accounts.services.tokens import (
     DEFAULT_LIFE,
     LONGEST_LIFE,
@@ -18,6 +19,9 @@ from backend.common import clock
 from backend.domain.errors import DomainError, InvalidValue
 
 
+FIRST_PERSON = "admin"
+
+
 class Command(BaseCommand):
     help = "Create an API token, which is shown once, or revoke one."
 
@@ -27,7 +31,9 @@ class Command(BaseCommand):
         create.add_argument("name")
         create.add_argument("--workspace", default=DEFAULT_WORKSPACE, metavar="SLUG")
         create.add_argument(
-            "--owner", metavar="PERSON", help="who answers for it: it ends with them"
+            "--owner",
+            metavar="PERSON",
+            help="who answers for it: it ends with them; else who runs the installation",
         )
         create.add_argument("--scope", choices=Scope.values, default=Scope.READ.value)
         create.add_argument("--expires-days", type=int, default=DEFAULT_LIFE.days, metavar="N")
@@ -67,6 +73,9 @@ class Command(BaseCommand):
 
 def _owner(name: str | None) -> User:
     """The person of this name, else the first one who runs the installation."""
+    if name is None and not User.objects.exists():
+        # A script of an operator may come before any person: the first account is made for it.
+        return user_create(name=FIRST_PERSON, role="admin")
     active = User.objects.filter(is_active=True)
     people = active.filter(username=name) if name else active.filter(is_superuser=True)
     person = people.order_by("date_joined").first()
@@ -75,7 +84,7 @@ def _owner(name: str | None) -> User:
             "--owner",
             "nobody active has this name"
             if name
-            else "a token ends with its owner: make a person first (user create NAME --role admin)",
+            else "a token ends with its owner, and nobody active runs the installation: name one",
         )
     return person
 
