@@ -18,7 +18,6 @@ from backend.accounts.services.workspaces import DEFAULT_WORKSPACE, workspace_na
 from backend.common import clock
 from backend.domain.errors import DomainError, InvalidValue
 
-
 FIRST_PERSON = "admin"
 
 
