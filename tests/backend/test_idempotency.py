@@ -1,5 +1,6 @@
 """Requests that come again: done once by their Idempotency-Key, and names that are taken once."""
 
+import base64
 import datetime as dt
 import json
 from collections.abc import Callable
@@ -108,3 +109,27 @@ def test_posts_at_once_make_one_token_of_a_name(token: Callable[..., str], key: 
     expected = {201} if key else {201, 400}
     assert {status for status, _ in answers} == expected
     assert len({text for _, text in answers if text}) == 1
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"authorization": "Bearer rr_wrong"}, 401),
+        ({"authorization": "Basic {basic}"}, 403),
+        ({"authorization": "Bearer {token}", "origin": "https://elsewhere.example"}, 403),
+    ],
+)
+def test_refused_caller_with_a_key_is_refused_as_without(
+    token: Callable[..., str], headers: dict[str, str], status: int
+) -> None:
+    text = token("admin")
+    basic = base64.b64encode(f"token:{text}".encode()).decode()
+    sent = {name: value.format(token=text, basic=basic) for name, value in headers.items()}
+    answer = Client().post(
+        f"{API}/tokens",
+        json.dumps(TOKEN),
+        content_type="application/json",
+        headers={**sent, "idempotency-key": "once"},
+    )
+    assert answer.status_code == status
+    assert not ApiToken.objects.filter(name=TOKEN["name"]).exists()

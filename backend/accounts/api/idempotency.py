@@ -7,7 +7,7 @@ from typing import Any
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.urls import Resolver404, resolve
-from rest_framework.exceptions import AuthenticationFailed
+from rest_framework.exceptions import APIException
 from rest_framework.request import Request
 
 from backend.accounts.api.authentication import TokenAuthentication
@@ -85,7 +85,8 @@ def _keeps_answers(request: HttpRequest) -> bool:
 def _caller(request: HttpRequest) -> str:
     try:
         known = TokenAuthentication().authenticate(Request(request))
-    except AuthenticationFailed:
+    except APIException:
+        # A wrong token, one that tried too often, a page of another site: the view says so.
         return ""
     if known:
         return f"token {known[1].pk}"
