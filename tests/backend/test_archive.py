@@ -267,7 +267,7 @@ def test_import_is_audited_and_counts_up_the_data_version(content: bytes, target
 
 def test_imported_score_leads_to_the_run(content: bytes, target: Offer) -> None:
     taken = take(content, target)
-    score = scores(METRICS["disk_rand_read_iops"])[target.pk]
+    score = dict(scores(METRICS["disk_rand_read_iops"]))[target.pk]
     assert score.source == "imported"
     assert f"/runs/{taken.pk}/" in (score.result_url or "")
 

@@ -9,7 +9,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management import CommandError, call_command
 
-from backend.accounts.models import CloudAccount
+from backend.accounts.models import CloudAccount, KeptAnswer
 from backend.benchmarks.models import Host
 from backend.benchmarks.services.login_keys import host_private_key, login_key_get
 from backend.common import crypto, sealing
@@ -122,6 +122,7 @@ def test_invalid_previous_keys_are_refused_without_being_quoted(monkeypatch, tex
 def test_sealed_columns_of_all_apps_are_listed():
     assert {str(column) for column in sealing.sealed_columns()} == {
         "accounts.CloudAccount.sealed_secret",
+        "accounts.KeptAnswer.sealed_body",
         "benchmarks.Host.sealed_private_key",
         "benchmarks.LoginKey.sealed_private_key",
         "notifications.Subscription.sealed_secret",
@@ -142,6 +143,9 @@ def rows(db) -> tuple[Host, CloudAccount, Subscription]:
     subscription.sealed_secret = sealed(SECRET, identity=f"subscription:{subscription.pk}")
     subscription.save()
     login_key_get(workspace=factories.workspace())
+    answer = KeptAnswer(caller="user 1", key="once", request_sha256=b"")
+    answer.sealed_body = sealed(SECRET, identity=f"keptanswer:{answer.pk}")
+    answer.save()
     return host, account, subscription
 
 
@@ -189,7 +193,7 @@ def test_rotation_goes_on_where_it_was_interrupted(settings, capsys, rows, monke
     with pytest.raises(KeyboardInterrupt):
         call_command("rotate_keys")
     monkeypatch.setattr(sealing, "rewrapped", real)
-    assert sorted(entry["rewrapped"] for entry in rotated(capsys).values()) == [0, 1, 1, 1]
+    assert sorted(entry["rewrapped"] for entry in rotated(capsys).values()) == [0, 1, 1, 1, 1]
 
 
 def test_rotation_keeps_what_a_person_replaced_meanwhile(settings, capsys, rows, monkeypatch):

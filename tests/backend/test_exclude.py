@@ -42,7 +42,7 @@ def test_excluded_sample_leaves_the_summary_and_stays_listed(
     response = post(caller("write"), wrong, "exclude", {"reason": " wrong kernel "})
     assert response.status_code == 200
     assert response.json() == {"sample_id": wrong.pk, "excluded_reason": "wrong kernel"}
-    assert scores(METRICS["cmips_score"])[run.offer_id].summary.value == 100
+    assert dict(scores(METRICS["cmips_score"]))[run.offer_id].summary.value == 100
     listed = caller("read").get(f"{API}/samples?run={run.pk}").json()["results"]
     assert [row["excluded_reason"] for row in listed if row["sample_id"] == wrong.pk] == [
         "wrong kernel"
@@ -55,7 +55,7 @@ def test_included_sample_counts_again(caller: Callable[..., Client]) -> None:
     *_, wrong = series(run, [100, 102], excluded_reason="by mistake")
     response = post(caller("write"), wrong, "include")
     assert response.json() == {"sample_id": wrong.pk, "excluded_reason": None}
-    assert scores(METRICS["cmips_score"])[run.offer_id].summary.value == 102
+    assert dict(scores(METRICS["cmips_score"]))[run.offer_id].summary.value == 102
 
 
 def test_exclusion_is_audited_once_and_counts_up_the_data_version() -> None:
@@ -111,7 +111,7 @@ def test_outlier_is_marked_and_stays_in_the_summary() -> None:
     assert outliers_mark(run=run) == 1
     assert Sample.objects.get(value=300).flags == ["disturbed", "outlier"]
     summaries_refresh()
-    assert scores(METRICS["cmips_score"])[run.offer_id].summary.n_repeats == 5
+    assert dict(scores(METRICS["cmips_score"]))[run.offer_id].summary.n_repeats == 5
     assert outliers_mark(run=run) == 0
 
 

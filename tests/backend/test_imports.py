@@ -176,14 +176,14 @@ def test_lines_of_one_text_are_repeats(offer: Offer) -> None:
 
 def test_imported_bonnie_of_44_gb_on_72_gb_takes_no_rank(offer: Offer) -> None:
     imported(offer, BONNIE, tool="bonnie", ram_bytes=72 * GIB)
-    score = scores(METRICS["disk_seeks_per_s"])[offer.pk]
+    score = dict(scores(METRICS["disk_seeks_per_s"]))[offer.pk]
     assert score.is_unfit
     assert set(score.flags) == {"cached", "imported"}
 
 
 def test_score_of_an_imported_figure_leads_to_its_text(offer: Offer) -> None:
     made = imported(offer, "9459", tool="passmark")
-    score = scores(METRICS["passmark_score"])[offer.pk]
+    score = dict(scores(METRICS["passmark_score"]))[offer.pk]
     assert (score.source, score.is_unfit) == ("imported", False)
     assert (score.result_url or "").endswith(f"/evidence/{made.evidence.pk}/")
 
@@ -191,7 +191,7 @@ def test_score_of_an_imported_figure_leads_to_its_text(offer: Offer) -> None:
 def test_dd_without_conditions_is_in_no_ranking(offer: Offer) -> None:
     imported(offer)
     for key in ("dd_bytes_per_s", "disk_write_bytes_per_s", "disk_read_bytes_per_s"):
-        assert offer.pk not in scores(METRICS[key])
+        assert offer.pk not in dict(scores(METRICS[key]))
 
 
 # --- API --------------------------------------------------------------------------------------
@@ -360,7 +360,9 @@ def test_command_keeps_the_prompt_line_and_a_test_of_one_machine(
         run_command(*words)
     assert "bits/s (cached)" in run_command(*words, "--param", "loopback=true")
     assert Evidence.objects.get().command == "iperf3 -c localhost -J"
-    assert [score.is_unfit for score in scores(METRICS["net_tcp_bits_per_s"]).values()] == [True]
+    assert [score.is_unfit for score in dict(scores(METRICS["net_tcp_bits_per_s"])).values()] == [
+        True
+    ]
 
 
 @pytest.mark.parametrize("mode", ["standard", "unlimited"])

@@ -26,7 +26,8 @@ def _today(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def offer() -> Offer:
     made = factories.offer("machine")
-    factories.sample(made, 100.0)
+    # Before every day that a test looks back to.
+    factories.sample(made, 100.0, measured_at=dt.datetime(2025, 12, 1, tzinfo=dt.UTC))
     return made
 
 

@@ -164,7 +164,8 @@ def test_conversion_names_its_rate_and_day(client: Client, market: None) -> None
 
 def test_the_newest_price_on_or_before_the_day_is_taken(client: Client) -> None:
     offer = factories.offer("dated")
-    factories.sample(offer, 100.0)
+    # Scores are those of the day, too.
+    factories.sample(offer, 100.0, measured_at=dt.datetime(2026, 10, 1, tzinfo=dt.UTC))
     for day, amount in ((1, "0.1"), (10, "0.2"), (20, "0.4")):
         at = dt.datetime(2026, 11, day, 8, tzinfo=dt.UTC)
         factories.price(offer, amount, observed_at=at)

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 from django.conf import settings
-from django.core.management import call_command
 from django.test import override_settings
 from pytest_django.live_server_helper import LiveServer
 
@@ -20,6 +19,7 @@ from backend.benchmarks.services.runs import run_create
 from backend.common import work
 from backend.web.ranking import views as ranking_views
 from backend.web.shared import state
+from tests.database import empty
 from tests.e2e.browser import browser
 from tests.e2e.chaos_form import CASES, LEASE_S, NOTES, table
 from tests.e2e.stack import Database, Stack
@@ -137,7 +137,7 @@ def make_stack(
         finally:
             for stack in made:
                 stack.kill_all()
-            call_command("flush", verbosity=0, interactive=False)
+            empty()
 
 
 @pytest.fixture(scope="module")

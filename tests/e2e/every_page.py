@@ -51,6 +51,7 @@ NO_PAGES: Mapping[str, str] = {
     "language": "leads back to the page where the language was chosen",
     "feed": "a list for spreadsheets",
     "report-pdf": "a report as a file for paper",
+    "second-factor": "asked between the password and the first page (test_signing_in)",
     "feed-key-new": "leads to the page of its view but right after a form was sent",
 }
 """URL names that answer GET and are no page of their own, each with its reason."""
@@ -135,7 +136,6 @@ def everything(admin: User) -> dict[str, list[str]]:
         "sign-in-link": [f"/accounts/link/{sign_in_link_create(user=factories.user())[1]}/"],
         "account": ["/accounts/"],
         "password": ["/accounts/password/"],
-        "second-factor": ["/accounts/code/"],
         "second-factor-set": ["/accounts/second-factor/"],
         "second-factor-remove": ["/accounts/second-factor/remove/"],
         "workspace-leave": ["/accounts/workspaces/default/leave/"],
@@ -300,6 +300,7 @@ def _kept(client: Client, admin: User) -> dict[str, list[str]]:
         "report-new-hardware": [f"/reports/new/hardware/{HardwareModel.objects.get().pk}/"],
         "bills": ["/bills/"],
         "bill": [f"/bills/{_bill()}/"],
+        "report-new-bill": [f"/reports/new/bill/{Bill.objects.get().slug}/"],
         "bill-delete": [f"/bills/{Bill.objects.get().slug}/delete/"],
         "hardware": ["/hardware/"],
         "hardware-delete": [f"/hardware/{HardwareModel.objects.get().pk}/delete/"],

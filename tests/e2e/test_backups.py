@@ -18,6 +18,7 @@ from backend.catalog.models import Offer
 from backend.common.backups import Manifest, backup, manifest_path, restore
 from launcher.paths import MANAGE
 from tests import factories
+from tests.database import empty
 from tests.e2e.stack import Database
 
 pytestmark = [pytest.mark.serial, pytest.mark.native]
@@ -30,7 +31,7 @@ def source(database: Database, django_db_blocker: Any) -> Iterator[Database]:
     with django_db_blocker.unblock(), database.redirected():
         factories.run(factories.host(factories.offer("kept")))
         yield database
-        call_command("flush", verbosity=0, interactive=False)
+        empty()
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +52,7 @@ def target(elsewhere: Database, source: Database) -> Iterator[Database]:
     """Another database, without data of its own."""
     yield elsewhere
     with elsewhere.redirected():
-        call_command("flush", verbosity=0, interactive=False)
+        empty()
 
 
 def _copy(directory: Path) -> Path:

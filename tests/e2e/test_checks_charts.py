@@ -70,9 +70,9 @@ def test_check_29_picture_is_large_and_has_its_title_and_day(browser, site, mark
     assert any(day in told["Description"] for day in days)
 
 
-def wild(query: RankingQuery, *, stamp: DataStamp) -> Frontier:
+def wild(query: RankingQuery, *, workspace_slug: str, stamp: DataStamp) -> Frontier:
     """The chart's rows, one of them with an interval that reaches below zero: ours never do."""
-    found = frontier(query, stamp=stamp)
+    found = frontier(query, workspace_slug=workspace_slug, stamp=stamp)
     rows = [
         replace(row, score_ci95_low=-5.0, score_ci95_high=9000.0) if row.offer == "wild" else row
         for row in found.within

@@ -60,19 +60,19 @@ def test_activity_keeps_to_twelve_queries(
 
 
 def test_activity_shows_admins_where_from_and_what_it_was_before(client: Client) -> None:
-    person = User.objects.create_user("ben", password="x", role="read")
-    client.force_login(User.objects.create_user("root", password="x", role="admin"))
+    person = factories.user(username="ben", first_name="Ben", role="read")
+    client.force_login(factories.user(username="root", role="admin"))
     person = User.objects.get(pk=person.pk)
-    person.role = "run"
+    person.first_name = "Benedict"
     with audited_from(address="192.0.2.7", request_id="abcdef0123456789"):
         audit_record(
-            workspace=factories.workspace(), actor="root", action="role_change", target=person
+            workspace=factories.workspace(), actor="root", action="name_change", target=person
         )
-    page = client.get("/activity/?action=role_change").content.decode()
-    for shown in ("192.0.2.7", "<del>read</del>", "<ins>run</ins>"):
+    page = client.get("/activity/?action=name_change").content.decode()
+    for shown in ("192.0.2.7", "<del>Ben</del>", "<ins>Benedict</ins>"):
         assert shown in page
-    assert "/api/v1/audit.csv?action=role_change" in page
-    client.force_login(User.objects.create_user("ada", password="x", role="write"))
-    page = client.get("/activity/?action=role_change").content.decode()
+    assert "/api/v1/audit.csv?action=name_change" in page
+    client.force_login(factories.user(username="ada", role="write"))
+    page = client.get("/activity/?action=name_change").content.decode()
     assert "192.0.2.7" not in page
     assert "<del>" not in page

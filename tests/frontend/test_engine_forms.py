@@ -6,6 +6,7 @@ from uuid import UUID
 
 import pytest
 
+from backend.accounts.models import Workspace
 from backend.benchmarks.models import Campaign, HostState
 from backend.domain.errors import InvalidValue
 from backend.domain.profiles import PARAMETERS, PROFILES
@@ -144,7 +145,7 @@ def campaign(**typed) -> CampaignForm:
     hosts = [host(RACK, "rack"), host(OTHER, "new", HostState.UNVERIFIED)]
     given = {"name": "Weekly", "profile": "quick", "repeats": "1", "concurrency": "4",
              "network_pairs": "none"}  # fmt: skip
-    return CampaignForm({**given, **typed}, hosts=hosts)
+    return CampaignForm({**given, **typed}, hosts=hosts, workspace=Workspace(slug="default"))
 
 
 def test_campaign_offers_trusted_hosts_and_names_the_others():

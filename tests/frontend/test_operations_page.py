@@ -6,9 +6,10 @@ from decimal import Decimal
 import pytest
 from django.test import Client
 
-from backend.accounts.models import User, Workspace
+from backend.accounts.models import Workspace
 from backend.benchmarks.models import Tick
 from backend.common import clock
+from tests import factories
 from tests.fakes.fake_provider import FakeProvider
 from tests.workers import clouds
 
@@ -17,7 +18,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def operator(client: Client) -> Client:
-    client.force_login(User.objects.create_user("ada", password="x", role="run"))
+    client.force_login(factories.user(username="ada", role="run"))
     return client
 
 
@@ -60,5 +61,5 @@ def test_operations_compare_spending_with_the_budget_of_this_workspace(
 
 def test_operations_are_for_operators(client: Client) -> None:
     assert client.get("/operations/").status_code == 403
-    client.force_login(User.objects.create_user("eve", password="x", role="write"))
+    client.force_login(factories.user(username="eve", role="write"))
     assert client.get("/operations/").status_code == 403

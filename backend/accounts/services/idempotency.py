@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from backend.accounts.models import KeptAnswer
 from backend.common import clock
 from backend.common.crypto import opened, sealed
+from backend.common.sealing import identity_of
 
 LIFE = dt.timedelta(hours=24)
 
@@ -45,16 +46,12 @@ def answer_claim(*, caller: str, key: str, digest: bytes) -> tuple[KeptAnswer, S
         return row, None
     if not hmac.compare_digest(bytes(row.request_sha256), digest):
         raise KeyReused
-    body = opened(bytes(row.sealed_body or b""), identity=_identity(row))
+    body = opened(bytes(row.sealed_body or b""), identity=identity_of(row))
     return row, StoredAnswer(row.status, row.headers, body)
 
 
 def answer_keep(*, row: KeptAnswer, answer: StoredAnswer) -> None:
     """Keeps the answer for whoever asks again."""
     row.status, row.headers = answer.status, dict(answer.headers)
-    row.sealed_body = sealed(answer.body, identity=_identity(row))
+    row.sealed_body = sealed(answer.body, identity=identity_of(row))
     row.save()
-
-
-def _identity(row: KeptAnswer) -> str:
-    return f"{row._meta.label}:{row.pk}"

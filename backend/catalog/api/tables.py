@@ -94,7 +94,18 @@ class TableImportView(View):
 
     @extend_schema(
         operation_id="tables_import",
-        request={"application/json": TableDocument, "multipart/form-data": TableDocument},
+        request={
+            "application/json": TableDocument,
+            "multipart/form-data": {
+                "type": "object",
+                "description": "The same fields; `file` holds the table",
+                "properties": {
+                    "kind": {"type": "string", "enum": list(SERVICES)},
+                    "file": {"type": "string", "format": "binary"},
+                },
+                "required": ["kind", "file"],
+            },
+        },
         responses={200: TableDone, 400: Problem, 413: Problem},
     )
     def post(self, request: Request, **_: Any) -> Response:
