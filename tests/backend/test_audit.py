@@ -11,7 +11,7 @@ from django.conf import LazySettings
 from django.db import DatabaseError, connection, transaction
 from django.test import Client
 
-from backend.accounts.models import AuditEntry, Scope, User
+from backend.accounts.models import AuditEntry, User
 from backend.accounts.services.audit import audit_record
 from backend.accounts.services.workspaces import default_workspace
 from backend.common import clock
@@ -25,7 +25,7 @@ PASSWORD = "a long enough pass phrase"
 
 @pytest.fixture
 def admin() -> User:
-    return User.objects.create_superuser("root", password=PASSWORD, role=Scope.ADMIN)
+    return User.objects.create_superuser("root", password=PASSWORD)
 
 
 def entry(**given: Any) -> AuditEntry:
@@ -140,14 +140,12 @@ def test_right_token_is_taken_beside_wrong_ones_of_its_address(
     assert answer.status_code == 200
 
 
-def test_change_of_a_role_in_the_admin_is_recorded_before_and_after(
-    client: Client, admin: User
-) -> None:
+def test_change_in_the_admin_is_recorded_before_and_after(client: Client, admin: User) -> None:
     person = User.objects.create_user("ben", password=PASSWORD)
     client.force_login(admin)
     form = {
         "username": "ben",
-        "role": "run",
+        "first_name": "Ben",
         "is_active": "on",
         "date_joined_0": "2026-01-01",
         "date_joined_1": "00:00:00",
@@ -156,7 +154,7 @@ def test_change_of_a_role_in_the_admin_is_recorded_before_and_after(
     assert changed.status_code == 302, changed.content
     kept = AuditEntry.objects.get(action="admin_change")
     assert (kept.actor, kept.object_id) == ("root", str(person.pk))
-    assert (kept.before["role"], kept.after["role"]) == ("read", "run")
+    assert (kept.before["first_name"], kept.after["first_name"]) == ("", "Ben")
     assert "password" not in {*kept.before, *kept.after}
     removed = client.post(f"/admin/accounts/user/{person.pk}/delete/", {"post": "yes"})
     assert removed.status_code == 302

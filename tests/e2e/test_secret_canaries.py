@@ -21,7 +21,6 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 from django.conf import settings
 
-from backend.accounts.models import User
 from backend.accounts.services.tokens import token_create
 from backend.accounts.services.workspaces import default_workspace
 from backend.benchmarks.models import (
@@ -261,7 +260,7 @@ def pages_visited(caller: Caller) -> None:
     """Signs in as a person and sends forms that are refused; every page is looked at."""
     net, client = caller.net, caller.client
     password = net.plant("password", f"{secrets.token_urlsafe(12)} ä<&>")
-    user = User(username="olga", role="admin")
+    user = factories.user(username="olga", role="admin")
     user.set_password(password)
     user.save()
     bearer = client.headers.pop("Authorization")
