@@ -128,7 +128,9 @@ def _prices(offer: Offer, chance: random.Random, feeds: list[PriceFeed]) -> None
 def _samples(offer: Offer, chance: random.Random) -> None:
     for metric, variant in (("cmips_score", "all"), ("memory_latency_ns", "standard")):
         value = chance.choice((100.0, 200.0, 300.0))
-        given: dict[str, Any] = {"metric": metric, "variant": variant}
+        # Older than every day that is asked for: what a day knows of scores has its own test.
+        measured_at = TODAY - dt.timedelta(days=400)
+        given: dict[str, Any] = {"metric": metric, "variant": variant, "measured_at": measured_at}
         what = chance.choice(("none", "published", "published", "measured", "measured", "imported"))
         if what == "published":
             spread = chance.choice((None, 0.0, 0.02, 0.1))
