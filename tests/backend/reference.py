@@ -79,7 +79,7 @@ class Reference:
         names = [f.attname for f in PriceObservation._meta.fields]
         self.prices = list(PriceObservation.objects.values(*names, "feed__checked_at"))
         self.rates = list(ExchangeRate.objects.values())
-        self.scores = {(offer, score.metric.key): score for offer, score in computed()}
+        self._scores: dict[dt.date | None, dict[tuple[Any, str], Score]] = {}
 
     def ranking(self, asked: Asked) -> tuple[list[Cells], list[Cells]]:
         """The rows in their own order, and those without a score by offer id."""
@@ -102,8 +102,15 @@ class Reference:
         bare = [row.cells for row in rows if not row.score]
         return shown, [one for one in bare if all(meets(one, f) for f in late)]
 
+    def _scores_on(self, as_of: dt.date | None) -> dict[tuple[Any, str], Score]:
+        """What was measured by the end of the day (UTC), by offer and metric."""
+        if as_of not in self._scores:
+            by = {"measured_at__date__lte": as_of} if as_of else {}
+            self._scores[as_of] = {(of, score.metric.key): score for of, score in computed(**by)}
+        return self._scores[as_of]
+
     def _row(self, offer: Cells, asked: Asked) -> Row:
-        score = self.scores.get((offer["id"], asked.metric))
+        score = self._scores_on(asked.as_of).get((offer["id"], asked.metric))
         vcpu, ram = offer["vcpu_count"], offer["memory_bytes"]
         kind = {"shared": ["shared_vcpu"], "burstable": ["burstable"]}
         row = Row(

@@ -128,20 +128,26 @@ def _prices(offer: Offer, chance: random.Random, feeds: list[PriceFeed]) -> None
 def _samples(offer: Offer, chance: random.Random) -> None:
     for metric, variant in (("cmips_score", "all"), ("memory_latency_ns", "standard")):
         value = chance.choice((100.0, 200.0, 300.0))
-        # Older than every day that is asked for: what a day knows of scores has its own test.
-        measured_at = TODAY - dt.timedelta(days=400)
-        given: dict[str, Any] = {"metric": metric, "variant": variant, "measured_at": measured_at}
+        given: dict[str, Any] = {"metric": metric, "variant": variant}
         what = chance.choice(("none", "published", "published", "measured", "measured", "imported"))
         if what == "published":
             spread = chance.choice((None, 0.0, 0.02, 0.1))
+            given["measured_at"] = _some_time(chance)
             factories.sample(offer, value, source=what, published_sd_ratio=spread, **given)
         elif what != "none":
             flags = chance.choice(([], [], [], ["disturbed"], ["cached"]))
             hosts = [factories.host(offer) for _ in range(chance.choice((1, 2, 4)))]
             for number, host in enumerate(hosts * 2):
+                given["measured_at"] = _some_time(chance)
                 factories.sample(
                     offer, value + number, host=host, source=what, flags=flags, **given
                 )
+
+
+def _some_time(chance: random.Random) -> dt.datetime:
+    """Before, on and after the days that are asked for, the last second of a day among them."""
+    at = TODAY - dt.timedelta(days=chance.choice((0, 2, 4, 35, 400)))
+    return at.replace(hour=23, minute=59, second=59) if at < TODAY else at
 
 
 # --- the questions ----------------------------------------------------------------------------
