@@ -84,6 +84,7 @@ async def test_identify_names_why_a_host_cannot_carry_a_run(said, reason, words)
     assert (raised.value.reason, raised.value.retryable) == (reason, False)
 
 
+@pytest.mark.native
 async def test_prepare_sends_only_what_is_not_there(transport, tmp_path, monkeypatch):
     directory = f"{tmp_path}/rackrate-1"
     files = await files_of(directory)
@@ -108,6 +109,7 @@ async def test_prepare_sends_only_what_is_not_there(transport, tmp_path, monkeyp
         assert Path(directory, name).read_bytes() == content
 
 
+@pytest.mark.native
 async def test_prepare_refuses_a_directory_of_somebody_else(transport, tmp_path):
     if os.geteuid() != 0:
         pytest.skip("giving a directory away needs root")
@@ -118,6 +120,7 @@ async def test_prepare_refuses_a_directory_of_somebody_else(transport, tmp_path)
         await pipeline.prepare(transport, str(directory), await files_of(str(directory)))
 
 
+@pytest.mark.native
 async def test_run_leaves_verified_results_and_then_nothing(transport, tmp_path):
     directory = f"{tmp_path}/rackrate-1"
     await pipeline.prepare(transport, directory, await files_of(directory))
@@ -139,6 +142,7 @@ async def test_run_leaves_verified_results_and_then_nothing(transport, tmp_path)
     await pipeline.teardown(transport, directory)  # twice is fine
 
 
+@pytest.mark.native
 async def test_start_adopts_a_runner_that_runs(transport, tmp_path):
     directory = f"{tmp_path}/rackrate-1"
     await pipeline.prepare(transport, directory, await files_of(directory, seconds=30))
@@ -153,6 +157,7 @@ async def test_start_adopts_a_runner_that_runs(transport, tmp_path):
     await pipeline.teardown(transport, directory)
 
 
+@pytest.mark.native
 async def test_prepare_leaves_the_files_of_a_runner_that_has_begun(transport, tmp_path):
     directory = f"{tmp_path}/rackrate-1"
     files = await files_of(directory, seconds=30)
@@ -165,6 +170,7 @@ async def test_prepare_leaves_the_files_of_a_runner_that_has_begun(transport, tm
     await pipeline.teardown(transport, directory)
 
 
+@pytest.mark.native
 async def test_start_names_another_run_that_measures_on_the_machine(transport, tmp_path):
     first, second = f"{tmp_path}/rackrate-1", f"{tmp_path}/rackrate-2"
     for directory in (first, second):
@@ -177,6 +183,7 @@ async def test_start_names_another_run_that_measures_on_the_machine(transport, t
     await pipeline.teardown(transport, second)
 
 
+@pytest.mark.native
 async def test_start_takes_over_the_lock_of_a_dead_run(transport, tmp_path):
     (tmp_path / "rackrate-host.lock").symlink_to(tmp_path / "rackrate-gone")
     directory = f"{tmp_path}/rackrate-1"
@@ -187,6 +194,7 @@ async def test_start_takes_over_the_lock_of_a_dead_run(transport, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.native
 async def test_orders_reach_the_runner(transport, tmp_path):
     directory = f"{tmp_path}/rackrate-1"
     await pipeline.prepare(transport, directory, await files_of(directory, repeats=20))
@@ -200,6 +208,7 @@ async def test_orders_reach_the_runner(transport, tmp_path):
     await pipeline.teardown(transport, directory)
 
 
+@pytest.mark.native
 async def test_cancel_ends_the_runner_and_keeps_its_results(transport, tmp_path):
     directory = f"{tmp_path}/rackrate-1"
     await pipeline.prepare(transport, directory, await files_of(directory, seconds=30))
@@ -215,6 +224,7 @@ async def test_cancel_ends_the_runner_and_keeps_its_results(transport, tmp_path)
     await pipeline.teardown(transport, directory)
 
 
+@pytest.mark.native
 async def test_teardown_ends_a_runner_in_the_middle(transport, tmp_path):
     directory = f"{tmp_path}/rackrate-1"
     await pipeline.prepare(transport, directory, await files_of(directory, seconds=60))
@@ -225,6 +235,7 @@ async def test_teardown_ends_a_runner_in_the_middle(transport, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.native
 async def test_teardown_unmounts_what_a_killed_step_left(transport, tmp_path):
     """A local disk that is formatted for the run is mounted within its directory."""
     directory = f"{tmp_path}/rackrate-1"
@@ -250,6 +261,7 @@ def _processes_below(directory):
     return found
 
 
+@pytest.mark.native
 async def test_altered_result_is_named_and_gives_no_sample(transport, tmp_path):
     directory = f"{tmp_path}/rackrate-1"
     await pipeline.prepare(transport, directory, await files_of(directory))
@@ -521,6 +533,7 @@ async def test_teardown_has_what_was_installed_removed(transport, tmp_path):
     assert not directory.exists()
 
 
+@pytest.mark.native
 async def test_runner_is_a_unit_where_systemd_lets_us(transport, tmp_path, monkeypatch):
     if os.geteuid() != 0:
         pytest.skip("only root starts units")
@@ -609,6 +622,7 @@ async def test_peer_that_still_installs_is_waited_for(transport, tmp_path, monke
     await pipeline.teardown(transport, directory)
 
 
+@pytest.mark.native
 async def test_one_machine_can_be_both_ends_of_a_run(transport, tmp_path):
     peer, directory = f"{tmp_path}/rackrate-1-peer", f"{tmp_path}/rackrate-1"
     stand_in = {"network.sh": b"touch ready\nexec sleep 60\n"}
