@@ -21,6 +21,7 @@ COREMARK_TABLES = "published/coremark_*.csv"
 STRESS_NG_TABLE = "published/sparecores/stressng.csv"
 SPEC_TABLE = "published/specrate2017_int.csv"
 PROCESSORS_TABLE = "published/specrate2017_processors.csv"
+WHOLE_SERVERS_TABLE = "published/stressng_processors.csv"
 OFFERS_TABLES = "catalog/offers_*.csv"
 
 Row = Mapping[str, str]
@@ -54,7 +55,7 @@ def published_samples(folder: Path, offer_ids: Mapping[str, UUID]) -> Iterator[S
         yield _sample(row, offer_ids[row["slug"]], "passmark_score")
     sold = _offers_sold()
     yield from _coremark(folder, sold)
-    yield from _stress_ng(folder, sold)
+    yield from _stress_ng(folder, sold, offer_ids)
     yield from _spec(folder, offer_ids)
 
 
@@ -111,24 +112,46 @@ def _stated(row: Row) -> dict[str, str]:
     return {name: row[name] for name in names if name in row}
 
 
-def _stress_ng(folder: Path, sold: Mapping[Machine, Iterable[UUID]]) -> Iterator[Sample]:
-    key = "stress_ng_div16"
+def _stress_ng(
+    folder: Path, sold: Mapping[Machine, Iterable[UUID]], offer_ids: Mapping[str, UUID]
+) -> Iterator[Sample]:
+    """A server that is rented whole has the figure of another one with its processor."""
+    servers: dict[Machine, list[str]] = {}
+    for row in table_rows(folder, WHOLE_SERVERS_TABLE):
+        machine = row["provider"], row["machine_type"]
+        servers.setdefault(machine, []).append(row["offer_cpu_model"])
+    rented_whole: dict[str, list[UUID]] = {}
+    for offer in _dedicated(folder):
+        if offer["cpu_count"] == "1":
+            rented_whole.setdefault(offer["cpu_model"], []).append(offer_ids[offer["slug"]])
     for row in table_rows(folder, STRESS_NG_TABLE):
-        offers = sold.get((row["provider"], row["machine_type"]), ())
-        figure = {
-            "published_count": int(row["run_count"]),
-            "published_low": float(row[f"{key}_min"]),
-            "published_high": float(row[f"{key}_max"]),
-            "method_version": f"stress-ng {row['stress_ng_version']}",
-            "licence": STRESS_NG_LICENCE,
-            "parameters": {"cpu_models": {row["cpu_model"]: int(row["run_count"])}},
-        }
-        single = row[f"{key}_single"]
+        machine = row["provider"], row["machine_type"]
+        for offer_id in sold.get(machine, ()):
+            yield from _stress_ng_of(row, offer_id, [])
+        for model in servers.get(machine, ()):
+            for offer_id in rented_whole.get(model, ()):
+                yield from _stress_ng_of(row, offer_id, [DERIVED])
+
+
+def _stress_ng_of(row: Row, offer_id: UUID, flags: list[str]) -> Iterator[Sample]:
+    key = "stress_ng_div16"
+    figure = {
+        "published_count": int(row["run_count"]),
+        "published_low": float(row[f"{key}_min"]),
+        "published_high": float(row[f"{key}_max"]),
+        "method_version": f"stress-ng {row['stress_ng_version']}",
+        "flags": flags,
+        "licence": STRESS_NG_LICENCE,
+        "parameters": {"cpu_models": {row["cpu_model"]: int(row["run_count"])}},
+    }
+    yield _sample(row, offer_id, key, **figure)
+    if single := row[f"{key}_single"]:
         alone = figure | {"variant": "single", "published_low": None, "published_high": None}
-        for offer_id in offers:
-            yield _sample(row, offer_id, key, **figure)
-            if single:
-                yield _sample(row, offer_id, key, value=float(single), **alone)
+        yield _sample(row, offer_id, key, value=float(single), **alone)
+
+
+def _dedicated(folder: Path) -> Iterator[Row]:
+    return (row for row in table_rows(folder, OFFERS_TABLES) if row["kind"] == "dedicated")
 
 
 def _spec(folder: Path, offer_ids: Mapping[str, UUID]) -> Iterator[Sample]:
@@ -143,10 +166,10 @@ def _spec(folder: Path, offer_ids: Mapping[str, UUID]) -> Iterator[Sample]:
         # One processor with some cores or threads off is another row: the common one stands for it.
         if chosen not in results or int(row["result_count"]) > int(results[chosen]["result_count"]):
             results[chosen] = row
-    for offer in table_rows(folder, OFFERS_TABLES):
-        processor = processors.get(offer.get("cpu_model", ""), "")
-        result = results.get((processor, offer.get("cpu_count", "")))
-        if result is None or offer["kind"] != "dedicated":
+    for offer in _dedicated(folder):
+        processor = processors.get(offer["cpu_model"], "")
+        result = results.get((processor, offer["cpu_count"]))
+        if result is None:
             continue
         yield _sample(
             result,

@@ -74,7 +74,11 @@ FLAGS = {
         lazy("It runs on without CPU credits, and the provider charges for that beside the price."),
     ),
     "discontinued": (lazy("history"), "", lazy("It can no longer be bought.")),
-    "derived": (lazy("derived"), "", lazy("Published for the processor, not for this machine.")),
+    "derived": (
+        lazy("derived"),
+        "",
+        lazy("Published for the processor or for another server with it, not for this machine."),
+    ),
     "stale_price": (
         lazy("old price"),
         "warn",
