@@ -54,6 +54,7 @@ from backend.catalog.api.prices import (
     PricesView,
     PriceView,
 )
+from backend.catalog.api.quotes import QuotesView
 from backend.catalog.api.tables import TableImportView
 from backend.notifications.api.subscriptions import SubscriptionsView, SubscriptionView
 from backend.rankings.api.answer import AnswerView
@@ -100,6 +101,7 @@ LISTS = {
     "providers": ProvidersView,
     "regions": RegionsView,
     "prices": PricesView,
+    "quotes": QuotesView,
     "prices/history": PriceHistoryView,
     "prices/difference": PriceDifferenceView,
     "hardware": HardwareListView,
