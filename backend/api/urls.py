@@ -42,6 +42,7 @@ from backend.benchmarks.api.runs import (
     SamplesView,
 )
 from backend.benchmarks.api.schedules import SchedulesView, ScheduleView
+from backend.benchmarks.api.setup import SetupView
 from backend.bills.api.bills import BillsView, BillView, JobView
 from backend.catalog.api.extras import ExtrasView
 from backend.catalog.api.feeds import PriceFeedsView, PriceFeedView
@@ -68,6 +69,7 @@ from backend.rankings.api.rankings import (
     ValueView,
 )
 from backend.rankings.api.requirements import RequirementSolveView, RequirementsView
+from backend.rankings.api.view_documents import ViewDocumentsView
 from backend.rankings.api.views import FeedKeysView, FeedKeyView, ViewsView, ViewView
 from backend.rentals.api.cloud_accounts import (
     CloudAccountCheckView,
@@ -78,6 +80,7 @@ from backend.rentals.api.cloud_accounts import (
 from backend.rentals.api.resources import ResourcesView
 from backend.scenarios.api.arrays import ArrayView
 from backend.scenarios.api.contention import ContentionView
+from backend.scenarios.api.kept import ScenarioDocumentsView
 from backend.scenarios.api.scenarios import (
     ScenarioDuplicateView,
     ScenarioFreezeView,
@@ -132,6 +135,9 @@ LISTS = {
 }
 plain = [
     path("search", SearchView.as_view(), name="search"),
+    path("documents/setup", SetupView.as_view(), name="documents-setup"),
+    path("documents/views", ViewDocumentsView.as_view(), name="documents-views"),
+    path("documents/scenarios", ScenarioDocumentsView.as_view(), name="documents-scenarios"),
     path("answer", AnswerView.as_view(), name="answer"),
     path("value", ValueView.as_view(), name="value"),
     path("offers/<slug:slug>", OfferView.as_view(), name="offer"),

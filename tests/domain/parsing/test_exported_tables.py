@@ -5,6 +5,8 @@ from decimal import Decimal
 
 import pytest
 
+from backend.domain.errors import InvalidDocument
+from backend.domain.parsing.host_lists import read_hosts
 from backend.domain.parsing.offers import offers
 from backend.domain.parsing.price_rows import prices_of_table
 from backend.domain.parsing.quotes import quotes
@@ -125,3 +127,30 @@ def test_gross_price_of_a_list_may_lack_its_rate():
 def test_table_of_prices_without_amounts_is_refused():
     found = prices_of_table("offer_id,currency\na,EUR\n", today=TODAY)
     assert [one.column for one in found.refused] == ["amount", "unit"]
+
+
+@pytest.mark.parametrize("mark", [",", ";", "\t"])
+def test_exported_hosts_keep_their_ids_and_leave_out_the_workers_own(mark):
+    lines = [
+        "id,name,driver,address,port,tags,bastion,is_in_production",
+        "a,'=rack,static,192.0.2.7,22,db web,b,TRUE",
+        "b,gate,static,192.0.2.1,2222,,,FALSE",
+        "c,here,local,,22,,,FALSE",
+    ]
+    text = "\ufeff" + "\r\n".join(lines).replace(",", mark)
+    rack, gate = read_hosts(text, "csv").hosts
+    assert (rack.host_id, rack.name, rack.bastion, rack.is_in_production) == (
+        "a",
+        "=rack",
+        "b",
+        True,
+    )
+    assert (rack.tags, gate.port, gate.is_in_production) == (("db", "web"), 2222, False)
+    assert {"name", "bastion"} <= rack.stated
+    assert "username" not in rack.stated
+
+
+def test_columns_of_the_export_are_unknown_without_its_id():
+    with pytest.raises(InvalidDocument) as caught:
+        read_hosts("address,driver\n192.0.2.7,static\n", "csv")
+    assert caught.value.errors[0][0] == "/text/1"
