@@ -42,6 +42,7 @@ from backend.benchmarks.api.runs import (
     SamplesView,
 )
 from backend.benchmarks.api.schedules import SchedulesView, ScheduleView
+from backend.benchmarks.api.setup import SetupView
 from backend.bills.api.bills import BillsView, BillView, JobView
 from backend.catalog.api.extras import ExtrasView
 from backend.catalog.api.feeds import PriceFeedsView, PriceFeedView
@@ -54,6 +55,7 @@ from backend.catalog.api.prices import (
     PricesView,
     PriceView,
 )
+from backend.catalog.api.quotes import QuotesView
 from backend.catalog.api.tables import TableImportView
 from backend.notifications.api.subscriptions import SubscriptionsView, SubscriptionView
 from backend.rankings.api.answer import AnswerView
@@ -67,6 +69,7 @@ from backend.rankings.api.rankings import (
     ValueView,
 )
 from backend.rankings.api.requirements import RequirementSolveView, RequirementsView
+from backend.rankings.api.view_documents import ViewDocumentsView
 from backend.rankings.api.views import FeedKeysView, FeedKeyView, ViewsView, ViewView
 from backend.rentals.api.cloud_accounts import (
     CloudAccountCheckView,
@@ -77,6 +80,7 @@ from backend.rentals.api.cloud_accounts import (
 from backend.rentals.api.resources import ResourcesView
 from backend.scenarios.api.arrays import ArrayView
 from backend.scenarios.api.contention import ContentionView
+from backend.scenarios.api.kept import ScenarioDocumentsView
 from backend.scenarios.api.scenarios import (
     ScenarioDuplicateView,
     ScenarioFreezeView,
@@ -100,6 +104,7 @@ LISTS = {
     "providers": ProvidersView,
     "regions": RegionsView,
     "prices": PricesView,
+    "quotes": QuotesView,
     "prices/history": PriceHistoryView,
     "prices/difference": PriceDifferenceView,
     "hardware": HardwareListView,
@@ -130,6 +135,9 @@ LISTS = {
 }
 plain = [
     path("search", SearchView.as_view(), name="search"),
+    path("documents/setup", SetupView.as_view(), name="documents-setup"),
+    path("documents/views", ViewDocumentsView.as_view(), name="documents-views"),
+    path("documents/scenarios", ScenarioDocumentsView.as_view(), name="documents-scenarios"),
     path("answer", AnswerView.as_view(), name="answer"),
     path("value", ValueView.as_view(), name="value"),
     path("offers/<slug:slug>", OfferView.as_view(), name="offer"),

@@ -75,13 +75,15 @@ def rank_bounds(draws: Iterable[Floats], ranks: Ints) -> tuple[Ints, Ints]:
     """
     if not ranks.size:
         return ranks, ranks
-    drawn = np.concatenate([_competition_ranks(block) for block in draws])
+    # A row of the array for each offer: its draws are then sorted where they lie.
+    drawn = np.concatenate([_competition_ranks(block).T for block in draws], axis=1)
+    last = drawn.shape[1] - 1
     # Interpolated in whole hundredths: a float may fall short of a whole number that it means.
-    (low, low_part), (high, high_part) = (divmod(p * (len(drawn) - 1), 100) for p in (5, 95))
-    last = len(drawn) - 1
-    drawn.partition(sorted({low, min(low + 1, last), high, min(high + 1, last)}), axis=0)
+    (low, low_part), (high, high_part) = (divmod(p * last, 100) for p in (5, 95))
+    drawn = np.ascontiguousarray(drawn)
+    drawn.sort(axis=1)
     # As wide integers: a hundred times the rank of a long list is beyond the narrow ones.
-    ends = drawn[[low, min(low + 1, last), high, min(high + 1, last)]].astype(np.int64)
+    ends = drawn[:, [low, min(low + 1, last), high, min(high + 1, last)]].T.astype(np.int64)
     p5 = ends[0] * (100 - low_part) + ends[1] * low_part
     p95 = ends[2] * (100 - high_part) + ends[3] * high_part
     return np.minimum(ranks, p5 // 100), np.maximum(ranks, -(-p95 // 100))
@@ -89,13 +91,20 @@ def rank_bounds(draws: Iterable[Floats], ranks: Ints) -> tuple[Ints, Ints]:
 
 def _competition_ranks(draws: Floats) -> NDArray[np.int32]:
     """Rank of each column within its row, 1 for the largest; equal values share the first."""
-    order = np.argsort(-draws, axis=1)
-    descending = np.take_along_axis(draws, order, axis=1)
-    starts = np.diff(descending, axis=1, prepend=np.inf) != 0
-    first = np.where(starts, np.arange(draws.shape[1]), 0)
-    ranks = np.empty_like(order)
-    np.put_along_axis(ranks, order, np.maximum.accumulate(first, axis=1) + 1, axis=1)
-    return ranks.astype(np.int32)
+    ranks = np.empty(draws.shape, np.int32)
+    places = np.arange(1, draws.shape[1] + 1, dtype=np.int32)
+    for draw, rank in zip(-draws, ranks, strict=True):
+        order = np.argsort(draw)
+        ascending = draw[order]
+        is_equal = ascending[1:] == ascending[:-1]
+        first = places
+        # Hardly ever: only figures without any spread are drawn equal.
+        if is_equal.any():
+            first = places.copy()
+            first[1:][is_equal] = 0
+            first = np.maximum.accumulate(first)
+        rank[order] = first
+    return ranks
 
 
 # --- telling apart -----------------------------------------------------------------------------

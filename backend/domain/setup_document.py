@@ -181,7 +181,9 @@ def read_setup(text: str) -> SetupFile:
 
 
 def lined(errors: list[tuple[str, str]], lines: dict[str, int]) -> InvalidDocument:
-    """The same faults with their lines, in the order of the file."""
+    """The same faults with their lines, in the order of the file; as they are where no lines are known."""
+    if not lines:
+        return InvalidDocument(errors)
     by_line = sorted(
         (SetupFile(SetupDocument(), lines).line_of(pointer), pointer, detail)
         for pointer, detail in errors

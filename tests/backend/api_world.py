@@ -264,6 +264,9 @@ def _calls(world: World, odd: Offer) -> dict[str, Call]:
         "POST /contention": Call(LINKS),
         "POST /scenarios": Call(SCENARIO | {"name": "Another"}),
         "POST /scenarios/simulate": Call(SCENARIO),
+        "PUT /documents/scenarios": Call({"items": [{"slug": "x", "document": SCENARIO}]}),
+        "PUT /documents/setup": Call({"hosts": []}),
+        "PUT /documents/views": Call({"items": [{"name": "X", "slug": "x", "params": {}}]}),
         "PATCH /scenarios/{slug}": Call({"name": "Longer nights"}),
         "POST /scenarios/{slug}/freeze": Call({"note": "decided"}),
         "POST /subscriptions": Call(

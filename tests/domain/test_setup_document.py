@@ -4,7 +4,7 @@ import pytest
 
 from backend.domain.documents.model import json_schema
 from backend.domain.errors import InvalidDocument
-from backend.domain.setup_document import SetupDocument, read_setup
+from backend.domain.setup_document import SetupDocument, lined, read_setup
 
 HOST = "hosts:\n  - name: a\n    address: a.example\n    username: b\n"
 
@@ -100,3 +100,8 @@ def test_values_are_read_as_they_are():
     document = read_setup(text).document
     assert document.hosts[0].is_in_production is True
     assert document.campaigns[0].parameters == {"seconds": 5}
+
+
+def test_faults_of_a_document_without_lines_keep_their_pointers():
+    errors = [("/hosts/0/name", "is wrong")]
+    assert lined(errors, {}).errors == errors

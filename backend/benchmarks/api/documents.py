@@ -86,6 +86,9 @@ class HostListDone(serializers.Serializer[Any]):
 
     added = serializers.ListField(child=serializers.UUIDField())
     approved = serializers.ListField(child=serializers.UUIDField())
+    changed = serializers.ListField(
+        child=serializers.UUIDField(), help_text="by lines of an exported list that differ"
+    )
     authorities = serializers.IntegerField()
     unchanged = serializers.IntegerField()
 

@@ -219,6 +219,7 @@ class HostImportView(View):
             {
                 "added": [host.pk for host in done.added],
                 "approved": [host.pk for host in done.approved],
+                "changed": [host.pk for host in done.changed],
                 "authorities": done.authorities,
                 "unchanged": done.unchanged,
             }

@@ -1,6 +1,6 @@
 """Many hosts at once: added from a list, and approved by keys or fingerprints that a person has."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from django.db import transaction
@@ -16,6 +16,7 @@ from backend.benchmarks.selectors.hosts import (
 )
 from backend.benchmarks.services.host_authorities import host_authority_set
 from backend.benchmarks.services.hosts import (
+    HostBusy,
     KeyRevoked,
     host_approve,
     host_create,
@@ -38,6 +39,8 @@ class ImportedHosts:
 
     added: list[Host] = field(default_factory=list)
     approved: list[Host] = field(default_factory=list)
+    changed: list[Host] = field(default_factory=list)
+    """By lines of an export that differ."""
     authorities: int = 0
     """Keys of authorities that are trusted now, or revoked."""
     unchanged: int = 0
@@ -56,7 +59,8 @@ def hosts_import(
     is_dry: bool = False,
 ) -> ImportedHosts:
     """Add the hosts of a list that are not known by their address yet, to log in to with Rackrate's
-    own key, and approve those whose key the list has.
+    own key, and approve those whose key the list has. A line of the exported list changes its host
+    in what differs.
 
     `username` and `kind` are those of hosts that state none; a host without any user is not added.
     Nothing is done unless every line is right; raises InvalidDocument with `/text/<line>`. A dry
@@ -95,8 +99,12 @@ def _imported(
         except InvalidValue as error:
             errors.append((f"/text/{authority.line}", error.detail))
     revoked = revoked_keys(workspace)
+    exported = {str(host.pk): host for host in known.values()}
     for one in reading.hosts:
         try:
+            if host := exported.get(one.host_id):
+                _changed(host, one, exported, done, actor)
+                continue
             host = known.get((one.address, one.port))
             if host is None and (user := one.username or username):
                 host = _added(workspace, one, user, one.kind or kind, actor)
@@ -108,7 +116,7 @@ def _imported(
                 done.approved.append(host)
         except InvalidValue as error:
             errors.append((f"/text/{one.line}", f"{error.field.removeprefix('/')}: {error.detail}"))
-        except (KeyDiffers, KeyRevoked) as error:
+        except (KeyDiffers, KeyRevoked, HostBusy) as error:
             errors.append((f"/text/{one.line}", str(error)))
     # After all others: a list may name a bastion below the hosts that are behind it.
     errors += _behind_bastions(reading.hosts, done.added, known, actor)
@@ -116,6 +124,32 @@ def _imported(
     if errors:
         raise InvalidDocument(errors)
     return done
+
+
+def _changed(
+    host: Host, one: ListedHost, known: Mapping[str, Host], done: ImportedHosts, actor: str
+) -> None:
+    """Make a host what its line of an export says."""
+    if one.bastion and one.bastion not in known:
+        raise InvalidValue("/bastion", f"no host has the id {one.bastion!r}")
+    stated = {
+        "name": one.name,
+        "address": one.address,
+        "port": one.port,
+        "username": one.username,
+        "tags": list(one.tags),
+        "bastion": known.get(one.bastion),
+        "is_in_production": one.is_in_production,
+    }
+    changes = {
+        name: value
+        for name, value in stated.items()
+        if name in one.stated and value != getattr(host, name)
+    }
+    if changes:
+        done.changed.append(host_update(host=host, changes=changes, actor=actor))
+    else:
+        done.unchanged += 1
 
 
 class KeyDiffers(DomainError):
@@ -176,6 +210,11 @@ def _behind_bastions(
     """Put the added hosts behind the bastions that the list names; returns what cannot be."""
     by_word = {host.address: host for host in known.values()}
     by_word |= {host.name: host for host in known.values()}
+    by_word |= {
+        one.host_id: known[one.address, one.port]
+        for one in listed
+        if one.host_id and (one.address, one.port) in known
+    }
     named = {one.name: one for one in listed if one.bastion}
     errors = []
     for host in added:

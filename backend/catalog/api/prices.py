@@ -127,6 +127,12 @@ class PricesView(PriceListView):
         Column(
             "state", ColumnType.TEXT, "current, stale, superseded, quarantined, refused, withdrawn"
         ),
+        *PLAN,
+        Column("offer_id", ColumnType.TEXT, "Slug of the offer"),
+        Column("tax_rate", ColumnType.DECIMAL, "Rate of tax as stated, a ratio"),
+        Column("minimum_months", ColumnType.INTEGER, "Months that have to be paid at least"),
+        Column("valid_until", ColumnType.DATE, "Last day of a quote"),
+        Column("note", ColumnType.TEXT, "Words beside it"),
     )
 
     def listing(self, request: Request) -> ListAnswer:
@@ -191,6 +197,11 @@ def _price(row: PriceObservation) -> dict[str, Any]:
         "observed_at": row.observed_at,
         "source": row.source,
         "state": price_state(row),
+        "offer_id": row.offer.slug,
+        "tax_rate": None if row.tax_rate is None else as_quoted(row.tax_rate),
+        "minimum_months": row.minimum_months,
+        "valid_until": row.valid_until,
+        "note": row.note or None,
     }
 
 
@@ -206,24 +217,19 @@ def _price_row(request: Request, price_id: UUID) -> PriceObservation:
 
 def _detail(row: PriceObservation, setup_months: int) -> Any:
     priced, amount = _price(row), as_quoted(row.amount)
-    tax_rate = None if row.tax_rate is None else as_quoted(row.tax_rate)
+    tax_rate = priced["tax_rate"]
     cells = {
         **priced,
-        "offer_id": row.offer.slug,
         "monthly_cap": None if row.monthly_cap is None else as_quoted(row.monthly_cap),
         "sustained_use": row.sustained_use or None,
-        "tax_rate": tax_rate,
         "amount_net": net(amount, row.tax_basis, tax_rate),
         "amount_gross": gross(amount, row.tax_basis, tax_rate),
         "setup_months": setup_months,
         "setup_per_month": setup_per_month(priced["setup"], setup_months),
-        "minimum_months": row.minimum_months,
-        "valid_until": row.valid_until,
         "included": row.included,
         "missing_since": row.missing_since,
         "raw_id": row.raw_id or None,
         "payload_sha256": row.payload_sha256 or None,
-        "note": row.note or None,
         "doubt": row.anomaly or None,
         "reviewed_by": row.reviewed_by or None,
         "reviewed_at": row.reviewed_at,

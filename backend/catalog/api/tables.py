@@ -1,10 +1,11 @@
 """Tables of a person's own over the API: looked at with `dry_run`, or stored."""
 
-from collections.abc import Callable, Mapping
+import json
+from collections.abc import Mapping
 from dataclasses import asdict
-from types import MappingProxyType
 from typing import Any, ClassVar
 
+from django.http import QueryDict
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.parsers import MultiPartParser
@@ -13,7 +14,7 @@ from rest_framework.response import Response
 
 from backend.accounts.api.authentication import actor
 from backend.accounts.services.acting import workspace_of
-from backend.catalog.services.quotes import TableReport, offers_import, quotes_import
+from backend.catalog.services.tables import TABLES
 from backend.common.rest.documents import FlagField, Problem, Strict, TextField
 from backend.common.rest.parsers import ExactJSONParser
 from backend.common.rest.permissions import WRITE
@@ -21,16 +22,14 @@ from backend.common.rest.views import View
 from backend.domain.errors import InvalidValue
 from backend.domain.parsing.tables import Options
 
-SERVICES: Mapping[str, Callable[..., TableReport]] = MappingProxyType(
-    {"quotes": quotes_import, "offers": offers_import}
-)
+FLAGS = frozenset({"replace", "dry_run"})
 DEFAULTS = ("locale", "currency", "provider", "quoted_on")
 
 
 class TableDocument(Strict):
     """A table as text, or as the part `file` of a form, and what is said of it."""
 
-    kind = serializers.ChoiceField(choices=tuple(SERVICES))
+    kind = serializers.ChoiceField(choices=tuple(TABLES))
     text = serializers.CharField(required=False, trim_whitespace=False, help_text="CSV or pasted")
     file = serializers.FileField(required=False, help_text="CSV or XLSX")
     locale = TextField(required=False, max_length=20, help_text="de, en-US, …")
@@ -77,6 +76,7 @@ class TableDone(serializers.Serializer[Any]):
     rows = serializers.IntegerField()
     offers_new = serializers.IntegerField()
     offers_changed = serializers.IntegerField()
+    offers_unchanged = serializers.IntegerField()
     prices_new = serializers.IntegerField()
     prices_unchanged = serializers.IntegerField()
     prices_replaced = serializers.IntegerField()
@@ -86,8 +86,25 @@ class TableDone(serializers.Serializer[Any]):
     lines = TableLine(many=True)
 
 
+def _of_form(data: Any) -> Any:
+    """The document that the parts of a form stand for: all of them are text, beside the file."""
+    if not isinstance(data, QueryDict):
+        return data
+    document: dict[str, Any] = data.dict()
+    for name in FLAGS & {*document}:
+        document[name] = {"true": True, "false": False}.get(document[name], document[name])
+    if "new_providers" in document:
+        document["new_providers"] = data.getlist("new_providers")
+    if "columns" in document:
+        try:
+            document["columns"] = json.loads(document["columns"])
+        except (ValueError, RecursionError):
+            raise InvalidValue("/columns", "a JSON object is needed") from None
+    return document
+
+
 class TableImportView(View):
-    """A table of quotes or offers."""
+    """A table of quotes, offers or prices."""
 
     scopes: ClassVar[Mapping[str, str]] = {"POST": WRITE}
     parser_classes = (ExactJSONParser, MultiPartParser)
@@ -100,8 +117,12 @@ class TableImportView(View):
                 "type": "object",
                 "description": "The same fields; `file` holds the table",
                 "properties": {
-                    "kind": {"type": "string", "enum": list(SERVICES)},
+                    "kind": {"type": "string", "enum": list(TABLES)},
                     "file": {"type": "string", "format": "binary"},
+                    **{name: {"type": "string"} for name in DEFAULTS},
+                    **{name: {"type": "boolean"} for name in sorted(FLAGS)},
+                    "columns": {"type": "string", "description": "A JSON object"},
+                    "new_providers": {"type": "array", "items": {"type": "string"}},
                 },
                 "required": ["kind", "file"],
             },
@@ -110,13 +131,13 @@ class TableImportView(View):
     )
     def post(self, request: Request, **_: Any) -> Response:
         """Store the good lines; the answer has every line's reading, what waits, and what is refused."""
-        document = TableDocument(data=request.data)
+        document = TableDocument(data=_of_form(request.data))
         document.is_valid(raise_exception=True)
         fields = document.validated_data
         file, text = fields.get("file"), fields.get("text")
         if (file is None) == (text is None):
             raise InvalidValue("/text", "either text or a file is needed")
-        report = SERVICES[fields["kind"]](
+        report = TABLES[fields["kind"]](
             workspace=workspace_of(request),
             text=text if file is None else file.read(),
             options=Options(

@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from django.db import transaction
+from django.db.models import Q
 from django.utils.text import slugify
 
 from backend.accounts.models import Workspace
@@ -60,6 +61,8 @@ class TableReport:
     rows: int = 0
     offers_new: int = 0
     offers_changed: int = 0
+    offers_unchanged: int = 0
+    """Lines of an export whose offer is known with the same figures."""
     prices_new: int = 0
     prices_unchanged: int = 0
     prices_replaced: int = 0
@@ -90,7 +93,7 @@ def quotes_import(
     slips of a similar provider's. A dry run reports the same and stores nothing.
     """
     table = quotes(text, today=today or clock.now().date(), options=options)
-    reading = _Import(workspace, "quotes_import", actor, is_learning=False)
+    reading = TableImport(workspace, "quotes_import", actor, is_learning=False)
     reading.is_replacing, reading.known_providers = is_replacing, known_providers
     return reading.run(table, is_dry=is_dry)
 
@@ -111,12 +114,12 @@ def offers_import(
     What a row tells of a known offer replaces what was known. A dry run stores nothing.
     """
     table = offers(text, today=today or clock.now().date(), options=options)
-    reading = _Import(workspace, "offers_import", actor, is_learning=True)
+    reading = TableImport(workspace, "offers_import", actor, is_learning=True)
     reading.is_replacing, reading.known_providers = is_replacing, known_providers
     return reading.run(table, is_dry=is_dry)
 
 
-class _Import:
+class TableImport:
     """One table on its way into the catalog."""
 
     def __init__(self, workspace: Workspace, action: str, actor: str, *, is_learning: bool) -> None:
@@ -128,6 +131,7 @@ class _Import:
         self.known_providers: Collection[str] = ()
         self.slugs: dict[tuple[str, str, str], str] = {}
         self.slips: dict[str, str] = {}
+        self.stated: set[str] = set()
         self.replaced: list[PriceObservation] = []
         self.regions: dict[tuple[str, str], tuple[Provider, Region | None]] = {}
         self.offers: dict[str, Offer] = {}
@@ -150,23 +154,31 @@ class _Import:
         return self.report
 
     def _read(self, rows: Iterable[OfferRow]) -> None:
+        rows = list(rows)
+        stated = Offer.objects.filter(
+            Q(workspace=None) | Q(workspace=self.workspace), slug__in={row.slug for row in rows}
+        )
+        self.stated = set(stated.values_list("slug", flat=True))
         slugged = [(row, self._slug(row)) for row in rows]
         known = Offer.objects.filter(slug__in={slug for _, slug in slugged})
         self.offers = {offer.slug: offer for offer in known}
         self.judge = PriceJudge(list(self.offers.values()))
         stored = PriceObservation.objects.filter(offer__in=self.offers.values())
-        self.stored = {_key(price): price for price in stored}
+        self.stored = {price_key(price): price for price in stored}
         for row, slug in slugged:
-            if similar := self._slip_of(row.provider):
+            is_stated = row.slug in self.stated
+            if not is_stated and (similar := self._slip_of(row.provider)):
                 detail = f"{row.provider!r} is not known: write {similar!r}, or say that it is new"
                 self._refuse(row.line, "provider", detail)
                 continue
-            offer = self._offer(row, slug)
+            offer = self._known(row, slug) if is_stated else self._offer(row, slug)
             if offer is not None and row.price is not None:
                 self._price(row.line, offer, row.price)
 
     def _slug(self, row: OfferRow) -> str:
-        """Of the workspace's offer of this name, whatever it was made of; else a new one."""
+        """That of an export; of the workspace's offer of this name, whatever it was made of; or a new one."""
+        if row.slug in self.stated:
+            return row.slug
         if not self.slugs:
             own = Offer.objects.filter(workspace=self.workspace)
             names = own.values_list("provider__slug", "region__code", "name", "slug")
@@ -191,6 +203,25 @@ class _Import:
 
     def _refuse(self, line: int, column: str, detail: str) -> None:
         self.report.refused.append(Remark(line, column, detail))
+
+    def _known(self, row: OfferRow, slug: str) -> Offer | None:
+        """The offer that a line of an export is of, by its slug."""
+        offer = self.offers[slug]
+        differing = [
+            name
+            for name in LEARNT
+            if (stated := getattr(row, name)) not in {None, ""} and stated != getattr(offer, name)
+        ]
+        if not differing:
+            self.report.offers_unchanged += 1
+        elif offer.workspace_id is None:
+            names = ", ".join(differing)
+            detail = f"{slug} is sold to everybody and stays as it is, though the line differs in {names}"
+            self._refuse(row.line, "", detail)
+            return None
+        else:
+            self._learn(row, offer)
+        return offer
 
     def _offer(self, row: OfferRow, slug: str) -> Offer | None:
         parts = (provider_slug(row.provider), row.name, row.region)
@@ -254,12 +285,8 @@ class _Import:
                 self.report.warnings.append(Remark(row.line, "", detail))
 
     def _price(self, line: int, offer: Offer, row: PriceRow) -> None:
-        at = dt.datetime.combine(row.observed_on, dt.time(), dt.UTC)
-        terms = {name: value for name, value in asdict(row).items() if name != "observed_on"}
-        price = PriceObservation(
-            offer=offer, observed_at=at, effective_from=row.observed_on, **terms
-        )
-        key = _key(price)
+        price = observation_of(offer, row)
+        key = price_key(price)
         stored = self.stored.get(key)
         if key in self.prices:
             self._refuse(line, "", f"the same price of the same day as line {self.prices[key][0]}")
@@ -274,10 +301,15 @@ class _Import:
                 detail = f"another price of {row.observed_on} is stored, of {amount}"
                 self._refuse(line, "", detail)
                 return
+        self._take(line, price, stored)
+
+    def _take(self, line: int, price: PriceObservation, stored: PriceObservation | None) -> None:
+        """A price to be written, in place of a stored one or as a new one."""
+        if stored is not None:
             self.replaced.append(stored)
             self.judge.leave_out(stored)
         price.anomaly = self.judge.anomaly(
-            offer,
+            price.offer,
             amount=price.amount,
             currency=price.currency,
             unit=price.unit,
@@ -287,7 +319,7 @@ class _Import:
         self.report.prices_waiting += bool(price.anomaly)
         state = "waiting" if price.anomaly else "replaced" if stored else "new"
         self._note(line, price, state)
-        self.prices[key] = line, price
+        self.prices[price_key(price)] = line, price
 
     def _note(self, line: int, price: PriceObservation, state: str) -> None:
         amount = f"{price.amount.normalize():f} {price.currency}/{price.unit}"
@@ -327,11 +359,19 @@ class _Import:
         )
 
 
+def observation_of(offer: Offer, row: PriceRow) -> PriceObservation:
+    """The unsaved price that a line states of an offer; a day without a time is its begin."""
+    terms = asdict(row)
+    day = dt.datetime.combine(terms.pop("observed_on"), dt.time(), dt.UTC)
+    return PriceObservation(offer=offer, **terms | {"observed_at": row.observed_at or day})
+
+
 def provider_slug(name: str) -> str:
     """The slug of a provider by its name or slug."""
     slugs = {record.name.casefold(): slug for slug, record in PROVIDERS.items()}
     return slugs.get(name.casefold()) or slugify(name)
 
 
-def _key(price: PriceObservation) -> tuple[Any, ...]:
+def price_key(price: PriceObservation) -> tuple[Any, ...]:
+    """What two observations of one price agree in."""
     return (*(getattr(price, name) for name in IDENTITY), price.observed_at)

@@ -16,6 +16,7 @@ from backend.domain.host_keys import TYPES, host_key
 from backend.domain.parsing.ansible_inventories import read_ansible
 from backend.domain.parsing.listed_hosts import (
     COLUMNS,
+    EXPORTED,
     MAX_HOSTS,
     SSH_PORT,
     HostReading,
@@ -27,6 +28,8 @@ from backend.domain.parsing.listed_hosts import (
 _FINGERPRINT = re.compile(r"SHA256:[A-Za-z0-9+/]{43}(?![A-Za-z0-9+/])")
 # Of a key that signs those of hosts, and of one that counts no more, whatever it is.
 AUTHORITY, REVOKED = "@cert-authority", "@revoked"
+# Exports put it before what a spreadsheet would take for a formula.
+_GUARD = re.compile(r"^'(?=[=+\-@＝＋－＠])")
 _BRACKETED = re.compile(r"\[(.+)\]:(\d+)")
 
 
@@ -65,7 +68,10 @@ def read_fingerprints(text: str) -> set[str]:
 
 
 def _read_csv(text: str, reading: HostReading) -> None:
-    lines = csv.reader(io.StringIO(text), strict=True)
+    text = text.removeprefix("\ufeff")
+    head = text.partition("\n")[0]
+    mark = max(",;\t", key=head.count)
+    lines = csv.reader(io.StringIO(text), strict=True, delimiter=mark)
     header: list[str] = []
     try:
         for row in lines:
@@ -74,7 +80,9 @@ def _read_csv(text: str, reading: HostReading) -> None:
                 continue
             if not header:
                 header = [cell.lower() for cell in cells]
-                unknown = [name for name in header if name not in COLUMNS]
+                is_export = EXPORTED[0] in header
+                known_columns = (*COLUMNS, *EXPORTED) if is_export else COLUMNS
+                unknown = [name for name in header if name not in known_columns]
                 if unknown or "address" not in header:
                     known = ", ".join(COLUMNS)
                     detail = f"the first line names the columns, address among them: {known}"
@@ -83,7 +91,8 @@ def _read_csv(text: str, reading: HostReading) -> None:
             elif len(cells) != len(header):
                 reading.refuse(lines.line_num, f"{len(cells)} cells, not {len(header)}")
             else:
-                reading.add(lines.line_num, **dict(zip(header, cells, strict=True)))
+                plain = [_GUARD.sub("", cell) for cell in cells]
+                reading.add(lines.line_num, **dict(zip(header, plain, strict=True)))
     except csv.Error as error:
         reading.refuse(lines.line_num, str(error))
 

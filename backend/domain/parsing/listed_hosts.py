@@ -8,6 +8,13 @@ from backend.domain.errors import InvalidValue
 
 MAX_HOSTS = 2_000
 COLUMNS = ("name", "address", "port", "username", "kind", "tags", "bastion", "production")
+EXPORTED = (
+    "id", "offer", "driver", "state", "fingerprint_sha256", "approved_sha256", "authority_sha256",
+    "scanned_at", "scan_error", "created_at", "is_in_production", "login_key", "certificate_refusal",
+)  # fmt: skip
+"""What the list of hosts has beside: a header with the first of them is its export."""
+STATIC = "static"
+"""How hosts are reached that lists may name."""
 SSH_PORT = 22
 
 
@@ -27,6 +34,10 @@ class ListedHost:
     is_in_production: bool = False
     keys: tuple[str, ...] = ()
     """Its public host keys, in OpenSSH form, the preferred type first."""
+    host_id: str = ""
+    """Of the host that a line of an export is of, here or in another installation."""
+    stated: frozenset[str] = frozenset()
+    """The columns that the export still has."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +65,9 @@ class HostReading:
         self.errors.append((f"/text/{line}", detail))
 
     def add(self, line: int, **given: object) -> None:
+        # The machine of a worker, or one that was rented: no list makes those.
+        if given.get("driver", STATIC) != STATIC:
+            return
         try:
             self.hosts.append(_checked(line, given))
         except InvalidValue as error:
@@ -67,7 +81,8 @@ def _checked(line: int, given: Mapping[str, object]) -> ListedHost:
     port = texts["port"] or str(SSH_PORT)
     if not (port.isascii() and port.isdecimal() and 1 <= int(port) <= 65_535):
         raise InvalidValue("/port", f"{port[:20]!r} is not within 1 … 65535")
-    production = texts["production"].lower()
+    of_export = {"true": "yes", "false": "no"}.get(str(given.get("is_in_production", "")).lower())
+    production = texts["production"].lower() or of_export or ""
     # "true" or "1" taken for no would measure a host in production at full load.
     if production not in {"", "yes", "no"}:
         raise InvalidValue("/production", f"{production[:20]!r} is neither yes nor no")
@@ -81,4 +96,6 @@ def _checked(line: int, given: Mapping[str, object]) -> ListedHost:
         tuple(texts["tags"].split()),
         texts["bastion"],
         production == "yes",
+        host_id=str(given.get("id") or ""),
+        stated=frozenset(given) if "id" in given else frozenset(),
     )

@@ -28,6 +28,14 @@ class PriceRow:
     unit: str
     purchase_model: str
     observed_on: dt.date
+    observed_at: dt.datetime | None = None
+    """Known to the second in exports alone."""
+    effective_from: dt.date | None = None
+    zone: str = ""
+    operating_system: str = "linux"
+    tenancy: str = "shared"
+    upfront: str = ""
+    basis: str = "machine"
     term: str = ""
     plan: str = ""
     setup_amount: Decimal | None = None
@@ -60,6 +68,8 @@ class OfferRow:
     disk_kind: str = ""
     note: str = ""
     price: PriceRow | None = None
+    price_id: str = ""
+    """Of the observation that a line of an export is of."""
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,14 @@ from decimal import Decimal
 
 from backend.domain.architectures import architecture
 from backend.domain.parsing.offer_rows import OfferRow, ParsedTable, PriceRow, parsed_table
-from backend.domain.parsing.tables import LOCALE, Options, RefusedTable, TableRow, records
+from backend.domain.parsing.tables import (
+    LOCALE,
+    Options,
+    RefusedTable,
+    Remark,
+    TableRow,
+    records,
+)
 from backend.domain.pricing.quoted import (
     COMMITMENTS,
     GROSS,
@@ -51,6 +58,16 @@ COLUMNS = (
     "note",
     LOCALE,
 )
+EXPORTED = (
+    "offer_id", "price", "period", "hours_per_month", "price_basis", "price_term", "price_usd_hour",
+    "price_observed_on", "fx_rate", "fx_date", "metric", "score", "score_ci95_low",
+    "score_ci95_high", "score_n_instances", "score_n_repeats", "interval_basis", "cup",
+    "value_per_cost", "value_per_cost_ci95_low", "value_per_cost_ci95_high", "rank", "rank_low",
+    "rank_high", "tie_group", "pareto", "measured_at", "method_version", "result_url",
+    "data_version", "flags", "missing", "price_zone", "hours_run", "setup_months", "region_group",
+    "available", "hardware", "licence", "commitment_months",
+)  # fmt: skip
+"""What lists of rankings and offers have beside: the offer's slug, and figures that are calculated."""
 KINDS = ("cloud", "vps", "dedicated", "onprem")
 VCPU_KINDS = ("dedicated", "shared", "burstable")
 MODELS = ("on_demand", "spot", "monthly", "purchase", *COMMITMENTS)
@@ -62,15 +79,19 @@ MOST_SIZE = 1_000_000_000
 def offers(raw: bytes | str, *, today: dt.date, options: Options | None = None) -> ParsedTable:
     """The offers of a table. Refuses by line and column."""
     try:
-        table = records(raw, known=COLUMNS, required=REQUIRED, options=options)
+        table = records(raw, known=COLUMNS, required=REQUIRED, exported=EXPORTED, options=options)
     except RefusedTable as refused:
         return ParsedTable((), refused.remarks, (), 0)
+    if table.is_export:
+        detail = "an export: machines are read, calculated figures (price, score, rank …) are not"
+        table.notes.append(Remark(1, "", detail))
     return parsed_table(table, (_offer(record, today) for record in table.rows))
 
 
 def _offer(record: TableRow, today: dt.date) -> OfferRow | None:
     row = OfferRow(
         line=record.line,
+        slug=record.text("offer_id", most=120),
         provider=record.text("provider", most=50, is_needed=True),
         name=record.text("offer", most=150, is_needed=True),
         region=record.text("region", most=50),
@@ -131,6 +152,7 @@ def _price(record: TableRow, today: dt.date) -> PriceRow | None:
         purchase_model=purchase_model,
         term=term,
         observed_on=observed_on,
+        effective_from=observed_on,
         setup_amount=setup,
         tax_basis=tax_basis,
         tax_rate=tax_rate,

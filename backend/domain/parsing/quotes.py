@@ -39,8 +39,12 @@ COLUMNS = (
     "monthly_gross",
     "setup_gross",
     "tax_rate",
+    "disk_gb",
+    "disk_kind",
     LOCALE,
 )
+EXPORTED = ("price_id", "state")
+"""What the list of quotes has beside."""
 UNLIMITED = "unlimited"
 MOST_MONTHS = 120
 _DISK = re.compile(
@@ -65,7 +69,7 @@ def quotes(raw: bytes | str, *, today: dt.date, options: Options | None = None) 
     or of the future; a quote that has expired is kept with a warning.
     """
     try:
-        table = records(raw, known=COLUMNS, required=REQUIRED, options=options)
+        table = records(raw, known=COLUMNS, required=REQUIRED, exported=EXPORTED, options=options)
     except RefusedTable as refused:
         return ParsedTable((), refused.remarks, (), 0)
     return parsed_table(table, (_quote(record, today) for record in table.rows))
@@ -128,6 +132,7 @@ def _price(record: TableRow, today: dt.date) -> PriceRow | None:
         unit="month",
         purchase_model="monthly",
         observed_on=quoted_on,
+        effective_from=quoted_on,
         # Two minimum terms of one model are two prices, of which neither supersedes the other.
         plan=f"{months}_months" if months and months > 1 else "",
         **row,  # type: ignore[arg-type]
@@ -166,7 +171,8 @@ def _disks(record: TableRow) -> tuple[int | None, str]:
     """Bytes of all disks and their kind, of texts such as `2x512 GB NVMe + 4 x 8 TB HDD`."""
     text = record.text("disks")
     if not text:
-        return None, ""
+        size = record.size("disk_gb", BYTES_PER_GB, most=1_000_000_000)
+        return size, record.text("disk_kind", most=20)
     total, kinds = Decimal(0), []
     for part in re.split(r"[+,;&]", text.replace("\N{NO-BREAK SPACE}", " ")):
         disk = _DISK.fullmatch(part.strip())

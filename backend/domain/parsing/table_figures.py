@@ -6,6 +6,7 @@
 
 import datetime as dt
 import re
+from collections.abc import Iterable
 from decimal import Decimal
 
 # Stated and not taken from a locale library: what a file means must not change with a version of it.
@@ -22,6 +23,7 @@ _LANGUAGE = re.compile(r"([a-z]{2})(?:[-_][a-z]{2})?(?:\.utf-?8)?")
 _SPACED = re.compile(r"[+-]?[0-9]{1,3}(?:[ \u00a0\u2009\u202f'’][0-9]{3})+(?:[.,][0-9]+)?")
 _SPACES = re.compile(r"[ \u00a0\u2009\u202f'’]")
 _NUMBER = re.compile(r"[+-]?[0-9]+(?:[.,][0-9]+)*")
+_MARKED = re.compile(r"[+-]?[0-9]+[.,][0-9]+")
 _GROUPED = re.compile(r"[+-]?[1-9][0-9]{0,2}(?:[.,][0-9]{3})+")
 _ISO = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})(?:[ T]00:00(?::00)?)?")
 _POINTS = re.compile(r"([0-9]{1,2})\. ?([0-9]{1,2})\. ?([0-9]{4})")
@@ -47,6 +49,16 @@ def decimal_mark(locale: str) -> str:
     if not name:
         return ""
     return "," if name not in POINT_LOCALES and name[:2] in COMMA_LANGUAGES else "."
+
+
+def shown_locale(cells: Iterable[str]) -> str:
+    """A locale whose decimal mark the figures of a whole table show; "" where none or both are seen."""
+    marks = {
+        next(one for one in cell if one in ".,")
+        for cell in cells
+        if _MARKED.fullmatch(cell) and not _GROUPED.fullmatch(cell)
+    }
+    return {".": "en", ",": "de"}[marks.pop()] if len(marks) == 1 else ""
 
 
 def number(cell: str, locale: str = "") -> Decimal:

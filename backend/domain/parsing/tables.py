@@ -6,7 +6,7 @@ write them, where they can mean one thing only (table_figures).
 
 import datetime as dt
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 
@@ -124,7 +124,8 @@ class TableRow:
             least = "0" if is_zero_allowed else "above 0"
             self.refuse(column, f"{shown(self.cells[column])} is not {least} and up to {most}")
             return None
-        return int(value * unit)
+        # An export states GiB to the digits of a float, which may be a hair below the whole byte.
+        return int((value * unit).to_integral_value())
 
     def whole(self, column: str, *, low: int, high: int) -> int | None:
         cell = self.cells.get(column, "")
@@ -147,6 +148,18 @@ class TableRow:
             return table_figures.day(cell, self.cells.get(LOCALE, ""))
         except ValueError as error:
             self.refuse(column, f"{shown(cell)!r} {error}")
+            return None
+
+    def moment(self, column: str) -> dt.datetime | None:
+        """A time as exports print it, of UTC where it names no zone; a day is its begin."""
+        cell = self.cells.get(column, "")
+        if not cell:
+            return None
+        try:
+            time = dt.datetime.fromisoformat(cell)
+            return time.astimezone(dt.UTC) if time.tzinfo else time.replace(tzinfo=dt.UTC)
+        except (ValueError, OverflowError):
+            self.refuse(column, f"{shown(cell)!r} is not a time such as 2026-11-10T08:00:00Z")
             return None
 
     def past_day(self, column: str, today: dt.date, *, is_needed: bool = False) -> dt.date | None:
@@ -233,6 +246,8 @@ class ReadTable:
     """The rows of a table, remarks on lines that are none, and on the table as a whole."""
 
     rows: list[TableRow]
+    is_export: bool = False
+    """Whether Rackrate itself wrote the header."""
     wrong: list[Remark] = field(default_factory=list)
     notes: list[Remark] = field(default_factory=list)
 
@@ -242,12 +257,14 @@ def records(
     *,
     known: Collection[str],
     required: Collection[str],
+    exported: Sequence[str] = (),
     options: Options | None = None,
 ) -> ReadTable:
     """The rows of a table that has one header line, and remarks on rows of another width.
 
-    Raises RefusedTable for a file that cannot be read, and for an unknown, repeated or missing
-    column.
+    `exported` are columns of Rackrate's own export beside the known ones; a header with the first
+    of them is one. Raises RefusedTable for a file that cannot be read, and for an unknown, repeated
+    or missing column.
     """
     options = options or Options()
     mapping = {plain(name): column for name, column in options.columns.items()}
@@ -257,8 +274,11 @@ def records(
         raise RefusedTable(Remark(1, "", "the file is empty"))
     at = header_at(lines, known, mapping)
     body = [(number, _trimmed(cells, len(lines[at][1]))) for number, cells in lines[at + 1 :]]
-    names = header(lines[at], body, known, mapping)
     table = ReadTable([], notes=list(read.notes))
+    if exported and exported[0] in {name.lower() for name in lines[at][1]}:
+        table.is_export, known = True, {*known, *exported}
+        options = _of_export(body, options)
+    names = header(lines[at], body, known, mapping)
     if at:
         detail = f"the header; {at} lines of titles above it are left out"
         table.notes.append(Remark(lines[at][0], "", detail))
@@ -269,6 +289,14 @@ def records(
     _collect(table, body, names, options, is_ragged=read.is_ragged)
     _check_required(lines[at][0], table, names, required, options)
     return table
+
+
+def _of_export(body: list[Line], options: Options) -> Options:
+    """With the locale that the figures of an export show: its dialects differ in the decimal mark."""
+    if options.defaults.get(LOCALE):
+        return options
+    shown_locale = table_figures.shown_locale(cell for _, cells in body for cell in cells)
+    return Options({**options.defaults, LOCALE: shown_locale}, options.columns)
 
 
 def _trimmed(cells: list[str], width: int) -> list[str]:

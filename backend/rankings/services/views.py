@@ -9,6 +9,7 @@ from django.utils.text import slugify
 from backend.accounts.models import Workspace
 from backend.accounts.services.audit import audit_record
 from backend.common import clock
+from backend.common.applying import Applied
 from backend.common.rest.parameters import InvalidParameters
 from backend.common.rest.parameters import given as stripped
 from backend.domain.errors import InvalidValue
@@ -92,6 +93,41 @@ def view_update(
     is_private = was_private or view.is_private
     _record(view, actor, "view_update", changes, is_private=is_private)
     return view
+
+
+@transaction.atomic
+def views_apply(
+    *,
+    workspace: Workspace,
+    items: Sequence[Mapping[str, Any]],
+    owner: str,
+    is_admin: bool,
+    actor: str,
+    is_dry: bool,
+) -> Applied:
+    """Make views what exported ones say, by their slugs; others are made, owned by `owner`.
+
+    Raises InvalidDocument with every fault, below /items/<n>; nothing is changed then.
+    """
+    applied = Applied(is_dry)
+    known = {one.slug: one for one in SavedView.objects.filter(workspace=workspace)}
+    for index, item in enumerate(items):
+        fields = {name: item[name] for name in ("name", "visibility", "params")}
+        view = known.get(item["slug"])
+        with applied.faults_at(f"/items/{index}"):
+            if view is None:
+                view_create(
+                    workspace=workspace, slug=item["slug"], owner=owner, actor=actor, **fields
+                )
+                applied.created.append(item["slug"])
+            elif not (is_admin and not view.is_private) and view.owner != owner:
+                raise InvalidValue("/slug", "only its owner, and admins where it is shared, may")
+            elif view_update(view=view, actor=actor, **fields).updated_at == view.updated_at:
+                applied.unchanged += 1
+            else:
+                applied.changed.append(view.slug)
+    applied.finish()
+    return applied
 
 
 @transaction.atomic

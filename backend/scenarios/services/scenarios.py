@@ -1,7 +1,7 @@
 """Writes of scenarios: keep, change, copy, freeze and remove."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.db import IntegrityError, transaction
@@ -9,6 +9,7 @@ from django.db import IntegrityError, transaction
 from backend.accounts.models import Workspace
 from backend.accounts.services.audit import audit_record
 from backend.common import clock
+from backend.common.applying import Applied
 from backend.common.slugs import free_slug, slug_base
 from backend.domain.errors import DomainError, InvalidDocument, InvalidValue
 from backend.domain.parsing.texts import why_not_kept
@@ -32,16 +33,16 @@ class ScenarioFrozen(DomainError):
 
 @transaction.atomic
 def scenario_create(
-    *, workspace: Workspace, document: object, actor: str, template: str = ""
+    *, workspace: Workspace, document: object, actor: str, template: str = "", slug: str = ""
 ) -> Scenario:
-    """Keep a document under its name; the slug is made of it.
+    """Keep a document under its name; the slug is made of it, or of `slug`.
 
     Raises InvalidDocument with everything that is wrong; nothing is kept then.
     """
     if template and template not in TEMPLATES:
         raise InvalidDocument([("/template", f"{template[:40]!r} is not a template")])
     kept = _checked(workspace, document)
-    scenario = _stored(workspace, kept, actor, template)
+    scenario = _stored(workspace, kept, actor, template, slug)
     _record(scenario, actor, "scenario_create", {"template": template})
     return scenario
 
@@ -63,6 +64,39 @@ def scenario_update(*, scenario: Scenario, document: object, actor: str) -> Scen
     locked.save()
     _record(locked, actor, "scenario_update", {"changed": sorted([*changed, *gone])})
     return locked
+
+
+@transaction.atomic
+def scenarios_apply(
+    *, workspace: Workspace, items: Sequence[Mapping[str, Any]], actor: str, is_dry: bool
+) -> Applied:
+    """Make scenarios what exported ones say, by their slugs; others are made under the same slugs.
+
+    Raises InvalidDocument with every fault, below /items/<n>; nothing is changed then.
+    """
+    applied = Applied(is_dry)
+    known = {one.slug: one for one in Scenario.objects.filter(workspace=workspace)}
+    for index, item in enumerate(items):
+        slug, document = item["slug"], item["document"]
+        with applied.faults_at(f"/items/{index}"):
+            if slug in known and storable(document) == known[slug].document:
+                applied.unchanged += 1
+            elif slug in known:
+                scenario_update(scenario=known[slug], document=document, actor=actor)
+                applied.changed.append(slug)
+            else:
+                template = item["template"] or ""
+                made = scenario_create(
+                    workspace=workspace,
+                    document=document,
+                    actor=actor,
+                    template=template,
+                    slug=slug,
+                )
+                known[made.slug] = made
+                applied.created.append(made.slug)
+    applied.finish()
+    return applied
 
 
 @transaction.atomic
@@ -124,10 +158,12 @@ def _checked(workspace: Workspace, document: object) -> dict[str, Any]:
     return kept | {"name": name.strip()}
 
 
-def _stored(workspace: Workspace, document: dict[str, Any], actor: str, template: str) -> Scenario:
+def _stored(
+    workspace: Workspace, document: dict[str, Any], actor: str, template: str, slug: str = ""
+) -> Scenario:
     scenario = Scenario(
         workspace=workspace,
-        slug=_slug(workspace, document["name"]),
+        slug=_slug(workspace, slug or document["name"]),
         name=document["name"],
         document=document,
         template=template,

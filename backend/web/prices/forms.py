@@ -21,7 +21,11 @@ from backend.web.shared.language import _, lazy
 
 ANY = ("", lazy("any"))
 CURRENT_OR_STALE = ("", lazy("current or stale"))
-TABLES = (("quotes", lazy("Quotes for dedicated servers")), ("offers", lazy("Offers of one's own")))
+TABLES = (
+    ("quotes", lazy("Quotes for dedicated servers")),
+    ("offers", lazy("Offers of one's own")),
+    ("prices", lazy("Prices as the list of prices is downloaded")),
+)
 
 
 class NarrowForm(forms.Form):

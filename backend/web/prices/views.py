@@ -34,7 +34,7 @@ from backend.catalog.services.feeds import feed_enable, feed_update
 from backend.catalog.services.offers import OWN_PROVIDER
 from backend.catalog.services.price_import import price_review
 from backend.catalog.services.prices import is_entered, price_enter, price_remove
-from backend.catalog.services.quotes import offers_import, quotes_import
+from backend.catalog.services.tables import TABLES
 from backend.common.bodies import takes_files
 from backend.domain.errors import InvalidValue
 from backend.rankings.services.current_data import current_stamp
@@ -273,7 +273,7 @@ def tables_page(request: HttpRequest) -> HttpResponse:
     form = TableForm(request.POST or None, request.FILES or None)
     report = None
     if request.method == "POST" and form.is_valid():
-        stored = quotes_import if form.cleaned_data["kind"] == "quotes" else offers_import
+        stored = TABLES[form.cleaned_data["kind"]]
         try:
             report = stored(
                 workspace=workspace_of(request),

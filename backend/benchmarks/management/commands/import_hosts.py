@@ -64,6 +64,8 @@ class Command(BaseCommand):
             self.stdout.write(f"{would}added: {host.name}, {login}{tags}")
         for host in done.approved:
             self.stdout.write(f"{would}approved: {host.name}")
+        for host in done.changed:
+            self.stdout.write(f"{would}changed: {host.name}")
         self.stdout.write(
             f"{would}added: {len(done.added)}, {would}approved: {len(done.approved)}, "
             f"authorities: {done.authorities}, unchanged: {done.unchanged}"
@@ -81,6 +83,7 @@ def _names(done: ImportedHosts) -> dict[str, Any]:
     return {
         "added": [host.name for host in done.added],
         "approved": [host.name for host in done.approved],
+        "changed": [host.name for host in done.changed],
         "authorities": done.authorities,
         "unchanged": done.unchanged,
     }

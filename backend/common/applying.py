@@ -1,0 +1,41 @@
+"""Many documents at once, taken as a whole or not at all."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from django.db import transaction
+
+from backend.domain.errors import DomainError, InvalidDocument, InvalidValue
+
+
+@dataclass
+class Applied:
+    """What became of documents; `created` and `changed` have their names."""
+
+    is_dry: bool
+    created: list[str] = field(default_factory=list)
+    changed: list[str] = field(default_factory=list)
+    unchanged: int = 0
+    errors: list[tuple[str, str]] = field(default_factory=list)
+    """(JSON pointer, what is wrong)"""
+
+    @contextmanager
+    def faults_at(self, pointer: str) -> Iterator[None]:
+        """Note the faults of one document and go on: all of them are told at once."""
+        try:
+            with transaction.atomic():
+                yield
+        except InvalidValue as error:
+            self.errors.append((f"{pointer}{error.field}", error.detail))
+        except InvalidDocument as error:
+            self.errors += [(f"{pointer}{field}", detail) for field, detail in error.errors]
+        except DomainError as error:
+            self.errors.append((pointer, str(error)))
+
+    def finish(self) -> None:
+        """Within the transaction of all: raises InvalidDocument for faults, stores nothing of a dry run."""
+        if self.errors:
+            raise InvalidDocument(self.errors)
+        if self.is_dry:
+            transaction.set_rollback(True)
