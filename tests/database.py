@@ -118,6 +118,10 @@ class Loaded(Generic[Made]):
         self._advance_sequences()
         # What a process remembers of an earlier test's data version is not of this one's.
         DataVersion.objects.update(changed_at=clock.now())
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "UPDATE catalog_storedstate SET changes_since = pg_current_xact_id()::text::bigint + 1"
+            )
 
     def _advance_sequences(self) -> None:
         """Past the keys of rows that were numbered in another database.

@@ -36,6 +36,7 @@ from backend.benchmarks.services.demo import demo_remove
 from backend.catalog.models import Offer, PriceObservation
 from backend.catalog.services.data_version import data_version_bump
 from backend.common import clock
+from tests import factories
 from tests.bench import _scale_data
 from tests.bench.ranking import PAGE, Reader, _firsts, _per_second, _spread
 
@@ -117,9 +118,8 @@ def main() -> int:
         raise SystemExit("RACKRATE_URL names no web server; ./rackrate bench scale starts one")
     demo_remove()
     _scale_data.begin()
-    token = token_create(
-        workspace=Workspace.objects.get(slug="default"), name="bench", scope="read"
-    )[1]
+    workspace, owner = Workspace.objects.get(slug="default"), factories.owner()
+    token = token_create(workspace=workspace, owner=owner, name="bench", scope="read")[1]
     found: dict[int, dict[str, Any]] = {}
     first = 0
     for offers, types in SIZES.items():

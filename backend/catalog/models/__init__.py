@@ -12,7 +12,7 @@ from backend.catalog.models.prices import (
     UnpricedType,
 )
 from backend.catalog.models.rates import DataVersion, ExchangeRate
-from backend.catalog.models.stored import CurrentPrice, StoredMark, StoredState
+from backend.catalog.models.stored import CurrentPrice, StoredChange, StoredMark, StoredState
 
 __all__ = [
     "CurrentPrice",
@@ -29,6 +29,7 @@ __all__ = [
     "Provider",
     "QuotedPrice",
     "Region",
+    "StoredChange",
     "StoredMark",
     "StoredState",
     "UnpricedType",

@@ -53,6 +53,29 @@ class StoredState(models.Model):
     prices = models.PositiveSmallIntegerField(default=0)
     summaries = models.PositiveSmallIntegerField(default=0)
     refreshes = models.BigIntegerField(default=0)
+    changes_since = models.BigIntegerField(null=True)
+    """Number of the transaction from which on every change is a StoredChange."""
 
     def __str__(self) -> str:
         return str(self.refreshes)
+
+
+class StoredChange(models.Model):
+    """What rankings read has changed: whoever holds it reads only that again.
+
+    The database appends it (catalog_take_marks, and triggers of offers and what belongs to them)
+    and forgets it after a day.
+    """
+
+    id = models.BigAutoField(primary_key=True)
+    transaction_number = models.BigIntegerField(db_index=True)
+    """Of the one that made the change; numbers of rows do not follow the order of commits."""
+    changed_at = models.DateTimeField(db_index=True)
+    kind = models.CharField(max_length=10)
+    """offers, prices or summaries."""
+    offer_id = models.UUIDField(null=True)
+    """None = of every offer."""
+    metric = models.CharField(max_length=40, blank=True)
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.offer_id} {self.metric}".strip()

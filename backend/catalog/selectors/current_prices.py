@@ -2,7 +2,7 @@
 
 import datetime as dt
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -221,9 +221,13 @@ def newest_prices(
     return _choices(newest.annotate(is_questioned=_is_questioned(basis.as_of)), "id", basis.as_of)
 
 
-def stored_prices(basis: PriceBasis) -> Iterator[PriceChoice]:
-    """The same of every offer and of this day, from CurrentPrice; `as_of` is not asked."""
+def stored_prices(
+    basis: PriceBasis, offer_ids: Collection[UUID] | None = None
+) -> Iterator[PriceChoice]:
+    """The same of this day, from CurrentPrice; `as_of` is not asked."""
     rows = CurrentPrice.objects.filter(_of_term(basis)).order_by()
+    if offer_ids is not None:
+        rows = rows.filter(offer_id__in=offer_ids)
     return _choices(rows, "observation_id", None)
 
 

@@ -32,6 +32,16 @@ class Coded:
         """The same column of some rows, in their order."""
         return Coded(self.codes[rows], self.values)
 
+    def followed_by(self, other: "Coded") -> "Coded":
+        """This column and another one below it; values that no row has are left out."""
+        positions = {value: code for code, value in enumerate(self.values)}
+        theirs = [positions.setdefault(value, len(positions)) for value in other.values]
+        codes = np.concatenate((self.codes, np.array(theirs, np.int32)[other.codes]))
+        values = list(positions)
+        is_met = np.bincount(codes, minlength=len(values)) > 0
+        anew = (np.cumsum(is_met) - 1).astype(np.int32)
+        return Coded(anew[codes], [values[code] for code in np.flatnonzero(is_met).tolist()])
+
     def mapped(self, by_value: Sequence[bool]) -> Flags:
         """What holds for each value, by row."""
         return np.array(by_value, bool)[self.codes] if self.values else np.zeros(0, bool)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
+from uuid import UUID
 
 import numpy as np
 from numpy.typing import NDArray
@@ -90,6 +91,22 @@ class PriceTable:
             quotes=quotes.coded().at(order),
             kinds=kinds.coded().at(order),
             table=table,
+        )
+
+    def patched(self, choices: Iterable[PriceChoice], offers: Iterable[UUID]) -> "PriceTable":
+        """The same with other prices of some offers, which are all that these have."""
+        others = PriceTable.of(choices, self.table)
+        gone = self.table.numbers([offer.bytes for offer in offers])
+        kept = np.flatnonzero(~np.isin(self.offers, gone))
+        numbers = np.concatenate((self.offers[kept], others.offers))
+        order = np.argsort(numbers, kind="stable")
+        return PriceTable(
+            offers=numbers[order],
+            keys=np.concatenate((self.keys[kept], others.keys))[order],
+            seen_us=np.concatenate((self.seen_us[kept], others.seen_us))[order],
+            quotes=self.quotes.at(kept).followed_by(others.quotes).at(order),
+            kinds=self.kinds.at(kept).followed_by(others.kinds).at(order),
+            table=self.table,
         )
 
     @property

@@ -2,13 +2,16 @@
 
 import datetime as dt
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import Any
+from uuid import UUID
 
 import numpy as np
 
 from backend.accounts.services.workspaces import DEFAULT_WORKSPACE
 from backend.catalog.selectors.current_prices import newest_prices, stored_prices
+from backend.catalog.selectors.data_changes import OFFERS, PRICES, SUMMARIES
 from backend.catalog.selectors.data_version import DataStamp, data_stamp
 from backend.catalog.selectors.extras import Tariffs, tariffs
 from backend.catalog.selectors.rates import ALWAYS_KNOWN, currencies, rate_table
@@ -19,6 +22,7 @@ from backend.domain.money import RateTable
 from backend.rankings.selectors.basis_table import BasisTable
 from backend.rankings.selectors.cache import StampedCache
 from backend.rankings.selectors.columns import COLUMN
+from backend.rankings.selectors.held import HeldTables
 from backend.rankings.selectors.listing import RankedLists, called, joined, meeting, ranked_lists
 from backend.rankings.selectors.mix import Mix, mix
 from backend.rankings.selectors.offer_table import OfferTable
@@ -34,6 +38,9 @@ MOST_BYTES = 120_000_000
 """About; a hundred thousand offers under one basis take some 40 MB, and a list of them 5 MB."""
 # Tables of a data state and all lists made of them: memory of a web process is what limits them.
 _cache = StampedCache(MOST_BYTES)
+MOST_BYTES_HELD = 50_000_000
+# The tables of the newest state once more, mostly the very same: the next one is made of them.
+_held = HeldTables(MOST_BYTES_HELD)
 
 
 @dataclass(frozen=True)
@@ -132,14 +139,7 @@ def _basis_table(
 ) -> BasisTable:
     """Every visible offer with its price under the basis and its score, not yet compared."""
     offers = _offers(stamp, workspace_slug)
-    prices = _cache.get(
-        stamp,
-        # A list that was read and is unchanged is no change of the data, but makes prices newer.
-        ("prices", query.term, query.as_of, today, id(offers)),
-        lambda: PriceTable.of(
-            (newest_prices if query.as_of else stored_prices)(query.price_basis), offers
-        ),
-    )
+    prices = _prices(query, stamp, today, workspace_slug, offers)
     chosen = prices.chosen(query.price_basis)
     rates = known_rates(stamp, query.as_of)
     extras: Tariffs = {}
@@ -168,12 +168,62 @@ def _scores(
     return _cache.get(
         stamp,
         ("scores", metric.key, query.as_of, id(offers)),
-        lambda: ScoreTable.of(scores(metric, query.as_of), metric, offers),
+        lambda: _score_table(metric, query.as_of, workspace_slug, offers),
     )
 
 
+def _score_table(
+    metric: Metric, as_of: dt.date | None, workspace_slug: str, offers: OfferTable
+) -> ScoreTable:
+    def patched(held: ScoreTable, changed: AbstractSet[UUID]) -> ScoreTable | None:
+        # Its rows are numbers in the table of offers: of another one they are other offers.
+        if held.table is not offers:
+            return None
+        return held.patched(scores(metric, None, changed), changed) if changed else held
+
+    def read() -> ScoreTable:
+        return ScoreTable.of(scores(metric, as_of), metric, offers)
+
+    if as_of:
+        return read()
+    return _held.get(("scores", metric.key, workspace_slug), (SUMMARIES, metric.key), read, patched)
+
+
+def _prices(
+    query: RankingQuery, stamp: DataStamp, today: dt.date, workspace_slug: str, offers: OfferTable
+) -> PriceTable:
+    basis = query.price_basis
+
+    def patched(held: PriceTable, changed: AbstractSet[UUID]) -> PriceTable | None:
+        if held.table is not offers:
+            return None
+        return held.patched(stored_prices(basis, changed), changed) if changed else held
+
+    def read() -> PriceTable:
+        rows = newest_prices(basis) if query.as_of else stored_prices(basis)
+        return PriceTable.of(rows, offers)
+
+    def table() -> PriceTable:
+        if query.as_of:
+            return read()
+        # Of a day, as prices expire with it.
+        key = ("prices", query.term, today, workspace_slug)
+        return _held.get(key, (PRICES, ""), read, patched)
+
+    # A list that was read and is unchanged is no change of the data, but makes prices newer.
+    return _cache.get(stamp, ("prices", query.term, query.as_of, today, id(offers)), table)
+
+
 def _offers(stamp: DataStamp, workspace_slug: str) -> OfferTable:
-    return _cache.get(stamp, ("offers", workspace_slug), lambda: OfferTable.read(workspace_slug))
+    def unchanged(held: OfferTable, changed: AbstractSet[UUID]) -> OfferTable | None:
+        return None if changed else held
+
+    key = ("offers", workspace_slug)
+    return _cache.get(
+        stamp,
+        key,
+        lambda: _held.get(key, (OFFERS, ""), lambda: OfferTable.read(workspace_slug), unchanged),
+    )
 
 
 def _mix(query: RankingQuery, stamp: DataStamp, workspace_slug: str) -> Mix:

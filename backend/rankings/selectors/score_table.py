@@ -76,6 +76,23 @@ class ScoreTable:
         kind, at, result, model = (c.coded().at(rows) for c in (kinds, measured, results, models))
         return cls(metric, table, value, low, high, kind, at, result, model)
 
+    def patched(self, scores: Iterable[tuple[UUID, Score]], offers: Iterable[UUID]) -> "ScoreTable":
+        """The same with other scores of some offers, which are all that these have."""
+        others = ScoreTable.of(scores, self.metric, self.table)
+        numbers = self.table.numbers([offer.bytes for offer in offers])
+        rows = np.arange(len(self.table))
+        # Each row of one of the two tables, the second below the first.
+        rows[numbers[numbers >= 0]] += rows.size
+        value, low, high = (
+            np.concatenate((getattr(self, name), getattr(others, name)))[rows]
+            for name in ("value", "low", "high")
+        )
+        coded = (
+            getattr(self, name).followed_by(getattr(others, name)).at(rows)
+            for name in ("kinds", "measured_at", "results", "cpu_models")
+        )
+        return ScoreTable(self.metric, self.table, value, low, high, *coded)
+
     @property
     def nbytes(self) -> int:
         coded = (self.kinds, self.measured_at, self.results, self.cpu_models)

@@ -2,7 +2,7 @@
 that the samples measured up to its end make."""
 
 import datetime as dt
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 from uuid import UUID
 
@@ -14,9 +14,12 @@ from backend.domain.stats import DISTURBED
 __all__ = ["DISTURBED", "Score", "scores", "scores_by_metric", "scores_of"]
 
 
-def scores(metric: Metric, as_of: dt.date | None = None) -> Iterator[tuple[UUID, Score]]:
-    """Id and score of every offer that has one for the metric."""
-    return _known(as_of, metric=metric.key)
+def scores(
+    metric: Metric, as_of: dt.date | None = None, offer_ids: Collection[UUID] | None = None
+) -> Iterator[tuple[UUID, Score]]:
+    """Id and score of every offer, or of some, that has one for the metric."""
+    of = {} if offer_ids is None else {"offer_id__in": offer_ids}
+    return _known(as_of, metric=metric.key, **of)
 
 
 def scores_by_metric(

@@ -1,0 +1,67 @@
+"""Tables that a process holds from one state of the data to the next, reading only what changed."""
+
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from collections.abc import Set as AbstractSet
+from threading import Lock
+from typing import Any, Protocol, TypeVar
+from uuid import UUID
+
+from backend.catalog.selectors.data_changes import Position, changed_offers, position
+
+
+class Sized(Protocol):
+    """A table that says how large it is."""
+
+    @property
+    def nbytes(self) -> int: ...
+
+
+Table = TypeVar("Table", bound=Sized)
+
+
+class HeldTables:
+    """The newest of each table up to so many bytes, and when each was read."""
+
+    def __init__(self, most_bytes: int) -> None:
+        self._most_bytes = most_bytes
+        self._held: OrderedDict[Hashable, tuple[Position, Any]] = OrderedDict()
+        self._lock = Lock()
+
+    def get(
+        self,
+        key: Hashable,
+        changes: tuple[str, str],
+        read: Callable[[], Table],
+        patched: Callable[[Table, AbstractSet[UUID]], Table | None],
+    ) -> Table:
+        """The table as it is now: the one held, as `patched` makes it of what the offers have that
+        changed, or `read`, where nothing is held or it gives None.
+
+        `changes` are kind and metric of what it is made of.
+        """
+        # Before the data: what is changed while they are read is changed since.
+        now = position()
+        with self._lock:
+            since, held = self._held.get(key, (None, None))
+        table: Table | None = None
+        if since is not None and held is not None and not now.is_writing:
+            kind, metric = changes
+            offers = changed_offers(kind, since, now, metric)
+            if offers is not None:
+                table = patched(held, offers)
+        made = read() if table is None else table
+        # What this transaction has written it may take back, and nobody would be told.
+        if not now.is_writing:
+            self._keep(key, now, made)
+        return made
+
+    def _keep(self, key: Hashable, now: Position, table: Sized) -> None:
+        with self._lock:
+            self._held[key] = (now, table)
+            self._held.move_to_end(key)
+            while len(self._held) > 1 and self._nbytes() > self._most_bytes:
+                self._held.popitem(last=False)
+
+    def _nbytes(self) -> int:
+        return sum(table.nbytes for _, table in self._held.values())

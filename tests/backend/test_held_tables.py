@@ -1,0 +1,245 @@
+"""Tables that a process holds, against those that are read whole, after every kind of change."""
+
+import datetime as dt
+import random
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from decimal import Decimal
+from threading import Event
+from typing import Any
+
+import pytest
+from django.db import connection, transaction
+
+from backend.benchmarks.models import Sample
+from backend.catalog.models import Offer, PriceFeed, PriceObservation, Provider, StoredChange
+from backend.catalog.selectors.data_changes import (
+    OFFERS,
+    PRICES,
+    Position,
+    changed_offers,
+    position,
+)
+from backend.catalog.services.data_version import data_version_bump
+from backend.common import clock
+from backend.rankings.selectors import held
+from backend.rankings.selectors import ranking as rankings
+from backend.rankings.selectors.cache import StampedCache
+from backend.rankings.selectors.held import HeldTables
+from backend.rankings.selectors.price_table import PriceTable
+from backend.rankings.selectors.ranking import query_from, ranking
+from backend.rankings.selectors.rows import RankingRow
+from backend.rankings.selectors.score_table import ScoreTable
+from backend.rankings.services.current_data import current_stamp
+from tests import factories
+
+pytestmark = pytest.mark.django_db(transaction=True)
+QUERIES: tuple[dict[str, str], ...] = (
+    {},
+    {"term": "spot"},
+    {"currency": "EUR", "period": "month", "sort": "price"},
+    {"metric": "memory_latency_ns", "price__lte": "0.5"},
+)
+SLUGS = [f"{('aws', 'hetzner')[number % 2]}-{number:02}" for number in range(24)]
+
+
+@pytest.fixture(autouse=True)
+def _nothing_held(monkeypatch: pytest.MonkeyPatch) -> None:
+    forget(monkeypatch)
+
+
+def forget(patch: pytest.MonkeyPatch) -> None:
+    """As a process that has just begun."""
+    patch.setattr(rankings, "_cache", StampedCache(10_000_000))
+    patch.setattr(rankings, "_held", HeldTables(10_000_000))
+
+
+def build() -> None:
+    factories.rate("USD", "1.10", clock.now().date())
+    now = clock.now()
+    for number, slug in enumerate(SLUGS):
+        provider = slug.partition("-")[0]
+        offer = factories.offer(slug, provider_slug=provider, vcpu_count=Decimal(number % 5 + 1))
+        feed, _ = PriceFeed.objects.get_or_create(
+            provider=offer.provider, kind="on_demand", defaults={"checked_at": now}
+        )
+        factories.price(offer, f"0.{number % 7 + 1}", feed=feed, observed_at=now)
+        factories.price(offer, "0.1", purchase_model="spot", zone="a", feed=feed, observed_at=now)
+        for metric, variant in (("cmips_score", "all"), ("memory_latency_ns", "standard")):
+            factories.sample(offer, 100.0 + number % 9, metric=metric, variant=variant)
+
+
+def price(offer: Offer, amount: str, **given: Any) -> None:
+    """One that is newer than all before."""
+    factories.price(offer, amount, observed_at=clock.now(), **given)
+
+
+def shown() -> list[list[RankingRow]]:
+    stamp = current_stamp()
+    queries = (query_from({name: [value] for name, value in of.items()})[0] for of in QUERIES)
+    return [list(ranking(query, stamp=stamp).everyone) for query in queries]
+
+
+def read_whole() -> list[list[RankingRow]]:
+    with pytest.MonkeyPatch.context() as patch:
+        forget(patch)
+        return shown()
+
+
+# --- changes ------------------------------------------------------------------------------------
+
+
+def some_offer(chance: random.Random) -> Offer:
+    return Offer.objects.get(slug=chance.choice(SLUGS[:-1]))
+
+
+def a_price(chance: random.Random) -> None:
+    currency = chance.choice(("USD", "EUR", "CHF"))
+    price(some_offer(chance), f"0.{chance.randint(1, 99)}", currency=currency)
+
+
+def no_price(chance: random.Random) -> None:
+    PriceObservation.objects.filter(offer=some_offer(chance)).delete()
+
+
+def a_score(chance: random.Random) -> None:
+    factories.sample(some_offer(chance), chance.uniform(50, 200), metric="cmips_score")
+
+
+def no_score(chance: random.Random) -> None:
+    Sample.objects.filter(offer=some_offer(chance), metric="cmips_score").delete()
+
+
+def an_offer(chance: random.Random) -> None:
+    factories.price(factories.offer(f"aws-new-{chance.randint(0, 10**9)}"), "0.3")
+
+
+def another_size(chance: random.Random) -> None:
+    Offer.objects.filter(pk=some_offer(chance).pk).update(memory_bytes=chance.randint(1, 9) << 30)
+
+
+def another_name(chance: random.Random) -> None:
+    Provider.objects.filter(slug="hetzner").update(name=f"Hetzner {chance.random()}")
+
+
+def a_list_read(chance: random.Random) -> None:
+    PriceFeed.objects.update(checked_at=clock.now() - dt.timedelta(days=chance.randint(0, 60)))
+
+
+CHANGES = (
+    *(a_price, no_price, a_score, no_score),
+    *(an_offer, another_size, another_name, a_list_read),
+)
+
+
+def alone() -> Position:
+    """The present moment where nobody has a transaction open: other tests may, on this server."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_current_xact_id()::text::bigint")
+        return replace(position(), open_since=cursor.fetchone()[0] + 1)
+
+
+@pytest.fixture
+def patched(monkeypatch: pytest.MonkeyPatch) -> list[type]:
+    """The types of the tables that were patched, in order."""
+    found: list[type] = []
+    monkeypatch.setattr(held, "position", alone)
+    for table in (PriceTable, ScoreTable):
+
+        def counted(old: Any, *given: Any, make: Callable[..., Any] = table.patched) -> Any:
+            found.append(type(old))
+            return make(old, *given)
+
+        monkeypatch.setattr(table, "patched", counted)
+    return found
+
+
+# --- tests --------------------------------------------------------------------------------------
+
+
+def test_held_tables_are_those_read_whole_after_any_change(patched: list[type]) -> None:
+    build()
+    shown()
+    chance = random.Random(7)
+    for number in range(40):
+        for change in chance.sample(CHANGES, chance.choice((1, 1, 2))):
+            change(chance)
+        data_version_bump()
+        assert shown() == read_whole(), number
+    assert {PriceTable, ScoreTable} <= set(patched)
+
+
+def test_one_price_reads_no_table_whole(
+    patched: list[type], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    build()
+    shown()
+    price(Offer.objects.get(slug=SLUGS[3]), "0.05")
+
+    def refuse(*_: Any) -> None:
+        raise AssertionError("a table was read whole")
+
+    monkeypatch.setattr(rankings.OfferTable, "read", refuse)
+    with monkeypatch.context() as patch:
+        patch.setattr(rankings, "scores", refuse)
+        rows = shown()[0]
+    assert patched == [PriceTable, PriceTable]
+    assert next(row for row in rows if row.offer_id == SLUGS[3]).price == Decimal("0.05")
+
+
+def test_change_that_was_open_while_others_read_is_seen_later() -> None:
+    build()
+    is_written, may_end = Event(), Event()
+
+    def write() -> None:
+        try:
+            with transaction.atomic():
+                Offer.objects.filter(slug=SLUGS[0]).update(memory_bytes=7 << 30)
+                is_written.set()
+                assert may_end.wait(30)
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(1) as threads:
+        writing = threads.submit(write)
+        assert is_written.wait(30)
+        # Later transactions end first, and the tables are read beside the open one.
+        Provider.objects.filter(slug="aws").update(name="Amazon")
+        before = shown()
+        may_end.set()
+        writing.result(30)
+    data_version_bump()
+    assert shown() == read_whole() != before
+
+
+def test_what_is_taken_back_is_not_held() -> None:
+    build()
+    before = shown()
+    with transaction.atomic():
+        price(Offer.objects.get(slug=SLUGS[1]), "0.01")
+        assert shown() != before
+        transaction.set_rollback(True)
+    data_version_bump()
+    assert shown() == read_whole()
+
+
+def test_changes_are_known_of_one_database_and_since_they_are_kept() -> None:
+    build()
+    current_stamp()
+    then = alone()
+    assert changed_offers(PRICES, then, position()) == set()
+    offer = Offer.objects.get(slug=SLUGS[2])
+    price(offer, "0.02")
+    current_stamp()
+    assert changed_offers(PRICES, then, position()) == {offer.pk}
+    assert changed_offers(OFFERS, then, position()) == set()
+    # What is a day old goes at the next change, and whoever would need it reads all.
+    StoredChange.objects.update(changed_at=clock.now() - dt.timedelta(days=2))
+    price(offer, "0.03")
+    current_stamp()
+    assert changed_offers(PRICES, then, position()) is None
+    now = alone()
+    with connection.cursor() as cursor:
+        cursor.execute("TRUNCATE catalog_storedchange")
+    assert changed_offers(PRICES, now, position()) is None
