@@ -2,8 +2,9 @@
 
 import argparse
 import sys
+from pathlib import Path
 
-from launcher import checks, commands, inventory
+from launcher import checks, client, commands, inventory
 from launcher.console import LauncherError
 from launcher.paths import state_directory
 from launcher.state import StackState
@@ -58,6 +59,8 @@ def parser() -> argparse.ArgumentParser:
         "audit-dependencies",
         help="ask an advisory database about every library; 1: faults are known, 3: none answers",
     )
+    package = sub.add_parser("client", help="make the package for other machines, rackrate-client")
+    package.add_argument("--output", type=Path, default=Path("dist"), help="folder of the wheel")
     sub.add_parser("screenshots", help="take the documentation's pictures again")
     sub.add_parser("manage", help="manage.py in the environment", add_help=False)
     return top
@@ -100,12 +103,21 @@ def run(arguments: list[str]) -> int:
             return checks.test(state, rest, is_fast=options.fast, is_deep=options.deep)
         case "bench":
             return commands.bench(options.name)
+        case "chaos":
+            return checks.chaos(StackState(state_directory()))
+        case _:
+            return _made(options)
+
+
+def _made(options: argparse.Namespace) -> int:
+    """What is made of this checkout, or said of it."""
+    match options.command:
         case "sbom":
             return inventory.sbom(is_notice=options.notice)
         case "audit-dependencies":
             return inventory.audit_dependencies()
-        case "chaos":
-            return checks.chaos(StackState(state_directory()))
+        case "client":
+            return client.build(options.output)
         case _:
             return commands.screenshots()
 

@@ -31,6 +31,7 @@ from backend.benchmarks.api.results import (
     SampleExcludeView,
     SampleIncludeView,
 )
+from backend.benchmarks.api.run_changes import RunComparisonView
 from backend.benchmarks.api.runs import (
     EvidenceView,
     OneRunView,
@@ -147,6 +148,7 @@ plain = [
     path("hosts/<uuid:host_id>/approve", HostApproveView.as_view(), name="host-approve"),
     path("runs/<uuid:run_id>", OneRunView.as_view(), name="run"),
     path("runs/<uuid:run_id>/cancel", RunCancelView.as_view(), name="run-cancel"),
+    path("runs/<uuid:run_id>/comparison", RunComparisonView.as_view(), name="run-comparison"),
     path("runs/<uuid:run_id>/evidence/<int:n>", RunEvidenceView.as_view(), name="run-evidence"),
     path(
         "runs/<uuid:run_id>/evidence/<int:n>/series",

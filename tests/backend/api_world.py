@@ -299,6 +299,7 @@ def _calls_to_measure(world: World, odd: Offer) -> dict[str, Call]:
         "POST /hosts/{host_id}/approve": Call({"fingerprint_sha256": fingerprint(KEY)}),
         "DELETE /hosts/{host_id}": Call(ids={"host_id": world.ids["hosts"][1]}),
         "POST /runs": Call({"host": host, "profile": "quick"}),
+        "GET /runs/{run_id}/comparison": Call(query={"before": str(world.ids["runs"][0])}),
         "POST /runs/import": Call(_archive(), query={"offer": odd.slug}),
         "POST /campaigns": Call({"name": "new", "hosts": [host], "profile": "quick"}),
         "POST /schedules": Call({"campaign": campaign, "every_s": 86_400}),

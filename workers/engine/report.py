@@ -2,27 +2,23 @@
 
 from collections.abc import Collection
 from operator import itemgetter
-from statistics import median
 from typing import Any
 from uuid import UUID
 
 from django.conf import settings
 
-from backend.benchmarks.models import Run, Sample
-from backend.benchmarks.selectors.runs import RunView
+from backend.benchmarks.models import Run
+from backend.benchmarks.selectors.runs import RunView, run_results
 from backend.catalog.models import PriceObservation
 from backend.domain.metrics import CPU_METRICS, METRICS
 from backend.domain.ranking import break_even_price
-from backend.domain.stats import DISTURBED, counted_repeats
+from backend.domain.stats import DISTURBED
 
 
 def document(view: RunView) -> dict[str, Any]:
     """What was measured and what it is worth, as one JSON document."""
     run = view.run
-    series: dict[tuple[str, str, str], list[Sample]] = {}
-    for sample in view.samples:
-        key = (sample.metric, sample.variant, sample.unit)
-        series.setdefault(key, []).append(sample)
+    measured = {sample.metric for sample in view.samples}
     return {
         "run": str(run.pk),
         "state": run.state,
@@ -36,24 +32,10 @@ def document(view: RunView) -> dict[str, Any]:
         "url": f"{settings.PUBLIC_URL}/runs/{run.pk}/",
         "runner_s": run.runner_s,
         "overhead_s": run.overhead_s,
-        "results": [
-            {"metric": metric, "variant": variant, "unit": unit, **_summary(repeats)}
-            for (metric, variant, unit), repeats in sorted(series.items())
-            if counted_repeats(repeats)[0]
-        ],
+        "results": run_results(view.samples),
         "warnings": view.warnings,
-        "ranking": _rank_row(run) if series else None,
-        "worth": _worth(run, {metric for metric, _, _ in series}) if series else None,
-    }
-
-
-def _summary(repeats: list[Sample]) -> dict[str, Any]:
-    """Number of repeats, how many were disturbed, and the median of those that count."""
-    counted, _ = counted_repeats(repeats)
-    return {
-        "median": median(sample.value for sample in counted),
-        "repeats": len(repeats),
-        "disturbed": sum(DISTURBED in sample.flags for sample in repeats),
+        "ranking": _rank_row(run) if measured else None,
+        "worth": _worth(run, measured) if measured else None,
     }
 
 

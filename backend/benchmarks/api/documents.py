@@ -173,6 +173,17 @@ class RunSample(serializers.Serializer[Any]):
     evidence = serializers.IntegerField(allow_null=True)
 
 
+class RunResult(serializers.Serializer[Any]):
+    """One series of a run: the median of the repeats that count."""
+
+    metric = serializers.CharField()
+    variant = serializers.CharField()
+    unit = serializers.CharField()
+    median = serializers.FloatField()
+    repeats = serializers.IntegerField()
+    disturbed = serializers.IntegerField(help_text="repeats beside which something else ran")
+
+
 class RunEvidence(serializers.Serializer[Any]):
     """One command with its raw output."""
 
@@ -207,12 +218,16 @@ class RunDetail(serializers.Serializer[Any]):
     profile = serializers.CharField()
     state = serializers.CharField()
     progress = serializers.FloatField()
+    environment = serializers.DictField(
+        help_text="the machine as the run found it: kernel, microcode, CPU model, mitigations, …"
+    )
     stage = serializers.CharField()
     probe = serializers.CharField(allow_null=True)
     started_at = serializers.DateTimeField(allow_null=True)
     finished_at = serializers.DateTimeField(allow_null=True)
     overhead_s = serializers.FloatField(allow_null=True)
     failure = FailureSerializer(allow_null=True)
+    results = RunResult(many=True)
     samples = RunSample(many=True)
     evidence = RunEvidence(many=True)
     url = serializers.URLField()

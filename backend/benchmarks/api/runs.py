@@ -27,7 +27,7 @@ from backend.benchmarks.selectors.evidence import (
 )
 from backend.benchmarks.selectors.hosts import hosts_visible
 from backend.benchmarks.selectors.redaction import redaction_for
-from backend.benchmarks.selectors.runs import run_view, runs_visible
+from backend.benchmarks.selectors.runs import run_results, run_view, runs_visible
 from backend.benchmarks.selectors.samples import samples_visible
 from backend.benchmarks.services.hosts import HostNotTrusted
 from backend.benchmarks.services.rented_runs import rented_run_create
@@ -165,9 +165,11 @@ class OneRunView(View):
         shown = run_view(run, redaction)
         document = {
             **_run_cells(run),
+            "environment": redaction.value(run.environment),
             "stage": shown.stage,
             "probe": shown.probe or None,
             "failure": shown.failure and {"reason": shown.failure[0], "detail": shown.failure[1]},
+            "results": redaction.value(run_results(shown.samples)),
             "samples": redaction.value([_run_sample(sample) for sample in shown.samples]),
             "evidence": [_run_evidence(request, item) for item in shown.evidence],
             "url": _url(request, run),

@@ -1,13 +1,17 @@
-"""Two runs against each other, for the command that gates on a regression."""
+"""Two runs against each other, for gates on a regression: of the command line and of the API."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from typing import Any
 
-from backend.benchmarks.models import Run, Source
+from backend.benchmarks.models import Run, RunState, Source
 from backend.benchmarks.selectors.history import run_values
 from backend.domain.metrics import METRICS, between_instance_cv
 from backend.domain.regression import HARDWARE, SOFTWARE, changes
 from backend.domain.run_changes import MetricChange, RunChange, metric_change, overall
+
+LEAST_LOSS_RATIO = 0.05
+"""The loss that counts unless another one is asked about."""
 
 
 @dataclass(frozen=True)
@@ -23,6 +27,34 @@ class RunComparison:
     left_out: list[str]
     differences: list[str]
     outcome: RunChange
+
+    @property
+    def gate(self) -> tuple[RunChange, str]:
+        """What a gate makes of it, and why.
+
+        A run that broke off measured something, but nobody knows under which conditions.
+        """
+        unfinished = [run for run in (self.before, self.after) if run.state != RunState.DONE]
+        if unfinished:
+            return RunChange.UNCLEAR, ", ".join(f"{run.pk} is {run.state}" for run in unfinished)
+        why = [one.metric for one in self.metrics if one.outcome == self.outcome]
+        if self.outcome == RunChange.UNCLEAR:
+            why = [*why, *self.left_out] or ["no metric was measured in both"]
+        return self.outcome, "" if self.outcome == RunChange.FINE else ", ".join(why)
+
+    def document(self) -> dict[str, Any]:
+        """As the command prints it and the API answers it."""
+        gated, why = self.gate
+        return {
+            "before": str(self.before.pk),
+            "after": str(self.after.pk),
+            "outcome": self.outcome.name.lower(),
+            "exit_code": gated.value,
+            "why": why,
+            "differences": self.differences,
+            "left_out": self.left_out,
+            "metrics": [{**vars(one), "outcome": one.outcome.name.lower()} for one in self.metrics],
+        }
 
 
 def run_comparison(

@@ -4,6 +4,8 @@ import datetime as dt
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
+from statistics import median
+from typing import Any
 
 from django.db.models import QuerySet
 
@@ -15,6 +17,7 @@ from backend.benchmarks.selectors.rental_prices import resource_cost
 from backend.catalog.selectors.current_prices import as_quoted
 from backend.common import clock
 from backend.domain.progress import MICRO, cost_so_far, remaining_s
+from backend.domain.stats import DISTURBED, counted_repeats
 from backend.domain.texts import text as _
 
 STAGES: Mapping[str, str] = {
@@ -109,6 +112,29 @@ def run_view(run: Run, redaction: Redaction = NOTHING_HIDDEN) -> RunView:
         ],
         cost=run_cost(run),
     )
+
+
+def run_results(samples: Iterable[Sample]) -> list[dict[str, Any]]:
+    """Each series of a run as one result: the median of the repeats that count, and how many there
+    are, disturbed ones among them."""
+    series: dict[tuple[str, str, str], list[Sample]] = {}
+    for sample in samples:
+        series.setdefault((sample.metric, sample.variant, sample.unit), []).append(sample)
+    results = []
+    for (metric, variant, unit), repeats in sorted(series.items()):
+        counted, _flags = counted_repeats(repeats)
+        if counted:
+            results.append(
+                {
+                    "metric": metric,
+                    "variant": variant,
+                    "unit": unit,
+                    "median": median(sample.value for sample in counted),
+                    "repeats": len(repeats),
+                    "disturbed": sum(DISTURBED in sample.flags for sample in repeats),
+                }
+            )
+    return results
 
 
 def _elapsed_s(run: Run) -> float | None:

@@ -11,7 +11,11 @@ from django.db.models.functions import Cast
 
 from backend.accounts.services.workspaces import default_workspace
 from backend.benchmarks.models import Run, RunState
-from backend.benchmarks.selectors.run_changes import RunComparison, run_comparison
+from backend.benchmarks.selectors.run_changes import (
+    LEAST_LOSS_RATIO,
+    RunComparison,
+    run_comparison,
+)
 from backend.benchmarks.selectors.runs import run_view, runs_visible
 from backend.benchmarks.services.runs import run_cancel
 from backend.domain.metrics import METRICS
@@ -20,7 +24,6 @@ from workers.engine import report
 
 ACTOR = "command"
 LISTED_RUNS = 20
-DEFAULT_LOSS_RATIO = 0.05
 # A gate reads 1 as a regression, so whatever keeps it from comparing is "unclear".
 UNCLEAR_CODE = RunChange.UNCLEAR.value
 MIN_ID_CHARS = 4
@@ -105,27 +108,16 @@ class Command(BaseCommand):
         compared = run_comparison(
             before,
             after,
-            least_loss_ratio=DEFAULT_LOSS_RATIO if asked is None else asked,
+            least_loss_ratio=LEAST_LOSS_RATIO if asked is None else asked,
             metrics=set(options["metric"]),
         )
         if options["json"]:
-            self.stdout.write(json.dumps(_document(compared)))
+            self.stdout.write(json.dumps(compared.document()))
         else:
             self.stdout.write("\n".join(_lines(compared)))
-        # A run that broke off measured something, but nobody knows under which conditions.
-        unfinished = [run for run in (before, after) if run.state != RunState.DONE]
-        if asked is None:
-            return
-        if compared.outcome == RunChange.WORSE and not unfinished:
-            worse = [one.metric for one in compared.metrics if one.outcome == RunChange.WORSE]
-            raise CommandError(f"worse: {', '.join(worse)}", returncode=RunChange.WORSE.value)
-        if unfinished:
-            states = ", ".join(f"{run.pk} is {run.state}" for run in unfinished)
-            raise CommandError(f"unclear: {states}", returncode=UNCLEAR_CODE)
-        if compared.outcome == RunChange.UNCLEAR:
-            unclear = [one.metric for one in compared.metrics if one.outcome == RunChange.UNCLEAR]
-            why = ", ".join([*unclear, *compared.left_out]) or "no metric was measured in both"
-            raise CommandError(f"unclear: {why}", returncode=UNCLEAR_CODE)
+        outcome, why = compared.gate
+        if asked is not None and outcome != RunChange.FINE:
+            raise CommandError(f"{outcome.name.lower()}: {why}", returncode=outcome.value)
 
 
 def _named(name: str, returncode: int = 1) -> Run:
@@ -162,17 +154,6 @@ def _row(run: Run) -> dict[str, Any]:
         "profile": run.profile,
         "host": run.host.name,
         "failure": run.failure_reason or None,
-    }
-
-
-def _document(compared: RunComparison) -> dict[str, Any]:
-    return {
-        "before": str(compared.before.pk),
-        "after": str(compared.after.pk),
-        "outcome": compared.outcome.name.lower(),
-        "differences": compared.differences,
-        "left_out": compared.left_out,
-        "metrics": [{**vars(one), "outcome": one.outcome.name.lower()} for one in compared.metrics],
     }
 
 

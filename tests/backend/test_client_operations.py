@@ -1,14 +1,15 @@
-"""A client made from the description by openapi-python-client: it has every operation, and each one
-does what it should."""
+"""rackrate-client as it is built: it has every operation of the API, and each one does what it should.
+
+The build fails where the generator warns or leaves an operation out (launcher/client.py).
+"""
 
 import datetime as dt
 import importlib
 import io
 import json
 import re
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -18,19 +19,12 @@ from django.db import transaction
 from drf_spectacular.generators import SchemaGenerator
 
 from tests.backend.api_world import Call, World
+from tests.backend.client_package import client_package
 from tests.backend.conftest import API
 from tests.backend.test_schemathesis import path_parameters_of, world
 
-__all__ = ["world"]
+__all__ = ["client_package", "world"]
 pytestmark = pytest.mark.django_db
-# Formatters would take longer than the generator.
-CONFIG = {
-    "post_hooks": [],
-    "content_type_overrides": {
-        "application/gzip": "application/octet-stream",
-        "application/zip": "application/octet-stream",
-    },
-}
 
 
 @pytest.fixture(scope="module")
@@ -41,30 +35,10 @@ def description() -> dict[str, Any]:
     return described
 
 
-@pytest.fixture(scope="module")
-def printed(description: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) -> str:
-    """What the generator prints; the client is the package `made_client` after it."""
-    folder = tmp_path_factory.mktemp("client")
-    (folder / "schema.json").write_text(json.dumps(description))
-    (folder / "config.yml").write_text(json.dumps(CONFIG))
-    options = {
-        "--meta": "none",
-        "--path": folder / "schema.json",
-        "--config": folder / "config.yml",
-        "--output-path": folder / "made_client",
-    }
-    words = [str(word) for pair in options.items() for word in pair]
-    command = [sys.executable, "-m", "openapi_python_client", "generate", *words]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    sys.path.insert(0, str(folder))
-    return done.stdout
-
-
 @pytest.fixture
-def client(printed: str, token: Callable[..., str]) -> Any:
+def client(client_package: Path, token: Callable[..., str]) -> Any:
     """An authenticated client that calls within this process."""
-    made = importlib.import_module("made_client")
+    made = importlib.import_module("rackrate_client.generated")
     client = made.AuthenticatedClient("http://testserver", token("admin"))
     transport = httpx.WSGITransport(get_wsgi_application())
     headers = {"Authorization": f"Bearer {client.token}"}
@@ -82,15 +56,21 @@ def operations(description: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any
 
 def module_of(operation: dict[str, Any]) -> Any:
     tag = operation["tags"][0].replace("-", "_")
-    return importlib.import_module(f"made_client.api.{tag}.{operation['operationId']}")
+    return importlib.import_module(
+        f"rackrate_client.generated.api.{tag}.{operation['operationId']}"
+    )
 
 
-def test_generator_leaves_nothing_out(printed: str) -> None:
-    assert "WARNING" not in printed
-    assert "omitted" not in printed
+def test_client_has_an_operation_for_each_of_the_api(
+    client_package: Path, description: dict[str, Any]
+) -> None:
+    made = {path.stem for path in client_package.glob("rackrate_client/generated/api/*/*.py")}
+    named = {operation["operationId"] for _, operation in operations(description)}
+    assert len(named) > 100
+    assert named - made == set()
 
 
-def test_generated_client_calls_every_operation(
+def test_client_calls_every_operation(
     client: Any, description: dict[str, Any], world: World, subtests: pytest.Subtests
 ) -> None:
     for name, operation in operations(description):
