@@ -1,5 +1,6 @@
 """Workspaces, people, API tokens and the audit trail."""
 
+import time
 import uuid
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -8,8 +9,12 @@ from django.conf import settings
 from django.contrib.auth.models import AbstractUser, UserManager
 from django.contrib.auth.password_validation import validate_password
 from django.db import models
+from django_otp.models import Device, ThrottlingMixin
+from django_otp.oath import TOTP
 
+from backend.common.crypto import opened
 from backend.common.models import Identified, Remembering
+from backend.common.sealing import identity_of
 from backend.domain.texts import text as _
 
 if TYPE_CHECKING:
@@ -17,6 +22,10 @@ if TYPE_CHECKING:
 else:
     # Generic for the type checker only.
     PeopleBase = UserManager
+
+
+STEPS_APART = 1
+"""How far from now a code of an authenticator may be, in steps of 30 s."""
 
 
 class Workspace(Identified):
@@ -107,10 +116,44 @@ class User(AbstractUser, Remembering):
     @cached_property
     def has_second_factor(self) -> bool:
         """Whether signing in asks for a code as well."""
-        # Here: the other app's models refer to this one.
-        from django_otp.plugins.otp_totp.models import TOTPDevice
+        return bool(Authenticator.objects.filter(user=self, confirmed=True).exists())
 
-        return bool(TOTPDevice.objects.filter(user=self, confirmed=True).exists())
+
+class Authenticator(Identified, ThrottlingMixin, Device):  # type: ignore[misc]
+    """What shows a person's time-based codes (TOTP); django-otp's own keeps its key as it is."""
+
+    sealed_key = models.BinaryField(editable=False)
+    drift = models.SmallIntegerField(default=0)
+    """Steps of 30 s by which its clock is known to differ from ours."""
+    last_t = models.BigIntegerField(default=-1)
+    """The step of the last code: each one works once."""
+
+    def __str__(self) -> str:
+        return f"authenticator of {self.user}"
+
+    def key(self) -> bytes:
+        """The key that makes the codes."""
+        return opened(bytes(self.sealed_key), identity=identity_of(self))
+
+    def verify_token(self, token: str) -> bool:
+        """Whether the code is that of now, or of the step before or after it, and was not used;
+        after failures none is for a while. Called by django-otp with the row locked."""
+        if not self.verify_is_allowed()[0]:
+            return False
+        codes = TOTP(self.key(), drift=self.drift)
+        codes.time = time.time()
+        is_right = token.isdecimal() and codes.verify(int(token), STEPS_APART, self.last_t + 1)
+        if not is_right:
+            self.throttle_increment(commit=True)
+            return False
+        self.last_t, self.drift = codes.t(), codes.drift
+        self.throttle_reset(commit=False)
+        self.save()
+        return True
+
+    def get_throttle_factor(self) -> int:
+        """Seconds of the first wait; each failure doubles it."""
+        return 1
 
 
 class Membership(Identified):

@@ -13,6 +13,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from backend.accounts.services.tokens import token_create
 from backend.benchmarks.selectors.archive import TAR_GZ, run_archive
 from backend.benchmarks.selectors.hosts import fingerprint
+from backend.benchmarks.services.hosts import host_scan, host_scan_record
 from backend.benchmarks.services.imports import result_import
 from backend.benchmarks.services.schedules import schedule_create
 from backend.bills.models import Bill, BillUpload
@@ -24,6 +25,8 @@ from backend.domain.scenarios.templates import TEMPLATES
 from backend.notifications.services.subscriptions import subscription_create
 from backend.rankings.services.feeds import feed_key_create
 from backend.rankings.services.views import view_create
+from backend.rentals.services.account_access import account_mark_checked
+from backend.rentals.services.cloud_accounts import account_check
 from backend.scenarios.services.scenarios import scenario_create
 from tests import factories
 from tests.backend import campaigns, clouds
@@ -318,3 +321,15 @@ def _calls_of_accounts(world: World) -> dict[str, Call]:
         ),
         "POST /cloud-accounts/{account_id}/secret": Call(secret),
     }
+
+
+def scanned_at_once(*, host: Any, actor: str) -> None:
+    """As by a worker that answers at once."""
+    host_scan(host=host, actor=actor)
+    host_scan_record(host_id=host.pk, key=KEY, error="")
+
+
+def checked_at_once(*, account: Any, actor: str) -> None:
+    """The same."""
+    account_check(account=account, actor=actor)
+    account_mark_checked(account_id=account.pk, identity="project 7", error="")

@@ -28,10 +28,7 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from backend.benchmarks.api import hosts
-from backend.benchmarks.services import hosts as host_services
 from backend.rentals.api import cloud_accounts
-from backend.rentals.services import account_access
-from backend.rentals.services import cloud_accounts as account_services
 from tests.backend import api_world
 from tests.backend.api_world import Call, World
 
@@ -75,23 +72,13 @@ def world(
 ) -> Iterator[World]:
     """Everything, one connection that stays open, and workers that answer at once."""
     settings.PUBLIC_READ = True
-    monkeypatch.setattr(hosts, "host_scan", scanned_at_once)
-    monkeypatch.setattr(cloud_accounts, "account_check", checked_at_once)
+    monkeypatch.setattr(hosts, "host_scan", api_world.scanned_at_once)
+    monkeypatch.setattr(cloud_accounts, "account_check", api_world.checked_at_once)
     for signal in (request_started, request_finished):
         signal.disconnect(close_old_connections)
     yield api_world.build()
     for signal in (request_started, request_finished):
         signal.connect(close_old_connections)
-
-
-def scanned_at_once(*, host: Any, actor: str) -> None:
-    host_services.host_scan(host=host, actor=actor)
-    host_services.host_scan_record(host_id=host.pk, key=api_world.KEY, error="")
-
-
-def checked_at_once(*, account: Any, actor: str) -> None:
-    account_services.account_check(account=account, actor=actor)
-    account_access.account_mark_checked(account_id=account.pk, identity="project 7", error="")
 
 
 def answered(case: Any, headers: dict[str, str], checks: list[Any]) -> Any:

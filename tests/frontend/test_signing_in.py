@@ -1,16 +1,18 @@
 """Signing in: how often one may try, and the second factor."""
 
 import re
+from importlib import import_module
 
 import pytest
 from axes.models import AccessAttempt
+from django.apps import apps
 from django.test import Client
 from django_otp.oath import totp
 from django_otp.plugins.otp_static.models import StaticToken
-from django_otp.plugins.otp_totp.models import TOTPDevice
 
-from backend.accounts.models import User
+from backend.accounts.models import Authenticator, User
 from backend.accounts.services.people import sign_in_link_create
+from backend.common.crypto import SealBroken
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -39,7 +41,7 @@ def is_signed_in(client: Client) -> bool:
 
 
 def code_of(user: User) -> str:
-    return f"{totp(TOTPDevice.objects.get(user=user).bin_key):06}"
+    return f"{totp(Authenticator.objects.get(user=user).key()):06}"
 
 
 def with_factor(user: User) -> list[str]:
@@ -49,7 +51,7 @@ def with_factor(user: User) -> list[str]:
     assert "data:image/svg+xml" in client.get("/accounts/second-factor/").content.decode()
     page = client.post("/accounts/second-factor/", {"code": code_of(user)}).content.decode()
     # A code works once, and the next one only comes in half a minute.
-    TOTPDevice.objects.update(last_t=-1)
+    Authenticator.objects.update(last_t=-1)
     return re.findall(r"\b[a-z2-7]{16}\b", page)
 
 
@@ -93,7 +95,7 @@ def test_second_factor_is_asked_for_after_the_password(ada):
     assert not is_signed_in(client)
     assert client.post("/accounts/code/", {"code": "000000"}).status_code == 200
     assert not is_signed_in(client)
-    TOTPDevice.objects.update(throttling_failure_count=0)
+    Authenticator.objects.update(throttling_failure_count=0)
     answer = client.post("/accounts/code/", {"code": code_of(ada)})
     assert (answer.status_code, answer["Location"]) == (302, "/hosts/")
     assert is_signed_in(client)
@@ -142,10 +144,10 @@ def test_second_factor_is_removed_with_a_code(ada):
     client = Client()
     client.force_login(ada)
     client.post("/accounts/second-factor/remove/", {"code": "000000"})
-    assert TOTPDevice.objects.filter(user=ada).exists()
-    TOTPDevice.objects.update(throttling_failure_count=0)
+    assert Authenticator.objects.filter(user=ada).exists()
+    Authenticator.objects.update(throttling_failure_count=0)
     client.post("/accounts/second-factor/remove/", {"code": code_of(ada)})
-    assert not TOTPDevice.objects.filter(user=ada).exists()
+    assert not Authenticator.objects.filter(user=ada).exists()
 
 
 def test_code_page_without_a_password_leads_to_the_sign_in():
@@ -169,3 +171,30 @@ def test_admin_pages_have_no_sign_in_of_their_own(ada):
     client = Client()
     client.force_login(ada)
     assert client.get("/admin/", follow=True).status_code == 403
+
+
+def test_key_is_stored_sealed_and_bound_to_its_row(ada):
+    with_factor(ada)
+    with_factor(factories.user(username="bob"))
+    one, other = Authenticator.objects.order_by("created_at")
+    assert one.key() not in bytes(one.sealed_key)
+    other.sealed_key = one.sealed_key
+    with pytest.raises(SealBroken):
+        other.key()
+
+
+def test_keys_of_before_become_sealed_ones_and_back(ada):
+    moved = import_module("backend.accounts.migrations.0014_sealed_authenticators")
+    old = apps.get_model("otp_totp", "TOTPDevice")
+    key = "00112233445566778899aabbccddeeff00112233"
+    old.objects.create(user=ada, name="phone", key=key, drift=1, last_t=7)
+    moved.seal(apps, None)
+    kept = Authenticator.objects.get()
+    assert (kept.key().hex(), kept.user, kept.drift, kept.last_t) == (key, ada, 1, 7)
+    assert not old.objects.exists()
+    client = Client()
+    assert tried(client, PASSWORD)["Location"] == "/accounts/code/"
+    moved.unseal(apps, None)
+    back = old.objects.get()
+    assert (back.key, back.user, back.confirmed) == (key, ada, True)
+    assert not Authenticator.objects.exists()

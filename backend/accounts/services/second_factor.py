@@ -2,37 +2,52 @@
 
 import secrets
 from base64 import b32encode
+from urllib.parse import quote, urlencode
 
 from django.db import transaction
 from django_otp import match_token
 from django_otp.plugins.otp_static.models import StaticDevice, StaticToken
-from django_otp.plugins.otp_totp.models import TOTPDevice
 
-from backend.accounts.models import User, Workspace
+from backend.accounts.models import Authenticator, User, Workspace
 from backend.accounts.selectors.tokens import token_digest
 from backend.accounts.services.audit import audit_record
+from backend.common.crypto import sealed
+from backend.common.sealing import identity_of
 
 ISSUER = "Rackrate"
 RECOVERY_CODES = 10
 _CODE_BYTES = 10
+_KEY_BYTES = 20
 
 
 @transaction.atomic
-def second_factor_begin(*, user: User) -> TOTPDevice:
+def second_factor_begin(*, user: User) -> Authenticator:
     """The device that waits for its first code; a new key where none waits."""
-    device, _ = TOTPDevice.objects.get_or_create(
-        user=user, confirmed=False, defaults={"name": ISSUER}
-    )
+    # The person's row is locked, so that two pages at once show one key.
+    User.objects.select_for_update().get(pk=user.pk)
+    waiting = Authenticator.objects.filter(user=user, confirmed=False).first()
+    if waiting is not None:
+        return waiting
+    device = Authenticator(user=user, confirmed=False, name=ISSUER)
+    device.sealed_key = sealed(secrets.token_bytes(_KEY_BYTES), identity=identity_of(device))
+    device.save()
     return device
+
+
+def authenticator_address(device: Authenticator) -> str:
+    """What an app on a phone reads: the key and whose it is."""
+    label = quote(f"{ISSUER}:{device.user.get_username()}")
+    query = urlencode({"secret": b32encode(device.key()).decode(), "issuer": ISSUER})
+    return f"otpauth://totp/{label}?{query}"
 
 
 @transaction.atomic
 def second_factor_confirm(*, user: User, code: str, workspace: Workspace) -> list[str] | None:
     """Recovery codes, shown once, where the code is of the waiting device; None where it is not."""
-    device = TOTPDevice.objects.select_for_update().filter(user=user, confirmed=False).first()
+    device = Authenticator.objects.select_for_update().filter(user=user, confirmed=False).first()
     if device is None or not device.verify_token(_digits(code)):
         return None
-    TOTPDevice.objects.filter(user=user, confirmed=True).delete()
+    Authenticator.objects.filter(user=user, confirmed=True).delete()
     device.confirmed = True
     device.save()
     StaticDevice.objects.filter(user=user).delete()
@@ -54,7 +69,7 @@ def code_is_right(*, user: User, code: str) -> bool:
 @transaction.atomic
 def second_factor_remove(*, user: User, workspace: Workspace, actor: str) -> None:
     """Signing in asks the person for no code any more."""
-    TOTPDevice.objects.filter(user=user).delete()
+    Authenticator.objects.filter(user=user).delete()
     StaticDevice.objects.filter(user=user).delete()
     audit_record(workspace=workspace, actor=actor, action="second_factor_remove", target=user)
 

@@ -15,6 +15,7 @@ from backend.accounts.models import User
 from backend.accounts.selectors.people import person_by_id
 from backend.accounts.services.acting import SIGN_IN_BACKEND, workspace_of
 from backend.accounts.services.second_factor import (
+    authenticator_address,
     code_is_right,
     second_factor_begin,
     second_factor_confirm,
@@ -87,11 +88,11 @@ def second_factor_set_page(request: HttpRequest) -> HttpResponse:
         if codes is not None:
             return render(request, "account/recovery.html", {"codes": codes})
         form.add_error("code", _("This code is wrong. Codes change every 30 seconds."))
-    device = second_factor_begin(user=person)
+    address = authenticator_address(second_factor_begin(user=person))
     context = {
         "form": form,
-        "picture": segno.make(device.config_url).svg_data_uri(scale=4, light="white"),
-        "address": device.config_url,
+        "picture": segno.make(address).svg_data_uri(scale=4, light="white"),
+        "address": address,
     }
     return render(request, "account/second_factor.html", context)
 

@@ -74,7 +74,7 @@ def hardware_new(request: HttpRequest) -> HttpResponse:
     # `or None`: an empty POST is a form nobody has typed into, not one full of errors.
     form = HardwareForm(request.POST or None, document=_document(request))
     cost: HardwareCost | None = None
-    if request.method == "POST":
+    if request.POST:
         document: dict[str, Any] = form.document()
         try:
             if "save" in request.POST:

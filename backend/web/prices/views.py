@@ -11,6 +11,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from backend.accounts.models import Scope
 from backend.accounts.services.acting import workspace_of, workspace_slug
+from backend.accounts.services.workspaces import demand_owner
 from backend.catalog.models import PriceFeed, PriceObservation, PricePayload
 from backend.catalog.selectors.feeds import payload_of, unpriced_types
 from backend.catalog.selectors.offers import offers_visible
@@ -240,6 +241,8 @@ def price_new(request: HttpRequest, slug: str) -> HttpResponse:
     """A price of an offer, entered by hand with the reason."""
     demand(request, Scope.WRITE)
     offer = get_object_or_404(offers_visible(workspace_slug(request)), slug=slug)
+    # Before anything is typed in: of what is shared only its owner enters prices.
+    demand_owner(workspace_of(request), offer)
     initial = {"currency": preferred_currency(request, current_stamp()), "unit": "month"}
     if offer.provider.slug == OWN_PROVIDER:
         # Of one's own machine it is nearly always that; a list price needs its source.

@@ -220,7 +220,7 @@ def view_delete_form(request: HttpRequest, slug: str) -> HttpResponse:
 def feed_key_new(request: HttpRequest, slug: str) -> HttpResponse:
     """Makes a key and shows it, this once, with the formulas that hold it."""
     if request.method != "POST":  # the address that stays in the browser's line
-        return HttpResponseRedirect(reverse("view", args=[slug]))
+        return HttpResponseRedirect(reverse("view", args=[_view(request, slug).slug]))
     demand(request, Scope.WRITE)
     view = _view(request, slug)
     form = FeedKeyForm(request.POST)
