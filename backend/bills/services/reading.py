@@ -18,7 +18,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from backend.bills.services.tables import Batch, batches
+from backend.bills.services.batch import Batch
+from backend.bills.services.tables import batches
 from backend.domain.bills.classes import DETAILS, BillCharge, ChargeKind, charge_of
 from backend.domain.bills.estate import (
     HOUR,

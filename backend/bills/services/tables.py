@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import partial
 from itertools import chain, islice
 from typing import Any, BinaryIO, cast
 
@@ -23,7 +24,14 @@ import pyarrow.compute as pc
 from pyarrow import csv as arrow_csv
 from pyarrow import parquet
 
-from backend.domain.bills.formats import FORMATS, BillFormat, recognised
+from backend.bills.services.batch import (
+    MOST_LINE_BYTES,
+    BadLine,
+    Batch,
+    format_of,
+    refuse_endless,
+)
+from backend.domain.bills.formats import BillFormat
 from backend.domain.errors import InvalidValue
 
 MOST_BYTES = 8 * 1024**3
@@ -39,19 +47,6 @@ BOMS = {
     codecs.BOM_UTF16_LE: "utf-16",
     codecs.BOM_UTF16_BE: "utf-16",
 }
-
-
-@dataclass(frozen=True)
-class Batch:
-    """Some lines of a bill: columns of text by our names, "" where there is nothing."""
-
-    columns: Mapping[str, pa.Array]
-    lines: Sequence[int]
-    """Number of the line in the file that each begins in; the first line is 1."""
-
-
-BadLine = Callable[[int, str], None]
-"""Takes the number of a line that is no row of the table, and what is wrong with it."""
 
 
 def batches(
@@ -127,11 +122,6 @@ def _bounded(inner: BinaryIO) -> io.BufferedReader:
     return io.BufferedReader(_BoundedFile(inner), HEAD_BYTES)
 
 
-def _format(header: Sequence[str], slug: str | None) -> tuple[BillFormat, dict[str, str]]:
-    one = FORMATS[slug] if slug else recognised(header)
-    return one, one.sources(header)
-
-
 # --- CSV ------------------------------------------------------------------------------------------
 
 
@@ -151,8 +141,12 @@ def _comma_separated(
 ) -> tuple[BillFormat, Iterator[Batch]]:
     encoding = _encoding(head)
     text = head.decode(encoding, "ignore")
+    if "\0" in text:
+        raise InvalidValue(
+            "/file", "its encoding is none of UTF-8, UTF-16 with its mark and cp1252"
+        )
     layout = _layout(encoding, text, slug)
-    one, sources = _format(layout.header, slug)
+    one, sources = format_of(layout.header, slug)
     return one, _csv_batches(file, layout, sources, bad_line)
 
 
@@ -173,11 +167,14 @@ def _layout(encoding: str, text: str, slug: str | None) -> _CsvLayout:
     wrong: InvalidValue | None = None
     for skipped, line in enumerate(text.splitlines()[:HEAD_LINES]):
         separator = max(SEPARATORS, key=line.count)
-        names = next(csv.reader([line], delimiter=separator), [])
+        try:
+            names = next(csv.reader([line], delimiter=separator), [])
+        except csv.Error:  # a cell larger than any name
+            continue
         if len(names) < 2:
             continue
         try:
-            _format(names, slug)
+            format_of(names, slug)
         except InvalidValue as error:
             wrong = wrong or error
             continue
@@ -272,6 +269,7 @@ def _blocks(file: io.BufferedReader, layout: _CsvLayout) -> Iterator[tuple[bytes
             yield kept[:end], line
             line += kept.count(b"\n", 0, end)
             kept = kept[end:]
+        refuse_endless(len(kept), line)
     if kept.strip() and not skipped:
         yield kept, line
 
@@ -312,7 +310,7 @@ def _parquet(
         table = opened.enter_context(parquet.ParquetFile(_copied(file, opened)))
     except pa.ArrowInvalid as error:
         raise InvalidValue("/file", f"it is no Parquet file: {error}") from error
-    one, sources = _format(table.schema_arrow.names, slug)
+    one, sources = format_of(table.schema_arrow.names, slug)
     return one, _parquet_batches(table, sources)
 
 
@@ -342,15 +340,17 @@ def _json(
         first = next(rows)
     except StopIteration:
         raise InvalidValue("/file", "it holds no JSON object") from None
-    one, sources = _format(list(_flat(first[1])), slug or "gcp")
+    one, sources = format_of(list(_flat(first[1])), slug or "gcp")
     return one, _json_batches(first, rows, sources)
 
 
 def _json_rows(file: io.BufferedReader, bad_line: BadLine) -> Iterator[tuple[int, dict[str, Any]]]:
     """Objects with their numbers: one a line, as BigQuery writes them; in an array too where each
     begins a line."""
-    for number, line in enumerate(io.TextIOWrapper(file, "utf-8-sig", errors="replace"), 1):
-        text = line.strip().lstrip("[,").rstrip(",]").strip()
+    lines = iter(partial(file.readline, MOST_LINE_BYTES + 1), b"")
+    for number, line in enumerate(lines, 1):
+        refuse_endless(len(line), number)
+        text = line.decode("utf-8-sig", "replace").strip().lstrip("[,").rstrip(",]").strip()
         if not text:
             continue
         try:

@@ -1,0 +1,136 @@
+"""Files that would harm who reads them: a clear answer for each, and nothing of them is kept."""
+
+import io
+import itertools
+import resource
+import zipfile
+
+import pytest
+
+from backend.accounts.services.workspaces import default_workspace
+from backend.bills.models import Bill, BillUpload
+from backend.bills.services import batch, tables
+from backend.bills.services.importing import BillFile, bill_import
+from backend.bills.services.uploads import upload_keep
+from backend.domain.errors import InvalidValue
+from workers import bills as worker
+
+pytestmark = pytest.mark.django_db
+HEAD = b"type,hours,cost,month,currency,provider\n"
+LINE = b"m5.large,730,70.08,2026-10,USD,AWS\n"
+GIB = 1024**3
+
+
+class EndlessFile(io.RawIOBase):
+    """A start, then the same byte, ten gigabytes of it; counts what was read."""
+
+    def __init__(self, start):
+        self.start, self.read_bytes = start, 0
+
+    def readable(self):
+        return True
+
+    def readinto(self, buffer):
+        if self.read_bytes >= 10 * GIB:
+            return 0
+        data = (self.start + b"x" * len(buffer))[: len(buffer)]
+        self.start = self.start[len(buffer) :]
+        buffer[:] = data
+        self.read_bytes += len(data)
+        return len(data)
+
+
+def imported(*contents):
+    numbers = itertools.count(1)
+    files = [
+        BillFile(f"{next(numbers)}.csv", lambda data=data: io.BytesIO(data)) for data in contents
+    ]
+    return bill_import(workspace=default_workspace(), name="Bad", files=files, actor="tester")
+
+
+def refused(why, *contents):
+    with pytest.raises(InvalidValue, match=why):
+        imported(*contents)
+    assert not Bill.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("start", "line"), [(HEAD + LINE, 3), (HEAD + LINE + b'"', 3), (b'{"a": "', 1)]
+)
+def test_line_of_ten_gigabytes_is_refused_early_and_small(start, line):
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    file = EndlessFile(start)
+    with pytest.raises(InvalidValue, match=f"line {line} does not end within 64 MiB"):
+        bill_import(
+            workspace=default_workspace(),
+            name="Endless",
+            files=[BillFile("endless.csv", lambda: io.BufferedReader(file))],
+            actor="tester",
+        )
+    assert file.read_bytes < 100 * 1024**2
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 400 * 1024
+    assert not Bill.objects.exists()
+
+
+def test_file_without_any_line_break_is_no_bill():
+    with pytest.raises(InvalidValue, match="no line with the names of columns"):
+        bill_import(
+            workspace=default_workspace(),
+            name="Endless",
+            files=[BillFile("x.csv", lambda: io.BufferedReader(EndlessFile(b"x")))],
+            actor="tester",
+        )
+    assert not Bill.objects.exists()
+
+
+def test_zip_that_unpacks_to_too_much_is_refused(monkeypatch):
+    monkeypatch.setattr(tables, "MOST_BYTES", 100_000)
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("bill.csv", HEAD + LINE * 50_000)
+    assert len(packed.getvalue()) < 20_000
+    refused("holds more than", packed.getvalue())
+
+
+def test_mixed_currencies_are_refused_also_across_files():
+    euros = LINE.replace(b"USD", b"EUR")
+    refused("mixes EUR, USD: import one currency at a time", HEAD + LINE + euros)
+    refused("mixes EUR, USD", HEAD + LINE, HEAD + euros)
+
+
+def test_month_that_two_files_repeat_is_refused_by_their_names():
+    more = LINE.replace(b"2026-10", b"2026-11")
+    why = "1.csv and 2.csv have the same lines of 2026-10: import each month once"
+    refused(why, HEAD + LINE, HEAD + LINE + more)
+
+
+def test_encoding_that_nobody_stated_is_read_or_refused_in_words():
+    text = (HEAD + LINE).decode()
+    assert imported(text.encode("utf-16")).line_count == 1
+    Bill.objects.all().delete()
+    for encoding in ("utf-16-le", "utf-32"):
+        refused("its encoding is none of", text.encode(encoding))
+
+
+def test_bill_below_zero_keeps_its_sum_and_its_page(client):
+    bill = imported(HEAD + LINE.replace(b"70.08", b"-70.08"))
+    assert bill.total < 0
+    assert bill.estate["by_kind"][0]["cost"] == "-70.08"
+
+
+def test_refused_upload_leaves_its_reason_and_no_piece(queued):
+    content = iter([HEAD + LINE, b"x" * (batch.MOST_LINE_BYTES + len(LINE))])
+    given = {"name": "Endless", "file_name": "endless.csv", "actor": "tester"}
+    upload = upload_keep(workspace=default_workspace(), content=content, **given)
+    worker.read_waiting()
+    upload = BillUpload.objects.get(pk=upload.pk)
+    assert "line 3 does not end within 64 MiB" in upload.failure
+    assert not upload.parts.exists()
+    assert not Bill.objects.exists()
+
+
+def test_empty_upload_leaves_no_row(queued):
+    given = {"name": "Empty", "file_name": "empty.csv", "actor": "tester"}
+    with pytest.raises(InvalidValue, match="it is empty"):
+        upload_keep(workspace=default_workspace(), content=iter([]), **given)
+    assert not BillUpload.objects.exists()
