@@ -17,6 +17,7 @@ from backend.domain.texts import text as _
 
 MIB = 2**20
 GIB = 2**30
+GB = 10**9
 Value = float | int | str | bool | list[int] | list[str]
 
 
@@ -37,6 +38,12 @@ class Profile:
     values: Mapping[str, float | int]
 
 
+SENT_BYTES = "sent_bytes"
+"""The most that either end may send in the network tests of one run."""
+RENTED_SENT_BYTES: Mapping[str, int] = MappingProxyType(
+    {"quick": 10 * GB, "standard": 50 * GB, "full": 100 * GB}
+)
+"""Of a machine that is rented for the run. At 0.09 USD a GB: 0.9, 4.5 and 9 USD."""
 # Powers of two, since fio reports how deep the queue was in those steps.
 MATRIX_DEPTHS = (1, 2, 4, 8, 16, 32, 64)
 MATRIX_JOBS = (1, 4)
@@ -104,6 +111,8 @@ PARAMETERS: Mapping[str, RunParameter] = MappingProxyType(
         "udp_bits_per_s": RunParameter(
             _("UDP rate"), "bits/s", 100_000, 100_000_000_000, (100_000_000,)
         ),
+        # Of machines that are rented it has a default (most_sent_bytes): what they send is paid for.
+        SENT_BYTES: RunParameter(_("Sent in the network tests at most"), "bytes", 10 * MIB, 2**50),
         "ping_count": RunParameter(_("Round trips"), "requests", 2, 10_000, (50,)),
     }
 )
@@ -199,6 +208,15 @@ def rented_parameters(given: Mapping[str, object]) -> dict[str, object]:
     is_usual = "peer" not in given and not given.get(CAREFUL)
     usual = {RENTED: "on_demand", **({INSTALL_TOOLS: True} if is_usual else {})}
     return {**usual, **given}
+
+
+def most_sent_bytes(profile: str, parameters: Mapping[str, object]) -> int:
+    """What either end of the run may send in its network tests; 0 = as much as it likes, on machines
+    of one's own."""
+    asked = parameters.get(SENT_BYTES)
+    if isinstance(asked, int):
+        return asked
+    return RENTED_SENT_BYTES[profile] if RENTED in parameters else 0
 
 
 def may_measure(probe: str, parameters: Mapping[str, object]) -> bool:

@@ -1,4 +1,5 @@
-"""What is charged by the hour beside a rented machine: its disk, its public address."""
+"""What is charged beside a rented machine: its disk and public address by the hour, and what it sends
+in network tests by the GB."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -6,9 +7,9 @@ from decimal import Decimal
 from enum import StrEnum
 
 from backend.domain.pricing.billing.traffic import tiered
-from backend.domain.pricing.extras import DISK, IP, Tariff
+from backend.domain.pricing.extras import DISK, EGRESS, IP, Included, Tariff
 from backend.domain.rentals import stored
-from backend.domain.units import EXACT, HOURS_PER_MONTH
+from backend.domain.units import BYTES_PER_GB, EXACT, HOURS_PER_MONTH
 
 
 class LedgerKind(StrEnum):
@@ -17,15 +18,59 @@ class LedgerKind(StrEnum):
     MACHINE = "machine"
     DISK = "disk"
     ADDRESS = "address"
+    TRAFFIC = "traffic"
 
 
 @dataclass(frozen=True)
 class Part:
-    """A disk or an address that is charged beside the machine."""
+    """What is charged beside the machine. None where its price is not known."""
 
     kind: LedgerKind
     hourly: Decimal | None
-    """Of all of it; None where its price is not known."""
+    """Of all of it; None also of traffic, which is not charged by the hour."""
+    per_gb: Decimal | None = None
+    """Of traffic."""
+    most_bytes: int = 0
+    """That the machine may send, of traffic."""
+
+    @property
+    def is_priced(self) -> bool:
+        return (self.per_gb if self.kind == LedgerKind.TRAFFIC else self.hourly) is not None
+
+
+@dataclass(frozen=True)
+class Sending:
+    """What a machine may send in its run's network tests."""
+
+    most_bytes: int
+    is_inside: bool
+    """The other machine is in the same region of the same account, where no price of traffic to the
+    internet holds."""
+
+
+def traffic_part(
+    tariffs: Mapping[str, Tariff], included: Included, currency: str, sending: Sending
+) -> Part:
+    """At the dearest tier: what an account may send for less, it may have sent already. So nothing is
+    taken off for what a machine's price includes of a month either, unless that has no limit."""
+    tariff = included.egress or tariffs.get(EGRESS)
+    per_gb = None
+    if not sending.is_inside and included.is_traffic_unlimited:
+        per_gb = Decimal(0)
+    elif not sending.is_inside and tariff is not None and tariff.currency == currency:
+        per_gb = max(price for _, price in tariff.tiers)
+    return Part(LedgerKind.TRAFFIC, None, per_gb, sending.most_bytes)
+
+
+def traffic_cost(parts: Sequence[Part], sent_bytes: int | None) -> Decimal:
+    """Of so many bytes, None = of the most; as far as it is known."""
+    total = Decimal(0)
+    for one in parts:
+        if one.per_gb is not None:
+            count = one.most_bytes if sent_bytes is None else sent_bytes
+            gb = EXACT.divide(Decimal(count), Decimal(BYTES_PER_GB))
+            total = EXACT.add(total, EXACT.multiply(one.per_gb, gb))
+    return total
 
 
 def rented_parts(
@@ -51,22 +96,41 @@ def _amount(tariff: Tariff | None, currency: str, volume: Decimal) -> Decimal | 
     return tiered(volume, tariff.tiers)
 
 
-def parts_document(parts: Sequence[Part]) -> list[dict[str, str | None]]:
+def parts_document(parts: Sequence[Part]) -> list[dict[str, str | int | None]]:
     """As they are stored: amounts as decimal strings."""
     return [
-        {"kind": one.kind, "hourly": None if one.hourly is None else f"{one.hourly:f}"}
+        {
+            "kind": one.kind,
+            "hourly": _text(one.hourly),
+            **(
+                {"per_gb": _text(one.per_gb), "most_bytes": one.most_bytes}
+                if one.kind == LedgerKind.TRAFFIC
+                else {}
+            ),
+        }
         for one in parts
     ]
 
 
-def parts_of(document: Sequence[Mapping[str, str | None]]) -> tuple[Part, ...]:
+def _text(amount: Decimal | None) -> str | None:
+    return None if amount is None else f"{amount:f}"
+
+
+def parts_of(document: Sequence[Mapping[str, str | int | None]]) -> tuple[Part, ...]:
     """The parts that a document made by `parts_document` holds."""
     return tuple(
         Part(
-            LedgerKind(str(one["kind"])), None if one["hourly"] is None else Decimal(one["hourly"])
+            LedgerKind(str(one["kind"])),
+            _decimal(one["hourly"]),
+            _decimal(one.get("per_gb")),
+            int(one.get("most_bytes") or 0),
         )
         for one in document
     )
+
+
+def _decimal(text: str | int | None) -> Decimal | None:
+    return None if text is None else Decimal(text)
 
 
 def known_hourly(parts: Sequence[Part]) -> Decimal:
@@ -76,4 +140,4 @@ def known_hourly(parts: Sequence[Part]) -> Decimal:
 
 def unpriced(parts: Sequence[Part]) -> list[str]:
     """Kinds of the parts whose price is not known."""
-    return [one.kind for one in parts if one.hourly is None]
+    return [one.kind for one in parts if not one.is_priced]

@@ -1,4 +1,4 @@
-"""Disk and address of rented machines: reserved, booked, and named where no price is known."""
+"""Disk, address and traffic of rented machines: reserved, booked, and named where no price is known."""
 
 import datetime as dt
 from decimal import Decimal
@@ -88,3 +88,71 @@ def test_machine_with_a_private_address_pays_for_none():
     factories.extra("disk", "0.073")
     resource = machine(address="private")
     assert [part["kind"] for part in resource.parts] == ["disk"]
+
+
+# --- traffic ------------------------------------------------------------------------------------
+
+
+def sender(**parameters):
+    """A machine that measures the network to a host of one's own, reserved."""
+    account(provider="aws", access="static_key", settings={"regions": ["us-east-1"]}, secret=KEY)
+    of = factories.offer("m5-large", name="m5.large", region=factories.region())
+    factories.price(of, "0.36")
+    run = rented_run_create(
+        workspace=factories.workspace(),
+        offer=of,
+        profile="quick",
+        probes=["network"],
+        parameters={"lifetime_s": 3600, "peer": str(factories.host().pk), **parameters},
+        budget=None,
+        actor="tester",
+    )
+    resource_reserve(run=run)
+    return Resource.objects.select_related("account", "run", "workspace").get(run=run)
+
+
+def ended(resource):
+    """It lived for twenty minutes; its entries of the ledger for traffic."""
+    began = clock.now() - dt.timedelta(minutes=30)
+    resource_mark_called(resource=resource, zone="")
+    resource_mark_created(resource=resource, provider_id="i-1", launched_at=began)
+    resource_mark_gone(resource=resource, ended_at=began + dt.timedelta(minutes=20))
+    return [one.amount for one in resource.ledger.filter(kind="traffic")]
+
+
+@pytest.fixture
+def priced():
+    factories.extra("egress", "0", tiers=[["100", "0"], ["10240", "0.09"], [None, "0.05"]])
+
+
+def test_all_that_a_run_may_send_is_reserved_and_what_it_sent_is_booked(priced):
+    resource = sender()
+    # 10 GB of the quick profile at 0.09, whatever the account may send for nothing.
+    assert resource.reserved_amount == Decimal("0.36") + Decimal("0.9")
+    resource.run.sent_bytes = 1_500_000_000
+    resource.run.save()
+    assert ended(resource) == [Decimal("0.135")]
+    assert resource_cost(resource) == Decimal("0.12") + Decimal("0.135")
+
+
+def test_reservation_of_traffic_follows_the_limit_of_the_run(priced):
+    assert sender(sent_bytes=10**9).reserved_amount == Decimal("0.36") + Decimal("0.09")
+
+
+def test_traffic_of_a_run_whose_results_were_lost_is_booked_in_full(priced):
+    resource = sender()
+    resource.run.steps.create(state="running")
+    assert ended(resource) == [Decimal("0.9")]
+
+
+def test_run_that_never_measured_has_sent_nothing(priced):
+    assert ended(sender()) == [0]
+
+
+def test_traffic_without_a_price_is_named_and_not_booked():
+    resource = sender()
+    assert [part["kind"] for part in resource.parts] == ["disk", "address", "traffic"]
+    assert resource.reserved_amount == Decimal("0.36")
+    detail = resource.run.events.get(kind="warning").detail
+    assert detail.startswith("disk, address, traffic: no price is known")
+    assert ended(resource) == []

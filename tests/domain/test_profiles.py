@@ -10,6 +10,7 @@ from backend.domain.profiles import (
     checked_parameters,
     checked_probes,
     may_measure,
+    most_sent_bytes,
     profile_named,
     rented_parameters,
 )
@@ -124,9 +125,16 @@ def test_parameter_of_another_kind_is_refused_by_pointer(field, value):
     assert raised.value.field == f"/parameters/{field}"
 
 
-def test_every_profile_has_a_value_for_every_parameter_but_the_repeats():
+def test_only_machines_that_are_rented_have_a_limit_of_their_own_for_what_they_send():
+    assert most_sent_bytes("standard", {}) == 0
+    assert most_sent_bytes("standard", {"purchase_model": "spot"}) == 50 * 10**9
+    for parameters in ({}, {"purchase_model": "spot"}):
+        assert most_sent_bytes("full", {**parameters, "sent_bytes": 10**9}) == 10**9
+
+
+def test_every_profile_has_a_value_for_every_parameter_but_two():
     for profile in PROFILES.values():
-        assert set(profile.values) == set(PARAMETERS) - {"repeats"}
+        assert set(profile.values) == set(PARAMETERS) - {"repeats", "sent_bytes"}
         for name, value in profile.values.items():
             assert PARAMETERS[name].low <= value <= PARAMETERS[name].high
 

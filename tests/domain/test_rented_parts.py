@@ -1,15 +1,18 @@
-"""Disk and address of a rented machine by the hour."""
+"""Disk and address of a rented machine by the hour, and what it sends."""
 
 from decimal import Decimal
 
-from backend.domain.pricing.extras import DISK, IP, Tariff
+from backend.domain.pricing.extras import DISK, EGRESS, IP, Included, Tariff
 from backend.domain.rented_parts import (
     LedgerKind,
     Part,
+    Sending,
     known_hourly,
     parts_document,
     parts_of,
     rented_parts,
+    traffic_cost,
+    traffic_part,
     unpriced,
 )
 
@@ -40,3 +43,44 @@ def test_part_without_a_price_in_its_currency_is_unknown():
 
 def test_machine_with_its_own_disk_and_without_an_address_has_no_parts():
     assert rented_parts(USD, "USD", disk_gib=None, has_address=False) == ()
+
+
+TIERS = ((Decimal(100), Decimal(0)), (Decimal(10240), Decimal("0.09")), (None, Decimal("0.085")))
+TRAFFIC = {EGRESS: Tariff(TIERS, "USD")}
+OUT = Sending(50 * 10**9, is_inside=False)
+
+
+def test_traffic_costs_its_dearest_tier_by_the_gb_and_nothing_by_the_hour():
+    part = traffic_part(TRAFFIC, Included(), "USD", OUT)
+    assert part == Part(LedgerKind.TRAFFIC, None, Decimal("0.09"), 50 * 10**9)
+    assert known_hourly((part,)) == 0
+    assert unpriced((part,)) == []
+    assert traffic_cost((part,), None) == Decimal("4.5")
+    assert traffic_cost((part,), 1_500_000_000) == Decimal("0.135")
+    assert traffic_cost((part,), 0) == 0
+    assert parts_of(parts_document((part,))) == (part,)
+
+
+def test_price_of_traffic_that_a_machine_states_wins_over_the_list():
+    stated = Included(traffic_bytes=20 * 10**12, egress=Tariff(((None, Decimal("0.001")),), "USD"))
+    part = traffic_part(TRAFFIC, stated, "USD", OUT)
+    # What it includes of a month is not taken off: others may have used it up.
+    assert traffic_cost((part,), None) == Decimal("0.05")
+
+
+def test_traffic_without_limit_costs_nothing():
+    part = traffic_part({}, Included(is_traffic_unlimited=True), "USD", OUT)
+    assert (part.per_gb, unpriced((part,))) == (0, [])
+
+
+def test_traffic_is_of_unknown_price_inside_a_region_and_in_another_currency():
+    inside = Sending(50 * 10**9, is_inside=True)
+    unlimited = Included(is_traffic_unlimited=True)
+    parts = (
+        traffic_part(TRAFFIC, unlimited, "USD", inside),
+        traffic_part(TRAFFIC, Included(), "EUR", OUT),
+        traffic_part({}, Included(), "USD", OUT),
+    )
+    assert unpriced(parts) == ["traffic"] * 3
+    assert traffic_cost(parts, None) == 0
+    assert parts_of(parts_document(parts)) == parts

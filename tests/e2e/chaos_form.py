@@ -35,8 +35,8 @@ SHORT = Form(
     cut_lease_s=10,
     cut_kills=1,
     cycles_a_kill=3,
-    # The second one in brief: the suite has to be over while somebody waits.
-    clouds={"aws": 12, "azure": 4},
+    # All but the first in brief: the suite has to be over while somebody waits.
+    clouds={"aws": 12, "azure": 4, "gcp": 4, "hetzner": 4, "scaleway": 4},
 )
 LONG_FORM = Form(
     kills=104,
@@ -44,7 +44,7 @@ LONG_FORM = Form(
     cut_lease_s=120,
     cut_kills=2,
     cycles_a_kill=3,
-    clouds=dict.fromkeys(("fake", "aws", "gcp", "azure", "hetzner"), 200),
+    clouds=dict.fromkeys(("fake", "aws", "gcp", "azure", "hetzner", "scaleway"), 200),
 )
 FORM = LONG_FORM if os.environ.get(LONG) == "long" else SHORT
 LEASE_S = 10

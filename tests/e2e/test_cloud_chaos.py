@@ -24,6 +24,7 @@ from backend.benchmarks.models import (
 )
 from backend.benchmarks.services.rented_runs import rented_run_create
 from backend.catalog.models import Offer
+from backend.domain.errors import Reason
 from backend.domain.rentals import BY_SECOND, charges, stored
 from backend.providers.registry import provider as record_of
 from backend.rentals.services.cloud_accounts import account_create
@@ -191,6 +192,14 @@ def assert_paid(world: World) -> tuple[int, int, float]:
     return len(named), len(others), max(seconds, default=0)
 
 
+def assert_named(offer: Offer) -> None:
+    """Who failed says why, in a word of the list and in a sentence; who did not says nothing."""
+    for run in offer.runs.all():
+        is_failed = run.state in (RunState.FAILED, RunState.LOST)
+        assert (run.failure_reason in set(Reason)) == is_failed, (run.state, run.failure_reason)
+        assert bool(run.failure_detail) == is_failed, (run.state, run.failure_detail)
+
+
 def test_nothing_is_left_when_clouds_fail_and_workers_are_killed(world, stack_of, offer):
     with (
         case(f"machines of {world.provider}", stack_of.said) as done,
@@ -218,6 +227,7 @@ def test_nothing_is_left_when_clouds_fail_and_workers_are_killed(world, stack_of
         assert set(states) <= set(TERMINAL_STATES)
         assert states[RunState.DONE] >= count / 3, reasons
         assert "bug" not in reasons
+        assert_named(offer)
         assert {life.ended is None for life in world.lives()} == {False}
         rented = Host.objects.filter(is_rented=True, offer=offer)
         assert rented.count() == count

@@ -15,6 +15,7 @@ from backend.domain.parsing import network
 from backend.domain.parsing.frames import key_values, sections
 from tests.probes.conftest import needs, processes_in
 
+SPENT = "all {} bytes are sent that one end of this run may send ({})"
 CONDITIONS = (
     *("peer", "direction", "streams", "seconds", "protocol", "mtu", "congestion", "tool"),
 )
@@ -58,7 +59,8 @@ def serve(peer_directory, shell, port):
 
 
 def _iperf3(text):
-    conditions, record = sections("network", text)
+    conditions, record, sent = sections("network", text)
+    assert sent.name == "sent"
     assert (conditions.name, record.name, record.exit_code) == ("conditions", "iperf3", 0)
     return key_values("network", conditions, CONDITIONS), json.loads(record.text)
 
@@ -106,16 +108,16 @@ def test_streams_are_shared_by_processes_when_one_is_cpu_bound(
     serve(60)
     before = set(run_directory.path.iterdir())
     text = run_directory.run(shell, "network.sh", "tcp", "127.0.0.1", port, 1, 4, "forward")
-    _, *records = sections("network", text)
+    _, *records, _ = sections("network", text)
     rates = [json.loads(one.text)["end"]["sum_received"]["bits_per_second"] for one in records]
     assert len(rates) in {2, 4}
     (sample,) = network.parse(text)
     assert (sample.variant, sample.value) == ("tcp_parallel", pytest.approx(sum(rates)))
     assert (sample.parameters["streams"], sample.parameters["processes"]) == (4, len(rates))
-    assert set(run_directory.path.iterdir()) == before
+    assert set(run_directory.path.iterdir()) == before | {run_directory.path / "sent.forward"}
     # One stream is one process, whatever limits it.
     text = run_directory.run(shell, "network.sh", "tcp", "127.0.0.1", port, 1, 1, "forward")
-    assert len(sections("network", text)) == 2
+    assert len(sections("network", text)) == 3
 
 
 def test_one_process_has_to_do_where_its_peer_has_one_port(run_directory, shell, port, busy_iperf3):
@@ -130,6 +132,42 @@ def test_one_process_has_to_do_where_its_peer_has_one_port(run_directory, shell,
         peer.wait()
     assert record["end"]["sum_received"]["bytes"] > 0
     assert record["start"]["test_start"]["num_streams"] == 2
+
+
+def test_bytes_sent_are_those_of_the_device_and_add_up(run_directory, shell, serve, port):
+    serve(30)
+    for direction, streams in (("forward", 2), ("reverse", 1), ("forward", 1)):
+        words = ("tcp", "127.0.0.1", port, 1, streams, direction, 10**15)
+        text = run_directory.run(shell, "network.sh", *words)
+        _, record = _iperf3(text)
+        (sample,) = network.parse(text)
+        sent = network.sent_bytes(text)
+        # With headers and answers: on loopback one device counts both.
+        least = record["end"]["sum_sent"]["bytes"]
+        assert least < sent[direction == "reverse"] < 1.3 * least
+        assert sent[direction == "forward"] == 0
+        assert sample.value > 0
+    kept = int((run_directory.path / "sent.forward").read_text())
+    assert kept > sent[0]
+
+
+def test_test_is_ended_once_all_is_sent_that_may_be(run_directory, shell, serve, port):
+    serve(60)
+    most, began = 200 * 2**20, time.monotonic()
+    words = ("tcp", "127.0.0.1", port, 20, 2, "forward", most)
+    text = run_directory.run(shell, "network.sh", *words, code=7)
+    assert time.monotonic() - began < 15
+    assert text.endswith(f"=== failure unavailable: {SPENT.format(most, 'forward')}\n")
+    sent, nothing = network.sent_bytes(text)
+    assert sent >= most
+    assert nothing == 0
+    # No further test that way, and nothing stops the way back.
+    text = run_directory.run(shell, "network.sh", *words, code=7)
+    assert text.endswith(f"=== failure unavailable: {SPENT.format(most, 'forward')}\n")
+    assert network.sent_bytes(text) == (0, 0)
+    text = run_directory.run(shell, "network.sh", "udp", *words[1:3], 1, 10**6, "reverse", most)
+    assert network.sent_bytes(text)[1] > 100_000
+    assert processes_in(run_directory.path) == []
 
 
 def test_client_waits_when_the_peer_is_not_there_yet(run_directory, serve, port):

@@ -34,9 +34,9 @@ def planned(profile="quick", probes=None, peer_port=5201, **parameters):
     )
 
 
-def test_every_profile_has_a_value_for_every_number_but_the_repeats():
+def test_every_profile_has_a_value_for_every_number_but_two():
     for profile in PROFILES.values():
-        assert set(profile.values) == set(PARAMETERS) - {"repeats"}
+        assert set(profile.values) == set(PARAMETERS) - {"repeats", "sent_bytes"}
 
 
 def test_plan_names_the_probes_that_a_full_disk_ends():
@@ -101,13 +101,17 @@ def test_network_steps_name_address_and_port_of_the_peer():
     given = {"peer": EVERYTHING["peer"], "network_s": 4, "network_streams": 6}
     words = {w[1]: w[4:] for w in steps(planned(probes=["network"], **given))}
     assert words["tcp_parallel_reverse"] == [
-        "network.sh", "tcp", "192.0.2.9", "5201", "4", "6", "reverse",
+        "network.sh", "tcp", "192.0.2.9", "5201", "4", "6", "reverse", "0",
     ]  # fmt: skip
-    assert words["tcp_single"][-2:] == ["1", "forward"]
-    assert words["udp"] == ["network.sh", "udp", "192.0.2.9", "5201", "4", "100000000", "forward"]
+    assert words["tcp_single"][-3:] == ["1", "forward", "0"]
+    assert words["udp"] == [
+        "network.sh", "udp", "192.0.2.9", "5201", "4", "100000000", "forward", "0",
+    ]  # fmt: skip
     assert words["ping"] == ["network.sh", "ping", "192.0.2.9", "50"]
     other = planned(probes=["network"], peer_address="10.0.0.7", **given)
     assert steps(other)[1][6] == "10.0.0.7"
+    rented = planned(probes=["network"], purchase_model="spot", **given)
+    assert rented.values["sent_bytes"] > 10**9
 
 
 def test_nothing_is_installed_for_probes_that_run_no_tool_of_the_host():

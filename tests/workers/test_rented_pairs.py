@@ -116,6 +116,28 @@ def test_pair_measures_the_network_and_both_machines_end(provider, caplog):
     assert_nothing_left(provider)
 
 
+def test_run_is_done_once_all_is_sent_that_may_be_and_pays_for_it(provider):
+    cloud = account(provider)
+    cloud.settings["regions"].append("fake-2")
+    cloud.save()
+    factories.extra("egress", "0.09", provider_slug="fake")
+    there = offer("there", region=factories.region("fake-2", provider_slug="fake"))
+    most = 50 * 2**20
+    limited = {**TINY, "network_s": 2, "sent_bytes": most}
+    client, server = pair(offer(), there, pairs="ring", parameters=limited)
+    over(client, server)
+    for run in (client, server):
+        assert (run.state, run.failure_detail) == ("done", "")
+        assert run.sent_bytes > most
+        assert run.resource.reserved_amount > Decimal("0.36")
+        (entry,) = run.resource.ledger.filter(kind="traffic")
+        assert entry.amount == Decimal("0.09") * run.sent_bytes / 10**9
+    said = " ".join(client.events.values_list("detail", flat=True))
+    for direction in ("forward", "reverse"):
+        assert f"all {most} bytes are sent that one end of this run may send ({direction})" in said
+    assert_nothing_left(provider)
+
+
 @pytest.fixture(params=[AwsWorld, GcpWorld, HetznerWorld, VultrWorld], ids=lambda one: one.__name__)
 def world(request, tmp_path):
     with request.param(tmp_path) as made:

@@ -5,10 +5,9 @@ hour are 0.00133…, not nothing. A price that is not known makes the whole unkn
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from itertools import chain
 from statistics import median
 from typing import Any, TypeVar
 from uuid import UUID
@@ -17,6 +16,7 @@ from django.contrib.postgres.aggregates import ArrayAgg
 from django.db.models import DecimalField, F, Func, Q, QuerySet, Sum
 from django.db.models.functions import Coalesce, Now
 
+from backend.accounts.models import CloudAccount
 from backend.benchmarks.models import (
     Campaign,
     Host,
@@ -33,6 +33,7 @@ from backend.benchmarks.selectors.rental_accounts import (
 from backend.benchmarks.selectors.rental_prices import (
     charged,
     hourly_price,
+    measures_network,
     rental_life_s,
     rental_prices,
     resource_cost,
@@ -45,9 +46,9 @@ from backend.catalog.selectors.rates import rate_table
 from backend.domain.errors import UnknownRate
 from backend.domain.money import Money, RateTable
 from backend.domain.pricing.purchase import PriceUnit, PurchaseModel
-from backend.domain.probes import NETWORK
-from backend.domain.profiles import PROFILES
-from backend.domain.rented_parts import unpriced
+from backend.domain.probes import NETWORK, RENTED
+from backend.domain.profiles import PROFILES, most_sent_bytes
+from backend.domain.rented_parts import Sending, unpriced
 from backend.domain.units import EXACT, exact_decimal
 
 SECONDS_PER_HOUR = Decimal(3600)
@@ -187,8 +188,7 @@ def campaign_estimate(
     """What one round of the campaign is expected to cost.
 
     The time is that of the machines: a network pair occupies two. A machine to rent is calculated
-    with all the time that it may live, for which its budget is reserved. Traffic that a provider
-    bills is not in it.
+    with all the time that it may live and all that it may send, for which its budget is reserved.
     """
     expected = durations(campaign.profile, [host.pk for host in hosts])
     bill = _Bill.of(campaign, {host.offer_id for host in hosts})
@@ -198,13 +198,10 @@ def campaign_estimate(
     prices = rental_prices([offer.pk for offer in offers], is_spot=is_spot)
     accounts = accounts_enabled(campaign.workspace_id) if offers else []
     known = tariffs() if offers else {}
-    # Each machine by itself, and two machines of each pair.
-    to_rent = [] if probes == [] else list(offers)
-    to_rent += chain.from_iterable(paired_rentals(campaign.network_pairs, offers))
-    for offer in to_rent:
+    for offer, sending in _to_rent(campaign, offers, accounts, is_alone=probes != []):
         account = renting_account(accounts, offer)
         mode = credit_mode(account, offer, campaign.parameters)
-        price = charged(prices.get(offer.pk), offer, mode, account, known)
+        price = charged(prices.get(offer.pk), offer, mode, account, known, sending=sending)
         for kind in unpriced(price.parts) if price else ():
             bill.add_amount([part_of(kind, offer.name)], None)
         for _ in range(campaign.repeats):
@@ -217,6 +214,25 @@ def campaign_estimate(
         bill.add(client.offer_id, [client.name], seconds)
         bill.add(server.offer_id, [server.name], seconds)
     return bill.total()
+
+
+def _to_rent(
+    campaign: Campaign,
+    offers: Sequence[Offer],
+    accounts: Sequence[CloudAccount],
+    *,
+    is_alone: bool,
+) -> Iterator[tuple[Offer, Sending | None]]:
+    """Each machine by itself, and two machines of each pair, with what it may send."""
+    parameters = {RENTED: "", **campaign.parameters}
+    most, measures = most_sent_bytes(campaign.profile, parameters), measures_network(campaign)
+    for offer in offers if is_alone else ():
+        has_peer = measures and "peer" in campaign.parameters
+        yield offer, Sending(most, is_inside=False) if has_peer else None
+    for pair in paired_rentals(campaign.network_pairs, offers):
+        rented = {(renting_account(accounts, one), one.region_id) for one in pair}
+        sending = Sending(most, is_inside=len(rented) == 1) if measures else None
+        yield from ((one, sending) for one in pair)
 
 
 def campaign_cost(campaign: Campaign) -> Cost:

@@ -1,26 +1,36 @@
 """What machines to rent cost: an hour, at most, and so far."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from decimal import Decimal
+from dataclasses import dataclass, field, replace
+from decimal import ROUND_CEILING, Decimal
 from uuid import UUID
 
 from django.conf import settings
 
 from backend.accounts.models import CloudAccount
-from backend.benchmarks.models import Resource, ResourceState
+from backend.benchmarks.models import Campaign, Resource, ResourceState, Run
 from backend.catalog.models import Offer, PriceObservation
 from backend.catalog.selectors.current_prices import ON_DEMAND, PriceBasis, best_prices
 from backend.catalog.selectors.extras import Tariffs, tariffs_of
 from backend.common import clock
 from backend.domain.credits import UNLIMITED
 from backend.domain.money import Money
-from backend.domain.pricing.extras import DISK, IP
+from backend.domain.pricing.extras import DISK, IP, Included, included_of
 from backend.domain.pricing.periods import price_per_period
 from backend.domain.pricing.purchase import PurchaseModel
-from backend.domain.profiles import PROFILES, Value
-from backend.domain.rentals import charges, lifetime_s, reserved_cost, stored
-from backend.domain.rented_parts import Part, known_hourly, parts_of, rented_parts, unpriced
+from backend.domain.probes import NETWORK
+from backend.domain.profiles import PROFILES, Value, most_sent_bytes
+from backend.domain.rentals import STORED, charges, lifetime_s, reserved_cost, stored
+from backend.domain.rented_parts import (
+    Part,
+    Sending,
+    known_hourly,
+    parts_of,
+    rented_parts,
+    traffic_cost,
+    traffic_part,
+    unpriced,
+)
 from backend.domain.units import EXACT, HOURS_PER_MONTH
 from backend.providers.base import PRIVATE
 from backend.providers.registry import provider as provider_record
@@ -36,13 +46,16 @@ class RentalPrice:
     most_hourly: Decimal
     currency: str
     parts: tuple[Part, ...] = ()
-    """What is charged beside it, as long as it lives."""
+    """What is charged beside it."""
+    included: Included = field(default_factory=Included)
+    """What the price says of traffic."""
 
     def reserved(self, provider: str, life_s: int) -> Money:
         """What a machine costs at most that may live so many seconds."""
         hourly = self.most_hourly + known_hourly(self.parts)
         increment = provider_record(provider).increment
-        return Money(reserved_cost(increment, hourly, life_s), self.currency)
+        traffic = traffic_cost(self.parts, None).quantize(STORED, ROUND_CEILING)
+        return Money(reserved_cost(increment, hourly, life_s) + traffic, self.currency)
 
 
 def rental_prices(offer_ids: Iterable[UUID], *, is_spot: bool) -> dict[UUID, RentalPrice]:
@@ -59,7 +72,11 @@ def rental_prices(offer_ids: Iterable[UUID], *, is_spot: bool) -> dict[UUID, Ren
         if hourly.currency != most.currency:
             observation_id, hourly = choice.observation_id, most
         prices[offer_id] = RentalPrice(
-            observation_id, stored(hourly.amount), stored(most.amount), most.currency
+            observation_id,
+            stored(hourly.amount),
+            stored(most.amount),
+            most.currency,
+            included=included_of(choice.included, None, most.currency),
         )
     return prices
 
@@ -70,13 +87,20 @@ def charged(
     credit_mode: str,
     account: CloudAccount | None,
     known: Tariffs,
+    *,
+    sending: Sending | None = None,
 ) -> RentalPrice | None:
-    """With all that a machine (with provider) of the account costs beside its price: its parts, and
-    CPU beyond its credits at most, every vCPU busy for its whole life. None where that is not known.
+    """With all that a machine (with provider) of the account costs beside its price: its parts, what
+    it sends in network tests, and CPU beyond its credits at most, every vCPU busy for its whole life.
+    None where that is not known.
     """
     if price is None:
         return None
-    price = replace(price, parts=_parts(offer, price.currency, account, known))
+    parts = _parts(offer, price.currency, account, known)
+    if sending is not None:
+        own = tariffs_of(known, offer.provider_id, offer.region_id)
+        parts += (traffic_part(own, price.included, price.currency, sending),)
+    price = replace(price, parts=parts)
     surcharge_of = provider_record(offer.provider.slug).credit_surcharge
     if credit_mode != UNLIMITED:
         return price
@@ -106,6 +130,26 @@ def _parts(
         # Where disks are charged for by themselves addresses are; elsewhere where a price says so.
         has_address=not is_private and (volume is not None or IP in own),
     )
+
+
+def run_sending(run: Run) -> Sending | None:
+    """What the run's rented machine may send; None where it measures no network."""
+    client: Run | None = getattr(run, "client", None)
+    other, measured = run.server or client, client or run
+    if (other is None and run.peer_id is None) or not measures_network(measured):
+        return None
+    most = most_sent_bytes(measured.profile, measured.parameters)
+    return Sending(most, other is not None and is_inside(run.resource, other.resource))
+
+
+def measures_network(of: Run | Campaign) -> bool:
+    """Whether the network tests are among its probes."""
+    return NETWORK in (PROFILES[of.profile].series if of.probes is None else of.probes)
+
+
+def is_inside(one: Resource, other: Resource) -> bool:
+    """Whether what the machines send each other stays in one region of one account."""
+    return (one.account_id, one.region) == (other.account_id, other.region)
 
 
 def _spot_prices(offer_ids: Sequence[UUID]) -> dict[UUID, tuple[UUID, Money]]:
@@ -154,7 +198,8 @@ def resource_cost(resource: Resource) -> Decimal | None:
         resource.launched_at,
         clock.now(),
     )
-    return sum((charge.amount for charge in life), Decimal(0))
+    sent = traffic_cost(parts_of(resource.parts), resource.run.sent_bytes or 0)
+    return sum((charge.amount for charge in life), sent)
 
 
 def unpriced_parts(resource: Resource) -> list[str]:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from backend.domain.addresses import is_loopback
 from backend.domain.errors import ProbeError
 from backend.domain.parsing import ParsedSample, iperf3, ping
-from backend.domain.parsing.frames import Section, key_values, sections
+from backend.domain.parsing.frames import Section, counts, key_values, sections
 from backend.domain.parsing.texts import checked_text
 from backend.domain.stats import CACHED
 
@@ -24,6 +24,10 @@ KEYS = (
     "tool",
 )
 MTU = re.compile(r"[0-9]{1,6}")
+SENT = "sent"
+"""The section that says what the device sent, or received in a test of the way back."""
+BYTES = ("bytes",)
+FAILURE = "=== failure "
 NOT_ANSWERED = 1
 """ping's status after a packet was lost, also when others were answered."""
 
@@ -35,9 +39,9 @@ def parse(text: str) -> list[ParsedSample]:
     that may be 0. ping: net_rtt_ns, the median.
     """
     parts = sections(TOOL, checked_text(TOOL, text))
-    if len(parts) < 2 or parts[0].name != "conditions":
+    if sum(part.name != SENT for part in parts) < 2 or parts[0].name != "conditions":
         raise ProbeError(TOOL, "not the conditions and one test", 1)
-    conditions, *outputs = parts
+    conditions, *outputs = (part for part in parts if part.name != SENT)
     values = key_values(TOOL, conditions, KEYS)
     tool = ping.TOOL if values["protocol"] == "ping" else iperf3.TOOL
     for output in outputs:
@@ -59,19 +63,42 @@ def parse(text: str) -> list[ParsedSample]:
 
 
 def sent_bytes(text: str) -> tuple[int, int]:
-    """What the host and its peer sent in a test, as far as the output tells; nothing for ping."""
-    host = peer = 0
+    """What the host and its peer sent in a test; nothing for ping.
+
+    By the counter of the host's device, with headers and what was sent again, as providers charge it;
+    where there is none, and of older runs, by iperf3.
+    """
     try:
-        tests = [one for one in sections(TOOL, checked_text(TOOL, text)) if one.name == iperf3.TOOL]
-        for test in tests:
-            root = iperf3.read(test.text, first_line=test.first_line).root
-            end = root.node("end")
-            # iperf3 before 3.17 has one sum for both ends of UDP.
-            sent = end.node("sum_sent" if end.has("sum_sent") else "sum").count("bytes")
-            is_reverse = root.node("start").node("test_start").count("reverse") == 1
-            host, peer = host + sent * (not is_reverse), peer + sent * is_reverse
+        # A test that was ended because all was sent that may be says so after what it had sent.
+        parts = sections(TOOL, checked_text(TOOL, text).partition(FAILURE)[0])
+        return _counted(parts) or _added_up(parts)
     except ProbeError:  # a test that was cut off, or failed before it sent anything
-        pass
+        return 0, 0
+
+
+def _counted(parts: Sequence[Section]) -> tuple[int, int] | None:
+    counted = [
+        counts(TOOL, part, key_values(TOOL, part, BYTES), BYTES)["bytes"]
+        for part in parts
+        if part.name == SENT
+    ]
+    if not any(counted):
+        return None
+    is_reverse = key_values(TOOL, parts[0], KEYS)["direction"] == "reverse"
+    return (0, sum(counted)) if is_reverse else (sum(counted), 0)
+
+
+def _added_up(parts: Sequence[Section]) -> tuple[int, int]:
+    host = peer = 0
+    for test in parts:
+        if test.name != iperf3.TOOL:
+            continue
+        root = iperf3.read(test.text, first_line=test.first_line).root
+        end = root.node("end")
+        # iperf3 before 3.17 has one sum for both ends of UDP.
+        sent = end.node("sum_sent" if end.has("sum_sent") else "sum").count("bytes")
+        is_reverse = root.node("start").node("test_start").count("reverse") == 1
+        host, peer = host + sent * (not is_reverse), peer + sent * is_reverse
     return host, peer
 
 

@@ -6,6 +6,7 @@ from backend.domain.texts import text as _
 
 NETWORK = "network"
 STREAMS = "{network_streams}"
+MOST_BYTES = "{sent_bytes}"
 
 
 def _network(
@@ -28,7 +29,7 @@ def _network(
 
 
 def _tcp(variant: str, streams: str, direction: str, chart_label: str) -> ProbeSeries:
-    words = ("{peer_port}", "{network_s}", streams, direction)
+    words = ("{peer_port}", "{network_s}", streams, direction, MOST_BYTES)
     # Several streams are sent a second time, by several processes, where one was limited by its CPU.
     timeout_s = "network_s+30" if streams == "1" else "network_s+network_s+45"
     return _network(
@@ -42,7 +43,7 @@ def _tcp(variant: str, streams: str, direction: str, chart_label: str) -> ProbeS
 
 
 def _udp(variant: str, direction: str) -> ProbeSeries:
-    words = ("{peer_port}", "{network_s}", "{udp_bits_per_s}", direction)
+    words = ("{peer_port}", "{network_s}", "{udp_bits_per_s}", direction, MOST_BYTES)
     return _network(variant, "udp", *words, metric="net_udp_jitter_ns")
 
 

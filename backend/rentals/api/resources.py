@@ -49,7 +49,11 @@ class ResourcesView(FilteredListView):
         Column("last_error", ColumnType.TEXT, "What the provider refused last"),
         Column("created_at", ColumnType.TIME, "When the run was asked for"),
         Column("credit_mode", ColumnType.TEXT, "Without CPU credits: standard, unlimited"),
-        Column("unpriced", ColumnType.TEXT, "Parts that cost without a known price: disk, address"),
+        Column(
+            "unpriced",
+            ColumnType.TEXT,
+            "Parts that cost without a known price: disk, address, traffic",
+        ),
     )
 
     def listing(self, request: Request) -> ListAnswer:

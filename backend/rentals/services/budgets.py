@@ -9,7 +9,7 @@ from django.db.models.functions import Coalesce
 
 from backend.accounts.models import CloudAccount
 from backend.benchmarks.models import Resource, ResourcePurchase, ResourceState, Run
-from backend.benchmarks.selectors.rental_prices import charged, rental_prices
+from backend.benchmarks.selectors.rental_prices import charged, rental_prices, run_sending
 from backend.benchmarks.services.run_notes import event_record
 from backend.catalog.models import Offer
 from backend.catalog.selectors.extras import tariffs
@@ -53,7 +53,8 @@ def resource_reserve(*, run: Run) -> None:
     is_spot = resource.purchase_model == ResourcePurchase.SPOT
     price = rental_prices([resource.offer_id], is_spot=is_spot).get(resource.offer_id)
     account = CloudAccount.objects.get(pk=resource.account_id)
-    price = charged(price, resource.offer, resource.credit_mode, account, tariffs())
+    sending, mode = run_sending(run), resource.credit_mode
+    price = charged(price, resource.offer, mode, account, tariffs(), sending=sending)
     if price is None:
         raise BudgetExceeded(f"no price is known for {resource.offer} any more")
     # Last of all locks, so that nobody who has it waits for a row (services.resources).

@@ -9,11 +9,18 @@ import datetime as dt
 from django.db import transaction
 
 from backend.accounts.services.audit import audit_record
-from backend.benchmarks.models import Host, HostState, LedgerEntry, Resource, ResourceState
+from backend.benchmarks.models import (
+    Host,
+    HostState,
+    LedgerEntry,
+    Resource,
+    ResourceState,
+    RunState,
+)
 from backend.benchmarks.services.login_keys import fresh_private_key, host_key_seal
 from backend.common import clock
 from backend.domain.rentals import charges, stored
-from backend.domain.rented_parts import LedgerKind, parts_of
+from backend.domain.rented_parts import LedgerKind, parts_of, traffic_cost
 from backend.providers.registry import provider as provider_record
 
 
@@ -202,5 +209,30 @@ def _record(resource: Resource, until: dt.datetime) -> None:
         unique_fields=["resource", "kind", "period_start"],
         update_fields=["seconds", "amount", "currency"],
     )
+    _record_traffic(resource, resource.launched_at)
     # An earlier look was by a clock that ran ahead, or the provider dates the end before it.
     resource.ledger.filter(period_start__gte=until).delete()
+
+
+def _record_traffic(resource: Resource, launched_at: dt.datetime) -> None:
+    """What its run has sent, once that is known; all that it may, where it never will be."""
+    parts = parts_of(resource.parts)
+    if not any(one.per_gb is not None for one in parts):
+        return
+    resource.run.refresh_from_db(fields=["sent_bytes"])
+    sent = resource.run.sent_bytes
+    if sent is None:
+        client = getattr(resource.run, "client", resource.run)
+        states = set(client.steps.values_list("state", flat=True))
+        # Its results were never fetched: rather too much than too little.
+        sent = None if RunState.RUNNING in states and RunState.PARSED not in states else 0
+    LedgerEntry.objects.update_or_create(
+        resource=resource,
+        kind=LedgerKind.TRAFFIC,
+        period_start=launched_at,
+        defaults={
+            "seconds": 0,
+            "amount": stored(traffic_cost(parts, sent)),
+            "currency": resource.currency,
+        },
+    )

@@ -24,6 +24,7 @@ PARTS: Mapping[str, str] = {
     LedgerKind.MACHINE: lazy("machine"),
     LedgerKind.DISK: lazy("disk"),
     LedgerKind.ADDRESS: lazy("public address"),
+    LedgerKind.TRAFFIC: lazy("traffic"),
 }
 
 

@@ -11,9 +11,11 @@ from backend.domain.profiles import (
     DIRECTORY,
     MATRIX_DEPTHS,
     MATRIX_JOBS,
+    SENT_BYTES,
     Profile,
     Value,
     may_measure,
+    most_sent_bytes,
 )
 from backend.domain.stats import StoppingRule
 
@@ -130,6 +132,7 @@ def plan(
     if not peer_port:
         parameters = {name: value for name, value in parameters.items() if name != "peer"}
     values = _values(profile, parameters)
+    values[SENT_BYTES] = most_sent_bytes(profile.name, parameters)
     values[DIRECTORY] = parameters.get(DIRECTORY, run_directory)
     values |= {"peer_address": parameters.get("peer_address", peer_address), "peer_port": peer_port}
     chosen = tuple(_chosen(profile, probes, parameters))

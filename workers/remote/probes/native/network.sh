@@ -4,8 +4,9 @@
 #   serve PORT SECONDS                                     on the peer: iperf3 servers of one test each, one after the
 #                                                          other, on this port and those after it; `pid` is ours,
 #                                                          `ready` is there while we serve
-#   tcp ADDRESS PORT SECONDS STREAMS forward|reverse
-#   udp ADDRESS PORT SECONDS BITS_PER_S forward|reverse
+#   tcp ADDRESS PORT SECONDS STREAMS forward|reverse [BYTES]
+#   udp ADDRESS PORT SECONDS BITS_PER_S forward|reverse [BYTES]
+#                                                          BYTES: the most that either end may send in all tests
 #   ping ADDRESS COUNT
 # shellcheck source=common.sh
 . "$(dirname "$0")/common.sh"
@@ -145,9 +146,13 @@ attempt() {
     read_clock
     until_cs=$((now_cs + RETRY_S * 100))
     while :; do
+        # In the background, so that `guard` knows whom to end.
         # shellcheck disable=SC2086
-        $limit iperf3 -c "$peer" -p "$at" -J -t "$seconds" -P "$by" "$@" > "$record" < /dev/null
+        $limit iperf3 -c "$peer" -p "$at" -J -t "$seconds" -P "$by" "$@" > "$record" < /dev/null &
+        echo $! >> clients
+        wait $!
         status=$?
+        [ ! -e "spent.$direction" ] || break
         is_worth_another_try "$record" || break
         pause
     done
@@ -200,18 +205,82 @@ run_processes() {
     [ "$status" -eq 0 ]
 }
 
+# ---- bytes that cost money -------------------------------------------------------------------------------------------
+
+# Sets counter, of what the device to the peer has sent, or received where the peer sends. Without `ip` the device of the
+# default route is taken to be that one.
+look_up_counter() {
+    [ -n "$device" ] || device=$(sed -n 's/^\([^[:space:]]*\)[[:space:]]*00000000[[:space:]].*/\1/p' /proc/net/route | head -n 1)
+    case $direction in forward) counter=tx_bytes ;; *) counter=rx_bytes ;; esac
+    counter=/sys/class/net/${device:-none}/statistics/$counter
+}
+
+# Sets moved.
+look_up_moved() {
+    moved=0
+    [ ! -r "$counter" ] || read -r moved < "$counter"
+}
+
+# Sets sent: what this direction has sent in the tests before.
+look_up_sent() {
+    sent=0
+    [ ! -r "sent.$direction" ] || read -r sent < "sent.$direction"
+}
+
+# Ends the test as soon as all is sent that may be.
+guard() {
+    while look_up_moved && [ $((sent + moved - moved_before)) -lt "$most_bytes" ]; do pause; done
+    : > "spent.$direction"
+    while read -r client; do kill -TERM "$client"; done < clients 2> /dev/null
+}
+
+begin_counting() {
+    look_up_sent
+    [ "$most_bytes" -eq 0 ] || [ "$sent" -lt "$most_bytes" ] || nothing_left
+    : > clients
+    guarding=''
+    look_up_counter
+    look_up_moved
+    moved_before=$moved
+    [ "$most_bytes" -eq 0 ] || {
+        guard &
+        guarding=$!
+    }
+}
+
+# Keeps what was sent, for the tests to come and for the bill: with headers, and what was sent again.
+end_counting() {
+    [ -z "$guarding" ] || kill -TERM "$guarding" 2> /dev/null
+    look_up_moved
+    echo $((sent + moved - moved_before)) > "sent.$direction"
+    rm -f clients
+    echo "=== sent"
+    echo "bytes $((moved - moved_before))"
+    echo "=== end sent rc=0"
+}
+
+nothing_left() {
+    unavailable "all $most_bytes bytes are sent that one end of this run may send ($direction)"
+}
+
 run_iperf3() {
     case $(iperf3 --help 2>&1) in *--connect-timeout*) set -- "$@" --connect-timeout 3000 ;; esac
     limit=''
     attempt iperf3.part "$port" "$streams" "$@"
+    if [ -e "spent.$direction" ]; then
+        rm -f iperf3.part
+        end_counting
+        nothing_left
+    fi
     if has_failed iperf3.part; then
         print_record iperf3.part
+        end_counting
         said=$(sed -n 's/.*"error":[^"]*"\(.*\)".*/\1/p' iperf3.part)
         rm -f iperf3.part
         echo "iperf3: ${said:-status $status}" >&2
         exit 3
     fi
-    if [ "$streams" -gt 1 ] && is_cpu_bound iperf3.part && run_processes "$@"; then
+    if [ "$streams" -gt 1 ] && is_cpu_bound iperf3.part && run_processes "$@" && [ ! -e "spent.$direction" ]; then
         n=0
         while [ "$n" -lt "$processes" ]; do
             print_record "process.$n"
@@ -222,15 +291,16 @@ run_iperf3() {
         print_record iperf3.part
     fi
     rm -f iperf3.part process.*
+    end_counting
 }
 
-# run_test ADDRESS PORT SECONDS STREAMS DIRECTION PROTOCOL [OPTION OF IPERF3 …]
+# run_test ADDRESS PORT SECONDS STREAMS DIRECTION BYTES PROTOCOL [OPTION OF IPERF3 …]
 run_test() {
     choose_peer "$1"
     look_up_iperf3
     cd "$RUN_DIR" || exit 2
-    port=$2 seconds=$3 streams=$4 direction=$5 protocol=$6
-    shift 6
+    port=$2 seconds=$3 streams=$4 direction=$5 most_bytes=$6 protocol=$7
+    shift 7
     case $direction in
     forward) ;;
     reverse) set -- "$@" -R ;;
@@ -239,12 +309,13 @@ run_test() {
     # The first second belongs to the slow start.
     if [ "$seconds" -gt 3 ]; then set -- "$@" -O 1; fi
     print_conditions "$direction" "$streams" "$seconds" "$protocol"
+    begin_counting
     run_iperf3 "$@"
 }
 
-tcp() { run_test "$1" "$2" "$3" "$4" "$5" tcp; }
+tcp() { run_test "$1" "$2" "$3" "$4" "$5" "${6:-0}" tcp; }
 
-udp() { run_test "$1" "$2" "$3" 1 "$5" udp -u -b "$4" -l $UDP_BYTES; }
+udp() { run_test "$1" "$2" "$3" 1 "$5" "${6:-0}" udp -u -b "$4" -l $UDP_BYTES; }
 
 # run_ping COUNT INTERVAL_S: sets answer and status.
 run_ping() {
