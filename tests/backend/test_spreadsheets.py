@@ -21,6 +21,7 @@ from django.test import Client
 from hypothesis import given
 from hypothesis import strategies as st
 
+from backend.common import clock
 from backend.common.rest.renderers import CsvRenderer, TsvRenderer
 from backend.common.rest.table import (
     FORMULA_STARTS,
@@ -322,3 +323,28 @@ def test_libreoffice_opens_the_workbook_and_reads_the_same(
     wanted = list(csv.DictReader(io.StringIO(client.get(f"{API}/offers.csv").content.decode())))
     assert [row["offer_id"] for row in rows] == [row["offer_id"] for row in wanted]
     assert "=1+1" in {row["offer"] for row in rows}
+
+
+def test_xlsx_shows_amounts_and_counts_by_their_unit_and_widens_columns() -> None:
+    columns = (
+        Column("price", ColumnType.DECIMAL, "What it costs", "currency/h"),
+        Column("disk", ColumnType.INTEGER, "Size", "bytes"),
+        Column("year", ColumnType.INTEGER, "When"),
+        Column("score", ColumnType.NUMBER, "Measured", "CMIPS"),
+        Column("url", ColumnType.TEXT, "Where"),
+        Column("value", ColumnType.DECIMAL, "Score for the money"),
+    )
+    row = {
+        "price": Decimal("1234.56789012"), "disk": 4 * 10**12, "year": 2026, "score": 0.000123,
+        "url": "https://rackrate.example/" + "x" * 100, "value": Decimal("0.00000012"),
+    }  # fmt: skip
+    book = opened(workbook(Table(columns, [row], "cells", {})))
+    sheet = book["cells"]
+    assert [cell.number_format for cell in sheet[2]] == [
+        *("#,##0.00########", "#,##0", "General", "General", "General", "General")
+    ]
+    assert sheet["A2"].value == 1234.56789012
+    widths = [sheet.column_dimensions[name].width for name in "ABDE"]
+    assert widths == pytest.approx([14, 14, 12, 40], abs=1)
+    about = {row[0].value: row[1].value for row in book["About"].iter_rows()}
+    assert about["exported"] == clock.now().date().isoformat()

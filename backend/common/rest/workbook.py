@@ -10,7 +10,7 @@ import xlsxwriter
 from xlsxwriter.worksheet import Worksheet
 
 from backend.common import clock
-from backend.common.rest.table import Column, Table, text_cell
+from backend.common.rest.table import Column, ColumnType, Table, text_cell
 
 OPTIONS = {
     "in_memory": True,
@@ -23,6 +23,11 @@ OPTIONS = {
 MOST_CHARACTERS = 32_767
 # Excel's limit for such a message; the library leaves out a validation with a longer one.
 MOST_PROMPT = 255
+AMOUNT, COUNT = "#,##0.00########", "#,##0"
+MONEY = ("currency", "USD")
+"""Units of amounts begin so."""
+LEAST_WIDTH, MOST_WIDTH = 12, 40
+"""In characters; names and addresses may be longer than a screen is wide."""
 # Before it, the calendars of spreadsheets differ.
 FIRST_DAY = dt.date(1900, 3, 1)
 NOTES = {
@@ -64,34 +69,51 @@ def _data_sheet(book: Any, table: Table) -> None:
         "header": book.add_format({"bold": True}),
         "day": book.add_format({"num_format": "yyyy-mm-dd"}),
         "time": book.add_format({"num_format": "yyyy-mm-dd hh:mm:ss"}),
+        None: None,
+        **{shown: book.add_format({"num_format": shown}) for shown in (AMOUNT, COUNT)},
     }
     # Names of sheets have at most 31 characters.
     sheet = book.add_worksheet(table.name[:31], worksheet_class=ExactSheet)
     sheet.freeze_panes(1, 1)
     for index, column in enumerate(table.columns):
         sheet.write_string(0, index, column.name, formats["header"])
-        sheet.set_column(index, index, max(len(column.name) + 2, 12))
         prompt = {"validate": "any", "input_message": _meaning(column)}
         sheet.data_validation(0, index, 0, index, prompt)
-    names = [column.name for column in table.columns]
+    columns = [(column.name, formats[_number_format(column)]) for column in table.columns]
+    widths = [max(len(name) + 2, LEAST_WIDTH) for name, _ in columns]
     last = 0
     for last, row in enumerate(table.rows, start=1):
-        for index, name in enumerate(names):
-            _write(sheet, last, index, row[name], formats)
+        for index, (name, numbers) in enumerate(columns):
+            _write(sheet, last, index, row[name], {**formats, "number": numbers})
+            widths[index] = max(widths[index], len(text_cell(row[name])) + 1)
+    for index, width in enumerate(widths):
+        sheet.set_column(index, index, min(width, MOST_WIDTH))
     sheet.autofilter(0, 0, last, len(table.columns) - 1)
     # A name lets formulas and pivot tables refer to the rows, however many there are.
     area = xlsxwriter.utility.xl_range_abs(0, 0, last, len(table.columns) - 1)
     book.define_name(f"rackrate_{table.name.replace('-', '_')}", f"='{sheet.name}'!{area}")
 
 
-def _write(sheet: Any, row: int, column: int, value: Any, formats: Mapping[str, Any]) -> None:
+def _number_format(column: Column) -> str | None:
+    """How figures of a column are shown; the cell holds all digits whatever it shows.
+
+    Measured figures and ratios have no fixed scale, so a spreadsheet chooses their digits by itself.
+    """
+    if column.kind == ColumnType.DECIMAL and column.unit.startswith(MONEY):
+        return AMOUNT
+    return COUNT if column.kind == ColumnType.INTEGER and column.unit else None
+
+
+def _write(
+    sheet: Any, row: int, column: int, value: Any, formats: Mapping[str | None, Any]
+) -> None:
     if value is None:
         return
     # Before numbers: to Python a bool is one.
     if isinstance(value, bool):
         sheet.write_boolean(row, column, value)
     elif isinstance(value, (int, float, Decimal)):
-        sheet.write_number(row, column, value)
+        sheet.write_number(row, column, value, formats["number"])
     # Excel counts a 29 February 1900 that never was, so earlier days would be off by one.
     elif isinstance(value, dt.date) and _day(value) < FIRST_DAY:
         sheet.write_string(row, column, text_cell(value))
@@ -127,6 +149,7 @@ def _about_sheet(book: Any, table: Table) -> None:
 
 def _about_rows(table: Table) -> Iterator[tuple[str, ...]]:
     yield from table.about.items()
+    yield "exported", clock.now().astimezone(dt.UTC).date().isoformat()
     yield from NOTES.items()
     yield ()
     yield "column", "meaning", "unit"
