@@ -13,6 +13,7 @@ from backend.catalog.models.prices import (
 )
 from backend.catalog.models.rates import DataVersion, ExchangeRate
 from backend.catalog.models.stored import CurrentPrice, StoredMark, StoredState
+from backend.catalog.models.tables import TableMapping
 
 __all__ = [
     "CurrentPrice",
@@ -31,6 +32,7 @@ __all__ = [
     "Region",
     "StoredMark",
     "StoredState",
+    "TableMapping",
     "UnpricedType",
     "VcpuKind",
 ]
