@@ -57,7 +57,13 @@ from backend.catalog.api.prices import (
     PriceView,
 )
 from backend.catalog.api.quotes import QuotesView
-from backend.catalog.api.tables import TableImportView
+from backend.catalog.api.tables import (
+    TableImportView,
+    TableMappingsView,
+    TableMappingView,
+    TableTemplateView,
+    TableWorkbookView,
+)
 from backend.notifications.api.subscriptions import SubscriptionsView, SubscriptionView
 from backend.rankings.api.answer import AnswerView
 from backend.rankings.api.compare import CompareView
@@ -112,6 +118,7 @@ LISTS = {
     "hardware/assumptions": AssumptionsView,
     "fx-rates": RatesView,
     "extras": ExtrasView,
+    "table-mappings": TableMappingsView,
     "metrics": MetricsView,
     "columns": ColumnsView,
     "hosts": HostsView,
@@ -193,6 +200,11 @@ plain = [
         "cloud-accounts/<uuid:account_id>/check",
         CloudAccountCheckView.as_view(),
         name="cloud-account-check",
+    ),
+    path("table-mappings/<uuid:mapping_id>", TableMappingView.as_view(), name="table-mapping"),
+    path("table-templates/<slug:kind>.csv", TableTemplateView.as_view(), name="table-template-csv"),
+    path(
+        "table-templates/<slug:kind>.xlsx", TableWorkbookView.as_view(), name="table-template-xlsx"
     ),
     path("tables/import", TableImportView.as_view(), name="table-import"),
     path("prices/<uuid:price_id>", PriceView.as_view(), name="price"),

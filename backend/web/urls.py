@@ -122,6 +122,11 @@ urlpatterns = [
     path("prices/changes/", prices.price_changes_page, name="price-changes"),
     path("prices/unpriced/", prices.unpriced_page, name="price-unpriced"),
     path("prices/tables/", prices.tables_page, name="price-tables"),
+    path(
+        "prices/tables/mappings/<uuid:mapping_id>/forget/",
+        prices.table_mapping_forget,
+        name="table-mapping-forget",
+    ),
     path("prices/lists/", prices.price_feed_new, name="price-feed-new"),
     path("prices/lists/<uuid:feed_id>/", prices.price_feed_switch, name="price-feed-switch"),
     path("prices/payloads/<int:payload_id>/", prices.payload_page, name="price-payload"),

@@ -18,7 +18,7 @@ from backend.benchmarks.services.imports import result_import
 from backend.benchmarks.services.schedules import schedule_create
 from backend.bills.models import Bill, BillUpload
 from backend.bills.services.uploads import upload_keep
-from backend.catalog.models import Offer
+from backend.catalog.models import Offer, TableMapping
 from backend.catalog.services.feeds import feed_enable
 from backend.catalog.services.hardware import hardware_create
 from backend.domain.scenarios.templates import TEMPLATES
@@ -103,6 +103,8 @@ def build() -> World:
         "scenarios": [_scenario()],
         "schemas": ["host"],
         "subscriptions": [_subscription()],
+        "table-mappings": [_mapping()],
+        "table-templates": ["quotes"],
         "tokens": [
             token_create(workspace=workspace, owner=factories.owner(), name="old", scope="read")[
                 0
@@ -210,6 +212,12 @@ def _subscription() -> Any:
         kinds=["run_failed"],
         is_enabled=True,
         actor="test",
+    ).pk
+
+
+def _mapping() -> Any:
+    return TableMapping.objects.create(
+        workspace=factories.workspace(), kind="quotes", provider="hosty", columns={"P": "-"}
     ).pk
 
 

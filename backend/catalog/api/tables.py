@@ -4,8 +4,11 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any, ClassVar
+from uuid import UUID
 
-from django.http import QueryDict
+from django.http import Http404, HttpResponse, QueryDict
+from django.shortcuts import get_object_or_404
+from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.parsers import MultiPartParser
@@ -14,15 +17,20 @@ from rest_framework.response import Response
 
 from backend.accounts.api.authentication import actor
 from backend.accounts.services.acting import workspace_of
-from backend.catalog.services.tables import TABLES
+from backend.catalog.models import TableMapping
+from backend.catalog.selectors.tables import mappings_of, table_template
+from backend.catalog.services.tables import TABLES, mapping_forget, table_import
 from backend.common.rest.documents import FlagField, Problem, Strict, TextField
+from backend.common.rest.parameters import PAGING, read
 from backend.common.rest.parsers import ExactJSONParser
 from backend.common.rest.permissions import WRITE
-from backend.common.rest.views import View
+from backend.common.rest.table import Column, ColumnType
+from backend.common.rest.views import DIALECT, ListAnswer, ListView, View
 from backend.domain.errors import InvalidValue
 from backend.domain.parsing.tables import Options
 
-FLAGS = frozenset({"replace", "dry_run"})
+XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+FLAGS = frozenset({"replace", "dry_run", "anew"})
 DEFAULTS = ("locale", "currency", "provider", "quoted_on")
 
 
@@ -48,6 +56,9 @@ class TableDocument(Strict):
     )
     replace = FlagField(required=False, default=False, help_text="corrects prices of one day")
     dry_run = FlagField(required=False, default=False, help_text="stores nothing")
+    anew = FlagField(
+        required=False, default=False, help_text="not as the last table of the hoster was read"
+    )
 
 
 class TableRemark(serializers.Serializer[Any]):
@@ -83,6 +94,7 @@ class TableDone(serializers.Serializer[Any]):
     prices_waiting = serializers.IntegerField()
     refused = TableRemark(many=True)
     warnings = TableRemark(many=True)
+    recalled = serializers.CharField(help_text="hoster whose last table says how it is read")
     lines = TableLine(many=True)
 
 
@@ -137,7 +149,8 @@ class TableImportView(View):
         file, text = fields.get("file"), fields.get("text")
         if (file is None) == (text is None):
             raise InvalidValue("/text", "either text or a file is needed")
-        report = TABLES[fields["kind"]](
+        report = table_import(
+            kind=fields["kind"],
             workspace=workspace_of(request),
             text=text if file is None else file.read(),
             options=Options(
@@ -147,6 +160,88 @@ class TableImportView(View):
             is_replacing=fields["replace"],
             known_providers=fields.get("new_providers", ()),
             is_dry=fields["dry_run"],
+            is_recalling=not fields["anew"],
             actor=actor(request),
         )
         return Response(TableDone(asdict(report)).data)
+
+
+class TableTemplateView(View):
+    """An empty table to fill in."""
+
+    @extend_schema(
+        operation_id="table_templates_csv",
+        responses={(200, "text/csv"): OpenApiTypes.STR, 404: Problem},
+    )
+    def get(self, request: Request, kind: str) -> HttpResponse:
+        """The columns of a kind of table."""
+        return _template(kind, "csv", "text/csv; charset=utf-8")
+
+
+class TableWorkbookView(View):
+    """An empty workbook to fill in."""
+
+    @extend_schema(
+        operation_id="table_templates_xlsx",
+        responses={(200, XLSX): OpenApiTypes.BINARY, 404: Problem},
+    )
+    def get(self, request: Request, kind: str) -> HttpResponse:
+        """The columns of a kind of table, with lists and limits for their cells."""
+        return _template(kind, "xlsx", XLSX)
+
+
+def _template(kind: str, file_format: str, media_type: str) -> HttpResponse:
+    if kind not in TABLES:
+        raise Http404(f"kinds of tables are {', '.join(TABLES)}")
+    name = f'attachment; filename="rackrate-{kind}.{file_format}"'
+    content = table_template(kind, file_format)
+    return HttpResponse(content, content_type=media_type, headers={"Content-Disposition": name})
+
+
+class TableMappingsView(ListView):
+    """How the last table of each hoster was meant."""
+
+    name = "table-mappings"
+    scopes: ClassVar[Mapping[str, str]] = {"GET": WRITE}
+    columns = (
+        Column("id", ColumnType.TEXT, "Identifier"),
+        Column("kind", ColumnType.TEXT, "quotes, offers or prices"),
+        Column("provider", ColumnType.TEXT, "Slug of the hoster"),
+        Column("locale", ColumnType.TEXT, "How numbers and days are written"),
+        Column("currency", ColumnType.TEXT, "Of lines that name none"),
+        Column("meanings", ColumnType.TEXT, "Headers and their columns, as a JSON object"),
+        Column("updated_at", ColumnType.TIME, "When it was last said otherwise"),
+    )
+
+    def listing(self, request: Request) -> ListAnswer:
+        paging, warnings = read(dict(request.query_params.lists()), {**PAGING, **DIALECT})
+        paging.pop("dialect", None)
+        rows = mappings_of(workspace_of(request))
+        return ListAnswer(
+            self.columns, rows, rows.count(), cells=_cells, warnings=warnings, **paging
+        )
+
+
+def _cells(mapping: TableMapping) -> dict[str, Any]:
+    return {
+        "id": mapping.pk,
+        "kind": mapping.kind,
+        "provider": mapping.provider,
+        "locale": mapping.defaults.get("locale") or None,
+        "currency": mapping.defaults.get("currency") or None,
+        "meanings": json.dumps(mapping.columns, ensure_ascii=False),
+        "updated_at": mapping.updated_at,
+    }
+
+
+class TableMappingView(View):
+    """What is remembered of one hoster's tables."""
+
+    scopes: ClassVar[Mapping[str, str]] = {"DELETE": WRITE}
+
+    @extend_schema(operation_id="table_mappings_delete", responses={204: None})
+    def delete(self, request: Request, mapping_id: UUID) -> Response:
+        """Forget it: the next table is read without it."""
+        mapping = get_object_or_404(mappings_of(workspace_of(request)), pk=mapping_id)
+        mapping_forget(mapping=mapping, actor=actor(request))
+        return Response(status=204)

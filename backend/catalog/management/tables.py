@@ -9,7 +9,9 @@ from typing import Any, ClassVar
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from backend.accounts.services.workspaces import default_workspace
+from backend.catalog.selectors.tables import FORMATS, table_template
 from backend.catalog.services.quotes import TableReport
+from backend.catalog.services.tables import table_import
 from backend.domain.parsing.tables import MAX_BYTES, Options
 
 STDIN = "-"
@@ -25,6 +27,8 @@ class TableCommand(BaseCommand):
     """Reads FILE.csv with `service`; ends with an error when a line was refused."""
 
     service: ClassVar[Callable[..., TableReport]]
+    kind: ClassVar[str] = ""
+    """Of the table, where it is one of TABLES."""
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("file", help="the table, CSV or XLSX; - reads standard input")
@@ -89,6 +93,8 @@ class TableCommand(BaseCommand):
 class OwnTableCommand(TableCommand):
     """Of prices that may be corrected, and of providers that may be new."""
 
+    service = staticmethod(table_import)
+
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
         parser.add_argument(
@@ -101,9 +107,34 @@ class OwnTableCommand(TableCommand):
             metavar="NAME",
             help="a provider that is new although its name is like a known one's",
         )
+        parser.add_argument(
+            "--anew", action="store_true", help="not as the last table of the hoster was read"
+        )
+        parser.add_argument(
+            "--template",
+            action="store_true",
+            help="write FILE.csv or FILE.xlsx to fill in, and end",
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        if not options["template"]:
+            super().handle(*args, **options)
+            return
+        path = Path(options["file"])
+        if (suffix := path.suffix.removeprefix(".")) not in FORMATS:
+            raise CommandError(f"--template writes {' or '.join(FORMATS)}, not {path.name}")
+        try:
+            path.write_bytes(table_template(self.kind, suffix))
+        except OSError as error:
+            raise CommandError(f"{path}: {error.strerror}") from error
 
     def given(self, options: dict[str, Any]) -> dict[str, Any]:
-        return {"is_replacing": options["replace"], "known_providers": options["new_provider"]}
+        return {
+            "kind": self.kind,
+            "is_replacing": options["replace"],
+            "known_providers": options["new_provider"],
+            "is_recalling": not options["anew"],
+        }
 
 
 def _mapped(pair: str) -> tuple[str, str]:

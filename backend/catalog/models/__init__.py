@@ -13,6 +13,7 @@ from backend.catalog.models.prices import (
 )
 from backend.catalog.models.rates import DataVersion, ExchangeRate
 from backend.catalog.models.stored import CurrentPrice, StoredChange, StoredMark, StoredState
+from backend.catalog.models.tables import TableMapping
 
 __all__ = [
     "CurrentPrice",
@@ -32,6 +33,7 @@ __all__ = [
     "StoredChange",
     "StoredMark",
     "StoredState",
+    "TableMapping",
     "UnpricedType",
     "VcpuKind",
 ]

@@ -69,6 +69,8 @@ class TableReport:
     prices_waiting: int = 0
     refused: list[Remark] = field(default_factory=list)
     warnings: list[Remark] = field(default_factory=list)
+    recalled: str = ""
+    """Slug of the hoster whose last table says how this one is read."""
     lines: list[LineReading] = field(default_factory=list)
     """How each line with a price was read, and what comes of it."""
 

@@ -1,11 +1,154 @@
-"""The kinds of tables that people send."""
+"""Tables that people send, read as the last one of the same hoster was."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from types import MappingProxyType
 
+from django.db import transaction
+
+from backend.accounts.models import Workspace
+from backend.accounts.services.audit import audit_record
+from backend.accounts.services.workspaces import demand_owner
+from backend.catalog.models import TableMapping
+from backend.catalog.selectors.tables import mappings_of
 from backend.catalog.services.price_tables import prices_import
-from backend.catalog.services.quotes import TableReport, offers_import, quotes_import
+from backend.catalog.services.quotes import (
+    TableReport,
+    offers_import,
+    provider_slug,
+    quotes_import,
+)
+from backend.common import clock
+from backend.domain.parsing.offer_rows import ParsedTable
+from backend.domain.parsing.offers import offers
+from backend.domain.parsing.price_rows import prices_of_table
+from backend.domain.parsing.quotes import quotes
+from backend.domain.parsing.table_files import sheet
+from backend.domain.parsing.tables import Options, RefusedTable, Remark
 
 TABLES: Mapping[str, Callable[..., TableReport]] = MappingProxyType(
     {"quotes": quotes_import, "offers": offers_import, "prices": prices_import}
 )
+READERS: Mapping[str, Callable[..., ParsedTable]] = MappingProxyType(
+    {"quotes": quotes, "offers": offers, "prices": prices_of_table}
+)
+REMEMBERED = ("locale", "currency")
+
+
+@transaction.atomic
+def table_import(
+    *,
+    kind: str,
+    workspace: Workspace,
+    text: bytes | str,
+    actor: str,
+    options: Options,
+    is_replacing: bool = False,
+    known_providers: Collection[str] = (),
+    is_dry: bool = False,
+    is_recalling: bool = True,
+) -> TableReport:
+    """Store a table of TABLES. What is said of it is remembered for its hoster, and holds for the
+    next table of the same one as far as nothing else is said; the report says so.
+    """
+    recalled = _recalled(kind, workspace, text, options) if is_recalling else None
+    meant = options if recalled is None else _merged(options, recalled)
+    report = TABLES[kind](
+        workspace=workspace,
+        text=text,
+        actor=actor,
+        options=meant,
+        is_replacing=is_replacing,
+        known_providers=known_providers,
+        is_dry=is_dry,
+    )
+    if recalled is not None:
+        report.recalled = recalled.provider
+        report.warnings.insert(0, Remark(1, "", _words(recalled)))
+    is_kept = bool(report.lines or report.offers_new) and not is_dry
+    if is_kept and (options.columns or any(options.defaults.get(one) for one in REMEMBERED)):
+        _remember(kind, workspace, text, meant, actor)
+    return report
+
+
+@transaction.atomic
+def mapping_forget(*, mapping: TableMapping, actor: str) -> None:
+    """The next table of the hoster is read without it."""
+    demand_owner(mapping.workspace, mapping)
+    audit_record(
+        workspace=mapping.workspace,
+        actor=actor,
+        action="table_mapping_forget",
+        target=mapping,
+        detail={"kind": mapping.kind, "provider": mapping.provider},
+    )
+    mapping.delete()
+
+
+def _recalled(
+    kind: str, workspace: Workspace, text: bytes | str, options: Options
+) -> TableMapping | None:
+    """What was said of the last table of the hoster that this one is of; None where that is open."""
+    known = list(mappings_of(workspace).filter(kind=kind))
+    if stated := options.defaults.get("provider"):
+        return next((one for one in known if one.provider == provider_slug(stated)), None)
+    if not known:
+        return None
+    try:
+        lines = sheet(text, len).lines
+    except RefusedTable:
+        return None
+    cells = {cell.casefold() for _, line in lines for cell in line}
+    named = [one for one in known if {one.provider, *_names(one)} & cells]
+    # A word of one hoster may mean something else to another: all rows have to be of this one.
+    fitting = [
+        one for one in named if _providers(kind, text, _merged(options, one)) == {one.provider}
+    ]
+    return fitting[0] if len(fitting) == 1 else None
+
+
+def _names(mapping: TableMapping) -> set[str]:
+    return {str(name).casefold() for name in mapping.defaults.get("names", ())}
+
+
+def _merged(options: Options, mapping: TableMapping) -> Options:
+    """What is said now wins over what was said then."""
+    kept = {name: mapping.defaults.get(name, "") for name in REMEMBERED}
+    said = {name: value for name, value in options.defaults.items() if value}
+    return Options({**kept, **said}, {**mapping.columns, **options.columns})
+
+
+def _providers(kind: str, text: bytes | str, options: Options) -> set[str]:
+    rows = READERS[kind](text, today=clock.now().date(), options=options).rows
+    return {provider_slug(row.provider) for row in rows}
+
+
+def _remember(
+    kind: str, workspace: Workspace, text: bytes | str, options: Options, actor: str
+) -> None:
+    rows = READERS[kind](text, today=clock.now().date(), options=options).rows
+    names = {row.provider for row in rows}
+    slugs = {provider_slug(name) for name in names}
+    if len(slugs) != 1:
+        return
+    said = {name: options.defaults.get(name, "") for name in REMEMBERED}
+    stated = {"columns": dict(options.columns), "defaults": said | {"names": sorted(names)}}
+    mapping, is_new = TableMapping.objects.get_or_create(
+        workspace=workspace, kind=kind, provider=slugs.pop()[:50], defaults=stated
+    )
+    if not is_new and (mapping.columns, mapping.defaults) == tuple(stated.values()):
+        return
+    mapping.columns, mapping.defaults = stated["columns"], stated["defaults"]
+    mapping.save()
+    audit_record(
+        workspace=workspace,
+        actor=actor,
+        action="table_mapping_remember",
+        target=mapping,
+        detail={"kind": kind, "provider": mapping.provider, **stated},
+    )
+
+
+def _words(mapping: TableMapping) -> str:
+    said = [f"{name} {mapping.defaults[name]}" for name in REMEMBERED if mapping.defaults.get(name)]
+    said += [f"{header} = {column}" for header, column in mapping.columns.items()]
+    return f"read as the last table of {mapping.provider}: {', '.join(said)}"

@@ -11,6 +11,7 @@ from backend.domain.parsing.table_remarks import RefusedTable, Remark, shown
 
 LEFT_OUT = "-"
 """What a mapping names for a column that is not read."""
+UNKNOWN = "unknown column"
 SIGNS: Mapping[str, str] = {"€": "EUR", "£": "GBP", "zł": "PLN", "kč": "CZK", "us$": "USD"}
 UNITS: Mapping[str, frozenset[str]] = {
     "ram_gib": frozenset({"gib", "gb", "go"}),
@@ -161,7 +162,7 @@ def header(
         meant, currency = column_of(name, known, mapping)
         if meant is None or (meant != LEFT_OUT and meant not in known):
             known_names = ", ".join(sorted(known))
-            detail = f"unknown column; map it to one of {known_names}, or leave it out with -"
+            detail = f"{UNKNOWN}; map it to one of {known_names}, or leave it out with -"
             wrong.append(Remark(number, shown(name.lower()), detail))
             continue
         if meant == LEFT_OUT:

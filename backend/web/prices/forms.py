@@ -1,11 +1,14 @@
 """What the list of prices is narrowed to, a price entered by hand, and a table brought along."""
 
+import base64
+import binascii
 import datetime as dt
 from collections.abc import Mapping
 from decimal import Decimal
-from typing import Any
+from typing import Any, cast
 
 from django import forms
+from django.http import QueryDict
 
 from backend.catalog.selectors.offers import providers
 from backend.catalog.selectors.price_list import STATES, PriceFilter
@@ -26,6 +29,32 @@ TABLES = (
     ("offers", lazy("Offers of one's own")),
     ("prices", lazy("Prices as the list of prices is downloaded")),
 )
+
+
+LOCALES = tuple(
+    (name, f"{name}: {figure}, {day}")
+    for name, figure, day in (
+        ("en-US", "1,234.56", "11/30/2026"),
+        ("en-GB", "1,234.56", "30/11/2026"),
+        ("de", "1.234,56", "30.11.2026"),
+        ("de-CH", "1'234.56", "30.11.2026"),
+        ("es", "1.234,56", "30/11/2026"),
+        ("fr", "1 234,56", "30/11/2026"),
+        ("it", "1.234,56", "30/11/2026"),
+        ("nl", "1.234,56", "30-11-2026"),
+        ("pl", "1 234,56", "30.11.2026"),
+        ("pt", "1.234,56", "30/11/2026"),
+    )
+)
+MOST_KEPT = 1_400_000
+"""Of a file of 1 MB in base64."""
+
+
+def kept_text(content: bytes | str) -> str:
+    """A table for the hidden field of the next look; "" for one that no import would take."""
+    raw = content if isinstance(content, bytes) else content.encode("utf-8", "surrogatepass")
+    encoded = base64.b64encode(raw).decode()
+    return encoded if len(encoded) <= MOST_KEPT else ""
 
 
 class NarrowForm(forms.Form):
@@ -138,11 +167,12 @@ class TableForm(WriteForm):
         strip=False,
         widget=forms.Textarea(attrs={"rows": 6, "spellcheck": "false"}),
     )
-    locale = text(
-        lazy("How numbers and dates are written"),
+    kept = forms.CharField(required=False, widget=forms.HiddenInput)
+    locale = forms.ChoiceField(
+        label=lazy("How numbers and dates are written"),
         required=False,
-        maxlength=20,
-        help_text=lazy("Such as de or en-US. Only needed where a figure may mean two things."),
+        choices=[("", lazy("as the figures show")), *LOCALES],
+        help_text=lazy("Only needed where a figure may mean two things."),
     )
     currency = text(
         lazy("Currency"), required=False, maxlength=3, help_text=lazy("Of rows that name none.")
@@ -163,11 +193,19 @@ class TableForm(WriteForm):
         help_text=lazy("Whose name is like a known one, and is no slip."),
     )
     replace = forms.BooleanField(label=lazy("Correct other prices of the same day"), required=False)
+    anew = forms.BooleanField(
+        label=lazy("Not as the last table of the hoster was read"), required=False
+    )
 
     def clean(self) -> dict[str, Any]:
         data = super().clean() or {}
-        if not self.errors and bool(data.get("file")) == bool(data.get("pasted")):
+        sent = bool(data.get("file")) + bool(data.get("pasted"))
+        if not self.errors and (sent > 1 or not (sent or data.get("kept"))):
             self.add_error("file", _("Choose a file, or paste the cells."))
+        try:
+            data["kept"] = base64.b64decode(data.get("kept", "")[:MOST_KEPT], validate=True)
+        except (binascii.Error, ValueError):
+            self.add_error("file", _("Choose the file again."))
         return data
 
     def clean_columns(self) -> dict[str, str]:
@@ -178,7 +216,17 @@ class TableForm(WriteForm):
                 raise forms.ValidationError(_("{line!r} has no =.", line=line))
             if sign:
                 pairs[header.strip()] = column.strip()
-        return pairs
+        return pairs | self._chosen()
+
+    def _chosen(self) -> dict[str, str]:
+        """The meanings that were chosen for headers nobody knew."""
+        data = cast("QueryDict", self.data)
+        headers, meanings = (data.getlist(name) for name in ("header", "meaning"))
+        return {
+            header: meaning
+            for header, meaning in zip(headers, meanings, strict=False)
+            if header.strip() and meaning.strip()
+        }
 
     def given(self) -> dict[str, Any]:
         """What the service takes beside workspace and actor."""
@@ -186,8 +234,9 @@ class TableForm(WriteForm):
         names = ("locale", "currency", "provider", "quoted_on")
         return {
             # Bytes: the importer judges the encoding, as it does for the command and the API.
-            "text": data["file"].read() if data["file"] else data["pasted"],
+            "text": data["file"].read() if data["file"] else data["pasted"] or data["kept"],
             "options": Options({name: data[name] for name in names}, data["columns"]),
             "is_replacing": data["replace"],
             "known_providers": [data["new_provider"]],
+            "is_recalling": not data["anew"],
         }

@@ -31,15 +31,24 @@ from backend.catalog.selectors.price_list import (
     price_state,
     price_visible,
 )
+from backend.catalog.selectors.tables import COLUMNS, mappings_of
 from backend.catalog.services.feeds import feed_enable, feed_update
 from backend.catalog.services.offers import OWN_PROVIDER
 from backend.catalog.services.price_import import price_review
 from backend.catalog.services.prices import is_entered, price_enter, price_remove
-from backend.catalog.services.tables import TABLES
+from backend.catalog.services.tables import mapping_forget, table_import
 from backend.common.bodies import takes_files
 from backend.domain.errors import InvalidValue
+from backend.domain.parsing.table_headers import UNKNOWN
 from backend.rankings.services.current_data import current_stamp
-from backend.web.prices.forms import ChangesForm, FeedForm, PriceForm, PricesForm, TableForm
+from backend.web.prices.forms import (
+    ChangesForm,
+    FeedForm,
+    PriceForm,
+    PricesForm,
+    TableForm,
+    kept_text,
+)
 from backend.web.prices.plots import change_words, price_plot
 from backend.web.shared import figures
 from backend.web.shared.access import demand, may, readable
@@ -274,17 +283,38 @@ def tables_page(request: HttpRequest) -> HttpResponse:
     """A table of quotes or offers: looked at first, or stored."""
     demand(request, Scope.WRITE)
     form = TableForm(request.POST or None, request.FILES or None)
-    report = None
+    context: dict[str, Any] = {"form": form, "mappings": mappings_of(workspace_of(request))}
     if request.method == "POST" and form.is_valid():
-        stored = TABLES[form.cleaned_data["kind"]]
+        given = form.given()
         try:
-            report = stored(
+            report = table_import(
+                kind=form.cleaned_data["kind"],
                 workspace=workspace_of(request),
-                **form.given(),
+                **given,
                 actor=request.user.get_username(),
                 # Without the button's name nothing is stored: a mistake costs a look, not a price.
                 is_dry="store" not in request.POST,
             )
         except InvalidValue as error:
             form.add_error("file", str(error))
-    return render(request, "prices/tables.html", {"form": form, "report": report})
+        else:
+            unknown = [one.column for one in report.refused if one.detail.startswith(UNKNOWN)]
+            context |= {
+                "report": report,
+                # Kept, since a browser never fills in a file again.
+                "kept": kept_text(given["text"]) if report.is_dry or unknown else "",
+                "unknown": unknown,
+                "meanings": COLUMNS[form.cleaned_data["kind"]],
+            }
+    return render(request, "prices/tables.html", context)
+
+
+@readable
+@require_POST
+def table_mapping_forget(request: HttpRequest, mapping_id: UUID) -> HttpResponse:
+    """Reads the next table of a hoster without what was said of its last one."""
+    demand(request, Scope.WRITE)
+    mapping = get_object_or_404(mappings_of(workspace_of(request)), pk=mapping_id)
+    mapping_forget(mapping=mapping, actor=request.user.get_username())
+    messages.success(request, _("Forgotten."))
+    return HttpResponseRedirect(reverse("price-tables"))
