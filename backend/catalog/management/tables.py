@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from backend.accounts.services.workspaces import default_workspace
+from backend.accounts.management.workspaces import workspace_argument, workspace_option
 from backend.catalog.selectors.tables import FORMATS, table_template
 from backend.catalog.services.quotes import TableReport
 from backend.catalog.services.tables import table_import
@@ -43,10 +43,11 @@ class TableCommand(BaseCommand):
         )
         parser.add_argument("--dry-run", action="store_true", help="say it all, store nothing")
         parser.add_argument("--json", action="store_true", help="print JSON")
+        workspace_argument(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
         report = type(self).service(
-            workspace=default_workspace(),
+            workspace=workspace_option(options),
             text=_bytes(options["file"]),
             options=Options(
                 defaults={name: options[name] for name in DEFAULTS},

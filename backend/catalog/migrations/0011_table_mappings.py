@@ -9,7 +9,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('accounts', '0013_roles_of_members'),
-        ('catalog', '0009_minimum_months_of_current_prices'),
+        ('catalog', '0010_stored_changes'),
     ]
 
     operations = [

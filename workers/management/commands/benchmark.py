@@ -17,7 +17,7 @@ from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db.models import Q
 
-from backend.accounts.services.workspaces import default_workspace
+from backend.accounts.management.workspaces import workspace_argument, workspace_option
 from backend.benchmarks.models import Host, HostState, Run, RunState, Worker
 from backend.benchmarks.selectors.hosts import fingerprint, hosts_visible
 from backend.benchmarks.selectors.runs import RunView, run_view
@@ -83,6 +83,7 @@ class Command(BaseCommand):
             help="what the run is called by, such as kernel=6.18 (several times)",
         )
         parser.add_argument("--json", action="store_true", help="print one JSON document")
+        workspace_argument(parser)
         parser.add_argument("--quiet", action="store_true", help="no progress, only the result")
         ssh = parser.add_argument_group("a machine that is not known yet")
         ssh.add_argument("--identity", type=Path, metavar="FILE", help="private key to log in with")
@@ -115,6 +116,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
+        self.workspace = workspace_option(options)
         self._is_quiet: bool = options["quiet"]
         # Before anything is made: a slip in the price must not leave a host behind.
         price = _price(options["price"])
@@ -168,7 +170,7 @@ class Command(BaseCommand):
 
     def _named(self, name: str) -> Host:
         """This machine, or a host by its name or id."""
-        workspace = default_workspace()
+        workspace = self.workspace
         if name == "local":
             return host_local(workspace=workspace, worker_id=_local_worker())
         try:
@@ -191,7 +193,7 @@ class Command(BaseCommand):
             return self._trusted(host, expected.get(machine), flag)
 
         return SshHosts(
-            workspace=default_workspace(),
+            workspace=self.workspace,
             actor=ACTOR,
             kind=options["kind"],
             identity=options["identity"],

@@ -10,7 +10,8 @@ from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db.models import Q
 
-from backend.accounts.services.workspaces import default_workspace
+from backend.accounts.management.workspaces import workspace_argument, workspace_option
+from backend.accounts.models import Workspace
 from backend.benchmarks.models import TERMINAL_STATES, Campaign, RunState
 from backend.benchmarks.selectors.campaigns import CampaignView, campaign_view
 from backend.benchmarks.selectors.costs import Cost, shown
@@ -32,9 +33,10 @@ class Command(BaseCommand):
         parser.add_argument("action", choices=["run", "cancel", "status"])
         parser.add_argument("campaign", help="identifier or name of the campaign")
         parser.add_argument("--json", action="store_true", help="print one JSON document")
+        workspace_argument(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        campaign = _named(options["campaign"])
+        campaign = _named(options["campaign"], workspace_option(options))
         if self._is_terminal():  # the bar says what the engine's log would
             logging.getLogger("workers").setLevel(logging.WARNING)
         if options["action"] == "run":
@@ -95,8 +97,8 @@ class Command(BaseCommand):
         return text
 
 
-def _named(name: str) -> Campaign:
-    campaigns = Campaign.objects.filter(workspace=default_workspace())
+def _named(name: str, workspace: Workspace) -> Campaign:
+    campaigns = Campaign.objects.filter(workspace=workspace)
     is_named = Q(name=name)
     try:
         # A name that is no UUID cannot be compared with a key: Django raises.

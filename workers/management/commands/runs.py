@@ -9,7 +9,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db.models import CharField
 from django.db.models.functions import Cast
 
-from backend.accounts.services.workspaces import default_workspace
+from backend.accounts.management.workspaces import workspace_argument, workspace_option
 from backend.benchmarks.models import Run, RunState
 from backend.benchmarks.selectors.run_changes import (
     LEAST_LOSS_RATIO,
@@ -60,6 +60,7 @@ class Command(BaseCommand):
         )  # fmt: skip
         for action in (listing, show, cancel, compare):
             action.add_argument("--json", action="store_true", help="print one JSON document")
+            workspace_argument(action)
 
     def handle(self, *args: Any, **options: Any) -> None:
         actions = {
@@ -68,10 +69,11 @@ class Command(BaseCommand):
             "cancel": self._cancel,
             "compare": self._compare,
         }
+        self.workspace = workspace_option(options)
         actions[options["action"]](options)
 
     def _list(self, options: dict[str, Any]) -> None:
-        runs = runs_visible(default_workspace())
+        runs = runs_visible(self.workspace)
         if options["host"]:
             runs = runs.filter(host__name=options["host"])
         if options["state"]:
@@ -84,7 +86,7 @@ class Command(BaseCommand):
             self.stdout.write("  ".join(str(value or "") for value in row.values()).rstrip())
 
     def _show(self, options: dict[str, Any]) -> None:
-        document = report.document(run_view(_named(options["run"])))
+        document = report.document(run_view(self._named(options["run"])))
         if options["json"]:
             self.stdout.write(json.dumps(document, default=str))
             return
@@ -94,7 +96,7 @@ class Command(BaseCommand):
             self.stdout.write(f"  {failure['reason']}: {failure['detail']}")
 
     def _cancel(self, options: dict[str, Any]) -> None:
-        named = _named(options["run"])
+        named = self._named(options["run"])
         if named.is_finished:
             raise CommandError(f"the run {named.pk} is {named.state} already")
         run = run_cancel(run=named, actor=ACTOR)
@@ -103,7 +105,7 @@ class Command(BaseCommand):
         self.stdout.write(json.dumps(_row(run)) if options["json"] else f"{run.pk}: {text}")
 
     def _compare(self, options: dict[str, Any]) -> None:
-        before, after = (_named(options[name], UNCLEAR_CODE) for name in ("before", "after"))
+        before, after = (self._named(options[name], UNCLEAR_CODE) for name in ("before", "after"))
         asked = options["fail_on_regression"]
         compared = run_comparison(
             before,
@@ -119,15 +121,14 @@ class Command(BaseCommand):
         if asked is not None and outcome != RunChange.FINE:
             raise CommandError(f"{outcome.name.lower()}: {why}", returncode=outcome.value)
 
-
-def _named(name: str, returncode: int = 1) -> Run:
-    """The run whose identifier begins so."""
-    runs = runs_visible(default_workspace()).annotate(text=Cast("pk", CharField()))
-    matching = list(runs.filter(text__startswith=name.lower())[:2]) if _is_enough(name) else []
-    if len(matching) != 1:
-        reason = "several runs begin" if matching else "no run has an identifier that begins"
-        raise CommandError(f"{reason} with {name!r}", returncode=returncode)
-    return matching[0]
+    def _named(self, name: str, returncode: int = 1) -> Run:
+        """The run whose identifier begins so."""
+        runs = runs_visible(self.workspace).annotate(text=Cast("pk", CharField()))
+        matching = list(runs.filter(text__startswith=name.lower())[:2]) if _is_enough(name) else []
+        if len(matching) != 1:
+            reason = "several runs begin" if matching else "no run has an identifier that begins"
+            raise CommandError(f"{reason} with {name!r}", returncode=returncode)
+        return matching[0]
 
 
 def _is_enough(name: str) -> bool:

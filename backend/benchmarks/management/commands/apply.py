@@ -5,7 +5,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from backend.accounts.services.workspaces import default_workspace
+from backend.accounts.management.workspaces import workspace_argument, workspace_option
 from backend.benchmarks.management.texts import text_of
 from backend.benchmarks.services.setup_files import SetupChange, setup_apply
 from backend.domain.errors import InvalidDocument
@@ -27,8 +27,10 @@ class Command(BaseCommand):
         parser.add_argument("--prune", action="store_true", help="delete what the file lacks")
         parser.add_argument("--yes", action="store_true", help="delete without asking")
         parser.add_argument("--json", action="store_true", help="print one JSON document")
+        workspace_argument(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
+        self.workspace = workspace_option(options)
         is_dry, is_pruning = options["dry_run"], options["prune"]
         try:
             file = read_setup(text_of(options["file"], MAX_FILE_BYTES))
@@ -57,7 +59,7 @@ class Command(BaseCommand):
 
     def _apply(self, file: SetupFile, *, is_pruning: bool, is_dry: bool) -> list[SetupChange]:
         return setup_apply(
-            workspace=default_workspace(),
+            workspace=self.workspace,
             file=file,
             actor=ACTOR,
             is_pruning=is_pruning,

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from backend.accounts.services.workspaces import default_workspace
+from backend.accounts.management.workspaces import workspace_argument, workspace_option
 from backend.benchmarks.management.texts import text_of
 from backend.benchmarks.services.host_lists import (
     LIST_FORMATS,
@@ -34,12 +34,13 @@ class Command(BaseCommand):
         parser.add_argument("--kind", choices=OfferKind.values, default=OfferKind.DEDICATED.value)
         parser.add_argument("--dry-run", action="store_true", help="say it all, store nothing")
         parser.add_argument("--json", action="store_true", help="print JSON")
+        workspace_argument(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
         name, is_dry = options["file"], options["dry_run"]
         try:
             done = hosts_import(
-                workspace=default_workspace(),
+                workspace=workspace_option(options),
                 text=text_of(name, MAX_LIST_BYTES),
                 format=options["format"] or _format(name),
                 username=options["user"],

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from backend.accounts.services.workspaces import DEFAULT_WORKSPACE, default_workspace
+from backend.accounts.management.workspaces import workspace_argument, workspace_option
 from backend.benchmarks.management.texts import text_of
 from backend.benchmarks.services.imports import MAX_TEXT_BYTES, result_import
 from backend.catalog.selectors.offers import offers_visible
@@ -30,14 +30,16 @@ class Command(BaseCommand):
             help=f"how it was made: {', '.join(PARAMETERS)}",
         )
         parser.add_argument("--json", action="store_true", help="print JSON")
+        workspace_argument(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        offer = offers_visible(DEFAULT_WORKSPACE).filter(slug=options["offer"]).first()
+        workspace = workspace_option(options)
+        offer = offers_visible(workspace.slug).filter(slug=options["offer"]).first()
         if offer is None:
             raise CommandError(f"no offer is called {options['offer']!r}")
         try:
             made = result_import(
-                workspace=default_workspace(),
+                workspace=workspace,
                 offer=offer,
                 tool=options["tool"],
                 text=text_of(options["file"], MAX_TEXT_BYTES),

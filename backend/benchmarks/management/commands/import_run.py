@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from backend.accounts.services.workspaces import DEFAULT_WORKSPACE, default_workspace
+from backend.accounts.management.workspaces import workspace_argument, workspace_option
 from backend.benchmarks.services.archive_import import run_import
 from backend.benchmarks.services.archive_members import MAX_PACKED_BYTES
 from backend.catalog.selectors.offers import offers_visible
@@ -20,9 +20,11 @@ class Command(BaseCommand):
         parser.add_argument("file", type=Path, help="the .tar.gz or .zip of a run")
         parser.add_argument("--offer", required=True, metavar="SLUG")
         parser.add_argument("--json", action="store_true", help="print JSON")
+        workspace_argument(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        offer = offers_visible(DEFAULT_WORKSPACE).filter(slug=options["offer"]).first()
+        workspace = workspace_option(options)
+        offer = offers_visible(workspace.slug).filter(slug=options["offer"]).first()
         if offer is None:
             raise CommandError(f"no offer is called {options['offer']!r}")
         try:
@@ -32,9 +34,7 @@ class Command(BaseCommand):
         except OSError as error:
             raise CommandError(f"{options['file']}: {error.strerror}") from error
         try:
-            run = run_import(
-                workspace=default_workspace(), offer=offer, content=content, actor="command"
-            )
+            run = run_import(workspace=workspace, offer=offer, content=content, actor="command")
         except DomainError as error:
             raise CommandError(str(error)) from error
         samples, evidence = run.samples.count(), run.evidence.count()

@@ -7,7 +7,7 @@ from typing import Any, BinaryIO, cast
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from backend.accounts.services.workspaces import default_workspace
+from backend.accounts.management.workspaces import workspace_argument, workspace_option
 from backend.bills.services.importing import BillFile, bill_import
 from backend.domain.bills.formats import FORMATS
 from backend.domain.errors import InvalidValue
@@ -24,13 +24,14 @@ class Command(BaseCommand):
         parser.add_argument("--format", choices=list(FORMATS), help="where it is not recognised")
         parser.add_argument("--name", default="", help="of the bill; the first file's otherwise")
         parser.add_argument("--json", action="store_true", help="print JSON")
+        workspace_argument(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
         paths = [Path(name) for name in options["files"]]
         name = options["name"] or paths[0].name.partition(".")[0] or "bill"
         try:
             bill = bill_import(
-                workspace=default_workspace(),
+                workspace=workspace_option(options),
                 name=name[:100],
                 files=[BillFile(path.name, partial(_opened, path)) for path in paths],
                 slug=options["format"],
