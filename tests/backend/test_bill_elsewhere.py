@@ -60,6 +60,10 @@ def test_equal_capacity_is_priced_as_worked_by_hand(bill, caller):
         "staff_per_server": 60,
         "spares": 1,
         "may_change_arch": False,
+        "may_run_services": False,
+        "managed_premium": 0.4,
+        "service_hours": 10,
+        "staff_hour": 60,
     }
     costs = {one["kind"]: one["cost_per_month"] for one in answer["alternatives"]}
     assert costs == pytest.approx(
@@ -106,6 +110,7 @@ def test_page_says_when_nothing_is_cheaper(bill, client, queued):
         ("metric=fsync_p99_ns", "metric"),
         ("metric=nothing", "metric"),
         ("spares=many", "spares"),
+        ("managed_premium=2", "managed_premium"),
     ],
 )
 def test_what_cannot_be_assumed_is_refused_by_its_name(bill, caller, client, query, field):

@@ -1,7 +1,7 @@
 """Bills over the API: send one, follow its reading, read what it contains, remove it."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from decimal import Decimal
 from typing import IO, Any, ClassVar
 from uuid import UUID
@@ -23,11 +23,19 @@ from backend.bills.selectors.elsewhere import DEFAULTS, elsewhere
 from backend.bills.services.bills import bill_delete
 from backend.bills.services.uploads import MOST_BYTES, PART_BYTES, upload_keep
 from backend.common.rest.documents import Problem
-from backend.common.rest.parameters import PAGING, Reader, boolean, number, read, text, whole
+from backend.common.rest.parameters import (
+    PAGING,
+    InvalidParameters,
+    Reader,
+    boolean,
+    number,
+    read,
+    text,
+    whole,
+)
 from backend.common.rest.permissions import WRITE
 from backend.common.rest.table import Column, ColumnType
 from backend.common.rest.views import DIALECT, ListAnswer, ListView, View
-from backend.domain.bills.elsewhere import Assumptions
 from backend.domain.errors import InvalidValue
 from backend.rankings.services.current_data import current_stamp
 
@@ -59,6 +67,10 @@ ASSUMED: Mapping[str, str] = {
     "staff_per_server": "A month, for each server that is dedicated or one's own",
     "spares": "Servers more than needed of those",
     "may_change_arch": "TRUE where programs run on CPUs of another architecture, too",
+    "may_run_services": "TRUE where managed services become software that one runs oneself",
+    "managed_premium": "Share of their price that is for being managed, from 0 to 1",
+    "service_hours": "Staff hours a month for services that one runs oneself",
+    "staff_hour": "Cost of an hour of staff, in the bill's currency",
 }
 READERS: Mapping[str, Reader] = {
     "metric": text,
@@ -66,6 +78,10 @@ READERS: Mapping[str, Reader] = {
     "staff_per_server": number,
     "spares": whole(0, 100),
     "may_change_arch": boolean,
+    "may_run_services": boolean,
+    "managed_premium": number,
+    "service_hours": number,
+    "staff_hour": number,
 }
 
 
@@ -97,6 +113,9 @@ class BillDetail(serializers.Serializer[Any]):
     by_kind = serializers.ListField(child=serializers.DictField())
     by_service = serializers.ListField(child=serializers.DictField())
     machines = serializers.ListField(child=serializers.DictField())
+    volumes = serializers.ListField(
+        child=serializers.DictField(), default=list, help_text="GB of disks and of traffic"
+    )
     unreadable = serializers.DictField()
     shares = serializers.DictField(help_text="How machine hours were bought")
     compared = serializers.DictField(
@@ -142,12 +161,11 @@ def _job(upload: BillUpload, request: Request) -> Any:
 
 
 def _compared(bill: Bill, asked: dict[str, Any]) -> dict[str, Any]:
-    assumed = Assumptions(
-        moving_cost=float(asked.get("moving_cost", DEFAULTS.moving_cost)),
-        staff_per_server=float(asked.get("staff_per_server", DEFAULTS.staff_per_server)),
-        spares=asked.get("spares", DEFAULTS.spares),
-        may_change_arch=asked.get("may_change_arch", DEFAULTS.may_change_arch),
-    )
+    given = {name: value for name, value in asked.items() if name != "metric"}
+    if given.get("managed_premium", 0) > 1:
+        raise InvalidParameters([("managed_premium", "it is a share from 0 to 1")])
+    numbers = {one: float(value) for one, value in given.items() if READERS[one] is number}
+    assumed = replace(DEFAULTS, **given | numbers)
     answer = elsewhere(bill, current_stamp(), metric=asked.get("metric", ""), assumed=assumed)
     return {
         "compared": {
@@ -164,6 +182,8 @@ def _compared(bill: Bill, asked: dict[str, Any]) -> dict[str, Any]:
                     for slug, name, count in one.servers
                 ],
                 "cost_per_month": round(one.cost, 2),
+                "parts": {part: round(cost, 2) for part, cost in one.parts.items()},
+                "unpriced": list(one.unpriced),
                 "p5": round(one.p5, 2),
                 "p95": round(one.p95, 2),
                 "probability_cheaper": round(one.probability_cheaper, 4),

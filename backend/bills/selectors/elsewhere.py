@@ -6,10 +6,12 @@ from decimal import Decimal
 from typing import Any
 
 from backend.bills.models import Bill
+from backend.bills.selectors.supplies import Supplies
 from backend.catalog.models import VcpuKind
 from backend.catalog.selectors.data_version import DataStamp
 from backend.common.rest.parameters import InvalidParameters
-from backend.domain.bills.classes import Purchase
+from backend.domain.bills.beside import NO_SUPPLY, NOTHING_BESIDE, Beside
+from backend.domain.bills.classes import ChargeKind, Purchase
 from backend.domain.bills.elsewhere import (
     Alternative,
     Assumptions,
@@ -18,7 +20,9 @@ from backend.domain.bills.elsewhere import (
     Replacement,
     Work,
     alternatives,
+    today_cost,
 )
+from backend.domain.bills.volumes import Volume
 from backend.domain.metrics import METRICS
 from backend.domain.units import HOURS_PER_MONTH
 from backend.rankings.selectors.default_metric import default_metric
@@ -43,8 +47,10 @@ class Elsewhere:
     currency: str
     assumed: Assumptions
     today: float
-    """What those machines cost a month, with fees of commitments for those that were committed."""
+    """What is compared costs a month: those machines, with fees of commitments for those that were
+    committed, disks, traffic, and services that may be run by oneself."""
     works: Sequence[Work]
+    beside: Beside
     uncompared: Sequence[tuple[str, Decimal]]
     """Types without a score or memory in the catalogue, and what they were billed with."""
     alternatives: Sequence[Alternative]
@@ -67,14 +73,17 @@ def elsewhere(
     ranked = ranking(query, workspace_slug=workspace_slug, stamp=stamp)
     rows = [row for row in ranked.rows if row.score and row.ram_gib and not row.is_unfit]
     works, uncompared = _works(bill.estate, rows)
+    beside = _beside(bill.estate)
+    supplies = Supplies(rows, query) if beside != NOTHING_BESIDE else None
     return Elsewhere(
         metric=chosen,
         currency=bill.currency,
         assumed=assumed,
-        today=sum(one.cost_per_month for one in works),
+        today=today_cost(works, assumed, beside),
         works=works,
+        beside=beside,
         uncompared=uncompared,
-        alternatives=alternatives(works, _candidates(rows, works), assumed),
+        alternatives=alternatives(works, _candidates(rows, works, supplies), assumed, beside),
     )
 
 
@@ -127,7 +136,29 @@ def _figure(row: RankingRow) -> Figure:
     return Figure(value, row.score_ci95_low or value, row.score_ci95_high or value)
 
 
-def _candidates(rows: Sequence[RankingRow], works: Sequence[Work]) -> Iterator[Replacement]:
+def _beside(estate: Mapping[str, Any]) -> Beside:
+    """A month of it. Bills that were imported before volumes were read have none."""
+    month = Decimal(HOURS_PER_MONTH) / Decimal(estate["hours"] or 1)
+
+    def monthly(amount: Any) -> float:
+        # What was credited back more than it was used is nothing to move.
+        return max(float(Decimal(amount) * month), 0.0)
+
+    volumes = {one["volume"]: one for one in estate.get("volumes", [])}
+    disk, egress = volumes.get(Volume.DISK), volumes.get(Volume.EGRESS)
+    managed = [one["cost"] for one in estate["by_kind"] if one["kind"] == ChargeKind.MANAGED]
+    return Beside(
+        disk_gb=monthly(disk["gb"]) if disk else 0.0,
+        disk_cost=monthly(disk["cost"]) if disk else 0.0,
+        egress_gb=monthly(egress["gb"]) if egress else 0.0,
+        egress_cost=monthly(egress["cost"]) if egress else 0.0,
+        managed_cost=monthly(managed[0]) if managed else 0.0,
+    )
+
+
+def _candidates(
+    rows: Sequence[RankingRow], works: Sequence[Work], supplies: Supplies | None
+) -> Iterator[Replacement]:
     providers = {one.provider for one in works}
     for row in rows:
         target = TARGETS.get(row.kind)
@@ -145,4 +176,5 @@ def _candidates(rows: Sequence[RankingRow], works: Sequence[Work]) -> Iterator[R
             cost_per_month=float(row.price),
             is_burstable=row.vcpu_kind == VcpuKind.BURSTABLE,
             arch=row.arch or "",
+            supply=supplies.of(row) if supplies else NO_SUPPLY,
         )

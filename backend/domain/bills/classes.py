@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 
+from backend.domain.bills.volumes import Volume, volume_of
+
 
 class ChargeKind(StrEnum):
     """What is charged for; the order is that of pages."""
@@ -42,6 +44,9 @@ class BillCharge:
     purchase: Purchase = Purchase.ON_DEMAND
     hours_per_unit: Fraction = Fraction(0)
     """Hours of the machine in one unit of the line's quantity; 0 where it counts something else."""
+    volume: Volume | None = None
+    gb_per_unit: Fraction = Fraction(0)
+    """Of a volume, in one unit of the line's quantity."""
 
 
 HOURS = re.compile(
@@ -133,7 +138,11 @@ def charge_of(words: Mapping[str, str], provider: str = "") -> BillCharge:
         for name in ("service", "family", "description", "meter", "usage", "unit")
     )
     kind = next((kind for kind, word in KIND_WORDS if word.search(described)), ChargeKind.OTHER)
-    return BillCharge(kind, whose)
+    volume, per_unit = volume_of(words)
+    counts_in = {Volume.DISK: ChargeKind.STORAGE, Volume.EGRESS: ChargeKind.TRAFFIC}
+    if volume is None or counts_in[volume] is not kind:
+        return BillCharge(kind, whose)
+    return BillCharge(kind, whose, volume=volume, gb_per_unit=per_unit)
 
 
 def provider_of(name: str) -> str:

@@ -4,13 +4,22 @@ Capacity is a score times machines. A fleet that is short of it by no more than 
 machines of one type differ among themselves by as much.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
 import numpy as np
 from numpy.typing import NDArray
 
+from backend.domain.bills.beside import (
+    NO_SUPPLY,
+    NOTHING_BESIDE,
+    Beside,
+    Part,
+    Services,
+    Supply,
+    beside_costs,
+)
 from backend.domain.draws import Floats, common_draws, spreads
 
 SLACK = 0.05
@@ -73,6 +82,7 @@ class Replacement:
     is_burstable: bool = False
     """Whether its score holds only as long as its CPU credits do."""
     arch: str = ""
+    supply: Supply = NO_SUPPLY
 
     def can_do(self, work: Work, assumed: "Assumptions") -> bool:
         """Whether one of it could stand for a machine of the work: no machine is split into smaller
@@ -95,6 +105,20 @@ class Assumptions:
     """Servers more than needed of those, as another one takes days to get."""
     may_change_arch: bool = False
     """Whether the programs run on CPUs of another architecture, too."""
+    may_run_services: bool = False
+    """Whether managed services become software that one runs oneself, where the target has none."""
+    managed_premium: float = 0.4
+    """Share of their price that is for being managed; the rest buys machines for it anywhere."""
+    service_hours: float = 10
+    """Of staff, a month, for the services run by oneself."""
+    staff_hour: float = 60
+
+    @property
+    def services(self) -> Services:
+        """What is assumed of managed services."""
+        return Services(
+            self.may_run_services, self.managed_premium, self.service_hours, self.staff_hour
+        )
 
 
 class Input(StrEnum):
@@ -136,6 +160,10 @@ class Alternative:
     """Until moving has paid; None where it never does."""
     swings: tuple[Swing, ...]
     """What the cost depends on, that which moves it most first; inputs that do not move it are left out."""
+    parts: Mapping[Part, float]
+    """What of the cost is for which part of the bill."""
+    unpriced: tuple[Part, ...] = ()
+    """Parts that are taken as they cost today, as the target's price is not known."""
 
 
 @dataclass(frozen=True)
@@ -146,6 +174,7 @@ class _Move:
     by: tuple[Replacement, ...]
     """One for each of the work, or one for all of it."""
     target: Destination
+    beside: Beside = NOTHING_BESIDE
 
     @property
     def is_packed(self) -> bool:
@@ -153,6 +182,27 @@ class _Move:
         return self.target not in HOURLY
 
     def costs(
+        self, needed: Floats, offered: Floats, assumed: Assumptions
+    ) -> tuple[Floats, NDArray[np.int64]]:
+        """Of a month, all parts, and servers, by draw."""
+        machines, servers = self._machines(needed, offered, assumed)
+        others, _ = self.others(servers, assumed)
+        return machines + sum(others.values()), servers
+
+    def others(
+        self, servers: NDArray[np.int64], assumed: Assumptions
+    ) -> tuple[dict[Part, Floats], list[Part]]:
+        """What is beside the machines, by draw, and which of it has no price there."""
+        return beside_costs(
+            self.beside,
+            [one.supply for one in self.by],
+            servers,
+            assumed.services,
+            is_same_provider=self.target is Destination.SAME_PROVIDER,
+            has_services=self.target in HOURLY,
+        )
+
+    def _machines(
         self, needed: Floats, offered: Floats, assumed: Assumptions
     ) -> tuple[Floats, NDArray[np.int64]]:
         """Of a month, and servers, by draw: `needed` and `offered` are scores by draw, of the work
@@ -180,8 +230,18 @@ HOURLY = (Destination.SAME_PROVIDER, Destination.CLOUD)
 HARDWARE = (Destination.DEDICATED, Destination.OWN)
 
 
+def today_cost(works: Sequence[Work], assumed: Assumptions, beside: Beside) -> float:
+    """A month of all that is compared: services only where they may be run by oneself."""
+    services = beside.managed_cost if assumed.services.may_run else 0.0
+    machines = sum(one.cost_per_month for one in works)
+    return machines + beside.disk_cost + beside.egress_cost + services
+
+
 def alternatives(
-    works: Sequence[Work], candidates: Iterable[Replacement], assumed: Assumptions
+    works: Sequence[Work],
+    candidates: Iterable[Replacement],
+    assumed: Assumptions,
+    beside: Beside = NOTHING_BESIDE,
 ) -> list[Alternative]:
     """The cheapest of each target that has candidates for all the work; [] without work."""
     offered: dict[Destination, list[Replacement]] = {target: [] for target in Destination}
@@ -189,7 +249,10 @@ def alternatives(
         offered[one.target].append(one)
     best_of = []
     for target, own in offered.items():
-        plans = list(_plans(tuple(works), own, target, assumed)) if works else []
+        plans = [
+            replace(plan, beside=beside)
+            for plan in (_plans(tuple(works), own, target, assumed) if works else ())
+        ]
         if plans:
             best = min(plans, key=lambda plan: float(_central(plan, assumed)[0][0]))
             best_of.append(_alternative(best, assumed))
@@ -263,7 +326,9 @@ def _alternative(plan: _Move, assumed: Assumptions) -> Alternative:
     needed = drawn[:, [column[one.provider, one.name] for one in plan.works]]
     offered = drawn[:, [column[one.provider, one.name] for one in plan.by]]
     costs, _ = plan.costs(needed, offered, assumed)
-    today = sum(one.cost_per_month for one in plan.works)
+    today = today_cost(plan.works, assumed, plan.beside)
+    others, unpriced = plan.others(np.array([servers]), assumed)
+    parts = {part: float(costs[0]) for part, costs in others.items()}
     p5, p95 = np.percentile(costs, (5, 95)).tolist()
     saved = today - float(cost)
     counts: dict[tuple[str, str], int] = {}
@@ -278,6 +343,8 @@ def _alternative(plan: _Move, assumed: Assumptions) -> Alternative:
         probability_cheaper=float(np.mean(costs < today)),
         payback_months=assumed.moving_cost / saved if saved > 0 else None,
         swings=_swings(plan, assumed),
+        parts={Part.MACHINES: float(cost) - sum(parts.values()), **parts},
+        unpriced=tuple(unpriced),
     )
 
 

@@ -2,12 +2,13 @@
 
 import datetime as dt
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from fractions import Fraction
 
 from backend.domain.bills.classes import BillCharge, ChargeKind, Purchase
+from backend.domain.bills.volumes import Volume
 from backend.domain.errors import InvalidValue
 from backend.domain.units import EXACT
 
@@ -136,6 +137,8 @@ class Estate:
     machines: tuple[Machines, ...]
     """The dearest first."""
     unreadable: Unreadable
+    volumes: tuple[tuple[Volume, Decimal, Decimal], ...] = ()
+    """GB of all months, and what was billed for them."""
 
 
 def estate(groups: Iterable[Group], usage: MachineUsage, unreadable: Unreadable) -> Estate:
@@ -180,7 +183,20 @@ def estate(groups: Iterable[Group], usage: MachineUsage, unreadable: Unreadable)
         ),
         machines=tuple(_machines(key, *of, usage) for key, of in dearest),
         unreadable=unreadable,
+        volumes=tuple(_volumes(listed)),
     )
+
+
+def _volumes(groups: Sequence[Group]) -> Iterator[tuple[Volume, Decimal, Decimal]]:
+    for volume in Volume:
+        of = [one for one in groups if one.charge.volume is volume]
+        if not of:
+            continue
+        gb = sum((Fraction(one.sums.quantity) * one.charge.gb_per_unit for one in of), Fraction(0))
+        billed = ZERO
+        for one in of:
+            billed = EXACT.add(billed, one.sums.billed)
+        yield volume, EXACT.divide(Decimal(gb.numerator), Decimal(gb.denominator)), billed
 
 
 def machine_key(charge: BillCharge, region: str) -> MachineKey:

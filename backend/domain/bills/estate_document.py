@@ -30,6 +30,10 @@ def estate_document(estate: Estate, first_hour: int) -> dict[str, Any]:
             for service, kind, sums in estate.by_service
         ],
         "machines": [_machines(one, estate.hours, first_hour) for one in estate.machines],
+        "volumes": [
+            {"volume": volume, "gb": _text(gb.quantize(SHOWN)), "cost": _text(cost)}
+            for volume, gb, cost in estate.volumes
+        ],
         "unreadable": {
             "lines": estate.unreadable.lines,
             "amount": _text(estate.unreadable.amount),

@@ -4,6 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from backend.domain.bills.beside import Part
 from backend.domain.bills.elsewhere import HOURLY, SLACK, Alternative, Work
 from backend.domain.bills.estate_document import WEEK_HOURS
 from backend.domain.units import HOURS_PER_MONTH
@@ -24,8 +25,10 @@ def bill_scenario(
     metric: str,
     currency: str,
     start: str,
+    today: float,
 ) -> dict[str, Any]:
-    """A document of design 5 that the editor opens; `names` has the words of `today` and each target.
+    """A document of design 5 that the editor opens; `names` has the words of `today` and each target;
+    `today` is what all that is compared costs a month.
 
     Its demand is the score of the machines that ran by the hour of the week, short of the slack that
     counts as equal capacity; spares, staff and memory are in what a server costs and carries. None of
@@ -39,7 +42,6 @@ def bill_scenario(
     weekly = [sum(curve[at : at + DAY_HOURS]) / DAY_HOURS / level for at in _day_starts()]
     # What the two factors make of the week is at times above what it was at its highest.
     most = max(math.ceil(level * max(daily) * max(weekly)), 1)
-    today = sum(one.cost_per_month for one in works)
     return {
         "schema": 1,
         "name": name,
@@ -102,9 +104,10 @@ def _part(target: Alternative, level: float, most: float, currency: str) -> dict
     part: dict[str, Any] = {"role": "all", "capacity": _text(most / count)}
     if target.target not in HOURLY:
         return {**part, "count": count, "price": _monthly(target.cost / count, currency)}
-    if len(target.servers) == 1:
+    beside = target.cost - target.parts[Part.MACHINES]
+    if len(target.servers) == 1 and not beside:
         return {**part, "price": {"offer": target.servers[0][0], "currency": currency}}
-    # Several types scale together: an hour of their mean.
+    # Several types scale together, disks and traffic with them: an hour of their mean.
     hourly = target.cost * most / level / count / HOURS_PER_MONTH
     price = {"amount": f"{hourly:.6f}", "currency": currency, "unit": "hour"}
     return {**part, "price": {**price, "billing": "per_second"}}

@@ -42,6 +42,19 @@ class ElsewhereForm(WriteForm):
         label=lazy("Other CPU architectures, too"), required=False,
         help_text=lazy("Where your programs can be built for Arm as well as for x86."),
     )  # fmt: skip
+    may_run_services = forms.BooleanField(
+        label=lazy("Run managed services yourself"), required=False,
+        help_text=lazy("On virtual servers, dedicated ones and your own; clouds have services of their own."),
+    )  # fmt: skip
+    managed_premium = forms.FloatField(
+        label=lazy("Premium of managed services"), min_value=0, max_value=1,
+        help_text=lazy("Share of their price that is for being managed, from 0 to 1; the rest is for machines."),
+    )  # fmt: skip
+    service_hours = forms.FloatField(
+        label=lazy("Staff hours for services, a month"), min_value=0,
+        help_text=lazy("To run them yourself."),
+    )  # fmt: skip
+    staff_hour = forms.FloatField(label=lazy("Cost of an hour of staff"), min_value=0)
 
 
 class BillForm(WriteForm):

@@ -1,14 +1,16 @@
 """What a bill contains, as its page says and draws it."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from typing import Any
 
 from backend.bills.selectors.elsewhere import Elsewhere
+from backend.domain.bills.beside import Part
 from backend.domain.bills.classes import ChargeKind, Purchase
-from backend.domain.bills.elsewhere import Alternative, Destination
+from backend.domain.bills.elsewhere import HOURLY, Alternative, Destination
 from backend.domain.bills.estate_document import WEEK_HOURS
 from backend.domain.conclusions import Certainty, Conclusion
+from backend.domain.units import HOURS_PER_MONTH
 from backend.web.shared import figures
 from backend.web.shared.language import _, counted, lazy
 from backend.web.shared.plots import Axis, Mark, Plot
@@ -166,6 +168,61 @@ def target_rows(answer: Elsewhere) -> list[dict[str, Any]]:
         }
         for one in sorted(answer.alternatives, key=lambda one: one.cost)
     ]
+
+
+def moving_rows(estate: Mapping[str, Any], answer: Elsewhere) -> list[dict[str, Any]]:
+    """Each part of the bill in a month: today, at the cheapest target, and whether it moves."""
+    best = cheapest(answer)
+    if best is None:
+        return []
+    beside, managed = answer.beside, _("run by yourself")
+    disks = _("disks, {gb} GB", gb=figures.quantity(round(beside.disk_gb)))
+    traffic = _("traffic to the internet, {gb} GB", gb=figures.quantity(round(beside.egress_gb)))
+    parts = [
+        (Part.MACHINES, _("machines"), sum(one.cost_per_month for one in answer.works), _("moves")),
+        (Part.DISK, disks, beside.disk_cost, _("moves")),
+        (Part.EGRESS, traffic, beside.egress_cost, _("moves")),
+    ]
+    if Part.MANAGED in best.parts:
+        is_kept = best.target in HOURLY
+        word = _("moves, at the same price") if is_kept else managed
+        parts.append((Part.MANAGED, KINDS[ChargeKind.MANAGED], beside.managed_cost, word))
+    rows = [
+        {
+            "words": words,
+            "today": Decimal(today),
+            "there": Decimal(best.parts[part]),
+            "what": _("at today's price: none is known there") if part in best.unpriced else what,
+        }
+        for part, words, today, what in parts
+        if today
+    ]
+    return rows + [
+        {"words": words, "today": cost, "there": cost, "what": _("stays")}
+        for words, cost in _staying(estate, answer)
+        if round(cost, 2)
+    ]
+
+
+def _staying(estate: Mapping[str, Any], answer: Elsewhere) -> Iterator[tuple[str, Decimal]]:
+    """What is not compared, of a month."""
+    month = Decimal(HOURS_PER_MONTH) / Decimal(estate["hours"] or 1)
+    kinds = {one["kind"]: Decimal(one["cost"]) * month for one in estate["by_kind"]}
+    yield (
+        _("machines without a score in the catalogue"),
+        sum((cost for _name, cost in answer.uncompared), Decimal(0)) * month,
+    )
+    moved = {
+        ChargeKind.STORAGE: (answer.beside.disk_cost, _("other storage")),
+        ChargeKind.TRAFFIC: (answer.beside.egress_cost, _("other traffic and network")),
+    }
+    for kind, (cost, words) in moved.items():
+        yield words, kinds.get(kind, Decimal(0)) - Decimal(cost)
+    kept = [ChargeKind.SUPPORT, ChargeKind.TAX, ChargeKind.CREDIT, ChargeKind.OTHER]
+    if not answer.assumed.may_run_services:
+        kept.insert(0, ChargeKind.MANAGED)
+    for kind in kept:
+        yield KINDS[kind], kinds.get(kind, Decimal(0))
 
 
 def week_plot(estate: Mapping[str, Any]) -> Plot | None:

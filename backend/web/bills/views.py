@@ -31,6 +31,7 @@ from backend.web.bills.shown import (
     elsewhere_conclusion,
     kind_rows,
     machine_rows,
+    moving_rows,
     sentence,
     target_rows,
     week_plot,
@@ -94,6 +95,7 @@ def bill_page(request: HttpRequest, slug: str) -> HttpResponse:
         "form": form,
         "targets": target_rows(answer) if answer else [],
         "conclusion": elsewhere_conclusion(answer) if answer else None,
+        "moving": moving_rows(bill.estate, answer) if answer else [],
         "targets_plot": targets_plot(answer) if answer else None,
         "swings_plot": swings_plot(answer) if answer else None,
         "bill": bill,
@@ -139,6 +141,7 @@ def bill_document(request: HttpRequest, slug: str) -> dict[str, Any]:
         name=_("{bill} elsewhere", bill=bill.name),
         metric=answer.metric,
         currency=answer.currency,
+        today=answer.today,
         start=f"{clock.now():%Y-%m-01T00:00:00+00:00}",
     )
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from backend.bills.models import Bill
 from backend.bills.selectors.elsewhere import Elsewhere
+from backend.domain.bills.elsewhere import Assumptions
 from backend.domain.metrics import METRICS
 from backend.web.bills.plots import swing_words
 from backend.web.bills.shown import (
@@ -78,6 +79,19 @@ def _chart(answer: Elsewhere, unit: str) -> dict[str, Any]:
     }
 
 
+def _services(assumed: Assumptions, currency: str) -> str:
+    if not assumed.may_run_services:
+        return _("managed services stay as they are")
+    return _(
+        "managed services run by oneself: a premium of {premium} less, {hours} hours of staff at "
+        "{hourly} {currency} more",
+        premium=figures.percent(assumed.managed_premium),
+        hours=figures.quantity(Decimal(assumed.service_hours)),
+        hourly=_money(assumed.staff_hour),
+        currency=currency,
+    )
+
+
 def _facts(bill: Bill, answer: Elsewhere) -> Iterator[tuple[str, str]]:
     yield _("Bill"), f"{bill.name}: {sentence(bill.estate)}"
     yield (
@@ -106,8 +120,9 @@ def _facts(bill: Bill, answer: Elsewhere) -> Iterator[tuple[str, str]]:
         _("Assumed"),
         _(
             "compared by {metric}, {arch}; moving {moving} {currency} once; staff {staff} {currency} a "
-            "month and server, {spares} spare servers (dedicated and your own); storage, traffic "
-            "and services stay as they are",
+            "month and server, {spares} spare servers (dedicated and your own); disks and "
+            "traffic at the target's prices; {services}",
+            services=_services(assumed, answer.currency),
             arch=_("any CPU architecture")
             if assumed.may_change_arch
             else _("the same CPU architecture"),

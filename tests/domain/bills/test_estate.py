@@ -19,6 +19,7 @@ from backend.domain.bills.estate import (
 )
 from backend.domain.bills.estate_document import estate_document, week
 from backend.domain.bills.joined import joined_unreadable, joined_usage, refuse_repeated_months
+from backend.domain.bills.volumes import Volume
 from backend.domain.errors import InvalidValue
 
 START = dt.datetime(2024, 9, 2, tzinfo=dt.UTC)  # a Monday
@@ -167,3 +168,20 @@ def test_month_that_comes_twice_is_refused():
     with pytest.raises(InvalidValue, match=r"a\.csv and b\.csv have the same lines of 2024-09"):
         refuse_repeated_months(files)
     refuse_repeated_months([("a.csv", [group()]), ("b.csv", [group(billed="1.11")])])
+
+
+def test_volumes_are_summed_over_lines_in_gb():
+    """10 GB twice and 10 TB of traffic; a storage line of another kind counts nothing."""
+    disk = BillCharge(ChargeKind.STORAGE, "aws", volume=Volume.DISK, gb_per_unit=Fraction(1))
+    out = BillCharge(ChargeKind.TRAFFIC, "aws", volume=Volume.EGRESS, gb_per_unit=Fraction(1000))
+    groups = [group(disk), group(disk, billed="-0.10", month="2024-10"), group(DISK), group(out)]
+    whole = estate(groups, usage(), Unreadable())
+    assert whole.volumes == (
+        (Volume.DISK, 20, Decimal("1.00")),
+        (Volume.EGRESS, 10_000, Decimal("1.10")),
+    )
+    assert estate_document(whole, 0)["volumes"][1] == {
+        "volume": "egress",
+        "gb": "10000",
+        "cost": "1.1",
+    }

@@ -2,6 +2,7 @@
 
 import pytest
 
+from backend.domain.bills.beside import Part
 from backend.domain.bills.elsewhere import Alternative, Destination, Figure, Work
 from backend.domain.bills.scenario import bill_scenario
 
@@ -16,7 +17,7 @@ def work(**given):
 
 
 def target(of, *servers):
-    return Alternative(of, servers, 200, 190, 210, 0.9, 12, ())
+    return Alternative(of, servers, 200, 190, 210, 0.9, 12, (), {Part.MACHINES: 200})
 
 
 def document(works, *targets):
@@ -28,6 +29,7 @@ def document(works, *targets):
         metric="stress_ng_div16",
         currency="EUR",
         start="2026-11-01T00:00:00+00:00",
+        today=sum(one.cost_per_month for one in works),
     )
 
 

@@ -1,0 +1,123 @@
+"""What an estate has beside machines, at the prices of a target: disks, traffic, managed services."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+
+from backend.domain.draws import Floats, Ints
+
+FloatTiers = Sequence[tuple[float | None, float]]
+"""Upper bound in GB (None = without limit) and the price of a GB."""
+
+
+class Part(StrEnum):
+    """Parts of a bill that may move; the order is that of pages."""
+
+    MACHINES = "machines"
+    DISK = "disk"
+    EGRESS = "egress"
+    MANAGED = "managed"
+
+
+@dataclass(frozen=True)
+class Beside:
+    """Of a month: amounts, and what they cost today."""
+
+    disk_gb: float = 0
+    disk_cost: float = 0
+    egress_gb: float = 0
+    egress_cost: float = 0
+    managed_cost: float = 0
+
+
+@dataclass(frozen=True)
+class Supply:
+    """What one server of an offer includes, and what more costs where it stands."""
+
+    disk_gb: float = 0
+    egress_gb: float = 0
+    """Infinite where traffic is not counted."""
+    disk: FloatTiers | None = None
+    egress: FloatTiers | None = None
+    """None where the price is not known."""
+
+
+@dataclass(frozen=True)
+class Services:
+    """What is assumed of managed services where a target has none and one runs the software oneself."""
+
+    may_run: bool
+    """Otherwise they stay as they are."""
+    premium: float
+    """Share of their price that is for being managed; the rest is what machines for it cost anywhere."""
+    hours: float
+    """Of staff, a month."""
+    hourly: float
+
+
+NOTHING_BESIDE = Beside()
+NO_SUPPLY = Supply()
+
+
+def managed_cost(beside: Beside, services: Services) -> float:
+    """A month of the services run by oneself."""
+    if not beside.managed_cost:
+        return 0.0
+    return beside.managed_cost * (1 - services.premium) + services.hours * services.hourly
+
+
+def tiered_cost(asked: Floats, tiers: FloatTiers) -> Floats:
+    """What volumes cost under tiers of cumulative bounds."""
+    cost, lower = np.zeros_like(asked), 0.0
+    for bound, price in tiers:
+        upper = np.inf if bound is None else bound
+        cost += (np.clip(asked, lower, upper) - lower) * price
+        lower = upper
+    return cost
+
+
+def volume_cost(
+    asked_gb: float, today: float, included_gb: Floats, tiers: FloatTiers | None
+) -> tuple[Floats, bool]:
+    """By draw, and whether the price is known. What has none is taken as it is today: neither
+    saved nor dearer."""
+    rest = np.maximum(asked_gb - included_gb, 0.0)
+    if tiers is not None:
+        return tiered_cost(rest, tiers), True
+    is_included = rest <= 0
+    return np.where(is_included, 0.0, today), bool(np.all(is_included))
+
+
+def beside_costs(
+    asked: Beside,
+    supplies: Sequence[Supply],
+    servers: Ints,
+    services: Services,
+    *,
+    is_same_provider: bool,
+    has_services: bool,
+) -> tuple[dict[Part, Floats], list[Part]]:
+    """What is beside the machines, by draw, and which of it has no price there.
+
+    `servers` are how many of each offer, by draw. The same provider charges what it does today.
+    """
+    same = np.ones(len(servers))
+    costs = {Part.DISK: same * asked.disk_cost, Part.EGRESS: same * asked.egress_cost}
+    unpriced = []
+    if not is_same_provider:
+        disks = (servers * np.array([one.disk_gb for one in supplies])).sum(axis=1)
+        traffic = (servers * np.array([one.egress_gb for one in supplies])).sum(axis=1)
+        costs[Part.DISK], has_disk = volume_cost(
+            asked.disk_gb, asked.disk_cost, disks, supplies[0].disk
+        )
+        costs[Part.EGRESS], has_egress = volume_cost(
+            asked.egress_gb, asked.egress_cost, traffic, supplies[0].egress
+        )
+        known = {Part.DISK: has_disk, Part.EGRESS: has_egress}
+        unpriced = [part for part, has_price in known.items() if not has_price]
+    if services.may_run:
+        own = asked.managed_cost if has_services else managed_cost(asked, services)
+        costs[Part.MANAGED] = same * own
+    return costs, unpriced
