@@ -99,7 +99,7 @@ def main(seconds: float) -> None:
     noting()
     answered = noting_logins()
     began = time.monotonic()
-    cpu_s = 0.0
+    cpu_s, cpu_since = 0.0, began
     while (left_s := began + seconds - time.monotonic()) > 0:
         if not cpu_s and time.monotonic() > began + SETTLE_S:
             cpu_s, cpu_since = time.process_time(), time.monotonic()

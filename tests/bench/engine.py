@@ -4,8 +4,8 @@
 - `tick_s`: one tick over 10,000 runs that are due at once, and the claims that it sends;
 - `idle_tick_s`: one tick that finds 10,000 runs waiting for their host and nothing due;
 - `finish_s`: the end of a run with 10,000 others queued, one of them for the same host;
-- `followed`: one worker process that follows 250 SSH hosts and 50 that do not answer (_farm.py,
-  _follower.py), and how long the login of a host that answers waited for its slot.
+- `followed`: one worker process that follows 250 SSH hosts and 50 that do not answer, with the 10,000
+  queued (_farm.py, _follower.py), and how long the login of a host that answers waited for its slot.
 """
 
 # ruff: noqa: E402  (Django is set up before its models are imported)
@@ -190,8 +190,8 @@ def figures(directory: Path) -> dict[str, Any]:
     sshd.start()
     remote = overheads(ssh_host(sshd))
     sshd.stop()
-    farm = followed()
     queue_runs()
+    farm = followed()
     idle_s = [timed(dispatch.tick)[0] for _ in range(5)]
     ends_s = finishes()
     Step.objects.filter(finished_at=None).update(next_due_at=Now())
