@@ -19,6 +19,7 @@ RANK_DRAWS = 500
 FEWEST_DRAWS = 50
 MOST_DRAWN = 5_000_000  # plausible values of a list in all; above it, each offer has fewer
 BLOCK = 300_000  # plausible values at a time: they then fit the processor's cache
+AT_ONCE = 10_000  # offers whose draws are sorted at a time
 GROUP_BLOCK = 64  # rows looked at first for the end of a tie group
 GRID = np.linspace(-8.0, 8.0, 321)  # normal deviates; beyond lie 1e-15
 
@@ -75,32 +76,42 @@ def rank_bounds(draws: Iterable[Floats], ranks: Ints) -> tuple[Ints, Ints]:
     """
     if not ranks.size:
         return ranks, ranks
-    # A row of the array for each offer: its draws are then sorted where they lie.
-    drawn = np.concatenate([_competition_ranks(block).T for block in draws], axis=1)
+    blocks = [_competition_ranks(block) for block in draws]
+    low, high = np.empty_like(ranks), np.empty_like(ranks)
+    # Some offers at a time: the draws of all of them are held once, in narrow integers.
+    for first in range(0, ranks.size, AT_ONCE):
+        some = slice(first, first + AT_ONCE)
+        # A row for each offer, so that its draws are sorted where they lie.
+        drawn = np.concatenate([block[:, some] for block in blocks]).T.copy()
+        low[some], high[some] = _quantiles(drawn)
+    return np.minimum(ranks, low), np.maximum(ranks, high)
+
+
+def _quantiles(drawn: NDArray[np.int32]) -> tuple[Ints, Ints]:
+    """⌊p5⌋ and ⌈p95⌉ of the ranks in each row, which are sorted in place."""
+    drawn.sort(axis=1)
     last = drawn.shape[1] - 1
     # Interpolated in whole hundredths: a float may fall short of a whole number that it means.
     (low, low_part), (high, high_part) = (divmod(p * last, 100) for p in (5, 95))
-    drawn = np.ascontiguousarray(drawn)
-    drawn.sort(axis=1)
     # As wide integers: a hundred times the rank of a long list is beyond the narrow ones.
     ends = drawn[:, [low, min(low + 1, last), high, min(high + 1, last)]].T.astype(np.int64)
     p5 = ends[0] * (100 - low_part) + ends[1] * low_part
     p95 = ends[2] * (100 - high_part) + ends[3] * high_part
-    return np.minimum(ranks, p5 // 100), np.maximum(ranks, -(-p95 // 100))
+    return p5 // 100, -(-p95 // 100)
 
 
 def _competition_ranks(draws: Floats) -> NDArray[np.int32]:
     """Rank of each column within its row, 1 for the largest; equal values share the first."""
     ranks = np.empty(draws.shape, np.int32)
-    places = np.arange(1, draws.shape[1] + 1, dtype=np.int32)
+    numbers = np.arange(1, draws.shape[1] + 1, dtype=np.int32)
     for draw, rank in zip(-draws, ranks, strict=True):
         order = np.argsort(draw)
         ascending = draw[order]
         is_equal = ascending[1:] == ascending[:-1]
-        first = places
+        first = numbers
         # Hardly ever: only figures without any spread are drawn equal.
         if is_equal.any():
-            first = places.copy()
+            first = numbers.copy()
             first[1:][is_equal] = 0
             first = np.maximum.accumulate(first)
         rank[order] = first

@@ -19,6 +19,7 @@ from django.db import connection, transaction
 
 from backend.benchmarks.models import Sample, Source, StoredSummary
 from backend.benchmarks.selectors.samples import BY_OWNER
+from backend.catalog.selectors.current_prices import CHUNK
 from backend.catalog.selectors.data_version import DataStamp
 from backend.catalog.services.current_prices import MANY, SUMMARIES, marks_taken
 from backend.common.statistics import tables_analyze
@@ -115,7 +116,7 @@ def stored(**conditions: Any) -> Iterator[tuple[UUID, Score]]:
     """Offer and score of every stored summary that meets the conditions."""
     site = _site()
     rows = StoredSummary.objects.filter(**conditions).order_by()
-    for row in rows.values("offer_id", "metric", *STORED).iterator(5_000):
+    for row in rows.values("offer_id", "metric", *STORED).iterator(CHUNK):
         figures = {name: row[name] for name in SUMMARY}
         basis = IntervalBasis(row["interval_basis"])
         result = row["result"]

@@ -185,8 +185,8 @@ def best_prices(
     return chosen_prices(newest_prices(basis, offer_ids), basis)
 
 
-CHUNK = 5_000
-"""Rows read from the database at a time."""
+CHUNK = 500
+"""Rows read from the database at a time: what lies between them in memory is lost to all else."""
 KIND = tuple(name for name in IDENTITY if name not in {"operating_system", "tenancy"})
 PRICE_COLUMNS = (
     *KIND,

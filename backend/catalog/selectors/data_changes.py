@@ -59,7 +59,9 @@ def changed_offers(
         return None
     # Whatever was open then: numbers of transactions follow their beginnings and not their ends.
     changes = StoredChange.objects.filter(kind=kind, transaction_number__gte=since.open_since)
-    found = changes.filter(metric__in={"", metric}).values_list("offer_id", flat=True).distinct()
-    offers: set[UUID | None] = set(found[: MOST + 1])
+    offer_ids = (
+        changes.filter(metric__in={"", metric}).values_list("offer_id", flat=True).distinct()
+    )
+    offers: set[UUID | None] = set(offer_ids[: MOST + 1])
     known = {offer for offer in offers if offer is not None}
     return known if len(known) == len(offers) <= MOST else None

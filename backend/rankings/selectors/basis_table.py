@@ -26,9 +26,12 @@ from backend.rankings.selectors.prices import NOTHING, Context, extras_of, month
 from backend.rankings.selectors.rows import RankingRow, ranking_row
 from backend.rankings.selectors.score_table import ScoreTable
 
-MOST_ROWS_KEPT = 8_192
-"""So many rows are kept once they were made: all of a small catalog, a part of a large one."""
+MOST_ROWS_KEPT, FEWEST_ROWS_KEPT = 8_192, 1_000
+"""Rows that are kept once they were made: all of a small catalog, a part of a larger one, whose
+rows would take more memory than everything else."""
 BYTES_OF_ROW = 3_000
+COLUMNS_OF_BASIS = 18
+"""Columns of eight bytes that a basis comes to hold: figures, their keys, and codes of cells."""
 SCORES = {"score": "value", "score_ci95_low": "low", "score_ci95_high": "high"}
 WORTH = ("cup", "value_per_cost", "value_per_cost_ci95_low", "value_per_cost_ci95_high")
 FIGURES = frozenset({"price", "price_usd_hour", *SCORES, *WORTH})
@@ -60,8 +63,11 @@ class BasisTable:
 
     @property
     def nbytes(self) -> int:
-        figures = 12 * self.chosen.nbytes
-        return figures + BYTES_OF_ROW * min(len(self.offers), MOST_ROWS_KEPT)
+        return COLUMNS_OF_BASIS * self.chosen.nbytes + BYTES_OF_ROW * len(self._rows)
+
+    @property
+    def _most_rows(self) -> int:
+        return MOST_ROWS_KEPT if len(self.offers) <= MOST_ROWS_KEPT else FEWEST_ROWS_KEPT
 
     # --- rows ---------------------------------------------------------------------------------
 
@@ -77,7 +83,7 @@ class BasisTable:
             self.shared,
             self.lacking.get(key_of(self.offers.keys[number]), ()) if self.lacking else (),
         )
-        if len(self._rows) < MOST_ROWS_KEPT:
+        if len(self._rows) < self._most_rows:
             self._rows[number] = made
         return made
 

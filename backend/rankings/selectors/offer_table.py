@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from backend.catalog.models import Offer, Provider, Region
+from backend.catalog.selectors.current_prices import CHUNK
 from backend.catalog.selectors.offers import offers_visible
 from backend.domain.amounts import Flags, Ints, codes_of
 from backend.rankings.selectors.coded import Coded, CodedBuilder
@@ -46,7 +47,7 @@ class OfferTable:
         """What the workspace may see (one query)."""
         names = ("slug", "pk", *OWN, *PROVIDER, *REGION)
         rows = offers_visible(workspace_slug).order_by().values_list(*names)
-        return cls.of(rows.iterator(chunk_size=5_000))
+        return cls.of(rows.iterator(chunk_size=CHUNK))
 
     @classmethod
     def of(cls, rows: Iterable[tuple[Any, ...]]) -> "OfferTable":

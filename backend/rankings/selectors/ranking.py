@@ -22,7 +22,7 @@ from backend.domain.money import RateTable
 from backend.rankings.selectors.basis_table import BasisTable
 from backend.rankings.selectors.cache import StampedCache
 from backend.rankings.selectors.columns import COLUMN
-from backend.rankings.selectors.held import HeldTables
+from backend.rankings.selectors.known_tables import KnownTables
 from backend.rankings.selectors.listing import RankedLists, called, joined, meeting, ranked_lists
 from backend.rankings.selectors.mix import Mix, mix
 from backend.rankings.selectors.offer_table import OfferTable
@@ -34,13 +34,13 @@ from backend.rankings.selectors.rows import RankingRow
 from backend.rankings.selectors.score_table import ScoreTable
 from backend.rankings.selectors.scores import scores, scores_by_metric
 
-MOST_BYTES = 120_000_000
-"""About; a hundred thousand offers under one basis take some 40 MB, and a list of them 5 MB."""
+MOST_BYTES = 60_000_000
+"""About; a hundred thousand offers take 20 MB, each basis of them 18 MB, and a list 5 MB."""
 # Tables of a data state and all lists made of them: memory of a web process is what limits them.
 _cache = StampedCache(MOST_BYTES)
-MOST_BYTES_HELD = 50_000_000
+MOST_BYTES_OF_TABLES = 40_000_000
 # The tables of the newest state once more, mostly the very same: the next one is made of them.
-_held = HeldTables(MOST_BYTES_HELD)
+_tables = KnownTables(MOST_BYTES_OF_TABLES)
 
 
 @dataclass(frozen=True)
@@ -175,18 +175,20 @@ def _scores(
 def _score_table(
     metric: Metric, as_of: dt.date | None, workspace_slug: str, offers: OfferTable
 ) -> ScoreTable:
-    def patched(held: ScoreTable, changed: AbstractSet[UUID]) -> ScoreTable | None:
+    def patched(old: ScoreTable, changed: AbstractSet[UUID]) -> ScoreTable | None:
         # Its rows are numbers in the table of offers: of another one they are other offers.
-        if held.table is not offers:
+        if old.table is not offers:
             return None
-        return held.patched(scores(metric, None, changed), changed) if changed else held
+        return old.patched(scores(metric, None, changed), changed) if changed else old
 
     def read() -> ScoreTable:
         return ScoreTable.of(scores(metric, as_of), metric, offers)
 
     if as_of:
         return read()
-    return _held.get(("scores", metric.key, workspace_slug), (SUMMARIES, metric.key), read, patched)
+    return _tables.get(
+        ("scores", metric.key, workspace_slug), (SUMMARIES, metric.key), read, patched
+    )
 
 
 def _prices(
@@ -194,10 +196,10 @@ def _prices(
 ) -> PriceTable:
     basis = query.price_basis
 
-    def patched(held: PriceTable, changed: AbstractSet[UUID]) -> PriceTable | None:
-        if held.table is not offers:
+    def patched(old: PriceTable, changed: AbstractSet[UUID]) -> PriceTable | None:
+        if old.table is not offers:
             return None
-        return held.patched(stored_prices(basis, changed), changed) if changed else held
+        return old.patched(stored_prices(basis, changed), changed) if changed else old
 
     def read() -> PriceTable:
         rows = newest_prices(basis) if query.as_of else stored_prices(basis)
@@ -208,21 +210,21 @@ def _prices(
             return read()
         # Of a day, as prices expire with it.
         key = ("prices", query.term, today, workspace_slug)
-        return _held.get(key, (PRICES, ""), read, patched)
+        return _tables.get(key, (PRICES, ""), read, patched)
 
     # A list that was read and is unchanged is no change of the data, but makes prices newer.
     return _cache.get(stamp, ("prices", query.term, query.as_of, today, id(offers)), table)
 
 
 def _offers(stamp: DataStamp, workspace_slug: str) -> OfferTable:
-    def unchanged(held: OfferTable, changed: AbstractSet[UUID]) -> OfferTable | None:
-        return None if changed else held
+    def unchanged(old: OfferTable, changed: AbstractSet[UUID]) -> OfferTable | None:
+        return None if changed else old
 
     key = ("offers", workspace_slug)
     return _cache.get(
         stamp,
         key,
-        lambda: _held.get(key, (OFFERS, ""), lambda: OfferTable.read(workspace_slug), unchanged),
+        lambda: _tables.get(key, (OFFERS, ""), lambda: OfferTable.read(workspace_slug), unchanged),
     )
 
 

@@ -23,10 +23,10 @@ from backend.catalog.selectors.data_changes import (
 )
 from backend.catalog.services.data_version import data_version_bump
 from backend.common import clock
-from backend.rankings.selectors import held
+from backend.rankings.selectors import known_tables
 from backend.rankings.selectors import ranking as rankings
 from backend.rankings.selectors.cache import StampedCache
-from backend.rankings.selectors.held import HeldTables
+from backend.rankings.selectors.known_tables import KnownTables
 from backend.rankings.selectors.price_table import PriceTable
 from backend.rankings.selectors.ranking import query_from, ranking
 from backend.rankings.selectors.rows import RankingRow
@@ -45,14 +45,14 @@ SLUGS = [f"{('aws', 'hetzner')[number % 2]}-{number:02}" for number in range(24)
 
 
 @pytest.fixture(autouse=True)
-def _nothing_held(monkeypatch: pytest.MonkeyPatch) -> None:
+def _nothing_known(monkeypatch: pytest.MonkeyPatch) -> None:
     forget(monkeypatch)
 
 
 def forget(patch: pytest.MonkeyPatch) -> None:
     """As a process that has just begun."""
     patch.setattr(rankings, "_cache", StampedCache(10_000_000))
-    patch.setattr(rankings, "_held", HeldTables(10_000_000))
+    patch.setattr(rankings, "_tables", KnownTables(10_000_000))
 
 
 def build() -> None:
@@ -144,7 +144,7 @@ def alone() -> Position:
 def patched(monkeypatch: pytest.MonkeyPatch) -> list[type]:
     """The types of the tables that were patched, in order."""
     found: list[type] = []
-    monkeypatch.setattr(held, "position", alone)
+    monkeypatch.setattr(known_tables, "position", alone)
     for table in (PriceTable, ScoreTable):
 
         def counted(old: Any, *given: Any, make: Callable[..., Any] = table.patched) -> Any:
@@ -158,7 +158,7 @@ def patched(monkeypatch: pytest.MonkeyPatch) -> list[type]:
 # --- tests --------------------------------------------------------------------------------------
 
 
-def test_held_tables_are_those_read_whole_after_any_change(patched: list[type]) -> None:
+def test_tables_are_those_read_whole_after_any_change(patched: list[type]) -> None:
     build()
     shown()
     chance = random.Random(7)
@@ -213,7 +213,7 @@ def test_change_that_was_open_while_others_read_is_seen_later() -> None:
     assert shown() == read_whole() != before
 
 
-def test_what_is_taken_back_is_not_held() -> None:
+def test_what_is_taken_back_is_not_kept() -> None:
     build()
     before = shown()
     with transaction.atomic():

@@ -20,12 +20,12 @@ class Sized(Protocol):
 Table = TypeVar("Table", bound=Sized)
 
 
-class HeldTables:
+class KnownTables:
     """The newest of each table up to so many bytes, and when each was read."""
 
     def __init__(self, most_bytes: int) -> None:
         self._most_bytes = most_bytes
-        self._held: OrderedDict[Hashable, tuple[Position, Any]] = OrderedDict()
+        self._known: OrderedDict[Hashable, tuple[Position, Any]] = OrderedDict()
         self._lock = Lock()
 
     def get(
@@ -43,13 +43,13 @@ class HeldTables:
         # Before the data: what is changed while they are read is changed since.
         now = position()
         with self._lock:
-            since, held = self._held.get(key, (None, None))
+            since, old = self._known.get(key, (None, None))
         table: Table | None = None
-        if since is not None and held is not None and not now.is_writing:
+        if since is not None and old is not None and not now.is_writing:
             kind, metric = changes
             offers = changed_offers(kind, since, now, metric)
             if offers is not None:
-                table = patched(held, offers)
+                table = patched(old, offers)
         made = read() if table is None else table
         # What this transaction has written it may take back, and nobody would be told.
         if not now.is_writing:
@@ -58,10 +58,10 @@ class HeldTables:
 
     def _keep(self, key: Hashable, now: Position, table: Sized) -> None:
         with self._lock:
-            self._held[key] = (now, table)
-            self._held.move_to_end(key)
-            while len(self._held) > 1 and self._nbytes() > self._most_bytes:
-                self._held.popitem(last=False)
+            self._known[key] = (now, table)
+            self._known.move_to_end(key)
+            while len(self._known) > 1 and self._nbytes() > self._most_bytes:
+                self._known.popitem(last=False)
 
     def _nbytes(self) -> int:
-        return sum(table.nbytes for _, table in self._held.values())
+        return sum(table.nbytes for _, table in self._known.values())
