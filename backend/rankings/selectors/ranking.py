@@ -28,7 +28,7 @@ from backend.rankings.selectors.prices import NOTHING, Context
 from backend.rankings.selectors.query import DEFAULT_SORT, RANKED, RankingQuery
 from backend.rankings.selectors.rows import RankingRow
 from backend.rankings.selectors.score_table import ScoreTable
-from backend.rankings.selectors.scores import scores, scores_by_metric
+from backend.rankings.selectors.scores import scores_by_metric, scores_seen
 
 MOST_BYTES = 120_000_000
 """About; a hundred thousand offers under one basis take some 40 MB, and a list of them 5 MB."""
@@ -168,7 +168,7 @@ def _scores(
     return _cache.get(
         stamp,
         ("scores", metric.key, query.as_of, id(offers)),
-        lambda: ScoreTable.of(scores(metric, query.as_of), metric, offers),
+        lambda: ScoreTable.of(scores_seen(metric, query.as_of, workspace_slug), metric, offers),
     )
 
 
