@@ -82,7 +82,7 @@ class People(PeopleBase):
         return super().create_superuser(username, email, password, **extra)
 
 
-class User(AbstractUser, Remembering):
+class User(AbstractUser, Remembering):  # type: ignore[django-manager-missing]
     """A person, who has a role in each workspace that they are a member of.
 
     A superuser runs the installation and is an admin of every workspace.
@@ -119,7 +119,8 @@ class User(AbstractUser, Remembering):
         return bool(Authenticator.objects.filter(user=self, confirmed=True).exists())
 
 
-class Authenticator(Identified, ThrottlingMixin, Device):  # type: ignore[misc]
+# django-otp has no types.
+class Authenticator(Identified, ThrottlingMixin, Device):  # type: ignore[misc, django-manager-missing]
     """What shows a person's time-based codes (TOTP); django-otp's own keeps its key as it is."""
 
     sealed_key = models.BinaryField(editable=False)

@@ -300,14 +300,15 @@ def test_foreign_key_below_a_view_of_ones_own_is_404(world: World) -> None:
 
 
 def test_nothing_of_one_workspace_is_shown_in_another(world: World) -> None:
-    """But the address of the run behind a figure that all share, which is 404 to the others."""
-    words = ("hosts", "campaigns", "schedules", "subscriptions", "tokens", "scenarios")
+    words = ("hosts", "runs", "campaigns", "schedules", "subscriptions", "tokens", "scenarios")
     secret = {one for word in words for one in world.own[word]} | {permission_world.PRIVATE}
     client = world.callers["superuser", FOREIGN]
     for operation in operations():
-        if operation.method == "GET" and not operation.words:
+        is_shared = SHARED in operation.situations(set(world.shared))
+        if operation.method == "GET" and (is_shared or not operation.words):
+            path = address(world, operation, SHARED)
             with transaction.atomic():
-                answer = client.get(operation.path, call_of(world, operation).query)
+                answer = client.get(path, call_of(world, operation).query)
                 content = answer.content.decode(errors="replace")
                 transaction.set_rollback(True)
-            assert not [one for one in secret if one in content], operation.name
+            assert not [one for one in secret if one in content], path

@@ -19,7 +19,7 @@ from backend.domain.units import exact_decimal
 from backend.rankings.selectors.query import DEFAULT_SORT, RankingQuery
 from backend.rankings.selectors.ranking import ranking
 from backend.rankings.selectors.rows import RankingRow
-from backend.rankings.selectors.scores import Score, scores_of
+from backend.rankings.selectors.scores import Score, for_reader, scores_of
 
 MOST_OFFERS = 6
 FACTS = "facts"
@@ -127,7 +127,15 @@ def comparison(
     items = [
         *(one for one in _facts(rows, offers) if any(cell.is_known for cell in one.cells)),
         *_costs(rows, everyone.metric),
-        *_metrics([{s.metric.key: s for s in scored[offers[slug].pk]} for slug in slugs]),
+        *_metrics(
+            [
+                {
+                    one.metric.key: for_reader(one, offers[slug], workspace_slug)
+                    for one in scored[offers[slug].pk]
+                }
+                for slug in slugs
+            ]
+        ),
     ]
     base_index = slugs.index(base)
     return Comparison(

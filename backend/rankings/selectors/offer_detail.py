@@ -20,7 +20,7 @@ from backend.rankings.selectors.parameters import RANKING_METRICS
 from backend.rankings.selectors.query import RankingQuery
 from backend.rankings.selectors.ranking import ranking
 from backend.rankings.selectors.rows import RankingRow
-from backend.rankings.selectors.scores import Score
+from backend.rankings.selectors.scores import Score, for_reader
 
 PRICES_SHOWN = 100
 SAMPLES_SHOWN = 200
@@ -63,7 +63,10 @@ def offer_detail(
     if query.as_of is not None:
         prices = prices.filter(observed_at__lt=end_of(query.as_of))
         known = {"measured_at__lt": end_of(query.as_of)}
-    by_metric = score_groups(offer.pk, **known)
+    by_metric = {
+        key: [for_reader(one, offer, workspace_slug) for one in group]
+        for key, group in score_groups(offer.pk, **known).items()
+    }
     if not is_metric_given:
         query = replace(query, metric=_own_metric(by_metric, query.metric))
     kept = tuple(one for one in query.filters if one.column == "available")

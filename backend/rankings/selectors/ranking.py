@@ -32,7 +32,7 @@ from backend.rankings.selectors.prices import NOTHING, Context
 from backend.rankings.selectors.query import DEFAULT_SORT, RANKED, RankingQuery
 from backend.rankings.selectors.rows import RankingRow
 from backend.rankings.selectors.score_table import ScoreTable
-from backend.rankings.selectors.scores import scores, scores_by_metric
+from backend.rankings.selectors.scores import scores_by_metric, scores_seen
 
 MOST_BYTES = 60_000_000
 """About; a hundred thousand offers take 20 MB, each basis of them 18 MB, and a list 5 MB."""
@@ -179,10 +179,12 @@ def _score_table(
         # Its rows are numbers in the table of offers: of another one they are other offers.
         if old.table is not offers:
             return None
-        return old.patched(scores(metric, None, changed), changed) if changed else old
+        if not changed:
+            return old
+        return old.patched(scores_seen(metric, None, workspace_slug, changed), changed)
 
     def read() -> ScoreTable:
-        return ScoreTable.of(scores(metric, as_of), metric, offers)
+        return ScoreTable.of(scores_seen(metric, as_of, workspace_slug), metric, offers)
 
     if as_of:
         return read()

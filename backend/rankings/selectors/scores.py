@@ -3,15 +3,57 @@ that the samples measured up to its end make."""
 
 import datetime as dt
 from collections.abc import Collection, Iterable, Iterator
+from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
+from django.conf import settings
+
+from backend.accounts.services.workspaces import DEFAULT_WORKSPACE
 from backend.benchmarks.services.summaries import Score, computed, stored
+from backend.catalog.models import Offer
 from backend.catalog.selectors.current_prices import end_of
 from backend.domain.metrics import METRICS, Metric
 from backend.domain.stats import DISTURBED
 
-__all__ = ["DISTURBED", "Score", "scores", "scores_by_metric", "scores_of"]
+__all__ = [
+    "DISTURBED",
+    "Score",
+    "for_reader",
+    "scores",
+    "scores_by_metric",
+    "scores_of",
+    "scores_seen",
+]
+
+
+def for_reader(score: Score, offer: Offer, workspace_slug: str) -> Score:
+    """The score as the workspace sees it: without the address of a run of the default workspace,
+    whose scores of shared offers all see but whose runs nobody else does."""
+    is_owner = workspace_slug == DEFAULT_WORKSPACE or offer.workspace_id is not None
+    return score if is_owner else _without_run(score)
+
+
+def scores_seen(
+    metric: Metric,
+    as_of: dt.date | None,
+    workspace_slug: str,
+    offer_ids: Collection[UUID] | None = None,
+) -> Iterator[tuple[UUID, Score]]:
+    """Id and score of every offer, or of some, as the workspace sees them."""
+    known = scores(metric, as_of, offer_ids)
+    if workspace_slug == DEFAULT_WORKSPACE:
+        yield from known
+        return
+    own = set(Offer.objects.filter(workspace__slug=workspace_slug).values_list("pk", flat=True))
+    for offer_id, score in known:
+        yield offer_id, score if offer_id in own else _without_run(score)
+
+
+def _without_run(score: Score) -> Score:
+    runs = f"{str(settings.PUBLIC_URL).rstrip('/')}/runs/"
+    is_run = (score.result_url or "").startswith(runs)
+    return replace(score, result_url=None) if is_run else score
 
 
 def scores(
