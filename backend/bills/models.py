@@ -7,6 +7,9 @@ from backend.accounts.models import Workspace
 from backend.common.models import Identified
 from backend.domain.texts import text as _
 
+EXAMPLE_ACTOR = "demo"
+"""Who imported the example estate."""
+
 
 class Bill(Identified):
     """The estate behind the bills of one or more files; their lines are not kept."""
@@ -35,6 +38,11 @@ class Bill(Identified):
 
     def __str__(self) -> str:
         return self.slug
+
+    @property
+    def is_example(self) -> bool:
+        """Whether it is the public sample, whose licence asks for its notice."""
+        return self.created_by == EXAMPLE_ACTOR
 
 
 class UploadState(models.TextChoices):

@@ -10,9 +10,11 @@ from pathlib import Path
 import pytest
 from django.conf import LazySettings
 from django.core.management import CommandError, call_command
+from django.test import Client
 
 from backend.benchmarks.models import Sample, StoredSummary
 from backend.benchmarks.services.demo import demo_load
+from backend.bills.models import Bill
 from backend.catalog.models import Offer, PriceObservation, Provider
 from backend.catalog.selectors.data_version import data_version
 from backend.domain.errors import InvalidValue
@@ -150,3 +152,18 @@ def test_two_scores_of_one_machine_type_are_refused(tmp_path: Path, settings: La
     table.write_text(table.read_text() + table.read_text().splitlines()[1] + "\n")
     with pytest.raises(InvalidValue, match="n2-standard-2 has more than one"):
         demo_load(folder)
+
+
+def test_example_bill_is_shown_with_its_notice_and_what_it_costs_elsewhere(
+    market: None, client: Client
+) -> None:
+    assert counts("load")["bills"] == 1
+    assert counts("load")["bills"] == 0
+    client.force_login(factories.user(role="write"))
+    page = client.get("/bills/example-focus-sample/")
+    assert "FOCUS Sample Data" in page.content.decode()
+    assert "CC BY 4.0" in page.content.decode()
+    assert page.context["targets"]
+    assert page.context["moving"]
+    assert counts("remove")["bills"] == 1
+    assert not Bill.objects.exists()

@@ -1,4 +1,4 @@
-"""Nine things that somebody who decides about servers comes for, each within so many actions.
+"""Ten things that somebody who decides about servers comes for, each within so many actions.
 
 Nothing but what pages show is used; every task begins on the first page.
 """
@@ -20,6 +20,7 @@ from tests.backend.clouds import account
 from tests.database import Loaded
 from tests.e2e.browser import opened
 from tests.frontend.rows import TEXT, measured_offer, published
+from workers import bills
 
 pytestmark = [
     pytest.mark.browser,
@@ -243,3 +244,26 @@ def test_i_measuring_an_offer_for_five_dollars_at_most(browser, site, session):
         launch = page.get_by_role("button", name="Rent and measure")
         expect(launch).to_be_enabled()
         expect(page.get_by_label("Currency", exact=True)).to_have_value("USD")
+
+
+def test_j_bill_and_what_it_would_cost_elsewhere(browser, site, session, tmp_path):
+    """Two machines of a month: the page goes to the answer by itself."""
+    bill = tmp_path / "october.csv"
+    bill.write_text(
+        "type,hours,cost,month,currency,provider,region\n"
+        "m5.large,1460,420,2026-10,USD,AWS,us-east-1\n"
+    )
+    with task(browser, site, session, at_most=4) as person:
+        page = person.page
+        person.press(page.locator("details.menu > summary", has_text="Plan"))
+        person.press(page.locator('a[href="/bills/"]').first)
+        person.actions += 1
+        page.get_by_label("File").set_input_files(bill)
+        person.button("Import")
+        expect(page.get_by_text("october.csv is being read").first).to_be_visible()
+        bills.read_waiting()
+        expect(page.get_by_role("heading", name="october", exact=True)).to_be_visible()
+        expect(page.get_by_text("The same machines elsewhere").first).to_be_visible()
+        expect(page.get_by_text("420.00 USD a month today").first).to_be_visible()
+        page.set_viewport_size({"width": 360, "height": 800})
+        assert page.evaluate("document.documentElement.scrollWidth") == 360

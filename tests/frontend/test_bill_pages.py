@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
-from backend.bills.models import Bill
+from backend.bills.models import Bill, BillUpload
 from tests import factories
 from tests.frontend.spacing import shown
 from workers import bills as worker
@@ -31,6 +31,11 @@ def test_bill_goes_from_the_form_to_its_page(analyst):
     assert "september.csv is being read" in page
     assert 'hx-trigger="every 2s"' in page
     worker.read_waiting()
+    upload = BillUpload.objects.get()
+    part = analyst.get(f"/bills/state/?sent={upload.pk}")
+    assert part["HX-Redirect"] == "/bills/september/"
+    assert analyst.get(f"/bills/?sent={upload.pk}")["Location"] == "/bills/september/"
+    assert analyst.get("/bills/?sent=nothing").status_code == 200
     part = shown(analyst.get("/bills/state/"))
     assert "hx-trigger" not in part
     assert '<a href="/bills/september/">september</a>' in part

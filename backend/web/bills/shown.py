@@ -195,7 +195,8 @@ def moving_rows(estate: Mapping[str, Any], answer: Elsewhere) -> list[dict[str, 
             "what": _("at today's price: none is known there") if part in best.unpriced else what,
         }
         for part, words, today, what in parts
-        if today
+        # What is free today may not be there.
+        if today or best.parts[part]
     ]
     return rows + [
         {"words": words, "today": cost, "there": cost, "what": _("stays")}

@@ -2,6 +2,7 @@
 
 from dataclasses import asdict
 from typing import Any
+from uuid import UUID
 
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
@@ -12,7 +13,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from backend.accounts.models import Scope
 from backend.accounts.services.acting import workspace_of, workspace_slug
 from backend.bills.models import Bill, UploadState
-from backend.bills.selectors.bills import bill_by_slug, bills_visible, uploads_of
+from backend.bills.selectors.bills import bill_by_slug, bills_visible, upload_by_id, uploads_of
 from backend.bills.selectors.elsewhere import DEFAULTS, Elsewhere, elsewhere
 from backend.bills.services.bills import bill_delete
 from backend.bills.services.uploads import PART_BYTES, upload_keep
@@ -53,7 +54,7 @@ def bills_page(request: HttpRequest) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         file = form.cleaned_data["file"]
         with form.refusals():
-            upload_keep(
+            upload = upload_keep(
                 workspace=workspace_of(request),
                 name=form.cleaned_data["name"] or file.name.partition(".")[0] or "bill",
                 file_name=file.name,
@@ -62,8 +63,20 @@ def bills_page(request: HttpRequest) -> HttpResponse:
                 actor=request.user.get_username(),
             )
             messages.success(request, _("{name} is being read.", name=file.name))
-            return HttpResponseRedirect(reverse("bills"))
+            return HttpResponseRedirect(f"{reverse('bills')}?sent={upload.pk}")
+    if (bill := _read_since(request)) is not None:
+        return HttpResponseRedirect(reverse("bill", args=[bill.slug]))
     return render(request, "bills/list.html", {"form": form, **_listed(request)})
+
+
+def _read_since(request: HttpRequest) -> Bill | None:
+    """The bill of the upload that the address names, once it has been read."""
+    try:
+        sent = UUID(request.GET.get("sent", ""))
+    except ValueError:
+        return None
+    upload = upload_by_id(workspace_of(request), sent)
+    return upload.bill if upload is not None and request.method != "POST" else None
 
 
 def _listed(request: HttpRequest) -> dict[str, object]:
@@ -72,6 +85,7 @@ def _listed(request: HttpRequest) -> dict[str, object]:
     return {
         "bills": bills_visible(workspace_of(request)),
         "uploads": latest,
+        "sent": request.GET.get("sent", ""),
         "is_reading": any(one.state == UploadState.QUEUED for one in latest),
     }
 
@@ -81,6 +95,9 @@ def _listed(request: HttpRequest) -> dict[str, object]:
 def bills_state(request: HttpRequest) -> HttpResponse:
     """The part of the page that changes while a worker reads."""
     demand(request, Scope.WRITE)
+    if (bill := _read_since(request)) is not None:
+        # Of those who sent it, the browser goes to what they wait for.
+        return HttpResponse(headers={"HX-Redirect": reverse("bill", args=[bill.slug])})
     return render(request, "bills/_listed.html", _listed(request))
 
 

@@ -7,12 +7,13 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from backend.benchmarks.services.demo import demo_load, demo_remove
+from backend.bills.services.demo import demo_bill_load, demo_bill_remove
 from backend.domain.errors import DomainError
 from backend.scenarios.services.demo import demo_scenarios_load, demo_scenarios_remove
 
 
 class Command(BaseCommand):
-    help = "Load figures, list prices and scenarios under fixtures/, or remove them again."
+    help = "Load figures, list prices, scenarios and a bill under fixtures/, or remove them again."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("action", choices=("load", "remove"))
@@ -33,9 +34,10 @@ class Command(BaseCommand):
 
 def _loaded() -> dict[str, int]:
     counts = demo_load(settings.FIXTURE_DIR)
-    return counts | {"scenarios": demo_scenarios_load(settings.FIXTURE_DIR)}
+    counts |= {"scenarios": demo_scenarios_load(settings.FIXTURE_DIR)}
+    return counts | {"bills": demo_bill_load(settings.FIXTURE_DIR)}
 
 
 def _removed() -> dict[str, int]:
     scenarios = demo_scenarios_remove(settings.FIXTURE_DIR)
-    return demo_remove() | {"scenarios": scenarios}
+    return demo_remove() | {"scenarios": scenarios, "bills": demo_bill_remove()}
