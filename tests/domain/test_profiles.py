@@ -125,7 +125,7 @@ def test_parameter_of_another_kind_is_refused_by_pointer(field, value):
     assert raised.value.field == f"/parameters/{field}"
 
 
-def test_only_machines_that_are_rented_have_a_limit_of_their_own_for_what_they_send():
+def test_rented_machines_alone_may_send_so_much_and_no_more():
     assert most_sent_bytes("standard", {}) == 0
     assert most_sent_bytes("standard", {"purchase_model": "spot"}) == 50 * 10**9
     for parameters in ({}, {"purchase_model": "spot"}):

@@ -73,7 +73,7 @@ def test_traffic_without_limit_costs_nothing():
     assert (part.per_gb, unpriced((part,))) == (0, [])
 
 
-def test_traffic_is_of_unknown_price_inside_a_region_and_in_another_currency():
+def test_traffic_has_no_price_inside_a_region_or_in_another_currency():
     inside = Sending(50 * 10**9, is_inside=True)
     unlimited = Included(is_traffic_unlimited=True)
     parts = (
