@@ -329,6 +329,10 @@ SPECTACULAR_SETTINGS = {
     ),
     "VERSION": "1",
     "SERVE_INCLUDE_SCHEMA": False,
+    "POSTPROCESSING_HOOKS": [
+        "drf_spectacular.hooks.postprocess_schema_enums",
+        "backend.api.examples.add_examples",
+    ],
     # Fields of one name that choose from different words.
     "ENUM_NAME_OVERRIDES": {
         "NoticeKindEnum": "backend.notifications.models.NoticeKind.values",
