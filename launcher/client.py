@@ -30,7 +30,7 @@ def wheel(output: Path) -> Path:
     output.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as directory:
         project = Path(directory) / "client"
-        shutil.copytree(SOURCE, project, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(SOURCE, project)
         generate(project / PACKAGE / "generated")
         made = Path(directory) / "made"
         tool("client wheel", [uv(), "build", "--wheel", "--out-dir", str(made), str(project)])

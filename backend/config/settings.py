@@ -71,6 +71,7 @@ INSTALLED_APPS = [
     "django_otp.plugins.otp_totp",
     "django_otp.plugins.otp_static",
     "csp",
+    "corsheaders",
     "rest_framework",
     "drf_spectacular",
     "drf_spectacular_sidecar",
@@ -93,6 +94,8 @@ MIDDLEWARE = [
     "backend.accounts.api.trail.AuditTrail",
     "django.middleware.security.SecurityMiddleware",
     "backend.common.hardening.Headers",
+    # Before whatever may answer: also a refusal has to be readable by the other site's script.
+    "corsheaders.middleware.CorsMiddleware",
     "csp.middleware.CSPMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.middleware.gzip.GZipMiddleware",
@@ -271,6 +274,32 @@ THROTTLE_ANONYMOUS = env.text("THROTTLE_ANONYMOUS", "600/min")
 THROTTLE_PAGES = env.text("THROTTLE_PAGES", "3000/min")
 # Tokens and feed keys that are wrong, by address.
 THROTTLE_REFUSED = env.text("THROTTLE_REFUSED", "30/min")
+# Other sites whose scripts may call the API, with a token of theirs: cookies are never sent along.
+CORS_ALLOWED_ORIGINS = [origin for origin in env.words("CORS_ORIGINS", "") if origin != "*"]
+CORS_ALLOW_ALL_ORIGINS = "*" in env.words("CORS_ORIGINS", "")
+CORS_ALLOW_CREDENTIALS = False
+CORS_URLS_REGEX = r"^/(api/v1|feeds)/"
+CORS_ALLOW_HEADERS = [
+    "accept",
+    "authorization",
+    "content-type",
+    "idempotency-key",
+    "if-match",
+    "if-none-match",
+]
+CORS_EXPOSE_HEADERS = [
+    "ETag",
+    "Idempotency-Replayed",
+    "Link",
+    "Location",
+    "RateLimit",
+    "RateLimit-Policy",
+    "Retry-After",
+    "X-Data-Version",
+    "X-Schema-Version",
+    "X-Total-Count",
+    "X-Warning",
+]
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": [
         "backend.accounts.api.authentication.TokenAuthentication",
@@ -300,6 +329,10 @@ SPECTACULAR_SETTINGS = {
     ),
     "VERSION": "1",
     "SERVE_INCLUDE_SCHEMA": False,
+    "POSTPROCESSING_HOOKS": [
+        "drf_spectacular.hooks.postprocess_schema_enums",
+        "backend.api.examples.add_examples",
+    ],
     # Fields of one name that choose from different words.
     "ENUM_NAME_OVERRIDES": {
         "NoticeKindEnum": "backend.notifications.models.NoticeKind.values",

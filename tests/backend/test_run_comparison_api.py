@@ -91,7 +91,7 @@ def test_comparison_of_runs_that_are_not_there_is_404(reader, host, queued):
         assert answer.status_code == 404
 
 
-def test_run_tells_the_machine_as_it_found_it(reader, host, queued):
+def test_run_has_the_machine_as_it_was_then(reader, host, queued):
     run = finished(host, kernel="6.18.2", microcode="0xb4", cpu_model="EPYC 9654")
-    found = reader.get(f"{API}/runs/{run.pk}").json()["environment"]
-    assert found == {"kernel": "6.18.2", "microcode": "0xb4", "cpu_model": "EPYC 9654"}
+    environment = reader.get(f"{API}/runs/{run.pk}").json()["environment"]
+    assert environment == {"kernel": "6.18.2", "microcode": "0xb4", "cpu_model": "EPYC 9654"}

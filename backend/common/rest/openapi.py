@@ -14,7 +14,7 @@ from rest_framework.permissions import SAFE_METHODS
 from backend.common.rest.documents import Problem
 from backend.common.rest.parameters import Reader, schema_of
 from backend.common.rest.permissions import READ, needed_scope
-from backend.common.rest.problem import CONTENT_TYPE
+from backend.common.rest.problem import CONTENT_TYPE, PROBLEM_CODES
 from backend.common.rest.table import Column, ColumnType
 
 TYPES: dict[ColumnType, dict[str, str]] = {
@@ -118,6 +118,8 @@ class ViewSchema(AutoSchema):
             _allow_empty(operation)
             _point_to_what_was_made(operation)
             self._add_refusals(operation)
+            if getattr(self.view, "deprecation", None) is not None:
+                operation["deprecated"] = True
         return operation
 
     def get_operation_id(self) -> str:
@@ -152,11 +154,18 @@ class ViewSchema(AutoSchema):
         answers = operation["responses"]
         named = {int(status) for status in answers if int(status) >= HTTPStatus.BAD_REQUEST}
         for status in sorted(named | self.refusals(operation)):
-            answer = {"description": HTTPStatus(status).phrase, "content": self.refusal_content()}
+            answer = {"description": _refusal(status), "content": self.refusal_content()}
             if status == HTTPStatus.TOO_MANY_REQUESTS:
                 wait = {"schema": {"type": "integer"}, "description": "Whole seconds to wait"}
                 answer["headers"] = {"Retry-After": wait}
             answers[str(status)] = answer
+
+
+def _refusal(status: int) -> str:
+    """What a refusal is, with the codes that its problem may carry."""
+    codes = sorted(code for code, (usual, _) in PROBLEM_CODES.items() if usual == status)
+    phrase = HTTPStatus(status).phrase
+    return f"{phrase} (code: {', '.join(codes)})" if codes else phrase
 
 
 def _point_to_what_was_made(operation: Mapping[str, Any]) -> None:

@@ -20,6 +20,7 @@ from rest_framework.utils.urls import remove_query_param, replace_query_param
 from rest_framework.views import APIView
 
 from backend.common import clock
+from backend.common.rest.deprecation import Deprecation
 from backend.common.rest.openapi import ListSchema
 from backend.common.rest.parameters import (
     PAGING,
@@ -77,6 +78,8 @@ class View(APIView):
     keeps_answers: ClassVar[bool] = True
     """Whether a POST with an Idempotency-Key is done within one transaction; one that waits for a
     worker cannot, as the worker would not see what it should do."""
+    deprecation: ClassVar[Deprecation | None] = None
+    """Set for an address that is to go."""
     allowance: Allowance | None = None
     """What the caller may still ask for; a throttle sets it."""
 
@@ -89,6 +92,9 @@ class View(APIView):
         # On every answer, so that a client can slow down before it is refused.
         for name, value in (self.allowance.headers() if self.allowance else {}).items():
             final[name] = value
+        if self.deprecation is not None:
+            for name, value in self.deprecation.headers(final.headers.get("Link", "")).items():
+                final[name] = value
         is_known = bool(getattr(request, "user", None) and request.user.is_authenticated)
         # no-cache is not no-store: a copy may be kept and is asked about, which costs a 304.
         final.headers.setdefault(

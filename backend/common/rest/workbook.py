@@ -65,7 +65,7 @@ def workbook(table: Table) -> bytes:
 
 
 def _data_sheet(book: Any, table: Table) -> None:
-    formats = {
+    formats: dict[str | None, Any] = {
         "header": book.add_format({"bold": True}),
         "day": book.add_format({"num_format": "yyyy-mm-dd"}),
         "time": book.add_format({"num_format": "yyyy-mm-dd hh:mm:ss"}),
