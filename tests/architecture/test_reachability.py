@@ -48,6 +48,7 @@ REACHED = {
     ("backend/web/*forms.py", "*_value"): HOOK,
     ("backend/web/shared/provider_styles.py", "ignore_patterns"): HOOK,
     ("backend/providers/ovh/driver.py", "get_timestamp"): "libcloud calls it to sign",
+    ("backend/accounts/models.py", "get_throttle_factor"): "django-otp asks after a failure",
     ("backend/providers/azure/library.py", "get_token"): "azure-core calls it for each request",
     ("backend/providers/azure/library.py", "TokenCredential"): ANNOTATION,
     (

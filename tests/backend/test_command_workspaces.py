@@ -88,7 +88,7 @@ def test_runs_of_the_named_workspace_are_listed_and_ended(lab: Workspace) -> Non
     assert ended.is_cancel_requested or ended.is_finished
 
 
-def test_campaign_is_found_in_its_own_workspace_only(lab: Workspace) -> None:
+def test_campaign_of_another_workspace_is_not_found(lab: Workspace) -> None:
     made = campaigns.campaign(factories.host(workspace=lab))
     assert made.name in said("campaign", "status", made.name, *LAB)
     with pytest.raises(CommandError, match="no campaign"):
