@@ -91,6 +91,23 @@ def test_comparison_of_runs_that_are_not_there_is_404(reader, host, queued):
         assert answer.status_code == 404
 
 
+def test_strangers_do_not_see_where_peers_are(client, reader, host, queued, settings):
+    settings.PUBLIC_READ = True
+    before, after = finished(host), finished(host)
+    Run.objects.filter(pk=after.pk).update(parameters={"peer_address": "192.0.2.77"})
+    assert "192.0.2.77" in str(compared(reader, before, after).json()["differences"])
+    shown = compared(client, before, after)
+    assert shown.status_code == 200
+    assert "192.0.2.77" not in shown.content.decode()
+    assert "parameters" in shown.json()["differences"][0]
+
+
+def test_unknown_parameter_of_a_comparison_is_named(reader, host, queued):
+    before, after = finished(host), finished(host)
+    assert "metrics" in compared(reader, before, after, metrics="x")["X-Warning"]
+    assert "X-Warning" not in compared(reader, before, after).headers
+
+
 def test_run_has_the_machine_as_it_was_then(reader, host, queued):
     run = finished(host, kernel="6.18.2", microcode="0xb4", cpu_model="EPYC 9654")
     environment = reader.get(f"{API}/runs/{run.pk}").json()["environment"]

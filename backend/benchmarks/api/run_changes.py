@@ -11,6 +11,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from backend.accounts.services.acting import workspace_of
+from backend.benchmarks.selectors.redaction import redaction_for
 from backend.benchmarks.selectors.run_changes import LEAST_LOSS_RATIO, run_comparison
 from backend.benchmarks.selectors.runs import runs_visible
 from backend.common.rest.parameters import (
@@ -96,17 +97,22 @@ class RunComparisonView(View):
     )
     def get(self, request: Request, run_id: UUID, **_: Any) -> Response:
         params = dict(request.query_params.lists())
-        values, _warnings = read(params, READERS)
+        values, warnings = read(params, READERS)
         if "before" not in values:
             raise InvalidParameters([("before", "the identifier of the earlier run is needed")])
         metrics = {name.strip() for name in params.get("metric", ()) if name.strip()}
         for name in metrics:
             read({"metric": [name]}, READERS)
         runs = runs_visible(workspace_of(request))
-        compared = run_comparison(
-            get_object_or_404(runs, pk=values["before"]),
-            get_object_or_404(runs, pk=run_id),
-            least_loss_ratio=values.get("least_loss_ratio", LEAST_LOSS_RATIO),
-            metrics=metrics,
-        )
-        return Response(RunComparisonSerializer(compared.document()).data)
+        before = get_object_or_404(runs, pk=values["before"])
+        after = get_object_or_404(runs, pk=run_id)
+        ratio = values.get("least_loss_ratio", LEAST_LOSS_RATIO)
+        compared = run_comparison(before, after, least_loss_ratio=ratio, metrics=metrics)
+        document = compared.document()
+        for run in (before, after):
+            # Parameters that differ may name a peer, and strangers are not to see where hosts are.
+            redaction = redaction_for(request.user, run)
+            document["differences"] = [redaction.message(one) for one in document["differences"]]
+        headers = {"X-Warning": "; ".join(warnings).encode("ascii", "replace").decode()}
+        shown = RunComparisonSerializer(document).data
+        return Response(shown, headers=headers if warnings else None)
