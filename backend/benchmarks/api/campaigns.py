@@ -34,7 +34,7 @@ from backend.benchmarks.services.campaigns import (
 )
 from backend.common.rest.documents import Problem
 from backend.common.rest.openapi import query_parameters
-from backend.common.rest.parameters import PAGING, PER_PAGE, one_of, read
+from backend.common.rest.parameters import PAGING, PER_PAGE, one_of, read, time
 from backend.common.rest.permissions import RUN
 from backend.common.rest.problem import Conflict
 from backend.common.rest.table import Column, ColumnType
@@ -55,7 +55,9 @@ class CampaignsView(FilteredListView):
     lookups = {
         "state": ("state", one_of(models.CampaignState.values)),
         "profile": ("profile", one_of(documents.PROFILES)),
+        "since": ("created_at__gte", time),
     }
+    orders = {"name": "name", "state": "state", "created_at": "created_at"}
     columns = (
         Column("id", ColumnType.TEXT, "Identifier"),
         Column("name", ColumnType.TEXT, "Name as given"),

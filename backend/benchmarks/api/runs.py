@@ -59,6 +59,12 @@ class RunsView(FilteredListView):
         "profile": ("profile", one_of(documents.PROFILES)),
         "since": ("created_at__gte", time),
     }
+    orders = {
+        "offer": "offer__slug",
+        "state": "state",
+        "created_at": "created_at",
+        "finished_at": "finished_at",
+    }
     columns = (
         Column("id", ColumnType.TEXT, "Identifier"),
         Column("host", ColumnType.TEXT, "Identifier of the host"),
@@ -267,6 +273,12 @@ class SamplesView(FilteredListView):
         "run": ("run_id", identifier),
         "source": ("source", one_of(Source.values)),
         "since": ("measured_at__gte", time),
+    }
+    orders = {
+        "offer": "offer__slug",
+        "metric": "metric",
+        "value": "value",
+        "measured_at": "measured_at",
     }
     columns = (
         Column("sample_id", ColumnType.INTEGER, "Number"),

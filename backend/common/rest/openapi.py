@@ -40,6 +40,7 @@ MANY_LISTS = {
     "campaign": "Identifier of the campaign",
     "round": "Number of the campaign's round",
     "since": "Made or measured at that time or later",
+    "sort": "Column to order by, with - in front from the largest",
 }
 LIST_HEADERS = {
     "ETag": "Changes with the answer; send it back as If-None-Match",

@@ -3,9 +3,10 @@
 import datetime as dt
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
+from django.db.models import F
 from django.http import Http404, HttpResponseBase
 from django.utils.cache import get_conditional_response, patch_vary_headers
 from django.utils.http import http_date, parse_http_date, quote_etag
@@ -31,6 +32,7 @@ from backend.common.rest.parameters import (
     given,
     one_of,
     read,
+    text,
 )
 from backend.common.rest.renderers import DIALECTS, CsvRenderer, TsvRenderer, XlsxRenderer
 from backend.common.rest.table import Column, Table, json_cell, json_rows, text_cell
@@ -144,6 +146,10 @@ class ListView(View):
         """What the request asks for."""
         raise AssertionError("a list says what it lists")
 
+    def ordered(self, request: Request, listing: ListAnswer) -> ListAnswer:
+        """The list in the order that is asked for."""
+        return listing
+
     def described_parameters(self) -> Mapping[str, str]:
         """Names and meanings of the parameters, for the OpenAPI schema; paging left out.
 
@@ -171,7 +177,7 @@ class ListView(View):
                 return unchanged
         # Before the rows are read: a wrong dialect is known without them.
         read({"dialect": request.query_params.getlist("dialect")}, DIALECT)
-        listing = self.listing(request)
+        listing = self.ordered(request, self.listing(request))
         headers |= _described(listing)
         headers["Link"] = f'<{reverse(self.described_by, request=request)}>; rel="describedby"'
         if request.accepted_renderer.format == JSONRenderer.format:
@@ -322,16 +328,33 @@ class FilteredListView(ListView):
 
     # Parameter → lookup of the query, and the reader of its value.
     lookups: ClassVar[Mapping[str, tuple[str, Reader]]] = {}
+    orders: ClassVar[Mapping[str, str]] = {}
+    """Column → field of the query that a list may be sorted by."""
 
     def parameter_readers(self) -> Mapping[str, Reader]:
+        return {**self._own_readers(), **super().parameter_readers()}
+
+    def _own_readers(self) -> dict[str, Reader]:
         readers = {name: reader for name, (_, reader) in self.lookups.items()}
-        return {**readers, **super().parameter_readers()}
+        if self.orders:
+            readers["sort"] = one_of([sign + name for name in self.orders for sign in ("", "-")])
+        return readers
+
+    def ordered(self, request: Request, listing: ListAnswer) -> ListAnswer:
+        """By `sort`; rows that agree in it keep one order, so that pages do not overlap."""
+        params = {"sort": request.query_params.getlist("sort")}
+        asked, _ = read(params, {"sort": self._own_readers().get("sort", text)})
+        if not self.orders or "sort" not in asked:
+            return listing
+        name = asked["sort"]
+        column = F(self.orders[name.removeprefix("-")])
+        order = column.desc(nulls_last=True) if name[0] == "-" else column.asc(nulls_last=True)
+        return replace(listing, rows=listing.rows.order_by(order, "pk"))
 
     def asked(self, request: Request) -> tuple[dict[str, Any], dict[str, Any]]:
         """Conditions for the query; and paging and warnings for the Listing."""
-        readers = {name: reader for name, (_, reader) in self.lookups.items()}
         params = dict(request.query_params.lists())
-        values, warnings = read(params, {**PAGING, **DIALECT, **readers})
+        values, warnings = read(params, {**PAGING, **DIALECT, **self._own_readers()})
         conditions = {
             lookup: values[name] for name, (lookup, _) in self.lookups.items() if name in values
         }
