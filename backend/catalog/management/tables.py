@@ -82,6 +82,8 @@ class TableCommand(BaseCommand):
         for line in report.lines:
             why = f" ({line.why})" if line.why else ""
             self.stdout.write(f"line {line.line}: {line.offer} {line.price}, {line.state}{why}")
+        if report.offers_unchanged:
+            self.stdout.write(f"{report.offers_unchanged} offers are known as they are stated")
         kept = "would be stored" if report.is_dry else "stored"
         self.stdout.write(
             f"{report.rows} lines; {kept}: {report.offers_new} new offers, "

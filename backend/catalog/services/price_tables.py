@@ -58,7 +58,7 @@ class _PriceTable(TableImport):
 
     def _read(self, rows: Iterable[OfferRow]) -> None:
         rows = list(rows)
-        ids = {found for row in rows if (found := _identifier(row.price_id))}
+        ids = {one for row in rows if (one := _identifier(row.price_id))}
         observed = prices_visible(self.workspace.slug).filter(pk__in=ids)
         exported: dict[UUID | None, PriceObservation] = {
             price.pk: price for price in observed.select_related("offer")
