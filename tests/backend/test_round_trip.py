@@ -12,8 +12,6 @@ from django.test import Client
 from backend.accounts.models import AuditEntry
 from backend.catalog.models import Offer, PriceObservation
 from backend.catalog.selectors.data_version import data_version
-from backend.domain.parsing.offers import COLUMNS, EXPORTED
-from backend.rankings.selectors.columns import COLUMNS as RANKING_COLUMNS
 from tests import factories
 from tests.backend.conftest import API, fields, rows
 from tests.domain.parsing.test_quotes import GOOD, table
@@ -61,10 +59,6 @@ def quotes_stored(client: Client) -> Any:
 
 def without(found: list[dict[str, str]], *names: str) -> list[dict[str, str]]:
     return [{name: cell for name, cell in row.items() if name not in names} for row in found]
-
-
-def test_every_column_of_a_ranking_is_known_to_its_import() -> None:
-    assert {column.name for column in RANKING_COLUMNS} <= {*COLUMNS, *EXPORTED}
 
 
 @pytest.mark.parametrize("file", FILES)

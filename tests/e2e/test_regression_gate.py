@@ -19,7 +19,8 @@ from tests.e2e.quota_host import Unsupported, quota_host
 from tests.e2e.stack import eventually
 
 __all__ = ["client_package"]
-pytestmark = [pytest.mark.serial, pytest.mark.native]
+# Deep: benchmarks beside the other tests are disturbed, and say nothing.
+pytestmark = [pytest.mark.serial, pytest.mark.native, pytest.mark.deep]
 BENCHMARK = "--probe cmips --set seconds=0.5 --set repeats=4 --set quiet_budget_s=5"
 FINE, WORSE, UNCLEAR = 0, 1, 2
 TRIES = 3

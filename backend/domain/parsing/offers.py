@@ -58,16 +58,8 @@ COLUMNS = (
     "note",
     LOCALE,
 )
-EXPORTED = (
-    "offer_id", "price", "period", "hours_per_month", "price_basis", "price_term", "price_usd_hour",
-    "price_observed_on", "fx_rate", "fx_date", "metric", "score", "score_ci95_low",
-    "score_ci95_high", "score_n_instances", "score_n_repeats", "interval_basis", "cup",
-    "value_per_cost", "value_per_cost_ci95_low", "value_per_cost_ci95_high", "rank", "rank_low",
-    "rank_high", "tie_group", "pareto", "measured_at", "method_version", "result_url",
-    "data_version", "flags", "missing", "price_zone", "hours_run", "setup_months", "region_group",
-    "available", "hardware", "licence", "commitment_months",
-)  # fmt: skip
-"""What lists of rankings and offers have beside: the offer's slug, and figures that are calculated."""
+EXPORTED = "offer_id"
+"""Which lists of rankings and offers have beside: the offer's slug."""
 KINDS = ("cloud", "vps", "dedicated", "onprem")
 VCPU_KINDS = ("dedicated", "shared", "burstable")
 MODELS = ("on_demand", "spot", "monthly", "purchase", *COMMITMENTS)

@@ -23,7 +23,7 @@ COLUMNS = (
     "term", "upfront", "plan", "basis", "amount", "currency", "unit", "setup", "tax_basis", "tax_rate",
     "minimum_months", "valid_until", "effective_from", "observed_at", "source", "note", LOCALE,
 )  # fmt: skip
-EXPORTED = ("price_id", "state")
+EXPORTED = "price_id"
 MOST_MONTHS = 600
 
 

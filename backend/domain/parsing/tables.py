@@ -6,7 +6,7 @@ write them, where they can mean one thing only (table_figures).
 
 import datetime as dt
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 
@@ -14,6 +14,7 @@ from backend.domain.money import CURRENCIES
 from backend.domain.parsing import table_figures
 from backend.domain.parsing.table_files import MAX_BYTES, Line, sheet
 from backend.domain.parsing.table_headers import (
+    LEFT_OUT,
     SIGNS,
     Header,
     header,
@@ -257,14 +258,14 @@ def records(
     *,
     known: Collection[str],
     required: Collection[str],
-    exported: Sequence[str] = (),
+    exported: str = "",
     options: Options | None = None,
 ) -> ReadTable:
     """The rows of a table that has one header line, and remarks on rows of another width.
 
-    `exported` are columns of Rackrate's own export beside the known ones; a header with the first
-    of them is one. Raises RefusedTable for a file that cannot be read, and for an unknown, repeated
-    or missing column.
+    A header that has the column `exported` is of Rackrate's own list, which has calculated figures
+    beside the known columns: they are left out. Raises RefusedTable for a file that cannot be read,
+    and for an unknown, repeated or missing column.
     """
     options = options or Options()
     mapping = {plain(name): column for name, column in options.columns.items()}
@@ -275,9 +276,11 @@ def records(
     at = header_at(lines, known, mapping)
     body = [(number, _trimmed(cells, len(lines[at][1]))) for number, cells in lines[at + 1 :]]
     table = ReadTable([], notes=list(read.notes))
-    if exported and exported[0] in {name.lower() for name in lines[at][1]}:
-        table.is_export, known = True, {*known, *exported}
+    column_names = {name.lower() for name in lines[at][1]}
+    if exported and exported in column_names:
+        table.is_export, known = True, {*known, exported}
         options = _of_export(body, options)
+        mapping = {plain(name): LEFT_OUT for name in column_names - known} | mapping
     names = header(lines[at], body, known, mapping)
     if at:
         detail = f"the header; {at} lines of titles above it are left out"
