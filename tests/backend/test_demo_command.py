@@ -154,9 +154,7 @@ def test_two_scores_of_one_machine_type_are_refused(tmp_path: Path, settings: La
         demo_load(folder)
 
 
-def test_example_bill_is_shown_with_its_notice_and_what_it_costs_elsewhere(
-    market: None, client: Client
-) -> None:
+def test_example_bill_is_shown_with_its_notice_and_targets(market: None, client: Client) -> None:
     assert counts("load")["bills"] == 1
     assert counts("load")["bills"] == 0
     client.force_login(factories.user(role="write"))

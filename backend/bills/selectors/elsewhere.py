@@ -22,7 +22,7 @@ from backend.domain.bills.elsewhere import (
     alternatives,
     today_cost,
 )
-from backend.domain.bills.volumes import Volume
+from backend.domain.bills.volumes import BillVolume
 from backend.domain.metrics import METRICS
 from backend.domain.units import HOURS_PER_MONTH
 from backend.rankings.selectors.default_metric import default_metric
@@ -145,7 +145,7 @@ def _beside(estate: Mapping[str, Any]) -> Beside:
         return max(float(Decimal(amount) * month), 0.0)
 
     volumes = {one["volume"]: one for one in estate.get("volumes", [])}
-    disk, egress = volumes.get(Volume.DISK), volumes.get(Volume.EGRESS)
+    disk, egress = volumes.get(BillVolume.DISK), volumes.get(BillVolume.EGRESS)
     managed = [one["cost"] for one in estate["by_kind"] if one["kind"] == ChargeKind.MANAGED]
     return Beside(
         disk_gb=monthly(disk["gb"]) if disk else 0.0,

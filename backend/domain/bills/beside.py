@@ -12,7 +12,7 @@ FloatTiers = Sequence[tuple[float | None, float]]
 """Upper bound in GB (None = without limit) and the price of a GB."""
 
 
-class Part(StrEnum):
+class BillPart(StrEnum):
     """Parts of a bill that may move; the order is that of pages."""
 
     MACHINES = "machines"
@@ -98,26 +98,26 @@ def beside_costs(
     *,
     is_same_provider: bool,
     has_services: bool,
-) -> tuple[dict[Part, Floats], list[Part]]:
+) -> tuple[dict[BillPart, Floats], list[BillPart]]:
     """What is beside the machines, by draw, and which of it has no price there.
 
     `servers` are how many of each offer, by draw. The same provider charges what it does today.
     """
     same = np.ones(len(servers))
-    costs = {Part.DISK: same * asked.disk_cost, Part.EGRESS: same * asked.egress_cost}
+    costs = {BillPart.DISK: same * asked.disk_cost, BillPart.EGRESS: same * asked.egress_cost}
     unpriced = []
     if not is_same_provider:
         disks = (servers * np.array([one.disk_gb for one in supplies])).sum(axis=1)
         traffic = (servers * np.array([one.egress_gb for one in supplies])).sum(axis=1)
-        costs[Part.DISK], has_disk = volume_cost(
+        costs[BillPart.DISK], has_disk = volume_cost(
             asked.disk_gb, asked.disk_cost, disks, supplies[0].disk
         )
-        costs[Part.EGRESS], has_egress = volume_cost(
+        costs[BillPart.EGRESS], has_egress = volume_cost(
             asked.egress_gb, asked.egress_cost, traffic, supplies[0].egress
         )
-        known = {Part.DISK: has_disk, Part.EGRESS: has_egress}
+        known = {BillPart.DISK: has_disk, BillPart.EGRESS: has_egress}
         unpriced = [part for part, has_price in known.items() if not has_price]
     if services.may_run:
         own = asked.managed_cost if has_services else managed_cost(asked, services)
-        costs[Part.MANAGED] = same * own
+        costs[BillPart.MANAGED] = same * own
     return costs, unpriced

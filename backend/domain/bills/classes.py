@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 
-from backend.domain.bills.volumes import Volume, volume_of
+from backend.domain.bills.volumes import BillVolume, volume_of
 
 
 class ChargeKind(StrEnum):
@@ -44,7 +44,7 @@ class BillCharge:
     purchase: Purchase = Purchase.ON_DEMAND
     hours_per_unit: Fraction = Fraction(0)
     """Hours of the machine in one unit of the line's quantity; 0 where it counts something else."""
-    volume: Volume | None = None
+    volume: BillVolume | None = None
     gb_per_unit: Fraction = Fraction(0)
     """Of a volume, in one unit of the line's quantity."""
 
@@ -139,7 +139,7 @@ def charge_of(words: Mapping[str, str], provider: str = "") -> BillCharge:
     )
     kind = next((kind for kind, word in KIND_WORDS if word.search(described)), ChargeKind.OTHER)
     volume, per_unit = volume_of(words)
-    counts_in = {Volume.DISK: ChargeKind.STORAGE, Volume.EGRESS: ChargeKind.TRAFFIC}
+    counts_in = {BillVolume.DISK: ChargeKind.STORAGE, BillVolume.EGRESS: ChargeKind.TRAFFIC}
     if volume is None or counts_in[volume] is not kind:
         return BillCharge(kind, whose)
     return BillCharge(kind, whose, volume=volume, gb_per_unit=per_unit)

@@ -15,7 +15,7 @@ from backend.domain.bills.beside import (
     NO_SUPPLY,
     NOTHING_BESIDE,
     Beside,
-    Part,
+    BillPart,
     Services,
     Supply,
     beside_costs,
@@ -160,9 +160,9 @@ class Alternative:
     """Until moving has paid; None where it never does."""
     swings: tuple[Swing, ...]
     """What the cost depends on, that which moves it most first; inputs that do not move it are left out."""
-    parts: Mapping[Part, float]
+    parts: Mapping[BillPart, float]
     """What of the cost is for which part of the bill."""
-    unpriced: tuple[Part, ...] = ()
+    unpriced: tuple[BillPart, ...] = ()
     """Parts that are taken as they cost today, as the target's price is not known."""
 
 
@@ -191,7 +191,7 @@ class _Move:
 
     def others(
         self, servers: NDArray[np.int64], assumed: Assumptions
-    ) -> tuple[dict[Part, Floats], list[Part]]:
+    ) -> tuple[dict[BillPart, Floats], list[BillPart]]:
         """What is beside the machines, by draw, and which of it has no price there."""
         return beside_costs(
             self.beside,
@@ -343,7 +343,7 @@ def _alternative(plan: _Move, assumed: Assumptions) -> Alternative:
         probability_cheaper=float(np.mean(costs < today)),
         payback_months=assumed.moving_cost / saved if saved > 0 else None,
         swings=_swings(plan, assumed),
-        parts={Part.MACHINES: float(cost) - sum(parts.values()), **parts},
+        parts={BillPart.MACHINES: float(cost) - sum(parts.values()), **parts},
         unpriced=tuple(unpriced),
     )
 

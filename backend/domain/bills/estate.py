@@ -8,7 +8,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 from backend.domain.bills.classes import BillCharge, ChargeKind, Purchase
-from backend.domain.bills.volumes import Volume
+from backend.domain.bills.volumes import BillVolume
 from backend.domain.errors import InvalidValue
 from backend.domain.units import EXACT
 
@@ -137,7 +137,7 @@ class Estate:
     machines: tuple[Machines, ...]
     """The dearest first."""
     unreadable: Unreadable
-    volumes: tuple[tuple[Volume, Decimal, Decimal], ...] = ()
+    volumes: tuple[tuple[BillVolume, Decimal, Decimal], ...] = ()
     """GB of all months, and what was billed for them."""
 
 
@@ -187,8 +187,8 @@ def estate(groups: Iterable[Group], usage: MachineUsage, unreadable: Unreadable)
     )
 
 
-def _volumes(groups: Sequence[Group]) -> Iterator[tuple[Volume, Decimal, Decimal]]:
-    for volume in Volume:
+def _volumes(groups: Sequence[Group]) -> Iterator[tuple[BillVolume, Decimal, Decimal]]:
+    for volume in BillVolume:
         of = [one for one in groups if one.charge.volume is volume]
         if not of:
             continue

@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from backend.domain.bills.beside import Part
+from backend.domain.bills.beside import BillPart
 from backend.domain.bills.elsewhere import HOURLY, SLACK, Alternative, Work
 from backend.domain.bills.estate_document import WEEK_HOURS
 from backend.domain.units import HOURS_PER_MONTH
@@ -104,7 +104,7 @@ def _part(target: Alternative, level: float, most: float, currency: str) -> dict
     part: dict[str, Any] = {"role": "all", "capacity": _text(most / count)}
     if target.target not in HOURLY:
         return {**part, "count": count, "price": _monthly(target.cost / count, currency)}
-    beside = target.cost - target.parts[Part.MACHINES]
+    beside = target.cost - target.parts[BillPart.MACHINES]
     if len(target.servers) == 1 and not beside:
         return {**part, "price": {"offer": target.servers[0][0], "currency": currency}}
     # Several types scale together, disks and traffic with them: an hour of their mean.

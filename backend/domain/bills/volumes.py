@@ -38,7 +38,7 @@ NO_EGRESS = re.compile(
 )
 
 
-class Volume(StrEnum):
+class BillVolume(StrEnum):
     """What a bill counts in bytes and each target has a price for."""
 
     DISK = "disk"
@@ -47,7 +47,7 @@ class Volume(StrEnum):
     """GB to the internet."""
 
 
-def volume_of(words: Mapping[str, str]) -> tuple[Volume | None, Fraction]:
+def volume_of(words: Mapping[str, str]) -> tuple[BillVolume | None, Fraction]:
     """Of lines with these words, and the GB in one unit of their quantity; None for anything else."""
     match = UNIT.match(words.get("unit", ""))
     if match is None:
@@ -56,8 +56,8 @@ def volume_of(words: Mapping[str, str]) -> tuple[Volume | None, Fraction]:
     names = ("service", "family", "description", "meter", "usage")
     said = " ".join(words.get(name, "") for name in names)
     if match[3] and DISK_WORDS.search(said) and not NO_DISK.search(said):
-        return Volume.DISK, each
+        return BillVolume.DISK, each
     # Some count traffic by the month as well.
     if EGRESS_WORDS.search(said) and not NO_EGRESS.search(said):
-        return Volume.EGRESS, each
+        return BillVolume.EGRESS, each
     return None, Fraction(0)

@@ -5,7 +5,7 @@ from decimal import Decimal
 from typing import Any
 
 from backend.bills.selectors.elsewhere import Elsewhere
-from backend.domain.bills.beside import Part
+from backend.domain.bills.beside import BillPart
 from backend.domain.bills.classes import ChargeKind, Purchase
 from backend.domain.bills.elsewhere import HOURLY, Alternative, Destination
 from backend.domain.bills.estate_document import WEEK_HOURS
@@ -179,14 +179,19 @@ def moving_rows(estate: Mapping[str, Any], answer: Elsewhere) -> list[dict[str, 
     disks = _("disks, {gb} GB", gb=figures.quantity(round(beside.disk_gb)))
     traffic = _("traffic to the internet, {gb} GB", gb=figures.quantity(round(beside.egress_gb)))
     parts = [
-        (Part.MACHINES, _("machines"), sum(one.cost_per_month for one in answer.works), _("moves")),
-        (Part.DISK, disks, beside.disk_cost, _("moves")),
-        (Part.EGRESS, traffic, beside.egress_cost, _("moves")),
+        (
+            BillPart.MACHINES,
+            _("machines"),
+            sum(one.cost_per_month for one in answer.works),
+            _("moves"),
+        ),
+        (BillPart.DISK, disks, beside.disk_cost, _("moves")),
+        (BillPart.EGRESS, traffic, beside.egress_cost, _("moves")),
     ]
-    if Part.MANAGED in best.parts:
+    if BillPart.MANAGED in best.parts:
         is_kept = best.target in HOURLY
         word = _("moves, at the same price") if is_kept else managed
-        parts.append((Part.MANAGED, KINDS[ChargeKind.MANAGED], beside.managed_cost, word))
+        parts.append((BillPart.MANAGED, KINDS[ChargeKind.MANAGED], beside.managed_cost, word))
     rows = [
         {
             "words": words,

@@ -9,7 +9,7 @@ import pytest
 
 from backend.domain.bills.beside import (
     Beside,
-    Part,
+    BillPart,
     Services,
     Supply,
     beside_costs,
@@ -26,7 +26,7 @@ from backend.domain.bills.elsewhere import (
     alternatives,
     today_cost,
 )
-from backend.domain.bills.volumes import Volume, volume_of
+from backend.domain.bills.volumes import BillVolume, volume_of
 
 GIB = Fraction(1024**3, 10**9)
 BESIDE = Beside(disk_gb=500, disk_cost=40, egress_gb=2000, egress_cost=180, managed_cost=100)
@@ -58,7 +58,7 @@ def test_volumes_are_known_by_unit_and_words(unit, description, volume, each):
 
 def test_volume_counts_only_within_its_kind_of_charge():
     disk = charge_of({"service": "EBS", "description": "VolumeUsage.gp3", "unit": "GB-Mo"})
-    assert (disk.kind, disk.volume, disk.gb_per_unit) == (ChargeKind.STORAGE, Volume.DISK, 1)
+    assert (disk.kind, disk.volume, disk.gb_per_unit) == (ChargeKind.STORAGE, BillVolume.DISK, 1)
     odd = charge_of({"service": "DNS", "description": "VolumeUsage.gp3", "unit": "GB-Mo"})
     assert (odd.kind, odd.volume) == (ChargeKind.TRAFFIC, None)
 
@@ -77,26 +77,29 @@ def costs(supply, servers=2, services=STAY, **given):
 def test_servers_include_together_what_each_includes():
     """500 − 2 × 200 = 100 GB × 0.1; 2,000 − 2 × 500 = 1,000 × 0.01."""
     supply = Supply(200, 500, disk=[(None, 0.1)], egress=[(None, 0.01)])
-    assert costs(supply) == ({Part.DISK: pytest.approx(10), Part.EGRESS: pytest.approx(10)}, [])
+    assert costs(supply) == (
+        {BillPart.DISK: pytest.approx(10), BillPart.EGRESS: pytest.approx(10)},
+        [],
+    )
 
 
 def test_unlimited_traffic_and_enough_disk_need_no_price():
-    assert costs(Supply(250, math.inf)) == ({Part.DISK: 0, Part.EGRESS: 0}, [])
+    assert costs(Supply(250, math.inf)) == ({BillPart.DISK: 0, BillPart.EGRESS: 0}, [])
 
 
 def test_what_has_no_price_costs_as_today_and_is_named():
-    unpriced = [Part.DISK, Part.EGRESS]
-    assert costs(Supply(100)) == ({Part.DISK: 40, Part.EGRESS: 180}, unpriced)
+    unpriced = [BillPart.DISK, BillPart.EGRESS]
+    assert costs(Supply(100)) == ({BillPart.DISK: 40, BillPart.EGRESS: 180}, unpriced)
     same = costs(Supply(disk=[(None, 9.0)]), is_same_provider=True)
-    assert same == ({Part.DISK: 40, Part.EGRESS: 180}, [])
+    assert same == ({BillPart.DISK: 40, BillPart.EGRESS: 180}, [])
 
 
 def test_services_are_moved_only_where_they_may_be():
     """60 of 100 and an hour of 60."""
     run = replace(STAY, may_run=True)
-    assert Part.MANAGED not in costs(Supply())[0]
-    assert costs(Supply(), services=run)[0][Part.MANAGED] == pytest.approx(120)
-    assert costs(Supply(), services=run, has_services=True)[0][Part.MANAGED] == 100
+    assert BillPart.MANAGED not in costs(Supply())[0]
+    assert costs(Supply(), services=run)[0][BillPart.MANAGED] == pytest.approx(120)
+    assert costs(Supply(), services=run, has_services=True)[0][BillPart.MANAGED] == 100
     assert managed_cost(Beside(), run) == 0
 
 
@@ -112,8 +115,8 @@ def test_alternative_is_chosen_with_what_is_beside_it():
     assumed = Assumptions(moving_cost=1600, staff_per_server=0, spares=0)
     (one,) = alternatives(works, offers, assumed, BESIDE)
     assert one.servers == (("b", "b", 1),)
-    assert one.parts == {Part.MACHINES: 100, Part.DISK: 40, Part.EGRESS: 0}
-    assert (one.cost, one.unpriced) == (140, (Part.DISK,))
+    assert one.parts == {BillPart.MACHINES: 100, BillPart.DISK: 40, BillPart.EGRESS: 0}
+    assert (one.cost, one.unpriced) == (140, (BillPart.DISK,))
     assert today_cost(works, assumed, BESIDE) == 300
     assert today_cost(works, replace(assumed, may_run_services=True), BESIDE) == 400
     assert one.payback_months == pytest.approx(10)

@@ -19,7 +19,7 @@ from backend.domain.bills.estate import (
 )
 from backend.domain.bills.estate_document import estate_document, week
 from backend.domain.bills.joined import joined_unreadable, joined_usage, refuse_repeated_months
-from backend.domain.bills.volumes import Volume
+from backend.domain.bills.volumes import BillVolume
 from backend.domain.errors import InvalidValue
 
 START = dt.datetime(2024, 9, 2, tzinfo=dt.UTC)  # a Monday
@@ -172,13 +172,15 @@ def test_month_that_comes_twice_is_refused():
 
 def test_volumes_are_summed_over_lines_in_gb():
     """10 GB twice and 10 TB of traffic; a storage line of another kind counts nothing."""
-    disk = BillCharge(ChargeKind.STORAGE, "aws", volume=Volume.DISK, gb_per_unit=Fraction(1))
-    out = BillCharge(ChargeKind.TRAFFIC, "aws", volume=Volume.EGRESS, gb_per_unit=Fraction(1000))
+    disk = BillCharge(ChargeKind.STORAGE, "aws", volume=BillVolume.DISK, gb_per_unit=Fraction(1))
+    out = BillCharge(
+        ChargeKind.TRAFFIC, "aws", volume=BillVolume.EGRESS, gb_per_unit=Fraction(1000)
+    )
     groups = [group(disk), group(disk, billed="-0.10", month="2024-10"), group(DISK), group(out)]
     whole = estate(groups, usage(), Unreadable())
     assert whole.volumes == (
-        (Volume.DISK, 20, Decimal("1.00")),
-        (Volume.EGRESS, 10_000, Decimal("1.10")),
+        (BillVolume.DISK, 20, Decimal("1.00")),
+        (BillVolume.EGRESS, 10_000, Decimal("1.10")),
     )
     assert estate_document(whole, 0)["volumes"][1] == {
         "volume": "egress",

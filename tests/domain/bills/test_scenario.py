@@ -2,7 +2,7 @@
 
 import pytest
 
-from backend.domain.bills.beside import Part
+from backend.domain.bills.beside import BillPart
 from backend.domain.bills.elsewhere import Alternative, Destination, Figure, Work
 from backend.domain.bills.scenario import bill_scenario
 
@@ -17,7 +17,7 @@ def work(**given):
 
 
 def target(of, *servers):
-    return Alternative(of, servers, 200, 190, 210, 0.9, 12, (), {Part.MACHINES: 200})
+    return Alternative(of, servers, 200, 190, 210, 0.9, 12, (), {BillPart.MACHINES: 200})
 
 
 def document(works, *targets):
