@@ -34,7 +34,7 @@ SCOPES = {"viewer": "read", "analyst": "write", "operator": "run", "admin": "adm
 OWN, FOREIGN, OURS, SHARED, NO_OBJECT = "own", "foreign", "shared by us", "shared", "–"
 SECRETS = {"link", "invitation", "feeds"}
 """Who knows the secret in the address may follow it."""
-VOCABULARY = {"metrics", "scores", "schemas", "new"}
+VOCABULARY = {"metrics", "scores", "schemas", "new", "table-templates"}
 """Words of the program, which belong to nobody."""
 OF_ALL = {"price-feeds", "lists", "payloads"}
 """There is one of each for all workspaces."""
@@ -143,6 +143,7 @@ def _of_pages(ids: dict[str, list[str]]) -> dict[str, list[str]]:
         "lists": ids["price-feeds"],
         "feeds": [key],
         "scenario": ids["scenarios"],
+        "mappings": ids["table-mappings"],
         "bill": ids["bills"],
         "clouds": ids["cloud-accounts"],
         "keys": ids["feed-keys"],
