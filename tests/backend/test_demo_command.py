@@ -86,7 +86,7 @@ def test_load_derives_the_figure_of_whole_servers_from_their_processors(market: 
     assert one.result.startswith("https://www.spec.org/cpu2017/results/res2024q1/cpu2017-")
 
 
-def test_load_gives_whole_servers_what_another_with_their_processor_reached(market: None) -> None:
+def test_load_gives_whole_servers_the_figure_of_their_processor(market: None) -> None:
     figures = StoredSummary.objects.filter(metric="stress_ng_div16", offer__kind="dedicated")
     assert Counter(figures.values_list("offer__provider__slug", flat=True)) == {
         "hetzner": 29,
