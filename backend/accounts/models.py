@@ -209,6 +209,22 @@ class SignInLink(Identified):
         return f"link of {self.user}"
 
 
+class ExternalIdentity(Identified):
+    """Who a person is at a provider of single sign-on; nobody is found by an e-mail address."""
+
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="external_identities")
+    issuer = models.CharField(max_length=255)
+    subject = models.CharField(max_length=255)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=("issuer", "subject"), name="external_identity_once")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.user} at {self.issuer}"
+
+
 class ApiToken(Identified):
     """A bearer token `rr_<lookup><secret>`; only an HMAC of it is kept."""
 

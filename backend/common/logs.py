@@ -69,6 +69,7 @@ def _own_secrets() -> tuple[str, ...]:
         settings.SECRET_KEY,
         settings.TOKEN_PEPPER,
         settings.EMAIL_HOST_PASSWORD,
+        settings.OIDC_CLIENT_SECRET,
         urlsplit(settings.REDIS_URL).password or "",
         str(settings.DATABASES["default"].get("PASSWORD", "")),
         *(base64.b64encode(key).decode() for key in keys),

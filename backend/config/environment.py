@@ -6,6 +6,7 @@ Each variable NAME may be given as a file instead, by NAME_FILE: that is how con
 import base64
 import os
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -106,6 +107,45 @@ def pairs(name: str) -> dict[str, str]:
             raise ImproperlyConfigured(f"{name} must be key=value,…, not {word!r}")
         values[key] = value
     return values
+
+
+@dataclass(frozen=True)
+class Admission:
+    """Whoever has this value of this claim comes into the workspace with the role."""
+
+    claim: str
+    value: str
+    role: str
+    workspace: str
+
+
+def issuer(name: str) -> str:
+    """An https:// address, on loopback also http://; empty without it."""
+    value = text(name, "").strip()
+    url = urlsplit(value)
+    is_loopback = url.scheme == "http" and url.hostname in {"127.0.0.1", "localhost", "::1"}
+    if value and not (url.hostname and (url.scheme == "https" or is_loopback)):
+        raise ImproperlyConfigured(f"{name} must be an https:// address")
+    return value
+
+
+def admissions(name: str, roles: Collection[str]) -> list[Admission]:
+    """Comma-separated rules of the form claim=value:role or claim=value:role@workspace."""
+    rules = []
+    for word in words(name, ""):
+        claim, _, rest = word.partition("=")
+        # A value may have colons of its own, as those of a URN.
+        value, _, target = rest.rpartition(":")
+        role, _, workspace = target.partition("@")
+        if not (claim and value) or role not in roles:
+            raise ImproperlyConfigured(
+                f"{name} must be claim=value:role@workspace,… with a role of {', '.join(roles)}, "
+                f"not {word!r}"
+            )
+        if claim == "email_domain":
+            value = value.lower()
+        rules.append(Admission(claim, value, role, workspace or "default"))
+    return rules
 
 
 def key_bytes(name: str) -> bytes:

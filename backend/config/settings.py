@@ -145,6 +145,16 @@ THROTTLE_SIGN_IN = env.text("THROTTLE_SIGN_IN", "30/min")
 OTP_TOTP_ISSUER = "Rackrate"
 # 1: admins may what operators may, until they have set up a second factor.
 TOTP_FOR_ADMINS = env.flag("TOTP_FOR_ADMINS", False)
+# Single sign-on by OpenID Connect, where an issuer is named; who may come in, and as what.
+OIDC_ISSUER = env.issuer("OIDC_ISSUER")
+OIDC_CLIENT_ID = env.text("OIDC_CLIENT_ID", None if OIDC_ISSUER else "")
+OIDC_CLIENT_SECRET = env.text("OIDC_CLIENT_SECRET", None if OIDC_ISSUER else "")
+OIDC_NAME = env.text("OIDC_NAME", "OpenID Connect")
+OIDC_ADMIT = env.admissions("OIDC_ADMIT", ("viewer", "analyst", "operator", "admin"))
+# 1: the provider asks for a second factor, and we do not ask for ours after it.
+OIDC_SECOND_FACTOR = env.flag("OIDC_SECOND_FACTOR", False)
+# 0: nobody signs in by a password; links that work once still do.
+PASSWORD_SIGN_IN = env.flag("PASSWORD_SIGN_IN", True)
 # Of a browser: ends when nobody has used it for so long, and at the latest after its life.
 SESSION_IDLE_S = env.whole("SESSION_IDLE_S", 24 * 3600, at_least=60)
 SESSION_LIFE_S = env.whole("SESSION_LIFE_S", 14 * 24 * 3600, at_least=60)

@@ -5,7 +5,7 @@ from django.urls import path
 from django.views.decorators.csrf import csrf_exempt
 from django.views.i18n import set_language
 
-from backend.web.accounts import own, second_factor
+from backend.web.accounts import own, second_factor, single_sign_on
 from backend.web.accounts import views as accounts
 from backend.web.activity import views as activity
 from backend.web.answer import views as answer
@@ -249,5 +249,11 @@ urlpatterns = [
     ),
     path("accounts/login/", accounts.SignInPage.as_view(), name="login"),
     path("accounts/link/<slug:secret>/", accounts.sign_in_link_page, name="sign-in-link"),
+    path("accounts/single-sign-on/", single_sign_on.single_sign_on_begin, name="single-sign-on"),
+    path(
+        "accounts/single-sign-on/return/",
+        single_sign_on.single_sign_on_return,
+        name="single-sign-on-return",
+    ),
     path("accounts/logout/", auth_views.LogoutView.as_view(), name="logout"),
 ]

@@ -43,7 +43,6 @@ REACHED = {
     ("backend/api/openapi.py", "get_name"): HOOK,
     ("backend/api/openapi.py", "map_serializer"): HOOK,
     ("backend/domain/documents/model.py", "model_config"): "pydantic reads it",
-    ("backend/benchmarks/api/documents.py", "validate"): HOOK,
     ("backend/*/admin.py", "get_readonly_fields"): HOOK,
     ("backend/web/*forms.py", "*_value"): HOOK,
     ("backend/web/shared/provider_styles.py", "ignore_patterns"): HOOK,

@@ -176,3 +176,32 @@ def test_health_check_of_the_broker_fails_when_it_is_gone():
     done = _broker_is_well("redis://:hush@127.0.0.1:1/0")
     assert (done.returncode, "hush" in done.stderr) == (1, False)
     assert "does not answer" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "value", ["http://login.example", "login.example", "https://", "ftp://127.0.0.1"]
+)
+def test_issuer_of_single_sign_on_is_reached_over_tls(monkeypatch, value):
+    monkeypatch.setenv("OIDC_ISSUER", value)
+    with pytest.raises(ImproperlyConfigured, match="OIDC_ISSUER"):
+        env.issuer("OIDC_ISSUER")
+    for good in ("", "https://login.example/realms/x", "http://127.0.0.1:9000"):
+        monkeypatch.setenv("OIDC_ISSUER", good)
+        assert env.issuer("OIDC_ISSUER") == good
+
+
+def test_rules_of_admission_are_read(monkeypatch):
+    monkeypatch.setenv("RULES", "email_domain=Example.org:viewer, groups=urn:x:Ops:admin@lab")
+    assert env.admissions("RULES", ("viewer", "admin")) == [
+        env.Admission("email_domain", "example.org", "viewer", "default"),
+        env.Admission("groups", "urn:x:Ops", "admin", "lab"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "rule", ["example.org", "email_domain=example.org", "a=b:boss", "a=:viewer"]
+)
+def test_rule_of_admission_that_says_no_role_is_refused(monkeypatch, rule):
+    monkeypatch.setenv("RULES", rule)
+    with pytest.raises(ImproperlyConfigured, match="RULES"):
+        env.admissions("RULES", ("viewer", "admin"))

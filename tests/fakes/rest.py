@@ -38,6 +38,8 @@ class Answer:
 def _document(body: bytes, kind: str) -> Any:
     if kind.startswith("text/plain"):
         return body.decode()
+    if kind.startswith("application/x-www-form-urlencoded"):
+        return dict(parse_qsl(body.decode(), keep_blank_values=True))
     return json.loads(body) if body else None
 
 

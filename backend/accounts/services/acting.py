@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+from django.conf import settings
 from django.contrib.auth.backends import ModelBackend
 from django.contrib.auth.middleware import get_user
 from django.contrib.auth.models import AnonymousUser
@@ -21,6 +22,12 @@ CHOSEN = "workspace"
 
 class MembersBackend(ModelBackend):
     """People who are active, and members of a workspace or superusers; asked at every request."""
+
+    def authenticate(self, request: HttpRequest | None, *args: Any, **given: Any) -> Any:
+        """None where nobody signs in by a password."""
+        if not settings.PASSWORD_SIGN_IN:
+            return None
+        return super().authenticate(request, *args, **given)
 
     def user_can_authenticate(self, user: Any) -> bool:
         if not super().user_can_authenticate(user):

@@ -61,5 +61,19 @@ def refusal_record(*, request: HttpRequest, action: str, presented: str) -> Allo
     return allowance
 
 
+def single_sign_on_refused(*, request: HttpRequest, reason: str) -> None:
+    """Note that a provider's answer let nobody in; as seldom as other refusals."""
+    allowance = spent("refused", settings.THROTTLE_REFUSED, client_address(request))
+    if allowance is None or not allowance.is_exceeded:
+        workspace = default_workspace()
+        audit_record(
+            workspace=workspace,
+            actor=UNKNOWN,
+            action="login_failed",
+            target=workspace,
+            detail={"by": "single sign-on", "reason": reason},
+        )
+
+
 def _printable(text: str) -> str:
     return "".join(c if c.isascii() and c.isprintable() else "?" for c in text)

@@ -33,6 +33,12 @@ class SignInPage(LoginView):
             return locked_out(request)
         return super().post(request, *args, **kwargs)
 
+    def get_context_data(self, **given: Any) -> dict[str, Any]:
+        context: dict[str, Any] = super().get_context_data(**given)
+        context["single_sign_on"] = settings.OIDC_ISSUER and settings.OIDC_NAME
+        context["takes_passwords"] = settings.PASSWORD_SIGN_IN
+        return context
+
     def form_valid(self, form: AuthenticationForm) -> HttpResponse:
         user = form.get_user()
         assert isinstance(user, User)  # noqa: S101  (our only kind of people)
@@ -67,7 +73,7 @@ def sign_in_link_page(request: HttpRequest, secret: str) -> HttpResponse:
         # None where the link was used meanwhile; the page then says so as for an unknown one.
         user = sign_in_link_use(secret=secret)
         if user is not None:
-            entered = sign_in(request, user, _next_page(request))
+            entered = sign_in(request, user, next_page(request))
             # Who comes by a link may have forgotten the password.
             request.session[BY_LINK] = True
             entered.delete_cookie(NEXT_COOKIE)
@@ -82,7 +88,7 @@ def sign_in_link_page(request: HttpRequest, secret: str) -> HttpResponse:
     return answer
 
 
-def _next_page(request: HttpRequest) -> str:
+def next_page(request: HttpRequest) -> str:
     """The page asked for before; only one of ours."""
     page = request.COOKIES.get(NEXT_COOKIE, "")
     # Another host of the same domain may write a cookie of ours, so it is not trusted to lead out.

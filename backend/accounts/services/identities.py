@@ -1,0 +1,107 @@
+"""People who come by single sign-on: who may, and whose account it is."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from django.conf import settings
+from django.db import transaction
+
+from backend.accounts.models import ROLES, ExternalIdentity, Membership, Scope, User, Workspace
+from backend.accounts.services.acting import MembersBackend
+from backend.accounts.services.audit import audit_record
+from backend.accounts.services.openid import SignInRefused
+from backend.accounts.services.people import user_create
+from backend.accounts.services.workspaces import workspace_named
+from backend.domain.errors import InvalidValue
+
+ACTOR = "single sign-on"
+SUBJECT = re.compile("[ -~]{1,255}")
+"""ASCII, as OpenID Connect Core 1.0 says in section 2."""
+
+
+def identity_person(claims: Mapping[str, Any]) -> User:
+    """The person of the claims, who gets an account when they come for the first time.
+
+    Found by issuer and subject alone: an e-mail address may be given to somebody else, and whoever
+    can write one at the provider would enter the account of whom it belongs to. Raises
+    SignInRefused.
+    """
+    email, roles = _email(claims), _roles(claims)
+    if not roles:
+        raise SignInRefused("not_admitted")
+    subject = claims["sub"]
+    if not SUBJECT.fullmatch(subject if isinstance(subject, str) else ""):
+        raise SignInRefused("claim_sub")
+    user = _known(subject) or _made(subject, email, roles)
+    if not MembersBackend().user_can_authenticate(user):
+        raise SignInRefused("account_disabled")
+    return user
+
+
+def _known(subject: str) -> User | None:
+    identity = (
+        ExternalIdentity.objects.filter(issuer=settings.OIDC_ISSUER, subject=subject)
+        .select_related("user")
+        .first()
+    )
+    return identity.user if identity else None
+
+
+@transaction.atomic
+def _made(subject: str, email: str, roles: Mapping[str, Scope]) -> User:
+    # Locked, so that of two first sign-ins at once the second finds what the first made.
+    try:
+        first, *others = [workspace_named(slug) for slug in roles]
+    except InvalidValue as error:
+        raise SignInRefused("workspace_unknown") from error
+    Workspace.objects.select_for_update().get(pk=first.pk)
+    user = _known(subject)
+    if user is not None:
+        return user
+    try:
+        # Not as an admin: of the default workspace that would run the installation.
+        user = user_create(name=email, role="viewer", workspace=first, actor=ACTOR)
+    except InvalidValue as error:
+        # The name is somebody's, who came by another way: nobody takes over an account.
+        raise SignInRefused("name_taken") from error
+    user.email = email
+    user.save(update_fields=["email"])
+    Membership.objects.filter(workspace=first, user=user).update(role=roles[first.slug])
+    Membership.objects.bulk_create(
+        Membership(workspace=one, user=user, role=roles[one.slug]) for one in others
+    )
+    ExternalIdentity.objects.create(user=user, issuer=settings.OIDC_ISSUER, subject=subject)
+    for workspace in (first, *others):
+        audit_record(
+            workspace=workspace,
+            actor=ACTOR,
+            action="member_join",
+            target=user,
+            detail={"name": email, "role": roles[workspace.slug], "issuer": settings.OIDC_ISSUER},
+        )
+    return user
+
+
+def _email(claims: Mapping[str, Any]) -> str:
+    email = claims.get("email")
+    # A boolean (section 5.1): of a text, "false" would be true as well.
+    if claims.get("email_verified") is not True or not isinstance(email, str):
+        raise SignInRefused("email_not_verified")
+    return email.lower()
+
+
+def _roles(claims: Mapping[str, Any]) -> dict[str, Scope]:
+    """The role in each workspace, by its slug, of the first rule there that the claims fulfil."""
+    roles: dict[str, Scope] = {}
+    for rule in settings.OIDC_ADMIT:
+        if rule.value in _values(claims, rule.claim):
+            roles.setdefault(rule.workspace, ROLES[rule.role])
+    return roles
+
+
+def _values(claims: Mapping[str, Any], name: str) -> list[Any]:
+    if name == "email_domain":
+        return [_email(claims).rpartition("@")[2]]
+    value = claims.get(name)
+    return value if isinstance(value, list) else [value]
