@@ -30,6 +30,7 @@ QUERIES = {
 """Of the lists that cannot do without."""
 SUFFIXES = ("json", "csv", "tsv", "xlsx")
 LIVE = {"runs", "hosts", "campaigns", "tokens", "schedules", "subscriptions", "resources"} | {
+    "table-mappings",
     "samples", "evidence", "views", "feed-keys", "cloud-accounts", "scenarios", "bills",
     "host-authorities", "problems", "results", "audit",
 }  # fmt: skip

@@ -9,7 +9,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management import CommandError, call_command
 
-from backend.accounts.models import CloudAccount, KeptAnswer
+from backend.accounts.models import Authenticator, CloudAccount, KeptAnswer
 from backend.benchmarks.models import Host
 from backend.benchmarks.services.login_keys import host_private_key, login_key_get
 from backend.common import crypto, sealing
@@ -121,6 +121,7 @@ def test_invalid_previous_keys_are_refused_without_being_quoted(monkeypatch, tex
 
 def test_sealed_columns_of_all_apps_are_listed():
     assert {str(column) for column in sealing.sealed_columns()} == {
+        "accounts.Authenticator.sealed_key",
         "accounts.CloudAccount.sealed_secret",
         "accounts.KeptAnswer.sealed_body",
         "benchmarks.Host.sealed_private_key",
@@ -146,6 +147,9 @@ def rows(db) -> tuple[Host, CloudAccount, Subscription]:
     answer = KeptAnswer(caller="user 1", key="once", request_sha256=b"")
     answer.sealed_body = sealed(SECRET, identity=f"keptanswer:{answer.pk}")
     answer.save()
+    authenticator = Authenticator(user=factories.user(), name="phone")
+    authenticator.sealed_key = sealed(SECRET, identity=f"authenticator:{authenticator.pk}")
+    authenticator.save()
     return host, account, subscription
 
 
@@ -193,7 +197,7 @@ def test_rotation_goes_on_where_it_was_interrupted(settings, capsys, rows, monke
     with pytest.raises(KeyboardInterrupt):
         call_command("rotate_keys")
     monkeypatch.setattr(sealing, "rewrapped", real)
-    assert sorted(entry["rewrapped"] for entry in rotated(capsys).values()) == [0, 1, 1, 1, 1]
+    assert sorted(entry["rewrapped"] for entry in rotated(capsys).values()) == [0, 1, 1, 1, 1, 1]
 
 
 def test_rotation_keeps_what_a_person_replaced_meanwhile(settings, capsys, rows, monkeypatch):

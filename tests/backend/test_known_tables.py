@@ -14,16 +14,10 @@ from django.db import connection, transaction
 
 from backend.benchmarks.models import Sample
 from backend.catalog.models import Offer, PriceFeed, PriceObservation, Provider, StoredChange
-from backend.catalog.selectors.data_changes import (
-    OFFERS,
-    PRICES,
-    Position,
-    changed_offers,
-    position,
-)
+from backend.catalog.selectors.data_changes import OFFERS, PRICES, changed_offers
+from backend.catalog.selectors.data_version import DataStamp, Position, data_stamp
 from backend.catalog.services.data_version import data_version_bump
 from backend.common import clock
-from backend.rankings.selectors import known_tables
 from backend.rankings.selectors import ranking as rankings
 from backend.rankings.selectors.cache import StampedCache
 from backend.rankings.selectors.known_tables import KnownTables
@@ -75,8 +69,12 @@ def price(offer: Offer, amount: str, **given: Any) -> None:
     factories.price(offer, amount, observed_at=clock.now(), **given)
 
 
+def stamped() -> DataStamp:
+    return current_stamp()
+
+
 def shown() -> list[list[RankingRow]]:
-    stamp = current_stamp()
+    stamp = stamped()
     queries = (query_from({name: [value] for name, value in of.items()})[0] for of in QUERIES)
     return [list(ranking(query, stamp=stamp).everyone) for query in queries]
 
@@ -137,14 +135,18 @@ def alone() -> Position:
     """The present moment where nobody has a transaction open: other tests may, on this server."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_current_xact_id()::text::bigint")
-        return replace(position(), open_since=cursor.fetchone()[0] + 1)
+        return replace(data_stamp().position, open_since=cursor.fetchone()[0] + 1)
+
+
+def stamped_alone() -> DataStamp:
+    return replace(current_stamp(), position=alone())
 
 
 @pytest.fixture
 def patched(monkeypatch: pytest.MonkeyPatch) -> list[type]:
     """The types of the tables that were patched, in order."""
     found: list[type] = []
-    monkeypatch.setattr(known_tables, "position", alone)
+    monkeypatch.setitem(globals(), "stamped", stamped_alone)
     for table in (PriceTable, ScoreTable):
 
         def counted(old: Any, *given: Any, make: Callable[..., Any] = table.patched) -> Any:
@@ -182,7 +184,7 @@ def test_one_price_reads_no_table_whole(
 
     monkeypatch.setattr(rankings.OfferTable, "read", refuse)
     with monkeypatch.context() as patch:
-        patch.setattr(rankings, "scores", refuse)
+        patch.setattr(rankings.ScoreTable, "of", refuse)
         rows = shown()[0]
     assert patched == [PriceTable, PriceTable]
     assert next(row for row in rows if row.offer_id == SLUGS[3]).price == Decimal("0.05")
@@ -228,18 +230,18 @@ def test_changes_are_known_of_one_database_and_since_they_are_kept() -> None:
     build()
     current_stamp()
     then = alone()
-    assert changed_offers(PRICES, then, position()) == set()
+    assert changed_offers(PRICES, then, alone()) == set()
     offer = Offer.objects.get(slug=SLUGS[2])
     price(offer, "0.02")
     current_stamp()
-    assert changed_offers(PRICES, then, position()) == {offer.pk}
-    assert changed_offers(OFFERS, then, position()) == set()
+    assert changed_offers(PRICES, then, alone()) == {offer.pk}
+    assert changed_offers(OFFERS, then, alone()) == set()
     # What is a day old goes at the next change, and whoever would need it reads all.
     StoredChange.objects.update(changed_at=clock.now() - dt.timedelta(days=2))
     price(offer, "0.03")
     current_stamp()
-    assert changed_offers(PRICES, then, position()) is None
+    assert changed_offers(PRICES, then, alone()) is None
     now = alone()
     with connection.cursor() as cursor:
         cursor.execute("TRUNCATE catalog_storedchange")
-    assert changed_offers(PRICES, now, position()) is None
+    assert changed_offers(PRICES, now, alone()) is None

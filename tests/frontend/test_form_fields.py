@@ -6,6 +6,7 @@ from decimal import Decimal
 import pytest
 from django import forms
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.http import QueryDict
 
 from backend.domain.errors import InvalidValue
 from backend.web.imports import forms as import_forms
@@ -211,10 +212,10 @@ def test_wrong_price_has_its_error_beside_the_field(change, field):
 
 
 def test_empty_table_reaches_the_service_that_explains_it():
-    form = TableForm({"kind": "quotes"}, {"file": SimpleUploadedFile("q.csv", b"")})
+    form = TableForm(QueryDict("kind=quotes"), {"file": SimpleUploadedFile("q.csv", b"")})
     assert form.is_valid(), form.errors
-    assert list(TableForm({"kind": "poems"}, {}).errors) == ["kind"]
-    assert list(TableForm({"kind": "quotes"}, {}).errors) == ["file"]
+    assert list(TableForm(QueryDict("kind=poems"), {}).errors) == ["kind"]
+    assert list(TableForm(QueryDict("kind=quotes"), {}).errors) == ["file"]
 
 
 # --- imports --------------------------------------------------------------------------------------

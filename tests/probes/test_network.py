@@ -142,8 +142,9 @@ def test_bytes_sent_are_those_of_the_device_and_add_up(run_directory, shell, ser
         _, record = _iperf3(text)
         (sample,) = network.parse(text)
         sent = network.sent_bytes(text)
-        # With headers and answers: on loopback one device counts both.
-        least = record["end"]["sum_sent"]["bytes"]
+        # With headers and answers: on loopback one device counts both. What was still in a buffer
+        # when the test ended is counted by iperf3 and was never sent.
+        least = 0.95 * record["end"]["sum_sent"]["bytes"]
         assert least < sent[direction == "reverse"] < 1.3 * least
         assert sent[direction == "forward"] == 0
         assert sample.value > 0

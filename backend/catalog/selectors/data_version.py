@@ -1,9 +1,26 @@
 """Which state of the data an answer was made from."""
 
 import datetime as dt
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from django.db import connection
+
+
+@dataclass(frozen=True)
+class Position:
+    """A moment of a database: what was committed before it is seen by whoever reads after it."""
+
+    database: tuple[float, int]
+    """Changes with another server, and with another table of changes."""
+    open_since: int
+    """The oldest transaction that was not ended; what it and later ones change is not seen yet."""
+    changes_since: int | None
+    """The first transaction whose changes are known."""
+    is_writing: bool
+    """Whether this transaction has changed anything, which it may yet take back."""
+
+
+UNKNOWN = Position((0.0, 0), 0, None, is_writing=True)
 
 
 @dataclass(frozen=True)
@@ -21,12 +38,19 @@ class DataStamp:
     prices: int = 0
     summaries: int = 0
     mark: int = 0
+    position: Position = field(default=UNKNOWN, compare=False)
+    """When it was asked for; the data are read after it."""
 
 
 STAMP = """
 SELECT coalesce(counted.number, 0), counted.changed_at, coalesce(made.refreshes, 0),
        coalesce(made.prices, 0), coalesce(made.summaries, 0),
-       coalesce((SELECT max(id) FROM catalog_storedmark), 0)
+       coalesce((SELECT max(id) FROM catalog_storedmark), 0),
+       extract(epoch FROM pg_postmaster_start_time())::float8,
+       pg_relation_filenode('catalog_storedchange')::bigint,
+       pg_snapshot_xmin(pg_current_snapshot())::text::bigint,
+       made.changes_since,
+       pg_current_xact_id_if_assigned() IS NOT NULL
 FROM (SELECT 1 AS id) AS present
 LEFT JOIN catalog_dataversion AS counted USING (id)
 LEFT JOIN catalog_storedstate AS made USING (id)
@@ -37,7 +61,9 @@ def data_stamp() -> DataStamp:
     """The present state of the data (one query)."""
     with connection.cursor() as cursor:
         cursor.execute(STAMP)
-        return DataStamp(*cursor.fetchone())
+        *state, started, table, open_since, changes_since, is_writing = cursor.fetchone()
+    position = Position((started, table), open_since, changes_since, is_writing=is_writing)
+    return DataStamp(*state, position=position)
 
 
 def data_version() -> int:

@@ -7,7 +7,8 @@ from threading import Lock
 from typing import Any, Protocol, TypeVar
 from uuid import UUID
 
-from backend.catalog.selectors.data_changes import Position, changed_offers, position
+from backend.catalog.selectors.data_changes import changed_offers
+from backend.catalog.selectors.data_version import Position
 
 
 class Sized(Protocol):
@@ -32,16 +33,16 @@ class KnownTables:
         self,
         key: Hashable,
         changes: tuple[str, str],
+        now: Position,
         read: Callable[[], Table],
         patched: Callable[[Table, AbstractSet[UUID]], Table | None],
     ) -> Table:
         """The table as it is now: the one held, as `patched` makes it of what the offers have that
         changed, or `read`, where nothing is held or it gives None.
 
-        `changes` are kind and metric of what it is made of.
+        `changes` are kind and metric of what it is made of; `now` was asked before the data, so that
+        what is changed while they are read is changed since.
         """
-        # Before the data: what is changed while they are read is changed since.
-        now = position()
         with self._lock:
             since, old = self._known.get(key, (None, None))
         table: Table | None = None

@@ -168,12 +168,16 @@ def _scores(
     return _cache.get(
         stamp,
         ("scores", metric.key, query.as_of, id(offers)),
-        lambda: _score_table(metric, query.as_of, workspace_slug, offers),
+        lambda: _score_table(metric, query.as_of, workspace_slug, offers, stamp),
     )
 
 
 def _score_table(
-    metric: Metric, as_of: dt.date | None, workspace_slug: str, offers: OfferTable
+    metric: Metric,
+    as_of: dt.date | None,
+    workspace_slug: str,
+    offers: OfferTable,
+    stamp: DataStamp,
 ) -> ScoreTable:
     def patched(old: ScoreTable, changed: AbstractSet[UUID]) -> ScoreTable | None:
         # Its rows are numbers in the table of offers: of another one they are other offers.
@@ -188,9 +192,8 @@ def _score_table(
 
     if as_of:
         return read()
-    return _tables.get(
-        ("scores", metric.key, workspace_slug), (SUMMARIES, metric.key), read, patched
-    )
+    key = ("scores", metric.key, workspace_slug)
+    return _tables.get(key, (SUMMARIES, metric.key), stamp.position, read, patched)
 
 
 def _prices(
@@ -212,7 +215,7 @@ def _prices(
             return read()
         # Of a day, as prices expire with it.
         key = ("prices", query.term, today, workspace_slug)
-        return _tables.get(key, (PRICES, ""), read, patched)
+        return _tables.get(key, (PRICES, ""), stamp.position, read, patched)
 
     # A list that was read and is unchanged is no change of the data, but makes prices newer.
     return _cache.get(stamp, ("prices", query.term, query.as_of, today, id(offers)), table)
@@ -222,11 +225,12 @@ def _offers(stamp: DataStamp, workspace_slug: str) -> OfferTable:
     def unchanged(old: OfferTable, changed: AbstractSet[UUID]) -> OfferTable | None:
         return None if changed else old
 
+    def read() -> OfferTable:
+        return OfferTable.read(workspace_slug)
+
     key = ("offers", workspace_slug)
     return _cache.get(
-        stamp,
-        key,
-        lambda: _tables.get(key, (OFFERS, ""), lambda: OfferTable.read(workspace_slug), unchanged),
+        stamp, key, lambda: _tables.get(key, (OFFERS, ""), stamp.position, read, unchanged)
     )
 
 
