@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import time
+from pathlib import Path
 
 import pytest
 
@@ -134,18 +135,23 @@ def test_one_process_has_to_do_where_its_peer_has_one_port(run_directory, shell,
     assert record["start"]["test_start"]["num_streams"] == 2
 
 
+def _moved_by_loopback():
+    return int(Path("/sys/class/net/lo/statistics/tx_bytes").read_text())
+
+
 def test_bytes_sent_are_those_of_the_device_and_add_up(run_directory, shell, serve, port):
     serve(30)
     for direction, streams in (("forward", 2), ("reverse", 1), ("forward", 1)):
         words = ("tcp", "127.0.0.1", port, 1, streams, direction, 10**15)
+        before = _moved_by_loopback()
         text = run_directory.run(shell, "network.sh", *words)
+        moved = _moved_by_loopback() - before
         _, record = _iperf3(text)
         (sample,) = network.parse(text)
         sent = network.sent_bytes(text)
-        # With headers and answers: on loopback one device counts both. What was still in a buffer
-        # when the test ended is counted by iperf3 and was never sent.
-        least = 0.95 * record["end"]["sum_sent"]["bytes"]
-        assert least < sent[direction == "reverse"] < 1.3 * least
+        # With headers and answers: on loopback one device counts both, and whatever other tests send.
+        # What was in a buffer at the end is counted by iperf3 and was never sent.
+        assert 0.95 * record["end"]["sum_sent"]["bytes"] < sent[direction == "reverse"] <= moved
         assert sent[direction == "forward"] == 0
         assert sample.value > 0
     kept = int((run_directory.path / "sent.forward").read_text())
@@ -166,7 +172,8 @@ def test_test_is_ended_once_all_is_sent_that_may_be(run_directory, shell, serve,
     text = run_directory.run(shell, "network.sh", *words, code=7)
     assert text.endswith(f"=== failure unavailable: {SPENT.format(most, 'forward')}\n")
     assert network.sent_bytes(text) == (0, 0)
-    text = run_directory.run(shell, "network.sh", "udp", *words[1:3], 1, 10**6, "reverse", most)
+    # Other tests may send more than that beside it.
+    text = run_directory.run(shell, "network.sh", "udp", *words[1:3], 1, 10**6, "reverse", 10**15)
     assert network.sent_bytes(text)[1] > 100_000
     assert processes_in(run_directory.path) == []
 
