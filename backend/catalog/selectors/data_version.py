@@ -63,7 +63,7 @@ def data_stamp() -> DataStamp:
         cursor.execute(STAMP)
         *state, started, table, open_since, changes_since, is_writing = cursor.fetchone()
     position = Position((started, table), open_since, changes_since, is_writing=is_writing)
-    return DataStamp(*state, position=position)
+    return DataStamp(*state, position)
 
 
 def data_version() -> int:
