@@ -61,9 +61,10 @@ def data_stamp() -> DataStamp:
     """The present state of the data (one query)."""
     with connection.cursor() as cursor:
         cursor.execute(STAMP)
-        *state, started, table, open_since, changes_since, is_writing = cursor.fetchone()
-    position = Position((started, table), open_since, changes_since, is_writing=is_writing)
-    return DataStamp(*state, position)
+        number, changed_at, refreshes, prices, summaries, mark, *moment = cursor.fetchone()
+    started, table, *transactions = moment
+    position = Position((started, table), *transactions)
+    return DataStamp(number, changed_at, refreshes, prices, summaries, mark, position)
 
 
 def data_version() -> int:
