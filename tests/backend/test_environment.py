@@ -35,9 +35,12 @@ def test_database_takes_options_and_gives_up_soon_by_default(entry):
     assert entry(url)["OPTIONS"] == {
         "sslmode": "verify-full",
         "sslrootcert": "/etc/ca.pem",
+        "options": "-c jit=off",
         "connect_timeout": 5,
     }
-    assert entry("postgresql://u@h/n?connect_timeout=9")["OPTIONS"] == {"connect_timeout": 9}
+    assert entry("postgresql://u@h/n?connect_timeout=9")["OPTIONS"]["connect_timeout"] == 9
+    made = entry("postgresql://u@h/n?options=-c%20jit%3Don")
+    assert made["OPTIONS"]["options"] == "-c jit=off -c jit=on"
 
 
 def test_libpq_gets_the_options_when_django_connects(entry):

@@ -187,7 +187,7 @@ def test_many_runs_are_taken_up_and_written_in_a_few_statements(
         run, claim = followed()
         measured(run, [100, 101])
         claims.append(claim)
-    with django_assert_max_num_queries(3):
+    with django_assert_max_num_queries(4):
         found = taken_up(claims)
     assert {one.after for one in found} == {2}
     snapshot = Snapshot("b", True, True, STATUS, ("a line",), (), None)

@@ -7,9 +7,9 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any
 
-from backend.benchmarks.models import Evidence, Run, Sample, Step
+from backend.benchmarks.models import Evidence, Run, Sample
 from backend.benchmarks.selectors.runs import run_cost
-from backend.benchmarks.services.leases import AUTHORITIES, RELATED, Claim
+from backend.benchmarks.services.leases import Claim, whole_steps
 from backend.common import clock
 from backend.domain.errors import DriverError, ProbeError, Reason
 from backend.domain.parsing import observe
@@ -199,10 +199,8 @@ def _rows(live: str | None) -> dict[str, list[float | None]] | None:
 
 
 def taken_up(claims: Iterable[Claim]) -> list[Followed]:
-    """All that is needed to follow the claimed runs, in three queries whatever their number."""
+    """All that is needed to follow the claimed runs, in a few queries whatever their number."""
     by_step = {claim.step_id: claim for claim in claims}
-    steps = Step.objects.filter(pk__in=by_step).select_related(*RELATED)
-    steps = steps.prefetch_related(AUTHORITIES)
     runs = {
         step.run_id: Followed(
             claim=by_step[step.pk],
@@ -213,7 +211,7 @@ def taken_up(claims: Iterable[Claim]) -> list[Followed]:
             target=target_of(step.run.host),
             is_silent="silent_since" in step.run.live,
         )
-        for step in steps
+        for step in whole_steps().filter(pk__in=by_step)
     }
     # From the database, as the run may have been followed by a process that died.
     evidence = Evidence.objects.filter(run__in=runs).order_by("n")

@@ -10,31 +10,29 @@ from dataclasses import dataclass
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Case, Exists, F, OuterRef, Q, When
+from django.db.models import Case, Exists, F, OuterRef, Prefetch, Q, QuerySet, When
 from django.db.models.functions import Coalesce, Now
 
-from backend.benchmarks.models import Drain, Run, RunState, Step, Worker
+from backend.benchmarks.models import Drain, Host, Run, RunState, Step, Worker
 from backend.benchmarks.services.workers import instance, workers_alive
 
 BATCH = 200
 LOST_AFTER_LEASES = 5
 """A host or worker that is silent for this many leases (10 minutes by default) is lost."""
-RELATED = (
-    "run__host__worker",
-    "run__host__bastion__workspace__login_key",
-    "run__host__workspace__login_key",
-    "run__host__authority__workspace",
+_RELATED = (
     "run__peer__worker",
     "run__offer",
     "run__price",
     "run__campaign",
     "run__resource__account",
-    "run__server__resource__account",
     "run__client",
 )
-# Read once for all steps, and only where an authority has signed a host's key.
-AUTHORITIES = "run__host__authority__workspace__host_authorities"
-
+_HOST_RELATED = (
+    "worker",
+    "bastion__workspace__login_key",
+    "workspace__login_key",
+    "authority__workspace",
+)
 
 WORKER = Coalesce("run__host__worker", "run__peer__worker")
 
@@ -178,6 +176,20 @@ def claim_due(
     return [Claim(pk, token + 1, worker_id) for pk, token, worker_id in steps]
 
 
+def whole_steps() -> QuerySet[Step]:
+    """Steps with all that the work on them reads of their runs, in a few queries for any number.
+
+    In one query of 21 joins PostgreSQL searched for their order for 14 ms, every time.
+    """
+    hosts = Prefetch("run__host", Host.objects.select_related(*_HOST_RELATED))
+    return Step.objects.select_related(*_RELATED).prefetch_related(
+        hosts,
+        # Read only where an authority has signed a host's key.
+        "run__host__authority__workspace__host_authorities",
+        "run__server__resource__account",
+    )
+
+
 @contextmanager
 def fenced(claim: Claim) -> Iterator[Step]:
     """A transaction in which the step is ours: `WHERE lease_token = mine`, and not finished.
@@ -186,9 +198,8 @@ def fenced(claim: Claim) -> Iterator[Step]:
     """
     with transaction.atomic():
         step = (
-            Step.objects.select_for_update(of=("self",))
-            .select_related(*RELATED)
-            .prefetch_related(AUTHORITIES)
+            whole_steps()
+            .select_for_update(of=("self",))
             .filter(pk=claim.step_id, lease_token=claim.token, finished_at=None)
             .first()
         )
