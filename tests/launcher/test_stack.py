@@ -25,11 +25,11 @@ def records(state: Path) -> dict[str, ProcessRecord]:
 
 
 class Launched:
-    """`./rackrate up` as a child of the test."""
+    """`./rackrate up` as a child of the test, for the nth time on a state."""
 
-    def __init__(self, state: Path) -> None:
+    def __init__(self, state: Path, start: int = 1) -> None:
         self.state = state
-        self.output = state.with_suffix(".output")
+        self.output = state.with_suffix(f".output-{start}")
         with self.output.open("w") as file:
             self.process = subprocess.Popen(
                 [str(ROOT / "rackrate"), "up", "--port", "0"],
@@ -56,23 +56,21 @@ class Launched:
 
 
 @pytest.fixture(scope="module")
-def live(tmp_path_factory):
-    """Gives the stack that the tests of this module share, another one once it was stopped."""
-    launched = []
-
-    def get():
-        if not launched or launched[-1].process.poll() is not None:
-            launched.append(Launched(tmp_path_factory.mktemp("stack") / "state"))
-        return launched[-1]
-
-    yield get
-    if launched and launched[-1].process.poll() is None:
-        launched[-1].end()
+def starts(tmp_path_factory):
+    """Every start of the state that the tests of this module share, as the first one takes long."""
+    made = [Launched(tmp_path_factory.mktemp("stack") / "state")]
+    assert wait_until(lambda: "user link admin" in made[0].output.read_text(), 60)
+    yield made
+    if made[-1].process.poll() is None:
+        made[-1].end()
 
 
 @pytest.fixture
-def up(live):
-    return live()
+def up(starts):
+    """The stack of that state, started again once it was stopped."""
+    if starts[-1].process.poll() is not None:
+        starts.append(Launched(starts[0].state, len(starts) + 1))
+    return starts[-1]
 
 
 def test_stack_answers_and_has_every_process_when_up(up):
@@ -98,18 +96,17 @@ def test_no_secret_is_in_any_argument_when_up(up):
             assert not any(secret in argv for secret in secrets), argv
 
 
-def test_first_start_prints_a_link_that_signs_the_admin_in(up):
-    assert wait_until(lambda: "user link admin" in up.output.read_text(), 60)
-    output = up.output.read_text()
+def test_first_start_prints_a_link_that_signs_the_admin_in(starts, up):
+    first = starts[0]
+    output = first.output.read_text()
     # Nothing of the start follows; a test before this one may have killed a child.
     last = output.partition("another link to sign in: ")[2].splitlines()[0]
     assert last == "./rackrate user link admin"
     assert "admin (admin) signs in once, until " in output
-    link = f"{up.url}accounts/link/"
-    url = link + output.partition(link)[2].split()[0]
+    secret = output.partition(f"{first.url}accounts/link/")[2].split()[0].rstrip("/")
+    url = f"{up.url}accounts/link/{secret}/"
     with urllib.request.urlopen(url, timeout=10) as answer:
         assert "Sign in as admin" in answer.read().decode()
-    secret = url.split("/")[-2]
     logs = [file.read_text(errors="replace") for file in (up.state / "log").iterdir()]
     assert not any(secret in log for log in logs)
 
@@ -177,19 +174,19 @@ def test_nothing_is_left_when_stop_is_called(up):
     assert "Traceback" not in up.output.read_text()
 
 
-def test_left_overs_of_a_killed_launcher_are_stopped_by_the_next(tmp_path):
-    first = Launched(tmp_path / "state")
-    running = records(first.state)
+def test_left_overs_of_a_killed_launcher_are_stopped_by_the_next(starts, up):
+    running = records(up.state)
     # The worst case: the kernel's signal on the launcher's death reaches nobody, because all are stopped.
     for record in running.values():
         os.kill(record.pid, signal.SIGSTOP)
-    first.process.kill()
-    first.process.wait()
+    up.process.kill()
+    up.process.wait()
     assert not any(has_ended(record.pid) for record in running.values())
     for record in running.values():
         if record.name != "beat":  # one that neither runs on nor ends by itself
             os.kill(record.pid, signal.SIGCONT)
-    second = Launched(tmp_path / "state")
+    second = Launched(up.state, len(starts) + 1)
+    starts.append(second)
     assert "stopped what an earlier launcher left: " in second.output.read_text()
     assert [name for name, record in running.items() if record.is_alive()] == []
     assert second.end() == 0
