@@ -140,10 +140,11 @@ def offer(stack_of: Any, queued: list[Any], world: World) -> Offer:
 
 
 @pytest.fixture
-def stack_of(make_stack: Any, world: World) -> Stack:
-    """Workers that know this world."""
+def stack_of(make_stack: Any, world: World) -> Iterator[Stack]:
+    """Workers that know this world, no longer than it is there."""
     made: Stack = make_stack(LEASE_S, {**LIMITS, **world.environment})
-    return made
+    yield made
+    made.kill_all()
 
 
 def is_clean(world: World) -> bool:
