@@ -226,7 +226,9 @@ def test_nothing_is_left_when_clouds_fail_and_workers_are_killed(world, stack_of
         )
         assert len(cycles.runs) == count
         assert set(states) <= set(TERMINAL_STATES)
-        assert states[RunState.DONE] >= count / 3, reasons
+        # Whole, rounded down: of four runs at a cloud where one answer in twelve fails, one ends done
+        # by chance every tenth time or so; the long form of 200 is the one that judges a share.
+        assert states[RunState.DONE] >= count // 3, reasons
         assert "bug" not in reasons
         assert_named(offer)
         assert {life.ended is None for life in world.lives()} == {False}
