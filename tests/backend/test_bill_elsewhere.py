@@ -32,6 +32,7 @@ def sold(
     model = "monthly" if unit == "month" else "on_demand"
     factories.price(of, amount, unit=unit, purchase_model=model)
     factories.sample(of, score, metric="stress_ng_div16")
+    return of
 
 
 @pytest.fixture
@@ -59,6 +60,7 @@ def test_equal_capacity_is_priced_as_worked_by_hand(bill, caller):
         "moving_cost": 1000.0,
         "staff_per_server": 60,
         "spares": 1,
+        "headroom_percent": 0,
         "may_change_arch": False,
         "may_run_services": False,
         "managed_premium": 0.4,
@@ -111,6 +113,8 @@ def test_page_says_when_nothing_is_cheaper(bill, client, queued):
         ("metric=nothing", "metric"),
         ("spares=many", "spares"),
         ("managed_premium=2", "managed_premium"),
+        ("headroom_percent=91", "headroom_percent"),
+        ("staff_per_server=-1", "staff_per_server"),
     ],
 )
 def test_what_cannot_be_assumed_is_refused_by_its_name(bill, caller, client, query, field):

@@ -1,7 +1,8 @@
 """What the machines of a bill would cost elsewhere, at the prices and scores of the ranking."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
 
@@ -12,20 +13,13 @@ from backend.catalog.selectors.data_version import DataStamp
 from backend.common.rest.parameters import InvalidParameters
 from backend.domain.bills.beside import NO_SUPPLY, NOTHING_BESIDE, Beside
 from backend.domain.bills.classes import ChargeKind, Purchase
-from backend.domain.bills.elsewhere import (
-    Alternative,
-    Assumptions,
-    Destination,
-    Figure,
-    Replacement,
-    Work,
-    alternatives,
-    today_cost,
-)
+from backend.domain.bills.elsewhere import Alternative, alternatives, today_cost
+from backend.domain.bills.replacing import Assumptions, Destination, Figure, Replacement, Work
 from backend.domain.bills.volumes import BillVolume
 from backend.domain.metrics import METRICS
 from backend.domain.units import HOURS_PER_MONTH
 from backend.rankings.selectors.default_metric import default_metric
+from backend.rankings.selectors.query import RankingQuery
 from backend.rankings.selectors.ranking import query_from, ranking
 from backend.rankings.selectors.rows import RankingRow
 
@@ -37,6 +31,8 @@ TARGETS: Mapping[str, Destination] = {
     "dedicated": Destination.DEDICATED,
     "onprem": Destination.OWN,
 }
+COMMITMENTS = ("savings_1y", "reserved_1y", "committed_1y")
+"""Ways to buy a year of a machine; the cheapest that an offer has counts."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +70,12 @@ def elsewhere(
     rows = [row for row in ranked.rows if row.score and row.ram_gib and not row.is_unfit]
     works, uncompared = _works(bill.estate, rows)
     beside = _beside(bill.estate)
-    supplies = Supplies(rows, query) if beside != NOTHING_BESIDE else None
+    candidates = _candidates(
+        rows,
+        works,
+        supplies=Supplies(rows, query) if beside != NOTHING_BESIDE else None,
+        committed=_committed(query, stamp, workspace_slug),
+    )
     return Elsewhere(
         metric=chosen,
         currency=bill.currency,
@@ -83,7 +84,7 @@ def elsewhere(
         works=works,
         beside=beside,
         uncompared=uncompared,
-        alternatives=alternatives(works, _candidates(rows, works, supplies), assumed, beside),
+        alternatives=alternatives(works, candidates, assumed, beside),
     )
 
 
@@ -109,11 +110,13 @@ def _works(
                 name=own.offer,
                 provider=own.provider,
                 mean=mean,
-                peak=max(one["peak"] or 0, mean),
+                # Machines are whole, also where the bill only says for how long.
+                peak=math.ceil(round(max(one["peak"] or 0, mean), 6)),
                 score=_figure(own),
                 ram_gib=float(own.ram_gib or 0),
                 cost_per_month=float(month),
                 week=one["week"],
+                base=min(one["week"], default=one["always_on"] if one["peak"] else mean),
                 is_burstable=own.vcpu_kind == VcpuKind.BURSTABLE,
                 arch=own.arch or "",
             )
@@ -156,8 +159,23 @@ def _beside(estate: Mapping[str, Any]) -> Beside:
     )
 
 
+def _committed(query: RankingQuery, stamp: DataStamp, workspace_slug: str) -> Mapping[str, Decimal]:
+    """Slug of an offer → a month of it by the cheapest commitment of a year, where it has one."""
+    prices: dict[str, Decimal] = {}
+    for term in COMMITMENTS:
+        ranked = ranking(replace(query, term=term), workspace_slug=workspace_slug, stamp=stamp)
+        for row in ranked.rows:
+            if row.price is not None:
+                prices[row.offer_id] = min(prices.get(row.offer_id, row.price), row.price)
+    return prices
+
+
 def _candidates(
-    rows: Sequence[RankingRow], works: Sequence[Work], supplies: Supplies | None
+    rows: Sequence[RankingRow],
+    works: Sequence[Work],
+    *,
+    supplies: Supplies | None,
+    committed: Mapping[str, Decimal],
 ) -> Iterator[Replacement]:
     providers = {one.provider for one in works}
     for row in rows:
@@ -166,6 +184,7 @@ def _candidates(
             continue
         if target is Destination.CLOUD and row.provider in providers:
             target = Destination.SAME_PROVIDER
+        by_commitment = committed.get(row.offer_id)
         yield Replacement(
             slug=row.offer_id,
             name=row.offer,
@@ -174,6 +193,7 @@ def _candidates(
             score=_figure(row),
             ram_gib=float(row.ram_gib or 0),
             cost_per_month=float(row.price),
+            committed_per_month=None if by_commitment is None else float(by_commitment),
             is_burstable=row.vcpu_kind == VcpuKind.BURSTABLE,
             arch=row.arch or "",
             supply=supplies.of(row) if supplies else NO_SUPPLY,

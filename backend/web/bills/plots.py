@@ -1,7 +1,8 @@
 """The charts of where the machines of a bill could go."""
 
 from backend.bills.selectors.elsewhere import Elsewhere
-from backend.domain.bills.elsewhere import Alternative, Input, Swing
+from backend.domain.bills.elsewhere import Alternative
+from backend.domain.bills.swings import Input, Swing
 from backend.web.bills.shown import TARGETS, cheapest
 from backend.web.shared import figures
 from backend.web.shared.language import _

@@ -7,8 +7,9 @@ from typing import Any
 from backend.bills.selectors.elsewhere import Elsewhere
 from backend.domain.bills.beside import BillPart
 from backend.domain.bills.classes import ChargeKind, Purchase
-from backend.domain.bills.elsewhere import HOURLY, Alternative, Destination
+from backend.domain.bills.elsewhere import Alternative
 from backend.domain.bills.estate_document import WEEK_HOURS
+from backend.domain.bills.replacing import HOURLY, Destination
 from backend.domain.conclusions import Certainty, Conclusion
 from backend.domain.units import HOURS_PER_MONTH
 from backend.web.shared import figures
@@ -33,6 +34,7 @@ PURCHASES: Mapping[str, str] = {
 }
 TARGETS: Mapping[str, str] = {
     Destination.SAME_PROVIDER: lazy("other types of the same provider"),
+    Destination.COMMITTED: lazy("the same provider with commitments of a year"),
     Destination.CLOUD: lazy("another cloud"),
     Destination.VPS: lazy("virtual servers of hosters"),
     Destination.DEDICATED: lazy("dedicated servers"),

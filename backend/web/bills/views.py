@@ -20,7 +20,7 @@ from backend.bills.services.uploads import PART_BYTES, upload_keep
 from backend.common import clock
 from backend.common.bodies import takes_files
 from backend.common.rest.parameters import InvalidParameters
-from backend.domain.bills.elsewhere import Assumptions
+from backend.domain.bills.replacing import Assumptions
 from backend.domain.bills.scenario import bill_scenario
 from backend.rankings.selectors.default_metric import default_metric
 from backend.rankings.services.current_data import current_stamp

@@ -6,7 +6,7 @@ from typing import Any
 
 from backend.bills.models import Bill
 from backend.bills.selectors.elsewhere import Elsewhere
-from backend.domain.bills.elsewhere import Assumptions
+from backend.domain.bills.replacing import Assumptions
 from backend.domain.metrics import METRICS
 from backend.web.bills.plots import swing_words
 from backend.web.bills.shown import (
@@ -120,8 +120,8 @@ def _facts(bill: Bill, answer: Elsewhere) -> Iterator[tuple[str, str]]:
         _("Assumed"),
         _(
             "compared by {metric}, {arch}; moving {moving} {currency} once; staff {staff} {currency} a "
-            "month and server, {spares} spare servers (dedicated and your own); disks and "
-            "traffic at the target's prices; {services}",
+            "month and server, {spares} spare servers (dedicated and your own), {headroom} % of servers "
+            "kept free; disks and traffic at the target's prices; {services}",
             services=_services(assumed, answer.currency),
             arch=_("any CPU architecture")
             if assumed.may_change_arch
@@ -130,6 +130,7 @@ def _facts(bill: Bill, answer: Elsewhere) -> Iterator[tuple[str, str]]:
             moving=_money(assumed.moving_cost),
             staff=_money(assumed.staff_per_server),
             spares=assumed.spares,
+            headroom=figures.quantity(Decimal(assumed.headroom_percent)),
             currency=answer.currency,
         ),
     )
