@@ -90,6 +90,8 @@ def test_page_says_where_it_is_cheaper_and_takes_other_assumptions(bill, client,
         "The machines cost 300.00 USD a month today. Equal capacity costs 40.00 USD "
         "(40.00 USD – 40.00 USD) as dedicated servers: cheaper with a probability of 100.0 %."
     ) in page
+    # 3,000 of 8,000 are needed.
+    assert "25.00 USD a month of dedicated servers is for capacity beyond the mean load" in page
 
 
 def test_page_says_when_nothing_is_cheaper(bill, client, queued):
@@ -162,6 +164,25 @@ def test_fees_of_commitments_belong_to_the_machines_that_used_them(caller):
     assert answer["compared"]["cost_per_month"] == pytest.approx(4.80 * 730 / 48, abs=0.01)
 
 
+def test_page_names_what_is_paid_for_and_not_used(client, queued):
+    text = (
+        "BilledCost,BillingCurrency,ChargePeriodStart,ChargeDescription,CommitmentDiscountStatus,"
+        "ChargeCategory,EffectiveCost\n"
+        "0,USD,2026-10-01,plan,Unused,Usage,2.40\n"
+        "3.60,USD,2026-10-01,$0.005 per Idle public IPv4 address per hour,,Usage,3.60\n"
+    )
+    bill_import(
+        workspace=factories.workspace(),
+        name="Waste",
+        files=[BillFile("w.csv", lambda: io.BytesIO(text.encode()))],
+        actor="tester",
+    )
+    client.force_login(factories.user(role="write"))
+    page = shown(client.get("/bills/waste/"))
+    said = "2.40 USD for commitments that nothing used; 3.60 USD for addresses, disks and capacity"
+    assert f"Paid for and not used: {said}" in page
+
+
 def test_page_draws_today_the_targets_and_what_they_depend_on(bill, client, queued):
     client.force_login(factories.user(role="write"))
     page = shown(client.get("/bills/october/?metric=stress_ng_div16"))
@@ -189,6 +210,7 @@ def test_report_of_a_bill_is_frozen_and_seen_by_who_sees_bills(bill, client, que
     page = shown(client.get("/reports/leaving/"))
     assert "Equal capacity costs 40.00 USD" in page
     assert "Not compared" in page
+    assert "Paid for and not used" in page
     assert "/bills/october/?metric=stress_ng_div16&amp;spares=0&amp;staff_per_server=0" in page
     paper = client.get("/reports/leaving.pdf").content
     assert "dedicated servers" in PdfReader(io.BytesIO(paper)).pages[0].extract_text()

@@ -96,6 +96,46 @@ def test_cost_and_usage_report_spreads_commitments_and_reads_exponents():
     assert machines.key.purchase == "committed"
 
 
+def test_cost_and_usage_report_names_what_commitments_cost_unused():
+    head = (
+        "lineItem/UsageStartDate,lineItem/UnblendedCost,lineItem/CurrencyCode,lineItem/LineItemType,"
+        "reservation/ReservationARN,reservation/UnusedAmortizedUpfrontFeeForBillingPeriod,"
+        "reservation/UnusedRecurringFee,savingsPlan/SavingsPlanEffectiveCost,"
+        "savingsPlan/TotalCommitmentToDate,savingsPlan/UsedCommitment,lineItem/UsageType"
+    )
+    start = "2023-11-01T00:00:00Z"
+    of = whole(
+        focus(
+            f"{start},30,USD,RIFee,arn:r,1.5,2.5,,,,HeavyUsage",
+            f"{start},100,USD,Fee,arn:r,,,,,,HeavyUsage",
+            f"{start},7,USD,Fee,,,,,,,Other",
+            f"{start},10,USD,SavingsPlanRecurringFee,,,,,10,7.75,Plan",
+            f"{start},-5,USD,SavingsPlanNegation,,,,,,,Plan",
+            f"{start},3.60,USD,Usage,,,,,,,USE1-PublicIPv4:IdleAddress",
+            head=head,
+        )
+    )
+    # 4 of the reservation and 2.25 of the plan; upfront fees are in the hours that they pay for.
+    assert (of.unused, of.idle, of.total) == (Decimal("6.25"), Decimal("3.6"), Decimal("145.6"))
+    assert sum(sums.effective for _, sums in of.by_kind) == Decimal("6.25") + 7 + Decimal("3.6")
+
+
+@pytest.mark.parametrize(
+    ("form", "billed", "effective", "unused"),
+    [("focus", "0", "3", 3), ("focus", "2", "0", 2), ("azure", "4", "", 4)],
+)
+def test_unused_commitments_of_focus_and_azure_are_named(form, billed, effective, unused):
+    if form == "focus":
+        head = HEAD + ",EffectiveCost,CommitmentDiscountStatus,ChargeCategory"
+        rows = [f"{line().replace('0.10,', f'{billed},', 1)},{effective},Unused,Usage"]
+        rows += [f"{line()},0.08,Used,Usage"]
+    else:
+        head = "Date,MeterCategory,MeterName,CostInBillingCurrency,BillingCurrencyCode,ChargeType"
+        rows = [f"9/2/2023,Virtual Machines,D2s v3,{billed},CAD,UnusedReservation"]
+        rows += ["9/2/2023,Virtual Machines,D2s v3,1,CAD,Usage"]
+    assert whole(focus(*rows, head=head)).unused == unused
+
+
 def test_usage_details_of_azure_are_read_with_the_month_first():
     head = (
         "Date,MeterCategory,MeterName,UnitOfMeasure,Quantity,CostInBillingCurrency,"

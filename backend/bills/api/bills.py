@@ -86,6 +86,9 @@ class BillDetail(serializers.Serializer[Any]):
     volumes = serializers.ListField(
         child=serializers.DictField(), default=list, help_text="GB of disks and of traffic"
     )
+    wasted = serializers.DictField(
+        default=dict, help_text="What is paid for and not used: commitments, idle"
+    )
     unreadable = serializers.DictField()
     shares = serializers.DictField(help_text="How machine hours were bought")
     compared = serializers.DictField(

@@ -31,7 +31,7 @@ from backend.bills.services.batch import (
     format_of,
     refuse_endless,
 )
-from backend.domain.bills.formats import BillFormat
+from backend.domain.bills.formats import AMOUNTS, BillFormat
 from backend.domain.errors import InvalidValue
 
 MOST_BYTES = 8 * 1024**3
@@ -291,12 +291,6 @@ def _with_points(columns: Mapping[str, pa.Array]) -> dict[str, pa.Array]:
         name: pc.replace_substring(column, ",", ".") if name in AMOUNTS else column
         for name, column in columns.items()
     }
-
-
-AMOUNTS = frozenset(
-    ("billed", "effective", "reserved", "saved", "listed", "quantity", "count", "credits")
-)
-"""Columns of numbers, by our names."""
 
 
 # --- Parquet --------------------------------------------------------------------------------------

@@ -29,6 +29,8 @@ class Sums:
     """At list prices; None where the bill has none."""
     quantity: Decimal = ZERO
     lines: int = 0
+    unused: Decimal = ZERO
+    """Of commitments, what nothing used."""
 
     def __add__(self, other: "Sums") -> "Sums":
         listed = [one for one in (self.listed, other.listed) if one is not None]
@@ -38,6 +40,7 @@ class Sums:
             listed=sum(listed, ZERO) if listed else None,
             quantity=EXACT.add(self.quantity, other.quantity),
             lines=self.lines + other.lines,
+            unused=EXACT.add(self.unused, other.unused),
         )
 
 
@@ -139,6 +142,10 @@ class Estate:
     unreadable: Unreadable
     volumes: tuple[tuple[BillVolume, Decimal, Decimal], ...] = ()
     """GB of all months, and what was billed for them."""
+    unused: Decimal = ZERO
+    """What commitments cost that nothing used."""
+    idle: Decimal = ZERO
+    """What was billed for things that the bill itself calls idle."""
 
 
 def estate(groups: Iterable[Group], usage: MachineUsage, unreadable: Unreadable) -> Estate:
@@ -184,6 +191,8 @@ def estate(groups: Iterable[Group], usage: MachineUsage, unreadable: Unreadable)
         machines=tuple(_machines(key, *of, usage) for key, of in dearest),
         unreadable=unreadable,
         volumes=tuple(_volumes(listed)),
+        unused=sum((one.sums.unused for one in listed), ZERO),
+        idle=sum((one.sums.billed for one in listed if one.charge.is_idle), ZERO),
     )
 
 

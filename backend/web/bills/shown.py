@@ -72,6 +72,33 @@ def sentence(estate: Mapping[str, Any]) -> str:
     return f"{said} {machines} {committed}"
 
 
+def wasted(estate: Mapping[str, Any]) -> str:
+    """What is paid for and not used; "" where the bill names nothing of it."""
+    # Bills that were imported before it was read have none.
+    sums = {name: float(cost) for name, cost in estate.get("wasted", {}).items() if float(cost) > 0}
+    amounts = {name: _amount(cost, estate["currency"]) for name, cost in sums.items()}
+    named = []
+    if amount := amounts.get("commitments"):
+        named.append(_("{amount} for commitments that nothing used", amount=amount))
+    if amount := amounts.get("idle"):
+        named.append(
+            _("{amount} for addresses, disks and capacity that the bill calls idle", amount=amount)
+        )
+    return "; ".join(named)
+
+
+def idle_words(answer: Elsewhere) -> str:
+    """What the cheapest target has beyond the mean load; "" where machines come by the hour."""
+    best = cheapest(answer)
+    if best is None or not best.idle_cost:
+        return ""
+    return _(
+        "{amount} a month of {target} is for capacity beyond the mean load: for peaks, spares and rounding.",
+        amount=_amount(best.idle_cost, answer.currency),
+        target=TARGETS[best.target],
+    )
+
+
 def kind_rows(estate: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Each kind of charge with its words and its share of the bill (ratio; None without a sum)."""
     total = Decimal(estate["total"])

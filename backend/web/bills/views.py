@@ -30,11 +30,13 @@ from backend.web.bills.shown import (
     KINDS,
     TARGETS,
     elsewhere_conclusion,
+    idle_words,
     kind_rows,
     machine_rows,
     moving_rows,
     sentence,
     target_rows,
+    wasted,
     week_plot,
 )
 from backend.web.shared.access import demand, readable
@@ -120,6 +122,8 @@ def bill_page(request: HttpRequest, slug: str) -> HttpResponse:
         "assumed": "&" + request.GET.urlencode() if request.GET else "",
         "estate": bill.estate,
         "sentence": sentence(bill.estate),
+        "wasted": wasted(bill.estate),
+        "idle": idle_words(answer) if answer else "",
         "kinds": kind_rows(bill.estate),
         "services": [{**one, "words": KINDS[one["kind"]]} for one in bill.estate["by_service"]],
         "machines": machine_rows(bill.estate),

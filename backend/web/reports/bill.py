@@ -13,9 +13,11 @@ from backend.web.bills.shown import (
     TARGETS,
     cheapest,
     elsewhere_conclusion,
+    idle_words,
     kind_rows,
     sentence,
     target_rows,
+    wasted,
 )
 from backend.web.reports.sheet import Sheet, SheetColumn, bar, some
 from backend.web.shared import figures
@@ -103,6 +105,8 @@ def _facts(bill: Bill, answer: Elsewhere) -> Iterator[tuple[str, str]]:
             ]
         ),
     )
+    if not_used := [one for one in (wasted(bill.estate), idle_words(answer)) if one]:
+        yield _("Paid for and not used"), "; ".join(not_used)
     if answer.uncompared:
         parts = [f"{name} ({_money(cost)} {answer.currency})" for name, cost in answer.uncompared]
         yield _("Not compared"), some(parts)

@@ -152,3 +152,17 @@ def test_all_else_is_named_by_its_kind(words, kind):
 )
 def test_provider_is_known_by_its_own_words(name, slug):
     assert provider_of(name) == slug
+
+
+@pytest.mark.parametrize(
+    ("words", "is_idle"),
+    [
+        ({"usage": "USE1-PublicIPv4:IdleAddress"}, True),
+        ({"usage": "USE1-PublicIPv4:InUseAddress"}, False),
+        ({"description": "$0.096 per Unused Reservation Linux m5.large Instance Hour"}, True),
+        ({"description": "Static Ip Charge in Frankfurt", "service": "Compute Engine"}, True),
+        ({"description": "idle", "charge": "UnusedReservation"}, False),
+    ],
+)
+def test_what_the_bill_calls_idle_is_known(words, is_idle):
+    assert charge_of(words).is_idle is is_idle

@@ -1,6 +1,7 @@
 """The estate behind a bill, from groups of its lines."""
 
 import datetime as dt
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 
@@ -187,3 +188,11 @@ def test_volumes_are_summed_over_lines_in_gb():
         "gb": "10000",
         "cost": "1.1",
     }
+
+
+def test_what_is_not_used_is_summed_apart():
+    address = replace(DISK, is_idle=True)
+    parts = [group(unused=Decimal("0.40")), group(address), group(DISK)]
+    whole = estate(parts, usage(), Unreadable())
+    assert (whole.unused, whole.idle) == (Decimal("0.40"), parts[1].sums.billed)
+    assert estate_document(whole, 0)["wasted"] == {"commitments": "0.4", "idle": "1.1"}
