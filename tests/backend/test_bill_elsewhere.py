@@ -126,6 +126,20 @@ def test_what_cannot_be_assumed_is_refused_by_its_name(bill, caller, client, que
     assert client.get(f"/bills/october/?{query}").status_code == 200
 
 
+def test_hours_that_were_credited_back_are_no_machine(caller):
+    sold("m5-large", "0.15", 1000.0, name="m5.large", region=factories.region())
+    content = TABLE.replace(b",2190,300,", b",-2190,-300,")
+    bill_import(
+        workspace=factories.workspace(),
+        name="Back",
+        files=[BillFile("b.csv", lambda: io.BytesIO(content))],
+        actor="tester",
+    )
+    answer = caller("write").get(f"{API}/bills/back?metric=stress_ng_div16").json()
+    assert answer["compared"]["uncompared"] == ["x9.unknown", "m5.large"]
+    assert answer["alternatives"] == []
+
+
 def test_bill_without_machines_says_that_nothing_is_compared(client, queued):
     bill_import(
         workspace=factories.workspace(),

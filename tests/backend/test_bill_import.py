@@ -154,41 +154,6 @@ def test_usage_details_of_azure_are_read_with_the_month_first():
     assert (of.total, of.hours, of.currency) == (Decimal("2.565"), 48, "CAD")
 
 
-def google(**fields):
-    return {
-        "usage_start_time": "2024-05-01 00:00:00 UTC",
-        "service": {"description": "Compute Engine"},
-        "sku": {"description": "N1 Predefined Instance Core running in Americas"},
-        "location": {"region": "us-central1"},
-        "cost": 0.126484,
-        "currency": "USD",
-        "credits": [{"name": "sustained", "amount": -0.02}, {"amount": -0.001}],
-        "usage": {"amount_in_pricing_units": 4, "pricing_unit": "hour"},
-        "system_labels": [
-            {"key": "compute.googleapis.com/machine_spec", "value": "n1-standard-4"},
-            {"key": "compute.googleapis.com/cores", "value": "4"},
-        ],
-        "cost_type": "regular",
-        **fields,
-    }
-
-
-@pytest.mark.parametrize("form", ["lines", "array"])
-def test_export_of_google_has_credits_in_its_cost_and_hours_by_cores(form):
-    rows = [json.dumps(google()), json.dumps(google(cost=1e-9, credits=[]))]
-    text = "\n".join(rows) if form == "lines" else "[\n" + ",\n".join(rows) + "\n]"
-    of = whole(text.encode())
-    (machines,) = of.machines
-    assert (machines.key.machine_type, machines.hours) == ("n1-standard-4", 2)
-    assert of.total == Decimal("0.105484001")
-
-
-def test_broken_line_of_json_is_named_and_counted():
-    of = whole((json.dumps(google()) + "\n{broken\n[1]\n\n" + json.dumps(google())).encode())
-    assert (of.unreadable.lines, of.lines) == (2, 4)
-    assert [number for number, _ in of.unreadable.named] == [2, 3]
-
-
 def test_parquet_reads_as_csv_does():
     rows = list(csv.DictReader(FOCUS_SAMPLE.read_text("utf-8-sig").splitlines()))
     table = pa.table({name: [row[name] for row in rows] for name in rows[0]})

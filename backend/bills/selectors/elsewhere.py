@@ -100,7 +100,8 @@ def _works(
         regions = known.get((one["provider"], one["type"].lower()), {})
         own = regions.get(one["region"]) or next(iter(regions.values()), None)
         hours, mean = Decimal(one["hours"]), float(one["count"])
-        if own is None or not mean:
+        # Hours that were credited back more than they ran are no machine.
+        if own is None or mean <= 0:
             uncompared.append((one["type"], Decimal(one["cost"])))
             continue
         fee = fees * hours if one["purchase"] == Purchase.COMMITTED else Decimal(0)

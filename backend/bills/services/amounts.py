@@ -1,5 +1,6 @@
 """Columns of text as amounts of money."""
 
+import json
 from decimal import Decimal, InvalidOperation
 
 import pyarrow as pa
@@ -23,6 +24,23 @@ def money(column: pa.Array) -> pa.Array:
     others = pc.if_else(is_plain, None, column)
     read = [None if text is None else _exact(text) for text in others.to_pylist()]
     return pc.coalesce(values, pa.array(read, MONEY))
+
+
+def credit_amounts(column: pa.Array) -> pa.Array:
+    """Sums of credits, which are amounts or lists of objects with one; 0 for none, null for neither."""
+    encoded = pc.dictionary_encode(column)
+    sums = [_credit(text) for text in encoded.dictionary.to_pylist()]
+    return pa.array(sums, MONEY).take(encoded.indices)
+
+
+def _credit(text: str) -> Decimal | None:
+    if not text.startswith("["):
+        return _exact(text or "0")
+    try:
+        listed = json.loads(text, parse_float=Decimal)
+        return _exact(str(sum(Decimal(one.get("amount") or 0) for one in listed)))
+    except (ValueError, AttributeError, TypeError, ArithmeticError):
+        return None
 
 
 def _exact(text: str) -> Decimal | None:

@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from backend.bills.services.amounts import MONEY, money
+from backend.bills.services.amounts import MONEY, credit_amounts, money
 from backend.bills.services.batch import Batch
 from backend.bills.services.commitments import spread_over_use
 from backend.bills.services.tables import batches
@@ -153,6 +153,8 @@ def _take(reading: Reading, batch: Batch) -> None:
     months, hours = _times(reading, starts.dictionary.to_pylist())
     at = starts.indices.to_numpy(zero_copy_only=False)
     billed = money(columns["billed"])
+    if "credits" in columns:
+        billed = pc.cast(pc.add(billed, credit_amounts(columns["credits"])), MONEY)
     has_time, has_amount = hours[at] >= 0, pc.is_valid(billed).to_numpy(zero_copy_only=False)
     _name_bad_lines(
         reading, batch, columns, billed=billed, has_time=has_time, has_amount=has_amount
@@ -214,7 +216,10 @@ def _name_bad_lines(
             why = f"{columns['start'][row].as_py()!r} is no date"
             reading.bad_line(number, why, billed[row].as_py())
         else:
-            reading.bad_line(number, f"{columns['billed'][row].as_py()!r} is no amount")
+            amounts = [
+                columns[name][row].as_py() for name in ("billed", "credits") if name in columns
+            ]
+            reading.bad_line(number, f"{' with credits '.join(map(repr, amounts))} is no amount")
 
 
 def _keys(columns: Mapping[str, pa.Array], months: pa.Array) -> pa.Array:
@@ -244,8 +249,6 @@ def _sum(
     billed: pa.Array,
     quantity: pa.Array | None,
 ) -> None:
-    if "credits" in columns:
-        billed = pc.add(billed, pc.fill_null(money(columns["credits"]), ZERO))
     effective, unused = spread_over_use(columns, billed)
     parts = {"key": keys.indices, "billed": billed, "effective": effective, "unused": unused}
     if quantity is not None:

@@ -14,6 +14,9 @@ from backend.domain.units import EXACT
 
 ZERO = Decimal(0)
 HOUR = dt.timedelta(hours=1)
+MOST_YEARS = 10
+"""A bill of centuries is one with a wrong date, and hour by hour it fills the memory."""
+MOST_HOURS = MOST_YEARS * 366 * 24
 NAMED_LINES = 20
 """So many unreadable lines are named; all are counted."""
 
@@ -152,7 +155,13 @@ def estate(groups: Iterable[Group], usage: MachineUsage, unreadable: Unreadable)
     """Of all groups of one bill. InvalidValue for a bill of several currencies, or of nothing."""
     listed = list(groups)
     if not listed:
-        raise InvalidValue("/file", "no line of the bill can be read")
+        why = "".join(f"; line {line}: {why}" for line, why in unreadable.named[:1])
+        raise InvalidValue("/file", f"no line of the bill can be read{why}")
+    if usage.first and usage.last and usage.hours > MOST_HOURS:
+        spans = f"{usage.first:%Y-%m} to {usage.last:%Y-%m}"
+        raise InvalidValue(
+            "/file", f"its lines are of {spans}: at most {MOST_YEARS} years are a bill"
+        )
     # A line that names none, such as a tax, is of the bill's only one.
     currencies = sorted({one.currency for one in listed if one.currency})
     if not currencies:
