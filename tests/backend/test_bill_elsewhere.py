@@ -81,13 +81,13 @@ def test_page_says_where_it_is_cheaper_and_takes_other_assumptions(bill, client,
     client.force_login(factories.user(role="write"))
     page = shown(client.get("/bills/october/?metric=stress_ng_div16"))
     # One measured machine of each type is not enough to be sure of 42 %.
-    assert "Too close to call: the machines cost 300.00 USD a month today, and 175.20 USD" in page
+    assert "Too close to call: what can move costs 300.00 USD a month today, and 175.20 USD" in page
     assert "as another cloud; that this is cheaper has a probability of 92.8 %." in page
     assert "Machines that were billed with 50.00 USD are not in it: see below." in page
     assert "x9.unknown (50.00 USD)" in page
     page = shown(client.get("/bills/october/?metric=stress_ng_div16&spares=0&staff_per_server=0"))
     assert (
-        "The machines cost 300.00 USD a month today. Equal capacity costs 40.00 USD "
+        "What can move costs 300.00 USD a month today. Equal capacity costs 40.00 USD "
         "(40.00 USD – 40.00 USD) as dedicated servers: cheaper with a probability of 100.0 %."
     ) in page
     # 3,000 of 8,000 are needed.
@@ -104,7 +104,7 @@ def test_page_says_when_nothing_is_cheaper(bill, client, queued):
     )
     client.force_login(factories.user(role="write"))
     page = shown(client.get("/bills/cheap/?metric=stress_ng_div16"))
-    assert "Nothing is cheaper: the machines cost 3.00 USD a month today, and 175.20 USD" in page
+    assert "Nothing is cheaper: what can move costs 3.00 USD a month today, and 175.20 USD" in page
     assert 'data-label="Pays after">never</td>' in page
 
 

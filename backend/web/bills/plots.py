@@ -39,7 +39,7 @@ def targets_plot(answer: Elsewhere) -> Plot | None:
         ],
         range_words=("5 %", "95 %"),
         lines=((answer.today, _("today")),),
-        note=_("The dashed line is what the machines cost today; whiskers hold 90 % of the draws."),
+        note=_("The dashed line is what it costs today; whiskers hold 90 % of the draws."),
         summary=_(
             "Bars of the cost a month: today {today}; ",
             today=figures.plain(round(answer.today)),

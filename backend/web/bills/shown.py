@@ -148,20 +148,20 @@ def elsewhere_conclusion(answer: Elsewhere) -> Conclusion:
     }
     if 1 - CLEAR < best.probability_cheaper < CLEAR:
         said = _(
-            "Too close to call: the machines cost {today} a month today, and {cost} ({range}) as "
+            "Too close to call: what can move costs {today} a month today, and {cost} ({range}) as "
             "{target}; that this is cheaper has a probability of {chance}.",
             **figures_of,
         )
         return Conclusion(said, Certainty.TIE, _left_out(answer))
     if best.cost >= answer.today:
         said = _(
-            "Nothing is cheaper: the machines cost {today} a month today, and {cost} ({range}) as "
+            "Nothing is cheaper: what can move costs {today} a month today, and {cost} ({range}) as "
             "{target}.",
             **figures_of,
         )
     else:
         said = _(
-            "The machines cost {today} a month today. Equal capacity costs {cost} ({range}) as "
+            "What can move costs {today} a month today. Equal capacity costs {cost} ({range}) as "
             "{target}: cheaper with a probability of {chance}.",
             **figures_of,
         )
@@ -200,7 +200,8 @@ def target_rows(answer: Elsewhere) -> list[dict[str, Any]]:
 
 
 def moving_rows(estate: Mapping[str, Any], answer: Elsewhere) -> list[dict[str, Any]]:
-    """Each part of the bill in a month: today, at the cheapest target, and whether it moves."""
+    """Each part of the bill in a month: today, at the cheapest target, and whether it moves; all of
+    the bill at last."""
     best = cheapest(answer)
     if best is None:
         return []
@@ -232,20 +233,30 @@ def moving_rows(estate: Mapping[str, Any], answer: Elsewhere) -> list[dict[str, 
         # What is free today may not be there.
         if today or best.parts[part]
     ]
-    return rows + [
+    staying = list(_staying(estate, answer))
+    whole = _month(estate, estate["total"])
+    moved = sum(one["today"] for one in rows)
+    # Those of machines that are not compared; what is beside is in none of the lines above.
+    fees = whole - moved - sum(cost for _words, cost in staying)
+    rows += [
         {"words": words, "today": cost, "there": cost, "what": _("stays")}
-        for words, cost in _staying(estate, answer)
+        for words, cost in [*staying, (KINDS[ChargeKind.COMMITMENT], fees)]
         if round(cost, 2)
     ]
+    there = sum(one["there"] for one in rows)
+    return [*rows, {"words": _("In all"), "today": whole, "there": there, "what": ""}]
+
+
+def _month(estate: Mapping[str, Any], amount: Decimal | str) -> Decimal:
+    return Decimal(amount) * HOURS_PER_MONTH / Decimal(estate["hours"] or 1)
 
 
 def _staying(estate: Mapping[str, Any], answer: Elsewhere) -> Iterator[tuple[str, Decimal]]:
     """What is not compared, of a month."""
-    month = Decimal(HOURS_PER_MONTH) / Decimal(estate["hours"] or 1)
-    kinds = {one["kind"]: Decimal(one["cost"]) * month for one in estate["by_kind"]}
+    kinds = {one["kind"]: _month(estate, one["cost"]) for one in estate["by_kind"]}
     yield (
         _("machines without a score in the catalogue"),
-        sum((cost for _name, cost in answer.uncompared), Decimal(0)) * month,
+        _month(estate, sum((cost for _name, cost in answer.uncompared), Decimal(0))),
     )
     moved = {
         ChargeKind.STORAGE: (answer.beside.disk_cost, _("other storage")),
