@@ -61,6 +61,7 @@ def test_equal_capacity_is_priced_as_worked_by_hand(bill, caller):
         "staff_per_server": 60,
         "spares": 1,
         "headroom_percent": 0,
+        "spread_commitments": False,
         "may_change_arch": False,
         "may_run_services": False,
         "managed_premium": 0.4,
@@ -161,12 +162,12 @@ def test_fees_of_commitments_belong_to_the_machines_that_used_them(caller):
     sold("m5-large", "0.15", 1000.0, name="m5.large", region=factories.region())
     head = (
         "lineItem/UsageStartDate,lineItem/UnblendedCost,lineItem/CurrencyCode,lineItem/LineItemType,"
-        "product/instanceType,lineItem/UsageAmount,pricing/unit,product/region\n"
+        "product/instanceType,lineItem/UsageAmount,pricing/unit,product/region,reservation/EffectiveCost\n"
     )
     rows = (
-        "2026-10-01,0,USD,DiscountedUsage,m5.large,24,Hrs,us-east-1\n"
-        "2026-10-02,0,USD,DiscountedUsage,m5.large,24,Hrs,us-east-1\n"
-        "2026-10-01,4.80,USD,RIFee,m5.large,,Hrs,us-east-1\n"
+        "2026-10-01,0,USD,DiscountedUsage,m5.large,24,Hrs,us-east-1,1.20\n"
+        "2026-10-02,0,USD,DiscountedUsage,m5.large,24,Hrs,us-east-1,1.20\n"
+        "2026-10-01,4.80,USD,RIFee,m5.large,,Hrs,us-east-1,\n"
     )
     bill_import(
         workspace=factories.workspace(),
@@ -174,8 +175,12 @@ def test_fees_of_commitments_belong_to_the_machines_that_used_them(caller):
         files=[BillFile("r.csv", lambda: io.BytesIO((head + rows).encode()))],
         actor="tester",
     )
-    answer = caller("write").get(f"{API}/bills/reserved?metric=stress_ng_div16").json()
+    write = caller("write")
+    answer = write.get(f"{API}/bills/reserved?metric=stress_ng_div16").json()
     assert answer["compared"]["cost_per_month"] == pytest.approx(4.80 * 730 / 48, abs=0.01)
+    query = "metric=stress_ng_div16&spread_commitments=TRUE"
+    answer = write.get(f"{API}/bills/reserved?{query}").json()
+    assert answer["compared"]["cost_per_month"] == pytest.approx(2.40 * 730 / 48, abs=0.01)
 
 
 def test_page_names_what_is_paid_for_and_not_used(client, queued):

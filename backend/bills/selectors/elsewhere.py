@@ -68,7 +68,7 @@ def elsewhere(
     query, _ = query_from(params | {"available": ["TRUE"]}, workspace_slug=workspace_slug)
     ranked = ranking(query, workspace_slug=workspace_slug, stamp=stamp)
     rows = [row for row in ranked.rows if row.score and row.ram_gib and not row.is_unfit]
-    works, uncompared = _works(bill.estate, rows)
+    works, uncompared = _works(bill.estate, rows, is_spread=assumed.spread_commitments)
     beside = _beside(bill.estate)
     candidates = _candidates(
         rows,
@@ -89,7 +89,7 @@ def elsewhere(
 
 
 def _works(
-    estate: Mapping[str, Any], rows: Sequence[RankingRow]
+    estate: Mapping[str, Any], rows: Sequence[RankingRow], *, is_spread: bool
 ) -> tuple[list[Work], list[tuple[str, Decimal]]]:
     known: dict[tuple[str, str], dict[str | None, RankingRow]] = {}
     for row in rows:
@@ -104,8 +104,10 @@ def _works(
         if own is None or mean <= 0:
             uncompared.append((one["type"], Decimal(one["cost"])))
             continue
-        fee = fees * hours if one["purchase"] == Purchase.COMMITTED else Decimal(0)
-        month = (Decimal(one["cost"]) + fee) * HOURS_PER_MONTH / Decimal(estate["hours"])
+        cost = Decimal(one["effective_cost"] if is_spread else one["cost"])
+        if one["purchase"] == Purchase.COMMITTED and not is_spread:
+            cost += fees * hours
+        month = cost * HOURS_PER_MONTH / Decimal(estate["hours"])
         works.append(
             Work(
                 name=own.offer,

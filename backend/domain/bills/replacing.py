@@ -107,6 +107,9 @@ class Assumptions:
     headroom_percent: float = 0
     """Of score and memory of each server that stands, kept free; none by default, as the machines of
     the bill have in them what they keep free today."""
+    spread_commitments: bool = False
+    """Whether machines cost today what their commitments do, spread over their use, and not what was
+    billed: right where these were paid before the bill begins."""
     may_change_arch: bool = False
     """Whether the programs run on CPUs of another architecture, too."""
     may_run_services: bool = False

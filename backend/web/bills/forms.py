@@ -43,6 +43,10 @@ class ElsewhereForm(WriteForm):
         label=lazy("Percent of servers kept free"), min_value=0, max_value=MOST_HEADROOM,
         help_text=lazy("Of those that stand all month; 0 as your machines have in them what they keep free today."),
     )  # fmt: skip
+    spread_commitments = forms.BooleanField(
+        label=lazy("Spread commitments"), required=False,
+        help_text=lazy("Today's cost as the bill spreads it over use: where commitments were paid before it begins."),
+    )  # fmt: skip
     may_change_arch = forms.BooleanField(
         label=lazy("Other CPU architectures, too"), required=False,
         help_text=lazy("Where your programs can be built for Arm as well as for x86."),

@@ -120,6 +120,8 @@ def _facts(bill: Bill, answer: Elsewhere) -> Iterator[tuple[str, str]]:
             ),
         )
     assumed = answer.assumed
+    if assumed.spread_commitments:
+        yield _("today"), _("With commitments spread")
     yield (
         _("Assumed"),
         _(
