@@ -2,7 +2,7 @@
 
 import io
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from functools import partial
 from itertools import islice
@@ -41,12 +41,12 @@ def json_batches(
     return one, _batches(one, first, flat)
 
 
-def _names(rows: list[Row]) -> list[str]:
+def _names(rows: Sequence[Row]) -> list[str]:
     # Of all rows: BigQuery leaves out the fields that are empty in one.
     return list(dict.fromkeys(name for _, row in rows for name in row))
 
 
-def _batches(one: BillFormat, first: list[Row], rest: Iterator[Row]) -> Iterator[Batch]:
+def _batches(one: BillFormat, first: Sequence[Row], rest: Iterator[Row]) -> Iterator[Batch]:
     while first:
         sources = one.sources(_names(first))
         columns = {

@@ -222,7 +222,7 @@ def moving_rows(estate: Mapping[str, Any], answer: Elsewhere) -> list[dict[str, 
         is_kept = best.target in HOURLY
         word = _("moves, at the same price") if is_kept else managed
         parts.append((BillPart.MANAGED, KINDS[ChargeKind.MANAGED], beside.managed_cost, word))
-    rows = [
+    rows: list[dict[str, Any]] = [
         {
             "words": words,
             "today": Decimal(today),
