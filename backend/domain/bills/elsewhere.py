@@ -147,8 +147,7 @@ def _alternative(plan: Move, assumed: Assumptions) -> Alternative:
     saved = today - cost
     counts: dict[tuple[str, str], int] = {}
     for one, count in zip(plan.by, servers.tolist(), strict=True):
-        if count:
-            counts[one.slug, one.name] = counts.get((one.slug, one.name), 0) + count
+        counts[one.slug, one.name] = counts.get((one.slug, one.name), 0) + count
     return Alternative(
         target=plan.target,
         servers=tuple((slug, name, count) for (slug, name), count in counts.items()),
