@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from backend.domain.bills.beside import NOTHING_BESIDE, Beside, BillPart
-from backend.domain.bills.moves import Move, cheapest
+from backend.domain.bills.moves import Relocation, cheapest
 from backend.domain.bills.replacing import (
     HARDWARE,
     HOURLY,
@@ -83,11 +83,11 @@ def alternatives(
 
 def _plans(
     works: tuple[Work, ...], own: list[Replacement], target: Destination, assumed: Assumptions
-) -> Iterator[Move]:
+) -> Iterator[Relocation]:
     if target not in HOURLY:
         for one in own:
             if all(one.can_do(work, assumed) for work in works):
-                yield Move(works, (one,), target)
+                yield Relocation(works, (one,), target)
         yield from _mixes(works, own, target, assumed)
         return
     if target in SAME:
@@ -102,12 +102,12 @@ def _plans(
         if all(choice):
             by = tuple(cheapest(*pair, target) for pair in zip(works, choice, strict=True))
             if target is not Destination.COMMITTED or any(one.committed_per_month for one in by):
-                yield Move(works, by, target)
+                yield Relocation(works, by, target)
 
 
 def _mixes(
     works: tuple[Work, ...], own: list[Replacement], target: Destination, assumed: Assumptions
-) -> Iterator[Move]:
+) -> Iterator[Relocation]:
     """Two types of one provider, of which the second is no larger and does all or some of the work."""
     staff = assumed.staff_per_server if target in HARDWARE else 0.0
     for provider in sorted({one.provider for one in own}):
@@ -119,7 +119,7 @@ def _mixes(
             for second in seconds:
                 is_larger = second.score.value > first.score.value or second.ram_gib > first.ram_gib
                 if second is not first and not is_larger:
-                    yield Move(works, (first, second), target)
+                    yield Relocation(works, (first, second), target)
 
 
 def _useful(
@@ -136,7 +136,7 @@ def _useful(
     return left[:MOST_TYPES]
 
 
-def _alternative(plan: Move, assumed: Assumptions) -> Alternative:
+def _alternative(plan: Relocation, assumed: Assumptions) -> Alternative:
     cost, servers = plan.central(assumed)
     costs, _ = plan.costs(*_drawn(plan), assumed)
     today = today_cost(plan.works, assumed, plan.beside)
@@ -163,7 +163,7 @@ def _alternative(plan: Move, assumed: Assumptions) -> Alternative:
     )
 
 
-def _drawn(plan: Move) -> tuple[Floats, Floats]:
+def _drawn(plan: Relocation) -> tuple[Floats, Floats]:
     """Scores by draw, of the work and of the offers."""
     # A type that stays the same has one score, however often it is named.
     named: dict[tuple[str, str], Figure] = {}

@@ -27,7 +27,7 @@ MOST_SECOND = 100
 
 
 @dataclass(frozen=True)
-class Move:
+class Relocation:
     """Which offer does which of the work."""
 
     works: tuple[Work, ...]

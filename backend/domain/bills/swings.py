@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from backend.domain.bills.moves import Move
+from backend.domain.bills.moves import Relocation
 from backend.domain.bills.replacing import HARDWARE, Assumptions, Figure
 
 PRICE_SWING = 0.10
@@ -36,14 +36,14 @@ class Swing:
     """A month, with the input at either end."""
 
 
-def swings(plan: Move, assumed: Assumptions) -> tuple[Swing, ...]:
+def swings(plan: Relocation, assumed: Assumptions) -> tuple[Swing, ...]:
     """That which moves it most first; inputs that do not move it are left out."""
     moved = sorted(_moved(plan, assumed), key=lambda one: -abs(one.cost_high - one.cost_low))
     return tuple(one for one in moved if one.cost_low != one.cost_high)
 
 
-def _moved(plan: Move, assumed: Assumptions) -> Iterator[Swing]:
-    def cost(plan: Move, assumed: Assumptions = assumed) -> float:
+def _moved(plan: Relocation, assumed: Assumptions) -> Iterator[Swing]:
+    def cost(plan: Relocation, assumed: Assumptions = assumed) -> float:
         return plan.central(assumed)[0]
 
     # A type that stays the same has one score, so both sides of the comparison move with it.
@@ -65,7 +65,7 @@ def _moved(plan: Move, assumed: Assumptions) -> Iterator[Swing]:
         yield Swing(Input.SPARES, "", *spares, *(cost(plan, one) for one in counts))
 
 
-def _with_score(plan: Move, key: tuple[str, str], value: float) -> Move:
+def _with_score(plan: Relocation, key: tuple[str, str], value: float) -> Relocation:
     score = Figure(value, value, value)
     return replace(
         plan,
@@ -79,7 +79,7 @@ def _with_score(plan: Move, key: tuple[str, str], value: float) -> Move:
     )
 
 
-def _with_price(plan: Move, name: str, factor: float) -> Move:
+def _with_price(plan: Relocation, name: str, factor: float) -> Relocation:
     return replace(
         plan, by=tuple(one.times(factor) if one.name == name else one for one in plan.by)
     )

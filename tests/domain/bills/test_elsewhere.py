@@ -245,7 +245,7 @@ def test_idle_capacity_of_servers_that_stand_is_named_in_money():
     assert only(works, [offer("cloud", Destination.CLOUD)]).idle_cost == 0
 
 
-def test_machines_that_always_run_cost_their_commitment_the_others_an_hour():
+def test_machines_that_always_run_cost_their_commitment():
     """The articles' 3 + 17: 3 by commitment at 40, 3.5417 more on average at 70."""
     works = [work(mean=157 / 24, peak=20, provider="aws")]
     same = offer("m7", Destination.SAME_PROVIDER)
