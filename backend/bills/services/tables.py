@@ -80,6 +80,9 @@ def _only_member(packed: BinaryIO, opened: ExitStack) -> BinaryIO:
         files = [one for one in archive.infolist() if not one.is_dir()]
         if len(files) != 1:
             raise InvalidValue("/file", f"the archive holds {len(files)} files: one is needed")
+        if files[0].file_size > MOST_BYTES:
+            # At once; what an archive says too little of is refused while it is read.
+            raise _too_much()
         return cast("BinaryIO", opened.enter_context(archive.open(files[0])))
     except zipfile.BadZipFile as error:
         raise InvalidValue("/file", f"the archive is damaged: {error}") from error
@@ -109,9 +112,13 @@ class _BoundedFile(io.RawIOBase):
             raise InvalidValue("/file", f"it cannot be unpacked: {error}") from error
         self._left -= len(data)
         if self._left < 0:
-            raise InvalidValue("/file", f"it holds more than {MOST_BYTES // 1024**3} GiB")
+            raise _too_much()
         buffer[: len(data)] = data
         return len(data)
+
+
+def _too_much() -> InvalidValue:
+    return InvalidValue("/file", f"it holds more than {MOST_BYTES // 1024**3} GiB")
 
 
 def _bounded(inner: BinaryIO) -> io.BufferedReader:
