@@ -90,6 +90,8 @@ def test_small_machines_on_large_servers_beside_small_ones():
         cloud = {"name": "m5.large", "region": region}
         box = {"provider": "hetzner", "kind": "dedicated", "unit": "month"}
         sold(slug, amount, score, ram=ram, **(cloud if region else box))
+    # There is one such server only, however cheap.
+    sold("auction-1", "1", 500.0, name="auction-1", ram=64, **box)
     imported(
         "type,hours,cost,month,currency,provider,region\n"
         "m5.large,16060,1606,2026-10,USD,AWS,us-east-1\n"

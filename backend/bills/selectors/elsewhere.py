@@ -18,6 +18,7 @@ from backend.domain.bills.replacing import Assumptions, Destination, Figure, Rep
 from backend.domain.bills.volumes import BillVolume
 from backend.domain.metrics import METRICS
 from backend.domain.units import HOURS_PER_MONTH
+from backend.providers.registry import provider
 from backend.rankings.selectors.default_metric import default_metric
 from backend.rankings.selectors.query import RankingQuery
 from backend.rankings.selectors.ranking import query_from, ranking
@@ -173,6 +174,12 @@ def _committed(query: RankingQuery, stamp: DataStamp, workspace_slug: str) -> Ma
     return prices
 
 
+def _is_single(row: RankingRow) -> bool:
+    # A fleet of one lot of an auction cannot be bought.
+    single = provider(row.provider).single
+    return single is not None and single.match(row.offer) is not None
+
+
 def _candidates(
     rows: Sequence[RankingRow],
     works: Sequence[Work],
@@ -183,7 +190,7 @@ def _candidates(
     providers = {one.provider for one in works}
     for row in rows:
         target = TARGETS.get(row.kind)
-        if target is None or row.price is None:
+        if target is None or row.price is None or _is_single(row):
             continue
         if target is Destination.CLOUD and row.provider in providers:
             target = Destination.SAME_PROVIDER

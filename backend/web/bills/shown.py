@@ -9,7 +9,7 @@ from backend.domain.bills.beside import BillPart
 from backend.domain.bills.classes import ChargeKind, Purchase
 from backend.domain.bills.elsewhere import Alternative
 from backend.domain.bills.estate_document import WEEK_HOURS
-from backend.domain.bills.replacing import HOURLY, Destination
+from backend.domain.bills.replacing import HOURLY, SAME, Destination
 from backend.domain.conclusions import Certainty, Conclusion
 from backend.domain.units import HOURS_PER_MONTH
 from backend.web.shared import figures
@@ -208,6 +208,7 @@ def moving_rows(estate: Mapping[str, Any], answer: Elsewhere) -> list[dict[str, 
     beside, managed = answer.beside, _("run by yourself")
     disks = _("disks, {gb} GB", gb=figures.quantity(round(beside.disk_gb)))
     traffic = _("traffic to the internet, {gb} GB", gb=figures.quantity(round(beside.egress_gb)))
+    beside_word = _("stays") if best.target in SAME else _("moves")
     parts = [
         (
             BillPart.MACHINES,
@@ -215,8 +216,8 @@ def moving_rows(estate: Mapping[str, Any], answer: Elsewhere) -> list[dict[str, 
             sum(one.cost_per_month for one in answer.works),
             _("moves"),
         ),
-        (BillPart.DISK, disks, beside.disk_cost, _("moves")),
-        (BillPart.EGRESS, traffic, beside.egress_cost, _("moves")),
+        (BillPart.DISK, disks, beside.disk_cost, beside_word),
+        (BillPart.EGRESS, traffic, beside.egress_cost, beside_word),
     ]
     if BillPart.MANAGED in best.parts:
         is_kept = best.target in HOURLY
