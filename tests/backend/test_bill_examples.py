@@ -56,6 +56,7 @@ def test_three_servers_and_seventeen_more_from_ten_to_three():
     sold("n2", "0.40", 1000.0, provider="gcp")
     box = {"provider": "hetzner", "kind": "dedicated", "unit": "month"}
     sold("box", "100", 1000.0, **box)
+    sold("rack", "55", 1000.0, provider="own", kind="onprem", unit="month")
     of = sold("m7", "0.40", 1000.0, name="m7.large")
     factories.price(of, "0.24", purchase_model=PurchaseModel.COMMITTED, term="1y")
     start = dt.datetime(2026, 11, 1)
@@ -72,6 +73,7 @@ def test_three_servers_and_seventeen_more_from_ten_to_three():
         assert costs[kind]["cost_per_month"] == pytest.approx(1910.17, rel=WITHIN)
     assert costs["dedicated"]["cost_per_month"] == pytest.approx(2000, rel=WITHIN)
     assert costs["dedicated"]["servers"][0]["count"] == 20
+    assert costs["own"]["cost_per_month"] == pytest.approx(20 * 55, rel=WITHIN)
     assert costs["dedicated"]["idle_cost"] == pytest.approx(2000 * (1 - 157 / 480), rel=WITHIN)
     # 3 × 0.24 all month, and 157 / 24 − 3 machines more on average at 0.40.
     by_commitment = (3 * 0.24 + (157 / 24 - 3) * 0.40) * 730
