@@ -185,7 +185,10 @@ def _sent(request: Request) -> tuple[str, Iterable[bytes]]:
         return "bill", sent.content
     file = request.FILES.get("file")
     if file is None:
-        raise InvalidValue("/file", "the part file of the form is needed")
+        is_form = (request.content_type or "").startswith("multipart/")
+        raise InvalidValue(
+            "/file", "the part file of the form is needed" if is_form else "it is empty"
+        )
     return file.name or "bill", file.chunks(PART_BYTES)
 
 
