@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
+from backend.domain.bills.classes import ChargeKind
 from backend.domain.errors import InvalidValue
 from tests.backend.test_bill_import import whole
 
@@ -80,6 +81,16 @@ def test_export_of_google_has_credits_in_its_cost_and_hours_by_cores(form):
     (machines,) = of.machines
     assert (machines.key.machine_type, machines.hours) == ("n1-standard-4", 2)
     assert of.total == Decimal("0.105484001")
+
+
+@pytest.mark.parametrize("form", ["lines", "pretty", "csv"])
+def test_hours_that_a_commitment_paid_for_are_committed(form):
+    paid = {"name": "one year", "type": "COMMITTED_USAGE_DISCOUNT", "amount": -0.126484}
+    fee = google(sku={"description": "Commitment v1: Cpu in Americas for 1 Year"}, credits=[])
+    of = whole(google_file(form, [google(credits=[paid]), google(credits=[]), fee]))
+    hours = {one.key.purchase: (one.hours, one.sums.billed) for one in of.machines}
+    assert hours == {"committed": (1, 0), "on_demand": (1, Decimal("0.126484"))}
+    assert dict(of.by_kind)[ChargeKind.COMMITMENT].billed == Decimal("0.126484")
 
 
 def test_fields_that_the_first_object_lacks_are_read_of_the_others():

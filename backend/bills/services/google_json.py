@@ -3,7 +3,6 @@
 import io
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from decimal import Decimal
 from functools import partial
 from itertools import islice
 from typing import Any
@@ -106,15 +105,13 @@ def _array_rows(file: io.BufferedReader, bad_line: BadLine) -> Iterator[tuple[in
 
 
 def _flat(row: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
-    """Fields of nested objects by their joined names; lists as JSON, credits as their sum."""
+    """Fields of nested objects by their joined names; lists as JSON."""
     flat: dict[str, str] = {}
     for name, value in row.items():
         if isinstance(value, dict):
             flat |= _flat(value, f"{prefix}{name}.")
-        elif name == "credits" and isinstance(value, list):
-            flat["credits"] = str(sum(Decimal(one.get("amount") or 0) for one in value))
         elif isinstance(value, list):
-            flat[prefix + name] = json.dumps(value)
+            flat[prefix + name] = json.dumps(value, default=str)
         else:
             flat[prefix + name] = "" if value is None else str(value)
     return flat

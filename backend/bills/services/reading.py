@@ -149,6 +149,10 @@ def bill_read(file: BinaryIO, *, slug: str | None = None, salt: str = "") -> Rea
 
 def _take(reading: Reading, batch: Batch) -> None:
     columns = {name: _filled(column) for name, column in batch.columns.items()}
+    if "credits" in columns:
+        # Google says only there that a commitment paid for a line.
+        is_committed = pc.match_substring(columns["credits"], "COMMITTED_USAGE_DISCOUNT")
+        columns["pricing"] = pc.if_else(is_committed, "committed", "")
     starts = pc.dictionary_encode(columns["start"])
     months, hours = _times(reading, starts.dictionary.to_pylist())
     at = starts.indices.to_numpy(zero_copy_only=False)

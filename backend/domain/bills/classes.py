@@ -135,6 +135,8 @@ def _used_charge(words: Mapping[str, str], provider: str) -> BillCharge:
     said = re.sub(r"[^a-z]", "", words.get("charge", "").lower())
     if said in CHARGES or words.get("status", "").lower() == "unused":
         return BillCharge(CHARGES.get(said, ChargeKind.COMMITMENT), whose)
+    if whose == "gcp" and words.get("description", "").startswith("Commitment"):
+        return BillCharge(ChargeKind.COMMITMENT, whose)
     machine_type = _machine_type(words)
     per_unit = _hours_per_unit(words, machine_type)
     if machine_type and (per_unit or _is_part_of_a_machine(words)):

@@ -166,3 +166,9 @@ def test_provider_is_known_by_its_own_words(name, slug):
 )
 def test_what_the_bill_calls_idle_is_known(words, is_idle):
     assert charge_of(words).is_idle is is_idle
+
+
+def test_fees_of_commitments_at_google_are_known_by_their_words():
+    words = {"description": "Commitment v1: Cpu in Americas for 1 Year", "unit": "hour"}
+    assert charge_of(words, "gcp").kind is ChargeKind.COMMITMENT
+    assert charge_of(words, "aws").kind is ChargeKind.OTHER
