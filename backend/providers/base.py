@@ -170,6 +170,8 @@ class ProviderRecord:
     example_region: str = ""
     family: re.Pattern[str] | None = None
     """The part of a machine type's name that types of one family share."""
+    single: re.Pattern[str] | None = None
+    """Names of offers of which there may be one only, such as the lots of an auction."""
     burstable: re.Pattern[str] | None = None
     """Names of machine types whose CPUs are burstable, where its price list does not say so."""
     credit_modes: tuple[str, ...] = ()

@@ -125,6 +125,8 @@ def test_page_says_what_moves_and_what_stays(bill, client, queued):
     for words in ("disks, 1,521 GB", "traffic to the internet, 1,521 GB", "other storage"):
         assert words in page, words
     assert "run by yourself" not in page
+    # 54.40 of two days, and 400 for what cost 31.40 of it.
+    assert "827.33 USD" in page
     # 400 + 121.67 + 0.52 on the server, as nothing but the premium was paid for its services.
     free = f"{QUERY}&may_run_services=on&service_hours=0&managed_premium=1"
     assert "run by yourself" in shown(client.get(f"/bills/two-days/?{free}"))

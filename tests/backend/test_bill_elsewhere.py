@@ -32,6 +32,7 @@ def sold(
     model = "monthly" if unit == "month" else "on_demand"
     factories.price(of, amount, unit=unit, purchase_model=model)
     factories.sample(of, score, metric="stress_ng_div16")
+    return of
 
 
 @pytest.fixture
@@ -59,6 +60,8 @@ def test_equal_capacity_is_priced_as_worked_by_hand(bill, caller):
         "moving_cost": 1000.0,
         "staff_per_server": 60,
         "spares": 1,
+        "headroom_percent": 0,
+        "spread_commitments": False,
         "may_change_arch": False,
         "may_run_services": False,
         "managed_premium": 0.4,
@@ -79,15 +82,17 @@ def test_page_says_where_it_is_cheaper_and_takes_other_assumptions(bill, client,
     client.force_login(factories.user(role="write"))
     page = shown(client.get("/bills/october/?metric=stress_ng_div16"))
     # One measured machine of each type is not enough to be sure of 42 %.
-    assert "Too close to call: the machines cost 300.00 USD a month today, and 175.20 USD" in page
+    assert "Too close to call: what can move costs 300.00 USD a month today, and 175.20 USD" in page
     assert "as another cloud; that this is cheaper has a probability of 92.8 %." in page
     assert "Machines that were billed with 50.00 USD are not in it: see below." in page
     assert "x9.unknown (50.00 USD)" in page
     page = shown(client.get("/bills/october/?metric=stress_ng_div16&spares=0&staff_per_server=0"))
     assert (
-        "The machines cost 300.00 USD a month today. Equal capacity costs 40.00 USD "
+        "What can move costs 300.00 USD a month today. Equal capacity costs 40.00 USD "
         "(40.00 USD – 40.00 USD) as dedicated servers: cheaper with a probability of 100.0 %."
     ) in page
+    # 3,000 of 8,000 are needed.
+    assert "25.00 USD a month of dedicated servers is for capacity beyond the mean load" in page
 
 
 def test_page_says_when_nothing_is_cheaper(bill, client, queued):
@@ -100,7 +105,7 @@ def test_page_says_when_nothing_is_cheaper(bill, client, queued):
     )
     client.force_login(factories.user(role="write"))
     page = shown(client.get("/bills/cheap/?metric=stress_ng_div16"))
-    assert "Nothing is cheaper: the machines cost 3.00 USD a month today, and 175.20 USD" in page
+    assert "Nothing is cheaper: what can move costs 3.00 USD a month today, and 175.20 USD" in page
     assert 'data-label="Pays after">never</td>' in page
 
 
@@ -111,6 +116,8 @@ def test_page_says_when_nothing_is_cheaper(bill, client, queued):
         ("metric=nothing", "metric"),
         ("spares=many", "spares"),
         ("managed_premium=2", "managed_premium"),
+        ("headroom_percent=91", "headroom_percent"),
+        ("staff_per_server=-1", "staff_per_server"),
     ],
 )
 def test_what_cannot_be_assumed_is_refused_by_its_name(bill, caller, client, query, field):
@@ -118,6 +125,20 @@ def test_what_cannot_be_assumed_is_refused_by_its_name(bill, caller, client, que
     assert (response.status_code, fields(response)) == (400, [field])
     client.force_login(factories.user(role="write"))
     assert client.get(f"/bills/october/?{query}").status_code == 200
+
+
+def test_hours_that_were_credited_back_are_no_machine(caller):
+    sold("m5-large", "0.15", 1000.0, name="m5.large", region=factories.region())
+    content = TABLE.replace(b",2190,300,", b",-2190,-300,")
+    bill_import(
+        workspace=factories.workspace(),
+        name="Back",
+        files=[BillFile("b.csv", lambda: io.BytesIO(content))],
+        actor="tester",
+    )
+    answer = caller("write").get(f"{API}/bills/back?metric=stress_ng_div16").json()
+    assert answer["compared"]["uncompared"] == ["x9.unknown", "m5.large"]
+    assert answer["alternatives"] == []
 
 
 def test_bill_without_machines_says_that_nothing_is_compared(client, queued):
@@ -141,12 +162,12 @@ def test_fees_of_commitments_belong_to_the_machines_that_used_them(caller):
     sold("m5-large", "0.15", 1000.0, name="m5.large", region=factories.region())
     head = (
         "lineItem/UsageStartDate,lineItem/UnblendedCost,lineItem/CurrencyCode,lineItem/LineItemType,"
-        "product/instanceType,lineItem/UsageAmount,pricing/unit,product/region\n"
+        "product/instanceType,lineItem/UsageAmount,pricing/unit,product/region,reservation/EffectiveCost\n"
     )
     rows = (
-        "2026-10-01,0,USD,DiscountedUsage,m5.large,24,Hrs,us-east-1\n"
-        "2026-10-02,0,USD,DiscountedUsage,m5.large,24,Hrs,us-east-1\n"
-        "2026-10-01,4.80,USD,RIFee,m5.large,,Hrs,us-east-1\n"
+        "2026-10-01,0,USD,DiscountedUsage,m5.large,24,Hrs,us-east-1,1.20\n"
+        "2026-10-02,0,USD,DiscountedUsage,m5.large,24,Hrs,us-east-1,1.20\n"
+        "2026-10-01,4.80,USD,RIFee,m5.large,,Hrs,us-east-1,\n"
     )
     bill_import(
         workspace=factories.workspace(),
@@ -154,8 +175,31 @@ def test_fees_of_commitments_belong_to_the_machines_that_used_them(caller):
         files=[BillFile("r.csv", lambda: io.BytesIO((head + rows).encode()))],
         actor="tester",
     )
-    answer = caller("write").get(f"{API}/bills/reserved?metric=stress_ng_div16").json()
+    write = caller("write")
+    answer = write.get(f"{API}/bills/reserved?metric=stress_ng_div16").json()
     assert answer["compared"]["cost_per_month"] == pytest.approx(4.80 * 730 / 48, abs=0.01)
+    query = "metric=stress_ng_div16&spread_commitments=TRUE"
+    answer = write.get(f"{API}/bills/reserved?{query}").json()
+    assert answer["compared"]["cost_per_month"] == pytest.approx(2.40 * 730 / 48, abs=0.01)
+
+
+def test_page_names_what_is_paid_for_and_not_used(client, queued):
+    text = (
+        "BilledCost,BillingCurrency,ChargePeriodStart,ChargeDescription,CommitmentDiscountStatus,"
+        "ChargeCategory,EffectiveCost\n"
+        "0,USD,2026-10-01,plan,Unused,Usage,2.40\n"
+        "3.60,USD,2026-10-01,$0.005 per Idle public IPv4 address per hour,,Usage,3.60\n"
+    )
+    bill_import(
+        workspace=factories.workspace(),
+        name="Waste",
+        files=[BillFile("w.csv", lambda: io.BytesIO(text.encode()))],
+        actor="tester",
+    )
+    client.force_login(factories.user(role="write"))
+    page = shown(client.get("/bills/waste/"))
+    said = "2.40 USD for commitments that nothing used; 3.60 USD for addresses, disks and capacity"
+    assert f"Paid for and not used: {said}" in page
 
 
 def test_page_draws_today_the_targets_and_what_they_depend_on(bill, client, queued):
@@ -185,6 +229,7 @@ def test_report_of_a_bill_is_frozen_and_seen_by_who_sees_bills(bill, client, que
     page = shown(client.get("/reports/leaving/"))
     assert "Equal capacity costs 40.00 USD" in page
     assert "Not compared" in page
+    assert "Paid for and not used" in page
     assert "/bills/october/?metric=stress_ng_div16&amp;spares=0&amp;staff_per_server=0" in page
     paper = client.get("/reports/leaving.pdf").content
     assert "dedicated servers" in PdfReader(io.BytesIO(paper)).pages[0].extract_text()

@@ -90,6 +90,11 @@ def test_zip_that_unpacks_to_too_much_is_refused(monkeypatch):
         archive.writestr("bill.csv", HEAD + LINE * 50_000)
     assert len(packed.getvalue()) < 20_000
     refused("holds more than", packed.getvalue())
+    # The size of its file stands twice in an archive; this one says that it is small.
+    size = len(HEAD + LINE * 50_000).to_bytes(4, "little")
+    assert packed.getvalue().count(size) == 2
+    lying = packed.getvalue().replace(size, (1_000).to_bytes(4, "little"))
+    refused("cannot be unpacked: Bad CRC", lying)
 
 
 def test_mixed_currencies_are_refused_also_across_files():

@@ -66,6 +66,17 @@ def test_body_that_is_sent_is_read_by_a_worker_and_answered(
     assert not BillUploadPart.objects.exists()
 
 
+def test_empty_body_and_one_of_ten_gigabytes_are_refused_at_once(writer):
+    empty = posted(writer, b"")
+    assert (empty.status_code, empty.json()["errors"]) == (
+        400,
+        [{"field": "/file", "detail": "it is empty"}],
+    )
+    large = writer.post(BILLS, b"x", content_type="text/csv", CONTENT_LENGTH=str(10 * 10**9))
+    assert (large.status_code, large.json()["code"]) == (413, "too_large")
+    assert not BillUploadPart.objects.exists()
+
+
 def test_form_with_a_file_is_taken_too_in_pieces(writer, monkeypatch):
     monkeypatch.setattr(uploads, "PART_BYTES", 10_000)
     file = SimpleUploadedFile("september.csv", SAMPLE)

@@ -13,6 +13,8 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
+from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -89,68 +91,77 @@ def key_of(one: Any) -> list[str]:
     return [one.key.machine_type, one.key.purchase]
 
 
+@dataclass
+class Truth:
+    """What the lines that were written come to."""
+
+    total: Decimal = Decimal(0)
+    hours: Counter[tuple[str, str]] = field(default_factory=Counter)
+    ran: dict[tuple[str, str], Counter[int]] = field(default_factory=dict)
+    """By machine."""
+    curve: Counter[int] = field(default_factory=Counter)
+    broken: list[int] = field(default_factory=list)
+
+    def document(self) -> dict[str, Any]:
+        """As `read` answers it."""
+        return {
+            "total": f"{self.total:f}".rstrip("0"),
+            "unreadable": [len(self.broken), self.broken[:20]],
+            "hours": sorted([*key, f"{of}"] for key, of in self.hours.items()),
+            "machines": sorted(
+                [*key, len(of), sum(each == YEAR_HOURS for each in of.values())]
+                for key, of in self.ran.items()
+            ),
+            "curve": [float(self.curve[hour]) for hour in range(0, YEAR_HOURS, 97)],
+        }
+
+
 def generate(path: Path, lines: int) -> dict[str, Any]:
     """A year of hourly lines: machines that always run, machines of the day, disks, broken lines."""
     per_hour = max(4, lines // YEAR_HOURS)
-    machines = per_hour * 2 // 3
-    total, count = Decimal(0), 1
-    hours: dict[tuple[str, str], int] = {}
-    ran: dict[tuple[str, str], dict[int, int]] = {}
-    curve: dict[int, int] = {}
-    broken: list[int] = []
+    truth, count = Truth(), 1
     with path.open("w") as file:
         file.write(HEAD)
         for hour in range(YEAR_HOURS):
-            start = START + dt.timedelta(hours=hour)
-            month = f"{start:%Y-%m}-01 00:00:00"
-            stamps = f"{start + dt.timedelta(hours=1):%Y-%m-%d %H:%M:%S},{start:%Y-%m-%d %H:%M:%S}"
             rows = []
             for number in range(per_hour):
                 count += 1
                 if count % 250_001 == 0:
-                    broken.append(count)
+                    truth.broken.append(count)
                     rows.append("broken,line\n")
-                    continue
-                is_machine = number < machines
-                # Every third machine runs by day only.
-                if is_machine and number % 3 == 2 and not 8 <= start.hour < 20:
-                    is_machine = False
-                kind = TYPES[number % len(TYPES)]
-                is_committed = number % 5 == 0
-                cost = Decimal("0.0960") if is_machine else Decimal("0.00013698")
-                total += cost
-                if is_machine:
-                    key = (kind, "committed" if is_committed else "on_demand")
-                    hours[key] = hours.get(key, 0) + 1
-                    of = ran.setdefault(key, {})
-                    of[number] = of.get(number, 0) + 1
-                    curve[hour] = curve.get(hour, 0) + 1
-                    what = f"$0.0960 per On Demand Linux {kind} Instance Hour"
-                    unit, service = "Hours", "Compute"
                 else:
-                    what, unit, service = (
-                        "$0.10 per GB-month of gp3 storage",
-                        "GB-Months",
-                        "Storage",
-                    )
-                rows.append(
-                    f"us-east-1a,{cost},1234567890123,Company,USD,{month},{month},Usage,{what},{stamps},"
-                    f"{'Used' if is_committed and is_machine else ''},{cost},{cost},"
-                    f"{'Committed' if is_committed and is_machine else 'Standard'},1.0000000000,{unit},AWS,"
-                    f"us-east-1,i-{number:017x},{service},Amazon Elastic Compute Cloud,Team,"
-                    f"{TAGS % (number, number)}\n"
-                )
+                    rows.append(row(truth, hour, number, number < per_hour * 2 // 3))
             file.writelines(rows)
-    return {
-        "total": f"{total:f}".rstrip("0"),
-        "unreadable": [len(broken), broken[:20]],
-        "hours": sorted([*key, f"{of}"] for key, of in hours.items()),
-        "machines": sorted(
-            [*key, len(of), sum(each == YEAR_HOURS for each in of.values())]
-            for key, of in ran.items()
-        ),
-        "curve": [float(curve.get(hour, 0)) for hour in range(0, YEAR_HOURS, 97)],
-    }
+    return truth.document()
+
+
+def row(truth: Truth, hour: int, number: int, is_machine: bool) -> str:
+    """A line of one hour, added to the truth."""
+    start = START + dt.timedelta(hours=hour)
+    # Every third machine runs by day only.
+    if number % 3 == 2 and not 8 <= start.hour < 20:
+        is_machine = False
+    kind = TYPES[number % len(TYPES)]
+    is_committed = is_machine and number % 5 == 0
+    cost = Decimal("0.0960") if is_machine else Decimal("0.00013698")
+    truth.total += cost
+    what, unit, service = "$0.10 per GB-month of gp3 storage", "GB-Months", "Storage"
+    if is_machine:
+        key = (kind, "committed" if is_committed else "on_demand")
+        truth.hours[key] += 1
+        truth.ran.setdefault(key, Counter())[number] += 1
+        truth.curve[hour] += 1
+        what, unit = f"$0.0960 per On Demand Linux {kind} Instance Hour", "Hours"
+        service = "Compute"
+    month = f"{start:%Y-%m}-01 00:00:00"
+    stamps = f"{start + dt.timedelta(hours=1):%Y-%m-%d %H:%M:%S},{start:%Y-%m-%d %H:%M:%S}"
+    return (
+        f"us-east-1a,{cost},1234567890123,Company,USD,{month},{month},Usage,{what},{stamps},"
+        f"{'Used' if is_committed else ''},{cost},{cost},"
+        f"{'Committed' if is_committed else 'Standard'},1.0000000000,{unit},AWS,"
+        f"us-east-1,i-{number:017x},{service},Amazon Elastic Compute Cloud,Team,"
+        f"{TAGS % (number, number)}\n"
+    )
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Bills over the API: send one, follow its reading, read what it contains, remove it."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import IO, Any, ClassVar
 from uuid import UUID
@@ -19,19 +19,13 @@ from backend.accounts.api.authentication import actor
 from backend.accounts.services.acting import workspace_of
 from backend.bills.models import Bill, BillUpload
 from backend.bills.selectors.bills import bill_by_slug, bills_visible, upload_by_id
-from backend.bills.selectors.elsewhere import DEFAULTS, elsewhere
+from backend.bills.selectors.compared import ASSUMED, READERS, compared_document
 from backend.bills.services.bills import bill_delete
 from backend.bills.services.uploads import MOST_BYTES, PART_BYTES, upload_keep
 from backend.common.rest.documents import Problem
 from backend.common.rest.parameters import (
     PAGING,
-    InvalidParameters,
-    Reader,
-    boolean,
-    number,
     read,
-    text,
-    whole,
 )
 from backend.common.rest.permissions import WRITE
 from backend.common.rest.table import Column, ColumnType
@@ -59,30 +53,6 @@ class Pieces:
     """A body that was sent as it is."""
 
     content: Iterator[bytes]
-
-
-ASSUMED: Mapping[str, str] = {
-    "metric": "Whose scores are compared; the one that most offers have otherwise",
-    "moving_cost": "Once, in the bill's currency",
-    "staff_per_server": "A month, for each server that is dedicated or one's own",
-    "spares": "Servers more than needed of those",
-    "may_change_arch": "TRUE where programs run on CPUs of another architecture, too",
-    "may_run_services": "TRUE where managed services become software that one runs oneself",
-    "managed_premium": "Share of their price that is for being managed, from 0 to 1",
-    "service_hours": "Staff hours a month for services that one runs oneself",
-    "staff_hour": "Cost of an hour of staff, in the bill's currency",
-}
-READERS: Mapping[str, Reader] = {
-    "metric": text,
-    "moving_cost": number,
-    "staff_per_server": number,
-    "spares": whole(0, 100),
-    "may_change_arch": boolean,
-    "may_run_services": boolean,
-    "managed_premium": number,
-    "service_hours": number,
-    "staff_hour": number,
-}
 
 
 class PieceParser(BaseParser):
@@ -115,6 +85,9 @@ class BillDetail(serializers.Serializer[Any]):
     machines = serializers.ListField(child=serializers.DictField())
     volumes = serializers.ListField(
         child=serializers.DictField(), default=list, help_text="GB of disks and of traffic"
+    )
+    wasted = serializers.DictField(
+        default=dict, help_text="What is paid for and not used: commitments, idle"
     )
     unreadable = serializers.DictField()
     shares = serializers.DictField(help_text="How machine hours were bought")
@@ -158,50 +131,6 @@ def _job(upload: BillUpload, request: Request) -> Any:
             "failure": upload.failure,
         }
     ).data
-
-
-def _compared(bill: Bill, asked: dict[str, Any]) -> dict[str, Any]:
-    given = {name: value for name, value in asked.items() if name != "metric"}
-    if given.get("managed_premium", 0) > 1:
-        raise InvalidParameters([("managed_premium", "it is a share from 0 to 1")])
-    numbers = {one: float(value) for one, value in given.items() if READERS[one] is number}
-    assumed = replace(DEFAULTS, **given | numbers)
-    answer = elsewhere(bill, current_stamp(), metric=asked.get("metric", ""), assumed=assumed)
-    return {
-        "compared": {
-            "metric": answer.metric,
-            "cost_per_month": round(answer.today, 2),
-            "uncompared": [name for name, _ in answer.uncompared],
-            **asdict(answer.assumed),
-        },
-        "alternatives": [
-            {
-                "kind": one.target,
-                "servers": [
-                    {"offer": slug, "name": name, "count": count}
-                    for slug, name, count in one.servers
-                ],
-                "cost_per_month": round(one.cost, 2),
-                "parts": {part: round(cost, 2) for part, cost in one.parts.items()},
-                "unpriced": list(one.unpriced),
-                "p5": round(one.p5, 2),
-                "p95": round(one.p95, 2),
-                "probability_cheaper": round(one.probability_cheaper, 4),
-                "payback_months": None
-                if one.payback_months is None
-                else round(one.payback_months, 2),
-                "swings": [
-                    {
-                        **asdict(swing),
-                        "cost_low": round(swing.cost_low, 2),
-                        "cost_high": round(swing.cost_high, 2),
-                    }
-                    for swing in one.swings
-                ],
-            }
-            for one in answer.alternatives
-        ],
-    }
 
 
 class BillsView(ListView):
@@ -256,7 +185,10 @@ def _sent(request: Request) -> tuple[str, Iterable[bytes]]:
         return "bill", sent.content
     file = request.FILES.get("file")
     if file is None:
-        raise InvalidValue("/file", "the part file of the form is needed")
+        is_form = (request.content_type or "").startswith("multipart/")
+        raise InvalidValue(
+            "/file", "the part file of the form is needed" if is_form else "it is empty"
+        )
     return file.name or "bill", file.chunks(PART_BYTES)
 
 
@@ -277,7 +209,8 @@ class BillView(View):
         bill = _requested(request, slug)
         own = {name: getattr(bill, name) for name in ("slug", "name", "created_at")}
         asked, _ = read(dict(request.query_params.lists()), READERS)
-        return Response(BillDetail({**bill.estate, **own, **_compared(bill, asked)}).data)
+        compared = compared_document(bill, current_stamp(), asked)
+        return Response(BillDetail({**bill.estate, **own, **compared}).data)
 
     @extend_schema(operation_id="bills_delete", responses={204: None})
     def delete(self, request: Request, slug: str) -> Response:

@@ -1,7 +1,8 @@
 """What the machines of a bill would cost elsewhere, at the prices and scores of the ranking."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
 
@@ -12,20 +13,14 @@ from backend.catalog.selectors.data_version import DataStamp
 from backend.common.rest.parameters import InvalidParameters
 from backend.domain.bills.beside import NO_SUPPLY, NOTHING_BESIDE, Beside
 from backend.domain.bills.classes import ChargeKind, Purchase
-from backend.domain.bills.elsewhere import (
-    Alternative,
-    Assumptions,
-    Destination,
-    Figure,
-    Replacement,
-    Work,
-    alternatives,
-    today_cost,
-)
+from backend.domain.bills.elsewhere import Alternative, alternatives, today_cost
+from backend.domain.bills.replacing import Assumptions, Destination, Figure, Replacement, Work
 from backend.domain.bills.volumes import BillVolume
 from backend.domain.metrics import METRICS
 from backend.domain.units import HOURS_PER_MONTH
+from backend.providers.registry import provider
 from backend.rankings.selectors.default_metric import default_metric
+from backend.rankings.selectors.query import RankingQuery
 from backend.rankings.selectors.ranking import query_from, ranking
 from backend.rankings.selectors.rows import RankingRow
 
@@ -37,6 +32,8 @@ TARGETS: Mapping[str, Destination] = {
     "dedicated": Destination.DEDICATED,
     "onprem": Destination.OWN,
 }
+COMMITMENTS = ("savings_1y", "reserved_1y", "committed_1y")
+"""Ways to buy a year of a machine; the cheapest that an offer has counts."""
 
 
 @dataclass(frozen=True)
@@ -72,9 +69,14 @@ def elsewhere(
     query, _ = query_from(params | {"available": ["TRUE"]}, workspace_slug=workspace_slug)
     ranked = ranking(query, workspace_slug=workspace_slug, stamp=stamp)
     rows = [row for row in ranked.rows if row.score and row.ram_gib and not row.is_unfit]
-    works, uncompared = _works(bill.estate, rows)
+    works, uncompared = _works(bill.estate, rows, is_spread=assumed.spread_commitments)
     beside = _beside(bill.estate)
-    supplies = Supplies(rows, query) if beside != NOTHING_BESIDE else None
+    candidates = _candidates(
+        rows,
+        works,
+        supplies=Supplies(rows, query) if beside != NOTHING_BESIDE else None,
+        committed=_committed(query, stamp, workspace_slug),
+    )
     return Elsewhere(
         metric=chosen,
         currency=bill.currency,
@@ -83,12 +85,12 @@ def elsewhere(
         works=works,
         beside=beside,
         uncompared=uncompared,
-        alternatives=alternatives(works, _candidates(rows, works, supplies), assumed, beside),
+        alternatives=alternatives(works, candidates, assumed, beside),
     )
 
 
 def _works(
-    estate: Mapping[str, Any], rows: Sequence[RankingRow]
+    estate: Mapping[str, Any], rows: Sequence[RankingRow], *, is_spread: bool
 ) -> tuple[list[Work], list[tuple[str, Decimal]]]:
     known: dict[tuple[str, str], dict[str | None, RankingRow]] = {}
     for row in rows:
@@ -99,21 +101,26 @@ def _works(
         regions = known.get((one["provider"], one["type"].lower()), {})
         own = regions.get(one["region"]) or next(iter(regions.values()), None)
         hours, mean = Decimal(one["hours"]), float(one["count"])
-        if own is None or not mean:
+        # Hours that were credited back more than they ran are no machine.
+        if own is None or mean <= 0:
             uncompared.append((one["type"], Decimal(one["cost"])))
             continue
-        fee = fees * hours if one["purchase"] == Purchase.COMMITTED else Decimal(0)
-        month = (Decimal(one["cost"]) + fee) * HOURS_PER_MONTH / Decimal(estate["hours"])
+        cost = Decimal(one["effective_cost"] if is_spread else one["cost"])
+        if one["purchase"] == Purchase.COMMITTED and not is_spread:
+            cost += fees * hours
+        month = cost * HOURS_PER_MONTH / Decimal(estate["hours"])
         works.append(
             Work(
                 name=own.offer,
                 provider=own.provider,
                 mean=mean,
-                peak=max(one["peak"] or 0, mean),
+                # Machines are whole, also where the bill only says for how long.
+                peak=math.ceil(round(max(one["peak"] or 0, mean), 6)),
                 score=_figure(own),
                 ram_gib=float(own.ram_gib or 0),
                 cost_per_month=float(month),
                 week=one["week"],
+                base=min(one["week"], default=one["always_on"] if one["peak"] else mean),
                 is_burstable=own.vcpu_kind == VcpuKind.BURSTABLE,
                 arch=own.arch or "",
             )
@@ -156,16 +163,38 @@ def _beside(estate: Mapping[str, Any]) -> Beside:
     )
 
 
+def _committed(query: RankingQuery, stamp: DataStamp, workspace_slug: str) -> Mapping[str, Decimal]:
+    """Slug of an offer → a month of it by the cheapest commitment of a year, where it has one."""
+    prices: dict[str, Decimal] = {}
+    for term in COMMITMENTS:
+        ranked = ranking(replace(query, term=term), workspace_slug=workspace_slug, stamp=stamp)
+        for row in ranked.rows:
+            if row.price is not None:
+                prices[row.offer_id] = min(prices.get(row.offer_id, row.price), row.price)
+    return prices
+
+
+def _is_single(row: RankingRow) -> bool:
+    # A fleet of one lot of an auction cannot be bought.
+    single = provider(row.provider).single
+    return single is not None and single.match(row.offer) is not None
+
+
 def _candidates(
-    rows: Sequence[RankingRow], works: Sequence[Work], supplies: Supplies | None
+    rows: Sequence[RankingRow],
+    works: Sequence[Work],
+    *,
+    supplies: Supplies | None,
+    committed: Mapping[str, Decimal],
 ) -> Iterator[Replacement]:
     providers = {one.provider for one in works}
     for row in rows:
         target = TARGETS.get(row.kind)
-        if target is None or row.price is None:
+        if target is None or row.price is None or _is_single(row):
             continue
         if target is Destination.CLOUD and row.provider in providers:
             target = Destination.SAME_PROVIDER
+        by_commitment = committed.get(row.offer_id)
         yield Replacement(
             slug=row.offer_id,
             name=row.offer,
@@ -174,6 +203,7 @@ def _candidates(
             score=_figure(row),
             ram_gib=float(row.ram_gib or 0),
             cost_per_month=float(row.price),
+            committed_per_month=None if by_commitment is None else float(by_commitment),
             is_burstable=row.vcpu_kind == VcpuKind.BURSTABLE,
             arch=row.arch or "",
             supply=supplies.of(row) if supplies else NO_SUPPLY,

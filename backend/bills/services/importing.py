@@ -131,7 +131,8 @@ def upload_read(*, upload: BillUpload) -> None:
             actor=upload.created_by,
         )
     except InvalidValue as error:
-        _failed(upload, error.detail)
+        # The page names the file itself.
+        _failed(upload, error.detail.removeprefix(f"{upload.file_name}: "))
         return
     with transaction.atomic():
         BillUpload.objects.filter(pk=upload.pk).update(

@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -18,7 +18,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from backend.bills.services.amounts import MONEY, credit_amounts, money
 from backend.bills.services.batch import Batch
+from backend.bills.services.commitments import spread_over_use
 from backend.bills.services.tables import batches
 from backend.domain.bills.classes import DETAILS, BillCharge, ChargeKind, charge_of
 from backend.domain.bills.estate import (
@@ -53,12 +55,7 @@ WORDS = (
 )
 """Columns whose words say what a line charges for."""
 SEPARATOR = "\x1f"
-MONEY = pa.decimal128(37, 15)  # one digit is left for sums
-MONEY_DIGITS = 15
 COUNT = pa.decimal128(20, 6)
-NUMBER = r"^-?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$"
-PLAIN_NUMBER = rf"^-?\d{{1,20}}(\.\d{{0,{MONEY_DIGITS}}})?$"
-LONG_NUMBER = rf"^(-?\d{{1,20}}\.\d{{{MONEY_DIGITS}}})\d+$"
 NOTHING = ("NULL", "null", "None")
 
 
@@ -152,10 +149,16 @@ def bill_read(file: BinaryIO, *, slug: str | None = None, salt: str = "") -> Rea
 
 def _take(reading: Reading, batch: Batch) -> None:
     columns = {name: _filled(column) for name, column in batch.columns.items()}
+    if "credits" in columns:
+        # Google says only there that a commitment paid for a line.
+        is_committed = pc.match_substring(columns["credits"], "COMMITTED_USAGE_DISCOUNT")
+        columns["pricing"] = pc.if_else(is_committed, "committed", "")
     starts = pc.dictionary_encode(columns["start"])
     months, hours = _times(reading, starts.dictionary.to_pylist())
     at = starts.indices.to_numpy(zero_copy_only=False)
-    billed = _money(columns["billed"])
+    billed = money(columns["billed"])
+    if "credits" in columns:
+        billed = pc.cast(pc.add(billed, credit_amounts(columns["credits"])), MONEY)
     has_time, has_amount = hours[at] >= 0, pc.is_valid(billed).to_numpy(zero_copy_only=False)
     _name_bad_lines(
         reading, batch, columns, billed=billed, has_time=has_time, has_amount=has_amount
@@ -192,36 +195,14 @@ def _times(reading: Reading, texts: list[str]) -> tuple[list[str], NDArray[np.in
     return months, np.array(hours, dtype=np.int64)
 
 
-def _money(column: pa.Array) -> pa.Array:
-    """Decimals of texts; null where a text is no number. Beyond 15 places they are cut off."""
-    column = pc.replace_substring_regex(column, LONG_NUMBER, r"\1")
-    is_plain = pc.match_substring_regex(column, PLAIN_NUMBER)
-    plain = pc.if_else(is_plain, column, None)
-    values = pc.cast(plain, MONEY)
-    if pc.all(is_plain).as_py():
-        return values
-    # Few are written with an exponent or without a digit before the point.
-    others = pc.if_else(is_plain, None, column)
-    read = [None if text is None else _exact(text) for text in others.to_pylist()]
-    return pc.coalesce(values, pa.array(read, MONEY))
-
-
 def _quantity(columns: Mapping[str, pa.Array]) -> pa.Array | None:
     """In the line's unit; machines of which only the number is stated ran for a whole month."""
-    quantity = _money(columns["quantity"]) if "quantity" in columns else None
+    quantity = money(columns["quantity"]) if "quantity" in columns else None
     if "count" in columns:
         hours = pa.scalar(HOURS_PER_MONTH, pa.decimal128(5, 0))
-        of_count = pc.cast(pc.multiply(pc.cast(_money(columns["count"]), COUNT), hours), MONEY)
+        of_count = pc.cast(pc.multiply(pc.cast(money(columns["count"]), COUNT), hours), MONEY)
         quantity = of_count if quantity is None else pc.coalesce(quantity, of_count)
     return None if quantity is None else pc.fill_null(quantity, ZERO)
-
-
-def _exact(text: str) -> Decimal | None:
-    try:
-        value = Decimal(text)
-        return value.quantize(Decimal(1).scaleb(-MONEY_DIGITS)) if value.is_finite() else None
-    except InvalidOperation:
-        return None
 
 
 def _name_bad_lines(
@@ -239,7 +220,10 @@ def _name_bad_lines(
             why = f"{columns['start'][row].as_py()!r} is no date"
             reading.bad_line(number, why, billed[row].as_py())
         else:
-            reading.bad_line(number, f"{columns['billed'][row].as_py()!r} is no amount")
+            amounts = [
+                columns[name][row].as_py() for name in ("billed", "credits") if name in columns
+            ]
+            reading.bad_line(number, f"{' with credits '.join(map(repr, amounts))} is no amount")
 
 
 def _keys(columns: Mapping[str, pa.Array], months: pa.Array) -> pa.Array:
@@ -269,13 +253,12 @@ def _sum(
     billed: pa.Array,
     quantity: pa.Array | None,
 ) -> None:
-    if "credits" in columns:
-        billed = pc.add(billed, pc.fill_null(_money(columns["credits"]), ZERO))
-    parts = {"key": keys.indices, "billed": billed, "effective": _effective(columns, billed)}
+    effective, unused = spread_over_use(columns, billed)
+    parts = {"key": keys.indices, "billed": billed, "effective": effective, "unused": unused}
     if quantity is not None:
         parts["quantity"] = quantity
     if "listed" in columns:
-        parts["listed"] = _money(columns["listed"])
+        parts["listed"] = money(columns["listed"])
     table = pa.table(parts)
     asked = [(name, "sum") for name in parts if name != "key"] + [("billed", "count")]
     summed = table.group_by("key", use_threads=False).aggregate(asked)
@@ -286,20 +269,8 @@ def _sum(
             listed=row.get("listed_sum"),
             quantity=row.get("quantity_sum") or ZERO,
             lines=row["billed_count"],
+            unused=row["unused_sum"] or ZERO,
         )
-
-
-def _effective(columns: Mapping[str, pa.Array], billed: pa.Array) -> pa.Array:
-    """What lines cost with commitments spread over their use."""
-    if "effective" in columns:
-        return pc.coalesce(_money(columns["effective"]), billed)
-    effective = billed
-    for name, charge in (("reserved", "DiscountedUsage"), ("saved", "SavingsPlanCoveredUsage")):
-        if name in columns:
-            is_covered = pc.equal(columns["charge"], charge)
-            spread = pc.coalesce(_money(columns[name]), billed)
-            effective = pc.if_else(is_covered, spread, effective)
-    return effective
 
 
 def _count_machines(

@@ -11,12 +11,9 @@ import json
 import shutil
 import tempfile
 import zipfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from decimal import Decimal
-from functools import partial
-from itertools import chain, islice
 from typing import Any, BinaryIO, cast
 
 import pyarrow as pa
@@ -25,20 +22,19 @@ from pyarrow import csv as arrow_csv
 from pyarrow import parquet
 
 from backend.bills.services.batch import (
-    MOST_LINE_BYTES,
     BadLine,
     Batch,
     format_of,
     refuse_endless,
 )
-from backend.domain.bills.formats import BillFormat
+from backend.bills.services.google_json import json_batches
+from backend.domain.bills.formats import AMOUNTS, BillFormat
 from backend.domain.errors import InvalidValue
 
 MOST_BYTES = 8 * 1024**3
 """Unpacked: a year of the largest sample's lines takes 2 GB."""
 HEAD_BYTES = 1024 * 1024
 BLOCK_BYTES = 8 * 1024 * 1024
-JSON_ROWS = 50_000
 HEAD_LINES = 20
 """So many lines before the head may be titles."""
 SEPARATORS = ",;\t"
@@ -63,7 +59,7 @@ def batches(
     if head.startswith(b"PAR1"):
         return _parquet(unpacked, slug, opened)
     if head.lstrip(codecs.BOM_UTF8).lstrip()[:1] in (b"{", b"["):
-        return _json(unpacked, slug, bad_line)
+        return json_batches(unpacked, slug, bad_line)
     return _comma_separated(unpacked, head, slug, bad_line)
 
 
@@ -84,6 +80,9 @@ def _only_member(packed: BinaryIO, opened: ExitStack) -> BinaryIO:
         files = [one for one in archive.infolist() if not one.is_dir()]
         if len(files) != 1:
             raise InvalidValue("/file", f"the archive holds {len(files)} files: one is needed")
+        if files[0].file_size > MOST_BYTES:
+            # At once; what an archive says too little of is refused while it is read.
+            raise _too_much()
         return cast("BinaryIO", opened.enter_context(archive.open(files[0])))
     except zipfile.BadZipFile as error:
         raise InvalidValue("/file", f"the archive is damaged: {error}") from error
@@ -113,9 +112,13 @@ class _BoundedFile(io.RawIOBase):
             raise InvalidValue("/file", f"it cannot be unpacked: {error}") from error
         self._left -= len(data)
         if self._left < 0:
-            raise InvalidValue("/file", f"it holds more than {MOST_BYTES // 1024**3} GiB")
+            raise _too_much()
         buffer[: len(data)] = data
         return len(data)
+
+
+def _too_much() -> InvalidValue:
+    return InvalidValue("/file", f"it holds more than {MOST_BYTES // 1024**3} GiB")
 
 
 def _bounded(inner: BinaryIO) -> io.BufferedReader:
@@ -293,12 +296,6 @@ def _with_points(columns: Mapping[str, pa.Array]) -> dict[str, pa.Array]:
     }
 
 
-AMOUNTS = frozenset(
-    ("billed", "effective", "reserved", "saved", "listed", "quantity", "count", "credits")
-)
-"""Columns of numbers, by our names."""
-
-
 # --- Parquet --------------------------------------------------------------------------------------
 
 
@@ -310,15 +307,28 @@ def _parquet(
         table = opened.enter_context(parquet.ParquetFile(_copied(file, opened)))
     except pa.ArrowInvalid as error:
         raise InvalidValue("/file", f"it is no Parquet file: {error}") from error
-    one, sources = format_of(table.schema_arrow.names, slug)
+    one, sources = format_of(list(_leaves(table.schema_arrow)), slug)
     return one, _parquet_batches(table, sources)
+
+
+def _leaves(fields: Iterable[pa.Field], prefix: str = "") -> Iterator[str]:
+    """Names of columns; of those within another one, as BigQuery writes them, with its name before."""
+    for one in fields:
+        if pa.types.is_struct(one.type):
+            yield from _leaves(one.type.fields, f"{prefix}{one.name}.")
+        else:
+            yield prefix + one.name
 
 
 def _parquet_batches(table: parquet.ParquetFile, sources: Mapping[str, str]) -> Iterator[Batch]:
     line = 2
     for batch in table.iter_batches(columns=sorted(set(sources.values()))):
         lines = range(line, line + batch.num_rows)
-        yield Batch({ours: _text(batch.column(name)) for ours, name in sources.items()}, lines)
+        flat = pa.Table.from_batches([batch])
+        while any(pa.types.is_struct(one.type) for one in flat.schema):
+            flat = flat.flatten()
+        columns = {ours: flat[name].combine_chunks() for ours, name in sources.items()}
+        yield Batch({ours: _text(column) for ours, column in columns.items()}, lines)
         line = lines.stop
 
 
@@ -327,68 +337,3 @@ def _text(column: pa.Array) -> pa.Array:
         values = [json.dumps(value, default=str) for value in column.to_pylist()]
         return pa.array(values, pa.string())
     return pc.fill_null(pc.cast(column, pa.string()), "")
-
-
-# --- JSON of Google -------------------------------------------------------------------------------
-
-
-def _json(
-    file: io.BufferedReader, slug: str | None, bad_line: BadLine
-) -> tuple[BillFormat, Iterator[Batch]]:
-    rows = _json_rows(file, bad_line)
-    try:
-        first = next(rows)
-    except StopIteration:
-        raise InvalidValue("/file", "it holds no JSON object") from None
-    one, sources = format_of(list(_flat(first[1])), slug or "gcp")
-    return one, _json_batches(first, rows, sources)
-
-
-def _json_rows(file: io.BufferedReader, bad_line: BadLine) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Objects with their numbers: one a line, as BigQuery writes them; in an array too where each
-    begins a line."""
-    lines = iter(partial(file.readline, MOST_LINE_BYTES + 1), b"")
-    for number, line in enumerate(lines, 1):
-        refuse_endless(len(line), number)
-        text = line.decode("utf-8-sig", "replace").strip().lstrip("[,").rstrip(",]").strip()
-        if not text:
-            continue
-        try:
-            row = json.loads(text, parse_float=str)  # amounts keep their digits
-        except ValueError as error:
-            bad_line(number, f"no JSON: {error}")
-            continue
-        if isinstance(row, dict):
-            yield number, row
-        else:
-            bad_line(number, "no object of columns")
-
-
-def _flat(row: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
-    """Fields of nested objects by their joined names; lists as JSON, credits as their sum."""
-    flat: dict[str, str] = {}
-    for name, value in row.items():
-        if isinstance(value, dict):
-            flat |= _flat(value, f"{prefix}{name}.")
-        elif name == "credits" and isinstance(value, list):
-            flat["credits"] = str(sum(Decimal(one.get("amount") or 0) for one in value))
-        elif isinstance(value, list):
-            flat[prefix + name] = json.dumps(value)
-        else:
-            flat[prefix + name] = "" if value is None else str(value)
-    return flat
-
-
-def _json_batches(
-    first: tuple[int, dict[str, Any]],
-    rows: Iterator[tuple[int, dict[str, Any]]],
-    sources: Mapping[str, str],
-) -> Iterator[Batch]:
-    rows = chain([first], rows)
-    while some := list(islice(rows, JSON_ROWS)):
-        flat = [_flat(row) for _, row in some]
-        columns = {
-            ours: pa.array([row.get(name, "") for row in flat], pa.string())
-            for ours, name in sources.items()
-        }
-        yield Batch(columns, [number for number, _ in some])

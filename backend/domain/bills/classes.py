@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from fractions import Fraction
 
@@ -47,6 +47,8 @@ class BillCharge:
     volume: BillVolume | None = None
     gb_per_unit: Fraction = Fraction(0)
     """Of a volume, in one unit of the line's quantity."""
+    is_idle: bool = False
+    """Whether the bill itself says that nothing uses it: an address, a disk, reserved capacity."""
 
 
 HOURS = re.compile(
@@ -102,6 +104,7 @@ KIND_WORDS: tuple[tuple[ChargeKind, re.Pattern[str]], ...] = (
         ),
     ),
 )
+IDLE_WORDS = re.compile(r"\bidle|\bunused|\bunattached|\bstatic ip charge", re.IGNORECASE)
 CHARGES = {
     "tax": ChargeKind.TAX,
     "credit": ChargeKind.CREDIT,
@@ -121,10 +124,19 @@ CHARGES = {
 
 def charge_of(words: Mapping[str, str], provider: str = "") -> BillCharge:
     """What lines with these words are for; `words` by our names of the columns (formats)."""
+    charge = _used_charge(words, provider)
+    said = f"{words.get('description', '')} {words.get('usage', '')}"
+    is_idle = charge.kind is not ChargeKind.COMMITMENT and IDLE_WORDS.search(said)
+    return replace(charge, is_idle=True) if is_idle else charge
+
+
+def _used_charge(words: Mapping[str, str], provider: str) -> BillCharge:
     whose = provider or provider_of(words.get("provider", ""))
     said = re.sub(r"[^a-z]", "", words.get("charge", "").lower())
     if said in CHARGES or words.get("status", "").lower() == "unused":
         return BillCharge(CHARGES.get(said, ChargeKind.COMMITMENT), whose)
+    if whose == "gcp" and words.get("description", "").startswith("Commitment"):
+        return BillCharge(ChargeKind.COMMITMENT, whose)
     machine_type = _machine_type(words)
     per_unit = _hours_per_unit(words, machine_type)
     if machine_type and (per_unit or _is_part_of_a_machine(words)):

@@ -14,6 +14,9 @@ from backend.domain.units import EXACT
 
 ZERO = Decimal(0)
 HOUR = dt.timedelta(hours=1)
+MOST_YEARS = 10
+"""A bill of centuries is one with a wrong date, and hour by hour it fills the memory."""
+MOST_HOURS = MOST_YEARS * 366 * 24
 NAMED_LINES = 20
 """So many unreadable lines are named; all are counted."""
 
@@ -29,6 +32,8 @@ class Sums:
     """At list prices; None where the bill has none."""
     quantity: Decimal = ZERO
     lines: int = 0
+    unused: Decimal = ZERO
+    """Of commitments, what nothing used."""
 
     def __add__(self, other: "Sums") -> "Sums":
         listed = [one for one in (self.listed, other.listed) if one is not None]
@@ -38,6 +43,7 @@ class Sums:
             listed=sum(listed, ZERO) if listed else None,
             quantity=EXACT.add(self.quantity, other.quantity),
             lines=self.lines + other.lines,
+            unused=EXACT.add(self.unused, other.unused),
         )
 
 
@@ -139,13 +145,23 @@ class Estate:
     unreadable: Unreadable
     volumes: tuple[tuple[BillVolume, Decimal, Decimal], ...] = ()
     """GB of all months, and what was billed for them."""
+    unused: Decimal = ZERO
+    """What commitments cost that nothing used."""
+    idle: Decimal = ZERO
+    """What was billed for things that the bill itself calls idle."""
 
 
 def estate(groups: Iterable[Group], usage: MachineUsage, unreadable: Unreadable) -> Estate:
     """Of all groups of one bill. InvalidValue for a bill of several currencies, or of nothing."""
     listed = list(groups)
     if not listed:
-        raise InvalidValue("/file", "no line of the bill can be read")
+        why = "".join(f"; line {line}: {why}" for line, why in unreadable.named[:1])
+        raise InvalidValue("/file", f"no line of the bill can be read{why}")
+    if usage.first and usage.last and usage.hours > MOST_HOURS:
+        spans = f"{usage.first:%Y-%m} to {usage.last:%Y-%m}"
+        raise InvalidValue(
+            "/file", f"its lines are of {spans}: at most {MOST_YEARS} years are a bill"
+        )
     # A line that names none, such as a tax, is of the bill's only one.
     currencies = sorted({one.currency for one in listed if one.currency})
     if not currencies:
@@ -184,6 +200,8 @@ def estate(groups: Iterable[Group], usage: MachineUsage, unreadable: Unreadable)
         machines=tuple(_machines(key, *of, usage) for key, of in dearest),
         unreadable=unreadable,
         volumes=tuple(_volumes(listed)),
+        unused=sum((one.sums.unused for one in listed), ZERO),
+        idle=sum((one.sums.billed for one in listed if one.charge.is_idle), ZERO),
     )
 
 

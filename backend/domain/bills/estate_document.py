@@ -34,6 +34,7 @@ def estate_document(estate: Estate, first_hour: int) -> dict[str, Any]:
             {"volume": volume, "gb": _text(gb.quantize(SHOWN)), "cost": _text(cost)}
             for volume, gb, cost in estate.volumes
         ],
+        "wasted": {"commitments": _text(estate.unused), "idle": _text(estate.idle)},
         "unreadable": {
             "lines": estate.unreadable.lines,
             "amount": _text(estate.unreadable.amount),

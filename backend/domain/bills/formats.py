@@ -52,6 +52,10 @@ class BillFormat:
 
 NEEDED = frozenset({"start", "billed", "currency"})
 """Columns without which nothing can be said."""
+AMOUNTS = frozenset(("billed", "effective", "listed", "quantity", "count", "credits")) | frozenset(
+    ("reserved", "saved", "unused_upfront", "unused_recurring", "plan_commitment", "plan_used")
+)
+"""Columns of numbers."""
 
 FOCUS = BillFormat(
     slug="focus",
@@ -88,6 +92,11 @@ CUR = BillFormat(
         "billed": ("lineitemunblendedcost",),
         "reserved": ("reservationeffectivecost",),
         "saved": ("savingsplansavingsplaneffectivecost",),
+        "reservation": ("reservationreservationarn",),
+        "unused_upfront": ("reservationunusedamortizedupfrontfeeforbillingperiod",),
+        "unused_recurring": ("reservationunusedrecurringfee",),
+        "plan_commitment": ("savingsplantotalcommitmenttodate",),
+        "plan_used": ("savingsplanusedcommitment",),
         "listed": ("pricingpublicondemandcost",),
         "currency": ("lineitemcurrencycode",),
         "service": ("lineitemproductcode",),

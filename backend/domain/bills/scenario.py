@@ -5,8 +5,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from backend.domain.bills.beside import BillPart
-from backend.domain.bills.elsewhere import HOURLY, SLACK, Alternative, Work
+from backend.domain.bills.elsewhere import Alternative
 from backend.domain.bills.estate_document import WEEK_HOURS
+from backend.domain.bills.replacing import HOURLY, Destination, Work
 from backend.domain.units import HOURS_PER_MONTH
 
 DAY_HOURS = 24
@@ -30,9 +31,8 @@ def bill_scenario(
     """A document of design 5 that the editor opens; `names` has the words of `today` and each target;
     `today` is what all that is compared costs a month.
 
-    Its demand is the score of the machines that ran by the hour of the week, short of the slack that
-    counts as equal capacity; spares, staff and memory are in what a server costs and carries. None of
-    `works` is a ValueError.
+    Its demand is the score of the machines that ran by the hour of the week; spares, staff and memory
+    are in what a server costs and carries. None of `works` is a ValueError.
     """
     if not works:
         raise ValueError("a scenario needs machines")
@@ -42,6 +42,12 @@ def bill_scenario(
     weekly = [sum(curve[at : at + DAY_HOURS]) / DAY_HOURS / level for at in _day_starts()]
     # What the two factors make of the week is at times above what it was at its highest.
     most = max(math.ceil(level * max(daily) * max(weekly)), 1)
+    todays = {
+        "role": "all",
+        "count": 1,
+        "capacity": str(most),
+        "price": _monthly(today, currency),
+    }
     return {
         "schema": 1,
         "name": name,
@@ -57,17 +63,7 @@ def bill_scenario(
         "capacity": {"metric": metric, "units_per_score": "1"},
         "policy": {"kind": "perfect"},
         "options": [
-            {
-                "name": names["today"],
-                "parts": [
-                    {
-                        "role": "all",
-                        "count": 1,
-                        "capacity": str(most),
-                        "price": _monthly(today, currency),
-                    }
-                ],
-            },
+            {"name": names["today"], "parts": [todays]},
             *(
                 {
                     "name": _name(names[one.target], one),
@@ -84,12 +80,12 @@ def _day_starts() -> range:
 
 
 def _week(works: Sequence[Work]) -> list[float]:
-    """Score that ran in each hour of the week, as far as it has to be there elsewhere."""
+    """Score that ran in each hour of the week."""
     curve = [0.0] * WEEK_HOURS
     for one in works:
         counts = one.week or [one.mean] * WEEK_HOURS
         for hour, count in enumerate(counts):
-            curve[hour] += count * one.score.value * (1 - SLACK)
+            curve[hour] += count * one.score.value
     return curve
 
 
@@ -105,7 +101,8 @@ def _part(target: Alternative, level: float, most: float, currency: str) -> dict
     if target.target not in HOURLY:
         return {**part, "count": count, "price": _monthly(target.cost / count, currency)}
     beside = target.cost - target.parts[BillPart.MACHINES]
-    if len(target.servers) == 1 and not beside:
+    is_list_price = target.target is not Destination.COMMITTED and not beside
+    if len(target.servers) == 1 and is_list_price:
         return {**part, "price": {"offer": target.servers[0][0], "currency": currency}}
     # Several types scale together, disks and traffic with them: an hour of their mean.
     hourly = target.cost * most / level / count / HOURS_PER_MONTH

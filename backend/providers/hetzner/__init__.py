@@ -30,6 +30,7 @@ RECORD = ProviderRecord(
     region=re.compile(r"[a-z]{3}[0-9]{0,2}"),
     example_region="fsn1",
     family=re.compile(r"[a-z]+"),
+    single=re.compile(r"auction\b", re.IGNORECASE),
     # A project has 3,600 calls an hour, of which one comes back each second
     # (docs.hetzner.cloud, Rate Limiting, read 2026-11-22); half of them may end machines.
     calls_per_s=0.5,

@@ -6,6 +6,7 @@ from django import forms
 
 from backend.bills.services.bills import MOST_NAME
 from backend.domain.bills.formats import FORMATS
+from backend.domain.bills.replacing import MOST_HEADROOM
 from backend.domain.metrics import METRICS
 from backend.rankings.selectors.parameters import RANKING_METRICS
 from backend.web.shared.forms import WriteForm
@@ -37,6 +38,14 @@ class ElsewhereForm(WriteForm):
     spares = forms.IntegerField(
         label=lazy("Spare servers"), min_value=0, max_value=100,
         help_text=lazy("Of dedicated servers and your own, as another one takes days."),
+    )  # fmt: skip
+    headroom_percent = forms.FloatField(
+        label=lazy("Percent of servers kept free"), min_value=0, max_value=MOST_HEADROOM,
+        help_text=lazy("Of those that stand all month; 0 as your machines have in them what they keep free today."),
+    )  # fmt: skip
+    spread_commitments = forms.BooleanField(
+        label=lazy("Spread commitments"), required=False,
+        help_text=lazy("Today's cost as the bill spreads it over use: where commitments were paid before it begins."),
     )  # fmt: skip
     may_change_arch = forms.BooleanField(
         label=lazy("Other CPU architectures, too"), required=False,

@@ -1,7 +1,8 @@
 """The charts of where the machines of a bill could go."""
 
 from backend.bills.selectors.elsewhere import Elsewhere
-from backend.domain.bills.elsewhere import Alternative, Input, Swing
+from backend.domain.bills.elsewhere import Alternative
+from backend.domain.bills.swings import Input, Swing
 from backend.web.bills.shown import TARGETS, cheapest
 from backend.web.shared import figures
 from backend.web.shared.language import _
@@ -38,7 +39,7 @@ def targets_plot(answer: Elsewhere) -> Plot | None:
         ],
         range_words=("5 %", "95 %"),
         lines=((answer.today, _("today")),),
-        note=_("The dashed line is what the machines cost today; whiskers hold 90 % of the draws."),
+        note=_("The dashed line is what it costs today; whiskers hold 90 % of the draws."),
         summary=_(
             "Bars of the cost a month: today {today}; ",
             today=figures.plain(round(answer.today)),

@@ -7,8 +7,9 @@ from typing import Any
 from backend.bills.selectors.elsewhere import Elsewhere
 from backend.domain.bills.beside import BillPart
 from backend.domain.bills.classes import ChargeKind, Purchase
-from backend.domain.bills.elsewhere import HOURLY, Alternative, Destination
+from backend.domain.bills.elsewhere import Alternative
 from backend.domain.bills.estate_document import WEEK_HOURS
+from backend.domain.bills.replacing import HOURLY, SAME, Destination
 from backend.domain.conclusions import Certainty, Conclusion
 from backend.domain.units import HOURS_PER_MONTH
 from backend.web.shared import figures
@@ -33,6 +34,7 @@ PURCHASES: Mapping[str, str] = {
 }
 TARGETS: Mapping[str, str] = {
     Destination.SAME_PROVIDER: lazy("other types of the same provider"),
+    Destination.COMMITTED: lazy("the same provider with commitments of a year"),
     Destination.CLOUD: lazy("another cloud"),
     Destination.VPS: lazy("virtual servers of hosters"),
     Destination.DEDICATED: lazy("dedicated servers"),
@@ -68,6 +70,33 @@ def sentence(estate: Mapping[str, Any]) -> str:
         share=figures.quantity(round(100 * Decimal(estate["shares"]["committed"] or 0), 1)),
     )
     return f"{said} {machines} {committed}"
+
+
+def wasted(estate: Mapping[str, Any]) -> str:
+    """What is paid for and not used; "" where the bill names nothing of it."""
+    # Bills that were imported before it was read have none.
+    sums = {name: float(cost) for name, cost in estate.get("wasted", {}).items() if float(cost) > 0}
+    amounts = {name: _amount(cost, estate["currency"]) for name, cost in sums.items()}
+    named = []
+    if amount := amounts.get("commitments"):
+        named.append(_("{amount} for commitments that nothing used", amount=amount))
+    if amount := amounts.get("idle"):
+        named.append(
+            _("{amount} for addresses, disks and capacity that the bill calls idle", amount=amount)
+        )
+    return "; ".join(named)
+
+
+def idle_words(answer: Elsewhere) -> str:
+    """What the cheapest target has beyond the mean load; "" where machines come by the hour."""
+    best = cheapest(answer)
+    if best is None or not best.idle_cost:
+        return ""
+    return _(
+        "{amount} a month of {target} is for capacity beyond the mean load: for peaks, spares and rounding.",
+        amount=_amount(best.idle_cost, answer.currency),
+        target=TARGETS[best.target],
+    )
 
 
 def kind_rows(estate: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -119,20 +148,20 @@ def elsewhere_conclusion(answer: Elsewhere) -> Conclusion:
     }
     if 1 - CLEAR < best.probability_cheaper < CLEAR:
         said = _(
-            "Too close to call: the machines cost {today} a month today, and {cost} ({range}) as "
+            "Too close to call: what can move costs {today} a month today, and {cost} ({range}) as "
             "{target}; that this is cheaper has a probability of {chance}.",
             **figures_of,
         )
         return Conclusion(said, Certainty.TIE, _left_out(answer))
     if best.cost >= answer.today:
         said = _(
-            "Nothing is cheaper: the machines cost {today} a month today, and {cost} ({range}) as "
+            "Nothing is cheaper: what can move costs {today} a month today, and {cost} ({range}) as "
             "{target}.",
             **figures_of,
         )
     else:
         said = _(
-            "The machines cost {today} a month today. Equal capacity costs {cost} ({range}) as "
+            "What can move costs {today} a month today. Equal capacity costs {cost} ({range}) as "
             "{target}: cheaper with a probability of {chance}.",
             **figures_of,
         )
@@ -171,13 +200,15 @@ def target_rows(answer: Elsewhere) -> list[dict[str, Any]]:
 
 
 def moving_rows(estate: Mapping[str, Any], answer: Elsewhere) -> list[dict[str, Any]]:
-    """Each part of the bill in a month: today, at the cheapest target, and whether it moves."""
+    """Each part of the bill in a month: today, at the cheapest target, and whether it moves; all of
+    the bill at last."""
     best = cheapest(answer)
     if best is None:
         return []
     beside, managed = answer.beside, _("run by yourself")
     disks = _("disks, {gb} GB", gb=figures.quantity(round(beside.disk_gb)))
     traffic = _("traffic to the internet, {gb} GB", gb=figures.quantity(round(beside.egress_gb)))
+    beside_word = _("stays") if best.target in SAME else _("moves")
     parts = [
         (
             BillPart.MACHINES,
@@ -185,14 +216,14 @@ def moving_rows(estate: Mapping[str, Any], answer: Elsewhere) -> list[dict[str, 
             sum(one.cost_per_month for one in answer.works),
             _("moves"),
         ),
-        (BillPart.DISK, disks, beside.disk_cost, _("moves")),
-        (BillPart.EGRESS, traffic, beside.egress_cost, _("moves")),
+        (BillPart.DISK, disks, beside.disk_cost, beside_word),
+        (BillPart.EGRESS, traffic, beside.egress_cost, beside_word),
     ]
     if BillPart.MANAGED in best.parts:
         is_kept = best.target in HOURLY
         word = _("moves, at the same price") if is_kept else managed
         parts.append((BillPart.MANAGED, KINDS[ChargeKind.MANAGED], beside.managed_cost, word))
-    rows = [
+    rows: list[dict[str, Any]] = [
         {
             "words": words,
             "today": Decimal(today),
@@ -203,20 +234,30 @@ def moving_rows(estate: Mapping[str, Any], answer: Elsewhere) -> list[dict[str, 
         # What is free today may not be there.
         if today or best.parts[part]
     ]
-    return rows + [
+    staying = list(_staying(estate, answer))
+    whole = _month(estate, estate["total"])
+    moved = sum(one["today"] for one in rows)
+    # Those of machines that are not compared; what is beside is in none of the lines above.
+    fees = whole - moved - sum(cost for _words, cost in staying)
+    rows += [
         {"words": words, "today": cost, "there": cost, "what": _("stays")}
-        for words, cost in _staying(estate, answer)
+        for words, cost in [*staying, (KINDS[ChargeKind.COMMITMENT], fees)]
         if round(cost, 2)
     ]
+    there = sum(one["there"] for one in rows)
+    return [*rows, {"words": _("In all"), "today": whole, "there": there, "what": ""}]
+
+
+def _month(estate: Mapping[str, Any], amount: Decimal | str) -> Decimal:
+    return Decimal(amount) * HOURS_PER_MONTH / Decimal(estate["hours"] or 1)
 
 
 def _staying(estate: Mapping[str, Any], answer: Elsewhere) -> Iterator[tuple[str, Decimal]]:
     """What is not compared, of a month."""
-    month = Decimal(HOURS_PER_MONTH) / Decimal(estate["hours"] or 1)
-    kinds = {one["kind"]: Decimal(one["cost"]) * month for one in estate["by_kind"]}
+    kinds = {one["kind"]: _month(estate, one["cost"]) for one in estate["by_kind"]}
     yield (
         _("machines without a score in the catalogue"),
-        sum((cost for _name, cost in answer.uncompared), Decimal(0)) * month,
+        _month(estate, sum((cost for _name, cost in answer.uncompared), Decimal(0))),
     )
     moved = {
         ChargeKind.STORAGE: (answer.beside.disk_cost, _("other storage")),

@@ -20,7 +20,7 @@ from backend.bills.services.uploads import PART_BYTES, upload_keep
 from backend.common import clock
 from backend.common.bodies import takes_files
 from backend.common.rest.parameters import InvalidParameters
-from backend.domain.bills.elsewhere import Assumptions
+from backend.domain.bills.replacing import Assumptions
 from backend.domain.bills.scenario import bill_scenario
 from backend.rankings.selectors.default_metric import default_metric
 from backend.rankings.services.current_data import current_stamp
@@ -30,11 +30,13 @@ from backend.web.bills.shown import (
     KINDS,
     TARGETS,
     elsewhere_conclusion,
+    idle_words,
     kind_rows,
     machine_rows,
     moving_rows,
     sentence,
     target_rows,
+    wasted,
     week_plot,
 )
 from backend.web.shared.access import demand, readable
@@ -120,6 +122,8 @@ def bill_page(request: HttpRequest, slug: str) -> HttpResponse:
         "assumed": "&" + request.GET.urlencode() if request.GET else "",
         "estate": bill.estate,
         "sentence": sentence(bill.estate),
+        "wasted": wasted(bill.estate),
+        "idle": idle_words(answer) if answer else "",
         "kinds": kind_rows(bill.estate),
         "services": [{**one, "words": KINDS[one["kind"]]} for one in bill.estate["by_service"]],
         "machines": machine_rows(bill.estate),

@@ -6,16 +6,18 @@ from typing import Any
 
 from backend.bills.models import Bill
 from backend.bills.selectors.elsewhere import Elsewhere
-from backend.domain.bills.elsewhere import Assumptions
+from backend.domain.bills.replacing import Assumptions
 from backend.domain.metrics import METRICS
 from backend.web.bills.plots import swing_words
 from backend.web.bills.shown import (
     TARGETS,
     cheapest,
     elsewhere_conclusion,
+    idle_words,
     kind_rows,
     sentence,
     target_rows,
+    wasted,
 )
 from backend.web.reports.sheet import Sheet, SheetColumn, bar, some
 from backend.web.shared import figures
@@ -103,6 +105,8 @@ def _facts(bill: Bill, answer: Elsewhere) -> Iterator[tuple[str, str]]:
             ]
         ),
     )
+    if not_used := [one for one in (wasted(bill.estate), idle_words(answer)) if one]:
+        yield _("Paid for and not used"), "; ".join(not_used)
     if answer.uncompared:
         parts = [f"{name} ({_money(cost)} {answer.currency})" for name, cost in answer.uncompared]
         yield _("Not compared"), some(parts)
@@ -116,12 +120,14 @@ def _facts(bill: Bill, answer: Elsewhere) -> Iterator[tuple[str, str]]:
             ),
         )
     assumed = answer.assumed
+    if assumed.spread_commitments:
+        yield _("today"), _("With commitments spread")
     yield (
         _("Assumed"),
         _(
             "compared by {metric}, {arch}; moving {moving} {currency} once; staff {staff} {currency} a "
-            "month and server, {spares} spare servers (dedicated and your own); disks and "
-            "traffic at the target's prices; {services}",
+            "month and server, {spares} spare servers (dedicated and your own), {headroom} % of servers "
+            "kept free; disks and traffic at the target's prices; {services}",
             services=_services(assumed, answer.currency),
             arch=_("any CPU architecture")
             if assumed.may_change_arch
@@ -130,6 +136,7 @@ def _facts(bill: Bill, answer: Elsewhere) -> Iterator[tuple[str, str]]:
             moving=_money(assumed.moving_cost),
             staff=_money(assumed.staff_per_server),
             spares=assumed.spares,
+            headroom=figures.quantity(Decimal(assumed.headroom_percent)),
             currency=answer.currency,
         ),
     )

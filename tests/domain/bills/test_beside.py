@@ -17,15 +17,8 @@ from backend.domain.bills.beside import (
     tiered_cost,
 )
 from backend.domain.bills.classes import ChargeKind, charge_of
-from backend.domain.bills.elsewhere import (
-    Assumptions,
-    Destination,
-    Figure,
-    Replacement,
-    Work,
-    alternatives,
-    today_cost,
-)
+from backend.domain.bills.elsewhere import alternatives, today_cost
+from backend.domain.bills.replacing import Assumptions, Destination, Figure, Replacement, Work
 from backend.domain.bills.volumes import BillVolume, volume_of
 
 GIB = Fraction(1024**3, 10**9)

@@ -152,3 +152,23 @@ def test_all_else_is_named_by_its_kind(words, kind):
 )
 def test_provider_is_known_by_its_own_words(name, slug):
     assert provider_of(name) == slug
+
+
+@pytest.mark.parametrize(
+    ("words", "is_idle"),
+    [
+        ({"usage": "USE1-PublicIPv4:IdleAddress"}, True),
+        ({"usage": "USE1-PublicIPv4:InUseAddress"}, False),
+        ({"description": "$0.096 per Unused Reservation Linux m5.large Instance Hour"}, True),
+        ({"description": "Static Ip Charge in Frankfurt", "service": "Compute Engine"}, True),
+        ({"description": "idle", "charge": "UnusedReservation"}, False),
+    ],
+)
+def test_what_the_bill_calls_idle_is_known(words, is_idle):
+    assert charge_of(words).is_idle is is_idle
+
+
+def test_fees_of_commitments_at_google_are_known_by_their_words():
+    words = {"description": "Commitment v1: Cpu in Americas for 1 Year", "unit": "hour"}
+    assert charge_of(words, "gcp").kind is ChargeKind.COMMITMENT
+    assert charge_of(words, "aws").kind is ChargeKind.OTHER

@@ -1,6 +1,7 @@
 """The estate behind a bill, from groups of its lines."""
 
 import datetime as dt
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 
@@ -93,8 +94,10 @@ def test_line_without_a_currency_is_of_the_bills_only_one():
 
 
 def test_bill_without_a_line_is_refused():
-    with pytest.raises(InvalidValue, match="no line"):
+    with pytest.raises(InvalidValue, match=r"no line of the bill can be read$"):
         estate([], MachineUsage(), Unreadable())
+    with pytest.raises(InvalidValue, match="can be read; line 2: 'x' is no date"):
+        estate([], MachineUsage(), Unreadable().with_line(2, "'x' is no date"))
     assert MachineUsage().hours == 0
 
 
@@ -187,3 +190,16 @@ def test_volumes_are_summed_over_lines_in_gb():
         "gb": "10000",
         "cost": "1.1",
     }
+
+
+def test_what_is_not_used_is_summed_apart():
+    address = replace(DISK, is_idle=True)
+    parts = [group(unused=Decimal("0.40")), group(address), group(DISK)]
+    whole = estate(parts, usage(), Unreadable())
+    assert (whole.unused, whole.idle) == (Decimal("0.40"), parts[1].sums.billed)
+    assert estate_document(whole, 0)["wasted"] == {"commitments": "0.4", "idle": "1.1"}
+
+
+def test_bill_of_centuries_is_refused_with_its_dates():
+    with pytest.raises(InvalidValue, match="of 2024-09 to 2124-08: at most 10 years"):
+        estate([group()], usage(hours=100 * 365 * 24), Unreadable())

@@ -3,7 +3,8 @@
 import pytest
 
 from backend.domain.bills.beside import BillPart
-from backend.domain.bills.elsewhere import Alternative, Destination, Figure, Work
+from backend.domain.bills.elsewhere import Alternative
+from backend.domain.bills.replacing import Destination, Figure, Work
 from backend.domain.bills.scenario import bill_scenario
 
 NAMES = {"today": "today", "cloud": "another cloud", "dedicated": "dedicated servers"}
@@ -34,9 +35,9 @@ def document(works, *targets):
 
 
 def test_demand_is_the_score_that_ran_by_hour_and_day():
-    """2 machines and 2 more in 60 of 168 hours: (2 + 120 / 168) × 100 × 0.95 = 257.857."""
+    """2 machines and 2 more in 60 of 168 hours: (2 + 120 / 168) × 100 = 271.429."""
     demand = document([work(week=WEEK)])["demand"]
-    assert demand["level"] == "257.8571"
+    assert demand["level"] == "271.4286"
     # By day at 9:00 (5 × 4 + 2 × 2) / 7 of 2.714 in the mean, on Mondays 3 of it.
     assert (demand["daily"][0], demand["daily"][9]) == ("0.7368", "1.2632")
     assert (demand["weekly"][0], demand["weekly"][6]) == ("1.1053", "0.7368")
@@ -44,7 +45,7 @@ def test_demand_is_the_score_that_ran_by_hour_and_day():
 
 def test_machines_without_hours_run_as_in_the_mean():
     demand = document([work()])["demand"]
-    assert (demand["level"], set(demand["daily"]), set(demand["weekly"])) == ("190", {"1"}, {"1"})
+    assert (demand["level"], set(demand["daily"]), set(demand["weekly"])) == ("200", {"1"}, {"1"})
 
 
 def test_options_are_today_and_the_targets_from_the_cheapest_on():
@@ -55,13 +56,13 @@ def test_options_are_today_and_the_targets_from_the_cheapest_on():
     )
     today, cloud, dedicated = made["options"]
     assert (today["name"], today["parts"][0]["price"]["amount"]) == ("today", "300.00")
-    assert today["parts"][0]["capacity"] == "190"
+    assert today["parts"][0]["capacity"] == "200"
     assert cloud["name"] == "another cloud: 2 × n2, 3 × n4"
     # Five carry 190 together, at 200 / 5 a month each: 40 / 730 an hour.
     assert cloud["parts"] == [
         {
             "role": "all",
-            "capacity": "38",
+            "capacity": "40",
             "price": {
                 "amount": "0.054795",
                 "currency": "EUR",
@@ -71,7 +72,7 @@ def test_options_are_today_and_the_targets_from_the_cheapest_on():
         }
     ]
     (standing,) = dedicated["parts"]
-    assert (standing["count"], standing["capacity"]) == (2, "95")
+    assert (standing["count"], standing["capacity"]) == (2, "100")
     assert (standing["price"]["amount"], standing["price"]["unit"]) == ("100.00", "month")
 
 
@@ -79,7 +80,7 @@ def test_one_type_by_the_hour_keeps_its_offer_and_its_share():
     made = document([work()], target(Destination.CLOUD, ("n2", "n2", 2)))
     (part,) = made["options"][1]["parts"]
     assert part["price"] == {"offer": "n2", "currency": "EUR"}
-    assert part["capacity"] == "95"
+    assert part["capacity"] == "100"
 
 
 def test_no_machines_are_no_scenario():

@@ -1,0 +1,46 @@
+"""`manage.py compare_bill SLUG`: what the machines of a bill would cost elsewhere."""
+
+import json
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from backend.accounts.management.workspaces import workspace_argument, workspace_option
+from backend.bills.selectors.bills import bill_by_slug
+from backend.bills.selectors.compared import ASSUMED, READERS, compared_document
+from backend.common.rest.parameters import InvalidParameters, read
+from backend.rankings.services.current_data import current_stamp
+
+
+class Command(BaseCommand):
+    help = "What the machines of a bill would cost elsewhere, the cheapest first."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("slug", metavar="SLUG", help="of the bill, as in its address")
+        for name, words in ASSUMED.items():
+            parser.add_argument(f"--{name.replace('_', '-')}", metavar="VALUE", help=words)
+        parser.add_argument("--json", action="store_true", help="print JSON")
+        workspace_argument(parser)
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        bill = bill_by_slug(workspace_option(options), options["slug"])
+        if bill is None:
+            raise CommandError(f"there is no bill {options['slug']!r}")
+        given = {name: [options[name]] for name in ASSUMED if options[name] is not None}
+        try:
+            asked, _ = read(given, READERS)
+            said = compared_document(bill, current_stamp(), asked)
+        except InvalidParameters as error:
+            raise CommandError("; ".join(f"{name}: {why}" for name, why in error.errors)) from None
+        if options["json"]:
+            self.stdout.write(json.dumps(said))
+            return
+        self.stdout.write(
+            f"{'today':<14}{said['compared']['cost_per_month']:>14,.2f} {bill.currency}"
+        )
+        for one in sorted(said["alternatives"], key=lambda one: one["cost_per_month"]):
+            servers = ", ".join(f"{of['count']} × {of['name']}" for of in one["servers"])
+            self.stdout.write(
+                f"{one['kind']:<14}{one['cost_per_month']:>14,.2f} {bill.currency}  "
+                f"{one['p5']:,.2f} to {one['p95']:,.2f}, cheaper {one['probability_cheaper']:.1%}  {servers}"
+            )

@@ -1,0 +1,97 @@
+"""What the machines of a bill cost elsewhere, as the API and the command answer it."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+from typing import Any
+
+from backend.bills.models import Bill
+from backend.bills.selectors.elsewhere import DEFAULTS, elsewhere
+from backend.catalog.selectors.data_version import DataStamp
+from backend.common.rest.parameters import Reader, boolean, number, text, whole
+from backend.domain.bills.replacing import MOST_HEADROOM
+
+ASSUMED: Mapping[str, str] = {
+    "metric": "Whose scores are compared; the one that most offers have otherwise",
+    "moving_cost": "Once, in the bill's currency",
+    "staff_per_server": "A month, for each server that is dedicated or one's own",
+    "spares": "Servers more than needed of those",
+    "headroom_percent": "Of score and memory of servers that stand, kept free, from 0 to 90",
+    "spread_commitments": "TRUE: today's cost has commitments spread over their use, else as billed",
+    "may_change_arch": "TRUE where programs run on CPUs of another architecture, too",
+    "may_run_services": "TRUE where managed services become software that one runs oneself",
+    "managed_premium": "Share of their price that is for being managed, from 0 to 1",
+    "service_hours": "Staff hours a month for services that one runs oneself",
+    "staff_hour": "Cost of an hour of staff, in the bill's currency",
+}
+
+
+def _from_zero(most: float = math.inf) -> Reader:
+    def reader(value: str) -> float:
+        parsed = float(number(value))
+        if not 0 <= parsed <= most:
+            raise ValueError(f"{value} is not from 0 to {most:g}")
+        return parsed
+
+    return reader
+
+
+READERS: Mapping[str, Reader] = {
+    "metric": text,
+    "moving_cost": _from_zero(),
+    "staff_per_server": _from_zero(),
+    "spares": whole(0, 100),
+    "headroom_percent": _from_zero(MOST_HEADROOM),
+    "spread_commitments": boolean,
+    "may_change_arch": boolean,
+    "may_run_services": boolean,
+    "managed_premium": _from_zero(1),
+    "service_hours": _from_zero(),
+    "staff_hour": _from_zero(),
+}
+
+
+def compared_document(bill: Bill, stamp: DataStamp, asked: Mapping[str, Any]) -> dict[str, Any]:
+    """What its machines cost elsewhere, under assumptions as READERS gave them.
+
+    InvalidParameters for a metric that cannot be compared.
+    """
+    given = {name: value for name, value in asked.items() if name != "metric"}
+    assumed = replace(DEFAULTS, **given)
+    answer = elsewhere(bill, stamp, metric=asked.get("metric", ""), assumed=assumed)
+    return {
+        "compared": {
+            "metric": answer.metric,
+            "cost_per_month": round(answer.today, 2),
+            "uncompared": [name for name, _ in answer.uncompared],
+            **asdict(answer.assumed),
+        },
+        "alternatives": [
+            {
+                "kind": one.target,
+                "servers": [
+                    {"offer": slug, "name": name, "count": count}
+                    for slug, name, count in one.servers
+                ],
+                "cost_per_month": round(one.cost, 2),
+                "parts": {part: round(cost, 2) for part, cost in one.parts.items()},
+                "unpriced": list(one.unpriced),
+                "idle_cost": round(one.idle_cost, 2),
+                "p5": round(one.p5, 2),
+                "p95": round(one.p95, 2),
+                "probability_cheaper": round(one.probability_cheaper, 4),
+                "payback_months": None
+                if one.payback_months is None
+                else round(one.payback_months, 2),
+                "swings": [
+                    {
+                        **asdict(swing),
+                        "cost_low": round(swing.cost_low, 2),
+                        "cost_high": round(swing.cost_high, 2),
+                    }
+                    for swing in one.swings
+                ],
+            }
+            for one in answer.alternatives
+        ],
+    }

@@ -1,0 +1,132 @@
+"""Machines of a bill, offers that could do their work, and what is assumed of moving there."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from backend.domain.bills.beside import NO_SUPPLY, Services, Supply
+
+
+class Destination(StrEnum):
+    """Where the machines might go; the order is that of pages."""
+
+    SAME_PROVIDER = "same_provider"
+    COMMITTED = "committed"
+    """The same provider, with commitments for the machines that always run."""
+    CLOUD = "cloud"
+    VPS = "vps"
+    DEDICATED = "dedicated"
+    OWN = "own"
+
+
+SAME = (Destination.SAME_PROVIDER, Destination.COMMITTED)
+HOURLY = (*SAME, Destination.CLOUD)
+"""Rented by the hour: each machine of the bill becomes some that run as long as it did."""
+MOST_HEADROOM = 90
+"""Percent."""
+HARDWARE = (Destination.DEDICATED, Destination.OWN)
+
+
+@dataclass(frozen=True)
+class Figure:
+    """Of one machine, with its 95 % interval; higher is better."""
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Work:
+    """Machines of a bill that are alike."""
+
+    name: str
+    provider: str
+    mean: float
+    """How many ran on average."""
+    peak: float
+    """The most at once; the mean where that is not known."""
+    score: Figure
+    ram_gib: float
+    cost_per_month: float
+    week: Sequence[float] = ()
+    """How many ran in each hour of the week, from Monday 0:00 UTC; () where that is not known."""
+    base: float = 0
+    """How many ran at any time: those that a commitment pays for."""
+    is_burstable: bool = False
+    arch: str = ""
+    """x86_64 or arm64; "" where that is not known."""
+
+
+@dataclass(frozen=True)
+class Replacement:
+    """An offer that could do the work."""
+
+    slug: str
+    name: str
+    provider: str
+    target: Destination
+    score: Figure
+    ram_gib: float
+    cost_per_month: float
+    committed_per_month: float | None = None
+    """With a commitment of a year; None where that has no price."""
+    is_burstable: bool = False
+    """Whether its score holds only as long as its CPU credits do."""
+    arch: str = ""
+    supply: Supply = NO_SUPPLY
+
+    def can_do(self, work: Work, assumed: "Assumptions") -> bool:
+        """Whether one of it could stand for a machine of the work: no machine is split into smaller
+        ones, none that runs all day is replaced by one that may not, and programs run as they are
+        unless they may be built anew."""
+        runs = assumed.may_change_arch or "" in {self.arch, work.arch} or self.arch == work.arch
+        lasts = work.is_burstable or not self.is_burstable
+        return runs and lasts and self.ram_gib * assumed.filled(self.target) >= work.ram_gib
+
+    def times(self, factor: float) -> "Replacement":
+        """The same one at prices times a factor."""
+        committed = self.committed_per_month
+        return replace(
+            self,
+            cost_per_month=self.cost_per_month * factor,
+            committed_per_month=None if committed is None else committed * factor,
+        )
+
+
+@dataclass(frozen=True)
+class Assumptions:
+    """What a bill and a price list do not say; in the bill's currency."""
+
+    moving_cost: float
+    """Once."""
+    staff_per_server: float
+    """A month, for each server that is dedicated or one's own."""
+    spares: int
+    """Servers more than needed of those, as another one takes days to get."""
+    headroom_percent: float = 0
+    """Of score and memory of each server that stands, kept free; none by default, as the machines of
+    the bill have in them what they keep free today."""
+    spread_commitments: bool = False
+    """Whether machines cost today what their commitments do, spread over their use, and not what was
+    billed: right where these were paid before the bill begins."""
+    may_change_arch: bool = False
+    """Whether the programs run on CPUs of another architecture, too."""
+    may_run_services: bool = False
+    """Whether managed services become software that one runs oneself, where the target has none."""
+    managed_premium: float = 0.4
+    """Share of their price that is for being managed; the rest buys machines for it anywhere."""
+    service_hours: float = 10
+    """Of staff, a month, for the services run by oneself."""
+    staff_hour: float = 60
+
+    def filled(self, target: Destination) -> float:
+        """Share of a server that may be used: by the hour another one is there within minutes."""
+        return 1.0 if target in HOURLY else 1 - self.headroom_percent / 100
+
+    @property
+    def services(self) -> Services:
+        """What is assumed of managed services."""
+        return Services(
+            self.may_run_services, self.managed_premium, self.service_hours, self.staff_hour
+        )

@@ -1,0 +1,85 @@
+"""What the cost of a move depends on: each input alone at its low and at its high end."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from backend.domain.bills.moves import Relocation
+from backend.domain.bills.replacing import HARDWARE, Assumptions, Figure
+
+PRICE_SWING = 0.10
+"""How far a price is moved to show what the cost depends on: what a year may bring or a quote takes off."""
+STAFF_SWING = 0.5
+
+
+class Input(StrEnum):
+    """What the cost of an alternative depends on."""
+
+    SCORE = "score"
+    PRICE = "price"
+    STAFF = "staff"
+    SPARES = "spares"
+
+
+@dataclass(frozen=True)
+class Swing:
+    """One input at its low and at its high end, all others as they are."""
+
+    input: Input
+    name: str
+    """Of the type or offer; "" for what holds of all servers."""
+    low: float
+    high: float
+    """The ends: scores, factors of prices and of staff, spare servers."""
+    cost_low: float
+    cost_high: float
+    """A month, with the input at either end."""
+
+
+def swings(plan: Relocation, assumed: Assumptions) -> tuple[Swing, ...]:
+    """That which moves it most first; inputs that do not move it are left out."""
+    moved = sorted(_moved(plan, assumed), key=lambda one: -abs(one.cost_high - one.cost_low))
+    return tuple(one for one in moved if one.cost_low != one.cost_high)
+
+
+def _moved(plan: Relocation, assumed: Assumptions) -> Iterator[Swing]:
+    def cost(plan: Relocation, assumed: Assumptions = assumed) -> float:
+        return plan.central(assumed)[0]
+
+    # A type that stays the same has one score, so both sides of the comparison move with it.
+    types = {(one.provider, one.name): one.score for one in plan.works}
+    types |= {(one.provider, one.name): one.score for one in plan.by}
+    for key, score in types.items():
+        low, high = (cost(_with_score(plan, key, end)) for end in (score.low, score.high))
+        yield Swing(Input.SCORE, key[1], score.low, score.high, low, high)
+    for name in dict.fromkeys(one.name for one in plan.by):
+        ends = (1 - PRICE_SWING, 1 + PRICE_SWING)
+        low, high = (cost(_with_price(plan, name, factor)) for factor in ends)
+        yield Swing(Input.PRICE, name, *ends, low, high)
+    if plan.target in HARDWARE:
+        ends = (1 - STAFF_SWING, 1 + STAFF_SWING)
+        staff = [replace(assumed, staff_per_server=assumed.staff_per_server * one) for one in ends]
+        yield Swing(Input.STAFF, "", *ends, *(cost(plan, one) for one in staff))
+        spares = (max(assumed.spares - 1, 0), assumed.spares + 1)
+        counts = [replace(assumed, spares=one) for one in spares]
+        yield Swing(Input.SPARES, "", *spares, *(cost(plan, one) for one in counts))
+
+
+def _with_score(plan: Relocation, key: tuple[str, str], value: float) -> Relocation:
+    score = Figure(value, value, value)
+    return replace(
+        plan,
+        works=tuple(
+            replace(one, score=score) if (one.provider, one.name) == key else one
+            for one in plan.works
+        ),
+        by=tuple(
+            replace(one, score=score) if (one.provider, one.name) == key else one for one in plan.by
+        ),
+    )
+
+
+def _with_price(plan: Relocation, name: str, factor: float) -> Relocation:
+    return replace(
+        plan, by=tuple(one.times(factor) if one.name == name else one for one in plan.by)
+    )
