@@ -146,15 +146,25 @@ class Stack:
         """Web, worker and beat; returns the address once the web answers."""
         url = f"http://{LOOPBACK}:{port}"
         self.environment.setdefault("PUBLIC_URL", url)
-        schedule = self.state.directory / "beat-schedule"
         # The web processes count how long requests take; what earlier ones counted is over.
         times = self.state.directory / "request-times"
         shutil.rmtree(times, ignore_errors=True)
         self.environment.setdefault("PROMETHEUS_MULTIPROC_DIR", str(times))
+        for name, argv in self._application(port).items():
+            self.supervisor.start(Program(name, argv, self.environment, APPLICATION_TIER))
+        deadline = time.monotonic() + READY_WITHIN_S
+        self.supervisor.run_until(lambda: answers(url) or time.monotonic() > deadline, 0.1)
+        if not answers(url):
+            raise LauncherError(f"The web server does not answer; see {self.state.log('web')}.")
+        self.publish(url)
+        return url
+
+    def _application(self, port: int) -> dict[str, list[str]]:
+        """The commands of web, worker and beat by name."""
         celery = [str(BIN / "celery"), "-A", "backend.config.celery"]
         # The CPUs that this process may use, which in a container are fewer than the machine has.
         web_workers = min(4, len(os.sched_getaffinity(0)))
-        for name, argv in {
+        return {
             "web": [
                 str(BIN / "granian"),
                 "--interface",
@@ -191,20 +201,13 @@ class Stack:
                 *celery,
                 "beat",
                 "--schedule",
-                str(schedule),
+                str(self.state.directory / "beat-schedule"),
                 # None: one that a killed beat leaves would keep the next one from starting.
                 "--pidfile=",
                 "--loglevel",
                 "INFO",
             ],
-        }.items():
-            self.supervisor.start(Program(name, argv, self.environment, APPLICATION_TIER))
-        deadline = time.monotonic() + READY_WITHIN_S
-        self.supervisor.run_until(lambda: answers(url) or time.monotonic() > deadline, 0.1)
-        if not answers(url):
-            raise LauncherError(f"The web server does not answer; see {self.state.log('web')}.")
-        self.publish(url)
-        return url
+        }
 
     def settle(self) -> None:
         """Wait until the services rest: they share the CPUs with what is measured next, and each

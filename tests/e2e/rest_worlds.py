@@ -1,6 +1,7 @@
 """Google Cloud, Azure, Hetzner Cloud and smaller hosters as worlds: their APIs on loopback, real machines."""
 
 import json
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Mapping
 from contextlib import ExitStack
@@ -23,7 +24,7 @@ from tests.fakes.upcloud import Upcloud
 from tests.fakes.vultr import Vultr
 
 
-class RestWorld:
+class RestWorld(ABC):
     """What both have in common: a context around the API and its machines."""
 
     provider: str
@@ -52,8 +53,9 @@ class RestWorld:
         self._stack.close()
 
     @property
+    @abstractmethod
     def api(self) -> Any:
-        raise NotImplementedError
+        """The server that stands for the provider's."""
 
     def trouble(self, seed: int) -> None:
         self.api.faults.seed(seed)
@@ -69,8 +71,9 @@ class RestWorld:
             Life(self.provider_id(one), one.token, one.began, one.ended) for one in self.api.record
         ]
 
+    @abstractmethod
     def provider_id(self, machine: Any) -> str:
-        raise NotImplementedError
+        """What our records call the machine."""
 
 
 class GcpWorld(RestWorld):
