@@ -1,6 +1,7 @@
 """The ranking as a table: its columns in the order asked for, and a line for each of its rows."""
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from django.utils.html import escape, format_html
 from django.utils.safestring import SafeString
@@ -9,7 +10,7 @@ from backend.rankings.selectors.columns import COLUMN
 from backend.rankings.selectors.listing import has_any
 from backend.rankings.selectors.ranking import Ranking
 from backend.rankings.selectors.rows import RankingRow
-from backend.web.ranking.cells import Cells, is_own
+from backend.web.ranking.cells import NOTED, STRONG, Cells, Marked, is_own
 from backend.web.ranking.remembered import remembered
 from backend.web.shared import columns, figures, state
 
@@ -33,6 +34,7 @@ class RankingTable:
         self.names = shown_columns(ranking, params)
         self.cells = Cells(ranking, params, scale, rows, sources)
         self.units = self.cells.units
+        self._frames: dict[tuple[str, str], str] = {}
         self.picked = set(state.values(params, "o"))
         self.rows = rows
         self.columns = [COLUMN[name] for name in self.names]
@@ -44,9 +46,9 @@ class RankingTable:
     def body(self) -> Iterator[SafeString]:
         """A line for each row. Cells are made here and not by the template: there are hundreds."""
         # What a column's cells share is made once; only the values are filled in for each row.
-        made = [(self._frame(name), self.cells.of(name)) for name in self.names]
+        made = [(name, self.cells.of(name)) for name in self.names]
         for row in self.rows:
-            drawn = "".join(format_html(frame, render(row)) for frame, render in made)
+            drawn = "".join(self._cell(name, render(row)) for name, render in made)
             yield format_html(
                 "<tr{}>{}{}</tr>\n",
                 SafeString(' class="own"') if is_own(row) else "",
@@ -54,16 +56,32 @@ class RankingTable:
                 SafeString(drawn),
             )
 
-    def _frame(self, name: str) -> str:
+    def _cell(self, name: str, content: Any) -> SafeString:
+        classes = content.classes if isinstance(content, Marked) else ""
+        if (name, classes) not in self._frames:
+            self._frames[name, classes] = self._frame(name, classes)
+        return format_html(self._frames[name, classes], content)
+
+    def _frame(self, name: str, classes: str) -> str:
         # The head of the row, which screen readers say before each cell.
         if name == columns.ALWAYS:
             return '<th scope="row">{}</th>'
+        is_noted = name in NOTED and classes != "unknown"
+        all_classes = {
+            "number": name in self.numbers,
+            escape(classes): bool(classes),
+            "noted": is_noted,
+            "strong": is_noted and name in STRONG,
+            "nowrap": name not in self.numbers and COLUMN[name].is_unbroken,
+        }
+        said = " ".join(one for one, holds in all_classes.items() if holds)
+        label = ""
         if name in self.numbers:
             # On a phone rows are cards, without the heads. Words need none.
             unit = self.units.get(name)
-            label = escape(f"{COLUMN[name].label}, {unit}" if unit else COLUMN[name].label)
-            return f'<td class="number" data-label="{label}">{{}}</td>'
-        return '<td class="nowrap">{}</td>' if COLUMN[name].is_unbroken else "<td>{}</td>"
+            text = escape(f"{COLUMN[name].label}, {unit}" if unit else COLUMN[name].label)
+            label = f' data-label="{text}"'
+        return f'<td class="{said}"{label}>{{}}</td>' if said else f"<td{label}>{{}}</td>"
 
     def _pick(self, row: RankingRow) -> SafeString:
         """The box that takes a row into the comparison, and what its figures rest on."""

@@ -1,6 +1,7 @@
 // Ranking page: filters swap the results in place; the chart follows them.
 import { onThemeChange } from "../lib/base.js";
 import { dataTable, element, json, legendEntry, pause } from "../lib/dom.js";
+import { drawLater } from "../lib/later.js";
 import { onEach } from "../lib/partial.js";
 import { connectTable } from "../lib/rankingtable.js";
 import { _ } from "../lib/words.js";
@@ -86,9 +87,10 @@ function nameChoices(menu) {
   const isNot = menu.querySelector("input[name=not]")?.checked;
   menu.querySelector("summary").textContent = chosen ? (isNot ? _("not {chosen}", { chosen }) : chosen) : _("All");
 }
-for (const menu of document.querySelectorAll(".controls details.menu")) {
-  menu.addEventListener("change", () => nameChoices(menu));
-}
+document.addEventListener("change", ({ target }) => {
+  const menu = target.closest(".controls details.menu");
+  if (menu) nameChoices(menu);
+});
 // The menus follow the other filters; what was ticked after the request left stays ticked.
 document.body.addEventListener("htmx:oobBeforeSwap", ({ detail }) => {
   for (const box of detail.target.querySelectorAll("input[type=checkbox]")) {
@@ -97,6 +99,7 @@ document.body.addEventListener("htmx:oobBeforeSwap", ({ detail }) => {
   }
 });
 connectTable();
+drawLater($("main"));
 
 // Panels stay as they were left while a person works on one list, also over a reload.
 for (const panel of document.querySelectorAll("details.panel")) {
