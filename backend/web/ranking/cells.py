@@ -148,8 +148,9 @@ class Cells:
         return format_html('<a href="{}">{}</a>', link, row.offer)
 
     def render_provider(self, row: RankingRow) -> Marked:
-        name = conditional_escape(words.provider(row.provider))
-        return Marked.of(name, f"provider-{row.provider}")
+        # The blank stands between the name and the swatch that the style sheet draws before it.
+        name = format_html(" {}", words.provider(row.provider))
+        return Marked.of(name, f"by provider-{row.provider}")
 
     def render_kind(self, row: RankingRow) -> str:
         return words.kind(row.kind)

@@ -71,7 +71,7 @@ class RankingTable:
             "number": name in self.numbers,
             escape(classes): bool(classes),
             "noted": is_noted,
-            "strong": is_noted and name in STRONG,
+            "top": is_noted and name in STRONG,
             "nowrap": name not in self.numbers and COLUMN[name].is_unbroken,
         }
         said = " ".join(one for one, holds in all_classes.items() if holds)

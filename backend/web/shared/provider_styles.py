@@ -57,7 +57,7 @@ def _swatch(record: ProviderRecord) -> str:
     hatching = f";{HATCHING}" if record.is_hollow else ""
     # Of an element of its own, or of a cell that names the provider: there are hundreds of those.
     name = f"provider-{record.slug}"
-    return f".swatch.{name},td.{name}::before{{background-color:var(--{name}){hatching}}}"
+    return f".swatch.{name},.by.{name}::before{{background-color:var(--{name}){hatching}}}"
 
 
 class ProviderStyles(BaseFinder):
