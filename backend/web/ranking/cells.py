@@ -305,7 +305,7 @@ class Cells:
     def _about_value(self, row: RankingRow) -> list[Any]:
         if row.value_per_cost is None:
             return []
-        return [f"{_('Score per price')} {figures.plain(row.value_per_cost)}"]
+        return [_("Score per price") + f" {figures.plain(row.value_per_cost)}"]
 
 
 # The columns whose cells show more than their value.

@@ -179,16 +179,9 @@ def controls(
     shown = {*form.fields, *(name for names in PANELS.values() for name in names)}
     if ranked.rows:
         shown.add("sort")  # beside the menu above the table
-    is_open = {
-        "more": "figures" in opened or not wrong.keys().isdisjoint(PANELS["more"]),
-        "price": not wrong.keys().isdisjoint(PANELS["price"]),
-        "mix": "mix" in opened or not wrong.keys().isdisjoint(PANELS["mix"]),
-    }
     return {
         "form": form,
         **filter_menus(workspace_slug, params, wrong, ranked),
-        # What is closed can wait; a script draws it before anybody can touch the form.
-        "is_later": {"menus": True, **{panel: not is_open[panel] for panel in is_open}},
         "where": " ".join(given.get("where", [])).strip() if "where" in wrong else "",
         "errors": wrong,
         "ranges": forms.ranges(params, wrong),
@@ -200,7 +193,11 @@ def controls(
         "base": state.value(params, "base"),
         "is_drawn": {name: name in opened or is_set for name, is_set in lazy.items()},
         "lazy_urls": {name: address.url(open=name, page=None) for name in lazy},
-        "is_open": is_open,
+        "is_open": {
+            "more": "figures" in opened or not wrong.keys().isdisjoint(PANELS["more"]),
+            "price": not wrong.keys().isdisjoint(PANELS["price"]),
+            "mix": "mix" in opened or not wrong.keys().isdisjoint(PANELS["mix"]),
+        },
         "other_errors": [
             (words.parameter(name)[1], detail) for name, detail in errors if name not in shown
         ],

@@ -72,6 +72,7 @@ class RankingTable:
             escape(classes): bool(classes),
             "noted": is_noted,
             "top": is_noted and name in STRONG,
+            "rank": name == "rank",
             "nowrap": name not in self.numbers and COLUMN[name].is_unbroken,
         }
         said = " ".join(one for one, holds in all_classes.items() if holds)
@@ -84,15 +85,18 @@ class RankingTable:
         return f'<td class="{said}"{label}>{{}}</td>' if said else f"<td{label}>{{}}</td>"
 
     def _pick(self, row: RankingRow) -> SafeString:
-        """The box that takes a row into the comparison, and what its figures rest on."""
+        """The box that takes a row into the comparison."""
         return format_html(
             '<td class="pick"><input type="checkbox" form="compare" name="o" value="{}"'
-            ' aria-label="Compare {}"{}>{}</td>',
+            ' aria-label="Compare {}"{}></td>',
             row.offer_id,
             row.offer,
             SafeString(" checked") if row.offer_id in self.picked else "",
-            self.cells.explanation(row, self.names),
         )
+
+    def explanations(self) -> Iterator[SafeString]:
+        """What the figures of each row rest on, to be opened from its cells."""
+        return (self.cells.explanation(row, self.names) for row in self.rows)
 
 
 def shown_columns(ranking: Ranking, params: state.Params) -> tuple[str, ...]:

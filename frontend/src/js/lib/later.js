@@ -1,25 +1,38 @@
-// What is closed when a page comes: `<noscript class="later">` holds it as text, so that no slow machine makes
-// hundreds of elements before the first paint; without scripts it is simply there.
-import htmx from "./partial.js";
+// What is closed when a page comes, or lies far below: `<noscript class="later">` holds it as text, so that no slow
+// machine makes thousands of elements before the first paint; without scripts it is simply there.
 
 const LATEST_MS = 500;
+// Whatever could see that something is not there yet: it is drawn before.
+const TOUCHES = ["pointerdown", "focusin", "keydown", "click", "submit", "beforeprint", "htmx:confirm"];
+
+// Safari has no requestIdleCallback.
+const whenIdle = window.requestIdleCallback ?? ((call) => setTimeout(call, 1));
+
+const waiting = (root) => root.querySelectorAll("noscript.later");
 
 function draw(kept) {
   const { parentElement } = kept;
-  kept.insertAdjacentHTML("beforebegin", kept.textContent);
+  // In a page its content is text, in a part that htmx parsed it is elements: the markup is the same.
+  kept.insertAdjacentHTML("beforebegin", kept.innerHTML);
   kept.remove();
-  htmx.process(parentElement);
+  parentElement.dispatchEvent(new Event("rackrate:drawn", { bubbles: true }));
 }
 
-/** Draws all that is kept inside `root` once the browser has time, and before anybody touches or sends it. */
-export function drawLater(root) {
-  const types = ["pointerdown", "focusin", "keydown", "click", "toggle", "htmx:configRequest"];
-  const all = () => {
-    for (const type of types) document.removeEventListener(type, all, true);
-    root.querySelectorAll("noscript.later").forEach(draw);
-  };
-  for (const type of types) document.addEventListener(type, all, true);
-  // Safari has no requestIdleCallback.
-  const whenIdle = window.requestIdleCallback ?? ((call) => setTimeout(call, LATEST_MS));
-  whenIdle(all, { timeout: LATEST_MS });
+/** Draws all of `root` that is not drawn yet. */
+export function drawAll(root = document) {
+  waiting(root).forEach(draw);
+}
+
+function drawNext() {
+  const [next] = waiting(document);
+  if (!next) return;
+  draw(next);
+  whenIdle(drawNext, { timeout: LATEST_MS });
+}
+
+/** Draws one piece after the other while the browser has time, and all before anybody touches the page. */
+export function drawLater() {
+  if (!waiting(document).length) return;
+  for (const type of TOUCHES) window.addEventListener(type, () => drawAll(), { capture: true, once: true });
+  whenIdle(drawNext, { timeout: LATEST_MS });
 }

@@ -1,7 +1,7 @@
 // Ranking page: filters swap the results in place; the chart follows them.
 import { onThemeChange } from "../lib/base.js";
 import { dataTable, element, json, legendEntry, pause } from "../lib/dom.js";
-import { drawLater } from "../lib/later.js";
+import { drawAll } from "../lib/later.js";
 import { onEach } from "../lib/partial.js";
 import { connectTable } from "../lib/rankingtable.js";
 import { _ } from "../lib/words.js";
@@ -99,12 +99,14 @@ document.body.addEventListener("htmx:oobBeforeSwap", ({ detail }) => {
   }
 });
 connectTable();
-drawLater($("main"));
 
 // Panels stay as they were left while a person works on one list, also over a reload.
 for (const panel of document.querySelectorAll("details.panel")) {
   try {
-    if (sessionStorage.getItem(panel.id)) panel.open = true;
+    if (sessionStorage.getItem(panel.id)) {
+      drawAll(panel);
+      panel.open = true;
+    }
     panel.addEventListener("toggle", () => sessionStorage.setItem(panel.id, panel.open ? "open" : ""));
   } catch {
     // Without storage they begin closed.
