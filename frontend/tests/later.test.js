@@ -7,7 +7,8 @@ window.requestIdleCallback = (call) => idle.push(call);
 const PAGE = `<form><select id="kind"><option value="a" selected></option></select>
   <details><noscript class="later"><p id="first" data-when="late" data-is="b">1</p></noscript></details>
   <details><noscript class="later"><select id="late"><option value="b" selected></option></select></noscript></details>
-  <noscript class="later"><p id="third">3</p></noscript><noscript>no script</noscript></form>`;
+  <noscript class="later"><p id="third">3</p></noscript><noscript>no script</noscript></form>
+  <table><tbody></tbody><tbody class="later" id="rows"></tbody></table>`;
 show(PAGE);
 const { drawAll, drawLater } = await import("../src/js/lib/later.js");
 
@@ -25,6 +26,9 @@ test("one piece after the other is drawn while the browser has time", () => {
     idle.shift()();
     assert.deepEqual(drawn(), expected);
   }
+  assert.equal(document.getElementById("rows").className, "later");
+  idle.shift()();
+  assert.equal(document.getElementById("rows").className, "");
   idle.shift()();
   assert.equal(idle.length, 0);
   assert.deepEqual(parents, ["DETAILS", "DETAILS", "FORM"]);

@@ -15,6 +15,8 @@ from backend.web.ranking.remembered import remembered
 from backend.web.shared import columns, figures, state
 
 # Of the standard columns these are left out when they say nothing of any offer in the whole list.
+PART_ROWS = 20
+"""More than are seen of a table that scrolls."""
 MAY_HIDE = ("region", "cup", "flags")
 
 
@@ -42,6 +44,12 @@ class RankingTable:
         self.headings = {
             name: address.heading(name) for name in self.names if COLUMN[name].is_sortable
         }
+
+    @property
+    def parts(self) -> list[list[SafeString]]:
+        """The lines in parts: those after the first lie below what is seen at first."""
+        lines = list(self.body())
+        return [lines[n : n + PART_ROWS] for n in range(0, len(lines), PART_ROWS)]
 
     def body(self) -> Iterator[SafeString]:
         """A line for each row. Cells are made here and not by the template: there are hundreds."""

@@ -50,6 +50,7 @@ function repeatLater() {
 
 repeatLater();
 document.addEventListener("rackrate:drawn", ({ target }) => htmx.process(target));
-document.addEventListener("htmx:load", ({ target }) => drawAll(target));
+// What came later is drawn with all that it holds; the page itself is "loaded" at first.
+document.addEventListener("htmx:load", ({ target }) => target !== document.body && drawAll(target));
 
 export default htmx;

@@ -1,6 +1,6 @@
 // Ranking page: filters swap the results in place; the chart follows them.
 import { onThemeChange } from "../lib/base.js";
-import { dataTable, element, json, legendEntry, pause } from "../lib/dom.js";
+import { beforeCharts, dataTable, element, json, legendEntry, pause } from "../lib/dom.js";
 import { drawAll } from "../lib/later.js";
 import { onEach } from "../lib/partial.js";
 import { connectTable } from "../lib/rankingtable.js";
@@ -26,16 +26,19 @@ function showData(mode, bars) {
   $("chart-data").replaceChildren(dataTable(mode.title, heads, rows));
 }
 
-function draw(data, hidden) {
+async function draw(data, hidden) {
   const mode = data.modes[modeName];
   const bars = mode.bars.filter((bar) => !hidden.has(bar.provider)).slice(0, MOST_BARS);
   const box = $("chart-box");
   box.style.height = `${64 + Math.max(bars.length, 2) * 25}px`;
-  chart?.destroy();
-  chart = charts.drawBars($("chart"), mode, bars);
   $("chart").setAttribute("aria-label", mode.summary);
   $("chart-title").textContent = mode.title;
   showData(mode, bars);
+  chart?.destroy();
+  const begun = charts.drawAxes($("chart"), mode, bars);
+  chart = begun;
+  await pause();
+  if (chart === begun) charts.showBars(chart, bars); // else another one was begun meanwhile
 }
 
 function legend(data, hidden, redraw) {
@@ -71,7 +74,7 @@ async function show(figureElement) {
   legend(data, hidden, redraw);
   // The code of the charts is the largest part of the page, and many come for the table.
   charts ??= await import("../lib/barchart.js");
-  await pause();
+  await beforeCharts();
   if (!figureElement.isConnected) return; // another swap came first
   draw(data, hidden);
   figureElement.redraw = redraw;
