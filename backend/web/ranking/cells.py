@@ -227,7 +227,7 @@ class Cells:
             return unknown("score")
         notes = [str(row.measured_at.date()) if row.measured_at else _("undated")]
         notes += [f"n = {count}"] if (count := _count(row)) else []
-        return _noted(_source(row), " · ".join(notes))
+        return _noted(_source(row), "\n".join(notes))
 
     # --- what a row rests on --------------------------------------------------------------------
 
