@@ -242,7 +242,7 @@ class Cells:
         if EXPLAINED.isdisjoint(names):
             return SafeString("")
         # Lines of text in one element: of fifty rows, paragraphs were a third of the whole page.
-        told = [
+        lines = [
             [row.offer],
             self._about_price(row),
             self._about_score(row, has_link=LINKED.isdisjoint(names)),
@@ -251,7 +251,7 @@ class Cells:
         return format_html(
             '<div popover id="w{}">{}</div>',
             self.indices[row.offer_id],
-            SafeString("\n\n".join("\n".join(map(conditional_escape, one)) for one in told if one)),
+            SafeString("\n\n".join("\n".join(map(conditional_escape, one)) for one in lines if one)),
         )
 
     def _about_price(self, row: RankingRow) -> list[Any]:
