@@ -251,7 +251,9 @@ class Cells:
         return format_html(
             '<div popover id="w{}">{}</div>',
             self.indices[row.offer_id],
-            SafeString("\n\n".join("\n".join(map(conditional_escape, one)) for one in lines if one)),
+            SafeString(
+                "\n\n".join("\n".join(map(conditional_escape, one)) for one in lines if one)
+            ),
         )
 
     def _about_price(self, row: RankingRow) -> list[Any]:
