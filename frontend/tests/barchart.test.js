@@ -2,7 +2,7 @@ import { show } from "./page.js";
 import assert from "node:assert/strict";
 import test from "node:test";
 
-const { drawBars } = await import("../src/js/lib/barchart.js");
+const { drawAxes, showBars } = await import("../src/js/lib/barchart.js");
 
 const bar = (more) => ({
   label: "m5.large",
@@ -17,7 +17,9 @@ const MODE = { unit: "CMIPS", median: null, medianLabel: "" };
 
 function draw(mode, bars) {
   show('<div><canvas id="chart"></canvas></div>');
-  return drawBars(document.getElementById("chart"), mode, bars);
+  const chart = drawAxes(document.getElementById("chart"), mode, bars);
+  showBars(chart, bars);
+  return chart;
 }
 
 test("a bar has its interval, or none where none is known", () => {

@@ -15,7 +15,7 @@ before(async () => {
   await import("../src/js/pages/compare.js");
   const { Chart } = await import("../src/js/lib/chartkit.js");
   drawn = (id) => Chart.getChart(id);
-  while (!drawn("disk")) await new Promise((resume) => setTimeout(resume, 1));
+  while (!drawn("disk")?.data.datasets.length) await new Promise((resume) => setTimeout(resume, 1));
 });
 
 test("each figure has a chart as high as its bars need, with the baseline as a line", () => {
@@ -37,6 +37,7 @@ test("each figure has a chart as high as its bars need, with the baseline as a l
 test("charts are drawn anew in another theme, without leaving the old ones behind", async () => {
   const before = drawn("disk");
   document.dispatchEvent(new Event("rackrate:theme"));
-  while (drawn("disk") === before || !drawn("disk")) await new Promise((resume) => setTimeout(resume, 1));
+  while (drawn("disk") === before || !drawn("disk")?.data.datasets.length)
+    await new Promise((resume) => setTimeout(resume, 1));
   assert.equal(before.ctx, null);
 });

@@ -12,7 +12,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from backend.benchmarks.services.summaries import Score, computed
+from backend.benchmarks.selectors.scores import Score, computed
 from backend.catalog.models import ExchangeRate, Offer, PriceObservation
 from backend.domain import draws
 from backend.domain.metrics import METRICS, Metric

@@ -10,7 +10,8 @@ from django.test import Client
 from backend.accounts.models import Workspace
 from backend.accounts.services.workspaces import NotOwned, may_write
 from backend.benchmarks.models import Run, RunState, Sample
-from backend.benchmarks.services.summaries import score_groups, summaries_refresh
+from backend.benchmarks.selectors.scores import score_groups
+from backend.benchmarks.services.summaries import summaries_refresh
 from backend.catalog.models import PriceFeed, PriceObservation
 from backend.catalog.services.extra_tables import extras_import
 from backend.catalog.services.prices import price_remove

@@ -19,8 +19,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.django import TestCase
 
 from backend.benchmarks.models import Host, Sample, StoredSummary
+from backend.benchmarks.selectors.scores import Score, computed, score_groups
 from backend.benchmarks.services import summaries
-from backend.benchmarks.services.summaries import computed, stored, summaries_refresh
+from backend.benchmarks.services.summaries import stored, summaries_refresh
 from backend.catalog.models import Offer, StoredMark, StoredState
 from backend.catalog.selectors.data_version import data_stamp
 from backend.rankings.selectors.query import RankingQuery
@@ -397,7 +398,7 @@ def test_every_published_figure_has_an_interval(
 # --- what one score pools ---------------------------------------------------------------------
 
 
-def score_of(offer: Offer) -> summaries.Score:
+def score_of(offer: Offer) -> Score:
     summaries_refresh()
     return kept()[offer.pk, "cmips_score"]
 
@@ -420,7 +421,7 @@ def test_a_new_kernel_ranks_and_the_old_one_is_history() -> None:
     sampled(offer, host, 1299, 1302, 1303, day=1, model="Milan", method_version="cmips 2 bbbb")
     score = score_of(offer)
     assert (score.summary.value, score.method_version) == (1302, "cmips 2 bbbb")
-    newest, older = summaries.score_groups(offer.pk)["cmips_score"]
+    newest, older = score_groups(offer.pk)["cmips_score"]
     assert newest == score
     assert (older.summary.value, older.method_version) == (1000, "cmips 2 aaaa")
 

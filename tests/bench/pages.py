@@ -24,8 +24,11 @@ django.setup()
 
 from playwright.sync_api import Browser, sync_playwright
 
+from backend.accounts.services.workspaces import default_workspace
 from backend.benchmarks.services.demo import demo_remove
 from backend.catalog.models import Offer
+from backend.domain.scenarios.templates import TEMPLATES
+from backend.scenarios.services.scenarios import scenario_create
 from tests.bench import _ranking_data
 from tests.e2e.browser import chromium_path, launched
 
@@ -34,6 +37,7 @@ LOADS = 7
 QUIET_MS = 1_500
 WINDOW = {"width": 1350, "height": 940}
 COMPARED = 4
+TEMPLATE = "startup"
 NOTE = """
 window.seen = {lcp: 0, fcp: 0, tasks: []};
 const note = (type, add) => new PerformanceObserver((list) => list.getEntries().forEach(add))
@@ -91,6 +95,18 @@ def figures(browser: Browser, url: str) -> dict[str, Any]:
     return {**timed, "html_kb": {name: round(last[f"{name}_kb"]) for name in ("sent", "read")}}
 
 
+def scenario() -> str:
+    """Address of a result with every chart."""
+    template = TEMPLATES[TEMPLATE]
+    made = scenario_create(
+        workspace=default_workspace(),
+        document=template.document,
+        actor="bench",
+        template=template.key,
+    )
+    return f"/scenarios/{made.slug}/"
+
+
 def main() -> int:
     url = os.environ.get("RACKRATE_URL")
     path = chromium_path()
@@ -105,6 +121,7 @@ def main() -> int:
         "ranking_250_rows": "/offers/?per_page=250",
         "frontier": "/frontier/",
         "compare": f"/compare/?o={','.join(slugs)}",
+        "scenario": scenario(),
     }
     with sync_playwright() as playwright:
         browser = launched(playwright, path)

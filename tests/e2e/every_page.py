@@ -132,6 +132,26 @@ def everything(admin: User) -> dict[str, list[str]]:
         "search": ["/search?q=aws", "/search?q=nothing+like+it"],
         "help": ["/help/"],
         "glossary": ["/glossary/"],
+        "storage": ["/storage/"],
+        "run": [
+            *(f"/runs/{one.pk}/" for one in (engine.full, engine.going, engine.failed)),
+            f"/runs/{measured.run.pk}/",
+            *(f"/runs/{one.run_id}/" for one in (clouds.alive, clouds.gone)),
+        ],
+        **_accounts(),
+        **_measuring(engine),
+        **_clouds(clouds),
+        **_prices(),
+        **_kept(client, admin),
+        **_scenarios(admin),
+    }
+    data_version_bump()
+    return pages
+
+
+def _accounts() -> dict[str, list[str]]:
+    """Signing in, people and what they did."""
+    return {
         "activity": ["/activity/", "/activity/?since=never"],
         "operations": ["/operations/"],
         "login": ["/accounts/login/"],
@@ -144,20 +164,7 @@ def everything(admin: User) -> dict[str, list[str]]:
         "invitation": [f"/accounts/invitation/{_invited()}/"],
         "people": ["/accounts/people/"],
         "member-remove": [f"/accounts/people/{factories.user().memberships.get().pk}/remove/"],
-        "storage": ["/storage/"],
-        "run": [
-            *(f"/runs/{one.pk}/" for one in (engine.full, engine.going, engine.failed)),
-            f"/runs/{measured.run.pk}/",
-            *(f"/runs/{one.run_id}/" for one in (clouds.alive, clouds.gone)),
-        ],
-        **_measuring(engine),
-        **_clouds(clouds),
-        **_prices(),
-        **_kept(client, admin),
-        **_scenarios(admin),
     }
-    data_version_bump()
-    return pages
 
 
 def _measuring(engine: engine_rows.Engine) -> dict[str, list[str]]:

@@ -34,6 +34,7 @@ from tests.e2e.every_page import (
     is_form_only,
     names,
 )
+from tests.frontend.nodes import MOST, elements
 
 pytestmark = [
     pytest.mark.browser,
@@ -107,6 +108,8 @@ def faults(page: Page, answer: Response) -> Iterator[str]:
     policy = answer.headers.get("content-security-policy", "")
     if "default-src 'none'" not in policy or re.search("unsafe|https?:|[*]", policy):
         yield f"policy {policy!r}"
+    if (count := elements(answer.text()).total()) > MOST:
+        yield f"{count} elements at first"
     if (heads := page.locator("h1").count()) != 1:
         yield f"{heads} h1"
     if (sorts := page.locator("[aria-sort]").count()) > 1:

@@ -186,8 +186,10 @@ def test_check_08_page_json_csv_and_xlsx_hold_the_same_digits(browser, site, row
         ready(page, "/offers/?currency=EUR&score__gte=900&per_page=50")
         query = urlsplit(page.url).query
         listed = asked(page, query)["results"]
-        told = page.locator(".paged tbody [popover]").all_inner_texts()
-        hidden = page.locator(".paged tbody [popover]").all_text_contents()
+        explained = page.locator("#results > [popover]")
+        explained.first.wait_for(state="attached")
+        told = explained.all_inner_texts()
+        hidden = explained.all_text_contents()
         texts = [b or a for a, b in zip(told, hidden, strict=True)]
         table = list(csv.DictReader(io.StringIO(page.request.get(export_url(page, "CSV")).text())))
         content = page.request.get(export_url(page, "Excel")).body()

@@ -162,6 +162,7 @@ def test_menus_follow_the_metric_and_stay_as_they_are_used(browser, site, rows):
         menus = page.locator("#ranking-form details.menu ul")
         followed = [text.split() for text in menus.all_text_contents()]
         ready(page, page.url)
+        expect(menus).to_have_count(len(followed))  # they are drawn after the first paint
         assert [text.split() for text in menus.all_text_contents()] == followed
 
 

@@ -21,7 +21,8 @@ def test_styles_give_colour_shape_and_filling_of_each_provider():
     )
     assert dark == ':root[data-theme="dark"]{--provider-two:#445566;}'
     assert preferred.startswith("@media (prefers-color-scheme:dark)")
-    assert swatches[0] == ".provider-one{background-color:var(--provider-one)}"
+    places = ".swatch.provider-one,.by.provider-one::before"
+    assert swatches[0] == f"{places}{{background-color:var(--provider-one)}}"
     assert "repeating-linear-gradient" in swatches[1]
 
 

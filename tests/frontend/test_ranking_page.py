@@ -236,17 +236,25 @@ def test_figures_open_what_they_rest_on(client, measured):
     (told,) = re.findall(r'<div popover id="w0">(.*?)</div>', text)
     assert text.count('popovertarget="w0"') == 2
     for said in (
-        "<b>Price</b> 0.1 USD/hour",
+        "Price 0.1 USD/hour",
         "Monthly, 730 h/month, includes the machine alone",
         "Observed 2026-11-01",
-        "<br>test",  # the source of the observation
-        "<b>Score</b> 1000 CMIPS",
+        "2026-11-01 test",  # the source of the observation
+        "Score 1000 CMIPS",
         "n = 1 × 3",
         "(repeats, widened)",
-        f'href="/runs/{measured.run.pk}/#evidence"',
-        "<b>Score per price</b> 10000",
+        "Score per price 10000",
     ):
         assert said in told, said
+
+
+def test_figures_lead_to_their_evidence_with_and_without_a_column_for_it(client, measured):
+    link = f'href="/runs/{measured.run.pk}/#evidence"'
+    for columns, count in (("offer,score,measured_at", 0), ("offer,score", 1)):
+        text = html(client, f"/offers/?cols={columns}")
+        (told,) = re.findall(r'<div popover id="w0">(.*?)</div>', text)
+        assert told.count(link) == count
+        assert text.count(link) == 1
 
 
 def test_a_price_says_what_it_holds_and_at_which_rate_it_was_converted(client, measured):

@@ -8,7 +8,7 @@ from typing import Any
 from uuid import UUID
 
 from backend.benchmarks.models import Sample, Source
-from backend.benchmarks.services.summaries import DERIVED
+from backend.benchmarks.selectors.scores import DERIVED
 from backend.catalog.models import Offer
 from backend.domain.attributions import SPEC_TERMS, STRESS_NG_LICENCE
 from backend.domain.errors import InvalidValue

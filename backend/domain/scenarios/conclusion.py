@@ -29,16 +29,7 @@ def concluded(
     options = result["options"]
     serving = [one for one in options if may_win(one)]
     if not serving:
-        least = min(options, key=lambda one: (one["unserved_share"], _cost(one)))
-        sentence = _(
-            "No option serves the demand: {name} leaves least of it unmet, {share}, for {cost} in"
-            " {span}.",
-            name=_named(least),
-            share=_share(least),
-            cost=_money(least, currency),
-            span=span,
-        )
-        return Conclusion(sentence, Certainty.UNKNOWN)
+        return _unserved(options, currency, span)
     if all(one.get("contract") for one in serving):
         return _expected(serving, currency, span)
     lost = unmet_cost(result, price_per_unserved)
@@ -48,14 +39,8 @@ def concluded(
 
     ordered = sorted(serving, key=judged)
     best = ordered[0]
-    detail = [_spread(best, currency), _unmet([one for one in options if one not in serving])]
-    nowhere = 1 - sum(one["p_cheapest"] or 0 for one in options)
-    if best["p_cheapest"] is not None and nowhere > POSSIBLE:
-        detail.append(
-            _("In {share} of the draws no option serves the demand.", share=percent(nowhere))
-        )
-    if lost and any(one["unserved_share"] for one in serving):
-        detail.append(_("Unmet demand counts at the price that is stated for it."))
+    detail = _joined(_details(options, serving, best, currency, counts_unmet=bool(lost)))
+    said = {"clause": _lead(ordered, judged), "cost": _money(best, currency), "span": span}
     possible = _possible(serving)
     if len(possible) > 1:
         names = [
@@ -69,12 +54,9 @@ def concluded(
         sentence = _(
             "Too close to call between {names}. As stated, {clause}, {cost} in {span}.",
             names=listed(names),
-            clause=_lead(ordered, judged),
-            cost=_money(best, currency),
-            span=span,
+            **said,
         )
-        return Conclusion(sentence, Certainty.TIE, _joined(detail))
-    said = {"clause": _lead(ordered, judged), "cost": _money(best, currency), "span": span}
+        return Conclusion(sentence, Certainty.TIE, detail)
     sentence = (
         _(
             "{clause}: {cost} in {span} (leaves {share} of the demand unmet).",
@@ -85,8 +67,41 @@ def concluded(
         else _("{clause}: {cost} in {span}.", **said)
     )
     is_doubted = best["p_cheapest"] is not None and best["p_cheapest"] < SURE
-    certainty = Certainty.TIE if is_doubted else Certainty.CLEAR
-    return Conclusion(sentence, certainty, _joined(detail))
+    return Conclusion(sentence, Certainty.TIE if is_doubted else Certainty.CLEAR, detail)
+
+
+def _unserved(options: Sequence[Option], currency: str, span: str) -> Conclusion:
+    """The sentence of a result in which no option serves the demand."""
+    least = min(options, key=lambda one: (one["unserved_share"], _cost(one)))
+    sentence = _(
+        "No option serves the demand: {name} leaves least of it unmet, {share}, for {cost} in"
+        " {span}.",
+        name=_named(least),
+        share=_share(least),
+        cost=_money(least, currency),
+        span=span,
+    )
+    return Conclusion(sentence, Certainty.UNKNOWN)
+
+
+def _details(
+    options: Sequence[Option],
+    serving: Sequence[Option],
+    best: Option,
+    currency: str,
+    *,
+    counts_unmet: bool,
+) -> list[str]:
+    """What stands below the sentence; empty parts are left out."""
+    detail = [_spread(best, currency), _unmet([one for one in options if one not in serving])]
+    nowhere = 1 - sum(one["p_cheapest"] or 0 for one in options)
+    if best["p_cheapest"] is not None and nowhere > POSSIBLE:
+        detail.append(
+            _("In {share} of the draws no option serves the demand.", share=percent(nowhere))
+        )
+    if counts_unmet and any(one["unserved_share"] for one in serving):
+        detail.append(_("Unmet demand counts at the price that is stated for it."))
+    return detail
 
 
 def unmet_cost(result: Mapping[str, Any], price_per_unserved: object) -> float:

@@ -10,7 +10,7 @@ from django.db.models import QuerySet
 from backend.accounts.services.workspaces import DEFAULT_WORKSPACE
 from backend.benchmarks.models import Sample
 from backend.benchmarks.selectors.samples import seen_by
-from backend.benchmarks.services.summaries import score_groups
+from backend.benchmarks.selectors.scores import score_groups
 from backend.catalog.models import Offer, PriceObservation
 from backend.catalog.selectors.current_prices import end_of
 from backend.catalog.selectors.data_version import DataStamp

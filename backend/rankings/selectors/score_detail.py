@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from backend.accounts.services.workspaces import DEFAULT_WORKSPACE
 from backend.benchmarks.models import Sample
 from backend.benchmarks.selectors.samples import seen_by
-from backend.benchmarks.services.summaries import ScoreOrigin, score_origin
+from backend.benchmarks.selectors.scores import ScoreOrigin, score_origin
 from backend.catalog.models import Offer
 from backend.catalog.selectors.offers import offers_visible
 from backend.domain.metrics import Metric

@@ -10,7 +10,8 @@ from uuid import UUID
 from django.conf import settings
 
 from backend.accounts.services.workspaces import DEFAULT_WORKSPACE
-from backend.benchmarks.services.summaries import Score, computed, stored
+from backend.benchmarks.selectors.scores import Score, computed
+from backend.benchmarks.services.summaries import stored
 from backend.catalog.models import Offer
 from backend.catalog.selectors.current_prices import end_of
 from backend.domain.metrics import METRICS, Metric

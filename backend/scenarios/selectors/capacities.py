@@ -5,7 +5,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from backend.benchmarks.services.summaries import Score, computed
+from backend.benchmarks.selectors.scores import Score, computed
 from backend.catalog.models import Offer
 from backend.domain.documents.values import exact
 from backend.domain.metrics import METRICS

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from backend.accounts.services.workspaces import DEFAULT_WORKSPACE
-from backend.benchmarks.services.summaries import Score, stored
+from backend.benchmarks.selectors.scores import Score
+from backend.benchmarks.services.summaries import stored
 from backend.catalog.models import Offer
 from backend.catalog.selectors.offers import offers_visible, offers_with_words
 from backend.domain.metrics import CPU_METRICS

@@ -21,13 +21,34 @@ from backend.web.shared.language import _
 
 # Columns whose cells open what the figures of their row rest on.
 EXPLAINED = frozenset({"price", "score", "value_per_cost"})
+# Columns that lead to where a score comes from, so that what is opened need not do so, too.
+LINKED = frozenset({"measured_at", "result_url"})
+# Columns whose cells have a line of notes below their value. An element for each would be hundreds.
+NOTED = frozenset({"rank", "vcpu", "value_per_cost", "measured_at"})
+STRONG = frozenset({"rank", "value_per_cost"})
 Render = Callable[[RankingRow], Any]
 
 
-def unknown(name: str) -> SafeString:
+class Marked(SafeString):
+    """The content of a cell whose element has classes, which saves an element within it."""
+
+    classes = ""
+
+    @classmethod
+    def of(cls, content: str, classes: str) -> "Marked":
+        made = cls(content)
+        made.classes = classes
+        return made
+
+
+def unknown(name: str) -> Marked:
     """Words for an empty cell."""
-    text = COLUMN[name].empty
-    return format_html('<span class="unknown">{}</span>', text) if text else SafeString("")
+    return Marked.of(conditional_escape(COLUMN[name].empty), "unknown")
+
+
+def _noted(shown: Any, note: str) -> SafeString:
+    """A value and on the line below it a note: columns in NOTED tell them apart by their lines."""
+    return format_html("{}\n{}", shown, note) if note else format_html("{}", shown)
 
 
 def is_own(row: RankingRow) -> bool:
@@ -120,16 +141,16 @@ class Cells:
         # The range of ranks that the intervals allow, so that nobody reads a tie as a lead.
         notes = [f"{row.rank_low}–{row.rank_high}"] if row.rank_low != row.rank_high else []
         notes += [_("tied")] if self.tied[row.tie_group] > 1 else []
-        return format_html('<b class="rank">{}</b><small>{}</small>', row.rank, ", ".join(notes))
+        return _noted(row.rank, ", ".join(notes))
 
     def render_offer(self, row: RankingRow) -> SafeString:
         link = reverse("offer", args=[row.offer_id])
         return format_html('<a href="{}">{}</a>', link, row.offer)
 
-    def render_provider(self, row: RankingRow) -> SafeString:
-        return format_html(
-            '<i class="swatch provider-{}"></i> {}', row.provider, words.provider(row.provider)
-        )
+    def render_provider(self, row: RankingRow) -> Marked:
+        # The blank stands between the name and the swatch that the style sheet draws before it.
+        name = format_html(" {}", words.provider(row.provider))
+        return Marked.of(name, f"by provider-{row.provider}")
 
     def render_kind(self, row: RankingRow) -> str:
         return words.kind(row.kind)
@@ -140,14 +161,14 @@ class Cells:
         shown = figures.quantity(row.vcpu)
         # Of shared and burstable processors the count says less; dedicated ones need no word.
         if row.vcpu_kind in {"shared", "burstable"}:
-            return format_html("{}<small>{}</small>", shown, row.vcpu_kind)
+            return _noted(shown, row.vcpu_kind)
         return shown
 
     def render_score(self, row: RankingRow) -> SafeString:
         if row.score is None:
             link = reverse("offer", args=[row.offer_id])
             return format_html(
-                '{}<small><a href="{}#measure">{}</a></small>',
+                '<span class="unknown">{}</span><small><a href="{}#measure">{}</a></small>',
                 unknown("score"),
                 link,
                 _("measure or import"),
@@ -164,7 +185,9 @@ class Cells:
         if row.price is None:
             lacking = [words.MISSING[m] for m in row.missing.split() if m.endswith("_price")]
             return format_html(
-                "{}<small>{}</small>", unknown("price"), ", ".join(map(str, lacking))
+                '<span class="unknown">{}</span><small>{}</small>',
+                unknown("price"),
+                ", ".join(map(str, lacking)),
             )
         # What is as asked for stands above the table; only a different term is worth the space.
         notes = (
@@ -181,12 +204,10 @@ class Cells:
         value = row.value_per_cost
         if value is None:
             text = _("unknown") if row.price is None else _("not ranked")
-            return format_html('<span class="unknown">{}</span>', text)
+            return Marked.of(conditional_escape(text), "unknown")
         low, high = row.value_per_cost_ci95_low, row.value_per_cost_ci95_high
         shown = self.value_scale.text(value)
-        return format_html(
-            "<b>{}</b><small>{}</small>", shown, figures.ends(self.value_scale, low, high)
-        )
+        return _noted(shown, figures.ends(self.value_scale, low, high))
 
     def render_cup(self, row: RankingRow) -> Any:
         return unknown("cup") if row.cup is None else figures.unit_cost(row.cup)
@@ -206,7 +227,7 @@ class Cells:
             return unknown("score")
         notes = [str(row.measured_at.date()) if row.measured_at else _("undated")]
         notes += [f"n = {count}"] if (count := _count(row)) else []
-        return format_html("{}<small>{}</small>", _source(row), " · ".join(notes))
+        return _noted(_source(row), "\n".join(notes))
 
     # --- what a row rests on --------------------------------------------------------------------
 
@@ -220,13 +241,19 @@ class Cells:
         """What the figures of a row rest on, opened from its cells; empty where none opens it."""
         if EXPLAINED.isdisjoint(names):
             return SafeString("")
+        # Lines of text in one element: of fifty rows, paragraphs were a third of the whole page.
+        lines = [
+            [row.offer],
+            self._about_price(row),
+            self._about_score(row, has_link=LINKED.isdisjoint(names)),
+            self._about_value(row),
+        ]
         return format_html(
-            '<div popover id="w{}"><p><b>{}</b></p>{}{}{}</div>',
+            '<div popover id="w{}">{}</div>',
             self.indices[row.offer_id],
-            row.offer,
-            _paragraph(self._about_price(row)),
-            _paragraph(self._about_score(row)),
-            _paragraph(self._about_value(row)),
+            SafeString(
+                "\n\n".join("\n".join(map(conditional_escape, one)) for one in lines if one)
+            ),
         )
 
     def _about_price(self, row: RankingRow) -> list[Any]:
@@ -235,7 +262,7 @@ class Cells:
         per = row.currency if row.period == "once" else f"{row.currency}/{row.period}"
         hours = _(", {hours} h/month", hours=_hours(row)) if row.period != "once" else ""
         said: list[Any] = [
-            format_html("<b>Price</b> {} {}", figures.plain(row.price), per),
+            f"{COLUMN['price'].label} {figures.plain(row.price)} {per}",
             _(
                 "{term}{hours}, includes {included}",
                 term=words.term(row.price_term or ""),
@@ -265,25 +292,22 @@ class Cells:
             said.append(source)
         return said
 
-    def _about_score(self, row: RankingRow) -> list[Any]:
+    def _about_score(self, row: RankingRow, *, has_link: bool) -> list[Any]:
         if row.score is None:
             return [_("Not measured")]
-        said: list[Any] = [
-            format_html("<b>Score</b> {} {}", figures.plain(row.score), self.score_unit)
-        ]
+        said: list[Any] = [f"{COLUMN['score'].label} {figures.plain(row.score)} {self.score_unit}"]
         ends = f"{figures.plain(row.score_ci95_low)} – {figures.plain(row.score_ci95_high)}"
         said.append(f"95 %: {ends} ({words.INTERVALS[row.interval_basis or '']})")
         count = _count(row)
         day = row.measured_at.date() if row.measured_at else _("undated")
-        said.append(format_html("{} {}{}", _source(row), day, f", n = {count}" if count else ""))
+        source = _source(row) if has_link else words.source(row.source or "")
+        said.append(format_html("{} {}{}", source, day, f", n = {count}" if count else ""))
         return said
 
     def _about_value(self, row: RankingRow) -> list[Any]:
         if row.value_per_cost is None:
             return []
-        return [
-            format_html("<b>{}</b> {}", _("Score per price"), figures.plain(row.value_per_cost))
-        ]
+        return [_("Score per price") + f" {figures.plain(row.value_per_cost)}"]
 
 
 # The columns whose cells show more than their value.
@@ -301,11 +325,6 @@ RENDERERS: Mapping[str, Callable[[Cells, RankingRow], Any]] = {
     "result_url": Cells.render_result_url,
     "measured_at": Cells.render_measured_at,
 }
-
-
-def _paragraph(said: list[Any]) -> SafeString:
-    text = "<br>".join(map(conditional_escape, said))
-    return SafeString(f"<p>{text}</p>") if said else SafeString("")
 
 
 def _hours(row: RankingRow) -> str:

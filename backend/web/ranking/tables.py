@@ -1,6 +1,7 @@
 """The ranking as a table: its columns in the order asked for, and a line for each of its rows."""
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from django.utils.html import escape, format_html
 from django.utils.safestring import SafeString
@@ -9,11 +10,13 @@ from backend.rankings.selectors.columns import COLUMN
 from backend.rankings.selectors.listing import has_any
 from backend.rankings.selectors.ranking import Ranking
 from backend.rankings.selectors.rows import RankingRow
-from backend.web.ranking.cells import Cells, is_own
+from backend.web.ranking.cells import NOTED, STRONG, Cells, Marked, is_own
 from backend.web.ranking.remembered import remembered
 from backend.web.shared import columns, figures, state
 
 # Of the standard columns these are left out when they say nothing of any offer in the whole list.
+PART_ROWS = 20
+"""More than are seen of a table that scrolls."""
 MAY_HIDE = ("region", "cup", "flags")
 
 
@@ -33,6 +36,7 @@ class RankingTable:
         self.names = shown_columns(ranking, params)
         self.cells = Cells(ranking, params, scale, rows, sources)
         self.units = self.cells.units
+        self._frames: dict[tuple[str, str], str] = {}
         self.picked = set(state.values(params, "o"))
         self.rows = rows
         self.columns = [COLUMN[name] for name in self.names]
@@ -41,12 +45,18 @@ class RankingTable:
             name: address.heading(name) for name in self.names if COLUMN[name].is_sortable
         }
 
+    @property
+    def parts(self) -> list[list[SafeString]]:
+        """The lines in parts: those after the first lie below what is seen at first."""
+        lines = list(self.body())
+        return [lines[n : n + PART_ROWS] for n in range(0, len(lines), PART_ROWS)]
+
     def body(self) -> Iterator[SafeString]:
         """A line for each row. Cells are made here and not by the template: there are hundreds."""
         # What a column's cells share is made once; only the values are filled in for each row.
-        made = [(self._frame(name), self.cells.of(name)) for name in self.names]
+        made = [(name, self.cells.of(name)) for name in self.names]
         for row in self.rows:
-            drawn = "".join(format_html(frame, render(row)) for frame, render in made)
+            drawn = "".join(self._cell(name, render(row)) for name, render in made)
             yield format_html(
                 "<tr{}>{}{}</tr>\n",
                 SafeString(' class="own"') if is_own(row) else "",
@@ -54,27 +64,47 @@ class RankingTable:
                 SafeString(drawn),
             )
 
-    def _frame(self, name: str) -> str:
+    def _cell(self, name: str, content: Any) -> SafeString:
+        classes = content.classes if isinstance(content, Marked) else ""
+        if (name, classes) not in self._frames:
+            self._frames[name, classes] = self._frame(name, classes)
+        return format_html(self._frames[name, classes], content)
+
+    def _frame(self, name: str, classes: str) -> str:
         # The head of the row, which screen readers say before each cell.
         if name == columns.ALWAYS:
             return '<th scope="row">{}</th>'
+        is_noted = name in NOTED and classes != "unknown"
+        all_classes = {
+            "number": name in self.numbers,
+            escape(classes): bool(classes),
+            "noted": is_noted,
+            "top": is_noted and name in STRONG,
+            "rank": name == "rank",
+            "nowrap": name not in self.numbers and COLUMN[name].is_unbroken,
+        }
+        said = " ".join(one for one, holds in all_classes.items() if holds)
+        label = ""
         if name in self.numbers:
             # On a phone rows are cards, without the heads. Words need none.
             unit = self.units.get(name)
-            label = escape(f"{COLUMN[name].label}, {unit}" if unit else COLUMN[name].label)
-            return f'<td class="number" data-label="{label}">{{}}</td>'
-        return '<td class="nowrap">{}</td>' if COLUMN[name].is_unbroken else "<td>{}</td>"
+            text = escape(f"{COLUMN[name].label}, {unit}" if unit else COLUMN[name].label)
+            label = f' data-label="{text}"'
+        return f'<td class="{said}"{label}>{{}}</td>' if said else f"<td{label}>{{}}</td>"
 
     def _pick(self, row: RankingRow) -> SafeString:
-        """The box that takes a row into the comparison, and what its figures rest on."""
+        """The box that takes a row into the comparison."""
         return format_html(
             '<td class="pick"><input type="checkbox" form="compare" name="o" value="{}"'
-            ' aria-label="Compare {}"{}>{}</td>',
+            ' aria-label="Compare {}"{}></td>',
             row.offer_id,
             row.offer,
             SafeString(" checked") if row.offer_id in self.picked else "",
-            self.cells.explanation(row, self.names),
         )
+
+    def explanations(self) -> Iterator[SafeString]:
+        """What the figures of each row rest on, to be opened from its cells."""
+        return (self.cells.explanation(row, self.names) for row in self.rows)
 
 
 def shown_columns(ranking: Ranking, params: state.Params) -> tuple[str, ...]:

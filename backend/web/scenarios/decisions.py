@@ -115,9 +115,6 @@ def tornado_plot(result: Mapping[str, Any], currency: str) -> Plot | None:
     named = bars[0].get("option") or min(options, key=cost)["name"]
     winner = next(one for one in options if one["name"] == named)
 
-    def factor(value: float) -> str:
-        return f"× {value:.3g}"
-
     return Plot(
         id="plot-tornado",
         title=_("Which input matters: {winner}", winner=winner["name"]),
@@ -127,28 +124,14 @@ def tornado_plot(result: Mapping[str, Any], currency: str) -> Plot | None:
         # Bars go from the cost as stated, which the dashed line shows, and not from zero.
         y=Axis(currency, is_from_zero=False),
         marks=[
-            Mark(
-                _("at the low end"),
-                [bar["cost_low"] for bar in bars],
-                "span",
-                lows=[cost(winner)] * len(bars),
-                highs=[bar["cost_low"] for bar in bars],
-                tone=0,
-            ),
-            Mark(
-                _("at the high end"),
-                [bar["cost_high"] for bar in bars],
-                "span",
-                lows=[cost(winner)] * len(bars),
-                highs=[bar["cost_high"] for bar in bars],
-                tone=1,
-            ),
+            _end_mark(_("at the low end"), bars, cost(winner), "low"),
+            _end_mark(_("at the high end"), bars, cost(winner), "high"),
         ],
         is_flat=True,
         extra={
-            _("low end"): [factor(bar["low"]) for bar in bars],
+            _("low end"): [_factor(bar["low"]) for bar in bars],
             _("cheapest there"): [bar["winner_low"] for bar in bars],
-            _("high end"): [factor(bar["high"]) for bar in bars],
+            _("high end"): [_factor(bar["high"]) for bar in bars],
             _("cheapest at that end"): [bar["winner_high"] for bar in bars],
         },
         lines=((cost(winner), ""),),
@@ -159,24 +142,29 @@ def tornado_plot(result: Mapping[str, Any], currency: str) -> Plot | None:
             unmet=share(winner["unserved_share"]),
         ),
         summary=_("Tornado of {winner} in {currency}: ", winner=winner["name"], currency=currency)
-        + "; ".join(
-            _(
-                "{input} {low} to {high}",
-                input=bar["input"],
-                low=localized(f"{bar['cost_low']:,.2f}"),
-                high=localized(f"{bar['cost_high']:,.2f}"),
-            )
-            + (
-                _(
-                    ", {option} wins at an end",
-                    option=bar["winner_low"]
-                    if bar["winner_low"] != winner["name"]
-                    else bar["winner_high"],
-                )
-                if {bar["winner_low"], bar["winner_high"]} != {winner["name"]}
-                else ""
-            )
-            for bar in bars
-        )
+        + "; ".join(_ends_of(bar, winner["name"]) for bar in bars)
         + ".",
     )
+
+
+def _end_mark(label: str, bars: Sequence[Mapping[str, Any]], start: float, end: str) -> Mark:
+    """Bars from the cost as stated to that at one end of each input."""
+    costs = [bar[f"cost_{end}"] for bar in bars]
+    tone = 0 if end == "low" else 1
+    return Mark(label, costs, "span", lows=[start] * len(bars), highs=costs, tone=tone)
+
+
+def _factor(value: float) -> str:
+    return f"× {value:.3g}"
+
+
+def _ends_of(bar: Mapping[str, Any], winner: str) -> str:
+    """The costs at both ends of an input, and who wins there instead."""
+    said = _(
+        "{input} {low} to {high}",
+        input=bar["input"],
+        low=localized(f"{bar['cost_low']:,.2f}"),
+        high=localized(f"{bar['cost_high']:,.2f}"),
+    )
+    others = [one for one in (bar["winner_low"], bar["winner_high"]) if one != winner]
+    return said + _(", {option} wins at an end", option=others[0]) if others else said

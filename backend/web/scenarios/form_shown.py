@@ -62,6 +62,10 @@ class ShownOption(NamedTuple):
     is_empty: bool
 
     @property
+    def is_open(self) -> bool:
+        return not self.is_empty
+
+    @property
     def has_errors(self) -> bool:
         """Whether a field that is folded away is wrong."""
         folded = [*self.extras, *(field for part in self.parts for field in part.expert)]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, NamedTuple
 
-from backend.benchmarks.services.summaries import Score
+from backend.benchmarks.selectors.scores import Score
 from backend.catalog.selectors.current_prices import ON_DEMAND, TERMS
 from backend.common import clock
 from backend.domain.errors import InvalidDocument

@@ -55,7 +55,9 @@ def _properties(record: ProviderRecord) -> str:
 
 def _swatch(record: ProviderRecord) -> str:
     hatching = f";{HATCHING}" if record.is_hollow else ""
-    return f".provider-{record.slug}{{background-color:var(--provider-{record.slug}){hatching}}}"
+    # Of an element of its own, or of a cell that names the provider: there are hundreds of those.
+    name = f"provider-{record.slug}"
+    return f".swatch.{name},.by.{name}::before{{background-color:var(--{name}){hatching}}}"
 
 
 class ProviderStyles(BaseFinder):

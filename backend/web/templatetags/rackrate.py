@@ -4,6 +4,7 @@ from decimal import Decimal
 from typing import Any
 
 from django import template
+from django.template.base import FilterExpression, Parser, Token
 from django.utils.html import format_html, format_html_join, json_script
 from django.utils.safestring import SafeString
 
@@ -95,6 +96,41 @@ def heads(words: str, *, are_numbers: bool = False) -> SafeString:
 def page_json(document: Any, element_id: str) -> SafeString:
     """A document for the page's scripts, in the reader's language."""
     return json_script(spoken(document), element_id)
+
+
+class LaterNode(template.Node):
+    """What lies between `later` and `endlater`; within another one it is already late enough."""
+
+    def __init__(self, nodes: template.NodeList, at_once: FilterExpression | None) -> None:
+        self.nodelist = nodes
+        self.at_once = at_once
+
+    def render(self, context: template.Context) -> SafeString:
+        if context.get("_is_later") or (self.at_once and self.at_once.resolve(context)):
+            return self.nodelist.render(context)
+        with context.push(_is_later=True):
+            return format_html(
+                '<noscript class="later">{}</noscript>', self.nodelist.render(context)
+            )
+
+
+@register.tag
+def later(parser: Parser, token: Token) -> LaterNode:
+    """{% later %} or {% later unless is_open %}: what is closed at first or lies far below.
+
+    A script draws it after the first paint (frontend/src/js/lib/later.js); without scripts it is
+    there at once.
+    """
+    match token.split_contents()[1:]:
+        case []:
+            at_once = None
+        case ["unless", given]:
+            at_once = parser.compile_filter(given)
+        case _:
+            raise template.TemplateSyntaxError("later takes nothing, or unless and a variable")
+    nodes = parser.parse(["endlater"])
+    parser.delete_first_token()
+    return LaterNode(nodes, at_once)
 
 
 @register.filter

@@ -1,5 +1,5 @@
 // The ranking as horizontal bars with their intervals.
-import { applyTheme, Chart, figure, referenceLine } from "./chartkit.js";
+import { applyTheme, Chart, drawApart, figure, referenceLine } from "./chartkit.js";
 import { providerFill, token } from "./colours.js";
 import { _ } from "./words.js";
 
@@ -15,6 +15,7 @@ const figuresAtTheEnd = {
     pen.lineJoin = "round";
     pen.font = `500 11.5px ${Chart.defaults.font.family}`;
     pen.textBaseline = "middle";
+    if (!chart.data.datasets.length) return;
     chart.getDatasetMeta(0).data.forEach((bar, index) => {
       const { x, xMax } = chart.data.datasets[0].data[index];
       const place = chart.scales.x.getPixelForValue(Math.max(x, xMax ?? x)) + 7;
@@ -109,16 +110,22 @@ function options(mode, bars) {
   };
 }
 
-/** Draws the bars into the canvas; returns the chart. */
-export function drawBars(canvas, mode, bars) {
+/** The chart without its bars, which `showBars` adds: two tasks, so that a slow machine answers between them. */
+export function drawAxes(canvas, mode, bars) {
   applyTheme();
-  const context = canvas.getContext("2d");
   return new Chart(canvas, {
     type: "barWithErrorBars",
-    data: { labels: bars.map((bar) => bar.label), datasets: [dataset(bars, context)] },
+    data: { labels: [], datasets: [] },
     options: options(mode, bars),
     plugins: [figuresAtTheEnd],
   });
+}
+
+/** Draws the bars into their chart. */
+export function showBars(chart, bars) {
+  chart.data = { labels: bars.map((bar) => bar.label), datasets: [dataset(bars, chart.ctx)] };
+  drawApart(chart);
+  chart.update();
 }
 
 export { figure };

@@ -1,4 +1,5 @@
 // What every page has: the theme button, menus that close when one leaves them, the search key.
+import { drawLater } from "./later.js";
 import { _ } from "./words.js";
 
 const prefersDark = matchMedia("(prefers-color-scheme: dark)");
@@ -84,3 +85,4 @@ document.addEventListener("click", closeMenusOutside);
 document.addEventListener("focusin", closeMenusOutside);
 document.addEventListener("keydown", closeMenuOnEscape);
 document.addEventListener("keydown", searchOnSlash);
+drawLater();

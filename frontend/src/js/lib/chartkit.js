@@ -17,7 +17,30 @@ import { BarWithErrorBar, BarWithErrorBarsController } from "chartjs-chart-error
 import annotation from "chartjs-plugin-annotation";
 import { onPaper } from "./base.js";
 import { token } from "./colours.js";
+import { pause } from "./dom.js";
 import { number } from "./words.js";
+
+// To work a chart out and to draw it are two tasks, so that a slow machine answers between them.
+const undrawn = new WeakMap();
+const drawsApart = {
+  id: "drawsApart",
+  beforeInit: drawApart,
+  beforeRender(chart) {
+    if (undrawn.get(chart) === "soon") {
+      undrawn.set(chart, "next");
+      pause().then(() => {
+        undrawn.delete(chart);
+        if (chart.ctx) chart.draw(); // else it was destroyed meanwhile
+      });
+    }
+    return !undrawn.has(chart);
+  },
+};
+
+/** Lets the next change of the chart be drawn in a task of its own. */
+export function drawApart(chart) {
+  undrawn.set(chart, "soon");
+}
 
 Chart.register(
   BarController,
@@ -34,6 +57,7 @@ Chart.register(
   ScatterController,
   Tooltip,
   annotation,
+  drawsApart,
 );
 
 // Between the margins of A4 and Letter upright; the style sheet fits the picture to what there is.

@@ -4,10 +4,12 @@
 export function followChoices() {
   const showWhatCounts = () => {
     for (const part of document.querySelectorAll("[data-when]")) {
-      const chosen = document.getElementById(part.dataset.when).value;
-      part.hidden = !part.dataset.is.split(" ").includes(chosen);
+      const select = document.getElementById(part.dataset.when);
+      // One that is not drawn yet is followed once it is.
+      if (select) part.hidden = !part.dataset.is.split(" ").includes(select.value);
     }
   };
   document.addEventListener("change", showWhatCounts);
+  document.addEventListener("rackrate:drawn", showWhatCounts);
   showWhatCounts();
 }

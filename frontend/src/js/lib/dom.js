@@ -1,4 +1,5 @@
 // Small builders for what only scripts show.
+import { number } from "./words.js";
 
 /** Element with attributes and children (nodes or text). */
 export function element(tag, attributes = {}, ...children) {
@@ -47,3 +48,11 @@ export function dataTable(caption, heads, rows) {
 
 /** Lets the browser paint and answer its user between two parts of long work. */
 export const pause = () => new Promise((resume) => requestAnimationFrame(() => setTimeout(resume)));
+
+/** Between the code of charts and the first of them: what a browser loads for its first number takes as long as the
+ *  axes of a chart. */
+export async function beforeCharts() {
+  await pause();
+  number(0);
+  await pause();
+}

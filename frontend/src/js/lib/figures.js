@@ -1,6 +1,6 @@
 // Charts of a page: their code is loaded only where there is one.
 import { onThemeChange } from "./base.js";
-import { json } from "./dom.js";
+import { beforeCharts, json } from "./dom.js";
 import { addSaveButton } from "./save.js";
 
 const redraws = [];
@@ -11,6 +11,7 @@ onThemeChange(() => {
 async function showStrips() {
   const strips = json("strips-json");
   const { drawStrip } = await import("./strip.js");
+  await beforeCharts();
   const drawn = new Map();
   const draw = () => {
     for (const strip of strips) {
@@ -26,6 +27,7 @@ async function showStrips() {
 
 async function showPlots() {
   const { drawPlots } = await import("./plots.js");
+  await beforeCharts();
   redraws.push(drawPlots());
 }
 

@@ -1,7 +1,7 @@
 // Price against score: the figure of charts/_frontier.html, on each page that has one.
 import { onThemeChange } from "./base.js";
 import { providerColour } from "./colours.js";
-import { dataTable, element, json, legendEntry, pause } from "./dom.js";
+import { beforeCharts, dataTable, element, json, legendEntry, pause } from "./dom.js";
 import { _ } from "./words.js";
 
 const $ = (id) => document.getElementById(id);
@@ -29,15 +29,18 @@ function showData(data, charts) {
 
 // Returns what gives the keys the colours of the current theme.
 function legend(data, charts, hidden, redraw) {
+  // All is read before anything is changed: a style asked for in between is worked out anew each time.
+  const keys = Object.keys(data.providers).map((slug) => [
+    slug,
+    element("span", { "aria-hidden": "true" }, charts.glyph(slug)),
+  ]);
   // The server wrote the names, so that the space is taken before this script runs.
-  $("chart-legend").replaceChildren();
-  const keys = Object.entries(data.providers).map(([slug, name]) => {
-    const key = element("span", { "aria-hidden": "true" }, charts.glyph(slug));
-    $("chart-legend").append(legendEntry(key, name, slug, hidden, redraw));
-    return [slug, key];
-  });
+  $("chart-legend").replaceChildren(
+    ...keys.map(([slug, key]) => legendEntry(key, data.providers[slug], slug, hidden, redraw)),
+  );
   return () => {
-    for (const [slug, key] of keys) key.style.color = providerColour(slug);
+    const colours = keys.map(([slug]) => providerColour(slug));
+    for (const [n, [, key]] of keys.entries()) key.style.color = colours[n];
   };
 }
 
@@ -47,7 +50,7 @@ export async function showFrontier(onPick) {
   data.dots = data.dots.map(([offer, label, provider, x, y, isBeyond]) => ({ offer, label, provider, x, y, isBeyond }));
   const hidden = new Set();
   const charts = await import("./scatter.js");
-  await pause();
+  await beforeCharts();
   let chart = null;
   const drawAxes = () => {
     chart?.destroy();

@@ -1,5 +1,6 @@
 // Parts of a page are replaced by htmx; its settings are in the page's meta element.
 import htmx from "htmx.org";
+import { drawAll } from "./later.js";
 
 const MOST_REPEATS = 12;
 
@@ -48,5 +49,8 @@ function repeatLater() {
 }
 
 repeatLater();
+document.addEventListener("rackrate:drawn", ({ target }) => htmx.process(target));
+// What came later is drawn with all that it holds; the page itself is "loaded" at first.
+document.addEventListener("htmx:load", ({ target }) => target !== document.body && drawAll(target));
 
 export default htmx;

@@ -1,7 +1,7 @@
 // Draws the charts that a page carries as data (backend/web/shared/plots.py), each with its legend.
 import { applyTheme, Chart, figure, referenceLine } from "./chartkit.js";
 import { token } from "./colours.js";
-import { element, json, legendEntry } from "./dom.js";
+import { element, json, legendEntry, pause } from "./dom.js";
 import { addSaveButton } from "./save.js";
 import { number } from "./words.js";
 
@@ -231,26 +231,42 @@ function legendOf(mark, hidden, redraw) {
   return legendEntry(key, mark.label, mark.label, hidden, redraw);
 }
 
+const begun = new WeakSet();
+
+// Draws the plot of a figure; returns a function that draws it anew.
+function drawIn(box) {
+  const plot = json(box.dataset.plot);
+  const hidden = new Set();
+  let chart = null;
+  const redraw = () => {
+    applyTheme();
+    chart?.destroy();
+    // A part that the server has replaced is not drawn again.
+    chart = box.isConnected ? drawPlot(box.querySelector("canvas"), plot, hidden) : null;
+  };
+  redraw();
+  if (plot.marks.length > 1) {
+    box.querySelector("ul.legends").replaceChildren(...plot.marks.map((mark) => legendOf(mark, hidden, redraw)));
+  }
+  addSaveButton(box, () => chart);
+  box.dataset.isDrawn = "";
+  return redraw;
+}
+
+// One after the other, so that the page stays answerable meanwhile.
+async function drawEach(boxes, redraws) {
+  for (const box of boxes) {
+    if (redraws.length) await pause();
+    if (box.isConnected) redraws.push(drawIn(box));
+  }
+}
+
 /** Draws every plot of the page that is not drawn yet; returns a function that draws them anew. */
 export function drawPlots() {
-  const redraws = [...document.querySelectorAll("figure[data-plot]:not([data-is-drawn])")].map((box) => {
-    const plot = json(box.dataset.plot);
-    const hidden = new Set();
-    let chart = null;
-    const redraw = () => {
-      applyTheme();
-      chart?.destroy();
-      // A part that the server has replaced is not drawn again.
-      chart = box.isConnected ? drawPlot(box.querySelector("canvas"), plot, hidden) : null;
-    };
-    box.dataset.isDrawn = "";
-    if (plot.marks.length > 1) {
-      box.querySelector("ul.legends").replaceChildren(...plot.marks.map((mark) => legendOf(mark, hidden, redraw)));
-    }
-    addSaveButton(box, () => chart);
-    redraw();
-    return redraw;
-  });
+  const boxes = [...document.querySelectorAll("figure[data-plot]")].filter((box) => !begun.has(box));
+  for (const box of boxes) begun.add(box);
+  const redraws = [];
+  drawEach(boxes, redraws);
   return () => {
     for (const redraw of redraws) redraw();
   };

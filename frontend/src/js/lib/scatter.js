@@ -1,6 +1,6 @@
 // Price against score: points with intervals, the stepped line that nothing beats, and limits.
 import { PointWithErrorBar, ScatterWithErrorBarsController } from "chartjs-chart-error-bars";
-import { applyTheme, Chart, figure, referenceLine } from "./chartkit.js";
+import { applyTheme, Chart, drawApart, figure, referenceLine } from "./chartkit.js";
 import { isHollow, providerColour, providerShape, token } from "./colours.js";
 import { _, number } from "./words.js";
 
@@ -100,23 +100,23 @@ function starPicture(colour) {
   return picture;
 }
 
-// One style for all points of a set where there can be: Chart.js then resolves it once and not for each of them.
+// One style for all points of a set: Chart.js then resolves it once and not for each of them.
 function pointSet(points, provider, radius) {
+  const { isFrontier } = points[0];
   const [pointStyle, rotation] = shapeOf(provider);
   const colour = providerColour(provider);
   const hollow = isHollow(provider);
   const ink = token("--ink");
-  const edge = token("--provider-edge");
-  const bars = points.map((p) => (p.isFrontier ? ink : `${token("--muted")}80`));
+  const bars = isFrontier ? ink : `${token("--muted")}80`;
   return {
     type: "scatterWithErrorBars",
     data: points.map((p) => ({ x: p.x, y: p.y, yMin: p.low ?? undefined, yMax: p.high ?? undefined, of: p })),
     pointStyle: pointStyle ?? starPicture(colour),
     rotation,
-    backgroundColor: hollow ? token("--card") : points.map((p) => (p.isFrontier ? colour : `${colour}b3`)),
-    borderColor: hollow ? colour : points.map((p) => (p.isFrontier ? ink : edge)),
-    borderWidth: hollow ? 2 : points.map((p) => (p.isFrontier ? 1.5 : 0.75)),
-    radius: points.map((p) => (p.isFrontier ? radius : 5)),
+    backgroundColor: hollow ? token("--card") : isFrontier ? colour : `${colour}b3`,
+    borderColor: hollow ? colour : isFrontier ? ink : token("--provider-edge"),
+    borderWidth: hollow ? 2 : isFrontier ? 1.5 : 0.75,
+    radius: isFrontier ? radius : 5,
     hoverRadius: 8,
     // Small points can be met by a finger.
     hitRadius: 5,
@@ -125,7 +125,7 @@ function pointSet(points, provider, radius) {
     errorBarLineWidth: 1.25,
     errorBarWhiskerLineWidth: 1.25,
     errorBarWhiskerSize: 7,
-    order: 1,
+    order: isFrontier ? 0 : 1, // above the others
   };
 }
 
@@ -167,9 +167,11 @@ function lineSet(data) {
 
 function datasets(data, hidden) {
   const shown = (one) => !hidden.has(one.provider);
-  const points = grouped(data.points.filter(shown));
+  const points = [true, false].flatMap((isFrontier) => [
+    ...grouped(data.points.filter((one) => shown(one) && one.isFrontier === isFrontier)),
+  ]);
   return [
-    ...[...points].map(([provider, own]) => pointSet(own, provider, data.line.length > MANY ? 5.5 : 7)),
+    ...points.map(([provider, own]) => pointSet(own, provider, data.line.length > MANY ? 5.5 : 7)),
     ...dotSets(data.dots.filter(shown)),
     ...(data.line.length ? [lineSet(data)] : []),
   ];
@@ -314,6 +316,7 @@ export function drawAxes(canvas, data, onPick) {
 /** Draws the points of the providers not hidden. */
 export function showPoints(chart, data, hidden) {
   chart.data.datasets = datasets(data, hidden);
+  drawApart(chart);
   chart.update();
 }
 

@@ -1,24 +1,28 @@
 // Compare page: a small chart for each figure.
 import { onThemeChange } from "../lib/base.js";
-import { json, pause } from "../lib/dom.js";
+import { beforeCharts, json, pause } from "../lib/dom.js";
 import { setUpPassOn } from "../lib/passon.js";
 
 const drawn = new Map();
 
-let drawBars = null; // the chart code, loaded with the first chart
+let barChart = null; // the chart code, loaded with the first chart
 
-function draw(one) {
+async function draw(one) {
   const canvas = document.getElementById(one.id);
   canvas.parentElement.style.height = `${80 + one.bars.length * 26}px`;
   drawn.get(one.id)?.destroy();
-  drawn.set(one.id, drawBars(canvas, one, one.bars));
+  const begun = barChart.drawAxes(canvas, one, one.bars);
+  drawn.set(one.id, begun);
+  await pause();
+  if (drawn.get(one.id) === begun) barChart.showBars(begun, one.bars);
 }
 
-// One chart a frame, so that the page stays answerable meanwhile.
+// One chart after the other, so that the page stays answerable meanwhile.
 async function drawAll(charts) {
-  ({ drawBars } = await import("../lib/barchart.js"));
+  barChart = await import("../lib/barchart.js");
+  await beforeCharts();
   for (const one of charts) {
-    draw(one);
+    await draw(one);
     await pause();
   }
 }

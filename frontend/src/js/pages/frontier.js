@@ -24,5 +24,6 @@ function pick({ offer, label }) {
 if ($("frontier")) {
   showFrontier(pick);
   $("picks").addEventListener("change", showCount);
+  $("picks").addEventListener("rackrate:drawn", showCount);
   showCount();
 }

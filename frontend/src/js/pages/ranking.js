@@ -1,6 +1,7 @@
 // Ranking page: filters swap the results in place; the chart follows them.
 import { onThemeChange } from "../lib/base.js";
-import { dataTable, element, json, legendEntry, pause } from "../lib/dom.js";
+import { beforeCharts, dataTable, element, json, legendEntry, pause } from "../lib/dom.js";
+import { drawAll } from "../lib/later.js";
 import { onEach } from "../lib/partial.js";
 import { connectTable } from "../lib/rankingtable.js";
 import { _ } from "../lib/words.js";
@@ -25,16 +26,19 @@ function showData(mode, bars) {
   $("chart-data").replaceChildren(dataTable(mode.title, heads, rows));
 }
 
-function draw(data, hidden) {
+async function draw(data, hidden) {
   const mode = data.modes[modeName];
   const bars = mode.bars.filter((bar) => !hidden.has(bar.provider)).slice(0, MOST_BARS);
   const box = $("chart-box");
   box.style.height = `${64 + Math.max(bars.length, 2) * 25}px`;
-  chart?.destroy();
-  chart = charts.drawBars($("chart"), mode, bars);
   $("chart").setAttribute("aria-label", mode.summary);
   $("chart-title").textContent = mode.title;
   showData(mode, bars);
+  chart?.destroy();
+  const begun = charts.drawAxes($("chart"), mode, bars);
+  chart = begun;
+  await pause();
+  if (chart === begun) charts.showBars(chart, bars); // else another one was begun meanwhile
 }
 
 function legend(data, hidden, redraw) {
@@ -70,7 +74,7 @@ async function show(figureElement) {
   legend(data, hidden, redraw);
   // The code of the charts is the largest part of the page, and many come for the table.
   charts ??= await import("../lib/barchart.js");
-  await pause();
+  await beforeCharts();
   if (!figureElement.isConnected) return; // another swap came first
   draw(data, hidden);
   figureElement.redraw = redraw;
@@ -86,9 +90,10 @@ function nameChoices(menu) {
   const isNot = menu.querySelector("input[name=not]")?.checked;
   menu.querySelector("summary").textContent = chosen ? (isNot ? _("not {chosen}", { chosen }) : chosen) : _("All");
 }
-for (const menu of document.querySelectorAll(".controls details.menu")) {
-  menu.addEventListener("change", () => nameChoices(menu));
-}
+document.addEventListener("change", ({ target }) => {
+  const menu = target.closest(".controls details.menu");
+  if (menu) nameChoices(menu);
+});
 // The menus follow the other filters; what was ticked after the request left stays ticked.
 document.body.addEventListener("htmx:oobBeforeSwap", ({ detail }) => {
   for (const box of detail.target.querySelectorAll("input[type=checkbox]")) {
@@ -101,7 +106,10 @@ connectTable();
 // Panels stay as they were left while a person works on one list, also over a reload.
 for (const panel of document.querySelectorAll("details.panel")) {
   try {
-    if (sessionStorage.getItem(panel.id)) panel.open = true;
+    if (sessionStorage.getItem(panel.id)) {
+      drawAll(panel);
+      panel.open = true;
+    }
     panel.addEventListener("toggle", () => sessionStorage.setItem(panel.id, panel.open ? "open" : ""));
   } catch {
     // Without storage they begin closed.

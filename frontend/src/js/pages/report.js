@@ -6,14 +6,17 @@ import { setUpPassOn } from "../lib/passon.js";
 const canvas = document.getElementById("chart");
 
 async function show() {
-  const { drawBars } = await import("../lib/barchart.js");
+  const { drawAxes, showBars } = await import("../lib/barchart.js");
   const data = json("chart-json");
   canvas.parentElement.style.height = `${64 + Math.max(data.bars.length, 2) * 25}px`;
-  let chart = drawBars(canvas, data, data.bars);
-  onThemeChange(() => {
-    chart.destroy();
-    chart = drawBars(canvas, data, data.bars);
-  });
+  let chart = null;
+  const draw = () => {
+    chart?.destroy();
+    chart = drawAxes(canvas, data, data.bars);
+    showBars(chart, data.bars);
+  };
+  draw();
+  onThemeChange(draw);
 }
 
 if (canvas) show();

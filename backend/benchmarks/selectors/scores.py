@@ -1,0 +1,281 @@
+"""What the samples of an offer say of a metric: summary, provenance and flags."""
+
+import datetime as dt
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
+from typing import Any
+from uuid import UUID
+
+from django.conf import settings
+
+from backend.benchmarks.models import Sample, Source
+from backend.benchmarks.selectors.samples import BY_OWNER
+from backend.domain import stats
+from backend.domain.alike import AlikeSamples, Origin, alike
+from backend.domain.metrics import METRICS, Metric, between_instance_cv
+from backend.domain.parsing.memory import SMALL_PAGES
+from backend.domain.repeats import RENTED_FLAGS
+from backend.domain.stats import DISTURBED, Summary
+
+DERIVED = "derived"
+"""Flag of a figure that is published for a part of the machine and not for the offer."""
+# What we measured ourselves, with its raw output, before what others state.
+SOURCE_ORDER = (Source.MEASURED, Source.IMPORTED, Source.PUBLISHED)
+READ = (
+    "id",
+    "offer_id",
+    "metric",
+    "offer__kind",
+    "offer__vcpu_kind",
+    "offer__source",
+    "host_id",
+    "run_id",
+    "run__environment",
+    "evidence_id",
+    "variant",
+    "value",
+    "flags",
+    "excluded_reason",
+    "source",
+    "source_note",
+    "published_sd_ratio",
+    "published_count",
+    "published_low",
+    "published_high",
+    "licence",
+    "parameters__cpu_models",
+    "method_version",
+    "measured_at",
+)
+Row = Mapping[str, Any]
+"""A sample with the fields READ."""
+NOTED = RENTED_FLAGS | {SMALL_PAGES}
+"""Flags of samples that a score repeats, and that keep it from no rank."""
+MARKS = itemgetter("flags", "excluded_reason")
+"""What says whether a repeat counts (domain.stats.counted_repeats)."""
+# Samples of others never make a score; an import has two of them for one of these.
+RANKING_VARIANTS = frozenset(
+    variant for metric in METRICS.values() for variant in metric.ranking_variants
+)
+
+
+@dataclass(frozen=True)
+class Score:
+    """One metric of one offer, from its best source and ranking variant."""
+
+    metric: Metric
+    summary: Summary
+    variant: str
+    is_unfit: bool
+    """Whether every sample has a flag of stats.UNFIT; such a score takes no place."""
+    cpu_models: Mapping[str, int]
+    """CPU model → machines of it behind the score, of a published figure its results; those that
+    state none are left out."""
+    flags: tuple[str, ...]
+    source: str
+    measured_at: dt.datetime
+    method_version: str
+    licence: str
+    result_url: str | None
+
+
+def computed(**conditions: Any) -> Iterator[tuple[UUID, Score]]:
+    """Offer and score of every metric that ranks, from the samples that meet the conditions.
+
+    The conditions keep or leave out whole metrics of whole offers, or what is newer than a time.
+    """
+    for offer_id, key, samples in _samples(**conditions):
+        metric = METRICS[key]
+        # Older groups are history: another method or other hardware is not the same quantity.
+        for group in _groups(metric, samples)[:1]:
+            yield offer_id, _score(metric, group)
+
+
+def score_groups(offer_id: UUID, **conditions: Any) -> dict[str, list[Score]]:
+    """Metric → a score of each group of alike samples of the offer, the newest first; the
+    conditions leave out what is newer than a time."""
+    return {
+        key: [_score(METRICS[key], group) for group in _groups(METRICS[key], samples)]
+        for _, key, samples in _samples(offer_id=offer_id, **conditions)
+    }
+
+
+@dataclass(frozen=True)
+class ScoreOrigin:
+    """What the score of an offer is made of."""
+
+    score: Score
+    stated_cv: float
+    interval: stats.ScoreInterval
+    machines: Mapping[str, stats.Machine]
+    """Host → run → values; empty of a published figure."""
+    pooled: frozenset[int]
+    """Keys of the samples behind the score."""
+    earlier: frozenset[int]
+    """Keys of those of an older method or of other hardware."""
+
+
+def score_origin(offer_id: UUID, metric: Metric) -> ScoreOrigin | None:
+    """What the offer's score for the metric is made of; None where it has none."""
+    for _, _, samples in _samples(offer_id=offer_id, metric=metric.key):
+        groups = _groups(metric, samples)
+        if groups:
+            return _origin_of_score(metric, groups[0], groups[1:])
+    return None
+
+
+def _origin_of_score(
+    metric: Metric, newest: AlikeSamples[Row], older: list[AlikeSamples[Row]]
+) -> ScoreOrigin:
+    counted, _ = stats.counted_repeats(newest.samples, MARKS)
+    first, stated_cv = counted[0], _stated_cv(metric, counted[0])
+    if first["source"] == Source.PUBLISHED:
+        machines: dict[str, stats.Machine] = {}
+        interval = stats.published_interval(
+            first["value"], first["published_sd_ratio"], stated_cv, _seen(first)
+        )
+    else:
+        machines = _machines(counted)
+        interval = stats.machines_interval(machines, stated_cv)
+    return ScoreOrigin(
+        score=_score(metric, newest),
+        stated_cv=stated_cv,
+        interval=interval,
+        machines=machines,
+        pooled=frozenset(sample["id"] for sample in counted),
+        earlier=frozenset(sample["id"] for group in older for sample in group.samples),
+    )
+
+
+def _samples(**conditions: Any) -> Iterator[tuple[UUID, str, list[Row]]]:
+    counted = {"excluded_reason": "", "value__gt": 0, "variant__in": RANKING_VARIANTS}
+    samples = (
+        Sample.objects.filter(BY_OWNER, **counted, **conditions)
+        .order_by("offer_id", "metric", "id")
+        .values(*READ)
+        .iterator()
+    )
+    for (offer_id, key), group in groupby(samples, lambda row: (row["offer_id"], row["metric"])):
+        if key in METRICS:
+            yield offer_id, key, list(group)
+
+
+def _groups(metric: Metric, samples: list[Row]) -> list[AlikeSamples[Row]]:
+    """Of the best source and variant, the newest group of alike samples first: it is the one that
+    ranks. Measured before imported before published, the canonical variant before its fallbacks."""
+    for source in SOURCE_ORDER:
+        for variant in metric.ranking_variants:
+            chosen = [s for s in samples if s["source"] == source and s["variant"] == variant]
+            if chosen and source == Source.PUBLISHED:
+                newest = max(chosen, key=lambda s: (s["measured_at"], s["published_count"] or 0))
+                return [AlikeSamples(newest["method_version"], samples=[newest])]
+            if chosen:
+                chosen.sort(key=itemgetter("measured_at"), reverse=True)
+                return alike(chosen, _origin)
+    return []
+
+
+def _origin(sample: Row) -> Origin:
+    environment = sample["run__environment"] or {}
+    return Origin(sample["method_version"], str(sample["host_id"]), environment)
+
+
+def _score(metric: Metric, group: AlikeSamples[Row]) -> Score:
+    counted, is_unfit = stats.counted_repeats(group.samples, MARKS)
+    first, stated_cv = counted[0], _stated_cv(metric, counted[0])
+    if first["source"] == Source.PUBLISHED:
+        summary = stats.published_summary(
+            first["value"],
+            first["published_sd_ratio"],
+            first["published_count"],
+            between_instance_cv=stated_cv,
+            seen=_seen(first),
+        )
+        models = first["parameters__cpu_models"] or {}
+        return _score_of(metric, summary, counted, is_unfit=is_unfit, cpu_models=models)
+    machines = _machines(counted)
+    summary = stats.summary(
+        machines,
+        between_instance_cv=stated_cv,
+        target_half_width_ratio=metric.target_half_width_ratio,
+    )
+    models = Counter(group.cpu_models[host] for host in machines if group.cpu_models[host])
+    return _score_of(metric, summary, counted, is_unfit=is_unfit, cpu_models=dict(models))
+
+
+def _seen(sample: Row) -> tuple[float, float] | None:
+    low, high = sample["published_low"], sample["published_high"]
+    return None if low is None or high is None else (low, high)
+
+
+def _machines(counted: Iterable[Row]) -> dict[str, stats.Machine]:
+    """Host → run → values."""
+    machines: dict[str, dict[str, list[float]]] = {}
+    for sample in counted:
+        # What has no run was imported: a day of theirs stands for it.
+        run = str(sample["run_id"] or sample["measured_at"].date())
+        runs = machines.setdefault(str(sample["host_id"]), {})
+        runs.setdefault(run, []).append(sample["value"])
+    return dict(machines)
+
+
+def _stated_cv(metric: Metric, sample: Row) -> float:
+    return between_instance_cv(metric, sample["offer__vcpu_kind"], sample["offer__kind"])
+
+
+def _score_of(
+    metric: Metric,
+    summary: Summary,
+    used: list[Row],
+    *,
+    is_unfit: bool,
+    cpu_models: Mapping[str, int],
+) -> Score:
+    newest = max(used, key=lambda s: s["measured_at"])
+    return Score(
+        metric=metric,
+        summary=summary,
+        variant=newest["variant"],
+        is_unfit=is_unfit,
+        cpu_models=cpu_models,
+        flags=tuple(_flags(summary, used, cpu_models)),
+        source=newest["source"],
+        measured_at=newest["measured_at"],
+        method_version=newest["method_version"],
+        licence=newest["licence"],
+        result_url=_result_url(newest),
+    )
+
+
+def _flags(summary: Summary, used: Iterable[Row], cpu_models: Mapping[str, int]) -> Iterator[str]:
+    stated = {flag for s in used for flag in s["flags"]}
+    if DISTURBED in stated:
+        yield DISTURBED
+    if summary.is_unstable:
+        yield "unstable"
+    if len(cpu_models) > 1:
+        yield "mixed_hardware"
+    yield from sorted(stats.UNFIT & stated - {DISTURBED})
+    yield from sorted(NOTED & stated)
+    if DERIVED in stated:
+        yield DERIVED
+    if any(s["source"] == Source.IMPORTED for s in used):
+        yield "imported"
+
+
+def _result_url(sample: Row) -> str | None:
+    """The run page, or the imported text, else the address that a published figure states."""
+    site = site_url()
+    if sample["run_id"]:
+        return f"{site}/runs/{sample['run_id']}/#evidence"
+    if sample["evidence_id"]:
+        return f"{site}/evidence/{sample['evidence_id']}/"
+    words = f"{sample['source_note']} {sample['offer__source']}".split()
+    return next((w for w in words if w.startswith(("http://", "https://"))), None)
+
+
+def site_url() -> str:
+    return str(settings.PUBLIC_URL).rstrip("/")
