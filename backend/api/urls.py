@@ -49,13 +49,8 @@ from backend.catalog.api.extras import ExtrasView
 from backend.catalog.api.feeds import PriceFeedsView, PriceFeedView
 from backend.catalog.api.hardware import AssumptionsView, HardwareListView, HardwareView
 from backend.catalog.api.lists import ProvidersView, RatesView, RegionsView
-from backend.catalog.api.prices import (
-    PriceDifferenceView,
-    PriceHistoryView,
-    PriceReviewView,
-    PricesView,
-    PriceView,
-)
+from backend.catalog.api.price_history import PriceDifferenceView, PriceHistoryView
+from backend.catalog.api.prices import PriceReviewView, PricesView, PriceView
 from backend.catalog.api.quotes import QuotesView
 from backend.catalog.api.tables import (
     TableImportView,

@@ -7,7 +7,7 @@ from decimal import Decimal
 from enum import Enum
 from typing import Any
 
-from backend.catalog.selectors.current_prices import MACHINE, SUSTAINED_USE, TERMS
+from backend.catalog.selectors.price_choice import MACHINE, SUSTAINED_USE, TERMS
 from backend.common.rest.parameters import PAGING, Reader, day, number, one_of, text, whole
 from backend.domain.metrics import METRICS
 from backend.domain.pricing.extras import DISK, EGRESS, IP
