@@ -12,8 +12,8 @@ from backend.accounts.models import AuditEntry
 from backend.benchmarks.models import Campaign, HostState, Run, RunState
 from backend.benchmarks.selectors.campaigns import campaign_view
 from backend.benchmarks.selectors.costs import paired, shown
+from backend.benchmarks.services.campaign_plans import MAX_RUNS
 from backend.benchmarks.services.campaigns import (
-    MAX_RUNS,
     CampaignActive,
     campaign_cancel,
     campaign_retry_failed,

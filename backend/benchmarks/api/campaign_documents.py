@@ -8,7 +8,7 @@ from rest_framework import serializers
 from backend.benchmarks.api.documents import PROFILES, BudgetDocument
 from backend.benchmarks.models import NetworkPairs
 from backend.benchmarks.selectors.campaigns import CELL_STATES
-from backend.benchmarks.services.campaigns import MAX_CONCURRENCY, MAX_REPEATS
+from backend.benchmarks.services.campaign_plans import MAX_CONCURRENCY, MAX_REPEATS
 from backend.common.rest.documents import (
     FlagField,
     Strict,

@@ -25,6 +25,7 @@ from backend.benchmarks.selectors.campaigns import campaign_view, campaigns_visi
 from backend.benchmarks.selectors.costs import Cost, shown
 from backend.benchmarks.selectors.redaction import Redaction
 from backend.benchmarks.selectors.rounds import RoundTargets
+from backend.benchmarks.services.campaign_plans import CampaignPlan
 from backend.benchmarks.services.campaigns import (
     CampaignActive,
     campaign_cancel,
@@ -89,15 +90,20 @@ class CampaignsView(FilteredListView):
         """Make a campaign; nothing runs until it is started."""
         document = CampaignDocument(data=request.data)
         document.is_valid(raise_exception=True)
-        fields = document.validated_data
-        budget = fields.pop("budget")
+        fields = _stated(document.validated_data)
         campaign = campaign_create(
-            **fields,
-            budget=Budget(**budget) if budget else None,
             workspace=workspace_of(request),
+            name=fields.pop("name"),
+            plan=CampaignPlan(**fields),
             actor=actor(request),
         )
         return _state_response(request, campaign, status=201)
+
+
+def _stated(fields: Mapping[str, Any]) -> dict[str, Any]:
+    if fields.get("budget"):
+        return {**fields, "budget": Budget(**fields["budget"])}
+    return dict(fields)
 
 
 def _cells(campaign: Any) -> dict[str, Any]:

@@ -4,12 +4,15 @@ import re
 from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
+from uuid import UUID
 
 from django import forms
 
 from backend.accounts.models import Workspace
 from backend.benchmarks.models import Host, HostState, NetworkPairs, ResourcePurchase
+from backend.benchmarks.services.campaign_plans import CampaignPlan
 from backend.catalog.selectors.offers import offer_called
+from backend.domain.rentals import Budget
 from backend.web.runs.parameter_forms import ParameterForm
 from backend.web.runs.rental_form import CREDIT_MODE_WORDS, PURCHASE_WORDS
 from backend.web.shared.forms import currency, text
@@ -142,8 +145,20 @@ class CampaignForm(ParameterForm):
                 chosen[name] = self.cleaned_data[name]
         return chosen
 
-    def budget(self) -> tuple[Decimal, str] | None:
-        """Amount and currency typed; None for no limit."""
-        amount = self.cleaned_data["budget_amount"]
-        currency = (self.cleaned_data["budget_currency"] or "USD").upper()
-        return None if amount is None else (amount, currency)
+    def plan(self) -> CampaignPlan:
+        """What the form states but for the name."""
+        data = self.cleaned_data
+        amount = data["budget_amount"]
+        currency = (data["budget_currency"] or "USD").upper()
+        return CampaignPlan(
+            hosts=[UUID(host) for host in data["hosts"]],
+            offers=data["offers"],
+            profile=data["profile"],
+            probes=self.chosen_probes(),
+            parameters=self.chosen_parameters(),
+            repeats=data["repeats"],
+            concurrency=data["concurrency"],
+            budget=None if amount is None else Budget(amount, currency),
+            install_tools=data["install_tools"],
+            network_pairs=data["network_pairs"],
+        )

@@ -36,7 +36,6 @@ from backend.benchmarks.services.campaigns import (
     campaign_start,
 )
 from backend.benchmarks.services.hosts import ARCHIVE_DRIVER
-from backend.domain.rentals import Budget
 from backend.web.campaigns.forms import PAIR_WORDS, CampaignForm
 from backend.web.shared import figures, machines, words
 from backend.web.shared.access import demand, may, readable
@@ -95,21 +94,10 @@ def campaign_new(request: HttpRequest) -> HttpResponse:
 
 
 def _created(request: HttpRequest, form: CampaignForm) -> Campaign:
-    data = form.cleaned_data
-    budget = form.budget()
     return campaign_create(
         workspace=workspace_of(request),
-        name=data["name"],
-        hosts=[UUID(host) for host in data["hosts"]],
-        offers=data["offers"],
-        profile=data["profile"],
-        probes=form.chosen_probes(),
-        parameters=form.chosen_parameters(),
-        repeats=data["repeats"],
-        concurrency=data["concurrency"],
-        budget=Budget(*budget) if budget else None,
-        install_tools=data["install_tools"],
-        network_pairs=data["network_pairs"],
+        name=form.cleaned_data["name"],
+        plan=form.plan(),
         actor=request.user.get_username(),
     )
 
