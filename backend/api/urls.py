@@ -26,6 +26,7 @@ from backend.benchmarks.api.hosts import (
     HostView,
 )
 from backend.benchmarks.api.results import (
+    ImportedResultView,
     ResultImportView,
     ResultTextView,
     SampleExcludeView,
@@ -66,7 +67,6 @@ from backend.rankings.api.rankings import (
     ColumnsView,
     MetricsView,
     OffersView,
-    OfferView,
     RankingsView,
     ValueView,
 )
@@ -92,7 +92,8 @@ from backend.scenarios.api.scenarios import (
     ScenarioView,
 )
 from backend.scenarios.api.series import ScenarioSeriesView
-from backend.search.api import SearchView
+from backend.search.api.offers import OneOfferView
+from backend.search.api.search import SearchView
 
 app_name = "api"
 FORMATS = "json|csv|tsv|xlsx"
@@ -143,7 +144,7 @@ plain = [
     path("documents/scenarios", ScenarioDocumentsView.as_view(), name="documents-scenarios"),
     path("answer", AnswerView.as_view(), name="answer"),
     path("value", ValueView.as_view(), name="value"),
-    path("offers/<slug:slug>", OfferView.as_view(), name="offer"),
+    path("offers/<slug:slug>", OneOfferView.as_view(), name="offer"),
     path("hosts/import", HostImportView.as_view(), name="hosts-import"),
     path("hosts/<uuid:host_id>", HostView.as_view(), name="host"),
     path("hosts/<uuid:host_id>/scan", HostScanView.as_view(), name="host-scan"),
@@ -181,6 +182,7 @@ plain = [
         for kind in ("tar.gz", "zip")
     ),
     path("results/import", ResultImportView.as_view(), name="result-import"),
+    path("results/<int:evidence_id>", ImportedResultView.as_view(), name="result"),
     path("results/<int:evidence_id>/text", ResultTextView.as_view(), name="result-text"),
     path("samples/<int:sample_id>/exclude", SampleExcludeView.as_view(), name="sample-exclude"),
     path("samples/<int:sample_id>/include", SampleIncludeView.as_view(), name="sample-include"),

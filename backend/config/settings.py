@@ -83,6 +83,7 @@ INSTALLED_APPS = [
     "backend.benchmarks",
     "backend.rankings",
     "backend.scenarios",
+    "backend.search",
     "backend.bills",
     "backend.web",
     # A dotted string, not an import: the web process needs only the commands' AppConfig.

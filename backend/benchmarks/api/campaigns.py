@@ -1,6 +1,8 @@
 """Campaigns: make, start, follow, cancel, do again what failed."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
 from typing import Any, ClassVar
 from uuid import UUID
 
@@ -15,6 +17,7 @@ from backend.accounts.services.acting import workspace_of
 from backend.benchmarks import models
 from backend.benchmarks.api import documents
 from backend.benchmarks.api.campaign_documents import (
+    CampaignChange,
     CampaignDetail,
     CampaignDocument,
     CampaignStateSerializer,
@@ -22,6 +25,7 @@ from backend.benchmarks.api.campaign_documents import (
 from backend.benchmarks.models import Campaign, Run
 from backend.benchmarks.selectors.campaigns import CampaignView as Seen
 from backend.benchmarks.selectors.campaigns import campaign_view, campaigns_visible
+from backend.benchmarks.selectors.consequences import campaign_consequences
 from backend.benchmarks.selectors.costs import Cost, shown
 from backend.benchmarks.selectors.redaction import Redaction
 from backend.benchmarks.selectors.rounds import RoundTargets
@@ -30,9 +34,12 @@ from backend.benchmarks.services.campaigns import (
     CampaignActive,
     campaign_cancel,
     campaign_create,
+    campaign_delete,
     campaign_retry_failed,
     campaign_start,
+    campaign_update,
 )
+from backend.common.rest.deleting import deleted, deleting
 from backend.common.rest.documents import Problem
 from backend.common.rest.openapi import query_parameters
 from backend.common.rest.parameters import PAGING, PER_PAGE, one_of, read, time
@@ -179,6 +186,8 @@ def _money(cost: Cost) -> dict[str, Any] | None:
 class OneCampaignView(View):
     """One campaign with its newest round: its figures whole, its runs and matrix by pages."""
 
+    scopes: ClassVar[Mapping[str, str]] = {"PATCH": RUN, "DELETE": RUN}
+
     @extend_schema(
         operation_id="campaigns_get",
         parameters=query_parameters(PAGES, PAGING),
@@ -224,6 +233,40 @@ class OneCampaignView(View):
         }
         return Response(CampaignDetail(document).data)
 
+    @extend_schema(
+        operation_id="campaigns_update",
+        request=CampaignChange,
+        responses={200: CampaignDetail, 409: Problem},
+    )
+    def patch(self, request: Request, campaign_id: UUID, **_: Any) -> Response:
+        """Change it; what it measures is fixed with its first round. 409 while a round runs."""
+        document = CampaignChange(data=request.data)
+        document.is_valid(raise_exception=True)
+        campaign = _campaign(request, campaign_id)
+        changes = _stated(document.validated_data)
+        with _conflicts():
+            campaign_update(campaign=campaign, changes=changes, actor=actor(request))
+        return self.get(request, campaign_id)
+
+    @deleting("campaigns_delete")
+    def delete(self, request: Request, campaign_id: UUID, **_: Any) -> Response:
+        """Delete it with its schedules and alerts; its runs stay. 409 while a round runs."""
+        campaign = _campaign(request, campaign_id)
+        with _conflicts():
+            return deleted(
+                request,
+                partial(campaign_consequences, campaign),
+                partial(campaign_delete, campaign=campaign, actor=actor(request)),
+            )
+
+
+@contextmanager
+def _conflicts() -> Iterator[None]:
+    try:
+        yield
+    except CampaignActive as error:
+        raise Conflict(str(error)) from error
+
 
 class CampaignStartView(View):
     """Begin the next round."""
@@ -238,10 +281,8 @@ class CampaignStartView(View):
         rented, or a budget too small."""
         documents.NoDocument(data=request.data or {}).is_valid(raise_exception=True)
         campaign = _campaign(request, campaign_id)
-        try:
+        with _conflicts():
             campaign = campaign_start(campaign=campaign, actor=actor(request))
-        except CampaignActive as error:
-            raise Conflict(str(error)) from error
         return _state_response(request, campaign, status=202)
 
 

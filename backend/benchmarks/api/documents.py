@@ -57,6 +57,13 @@ class HostChange(Strict):
     port = serializers.IntegerField(min_value=1, max_value=65535, required=False)
     username = TextField(max_length=64, required=False)
     bastion = serializers.UUIDField(allow_null=True, required=False)
+    private_key = TextField(
+        max_length=20_000,
+        allow_blank=True,
+        required=False,
+        trim_whitespace=False,
+        help_text='another key to log in with; "" deletes the one that was given',
+    )
     certificate = TextField(max_length=20_000, allow_blank=True, required=False)
     is_in_production = FlagField(required=False)
     tags = serializers.ListField(child=TextField(max_length=40), required=False)

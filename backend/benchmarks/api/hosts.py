@@ -16,6 +16,7 @@ from backend.accounts.services.acting import workspace_of
 from backend.benchmarks.api import documents
 from backend.benchmarks.api.results import visible_offer
 from backend.benchmarks.models import Host
+from backend.benchmarks.selectors.consequences import host_consequences
 from backend.benchmarks.selectors.hosts import (
     bastions_of,
     fingerprint,
@@ -35,6 +36,7 @@ from backend.benchmarks.services.hosts import (
     host_update,
 )
 from backend.catalog.services.prices import PriceInput
+from backend.common.rest.deleting import deleted, deleting
 from backend.common.rest.documents import Problem
 from backend.common.rest.openapi import row_schema
 from backend.common.rest.parameters import text, time
@@ -174,7 +176,7 @@ class HostView(View):
         request=documents.HostChange, responses={200: HOST_SCHEMA, 400: Problem, 409: Problem}
     )
     def patch(self, request: Request, host_id: UUID, **_: Any) -> Response:
-        """Change name, login, tags or whether it is in production; the rest stays. 409 with the runs under way."""
+        """Change name, login, key, tags or whether it is in production; the rest stays. 409 with the runs under way."""
         document = documents.HostChange(data=request.data)
         document.is_valid(raise_exception=True)
         host = _host(request, host_id)
@@ -185,12 +187,16 @@ class HostView(View):
             host_update(host=host, changes=changes, actor=actor(request))
         return self.get(request, host_id)
 
-    @extend_schema(responses={204: None, 409: Problem})
+    @deleting()
     def delete(self, request: Request, host_id: UUID, **_: Any) -> Response:
         """Remove it; its key is deleted, its results stay. 409 with the runs under way."""
+        host = _host(request, host_id)
         with _conflicts():
-            host_remove(host=_host(request, host_id), actor=actor(request))
-        return Response(status=204)
+            return deleted(
+                request,
+                partial(host_consequences, host),
+                partial(host_remove, host=host, actor=actor(request)),
+            )
 
 
 @contextmanager

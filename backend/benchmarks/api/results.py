@@ -1,6 +1,7 @@
 """Results that somebody imports, their raw text, and samples left out with a reason."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, ClassVar
 
 from django.shortcuts import get_object_or_404
@@ -15,6 +16,7 @@ from rest_framework.reverse import reverse
 from backend.accounts.api.authentication import actor
 from backend.accounts.services.acting import workspace_of, workspace_slug
 from backend.benchmarks.models import Sample
+from backend.benchmarks.selectors.consequences import import_consequences
 from backend.benchmarks.selectors.evidence import (
     EvidenceDamaged,
     evidence_text,
@@ -25,12 +27,14 @@ from backend.benchmarks.selectors.samples import samples_visible
 from backend.benchmarks.services.imports import (
     MAX_REASON,
     AlreadyImported,
+    import_delete,
     result_import,
     sample_exclude,
     sample_include,
 )
 from backend.catalog.models import Offer
 from backend.catalog.selectors.offers import offers_visible
+from backend.common.rest.deleting import deleted, deleting
 from backend.common.rest.documents import Problem, Strict, TextField
 from backend.common.rest.permissions import WRITE
 from backend.common.rest.problem import Conflict
@@ -169,6 +173,29 @@ class ResultImportView(View):
             }
         )
         return Response(answer.data, status=201, headers={"Location": url})
+
+
+class ImportedResultView(View):
+    """An imported text with its figures."""
+
+    scopes: ClassVar[Mapping[str, str]] = {"DELETE": WRITE}
+
+    @deleting("results_delete")
+    def delete(self, request: Request, evidence_id: int) -> Response:
+        """Delete it; scores are calculated without its figures, frozen reports keep theirs.
+        409 for the evidence of a run."""
+        workspace = workspace_of(request)
+        evidence = get_object_or_404(evidence_visible(workspace), pk=evidence_id)
+        try:
+            return deleted(
+                request,
+                partial(import_consequences, evidence),
+                partial(
+                    import_delete, workspace=workspace, evidence=evidence, actor=actor(request)
+                ),
+            )
+        except InvalidValue as error:
+            raise Conflict(error.detail) from error
 
 
 class ResultTextView(View):

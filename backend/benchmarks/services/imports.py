@@ -185,6 +185,32 @@ def _samples(offer: Offer, evidence: Evidence, parsed: Sequence[ParsedSample]) -
 
 
 @transaction.atomic
+def import_delete(*, workspace: Workspace, evidence: Evidence, actor: str) -> None:
+    """Delete a text that was imported with its figures; scores are calculated without them.
+
+    Raises InvalidValue for evidence of a run, NotOwned for an offer that is only seen.
+    """
+    if evidence.offer is None:
+        raise InvalidValue("/evidence", "evidence of a run stays: leave its samples out")
+    demand_owner(workspace, evidence.offer)
+    audit_record(
+        workspace=workspace,
+        actor=actor,
+        action="import_delete",
+        target=evidence,
+        detail={
+            "offer": evidence.offer.slug,
+            "tool": evidence.probe,
+            "sha256": evidence.sha256,
+            "samples": evidence.samples.count(),
+        },
+    )
+    evidence.delete()
+    summaries_refresh()
+    data_version_bump()
+
+
+@transaction.atomic
 def sample_exclude(*, workspace: Workspace, sample: Sample, reason: str, actor: str) -> Sample:
     """Leave a sample out of every summary, for a person's reason; nothing is deleted.
 

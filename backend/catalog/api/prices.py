@@ -3,6 +3,7 @@
 import datetime as dt
 import hashlib
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, ClassVar
 from uuid import UUID
 
@@ -16,6 +17,7 @@ from backend.accounts.services.acting import workspace_of, workspace_slug
 from backend.catalog.api.documents import PriceDetail, PriceEntry, PriceReview
 from backend.catalog.api.lists import DataListView
 from backend.catalog.models import Offer, PriceObservation
+from backend.catalog.selectors.consequences import price_consequences
 from backend.catalog.selectors.current_prices import as_quoted
 from backend.catalog.selectors.offers import offers_visible
 from backend.catalog.selectors.price_list import (
@@ -30,6 +32,7 @@ from backend.catalog.selectors.price_list import (
 )
 from backend.catalog.services.price_import import price_review
 from backend.catalog.services.prices import PriceInput, price_enter, price_remove
+from backend.common.rest.deleting import deleted, deleting
 from backend.common.rest.documents import Problem
 from backend.common.rest.parameters import (
     Reader,
@@ -247,16 +250,20 @@ class PriceView(View):
         months = own.get("setup_months", SETUP_MONTHS)
         return Response(_detail(_price_row(request, price_id), months))
 
-    @extend_schema(operation_id="prices_delete", responses={204: None, 409: Problem})
+    @deleting("prices_delete")
     def delete(self, request: Request, price_id: UUID) -> Response:
         """Take back a price that a person stated; the one before it is in force again.
         409 for one of a list or a cost model, and one that costs of runs were calculated with."""
         row = _price_row(request, price_id)
+        workspace, by = workspace_of(request), actor(request)
         try:
-            price_remove(workspace=workspace_of(request), observation=row, actor=actor(request))
+            return deleted(
+                request,
+                partial(price_consequences, row),
+                partial(price_remove, workspace=workspace, observation=row, actor=by),
+            )
         except InvalidValue as error:
             raise Conflict(error.detail) from error
-        return Response(status=204)
 
 
 class PriceReviewView(View):

@@ -27,6 +27,23 @@ LIST_WORDS = {
 UNITS = (PriceUnit.HOUR, PriceUnit.MONTH, PriceUnit.YEAR)
 
 
+def private_key(help_text: str) -> forms.CharField:
+    return forms.CharField(
+        label=lazy("Private key"),
+        strip=False,
+        required=False,
+        help_text=help_text,
+        widget=SecretText(
+            attrs={
+                "rows": 4,
+                "autocomplete": "off",
+                "spellcheck": "false",
+                "placeholder": "-----BEGIN OPENSSH PRIVATE KEY-----",
+            }
+        ),
+    )
+
+
 class HostLoginForm(WriteForm):
     """What a host is called and where it is logged in to."""
 
@@ -123,6 +140,26 @@ class HostListForm(WriteForm):
             )
 
 
+class HostChangeForm(HostLoginForm):
+    """The same with another key, or none."""
+
+    private_key = private_key(lazy("Empty: the key that logs in stays."))
+    forgets_key = forms.BooleanField(
+        label=lazy(
+            "Delete the private key that was given: the host has to let in Rackrate's own one"
+        ),
+        required=False,
+    )
+
+    def changes(self) -> dict[str, Any]:
+        """What is stated, as the service takes it."""
+        stated = dict(self.cleaned_data)
+        forgets, key = stated.pop("forgets_key"), stated.pop("private_key")
+        if key.strip():
+            return stated | {"private_key": key}
+        return stated | ({"private_key": ""} if forgets else {})
+
+
 class HostForm(HostLoginForm):
     """The same with kind, key and price of a machine of one's own."""
 
@@ -131,22 +168,11 @@ class HostForm(HostLoginForm):
         choices=[(kind, words.kind(kind)) for kind in OfferKind.values],
         initial="dedicated",
     )
-    private_key = forms.CharField(
-        label=lazy("Private key"),
-        strip=False,
-        required=False,
-        help_text=lazy(
+    private_key = private_key(
+        lazy(
             "OpenSSH or PEM, unencrypted. It is kept encrypted and never shown again. Empty: the"
             " host has to let in Rackrate's own key, which its page shows."
-        ),
-        widget=SecretText(
-            attrs={
-                "rows": 4,
-                "autocomplete": "off",
-                "spellcheck": "false",
-                "placeholder": "-----BEGIN OPENSSH PRIVATE KEY-----",
-            }
-        ),
+        )
     )
     price_amount = forms.DecimalField(
         label=lazy("Price"),
