@@ -16,7 +16,7 @@ def campaign(*hosts: Host, **given: Any) -> Campaign:
     hosts = hosts or (factories.host(), factories.host())
     plan = {"hosts": [host.pk for host in hosts], "profile": "quick", "probes": ["cmips"]}
     return campaign_create(
-        workspace=hosts[0].workspace,
+        workspace=given.pop("workspace", hosts[0].workspace),
         name=given.pop("name", f"Campaign {Campaign.objects.count() + 1}"),
         actor=given.pop("actor", "tester"),
         plan=CampaignPlan(**{**plan, **given}),

@@ -42,7 +42,7 @@ from backend.benchmarks.services.campaigns import (
 from backend.common.rest.deleting import deleted, deleting
 from backend.common.rest.documents import Problem
 from backend.common.rest.openapi import query_parameters
-from backend.common.rest.parameters import PAGING, PER_PAGE, one_of, read, time
+from backend.common.rest.parameters import PAGING, PER_PAGE, one_of, read
 from backend.common.rest.permissions import RUN
 from backend.common.rest.problem import Conflict
 from backend.common.rest.table import Column, ColumnType
@@ -63,8 +63,8 @@ class CampaignsView(FilteredListView):
     lookups = {
         "state": ("state", one_of(models.CampaignState.values)),
         "profile": ("profile", one_of(documents.PROFILES)),
-        "since": ("created_at__gte", time),
     }
+    since = "created_at"
     orders = {"name": "name", "state": "state", "created_at": "created_at"}
     columns = (
         Column("id", ColumnType.TEXT, "Identifier"),

@@ -39,7 +39,7 @@ from backend.catalog.services.prices import PriceInput
 from backend.common.rest.deleting import deleted, deleting
 from backend.common.rest.documents import Problem
 from backend.common.rest.openapi import row_schema
-from backend.common.rest.parameters import text, time
+from backend.common.rest.parameters import text
 from backend.common.rest.permissions import RUN
 from backend.common.rest.problem import BadGateway, Conflict
 from backend.common.rest.table import Column, ColumnType, json_rows
@@ -111,7 +111,8 @@ class HostsView(FilteredListView):
     name = "hosts"
     columns = HOST_COLUMNS + LOGIN_COLUMNS
     scopes: ClassVar[Mapping[str, str]] = {"POST": RUN}
-    lookups = {"tag": ("tags__contains", text), "since": ("created_at__gte", time)}
+    lookups = {"tag": ("tags__contains", text)}
+    since = "created_at"
     orders = {"name": "name", "state": "state", "created_at": "created_at"}
 
     def described_parameters(self) -> Mapping[str, str]:

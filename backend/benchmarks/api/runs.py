@@ -37,7 +37,7 @@ from backend.benchmarks.services.rented_runs import rented_run_create
 from backend.benchmarks.services.runs import run_cancel, run_create
 from backend.common.rest.deleting import deleted, deleting
 from backend.common.rest.documents import Problem
-from backend.common.rest.parameters import identifier, one_of, text, time, whole
+from backend.common.rest.parameters import identifier, one_of, text, whole
 from backend.common.rest.permissions import RUN, WRITE
 from backend.common.rest.problem import Conflict
 from backend.common.rest.renderers import TextRenderer
@@ -61,8 +61,8 @@ class RunsView(FilteredListView):
         "offer": ("offer__slug", text),
         "state": ("state", one_of(RunState.values)),
         "profile": ("profile", one_of(documents.PROFILES)),
-        "since": ("created_at__gte", time),
     }
+    since = "created_at"
     orders = {
         "offer": "offer__slug",
         "state": "state",
@@ -291,8 +291,8 @@ class SamplesView(FilteredListView):
         "variant": ("variant", text),
         "run": ("run_id", identifier),
         "source": ("source", one_of(Source.values)),
-        "since": ("measured_at__gte", time),
     }
+    since = "measured_at"
     orders = {
         "offer": "offer__slug",
         "metric": "metric",
@@ -359,6 +359,8 @@ class EvidenceView(FilteredListView):
     """Every command that was run, with the checksum of its raw output."""
 
     name = "evidence"
+    orders = {"probe": "probe", "run": "run_id"}
+    since = "created_at"
     lookups = {"run": ("run_id", identifier), "probe": ("probe", text)}
     columns = (
         Column("run", ColumnType.TEXT, "Identifier of the run"),

@@ -104,6 +104,8 @@ class PricesView(PriceListView):
     """Prices as quoted; by default the one price in force of each offer."""
 
     name = "prices"
+    orders = {"offer_id": "offer__slug", "amount": "amount", "observed_at": "observed_at"}
+    since = "observed_at"
     scopes: ClassVar[Mapping[str, str]] = {"POST": WRITE}
     readers: Mapping[str, Reader] = {**FILTERS, "as_of": day, "state": one_of(STATES)}
     columns = (

@@ -34,6 +34,8 @@ class SubscriptionsView(FilteredListView):
     """Subscriptions of the workspace, without their secrets."""
 
     name = "subscriptions"
+    orders = {"address": "address", "created_at": "created_at"}
+    since = "created_at"
     scopes: ClassVar[Mapping[str, str]] = {"GET": ADMIN, "POST": ADMIN}
     lookups = {
         "channel": ("channel", one_of(list(CHANNELS))),
