@@ -27,10 +27,12 @@ from backend.benchmarks.api.hosts import (
 )
 from backend.benchmarks.api.results import (
     ImportedResultView,
+    ResultBatchView,
     ResultImportView,
     ResultTextView,
     SampleExcludeView,
     SampleIncludeView,
+    SampleMarksView,
 )
 from backend.benchmarks.api.run_changes import RunComparisonView
 from backend.benchmarks.api.runs import (
@@ -181,6 +183,8 @@ plain = [
         )
         for kind in ("tar.gz", "zip")
     ),
+    path("results/import-batch", ResultBatchView.as_view(), name="result-batch"),
+    path("samples/mark", SampleMarksView.as_view(), name="samples-mark"),
     path("results/import", ResultImportView.as_view(), name="result-import"),
     path("results/<int:evidence_id>", ImportedResultView.as_view(), name="result"),
     path("results/<int:evidence_id>/text", ResultTextView.as_view(), name="result-text"),

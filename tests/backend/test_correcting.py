@@ -274,6 +274,34 @@ def test_only_a_run_that_came_as_an_archive_is_deleted(admin: Client, own: Offer
     assert (refused.status_code, Run.objects.count()) == (409, 1)
 
 
+def test_many_results_are_imported_all_or_none(admin: Client, own: Offer) -> None:
+    good = {"offer": own.slug, "tool": "dd", "text": DD}
+    bad = [good | {"offer": "none"}, good | {"text": "no dd"}]
+    answer = send(admin, "post", "results/import-batch", {"results": [good, *bad, good]})
+    places = [one["field"] for one in answer.json()["errors"]]
+    assert places == ["/results/1/offer", "/results/2/text", "/results/3"]
+    assert not Sample.objects.exists()
+    other = {"offer": own.slug, "tool": "dd", "text": DD.replace("0.5 s", "0.6 s")}
+    done = send(admin, "post", "results/import-batch", {"results": [good, other]})
+    assert done.status_code == 200, done.content
+    made = [one["evidence"] for one in done.json()["results"]]
+    assert list(Evidence.objects.order_by("pk").values_list("pk", flat=True)) == made
+
+
+def test_many_samples_are_left_out_all_or_none(admin: Client, own: Offer) -> None:
+    keys = [factories.sample(own, value).pk for value in (1.0, 2.0)]
+    marks = [{"sample_id": key, "excluded_reason": "fan"} for key in keys]
+    wrong = [*marks, {"sample_id": 2**40, "excluded_reason": None}]
+    answer = send(admin, "post", "samples/mark", {"samples": wrong})
+    assert answer.json()["errors"][0]["field"] == "/samples/2/sample_id"
+    assert not Sample.objects.exclude(excluded_reason="").exists()
+    assert send(admin, "post", "samples/mark", {"samples": marks}).status_code == 204
+    marks[0]["excluded_reason"] = None
+    send(admin, "post", "samples/mark", {"samples": marks})
+    kept = Sample.objects.filter(excluded_reason="").values_list("pk", flat=True)
+    assert list(kept) == keys[:1]
+
+
 # --- the commands -----------------------------------------------------------------------------------
 
 

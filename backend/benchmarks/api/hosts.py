@@ -8,6 +8,7 @@ from uuid import UUID
 
 from django.shortcuts import get_object_or_404
 from drf_spectacular.utils import extend_schema
+from rest_framework.parsers import JSONParser, MultiPartParser
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -24,7 +25,7 @@ from backend.benchmarks.selectors.hosts import (
     login_key_line,
 )
 from backend.benchmarks.selectors.redaction import redaction_for
-from backend.benchmarks.services.host_lists import hosts_import
+from backend.benchmarks.services.host_lists import LIST_FORMATS, hosts_import
 from backend.benchmarks.services.hosts import (
     HostBusy,
     KeyMismatch,
@@ -35,6 +36,7 @@ from backend.benchmarks.services.hosts import (
     host_scan,
     host_update,
 )
+from backend.catalog.models import OfferKind
 from backend.catalog.services.prices import PriceInput
 from backend.common.rest.deleting import deleted, deleting
 from backend.common.rest.documents import Problem
@@ -212,17 +214,39 @@ class HostImportView(View):
     """Hosts from a list."""
 
     scopes: ClassVar[Mapping[str, str]] = {"POST": RUN}
+    parser_classes = (JSONParser, MultiPartParser)
 
     @extend_schema(
-        request=documents.HostListDocument, responses={200: documents.HostListDone, 400: Problem}
+        request={
+            "application/json": documents.HostListDocument,
+            "multipart/form-data": {
+                "type": "object",
+                "properties": {
+                    "format": {"type": "string", "enum": list(LIST_FORMATS)},
+                    "file": {"type": "string", "format": "binary"},
+                    "username": {"type": "string"},
+                    "kind": {"type": "string", "enum": list(OfferKind.values)},
+                },
+                "required": ["format", "file"],
+            },
+        },
+        responses={200: documents.HostListDone, 400: Problem},
     )
     def post(self, request: Request, **_: Any) -> Response:
         """Add and approve what a CSV, an Ansible inventory, a known_hosts file or fingerprints name.
         Nothing is done unless every line is right; errors are named by `/text/<line>`."""
         document = documents.HostListDocument(data=request.data)
         document.is_valid(raise_exception=True)
-        fields = document.validated_data
-        done = hosts_import(workspace=workspace_of(request), actor=actor(request), **fields)
+        fields = dict(document.validated_data)
+        file, text = fields.pop("file", None), fields.pop("text", None)
+        if (file is None) == (text is None):
+            raise InvalidValue("/text", "either text or a file is needed")
+        done = hosts_import(
+            workspace=workspace_of(request),
+            actor=actor(request),
+            text=text if file is None else file.read(),
+            **fields,
+        )
         made = documents.HostListDone(
             {
                 "added": [host.pk for host in done.added],

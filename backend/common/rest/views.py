@@ -35,6 +35,7 @@ from backend.common.rest.parameters import (
     read,
     time,
 )
+from backend.common.rest.public_address import is_local, public_address
 from backend.common.rest.renderers import DIALECTS, CsvRenderer, TsvRenderer, XlsxRenderer
 from backend.common.rest.table import Column, Table, json_cell, json_rows, text_cell
 from backend.common.rest.throttles import Allowance
@@ -42,6 +43,7 @@ from backend.domain.attributions import attributions
 
 # Of a list as a file: more would hold a process for long, and all its rows in memory.
 MAX_EXPORT_ROWS = 50_000
+ONLY_HERE = "this computer alone; PUBLIC_URL names the address that others use"
 # Of columns and documents; additions keep it.
 SCHEMA_VERSION = "1"
 LIST_READERS: Mapping[str, Reader] = {"dialect": one_of(DIALECTS), "cursor": cursor}
@@ -274,12 +276,14 @@ class ListView(View):
         if listing.count > MAX_EXPORT_ROWS:
             detail = f"{listing.count} rows are more than {MAX_EXPORT_ROWS}; filter the list"
             raise InvalidParameters([("per_page", detail)])
+        address = public_address(request)
         return Table(
             columns=listing.columns,
             rows=map(listing.cells, listing.rows),
             name=self.name,
             about={
-                "address": request.build_absolute_uri(),
+                "address": address,
+                **({"reached from": ONLY_HERE} if is_local(address) else {}),
                 **_facts(listing.members),
                 **{one.figures: one.text for one in attributions(listing.licences)},
             },

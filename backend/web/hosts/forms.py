@@ -124,11 +124,25 @@ class HostListForm(WriteForm):
         choices=[(kind, words.kind(kind)) for kind in OfferKind.values],
         initial="dedicated",
     )
+    file = forms.FileField(
+        label=lazy("File"),
+        required=False,
+        help_text=lazy("The list as a file; also the list of hosts as XLSX."),
+    )
     text = forms.CharField(
         label=lazy("List"),
+        required=False,
         strip=False,
         widget=forms.Textarea(attrs={"rows": 12, "spellcheck": "false"}),
     )
+
+    def clean(self) -> dict[str, Any]:
+        """With the content of the file as the text, where one was chosen."""
+        data = self.cleaned_data
+        file, text = data.pop("file", None), data.get("text", "")
+        if (file is None) == (not text.strip()):
+            self.add_error("text", _("Choose a file or paste a list."))
+        return data | {"text": text if file is None else file.read()}
 
     def refuse_lines(self, error: InvalidDocument) -> None:
         """What is wrong with which line, above the text."""

@@ -125,7 +125,7 @@ def _created(request: HttpRequest, form: HostForm) -> Host:
 def host_import(request: HttpRequest) -> HttpResponse:
     """The form for a list of hosts; lines that are wrong are named and the text stays."""
     demand(request, Scope.RUN)
-    form = HostListForm(request.POST or None)
+    form = HostListForm(request.POST or None, request.FILES or None)
     checked = None
     if request.method == "POST" and form.is_valid():
         is_dry = "check" in request.POST

@@ -3,15 +3,11 @@
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
-from django.db import transaction
 
 from backend.accounts.management.workspaces import workspace_argument, workspace_option
 from backend.accounts.services.workspaces import NotOwned
-from backend.benchmarks.selectors.samples import samples_visible
-from backend.benchmarks.services.imports import sample_exclude, sample_include
-from backend.domain.errors import InvalidValue
-
-ACTOR = "command"
+from backend.benchmarks.services.imports import samples_mark
+from backend.domain.errors import InvalidDocument
 
 
 class Command(BaseCommand):
@@ -26,22 +22,13 @@ class Command(BaseCommand):
                 action.add_argument("--reason", required=True)
             workspace_argument(action)
 
-    @transaction.atomic
     def handle(self, *args: Any, **options: Any) -> None:
-        workspace = workspace_option(options)
-        known = samples_visible(workspace).in_bulk(options["samples"])
-        if missing := [one for one in options["samples"] if one not in known]:
-            raise CommandError(f"there is no sample {missing[0]}")
+        # None counts a sample again.
+        reasons = [(one, options.get("reason")) for one in options["samples"]]
         try:
-            for sample in known.values():
-                if options["action"] == "exclude":
-                    sample_exclude(
-                        workspace=workspace, sample=sample, reason=options["reason"], actor=ACTOR
-                    )
-                else:
-                    sample_include(workspace=workspace, sample=sample, actor=ACTOR)
-        except InvalidValue as error:
-            raise CommandError(error.detail) from error
+            samples_mark(workspace=workspace_option(options), reasons=reasons, actor="command")
+        except InvalidDocument as error:
+            raise CommandError(error.errors[0][1]) from error
         except NotOwned as error:
             raise CommandError(str(error)) from error
-        self.stdout.write(f"{len(known)} samples {options['action']}d")
+        self.stdout.write(f"{len(reasons)} samples {options['action']}d")
