@@ -307,7 +307,7 @@ def test_list_counts_the_newest_round_in_every_format(caller, client):
     campaign_start(campaign=made, actor="tester")
     ended(Run.objects.filter(round=2).first())
     page = client.get(f"{API}/campaigns").json()["results"]
-    assert [(row["runs"], row["runs_done"], row["runs_failed"]) for row in page] == [(2, 1, 0)]
+    assert [(row["run_count"], row["runs_done"], row["runs_failed"]) for row in page] == [(2, 1, 0)]
     exported = rows(client.get(f"{API}/campaigns.csv?state=running"))
     assert [row["name"] for row in exported] == [made.name]
     assert client.get(f"{API}/campaigns?state=draft").json()["count"] == 0

@@ -63,7 +63,7 @@ HOST_COLUMNS = (
     Column("scan_error", ColumnType.TEXT, "Why the last scan failed"),
     Column("created_at", ColumnType.TIME, "When it was added"),
     Column("is_in_production", ColumnType.BOOLEAN, "Whether all its runs are careful"),
-    Column("tags", ColumnType.WORDS, "Words that group hosts"),
+    Column("tags", ColumnType.LIST, "Words that group hosts"),
 )
 # Where to log in is shown to callers who are known, never to the public.
 LOGIN_COLUMNS = (
@@ -103,7 +103,7 @@ def _cells(request: Request, host: Host) -> dict[str, Any]:
         "bastion": host.bastion_id,
         "login_key": login_key_line(host) or None,
         "is_in_production": host.is_in_production,
-        "tags": " ".join(host.tags) or None,
+        "tags": host.tags or None,
     }
 
 

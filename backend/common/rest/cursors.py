@@ -17,7 +17,7 @@ MOST_CHARS = 2_000
 
 
 @dataclass(frozen=True)
-class Place:
+class ListPosition:
     """Where a page begins: behind a row of a sorted query, or at an offset in a state of the data."""
 
     sort: str = ""
@@ -31,7 +31,7 @@ class Place:
         return signing.dumps([self.sort, self.after, self.offset, self.state], salt=SALT)
 
 
-def cursor(value: str) -> Place | None:
+def cursor(value: str) -> ListPosition | None:
     """`*` begins, which is None; else what an answer's `next` has."""
     if value == FIRST:
         return None
@@ -41,28 +41,28 @@ def cursor(value: str) -> Place | None:
         sort, after, offset, state = signing.loads(value, salt=SALT)
     except signing.BadSignature:
         raise ValueError("* begins a list; what follows is in the answer's `next`") from None
-    return Place(sort, tuple(after) if after else None, offset, state)
+    return ListPosition(sort, tuple(after) if after else None, offset, state)
 
 
 def page_behind(
-    rows: Any, place: Place | None, *, size: int, sort: str, field: str, state: str | None
-) -> tuple[list[Any], Place | None]:
-    """The rows of a page behind a place, and where the next one begins; None where that was all.
+    rows: Any, position: ListPosition | None, *, size: int, sort: str, field: str, state: str | None
+) -> tuple[list[Any], ListPosition | None]:
+    """The rows of a page behind a position, and where the next one begins; None where that was all.
 
     A query goes on behind the last row, in the order of `field` (`sort` with - from the largest) and
     of keys. Other lists go on at an offset, for as long as the data keep their state: Conflict then.
     """
-    place = place or Place(sort, state=state)
-    if place.sort != sort:
+    position = position or ListPosition(sort, state=state)
+    if position.sort != sort:
         raise Conflict("the list is sorted otherwise than the cursor's: begin again with cursor=*")
     if _is_keyed(rows):
-        return _keyed(rows, place, size, field, is_descending=sort.startswith("-"))
-    if place.state != state:
+        return _keyed(rows, position, size, field, is_descending=sort.startswith("-"))
+    if position.state != state:
         raise Conflict("the data changed since the cursor was made: begin again with cursor=*")
-    end = place.offset + size
-    found = list(rows[place.offset : end + 1])
-    following = Place(sort, offset=end, state=state) if len(found) > size else None
-    return found[:size], following
+    end = position.offset + size
+    taken = list(rows[position.offset : end + 1])
+    following = ListPosition(sort, offset=end, state=state) if len(taken) > size else None
+    return taken[:size], following
 
 
 def key_order(field: str, *, is_descending: bool) -> tuple[Any, ...]:
@@ -90,15 +90,15 @@ def _is_keyed(rows: Any) -> bool:
 
 
 def _keyed(
-    rows: QuerySet[Any], place: Place, size: int, field: str, *, is_descending: bool
-) -> tuple[list[Any], Place | None]:
+    rows: QuerySet[Any], position: ListPosition, size: int, field: str, *, is_descending: bool
+) -> tuple[list[Any], ListPosition | None]:
     key = rows.model._meta.pk
     order: tuple[Any, ...] = ("pk",)
     if field:
         rows = rows.annotate(sorted_by=F(field))
         order = key_order("sorted_by", is_descending=is_descending)
-    if place.after is not None:
-        value, last = place.after
+    if position.after is not None:
+        value, last = position.after
         is_later = Q(pk__gt=key.to_python(last))
         if field and value is None:
             is_later &= Q(sorted_by=None)
@@ -107,12 +107,12 @@ def _keyed(
             beyond = Q(sorted_by__lt=value) if is_descending else Q(sorted_by__gt=value)
             is_later = beyond | (is_later & Q(sorted_by=value)) | Q(sorted_by=None)
         rows = rows.filter(is_later)
-    found = list(rows.order_by(*order)[: size + 1])
-    if len(found) <= size:
-        return found, None
-    last_row = found[size - 1]
+    taken = list(rows.order_by(*order)[: size + 1])
+    if len(taken) <= size:
+        return taken, None
+    last_row = taken[size - 1]
     after = (_plain(getattr(last_row, "sorted_by", None)), _plain(last_row.pk))
-    return found[:size], Place(place.sort, after=after)
+    return taken[:size], ListPosition(position.sort, after=after)
 
 
 def _plain(value: Any) -> Any:
@@ -122,7 +122,7 @@ def _plain(value: Any) -> Any:
     return value.isoformat() if hasattr(value, "isoformat") else str(value)
 
 
-def cursor_links(request: Request, count: int, following: Place | None) -> Mapping[str, Any]:
+def cursor_links(request: Request, count: int, following: ListPosition | None) -> Mapping[str, Any]:
     """The envelope's members that lead on."""
     address = remove_query_param(request.build_absolute_uri(), "page")
     sealed = following and following.sealed()

@@ -17,9 +17,10 @@ from backend.common.rest.permissions import READ, needed_scope
 from backend.common.rest.problem import CONTENT_TYPE, PROBLEM_CODES
 from backend.common.rest.table import Column, ColumnType
 
-TYPES: dict[ColumnType, dict[str, str]] = {
+TYPES: dict[ColumnType, dict[str, Any]] = {
     ColumnType.TEXT: {"type": "string"},
     ColumnType.WORDS: {"type": "string"},
+    ColumnType.LIST: {"type": "array", "items": {"type": "string"}},
     ColumnType.INTEGER: {"type": "integer"},
     ColumnType.NUMBER: {"type": "number"},
     ColumnType.DECIMAL: {"type": "string", "format": "decimal"},

@@ -34,6 +34,14 @@ def _hours(value: str) -> Decimal:
     return Decimal(hours)
 
 
+def _month(value: str) -> Decimal:
+    hours = _hours(value)
+    # Prices by the hour would round to nothing in a month that is shorter.
+    if hours < 1:
+        raise ValueError(f"{value!r} hours are no month: 1 is the least")
+    return hours
+
+
 def _weights(value: str) -> tuple[tuple[str, Decimal], ...]:
     """`key:weight` or `key` (weight 1), comma-separated, each metric once."""
     weights: dict[str, Decimal] = {}
@@ -156,7 +164,7 @@ PARAMETERS: tuple[RankingParameter, ...] = (
     ),
     RankingParameter(
         "hours_per_month",
-        _hours,
+        _month,
         Role.SELECTOR,
         f"Hours that stand for a month (default {DEFAULTS['hours_per_month']}), up to "
         f"{HOURS_IN_LONGEST_MONTH}",
