@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 
 from django.db.models import QuerySet
 from django.http import Http404, HttpResponseBase
-from django.utils.cache import get_conditional_response, patch_vary_headers
-from django.utils.http import http_date, parse_http_date, quote_etag
+from django.utils.cache import patch_vary_headers
+from django.utils.http import http_date, quote_etag
 from rest_framework.negotiation import DefaultContentNegotiation
 from rest_framework.permissions import SAFE_METHODS
 from rest_framework.renderers import BaseRenderer, JSONRenderer
@@ -21,6 +21,7 @@ from rest_framework.utils.urls import remove_query_param, replace_query_param
 from rest_framework.views import APIView
 
 from backend.common import clock
+from backend.common.rest.conditional import by_content, unchanged
 from backend.common.rest.cursors import cursor, cursor_links, key_order, page_behind, whole
 from backend.common.rest.deprecation import Deprecation
 from backend.common.rest.openapi import ListSchema
@@ -218,9 +219,9 @@ class ListView(View):
     def get(self, request: Request, **_: Any) -> HttpResponseBase:
         headers = self._validators(request)
         if headers:
-            unchanged = _unchanged(request, headers)
-            if unchanged is not None:
-                return unchanged
+            same = unchanged(request, headers)
+            if same is not None:
+                return same
         # Before the rows are read: a wrong dialect is known without them.
         self._asked(request, "dialect")
         listing = self.arranged(request, self.listing(request))
@@ -234,7 +235,7 @@ class ListView(View):
             table = self._table(request, listing)
             response = Response(table, headers=headers | self._file(request))
         if "ETag" not in headers:
-            response.add_post_render_callback(lambda rendered: _by_content(request, rendered))
+            response.add_post_render_callback(lambda rendered: by_content(request, rendered))
         return response
 
     def _page(self, request: Request, listing: ListAnswer) -> dict[str, Any]:
@@ -306,29 +307,6 @@ def _facts(members: Mapping[str, Any]) -> dict[str, str]:
         )
         facts |= {word: text_cell(json_cell(one)) for word, one in parts.items()}
     return facts
-
-
-def _unchanged(request: Request, headers: Mapping[str, str]) -> HttpResponseBase | None:
-    """304 or 412 where the request's conditions ask for it."""
-    modified = headers.get("Last-Modified")
-    response = get_conditional_response(
-        request._request,
-        etag=headers["ETag"],
-        last_modified=parse_http_date(modified) if modified else None,
-    )
-    if response is not None:
-        for name, value in headers.items():
-            response[name] = value
-    return response
-
-
-def _by_content(request: Request, rendered: Any) -> HttpResponseBase | None:
-    """The ETag of an answer that only its content identifies."""
-    rendered["ETag"] = quote_etag(hashlib.sha256(rendered.content).hexdigest()[:32])
-    conditional = get_conditional_response(
-        request._request, etag=rendered["ETag"], response=rendered
-    )
-    return None if conditional is rendered else conditional
 
 
 def _described(listing: ListAnswer) -> dict[str, str]:
