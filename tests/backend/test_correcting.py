@@ -9,7 +9,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.test import Client
 
-from backend.accounts.models import AuditEntry
+from backend.accounts.models import AuditEntry, Workspace
 from backend.benchmarks.models import Campaign, Evidence, Host, HostState, Run, Sample
 from backend.benchmarks.services.imports import result_import
 from backend.catalog.models import Offer, PriceObservation
@@ -126,7 +126,13 @@ def test_offer_in_use_or_of_everybody_is_not_deleted(admin: Client, own: Offer) 
     # A host without runs that was removed is in nobody's way: an address that was mistyped is gone.
     Host.objects.filter(pk=host.pk).update(state=HostState.GONE)
     assert admin.delete(f"{API}/offers/own-r1-1").status_code == 204
-    factories.offer("aws-m5-large")
+    shared = factories.offer("aws-m5-large")
+    Campaign.objects.create(
+        workspace=Workspace.objects.create(slug="other", name="Other"),
+        name="secret",
+        profile="quick",
+    ).offers.add(shared)
+    assert "secret" not in admin.get("/offers/aws-m5-large/delete/").content.decode()
     assert admin.delete(f"{API}/offers/aws-m5-large").status_code == 400
     assert admin.delete(f"{API}/offers/none").status_code == 404
     assert "sold to everybody" in shown(admin.get("/offers/aws-m5-large/change/", follow=True))

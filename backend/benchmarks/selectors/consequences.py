@@ -1,5 +1,7 @@
 """What goes with an object that a person deletes, and what stays: said before it is done."""
 
+from django.db.models import Q
+
 from backend.benchmarks.models import Campaign, Evidence, Host, HostState, Run
 from backend.catalog.models import Offer
 from backend.domain.texts import joined
@@ -45,11 +47,14 @@ def run_consequences(run: Run) -> list[str]:
 
 
 def offer_consequences(offer: Offer) -> list[str]:
+    """Of an offer of one's own; of what everybody sees, objects of other workspaces are left out."""
+    owner = offer.workspace
     losing = [
         _("The campaign {name} no longer measures it.", name=one.name)
-        for one in offer.campaigns.all()
+        for one in offer.campaigns.filter(workspace=owner)
     ]
-    prices, figures = offer.prices.count(), offer.samples.count()
+    prices = offer.prices.count()
+    figures = offer.samples.filter(Q(run=None) | Q(run__workspace=owner)).count()
     return [
         _(
             "Its prices ({prices}) and figures ({figures}) are deleted.",
