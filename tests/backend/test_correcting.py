@@ -301,6 +301,8 @@ def test_many_samples_are_left_out_all_or_none(admin: Client, own: Offer) -> Non
     answer = send(admin, "post", "samples/mark", {"samples": wrong})
     assert answer.json()["errors"][0]["field"] == "/samples/2/sample_id"
     assert not Sample.objects.exclude(excluded_reason="").exists()
+    long = send(admin, "post", "samples/mark", {"samples": [0] * 3_000})
+    assert [one["field"] for one in long.json()["errors"]] == ["/samples"]
     assert send(admin, "post", "samples/mark", {"samples": marks}).status_code == 204
     marks[0]["excluded_reason"] = None
     send(admin, "post", "samples/mark", {"samples": marks})

@@ -38,7 +38,7 @@ from backend.benchmarks.services.imports import (
 from backend.catalog.models import Offer
 from backend.catalog.selectors.offers import offers_visible
 from backend.common.rest.deleting import deleted, deleting
-from backend.common.rest.documents import Problem, Strict, TextField
+from backend.common.rest.documents import BoundedListField, Problem, Strict, TextField
 from backend.common.rest.permissions import WRITE
 from backend.common.rest.problem import Conflict
 from backend.common.rest.renderers import TextRenderer
@@ -95,7 +95,7 @@ class ImportedResult(serializers.Serializer[Any]):
 class ImportBatch(Strict):
     """The output of tools, up to 100 texts."""
 
-    results = serializers.ListField(child=ImportDocument(), min_length=1, max_length=MOST_RESULTS)
+    results = BoundedListField(child=ImportDocument(), min_length=1, max_length=MOST_RESULTS)
 
 
 class ImportedBatch(serializers.Serializer[Any]):
@@ -116,7 +116,7 @@ class SampleMark(Strict):
 class SampleMarks(Strict):
     """Which samples count, up to 1,000."""
 
-    samples = serializers.ListField(child=SampleMark(), min_length=1, max_length=MOST_SAMPLES)
+    samples = BoundedListField(child=SampleMark(), min_length=1, max_length=MOST_SAMPLES)
 
 
 class ExclusionDocument(Strict):
