@@ -51,6 +51,22 @@ EXAMPLES: Mapping[str, Any] = {
         "1073741824 bytes (1.1 GB) copied, 8.2 s, 131 MB/s\n",
     },
     "runs_create": {"host": HOST, "profile": "standard", "labels": {"commit": "1f3a9c2"}},
+    "results_import_batch": {
+        "results": [
+            {
+                "offer": "own-rack",
+                "tool": "sysbench",
+                "text": "sysbench 1.0.20 …",
+                "parameters": None,
+            }
+        ]
+    },
+    "samples_mark": {
+        "samples": [
+            {"sample_id": 17, "excluded_reason": "a fan had failed"},
+            {"sample_id": 18, "excluded_reason": None},
+        ]
+    },
     "samples_exclude_create": {"reason": "a fan had failed"},
     "scenarios_create": SCENARIO,
     "scenarios_freeze": {"note": "decided on 2 November"},

@@ -5,16 +5,16 @@ from typing import Any, ClassVar
 
 from rest_framework.request import Request
 
-from backend.common.rest.parameters import PAGING, read
 from backend.common.rest.problem import PROBLEM_CODES
 from backend.common.rest.table import Column, ColumnType
-from backend.common.rest.views import DIALECT, ListAnswer, ListView
+from backend.common.rest.views import ListAnswer, ListView
 
 
 class ProblemsView(ListView):
     """What `code` of a problem says; codes stay when the words of a problem change."""
 
     name = "problems"
+    orders = {"code": "code"}
     columns: ClassVar[tuple[Column, ...]] = (
         Column("code", ColumnType.TEXT, "Member `code` of a problem"),
         Column("status", ColumnType.INTEGER, "Status that it usually comes with"),
@@ -22,10 +22,9 @@ class ProblemsView(ListView):
     )
 
     def listing(self, request: Request) -> ListAnswer:
-        paging, warnings = read(dict(request.query_params.lists()), {**PAGING, **DIALECT})
-        paging.pop("dialect", None)
+        _, shown = self.parameters(request)
         rows = list(PROBLEM_CODES.items())
-        return ListAnswer(self.columns, rows, len(rows), cells=_cells, warnings=warnings, **paging)
+        return ListAnswer(self.columns, rows, len(rows), cells=_cells, **shown)
 
 
 def _cells(row: tuple[str, tuple[int, str]]) -> Mapping[str, Any]:

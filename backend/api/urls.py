@@ -26,10 +26,13 @@ from backend.benchmarks.api.hosts import (
     HostView,
 )
 from backend.benchmarks.api.results import (
+    ImportedResultView,
+    ResultBatchView,
     ResultImportView,
     ResultTextView,
     SampleExcludeView,
     SampleIncludeView,
+    SampleMarksView,
 )
 from backend.benchmarks.api.run_changes import RunComparisonView
 from backend.benchmarks.api.runs import (
@@ -49,13 +52,8 @@ from backend.catalog.api.extras import ExtrasView
 from backend.catalog.api.feeds import PriceFeedsView, PriceFeedView
 from backend.catalog.api.hardware import AssumptionsView, HardwareListView, HardwareView
 from backend.catalog.api.lists import ProvidersView, RatesView, RegionsView
-from backend.catalog.api.prices import (
-    PriceDifferenceView,
-    PriceHistoryView,
-    PriceReviewView,
-    PricesView,
-    PriceView,
-)
+from backend.catalog.api.price_history import PriceDifferenceView, PriceHistoryView
+from backend.catalog.api.prices import PriceReviewView, PricesView, PriceView
 from backend.catalog.api.quotes import QuotesView
 from backend.catalog.api.tables import (
     TableImportView,
@@ -71,7 +69,6 @@ from backend.rankings.api.rankings import (
     ColumnsView,
     MetricsView,
     OffersView,
-    OfferView,
     RankingsView,
     ValueView,
 )
@@ -97,7 +94,8 @@ from backend.scenarios.api.scenarios import (
     ScenarioView,
 )
 from backend.scenarios.api.series import ScenarioSeriesView
-from backend.search.api import SearchView
+from backend.search.api.offers import OneOfferView
+from backend.search.api.search import SearchView
 
 app_name = "api"
 FORMATS = "json|csv|tsv|xlsx"
@@ -148,7 +146,7 @@ plain = [
     path("documents/scenarios", ScenarioDocumentsView.as_view(), name="documents-scenarios"),
     path("answer", AnswerView.as_view(), name="answer"),
     path("value", ValueView.as_view(), name="value"),
-    path("offers/<slug:slug>", OfferView.as_view(), name="offer"),
+    path("offers/<slug:slug>", OneOfferView.as_view(), name="offer"),
     path("hosts/import", HostImportView.as_view(), name="hosts-import"),
     path("hosts/<uuid:host_id>", HostView.as_view(), name="host"),
     path("hosts/<uuid:host_id>/scan", HostScanView.as_view(), name="host-scan"),
@@ -185,7 +183,10 @@ plain = [
         )
         for kind in ("tar.gz", "zip")
     ),
+    path("results/import-batch", ResultBatchView.as_view(), name="result-batch"),
+    path("samples/mark", SampleMarksView.as_view(), name="samples-mark"),
     path("results/import", ResultImportView.as_view(), name="result-import"),
+    path("results/<int:evidence_id>", ImportedResultView.as_view(), name="result"),
     path("results/<int:evidence_id>/text", ResultTextView.as_view(), name="result-text"),
     path("samples/<int:sample_id>/exclude", SampleExcludeView.as_view(), name="sample-exclude"),
     path("samples/<int:sample_id>/include", SampleIncludeView.as_view(), name="sample-include"),

@@ -10,19 +10,15 @@ from backend.domain.errors import DomainError, InvalidDocument, InvalidValue
 
 
 @dataclass
-class Applied:
-    """What became of documents; `created` and `changed` have their names."""
+class Faults:
+    """What is wrong with documents that are taken together: all of it is told at once."""
 
-    is_dry: bool
-    created: list[str] = field(default_factory=list)
-    changed: list[str] = field(default_factory=list)
-    unchanged: int = 0
-    errors: list[tuple[str, str]] = field(default_factory=list)
+    errors: list[tuple[str, str]] = field(default_factory=list, kw_only=True)
     """(JSON pointer, what is wrong)"""
 
     @contextmanager
     def faults_at(self, pointer: str) -> Iterator[None]:
-        """Note the faults of one document and go on: all of them are told at once."""
+        """Note the faults of one document and go on with the next; nothing stays of it."""
         try:
             with transaction.atomic():
                 yield
@@ -32,6 +28,16 @@ class Applied:
             self.errors += [(f"{pointer}{field}", detail) for field, detail in error.errors]
         except DomainError as error:
             self.errors.append((pointer, str(error)))
+
+
+@dataclass
+class Applied(Faults):
+    """What became of documents; `created` and `changed` have their names."""
+
+    is_dry: bool
+    created: list[str] = field(default_factory=list)
+    changed: list[str] = field(default_factory=list)
+    unchanged: int = 0
 
     def finish(self) -> None:
         """Within the transaction of all: raises InvalidDocument for faults, stores nothing of a dry run."""

@@ -23,6 +23,7 @@ SSH_ALLOW_PRIVATE = env.flag("SSH_ALLOW_PRIVATE", False)
 SSH_AGENT_SOCKET = env.text("SSH_AGENT_SOCKET", "")
 HTTPS_ONLY = env.flag("HTTPS_ONLY", True)
 CSRF_TRUSTED_ORIGINS = [PUBLIC_URL]
+CSRF_FAILURE_VIEW = "backend.web.shared.access.foreign_form"
 SECURE_SSL_REDIRECT = HTTPS_ONLY
 # The proxy in front of the web server ends TLS and sets this header.
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if HTTPS_ONLY else None
@@ -83,6 +84,7 @@ INSTALLED_APPS = [
     "backend.benchmarks",
     "backend.rankings",
     "backend.scenarios",
+    "backend.search",
     "backend.bills",
     "backend.web",
     # A dotted string, not an import: the web process needs only the commands' AppConfig.

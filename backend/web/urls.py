@@ -21,7 +21,7 @@ from backend.web.hosts import authorities
 from backend.web.hosts import views as hosts
 from backend.web.imports import views as imports
 from backend.web.metrics import views as metrics
-from backend.web.offers import score_page
+from backend.web.offers import change, score_page
 from backend.web.offers import views as offers
 from backend.web.operations import views as operations
 from backend.web.people import joining
@@ -49,6 +49,8 @@ urlpatterns = [
     path("compare/", compare.compare_page, name="compare"),
     path("frontier/", frontier.frontier_page, name="frontier"),
     path("offers/<slug:slug>/", offers.offer_page, name="offer"),
+    path("offers/<slug:slug>/change/", change.offer_change, name="offer-change"),
+    path("offers/<slug:slug>/delete/", change.offer_delete_form, name="offer-delete"),
     path("offers/<slug:slug>/measure/", offers.offer_measure_form, name="offer-measure"),
     path("offers/<slug:slug>/scores/<slug:key>/", score_page.score_page, name="score"),
     path("runs/", list_views.runs_page, name="runs"),
@@ -57,7 +59,13 @@ urlpatterns = [
     path("runs/<uuid:run_id>/progress/", runs.run_progress, name="run-progress"),
     path("runs/<uuid:run_id>/cancel/", runs.run_cancel_form, name="run-cancel"),
     path("runs/<uuid:run_id>/evidence/<int:n>/", evidence_views.evidence_page, name="evidence"),
+    path("runs/<uuid:run_id>/delete/", runs.run_delete_form, name="run-delete"),
     path("evidence/<int:evidence_id>/", evidence_views.imported_page, name="imported-evidence"),
+    path(
+        "evidence/<int:evidence_id>/delete/",
+        evidence_views.import_delete_form,
+        name="import-delete",
+    ),
     path(
         "samples/<int:sample_id>/exclude/", sample_views.sample_exclude_form, name="sample-exclude"
     ),
@@ -87,6 +95,7 @@ urlpatterns = [
         campaigns.campaign_progress,
         name="campaign-progress",
     ),
+    path("campaigns/<uuid:campaign_id>/change/", campaigns.campaign_change, name="campaign-change"),
     path(
         "campaigns/<uuid:campaign_id>/start/", campaigns.campaign_start_form, name="campaign-start"
     ),

@@ -59,6 +59,7 @@ LIFE = dt.timedelta(days=30)
 DD = "1024+0 records in\n1024+0 records out\n1073741824 bytes (1.1 GB) copied, 8.2 s, 131 MB/s\n"
 """As dd prints it."""
 ODD = "odd-name"
+OWN = "own-spare"
 """An offer whose name looks like a formula."""
 
 
@@ -132,7 +133,11 @@ def _runs(world: World) -> None:
     evidence.sha256, evidence.series = hashlib.sha256(RAW).hexdigest(), SERIES
     evidence.save()
     campaign = campaigns.campaign(host)
+    own = factories.offer(OWN, provider_slug="own", workspace=factories.workspace())
+    elsewhere = factories.host(driver="archive")
     world.ids |= {
+        "archived runs": [factories.run(elsewhere, state="done").pk],
+        "own offers": [own.slug],
         "hosts": [host.pk, factories.host().pk],
         "runs": [done.pk, factories.run(host).pk],
         "evidence": [evidence.n],
@@ -269,7 +274,16 @@ def _calls(world: World, odd: Offer) -> dict[str, Call]:
         "POST /results/import": Call(
             {"offer": ODD, "tool": "dd", "text": DD.replace("8.2", "8.4")}
         ),
+        "POST /results/import-batch": Call(
+            {"results": [{"offer": ODD, "tool": "dd", "text": DD.replace("8.2", "8.5")}]}
+        ),
         "POST /samples/{sample_id}/exclude": Call({"reason": "a fan failed"}),
+        "POST /samples/mark": Call(
+            {"samples": [{"sample_id": world.ids["samples"][0], "excluded_reason": None}]}
+        ),
+        "PATCH /offers/{slug}": Call({"note": "in the cellar"}, ids={"slug": OWN}),
+        "DELETE /offers/{slug}": Call(ids={"slug": OWN}),
+        "DELETE /runs/{run_id}": Call(ids={"run_id": world.ids["archived runs"][0]}),
         "POST /bills": Call(b"type,hours,cost,month,currency\nm5.large,1,1,2026-10,USD\n"),
         "POST /arrays": Call(ARRAY),
         "POST /contention": Call(LINKS),
@@ -313,6 +327,7 @@ def _calls_to_measure(world: World, odd: Offer) -> dict[str, Call]:
         "GET /runs/{run_id}/comparison": Call(query={"before": str(world.ids["runs"][0])}),
         "POST /runs/import": Call(_archive(), query={"offer": odd.slug}),
         "POST /campaigns": Call({"name": "new", "hosts": [host], "profile": "quick"}),
+        "PATCH /campaigns/{campaign_id}": Call({"name": "renamed"}),
         "POST /schedules": Call({"campaign": campaign, "every_s": 86_400}),
         "PATCH /schedules/{schedule_id}": Call({"every_s": 7_200}),
     }

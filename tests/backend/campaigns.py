@@ -4,6 +4,7 @@ import datetime as dt
 from typing import Any
 
 from backend.benchmarks.models import Campaign, Evidence, Host, Run, RunState, Sample, Step
+from backend.benchmarks.services.campaign_plans import CampaignPlan
 from backend.benchmarks.services.campaigns import campaign_create
 from backend.benchmarks.services.runs import run_finish
 from backend.common import clock
@@ -13,15 +14,13 @@ from tests import factories
 def campaign(*hosts: Host, **given: Any) -> Campaign:
     """A campaign of the hosts (two by default), measuring cmips."""
     hosts = hosts or (factories.host(), factories.host())
-    defaults = {
-        "workspace": hosts[0].workspace,
-        "name": f"Campaign {Campaign.objects.count() + 1}",
-        "hosts": [host.pk for host in hosts],
-        "profile": "quick",
-        "probes": ["cmips"],
-        "actor": "tester",
-    }
-    return campaign_create(**{**defaults, **given})
+    plan = {"hosts": [host.pk for host in hosts], "profile": "quick", "probes": ["cmips"]}
+    return campaign_create(
+        workspace=given.pop("workspace", hosts[0].workspace),
+        name=given.pop("name", f"Campaign {Campaign.objects.count() + 1}"),
+        actor=given.pop("actor", "tester"),
+        plan=CampaignPlan(**{**plan, **given}),
+    )
 
 
 def ended(run: Run, state: str = "done", *, seconds: float = 60, **fields: Any) -> Run:

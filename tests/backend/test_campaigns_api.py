@@ -12,8 +12,8 @@ from backend.accounts.models import AuditEntry
 from backend.benchmarks.models import Campaign, HostState, Run, RunState
 from backend.benchmarks.selectors.campaigns import campaign_view
 from backend.benchmarks.selectors.costs import paired, shown
+from backend.benchmarks.services.campaign_plans import MAX_RUNS
 from backend.benchmarks.services.campaigns import (
-    MAX_RUNS,
     CampaignActive,
     campaign_cancel,
     campaign_retry_failed,
@@ -307,7 +307,7 @@ def test_list_counts_the_newest_round_in_every_format(caller, client):
     campaign_start(campaign=made, actor="tester")
     ended(Run.objects.filter(round=2).first())
     page = client.get(f"{API}/campaigns").json()["results"]
-    assert [(row["runs"], row["runs_done"], row["runs_failed"]) for row in page] == [(2, 1, 0)]
+    assert [(row["run_count"], row["runs_done"], row["runs_failed"]) for row in page] == [(2, 1, 0)]
     exported = rows(client.get(f"{API}/campaigns.csv?state=running"))
     assert [row["name"] for row in exported] == [made.name]
     assert client.get(f"{API}/campaigns?state=draft").json()["count"] == 0

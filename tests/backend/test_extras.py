@@ -15,7 +15,7 @@ from backend.accounts.models import AuditEntry
 from backend.catalog.models import ExtraPrice
 from backend.catalog.selectors.data_version import data_version
 from backend.catalog.services.extra_tables import extras_import, extras_load
-from backend.catalog.services.quotes import TableReport
+from backend.catalog.services.table_rows import TableReport
 from backend.domain.errors import InvalidValue
 from backend.domain.parsing.prices import ParsedExtra
 from backend.providers.hetzner import prices as hetzner

@@ -4,7 +4,9 @@ import json
 import re
 from io import StringIO
 
+import openpyxl
 import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import CommandError, call_command
 
 from backend.accounts.models import Workspace
@@ -219,6 +221,40 @@ def test_page_checks_a_list_without_storing_it(client):
     assert "To be added: 2, approved: 0, authorities: 0, unchanged: 0." in page
     assert "rack-2.example.org" in page
     assert not Host.objects.exists()
+
+
+def test_exported_workbook_comes_back_and_changes_what_differs(operator, client, tmp_path, queued):
+    factories.host(name="gate", address="192.0.2.1", tags=["db"])
+    factories.host(name="rack", address="192.0.2.2")
+    exported = operator.get(f"{API}/hosts.xlsx").content
+    path = tmp_path / "hosts.xlsx"
+    path.write_bytes(exported)
+    out = StringIO()
+    call_command("import_hosts", str(path), stdout=out)
+    assert "added: 0, approved: 0, authorities: 0, unchanged: 2" in out.getvalue()
+    book = openpyxl.load_workbook(path)
+    sheet = book.worksheets[0]
+    columns = {cell.value: cell.column for cell in sheet[1]}
+    row = next(row for row in (2, 3) if sheet.cell(row, columns["name"]).value == "rack")
+    sheet.cell(row, columns["port"]).value = 2222
+    book.save(path)
+    with path.open("rb") as file:
+        done = operator.post(f"{API}/hosts/import", {"format": "csv", "file": file})
+    assert done.status_code == 200, done.content
+    host = Host.objects.get(name="rack")
+    assert (done.json()["changed"], host.port) == ([str(host.pk)], 2222)
+    sheet.cell(row, columns["port"]).value = 70_000
+    book.save(path)
+    client.force_login(factories.user(role="run"))
+    with path.open("rb") as file:
+        page = client.post("/hosts/import/", {"format": "csv", "kind": "dedicated", "file": file})
+    assert f"Line {row}: port" in page.content.decode()
+    damaged = client.post(
+        f"{API}/hosts/import", {"format": "csv", "file": SimpleUploadedFile("x", exported[:900])}
+    )
+    assert "cannot be read" in damaged.json()["errors"][0]["detail"]
+    neither = imported(operator, "csv", None)
+    assert neither.json()["errors"][0]["field"] == "/text"
 
 
 def test_hosts_of_a_tag_are_listed_and_ticked_for_a_campaign(client, operator):

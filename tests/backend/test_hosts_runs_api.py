@@ -146,7 +146,7 @@ def test_hosts_have_tags_and_those_in_production_only_careful_runs(operator: Cli
     made = post(operator, "hosts", document).json()
     path = f"{API}/hosts/{made['id']}"
     shown = operator.get(path).json()
-    assert (shown["tags"], shown["is_in_production"]) == ("berlin db", True)
+    assert (shown["tags"], shown["is_in_production"]) == (["berlin", "db"], True)
     Host.objects.update(state=HostState.TRUSTED)
     run = {"host": made["id"], "profile": "full", "parameters": {"careful": False}}
     labelled = post(operator, "runs", run | {"labels": {"kernel": "6.18"}})

@@ -12,7 +12,8 @@ from django.test import Client
 
 from backend.catalog.models import Offer, PriceObservation
 from backend.catalog.selectors.current_prices import current_price
-from backend.catalog.services.quotes import TableReport, offers_import
+from backend.catalog.services.table_rows import TableReport
+from backend.catalog.services.tables import table_import
 from tests import factories
 from tests.backend.conftest import API
 from tests.domain.parsing.test_quotes import OFFER, PRICED, table
@@ -21,8 +22,9 @@ pytestmark = pytest.mark.django_db
 
 
 def imported(*offers: dict[str, str], **given: Any) -> TableReport:
-    return offers_import(
-        workspace=factories.workspace(), text=table(*offers), actor="test", **given
+    workspace = factories.workspace()
+    return table_import(
+        kind="offers", workspace=workspace, text=table(*offers), actor="test", **given
     )
 
 

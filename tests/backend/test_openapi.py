@@ -123,3 +123,30 @@ def test_every_list_documents_its_formats_headers_and_columns(name: str) -> None
     columns = [column.name for column in urls.LISTS[name].columns]
     assert list(rows["properties"]) == columns
     assert rows["additionalProperties"] is False
+
+
+def test_name_has_one_type_in_a_list_and_in_what_it_lists() -> None:
+    parts = described()["components"]["schemas"]
+
+    def kind(part: dict[str, Any]) -> str:
+        return str(part.get("type", "object"))
+
+    pairs = [
+        ("CampaignsRow", "CampaignDetail"),
+        ("SubscriptionsRow", "SubscriptionDetail"),
+        ("RunsRow", "RunDetail"),
+        ("SchedulesRow", "ScheduleDetail"),
+        ("ViewsRow", "ViewDetail"),
+        ("TokensRow", "TokenMade"),
+        ("HardwareRow", "HardwareDetail"),
+        ("PricesRow", "PriceDetail"),
+        ("SamplesRow", "RunSample"),
+    ]
+    for row, detail in pairs:
+        ours, theirs = parts[row]["properties"], parts[detail]["properties"]
+        unlike = {
+            name: (kind(ours[name]), kind(theirs[name]))
+            for name in ours.keys() & theirs.keys()
+            if kind(ours[name]) != kind(theirs[name])
+        }
+        assert not unlike, (row, detail)

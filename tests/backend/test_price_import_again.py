@@ -12,8 +12,9 @@ from backend.catalog.models import (
     PriceFeed,
     PriceObservation,
 )
-from backend.catalog.selectors.current_prices import PriceBasis, best_prices
+from backend.catalog.selectors.current_prices import best_prices
 from backend.catalog.selectors.data_version import data_version
+from backend.catalog.selectors.price_choice import PriceBasis
 from backend.catalog.services.price_import import MOMENT, ImportReport, price_review
 from backend.domain.errors import InvalidValue
 from backend.domain.parsing.prices import Result

@@ -8,7 +8,8 @@ import pytest
 from django.test import Client
 
 from backend.catalog.models import Offer, PriceFeed
-from backend.catalog.selectors.current_prices import PriceBasis, best_prices
+from backend.catalog.selectors.current_prices import best_prices
+from backend.catalog.selectors.price_choice import PriceBasis
 from backend.catalog.services.price_import import feed_get
 from backend.common import clock
 from tests import factories

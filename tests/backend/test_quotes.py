@@ -14,7 +14,8 @@ from django.test import Client
 from backend.accounts.models import AuditEntry, Workspace
 from backend.catalog.models import Offer, PriceObservation, Provider, Region
 from backend.catalog.selectors.data_version import data_version
-from backend.catalog.services.quotes import TableReport, quotes_import
+from backend.catalog.services.table_rows import TableReport
+from backend.catalog.services.tables import table_import
 from backend.domain.parsing.tables import Remark
 from tests import factories
 from tests.backend.conftest import API, rows
@@ -26,8 +27,9 @@ TODAY = dt.date(2026, 11, 15)
 
 def imported(*quotes: dict[str, str], **given: Any) -> TableReport:
     text = given.pop("text", None) or table(*quotes)
-    return quotes_import(
+    return table_import(
         **{
+            "kind": "quotes",
             "workspace": factories.workspace(),
             "text": text,
             "actor": "test",

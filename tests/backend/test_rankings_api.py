@@ -489,6 +489,7 @@ def test_cols_choose_the_columns_and_their_order(client: Client, demo: None) -> 
         ("period=week", "period"),
         ("currency=XXX", "currency"),
         ("hours_per_month=0", "hours_per_month"),
+        ("hours_per_month=0.000000001", "hours_per_month"),
         ("hours_per_month=745", "hours_per_month"),
         ("hours_per_month=NaN", "hours_per_month"),
         ("term=forever", "term"),

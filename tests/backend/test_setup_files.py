@@ -116,7 +116,7 @@ def test_campaign_that_measured_keeps_what_it_measured_with(applied):
     applied(TWO)
     Campaign.objects.update(round=1)
     said = applied(TWO.replace("profile: quick", "profile: full"))
-    assert "line 10: /campaigns/0: 'nightly' has measured already, so its profile" in said[0]
+    assert "line 12: /campaigns/0/profile: 'nightly' has measured already" in said[0]
     assert Campaign.objects.get().profile == "quick"
 
 

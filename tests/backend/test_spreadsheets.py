@@ -16,6 +16,7 @@ from xml.etree import ElementTree as ET
 
 import openpyxl
 import pytest
+from django.conf import LazySettings
 from django.db import connection
 from django.test import Client
 from hypothesis import given
@@ -348,3 +349,25 @@ def test_xlsx_shows_amounts_and_counts_by_their_unit_and_widens_columns() -> Non
     assert widths == pytest.approx([14, 14, 12, 40], abs=1)
     about = {row[0].value: row[1].value for row in book["About"].iter_rows()}
     assert about["exported"] == clock.now().date().isoformat()
+
+
+@pytest.mark.django_db
+def test_workbook_and_formulas_name_the_address_that_others_use(
+    client: Client, settings: LazySettings
+) -> None:
+    def about(host: str) -> dict[str, str]:
+        content = client.get(f"{API}/metrics.xlsx?sort=metric", headers={"host": host}).content
+        return {row[0].value: row[1].value for row in opened(content)["About"].iter_rows()}
+
+    settings.PUBLIC_URL = "http://127.0.0.1:8000"
+    assert about("testserver")["address"] == f"http://testserver{API}/metrics.xlsx?sort=metric"
+    assert "PUBLIC_URL" in about("127.0.0.1")["reached from"]
+    warning = "Only programs on this computer"
+    assert warning in client.get("/data/", headers={"host": "127.0.0.1"}).content.decode()
+    settings.PUBLIC_URL = "https://rackrate.example/"
+    there = about("127.0.0.1")
+    assert there["address"] == f"https://rackrate.example{API}/metrics.xlsx?sort=metric"
+    assert "reached from" not in there
+    page = client.get("/data/", headers={"host": "127.0.0.1"}).content.decode()
+    assert warning not in page
+    assert f"https://rackrate.example{API}/rankings.csv" in page

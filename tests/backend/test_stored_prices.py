@@ -16,15 +16,12 @@ from hypothesis.extra.django import TestCase
 from backend.catalog.models import CurrentPrice, Offer, PriceFeed, PriceObservation, StoredMark
 from backend.catalog.selectors.current_prices import (
     IDENTITY,
-    TERMS,
-    PriceBasis,
-    PriceChoice,
     best_prices,
-    chosen_prices,
     newest_prices,
     stored_prices,
 )
 from backend.catalog.selectors.data_version import data_stamp
+from backend.catalog.selectors.price_choice import TERMS, PriceBasis, PriceChoice, chosen_prices
 from backend.catalog.services import current_prices
 from backend.catalog.services.current_prices import prices_refresh
 from tests import factories

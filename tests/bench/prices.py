@@ -31,8 +31,9 @@ from django.db.models import Count
 from django.test.utils import setup_databases, teardown_databases
 
 from backend.catalog.models import Offer, PriceFeed, PriceObservation, UnpricedType
-from backend.catalog.selectors.current_prices import PriceBasis, newest_prices
+from backend.catalog.selectors.current_prices import newest_prices
 from backend.catalog.selectors.data_version import data_version
+from backend.catalog.selectors.price_choice import PriceBasis
 from tests.bench import _price_files as files
 
 MANAGE = Path(__file__).parents[2] / "manage.py"

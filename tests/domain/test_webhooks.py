@@ -31,7 +31,7 @@ def test_endpoint_may_be_private_and_plain_when_that_is_allowed():
         "https://127.0.0.1/", "https://10.0.0.1/", "https://169.254.169.254/", "https://[::1]/",
         "https://[::ffff:127.0.0.1]/", "https://[fd00:ec2::254]/", "https://2130706433/", "https://127.1/",
         "https://0x7f.1/", "https://a b/", "https://bücher.example/", "https://a\n.example/", "https://[::1/",
-        "https://hooks.example/" + "x" * 500,
+        "https://hooks.example/" + "x" * 500, "https://localhost/x", "https://a.localhost./x",
     ],
 )  # fmt: skip
 def test_endpoint_is_refused_when_it_may_lead_elsewhere(url):

@@ -102,6 +102,7 @@ def everything(admin: User) -> dict[str, list[str]]:
     engine, clouds = engine_rows.engine(), cloud_rows.clouds()
     offer = f"/offers/{engine.full.offer.slug}/"
     pages = {
+        **_correcting(client, engine),
         "answer": [
             "/",
             "/?vcpu=4&ram=8&region_group=&budget=&metric=fsync_p99_ns",
@@ -124,7 +125,6 @@ def everything(admin: User) -> dict[str, list[str]]:
         ],
         "offer": [offer, f"/offers/{clouds.offer.slug}/", "/offers/aws-0/"],
         "score": [f"{offer}scores/cmips_score/", "/offers/aws-0/scores/cmips_score/"],
-        "imported-evidence": [f"/evidence/{_imported(client).pk}/"],
         "metrics": ["/metrics/"],
         "metric": ["/metrics/cmips_score/", "/metrics/fsync_p99_ns/"],
         "import": ["/import/"],
@@ -216,6 +216,21 @@ def _with_series(evidence: Any) -> Evidence:
     found = evidence.filter(series__isnull=False).last()
     assert isinstance(found, Evidence)
     return found
+
+
+def _correcting(client: Client, engine: engine_rows.Engine) -> dict[str, list[str]]:
+    """Where what was entered is changed and deleted."""
+    own = factories.offer("own-spare", provider_slug="own", workspace=factories.workspace())
+    factories.price(own, "30", unit="month", purchase_model="monthly")
+    imported, campaign = f"/evidence/{_imported(client).pk}/", engine.campaign
+    return {
+        "imported-evidence": [imported],
+        "import-delete": [f"{imported}delete/"],
+        "offer-change": ["/offers/own-spare/change/"],
+        "offer-delete": ["/offers/own-spare/delete/"],
+        "run-delete": [f"/runs/{engine.full.pk}/delete/"],
+        "campaign-change": [f"/campaigns/{campaign.pk}/change/"],
+    }
 
 
 def _imported(client: Client) -> Evidence:

@@ -13,6 +13,7 @@ import pytest
 
 from backend.accounts.services.workspaces import default_workspace
 from backend.benchmarks.models import Campaign, CampaignState, Evidence, Run, RunState, Sample
+from backend.benchmarks.services.campaign_plans import CampaignPlan
 from backend.benchmarks.services.campaigns import campaign_create, campaign_start
 from backend.domain.probes import CHOICES, PROBES
 from backend.domain.profiles import MIB
@@ -99,17 +100,16 @@ def campaign_of(places: list[ShapedHost], directory: Path) -> Campaign:
     directories = [directory / name for name in ("disk1", "disk2")]
     for path in directories:
         path.mkdir()
-    made = campaign_create(
-        workspace=default_workspace(),
-        name="everything",
+    plan = CampaignPlan(
         hosts=[trusted_host(place).pk for place in places],
         profile="full",
         probes=[probe for probe in CHOICES if probe not in LEFT_OUT],
         parameters={**TINY, "directories": [str(path) for path in directories]},
         concurrency=1,
         network_pairs="ring",
-        actor="tester",
     )
+    workspace = default_workspace()
+    made = campaign_create(workspace=workspace, name="everything", plan=plan, actor="tester")
     return campaign_start(campaign=made, actor="tester")
 
 

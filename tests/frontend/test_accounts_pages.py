@@ -57,7 +57,10 @@ def test_link_page_is_neither_stored_nor_in_a_referrer(client):
 def test_link_form_needs_the_token_of_the_page():
     path = path_for(factories.user(username="ada"))
     client = Client(enforce_csrf_checks=True)
-    assert client.post(path).status_code == 403
+    refused = client.post(path)
+    assert refused.status_code == 403
+    assert "Open its page again." in refused.content.decode()
+    assert "DEBUG" not in refused.content.decode()
     page = client.get(path).content.decode()
     token = re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', page)[1]
     assert client.post(path, {"csrfmiddlewaretoken": token}).status_code == 302

@@ -23,6 +23,7 @@ from backend.benchmarks.models import (
     RunState,
     Step,
 )
+from backend.benchmarks.services.campaign_plans import CampaignPlan
 from backend.benchmarks.services.campaigns import campaign_create, campaign_start
 from backend.benchmarks.services.leases import claim_due
 from backend.benchmarks.services.runs import run_cancel
@@ -92,9 +93,7 @@ def offers() -> list[Offer]:
 
 def campaign(**parameters: Any) -> Campaign:
     """Two machines of each offer."""
-    made = campaign_create(
-        workspace=factories.workspace(),
-        name="Two types",
+    plan = CampaignPlan(
         offers=[one.slug for one in offers()],
         profile="quick",
         probes=["cmips"],
@@ -102,8 +101,9 @@ def campaign(**parameters: Any) -> Campaign:
         repeats=2,
         concurrency=3,
         budget=Budget(Decimal(2), "USD"),
-        actor="tester",
     )
+    workspace = factories.workspace()
+    made = campaign_create(workspace=workspace, name="Two types", plan=plan, actor="tester")
     return campaign_start(campaign=made, actor="tester")
 
 

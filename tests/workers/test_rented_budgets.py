@@ -18,6 +18,7 @@ from backend.benchmarks.models import (
     RunState,
 )
 from backend.benchmarks.selectors.rental_prices import resource_cost
+from backend.benchmarks.services.campaign_plans import CampaignPlan
 from backend.benchmarks.services.campaigns import campaign_create
 from backend.benchmarks.services.runs import run_cancel
 from backend.common import clock
@@ -192,10 +193,8 @@ def test_machine_that_does_not_go_away_counts_with_what_it_costs(now):
 def test_budget_of_a_campaign_is_one_of_a_round():
     of, cloud = offer(), account()
     assert cloud.budget_amount is None
-    campaign = campaign_create(
-        workspace=factories.workspace(), name="C", offers=[of.slug], profile="quick",
-        budget=Budget(Decimal("0.5"), "USD"), actor="tester",
-    )  # fmt: skip
+    plan = CampaignPlan(offers=[of.slug], profile="quick", budget=Budget(Decimal("0.5"), "USD"))
+    campaign = campaign_create(workspace=factories.workspace(), name="C", plan=plan, actor="tester")
     reserved(rented_run(of, campaign=campaign, round=1, **HOUR))
     assert "the budget of the campaign's round of 0.5" in refused(
         rented_run(of, campaign=campaign, round=1, **HOUR)

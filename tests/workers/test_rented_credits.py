@@ -11,6 +11,7 @@ from django.db.models import Sum
 
 from backend.benchmarks.models import Resource
 from backend.benchmarks.selectors.costs import campaign_estimate
+from backend.benchmarks.services.campaign_plans import CampaignPlan
 from backend.benchmarks.services.campaigns import campaign_create
 from backend.common import clock
 from backend.domain.errors import InvalidValue
@@ -110,8 +111,9 @@ def test_mode_of_credits_is_refused_for_types_that_have_none(kind):
 def test_estimate_of_a_campaign_has_the_surcharge(of_account, each):
     aws_account(**({"credit_mode": of_account} if of_account else {}))
     of = burstable()
-    campaign = campaign_create(
-        workspace=factories.workspace(), name="C", offers=[of.slug], profile="quick", repeats=3,
-        parameters={"lifetime_s": 3600}, budget=Budget(Decimal(5), "USD"), actor="tester",
+    plan = CampaignPlan(
+        offers=[of.slug], profile="quick", repeats=3, parameters={"lifetime_s": 3600},
+        budget=Budget(Decimal(5), "USD"),
     )  # fmt: skip
+    campaign = campaign_create(workspace=factories.workspace(), name="C", plan=plan, actor="tester")
     assert campaign_estimate(campaign, [], [of]).known == 3 * Decimal(each)

@@ -17,6 +17,7 @@ from backend.benchmarks.models import (
     RunState,
     Step,
 )
+from backend.benchmarks.services.campaign_plans import CampaignPlan
 from backend.benchmarks.services.campaigns import campaign_create, campaign_start
 from backend.benchmarks.services.leases import claim_due
 from backend.benchmarks.services.runs import run_cancel
@@ -57,10 +58,8 @@ def provider(tmp_path):
 
 def pair(*offers, pairs="twins", **given):
     """The client's and the server's run of a campaign that rents a pair."""
-    made = campaign_create(
+    plan = CampaignPlan(
         **{
-            "workspace": factories.workspace(),
-            "name": "Pair",
             "offers": [one.slug for one in offers],
             "profile": "quick",
             "probes": ["network"],
@@ -68,10 +67,10 @@ def pair(*offers, pairs="twins", **given):
             "network_pairs": pairs,
             "install_tools": False,
             "budget": Budget(Decimal(5), "USD"),
-            "actor": "tester",
             **given,
         }
     )
+    made = campaign_create(workspace=factories.workspace(), name="Pair", plan=plan, actor="tester")
     campaign_start(campaign=made, actor="tester")
     client = Run.objects.get(campaign=made, server__isnull=False)
     return client, client.server

@@ -7,6 +7,7 @@ import pytest
 from backend.benchmarks.models import Campaign, Resource
 from backend.benchmarks.selectors.costs import campaign_cost, campaign_estimate
 from backend.benchmarks.selectors.rental_prices import resource_cost, unpriced_parts
+from backend.benchmarks.services.campaign_plans import CampaignPlan
 from backend.benchmarks.services.campaigns import campaign_create
 from backend.common import clock
 from backend.domain.rentals import Budget
@@ -84,10 +85,11 @@ def test_machine_says_which_parts_have_no_price(elsewhere):
 
 def test_estimate_of_a_campaign_names_its_parts_until_they_have_prices():
     of = machine_type()
-    campaign = campaign_create(
-        workspace=factories.workspace(), name="C", offers=[of.slug], profile="quick", repeats=2,
-        parameters=HOUR, budget=Budget(Decimal(5), "USD"), actor="tester",
+    plan = CampaignPlan(
+        offers=[of.slug], profile="quick", repeats=2, parameters=HOUR,
+        budget=Budget(Decimal(5), "USD"),
     )  # fmt: skip
+    campaign = campaign_create(workspace=factories.workspace(), name="C", plan=plan, actor="tester")
     estimate = campaign_estimate(campaign, [], [of])
     assert (estimate.amount, estimate.known, estimate.unknown) == (None, Decimal("0.72"), PARTS)
     priced()

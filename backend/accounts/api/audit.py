@@ -9,7 +9,7 @@ from rest_framework.request import Request
 from backend.accounts.models import AuditEntry
 from backend.accounts.selectors.audit import audit_entries, audit_narrowed
 from backend.accounts.services.acting import workspace_of
-from backend.common.rest.parameters import PAGING, Reader, day, read, text
+from backend.common.rest.parameters import Reader, day, text
 from backend.common.rest.permissions import ADMIN
 from backend.common.rest.table import Column, ColumnType
 from backend.common.rest.views import ListAnswer, ListView
@@ -40,6 +40,7 @@ class AuditView(ListView):
 
     name = "audit"
     columns = AUDIT_COLUMNS
+    orders = {"at": "at"}
     scopes: ClassVar[Mapping[str, str]] = {"GET": ADMIN}
 
     def parameter_readers(self) -> Mapping[str, Reader]:
@@ -52,16 +53,14 @@ class AuditView(ListView):
             "about": "Part of the object's identifier or kind",
             "since": "First day (UTC)",
             "until": "Last day (UTC)",
+            "sort": "",
         }
 
     def listing(self, request: Request) -> ListAnswer:
-        values, warnings = read(dict(request.query_params.lists()), self.parameter_readers())
-        paging: dict[str, Any] = {name: values[name] for name in PAGING if name in values}
+        values, shown = self.parameters(request)
         narrowed = {name: values[name] for name in READERS if name in values}
         entries = audit_narrowed(audit_entries(workspace_of(request)), **narrowed)
-        return ListAnswer(
-            AUDIT_COLUMNS, entries, entries.count(), _cells, warnings=warnings, **paging
-        )
+        return ListAnswer(AUDIT_COLUMNS, entries, entries.count(), _cells, **shown)
 
 
 def _cells(entry: AuditEntry) -> Mapping[str, Any]:

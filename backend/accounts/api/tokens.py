@@ -17,10 +17,9 @@ from backend.accounts.services.acting import workspace_of
 from backend.accounts.services.tokens import DEFAULT_LIFE, LONGEST_LIFE, token_create, token_revoke
 from backend.common import clock
 from backend.common.rest.documents import Strict, TextField
-from backend.common.rest.parameters import PAGING, read
 from backend.common.rest.permissions import ADMIN
 from backend.common.rest.table import Column, ColumnType
-from backend.common.rest.views import DIALECT, ListAnswer, ListView, View, created
+from backend.common.rest.views import ListAnswer, ListView, View, created
 
 TOKEN_COLUMNS = (
     Column("id", ColumnType.TEXT, "Identifier"),
@@ -62,20 +61,19 @@ class TokensView(ListView):
     """API tokens, without their secrets."""
 
     name = "tokens"
+    orders = {"name": "name", "created_at": "created_at", "expires_at": "expires_at"}
+    since = "created_at"
     columns = TOKEN_COLUMNS
     scopes: ClassVar[Mapping[str, str]] = {"GET": ADMIN, "POST": ADMIN}
 
     def listing(self, request: Request) -> ListAnswer:
-        paging, warnings = read(dict(request.query_params.lists()), {**PAGING, **DIALECT})
-        paging.pop("dialect", None)
+        _, shown = self.parameters(request)
         tokens = (
             ApiToken.objects.filter(workspace=workspace_of(request))
             .select_related("owner")
             .order_by("created_at")
         )
-        return ListAnswer(
-            TOKEN_COLUMNS, tokens, tokens.count(), _cells, warnings=warnings, **paging
-        )
+        return ListAnswer(TOKEN_COLUMNS, tokens, tokens.count(), _cells, **shown)
 
     @extend_schema(request=TokenDocument, responses={201: TokenMade})
     def post(self, request: Request, **_: Any) -> Response:

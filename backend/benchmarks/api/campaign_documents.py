@@ -4,11 +4,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from rest_framework import serializers
+from rest_framework.fields import empty
 
 from backend.benchmarks.api.documents import PROFILES, BudgetDocument
 from backend.benchmarks.models import NetworkPairs
 from backend.benchmarks.selectors.campaigns import CELL_STATES
-from backend.benchmarks.services.campaigns import MAX_CONCURRENCY, MAX_REPEATS
+from backend.benchmarks.services.campaign_plans import MAX_CONCURRENCY, MAX_REPEATS
 from backend.common.rest.documents import (
     FlagField,
     Strict,
@@ -55,6 +56,18 @@ class CampaignDocument(Strict):
         help_text="ring: each to the next; all: each to every other, hosts among themselves and "
         "offers among themselves; twins: each offer with a second machine of it",
     )
+
+
+class CampaignChange(CampaignDocument):
+    """What changes of a campaign; what is left out stays. After the first round only the name, the
+    budget and how many runs are active at once."""
+
+    def get_fields(self) -> Fields:
+        fields = super().get_fields()
+        for one in fields.values():
+            # The default of a new one would overwrite what is stored.
+            one.required, one.default = False, empty
+        return fields
 
 
 class AmountShown(serializers.Serializer[Any]):

@@ -1,6 +1,8 @@
 """Campaigns: make, start, follow, cancel, do again what failed."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
 from typing import Any, ClassVar
 from uuid import UUID
 
@@ -15,6 +17,7 @@ from backend.accounts.services.acting import workspace_of
 from backend.benchmarks import models
 from backend.benchmarks.api import documents
 from backend.benchmarks.api.campaign_documents import (
+    CampaignChange,
     CampaignDetail,
     CampaignDocument,
     CampaignStateSerializer,
@@ -22,19 +25,24 @@ from backend.benchmarks.api.campaign_documents import (
 from backend.benchmarks.models import Campaign, Run
 from backend.benchmarks.selectors.campaigns import CampaignView as Seen
 from backend.benchmarks.selectors.campaigns import campaign_view, campaigns_visible
+from backend.benchmarks.selectors.consequences import campaign_consequences
 from backend.benchmarks.selectors.costs import Cost, shown
 from backend.benchmarks.selectors.redaction import Redaction
 from backend.benchmarks.selectors.rounds import RoundTargets
+from backend.benchmarks.services.campaign_plans import CampaignPlan
 from backend.benchmarks.services.campaigns import (
     CampaignActive,
     campaign_cancel,
     campaign_create,
+    campaign_delete,
     campaign_retry_failed,
     campaign_start,
+    campaign_update,
 )
+from backend.common.rest.deleting import deleted, deleting
 from backend.common.rest.documents import Problem
 from backend.common.rest.openapi import query_parameters
-from backend.common.rest.parameters import PAGING, PER_PAGE, one_of, read, time
+from backend.common.rest.parameters import PAGING, PER_PAGE, one_of, read
 from backend.common.rest.permissions import RUN
 from backend.common.rest.problem import Conflict
 from backend.common.rest.table import Column, ColumnType
@@ -55,8 +63,8 @@ class CampaignsView(FilteredListView):
     lookups = {
         "state": ("state", one_of(models.CampaignState.values)),
         "profile": ("profile", one_of(documents.PROFILES)),
-        "since": ("created_at__gte", time),
     }
+    since = "created_at"
     orders = {"name": "name", "state": "state", "created_at": "created_at"}
     columns = (
         Column("id", ColumnType.TEXT, "Identifier"),
@@ -64,14 +72,14 @@ class CampaignsView(FilteredListView):
         Column("state", ColumnType.TEXT, "draft, running, done or cancelled"),
         Column("round", ColumnType.INTEGER, "Number of the newest round"),
         Column("profile", ColumnType.TEXT, "quick, standard or full"),
-        Column("hosts", ColumnType.INTEGER, "Hosts"),
-        Column("offers", ColumnType.INTEGER, "Offers to rent a machine of"),
+        Column("host_count", ColumnType.INTEGER, "Hosts"),
+        Column("offer_count", ColumnType.INTEGER, "Offers to rent a machine of"),
         Column("repeats", ColumnType.INTEGER, "Runs of each host in a round"),
         Column("concurrency", ColumnType.INTEGER, "Runs that may be active at once"),
         Column("network_pairs", ColumnType.TEXT, "none, ring, all or twins"),
         Column("budget_amount", ColumnType.DECIMAL, "The most that a round may cost"),
         Column("budget_currency", ColumnType.TEXT, "Its currency"),
-        Column("runs", ColumnType.INTEGER, "Runs of the newest round"),
+        Column("run_count", ColumnType.INTEGER, "Runs of the newest round"),
         Column("runs_done", ColumnType.INTEGER, "Of these, done"),
         Column("runs_failed", ColumnType.INTEGER, "Of these, failed or lost"),
         Column("runs_cancelled", ColumnType.INTEGER, "Of these, cancelled"),
@@ -89,15 +97,20 @@ class CampaignsView(FilteredListView):
         """Make a campaign; nothing runs until it is started."""
         document = CampaignDocument(data=request.data)
         document.is_valid(raise_exception=True)
-        fields = document.validated_data
-        budget = fields.pop("budget")
+        fields = _stated(document.validated_data)
         campaign = campaign_create(
-            **fields,
-            budget=Budget(**budget) if budget else None,
             workspace=workspace_of(request),
+            name=fields.pop("name"),
+            plan=CampaignPlan(**fields),
             actor=actor(request),
         )
         return _state_response(request, campaign, status=201)
+
+
+def _stated(fields: Mapping[str, Any]) -> dict[str, Any]:
+    if fields.get("budget"):
+        return {**fields, "budget": Budget(**fields["budget"])}
+    return dict(fields)
 
 
 def _cells(campaign: Any) -> dict[str, Any]:
@@ -108,14 +121,14 @@ def _cells(campaign: Any) -> dict[str, Any]:
         "state": campaign.state,
         "round": campaign.round,
         "profile": campaign.profile,
-        "hosts": campaign.host_count,
-        "offers": campaign.offer_count,
+        "host_count": campaign.host_count,
+        "offer_count": campaign.offer_count,
         "repeats": campaign.repeats,
         "concurrency": campaign.concurrency,
         "network_pairs": campaign.network_pairs,
         "budget_amount": campaign.budget_amount,
         "budget_currency": campaign.budget_currency or None,
-        "runs": campaign.run_count,
+        "run_count": campaign.run_count,
         "runs_done": campaign.done_count,
         "runs_failed": campaign.failed_count,
         "runs_cancelled": campaign.cancelled_count,
@@ -173,6 +186,8 @@ def _money(cost: Cost) -> dict[str, Any] | None:
 class OneCampaignView(View):
     """One campaign with its newest round: its figures whole, its runs and matrix by pages."""
 
+    scopes: ClassVar[Mapping[str, str]] = {"PATCH": RUN, "DELETE": RUN}
+
     @extend_schema(
         operation_id="campaigns_get",
         parameters=query_parameters(PAGES, PAGING),
@@ -218,6 +233,40 @@ class OneCampaignView(View):
         }
         return Response(CampaignDetail(document).data)
 
+    @extend_schema(
+        operation_id="campaigns_update",
+        request=CampaignChange,
+        responses={200: CampaignDetail, 409: Problem},
+    )
+    def patch(self, request: Request, campaign_id: UUID, **_: Any) -> Response:
+        """Change it; what it measures is fixed with its first round. 409 while a round runs."""
+        document = CampaignChange(data=request.data)
+        document.is_valid(raise_exception=True)
+        campaign = _campaign(request, campaign_id)
+        changes = _stated(document.validated_data)
+        with _conflicts():
+            campaign_update(campaign=campaign, changes=changes, actor=actor(request))
+        return self.get(request, campaign_id)
+
+    @deleting("campaigns_delete")
+    def delete(self, request: Request, campaign_id: UUID, **_: Any) -> Response:
+        """Delete it with its schedules and alerts; its runs stay. 409 while a round runs."""
+        campaign = _campaign(request, campaign_id)
+        with _conflicts():
+            return deleted(
+                request,
+                partial(campaign_consequences, campaign),
+                partial(campaign_delete, campaign=campaign, actor=actor(request)),
+            )
+
+
+@contextmanager
+def _conflicts() -> Iterator[None]:
+    try:
+        yield
+    except CampaignActive as error:
+        raise Conflict(str(error)) from error
+
 
 class CampaignStartView(View):
     """Begin the next round."""
@@ -232,10 +281,8 @@ class CampaignStartView(View):
         rented, or a budget too small."""
         documents.NoDocument(data=request.data or {}).is_valid(raise_exception=True)
         campaign = _campaign(request, campaign_id)
-        try:
+        with _conflicts():
             campaign = campaign_start(campaign=campaign, actor=actor(request))
-        except CampaignActive as error:
-            raise Conflict(str(error)) from error
         return _state_response(request, campaign, status=202)
 
 

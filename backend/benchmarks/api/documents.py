@@ -57,6 +57,13 @@ class HostChange(Strict):
     port = serializers.IntegerField(min_value=1, max_value=65535, required=False)
     username = TextField(max_length=64, required=False)
     bastion = serializers.UUIDField(allow_null=True, required=False)
+    private_key = TextField(
+        max_length=20_000,
+        allow_blank=True,
+        required=False,
+        trim_whitespace=False,
+        help_text='another key to log in with; "" deletes the one that was given',
+    )
     certificate = TextField(max_length=20_000, allow_blank=True, required=False)
     is_in_production = FlagField(required=False)
     tags = serializers.ListField(child=TextField(max_length=40), required=False)
@@ -76,7 +83,10 @@ class HostListDocument(Strict):
 
     format = serializers.ChoiceField(choices=LIST_FORMATS)
     # Errors name the line, so blank lines at the begin have to stay.
-    text = TextField(max_length=MAX_LIST_BYTES, trim_whitespace=False)
+    text = TextField(max_length=MAX_LIST_BYTES, trim_whitespace=False, required=False)
+    file = serializers.FileField(
+        required=False, max_length=255, help_text="multipart only, instead of text; also XLSX"
+    )
     username = TextField(max_length=64, allow_blank=True, required=False, default="")
     kind = serializers.ChoiceField(choices=OfferKind.values, default=OfferKind.DEDICATED.value)
 

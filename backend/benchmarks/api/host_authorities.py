@@ -18,6 +18,8 @@ class HostAuthoritiesView(FilteredListView):
     """Authorities of the workspace and keys that are revoked, oldest first."""
 
     name = "host-authorities"
+    orders = {"created_at": "created_at"}
+    since = "created_at"
     # Patterns say how machines are called, which strangers need not know.
     scopes: ClassVar[Mapping[str, str]] = {"GET": RUN}
     lookups = {"is_revoked": ("is_revoked", boolean)}

@@ -8,6 +8,7 @@ from uuid import UUID
 
 from django.shortcuts import get_object_or_404
 from drf_spectacular.utils import extend_schema
+from rest_framework.parsers import JSONParser, MultiPartParser
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -16,6 +17,7 @@ from backend.accounts.services.acting import workspace_of
 from backend.benchmarks.api import documents
 from backend.benchmarks.api.results import visible_offer
 from backend.benchmarks.models import Host
+from backend.benchmarks.selectors.consequences import host_consequences
 from backend.benchmarks.selectors.hosts import (
     bastions_of,
     fingerprint,
@@ -23,7 +25,7 @@ from backend.benchmarks.selectors.hosts import (
     login_key_line,
 )
 from backend.benchmarks.selectors.redaction import redaction_for
-from backend.benchmarks.services.host_lists import hosts_import
+from backend.benchmarks.services.host_lists import LIST_FORMATS, hosts_import
 from backend.benchmarks.services.hosts import (
     HostBusy,
     KeyMismatch,
@@ -34,10 +36,12 @@ from backend.benchmarks.services.hosts import (
     host_scan,
     host_update,
 )
+from backend.catalog.models import OfferKind
 from backend.catalog.services.prices import PriceInput
+from backend.common.rest.deleting import deleted, deleting
 from backend.common.rest.documents import Problem
 from backend.common.rest.openapi import row_schema
-from backend.common.rest.parameters import text, time
+from backend.common.rest.parameters import text
 from backend.common.rest.permissions import RUN
 from backend.common.rest.problem import BadGateway, Conflict
 from backend.common.rest.table import Column, ColumnType, json_rows
@@ -59,7 +63,7 @@ HOST_COLUMNS = (
     Column("scan_error", ColumnType.TEXT, "Why the last scan failed"),
     Column("created_at", ColumnType.TIME, "When it was added"),
     Column("is_in_production", ColumnType.BOOLEAN, "Whether all its runs are careful"),
-    Column("tags", ColumnType.WORDS, "Words that group hosts"),
+    Column("tags", ColumnType.LIST, "Words that group hosts"),
 )
 # Where to log in is shown to callers who are known, never to the public.
 LOGIN_COLUMNS = (
@@ -99,7 +103,7 @@ def _cells(request: Request, host: Host) -> dict[str, Any]:
         "bastion": host.bastion_id,
         "login_key": login_key_line(host) or None,
         "is_in_production": host.is_in_production,
-        "tags": " ".join(host.tags) or None,
+        "tags": host.tags or None,
     }
 
 
@@ -109,7 +113,8 @@ class HostsView(FilteredListView):
     name = "hosts"
     columns = HOST_COLUMNS + LOGIN_COLUMNS
     scopes: ClassVar[Mapping[str, str]] = {"POST": RUN}
-    lookups = {"tag": ("tags__contains", text), "since": ("created_at__gte", time)}
+    lookups = {"tag": ("tags__contains", text)}
+    since = "created_at"
     orders = {"name": "name", "state": "state", "created_at": "created_at"}
 
     def described_parameters(self) -> Mapping[str, str]:
@@ -174,7 +179,7 @@ class HostView(View):
         request=documents.HostChange, responses={200: HOST_SCHEMA, 400: Problem, 409: Problem}
     )
     def patch(self, request: Request, host_id: UUID, **_: Any) -> Response:
-        """Change name, login, tags or whether it is in production; the rest stays. 409 with the runs under way."""
+        """Change name, login, key, tags or whether it is in production; the rest stays. 409 with the runs under way."""
         document = documents.HostChange(data=request.data)
         document.is_valid(raise_exception=True)
         host = _host(request, host_id)
@@ -185,12 +190,16 @@ class HostView(View):
             host_update(host=host, changes=changes, actor=actor(request))
         return self.get(request, host_id)
 
-    @extend_schema(responses={204: None, 409: Problem})
+    @deleting()
     def delete(self, request: Request, host_id: UUID, **_: Any) -> Response:
         """Remove it; its key is deleted, its results stay. 409 with the runs under way."""
+        host = _host(request, host_id)
         with _conflicts():
-            host_remove(host=_host(request, host_id), actor=actor(request))
-        return Response(status=204)
+            return deleted(
+                request,
+                partial(host_consequences, host),
+                partial(host_remove, host=host, actor=actor(request)),
+            )
 
 
 @contextmanager
@@ -205,17 +214,39 @@ class HostImportView(View):
     """Hosts from a list."""
 
     scopes: ClassVar[Mapping[str, str]] = {"POST": RUN}
+    parser_classes = (JSONParser, MultiPartParser)
 
     @extend_schema(
-        request=documents.HostListDocument, responses={200: documents.HostListDone, 400: Problem}
+        request={
+            "application/json": documents.HostListDocument,
+            "multipart/form-data": {
+                "type": "object",
+                "properties": {
+                    "format": {"type": "string", "enum": list(LIST_FORMATS)},
+                    "file": {"type": "string", "format": "binary"},
+                    "username": {"type": "string"},
+                    "kind": {"type": "string", "enum": list(OfferKind.values)},
+                },
+                "required": ["format", "file"],
+            },
+        },
+        responses={200: documents.HostListDone, 400: Problem},
     )
     def post(self, request: Request, **_: Any) -> Response:
         """Add and approve what a CSV, an Ansible inventory, a known_hosts file or fingerprints name.
         Nothing is done unless every line is right; errors are named by `/text/<line>`."""
         document = documents.HostListDocument(data=request.data)
         document.is_valid(raise_exception=True)
-        fields = document.validated_data
-        done = hosts_import(workspace=workspace_of(request), actor=actor(request), **fields)
+        fields = dict(document.validated_data)
+        file, text = fields.pop("file", None), fields.pop("text", None)
+        if (file is None) == (text is None):
+            raise InvalidValue("/text", "either text or a file is needed")
+        done = hosts_import(
+            workspace=workspace_of(request),
+            actor=actor(request),
+            text=text if file is None else file.read(),
+            **fields,
+        )
         made = documents.HostListDone(
             {
                 "added": [host.pk for host in done.added],

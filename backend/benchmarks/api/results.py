@@ -1,6 +1,7 @@
 """Results that somebody imports, their raw text, and samples left out with a reason."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, ClassVar
 
 from django.shortcuts import get_object_or_404
@@ -15,6 +16,7 @@ from rest_framework.reverse import reverse
 from backend.accounts.api.authentication import actor
 from backend.accounts.services.acting import workspace_of, workspace_slug
 from backend.benchmarks.models import Sample
+from backend.benchmarks.selectors.consequences import import_consequences
 from backend.benchmarks.selectors.evidence import (
     EvidenceDamaged,
     evidence_text,
@@ -25,13 +27,18 @@ from backend.benchmarks.selectors.samples import samples_visible
 from backend.benchmarks.services.imports import (
     MAX_REASON,
     AlreadyImported,
+    Import,
+    import_delete,
     result_import,
+    results_import,
     sample_exclude,
     sample_include,
+    samples_mark,
 )
 from backend.catalog.models import Offer
 from backend.catalog.selectors.offers import offers_visible
-from backend.common.rest.documents import Problem, Strict, TextField
+from backend.common.rest.deleting import deleted, deleting
+from backend.common.rest.documents import BoundedListField, Problem, Strict, TextField
 from backend.common.rest.permissions import WRITE
 from backend.common.rest.problem import Conflict
 from backend.common.rest.renderers import TextRenderer
@@ -39,6 +46,9 @@ from backend.common.rest.views import View
 from backend.domain.errors import InvalidValue, ProbeError
 from backend.domain.parsing.importing import PARAMETERS, TOOLS
 
+MOST_RESULTS = 100
+MOST_SAMPLES = 1_000
+LARGEST_ID = 2**63 - 1
 # A text of 8 MiB with its escapes; the service holds the text itself to its limit.
 MAX_BODY_BYTES = 32 * 2**20
 
@@ -80,6 +90,33 @@ class ImportedResult(serializers.Serializer[Any]):
     tool_version = serializers.CharField()
     samples = ImportedSample(many=True)
     warnings = serializers.ListField(child=serializers.CharField())
+
+
+class ImportBatch(Strict):
+    """The output of tools, up to 100 texts."""
+
+    results = BoundedListField(child=ImportDocument(), min_length=1, max_length=MOST_RESULTS)
+
+
+class ImportedBatch(serializers.Serializer[Any]):
+    """What imported texts hold, in their order."""
+
+    results = ImportedResult(many=True)
+
+
+class SampleMark(Strict):
+    """Whether one sample counts."""
+
+    sample_id = serializers.IntegerField(min_value=1, max_value=LARGEST_ID)
+    excluded_reason = TextField(
+        max_length=MAX_REASON, allow_null=True, help_text="why it is left out; null counts it again"
+    )
+
+
+class SampleMarks(Strict):
+    """Which samples count, up to 1,000."""
+
+    samples = BoundedListField(child=SampleMark(), min_length=1, max_length=MOST_SAMPLES)
 
 
 class ExclusionDocument(Strict):
@@ -157,18 +194,69 @@ class ResultImportView(View):
             raise InvalidValue("/text", str(error)) from error
         except AlreadyImported as error:
             raise Conflict(str(error)) from error
-        url = reverse("api:result-text", kwargs={"evidence_id": made.evidence.pk}, request=request)
-        answer = ImportedResult(
-            {
-                "evidence": made.evidence.pk,
-                "url": url,
-                "sha256": made.evidence.sha256,
-                "tool_version": made.evidence.tool_version,
-                "samples": [_sample(sample) for sample in made.samples],
-                "warnings": made.warnings,
-            }
+        answer = _imported(request, made)
+        return Response(answer, status=201, headers={"Location": answer["url"]})
+
+
+def _imported(request: Request, made: Import) -> dict[str, Any]:
+    key = {"evidence_id": made.evidence.pk}
+    answer = ImportedResult(
+        {
+            "evidence": made.evidence.pk,
+            "url": reverse("api:result-text", kwargs=key, request=request),
+            "sha256": made.evidence.sha256,
+            "tool_version": made.evidence.tool_version,
+            "samples": [_sample(sample) for sample in made.samples],
+            "warnings": made.warnings,
+        }
+    )
+    return dict(answer.data)
+
+
+class ResultBatchView(View):
+    """Bring many results along."""
+
+    most_bytes = MAX_BODY_BYTES
+    scopes: ClassVar[Mapping[str, str]] = {"POST": WRITE}
+
+    @extend_schema(
+        operation_id="results_import_batch",
+        request=ImportBatch,
+        responses={200: ImportedBatch, 413: Problem},
+    )
+    def post(self, request: Request) -> Response:
+        """Keep up to 100 texts and their samples; all or none, errors are named by `/results/<place>`."""
+        document = ImportBatch(data=request.data)
+        document.is_valid(raise_exception=True)
+        made = results_import(
+            workspace=workspace_of(request),
+            results=document.validated_data["results"],
+            actor=actor(request),
         )
-        return Response(answer.data, status=201, headers={"Location": url})
+        return Response({"results": [_imported(request, one) for one in made]})
+
+
+class ImportedResultView(View):
+    """An imported text with its figures."""
+
+    scopes: ClassVar[Mapping[str, str]] = {"DELETE": WRITE}
+
+    @deleting("results_delete")
+    def delete(self, request: Request, evidence_id: int) -> Response:
+        """Delete it; scores are calculated without its figures, frozen reports keep theirs.
+        409 for the evidence of a run."""
+        workspace = workspace_of(request)
+        evidence = get_object_or_404(evidence_visible(workspace), pk=evidence_id)
+        try:
+            return deleted(
+                request,
+                partial(import_consequences, evidence),
+                partial(
+                    import_delete, workspace=workspace, evidence=evidence, actor=actor(request)
+                ),
+            )
+        except InvalidValue as error:
+            raise Conflict(error.detail) from error
 
 
 class ResultTextView(View):
@@ -230,3 +318,24 @@ class SampleIncludeView(View):
         return _state(
             sample_include(workspace=workspace_of(request), sample=sample, actor=actor(request))
         )
+
+
+class SampleMarksView(View):
+    """Leave many samples out, or count them again."""
+
+    scopes: ClassVar[Mapping[str, str]] = {"POST": WRITE}
+
+    @extend_schema(
+        operation_id="samples_mark", request=SampleMarks, responses={204: None, 400: Problem}
+    )
+    def post(self, request: Request) -> Response:
+        """All or none of them; errors are named by `/samples/<place>`."""
+        document = SampleMarks(data=request.data)
+        document.is_valid(raise_exception=True)
+        marks = document.validated_data["samples"]
+        samples_mark(
+            workspace=workspace_of(request),
+            reasons=[(one["sample_id"], one["excluded_reason"]) for one in marks],
+            actor=actor(request),
+        )
+        return Response(status=204)

@@ -1,6 +1,7 @@
 """Runs: start, follow, cancel; their samples and raw evidence."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, ClassVar
 from uuid import UUID
 
@@ -18,6 +19,7 @@ from backend.accounts.services.acting import workspace_of
 from backend.benchmarks.api import documents
 from backend.benchmarks.api.results import visible_offer
 from backend.benchmarks.models import Evidence, Run, RunState, Sample, Source
+from backend.benchmarks.selectors.consequences import run_consequences
 from backend.benchmarks.selectors.evidence import (
     EvidenceDamaged,
     evidence_listed,
@@ -29,12 +31,14 @@ from backend.benchmarks.selectors.hosts import hosts_visible
 from backend.benchmarks.selectors.redaction import redaction_for
 from backend.benchmarks.selectors.runs import run_results, run_view, runs_visible
 from backend.benchmarks.selectors.samples import samples_visible
+from backend.benchmarks.services.archive_import import archived_run_delete
 from backend.benchmarks.services.hosts import HostNotTrusted
 from backend.benchmarks.services.rented_runs import rented_run_create
 from backend.benchmarks.services.runs import run_cancel, run_create
+from backend.common.rest.deleting import deleted, deleting
 from backend.common.rest.documents import Problem
-from backend.common.rest.parameters import identifier, one_of, text, time, whole
-from backend.common.rest.permissions import RUN
+from backend.common.rest.parameters import identifier, one_of, text, whole
+from backend.common.rest.permissions import RUN, WRITE
 from backend.common.rest.problem import Conflict
 from backend.common.rest.renderers import TextRenderer
 from backend.common.rest.table import Column, ColumnType
@@ -57,8 +61,8 @@ class RunsView(FilteredListView):
         "offer": ("offer__slug", text),
         "state": ("state", one_of(RunState.values)),
         "profile": ("profile", one_of(documents.PROFILES)),
-        "since": ("created_at__gte", time),
     }
+    since = "created_at"
     orders = {
         "offer": "offer__slug",
         "state": "state",
@@ -164,6 +168,8 @@ def _run(request: Request, run_id: UUID) -> Run:
 class OneRunView(View):
     """One run."""
 
+    scopes: ClassVar[Mapping[str, str]] = {"DELETE": WRITE}
+
     @extend_schema(operation_id="runs_get", responses={200: documents.RunDetail})
     def get(self, request: Request, run_id: UUID, **_: Any) -> Response:
         run = _run(request, run_id)
@@ -183,6 +189,19 @@ class OneRunView(View):
             "cost": shown.cost,
         }
         return Response(documents.RunDetail(document).data)
+
+    @deleting("runs_delete")
+    def delete(self, request: Request, run_id: UUID, **_: Any) -> Response:
+        """Delete a run that came as an archive, with its figures; 409 for one that was made here."""
+        workspace, run = workspace_of(request), _run(request, run_id)
+        try:
+            return deleted(
+                request,
+                partial(run_consequences, run),
+                partial(archived_run_delete, workspace=workspace, run=run, actor=actor(request)),
+            )
+        except InvalidValue as error:
+            raise Conflict(error.detail) from error
 
 
 def _run_sample(sample: Sample) -> dict[str, Any]:
@@ -272,8 +291,8 @@ class SamplesView(FilteredListView):
         "variant": ("variant", text),
         "run": ("run_id", identifier),
         "source": ("source", one_of(Source.values)),
-        "since": ("measured_at__gte", time),
     }
+    since = "measured_at"
     orders = {
         "offer": "offer__slug",
         "metric": "metric",
@@ -288,7 +307,7 @@ class SamplesView(FilteredListView):
         Column("repeat", ColumnType.INTEGER, "Repeat within the run"),
         Column("value", ColumnType.NUMBER, "Result"),
         Column("unit", ColumnType.TEXT, "Its unit"),
-        Column("flags", ColumnType.WORDS, "disturbed, cached, …"),
+        Column("flags", ColumnType.LIST, "disturbed, cached, …"),
         Column("source", ColumnType.TEXT, "measured, published or imported"),
         Column("source_note", ColumnType.TEXT, "Where a published figure was read"),
         Column("measured_at", ColumnType.TIME, "When"),
@@ -319,7 +338,7 @@ def _sample_cells(sample: Sample) -> dict[str, Any]:
         "repeat": sample.repeat,
         "value": sample.value,
         "unit": sample.unit,
-        "flags": " ".join(sample.flags),
+        "flags": sample.flags or None,
         "source": sample.source,
         "source_note": sample.source_note or None,
         "measured_at": sample.measured_at,
@@ -340,6 +359,8 @@ class EvidenceView(FilteredListView):
     """Every command that was run, with the checksum of its raw output."""
 
     name = "evidence"
+    orders = {"probe": "probe", "run": "run_id"}
+    since = "created_at"
     lookups = {"run": ("run_id", identifier), "probe": ("probe", text)}
     columns = (
         Column("run", ColumnType.TEXT, "Identifier of the run"),

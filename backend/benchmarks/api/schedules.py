@@ -38,6 +38,8 @@ class SchedulesView(FilteredListView):
     """Schedules of the workspace."""
 
     name = "schedules"
+    orders = {"campaign": "campaign__name", "created_at": "created_at"}
+    since = "created_at"
     scopes: ClassVar[Mapping[str, str]] = {"POST": RUN}
     lookups = {
         "campaign": ("campaign_id", identifier),

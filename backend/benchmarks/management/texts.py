@@ -8,17 +8,21 @@ from django.core.management.base import CommandError
 STDIN = "-"
 
 
-def text_of(name: str, max_bytes: int) -> str:
-    """What a file or the standard input says, cut one byte after what is allowed; raises CommandError."""
+def bytes_of(name: str, max_bytes: int) -> bytes:
+    """What a file or the standard input has, cut one byte after what is allowed; raises CommandError."""
     try:
         # One byte more than allowed shows a text that is too long, however long it is.
         if name == STDIN:
-            raw = sys.stdin.buffer.read(max_bytes + 1)
-        else:
-            with Path(name).open("rb") as file:
-                raw = file.read(max_bytes + 1)
-        return raw.decode()
+            return sys.stdin.buffer.read(max_bytes + 1)
+        with Path(name).open("rb") as file:
+            return file.read(max_bytes + 1)
     except OSError as error:
         raise CommandError(f"{name}: {error.strerror}") from error
+
+
+def text_of(name: str, max_bytes: int) -> str:
+    """The same as text."""
+    try:
+        return bytes_of(name, max_bytes).decode()
     except UnicodeDecodeError as error:
         raise CommandError(f"{name} is not UTF-8: byte {error.start + 1}") from error

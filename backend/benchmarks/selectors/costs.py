@@ -40,8 +40,9 @@ from backend.benchmarks.selectors.rental_prices import (
     unpriced_parts,
 )
 from backend.catalog.models import Offer
-from backend.catalog.selectors.current_prices import PriceBasis, best_prices
+from backend.catalog.selectors.current_prices import best_prices
 from backend.catalog.selectors.extras import tariffs
+from backend.catalog.selectors.price_choice import PriceBasis
 from backend.catalog.selectors.rates import rate_table
 from backend.domain.errors import UnknownRate
 from backend.domain.money import Money, RateTable

@@ -10,8 +10,9 @@ from django.conf import settings
 from backend.accounts.models import CloudAccount
 from backend.benchmarks.models import Campaign, Resource, ResourceState, Run
 from backend.catalog.models import Offer, PriceObservation
-from backend.catalog.selectors.current_prices import ON_DEMAND, PriceBasis, best_prices
+from backend.catalog.selectors.current_prices import best_prices
 from backend.catalog.selectors.extras import Tariffs, tariffs_of
+from backend.catalog.selectors.price_choice import ON_DEMAND, PriceBasis
 from backend.common import clock
 from backend.domain.credits import UNLIMITED
 from backend.domain.money import Money

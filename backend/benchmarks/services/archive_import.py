@@ -33,7 +33,7 @@ from backend.benchmarks.services.results import sample_row
 from backend.benchmarks.services.summaries import summaries_refresh
 from backend.catalog.models import Offer
 from backend.catalog.services.data_version import data_version_bump
-from backend.domain.errors import ProbeError
+from backend.domain.errors import InvalidValue, ProbeError
 from backend.domain.parsing import ParsedSample, inventory
 from backend.domain.parsing.document import Node
 from backend.domain.repeats import output_of, stored_flags
@@ -61,6 +61,23 @@ def run_import(*, workspace: Workspace, offer: Offer, content: bytes, actor: str
         if Run.objects.filter(pk=taken.run_id).exists():
             raise _already(taken.run_id) from error
         raise
+
+
+@transaction.atomic
+def archived_run_delete(*, workspace: Workspace, run: Run, actor: str) -> None:
+    """Delete a run that came as an archive, with its evidence and samples, and its host with the
+    last one. Raises InvalidValue for a run that was made here."""
+    schedule_lock(workspace_id=workspace.pk)
+    host = run.host
+    if host.driver != ARCHIVE_DRIVER:
+        raise InvalidValue("/run", "a run that was made here stays: leave its samples out")
+    detail = {"offer": run.offer.slug, "host": host.name, "samples": run.samples.count()}
+    audit_record(workspace=workspace, actor=actor, action="run_delete", target=run, detail=detail)
+    run.delete()
+    if not host.runs.exists():
+        host.delete()
+    summaries_refresh()
+    data_version_bump()
 
 
 def _already(run_id: UUID) -> AlreadyImported:

@@ -5,7 +5,8 @@ that nobody waits for somebody who waits for them.
 """
 
 from collections.abc import Mapping, Sequence
-from uuid import UUID
+from dataclasses import replace
+from typing import Any
 
 from django.db import IntegrityError, transaction
 
@@ -25,14 +26,19 @@ from backend.benchmarks.selectors.costs import (
     campaign_cost,
     campaign_estimate,
     host_probes,
-    pair_count,
     paired,
     paired_rentals,
     shown,
 )
 from backend.benchmarks.selectors.hosts import fingerprint
-from backend.benchmarks.selectors.rentals import Rental, check_currency, rentals
+from backend.benchmarks.selectors.rentals import Rental
 from backend.benchmarks.selectors.rounds import NOT_DONE, current_runs, round_runs
+from backend.benchmarks.services.campaign_plans import (
+    CampaignPlan,
+    CheckedPlan,
+    plan_checked,
+    plan_of,
+)
 from backend.benchmarks.services.queue_lock import schedule_lock
 from backend.benchmarks.services.rounds import (
     Machine,
@@ -43,25 +49,11 @@ from backend.benchmarks.services.rounds import (
 )
 from backend.benchmarks.services.run_batches import runs_cancel
 from backend.catalog.models import Offer
-from backend.catalog.selectors.offers import offers_visible
 from backend.domain.errors import DomainError, InvalidValue
-from backend.domain.probes import NETWORK
-from backend.domain.profiles import (
-    INSTALL_TOOLS,
-    RENTED_ONLY,
-    Value,
-    check_own,
-    checked_parameters,
-    checked_probes,
-    profile_named,
-)
-from backend.domain.rentals import Budget
 from backend.notifications.services.subscriptions import campaign_subscriptions_delete
 
-MAX_REPEATS = 50
-MAX_CONCURRENCY = 10_000
-# Of one round.
-MAX_RUNS = 50_000
+CHANGED_LATER = frozenset({"concurrency", "budget"})
+"""What may change between rounds: the rest decides what is measured."""
 
 
 class CampaignActive(DomainError):
@@ -79,81 +71,59 @@ def _name_taken(name: str) -> InvalidValue:
     return InvalidValue("/name", f"a campaign named {name!r} exists")
 
 
-def _insert(campaign: Campaign) -> None:
+def _save(campaign: Campaign, checked: CheckedPlan) -> None:
+    checked.put(campaign)
     try:
         # A savepoint: after the refusal the outer transaction must still be usable.
         with transaction.atomic():
-            campaign.save(force_insert=True)
+            campaign.save()
     except IntegrityError:
         raise _name_taken(campaign.name) from None
+    campaign.hosts.set(checked.hosts)
+    campaign.offers.set(checked.offers)
 
 
 @transaction.atomic
-def campaign_create(
-    *,
-    workspace: Workspace,
-    name: str,
-    hosts: Sequence[UUID] = (),
-    offers: Sequence[str] = (),
-    profile: str,
-    probes: Sequence[object] | None = None,
-    parameters: Mapping[str, object] | None = None,
-    repeats: int = 1,
-    concurrency: int = 4,
-    budget: Budget | None = None,
-    install_tools: bool | None = None,
-    network_pairs: str = NetworkPairs.NONE,
-    actor: str,
-) -> Campaign:
-    """A campaign in draft; raises InvalidValue with the field as a JSON pointer.
-
-    `offers` are slugs of machines to rent, for which a budget is needed. Tools that are missing are
-    installed there and not on hosts, unless `install_tools` says the same of both.
-    """
+def campaign_create(*, workspace: Workspace, name: str, plan: CampaignPlan, actor: str) -> Campaign:
+    """A campaign in draft; raises InvalidValue with the field as a JSON pointer."""
     _check_name(workspace, name)
-    profile_named(profile)
-    _check_number("/repeats", repeats, MAX_REPEATS)
-    _check_number("/concurrency", concurrency, MAX_CONCURRENCY)
-    if network_pairs not in NetworkPairs.values:
-        known = ", ".join(NetworkPairs.values)
-        raise InvalidValue("/network_pairs", f"{network_pairs!r} is not one of {known}")
-    check_currency(budget)
-    chosen = checked_probes(probes)
-    values = _checked_values(workspace, parameters or {}, network_pairs)
-    if NETWORK in (chosen or ()) and network_pairs == NetworkPairs.NONE and "peer" not in values:
-        raise InvalidValue("/network_pairs", "the probe network needs ring or all, or a peer")
-    if not hosts and not offers:
-        raise InvalidValue("/hosts", "at least one host or offer is needed")
-    rented = _offers(workspace, offers)
-    if chosen == [NETWORK] and rented and not paired_rentals(network_pairs, rented):
-        detail = "machines to rent are measured with each other: network_pairs of them are needed"
-        raise InvalidValue("/probes", detail)
-    _check_rented(workspace, rented, values, budget)
-    own_hosts = _hosts(workspace, hosts)
-    if own_hosts:
-        check_own(chosen)
-    for index, host in enumerate(own_hosts):
-        if str(host.pk) == values.get("peer"):
-            raise InvalidValue(f"/hosts/{index}", "a host cannot be its own peer")
-    _check_size(own_hosts, rented, repeats, network_pairs)
-    campaign = Campaign(
-        workspace=workspace,
-        name=name,
-        profile=profile,
-        probes=chosen,
-        parameters=values,
-        repeats=repeats,
-        concurrency=concurrency,
-        budget_amount=budget.amount if budget else None,
-        budget_currency=budget.currency if budget else "",
-        install_tools=install_tools,
-        network_pairs=network_pairs,
-    )
-    _insert(campaign)
-    campaign.hosts.set(own_hosts)
-    campaign.offers.set(rented)
-    sizes = {"hosts": len(own_hosts), "offers": len(rented)}
-    _audit(campaign, "campaign_create", actor, **sizes, profile=profile)
+    checked = plan_checked(workspace, plan)
+    campaign = Campaign(workspace=workspace, name=name)
+    _save(campaign, checked)
+    sizes = {"hosts": len(checked.hosts), "offers": len(checked.offers)}
+    _audit(campaign, "campaign_create", actor, **sizes, profile=plan.profile)
+    return campaign
+
+
+@transaction.atomic
+def campaign_update(*, campaign: Campaign, changes: Mapping[str, Any], actor: str) -> Campaign:
+    """Change the name or the plan of a campaign; what is not named stays.
+
+    What it measures and how is fixed with its first round, so that its rounds can be compared.
+    Raises CampaignActive while a round runs, and InvalidValue with the field as a JSON pointer.
+    """
+    _lock(campaign)
+    _check_over(campaign)
+    name = changes.get("name", campaign.name)
+    if name != campaign.name:
+        _check_name(campaign.workspace, name)
+    before = plan_of(campaign)
+    plan = replace(before, **{field: one for field, one in changes.items() if field != "name"})
+    differing = plan.differs_in(before)
+    if campaign.round and (fixed := [one for one in differing if one not in CHANGED_LATER]):
+        detail = (
+            f"{campaign.name!r} has measured already, so its {', '.join(fixed)} cannot change: make "
+            "another one"
+        )
+        raise InvalidValue(f"/{fixed[0]}", detail)
+    if name == campaign.name and not differing:
+        return campaign
+    campaign.name = name
+    if differing:
+        _save(campaign, plan_checked(campaign.workspace, plan))
+    else:
+        campaign.save(update_fields=["name"])
+    _audit(campaign, "campaign_update", actor, changed=differing)
     return campaign
 
 
@@ -293,23 +263,6 @@ def _has_unfinished(campaign: Campaign) -> bool:
     return Run.objects.filter(campaign=campaign).exclude(state__in=TERMINAL_STATES).exists()
 
 
-def _check_rented(
-    workspace: Workspace,
-    offers: Sequence[Offer],
-    values: Mapping[str, Value],
-    budget: Budget | None,
-) -> None:
-    """What machines to rent need, and what means nothing without them."""
-    if not offers:
-        for key in RENTED_ONLY:
-            if key in values:
-                raise InvalidValue(f"/parameters/{key}", "only machines that are rented have it")
-        return
-    if budget is None:
-        raise InvalidValue("/budget", "machines to rent need a budget")
-    rentals(workspace=workspace, offers=offers, parameters=values, field="/offers/{}")
-
-
 def _check_limits(pairs: Sequence[tuple[Rental, Rental]]) -> None:
     """Raises InvalidValue for an account that never has a place for both: they would wait for ever."""
     for client, server in pairs:
@@ -322,63 +275,6 @@ def _check_limits(pairs: Sequence[tuple[Rental, Rental]]) -> None:
 def _pair_peer(campaign: Campaign, run: Run) -> Host | None:
     """The peer of a network pair; one that the parameters name comes with them."""
     return None if campaign.network_pairs == NetworkPairs.NONE else run.peer
-
-
-def _check_number(field: str, value: int, high: int) -> None:
-    # A JSON true is an int to Python.
-    if isinstance(value, bool) or not 1 <= value <= high:
-        raise InvalidValue(field, f"{value} is not within 1 … {high}")
-
-
-def _checked_values(
-    workspace: Workspace, parameters: Mapping[str, object], pairs: str
-) -> dict[str, Value]:
-    values = checked_parameters(parameters)
-    if INSTALL_TOOLS in values:
-        raise InvalidValue(f"/parameters/{INSTALL_TOOLS}", "it is a field of the campaign itself")
-    for name in ("peer", "peer_address"):
-        if name in values and pairs != NetworkPairs.NONE:
-            raise InvalidValue(f"/parameters/{name}", "network_pairs names the peers already")
-    peer = values.get("peer")
-    if peer is not None and not Host.objects.filter(workspace=workspace, pk=str(peer)).exists():
-        raise InvalidValue("/parameters/peer", f"no host has the id {peer}")
-    return values
-
-
-def _hosts(workspace: Workspace, ids: Sequence[UUID]) -> list[Host]:
-    known = Host.objects.select_related("offer").filter(workspace=workspace).in_bulk(list(ids))
-    named: set[UUID] = set()
-    for index, identifier in enumerate(ids):
-        if identifier not in known:
-            raise InvalidValue(f"/hosts/{index}", f"no host has the id {identifier}")
-        if identifier in named:
-            raise InvalidValue(f"/hosts/{index}", "the host is named twice")
-        if known[identifier].is_rented:
-            raise InvalidValue(
-                f"/hosts/{index}", "the host is rented for one run, and ends with it"
-            )
-        named.add(identifier)
-    return [known[identifier] for identifier in ids]
-
-
-def _offers(workspace: Workspace, slugs: Sequence[str]) -> list[Offer]:
-    known = {offer.slug: offer for offer in offers_visible(workspace.slug).filter(slug__in=slugs)}
-    for index, slug in enumerate(slugs):
-        if slug not in known:
-            raise InvalidValue(f"/offers/{index}", f"no offer is called {slug!r}")
-        if slug in slugs[:index]:
-            raise InvalidValue(f"/offers/{index}", "the offer is named twice")
-    return [known[slug] for slug in slugs]
-
-
-def _check_size(hosts: Sequence[Host], offers: Sequence[Offer], repeats: int, pairs: str) -> None:
-    rented = len(offers) if pairs == NetworkPairs.TWINS else pair_count(pairs, len(offers))
-    if pairs != NetworkPairs.NONE and not rented and not pair_count(pairs, len(hosts)):
-        raise InvalidValue("/network_pairs", "a pair needs two hosts or two machines to rent")
-    count = repeats * (len(hosts) + len(offers) + pair_count(pairs, len(hosts)) + 2 * rented)
-    if count > MAX_RUNS:
-        field = "/repeats" if pairs == NetworkPairs.NONE else "/network_pairs"
-        raise InvalidValue(field, f"{count} runs are more than the {MAX_RUNS} of a round")
 
 
 def _check_trust(hosts: Sequence[Host]) -> None:

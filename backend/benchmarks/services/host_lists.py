@@ -27,6 +27,8 @@ from backend.benchmarks.services.queue_lock import schedule_lock
 from backend.domain.errors import DomainError, InvalidDocument, InvalidValue
 from backend.domain.parsing.host_lists import FORMATS, read_fingerprints, read_hosts
 from backend.domain.parsing.listed_hosts import HostReading, ListedHost
+from backend.domain.parsing.table_files import text_lines
+from backend.domain.parsing.table_remarks import RefusedTable
 
 FINGERPRINTS = "fingerprints"
 LIST_FORMATS = (*FORMATS, FINGERPRINTS)
@@ -51,7 +53,7 @@ class ImportedHosts:
 def hosts_import(
     *,
     workspace: Workspace,
-    text: str,
+    text: str | bytes,
     format: str,  # noqa: A002
     username: str,
     kind: str,
@@ -62,12 +64,18 @@ def hosts_import(
     own key, and approve those whose key the list has. A line of the exported list changes its host
     in what differs.
 
-    `username` and `kind` are those of hosts that state none; a host without any user is not added.
-    Nothing is done unless every line is right; raises InvalidDocument with `/text/<line>`. A dry
-    run reports the same and stores nothing.
+    A file may be a workbook with the columns of the CSV. `username` and `kind` are those of hosts
+    that state none; a host without any user is not added. Nothing is done unless every line is
+    right; raises InvalidDocument with `/text/<line>`. A dry run reports the same and stores nothing.
     """
-    if len(text.encode()) > MAX_LIST_BYTES:
+    if len(text if isinstance(text, bytes) else text.encode()) > MAX_LIST_BYTES:
         raise InvalidDocument([("/text", f"more than {MAX_LIST_BYTES} bytes")])
+    if isinstance(text, bytes):
+        try:
+            text = text_lines(text)
+        except RefusedTable as error:
+            wrong = [(f"/text/{one.line}", one.detail) for one in error.remarks]
+            raise InvalidDocument(wrong) from error
     schedule_lock(workspace_id=workspace.pk)
     if format == FINGERPRINTS:
         done = _approved_by(workspace, read_fingerprints(text), actor)

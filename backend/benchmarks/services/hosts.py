@@ -8,7 +8,6 @@ from uuid import UUID
 from django.conf import settings
 from django.db import transaction
 from django.db.models import Q
-from django.utils.text import slugify
 
 from backend.accounts.models import Workspace
 from backend.accounts.services.audit import audit_record
@@ -19,6 +18,8 @@ from backend.benchmarks.services.login_keys import (
     checked_certificate,
     checked_private_key,
     host_key_seal,
+    host_private_key_forget,
+    host_private_key_replace,
     login_key_get,
     public_line,
 )
@@ -160,12 +161,19 @@ def _checked_tags(tags: Sequence[str]) -> list[str]:
 @transaction.atomic
 def host_update(*, host: Host, changes: Mapping[str, Any], actor: str) -> Host:
     """Change how a host is called, where and how it is logged in to, its tags, or whether it is in
-    production; what is not named stays, and so does its pinned key.
+    production; what is not named stays, and so does its pinned key. Another `private_key` replaces
+    the one that logs in, an empty one deletes it: the host has to let in Rackrate's own key then.
 
     Raises InvalidValue by JSON pointer, and HostBusy while a run logs in to it.
     """
     host = _locked(host)
-    changed = {name: value for name, value in changes.items() if value != getattr(host, name)}
+    stated = dict(changes)
+    private_key = stated.pop("private_key", None)
+    if private_key is not None:
+        _change_key(host, private_key, actor)
+    changed = {name: value for name, value in stated.items() if value != getattr(host, name)}
+    if not changed:
+        return host
     if "name" in changed:
         _check_name(host.workspace, changed["name"])
     if LOGIN_FIELDS & set(changed):
@@ -230,6 +238,20 @@ def host_remove(*, host: Host, actor: str) -> None:
     host.save()
 
 
+def _change_key(host: Host, private_key: str, actor: str) -> None:
+    if host.driver != STATIC_DRIVER or host.is_rented:
+        raise InvalidValue(
+            "/private_key", f"{host.name} is not logged in to by a key of a person's"
+        )
+    # A run logs in with every step.
+    _check_idle(host)
+    if private_key.strip():
+        # A certificate is of the key that goes.
+        host_private_key_replace(host=host, private_key=private_key, certificate="", actor=actor)
+    elif host.sealed_private_key is not None:
+        host_private_key_forget(host=host, actor=actor)
+
+
 def _locked(host: Host) -> Host:
     """Read anew, and no run begins on it meanwhile."""
     schedule_lock(workspace_id=host.workspace_id)
@@ -269,8 +291,9 @@ def _local_offer(workspace: Workspace, worker: Worker) -> Offer:
         # The first one's name was fixed before there were several workers, and its address has to
         # stay.
         name = f"{LOCAL_OFFER_NAME} {worker.pk}"
-    slug = f"{OWN_PROVIDER}-{slugify(name)}"
-    return Offer.objects.filter(slug=slug).first() or own_offer_create(
+    # By name: its slug may be one that an earlier version made.
+    own = Offer.objects.filter(workspace=workspace, provider__slug=OWN_PROVIDER, name=name)
+    return own.first() or own_offer_create(
         workspace=workspace, name=name, kind=OfferKind.ONPREM, price=None
     )
 

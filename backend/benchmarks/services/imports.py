@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from typing import Any
 
 from django.db import transaction
 
@@ -14,12 +15,15 @@ from backend.accounts.models import Workspace
 from backend.accounts.services.audit import audit_record
 from backend.accounts.services.workspaces import demand_owner
 from backend.benchmarks.models import Evidence, Run, Sample, Source, StoredSummary
+from backend.benchmarks.selectors.samples import samples_visible
 from backend.benchmarks.services.results import sample_row
 from backend.benchmarks.services.summaries import summaries_refresh
 from backend.catalog.models import Offer, VcpuKind
+from backend.catalog.selectors.offers import offers_visible
 from backend.catalog.services.data_version import data_version_bump
 from backend.common import clock
-from backend.domain.errors import DomainError, InvalidValue
+from backend.common.applying import Faults
+from backend.domain.errors import DomainError, InvalidDocument, InvalidValue, ProbeError
 from backend.domain.outliers import outliers
 from backend.domain.parsing import ParsedSample
 from backend.domain.parsing.importing import Imported, imported, takes
@@ -76,6 +80,32 @@ def result_import(
             parsed=parsed,
             actor=actor,
         )
+
+
+@transaction.atomic
+def results_import(
+    *, workspace: Workspace, results: Sequence[Mapping[str, Any]], actor: str
+) -> list[Import]:
+    """Many of them, all or none; each has `offer` (a slug), `tool`, `text` and `parameters`.
+
+    Raises InvalidDocument with everything that is wrong, NotOwned as result_import does.
+    """
+    slugs = {one["offer"] for one in results}
+    offers = {offer.slug: offer for offer in offers_visible(workspace.slug).filter(slug__in=slugs)}
+    faults, made = Faults(), []
+    for index, one in enumerate(results):
+        with faults.faults_at(f"/results/{index}"):
+            slug = one["offer"]
+            if slug not in offers:
+                raise InvalidValue("/offer", f"no offer is called {slug!r}")
+            try:
+                given = {**one, "offer": offers[slug]}
+                made.append(result_import(workspace=workspace, actor=actor, **given))
+            except ProbeError as error:
+                raise InvalidValue("/text", str(error)) from error
+    if faults.errors:
+        raise InvalidDocument(faults.errors)
+    return made
 
 
 def known_parameters(
@@ -185,6 +215,32 @@ def _samples(offer: Offer, evidence: Evidence, parsed: Sequence[ParsedSample]) -
 
 
 @transaction.atomic
+def import_delete(*, workspace: Workspace, evidence: Evidence, actor: str) -> None:
+    """Delete a text that was imported with its figures; scores are calculated without them.
+
+    Raises InvalidValue for evidence of a run, NotOwned for an offer that is only seen.
+    """
+    if evidence.offer is None:
+        raise InvalidValue("/evidence", "evidence of a run stays: leave its samples out")
+    demand_owner(workspace, evidence.offer)
+    audit_record(
+        workspace=workspace,
+        actor=actor,
+        action="import_delete",
+        target=evidence,
+        detail={
+            "offer": evidence.offer.slug,
+            "tool": evidence.probe,
+            "sha256": evidence.sha256,
+            "samples": evidence.samples.count(),
+        },
+    )
+    evidence.delete()
+    summaries_refresh()
+    data_version_bump()
+
+
+@transaction.atomic
 def sample_exclude(*, workspace: Workspace, sample: Sample, reason: str, actor: str) -> Sample:
     """Leave a sample out of every summary, for a person's reason; nothing is deleted.
 
@@ -194,6 +250,32 @@ def sample_exclude(*, workspace: Workspace, sample: Sample, reason: str, actor: 
     if not reason or len(reason) > MAX_REASON or not reason.isprintable():
         raise InvalidValue("/reason", f"1 to {MAX_REASON} printable characters are needed")
     return _excluded(workspace, sample, reason, actor, "sample_exclude")
+
+
+@transaction.atomic
+def samples_mark(
+    *, workspace: Workspace, reasons: Sequence[tuple[int, str | None]], actor: str
+) -> None:
+    """Leave samples out, each for its reason, or count those again that have none; all or none.
+
+    Raises InvalidDocument with everything that is wrong, NotOwned as sample_exclude does.
+    """
+    known = samples_visible(workspace).in_bulk([pk for pk, _ in reasons])
+    faults = Faults()
+    for index, (pk, reason) in enumerate(reasons):
+        with faults.faults_at(f"/samples/{index}"):
+            if pk not in known:
+                raise InvalidValue("/sample_id", f"there is no sample {pk}")
+            sample = known[pk]
+            if reason is None:
+                sample_include(workspace=workspace, sample=sample, actor=actor)
+                continue
+            try:
+                sample_exclude(workspace=workspace, sample=sample, reason=reason, actor=actor)
+            except InvalidValue as error:
+                raise InvalidValue("/excluded_reason", error.detail) from error
+    if faults.errors:
+        raise InvalidDocument(faults.errors)
 
 
 @transaction.atomic

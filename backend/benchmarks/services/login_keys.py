@@ -134,6 +134,18 @@ def host_private_key_replace(
     )
 
 
+@transaction.atomic
+def host_private_key_forget(*, host: Host, actor: str) -> None:
+    """Delete the key that a host was given, and its certificate; it has to let in Rackrate's own
+    key from now on."""
+    login_key_get(workspace=host.workspace)
+    host.sealed_private_key, host.certificate = None, ""
+    host.save(update_fields=["sealed_private_key", "certificate"])
+    audit_record(
+        workspace=host.workspace, actor=actor, action="host_key_forget", target=host, detail={}
+    )
+
+
 def is_encrypted(text: str) -> bool:
     """Whether a private key asks for a passphrase; False for what is no key."""
     try:

@@ -26,7 +26,8 @@ from backend.benchmarks.services.queue_lock import schedule_lock
 from backend.benchmarks.services.run_completion import unlaunched_release
 from backend.benchmarks.services.runs import check_pair, run_cancel
 from backend.benchmarks.services.transitions import campaign_queued_due, next_queued_due
-from backend.catalog.selectors.current_prices import ON_DEMAND, PriceBasis, best_prices
+from backend.catalog.selectors.current_prices import best_prices
+from backend.catalog.selectors.price_choice import ON_DEMAND, PriceBasis
 from backend.common import clock
 from backend.common.queue import Task, enqueue
 from backend.domain.errors import InvalidValue

@@ -2,8 +2,7 @@
 
 import datetime as dt
 import os
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,10 +14,16 @@ from backend.benchmarks.models import Campaign, Host, Schedule
 from backend.benchmarks.selectors import setup_files as current
 from backend.benchmarks.selectors.hosts import hosts_visible
 from backend.benchmarks.selectors.schedules import StartWindow
-from backend.benchmarks.services.campaigns import campaign_create, campaign_delete
+from backend.benchmarks.services.campaign_plans import CampaignPlan
+from backend.benchmarks.services.campaigns import (
+    campaign_create,
+    campaign_delete,
+    campaign_update,
+)
 from backend.benchmarks.services.hosts import host_create, host_remove, host_update
 from backend.benchmarks.services.schedules import schedule_create, schedule_delete, schedule_update
-from backend.domain.errors import DomainError, InvalidDocument, InvalidValue
+from backend.common.applying import Faults
+from backend.domain.errors import InvalidValue
 from backend.domain.rentals import Budget
 from backend.domain.setup_document import (
     CampaignEntry,
@@ -34,11 +39,6 @@ from backend.notifications.services.subscriptions import (
     subscription_delete,
     subscription_update,
 )
-
-CAMPAIGN_FIELDS = (
-    "profile", "probes", "parameters", "repeats", "concurrency", "budget_amount",
-    "budget_currency", "install_tools", "network_pairs",
-)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -71,13 +71,13 @@ def setup_apply(
     return applying.changes
 
 
-class _Applying:
+class _Applying(Faults):
     def __init__(self, workspace: Workspace, file: SetupFile, actor: str) -> None:
+        super().__init__()
         self.workspace = workspace
         self.document = file.document
         self.actor = actor
         self.changes: list[SetupChange] = []
-        self.errors: list[tuple[str, str]] = []
 
     def apply(self, *, is_pruning: bool) -> None:
         each: list[tuple[str, Callable[[Any], Any]]] = [
@@ -94,23 +94,10 @@ class _Applying:
             self._check_names(part, entries)
             self._kept = kept[part] = set()
             for index, entry in enumerate(entries):
-                with self._faults_at(f"/{part}/{index}"):
+                with self.faults_at(f"/{part}/{index}"):
                     self._kept.add(put(entry).pk)
         if is_pruning and not self.errors:
             self._prune(kept)
-
-    @contextmanager
-    def _faults_at(self, pointer: str) -> Iterator[None]:
-        """Go on with the next entry: every fault is named at once."""
-        try:
-            with transaction.atomic():
-                yield
-        except InvalidValue as error:
-            self.errors.append((f"{pointer}{error.field}", error.detail))
-        except InvalidDocument as error:
-            self.errors += [(f"{pointer}{field}", detail) for field, detail in error.errors]
-        except DomainError as error:
-            self.errors.append((pointer, str(error)))
 
     def _check_names(self, part: str, entries: Iterable[Any]) -> None:
         seen: set[str] = set()
@@ -170,27 +157,16 @@ class _Applying:
         campaign = self._campaigns().filter(name=entry.name).first()
         if campaign is None:
             self.changes.append(SetupChange("create", "campaign", entry.name))
-            return self._create_campaign(entry)
+            return campaign_create(
+                workspace=self.workspace, name=entry.name, plan=self._plan(entry), actor=self.actor
+            )
         before = current.campaign_entry(campaign)
         if not self._changed("campaign", entry.name, before, stated):
             return campaign
-        if campaign.round:
-            differing = ", ".join(self.changes[-1].fields)
-            raise InvalidValue(
-                "", f"{entry.name!r} has measured already, so its {differing} cannot change: state "
-                "another name"
-            )  # fmt: skip
-        # It never started, so nothing was measured by what it was; its schedules and alerts stay.
-        made = self._create_campaign(entry, name=f"{entry.name[:90]} (new)")
-        for one in CAMPAIGN_FIELDS:
-            setattr(campaign, one, getattr(made, one))
-        campaign.hosts.set(made.hosts.all())
-        campaign.offers.set(made.offers.all())
-        made.delete()
-        campaign.save()
+        campaign_update(campaign=campaign, changes=vars(self._plan(entry)), actor=self.actor)
         return campaign
 
-    def _create_campaign(self, entry: CampaignEntry, name: str | None = None) -> Campaign:
+    def _plan(self, entry: CampaignEntry) -> CampaignPlan:
         parameters = dict(entry.parameters)
         if "peer" in parameters:
             peer = self._host_named(str(parameters["peer"]), "/parameters/peer")
@@ -198,13 +174,11 @@ class _Applying:
         hosts = [
             self._host_named(name, f"/hosts/{index}").pk for index, name in enumerate(entry.hosts)
         ]
-        return campaign_create(
-            workspace=self.workspace, name=name or entry.name, hosts=hosts, offers=entry.offers,
-            profile=entry.profile, probes=entry.probes, parameters=parameters,
-            repeats=entry.repeats, concurrency=entry.concurrency,
+        return CampaignPlan(
+            hosts=hosts, offers=entry.offers, profile=entry.profile, probes=entry.probes,
+            parameters=parameters, repeats=entry.repeats, concurrency=entry.concurrency,
             budget=Budget(entry.budget.amount, entry.budget.currency) if entry.budget else None,
             install_tools=entry.install_tools, network_pairs=entry.network_pairs,
-            actor=self.actor,
         )  # fmt: skip
 
     def _campaigns(self) -> QuerySet[Campaign]:
@@ -292,7 +266,7 @@ class _Applying:
             if part == "hosts":
                 gone.sort(key=lambda host: -len(host.route))
             for row in gone:
-                with self._faults_at(f"/{part}"):
+                with self.faults_at(f"/{part}"):
                     self.changes.append(SetupChange("delete", kind, _name(row)))
                     delete(**{kind: row}, actor=self.actor)
 

@@ -23,13 +23,10 @@ from backend.bills.selectors.compared import ASSUMED, READERS, compared_document
 from backend.bills.services.bills import bill_delete
 from backend.bills.services.uploads import MOST_BYTES, PART_BYTES, upload_keep
 from backend.common.rest.documents import Problem
-from backend.common.rest.parameters import (
-    PAGING,
-    read,
-)
+from backend.common.rest.parameters import read
 from backend.common.rest.permissions import WRITE
 from backend.common.rest.table import Column, ColumnType
-from backend.common.rest.views import DIALECT, ListAnswer, ListView, View
+from backend.common.rest.views import ListAnswer, ListView, View
 from backend.domain.errors import InvalidValue
 from backend.rankings.services.current_data import current_stamp
 
@@ -137,16 +134,17 @@ class BillsView(ListView):
     """Bills that were imported, the newest first."""
 
     name = "bills"
+    orders = {"name": "name", "created_at": "created_at"}
+    since = "created_at"
     columns = COLUMNS
     scopes: ClassVar[Mapping[str, str]] = SCOPES
     parser_classes = (MultiPartParser, PieceParser)
     most_bytes = MOST_BYTES
 
     def listing(self, request: Request) -> ListAnswer:
-        paging, warnings = read(dict(request.query_params.lists()), {**PAGING, **DIALECT})
-        paging.pop("dialect", None)
+        _, shown = self.parameters(request)
         rows = bills_visible(workspace_of(request))
-        return ListAnswer(COLUMNS, rows, rows.count(), cells=_cells, warnings=warnings, **paging)
+        return ListAnswer(COLUMNS, rows, rows.count(), cells=_cells, **shown)
 
     @extend_schema(
         parameters=[

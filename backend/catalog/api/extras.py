@@ -20,6 +20,7 @@ class ExtrasView(DataListView):
     """Prices of disk, public IPv4 addresses and traffic to the internet in force, tier by tier."""
 
     name = "extras"
+    orders = {"provider": "provider", "region": "region", "kind": "kind"}
     readers = {
         "provider": text,
         "region": text,

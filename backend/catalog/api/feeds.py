@@ -73,6 +73,7 @@ class PriceFeedsView(DataListView):
     """Price lists: those that are read by themselves, and those that came from files."""
 
     name = "price-feeds"
+    orders = {"provider": "provider__slug"}
     scopes: ClassVar[Mapping[str, str]] = {"GET": ADMIN, "POST": ADMIN}
     readers = {"provider": text, "kind": text, "region": text, "enabled": boolean}
     lookups = {

@@ -34,6 +34,8 @@ class HardwareListView(DataListView):
     """Own hardware by name; by default the newest version of each."""
 
     name = "hardware"
+    orders = {"name": "name", "created_at": "created_at"}
+    since = "created_at"
     scopes: ClassVar[Mapping[str, str]] = {"POST": WRITE}
     parser_classes = (ExactJSONParser,)
     readers = {"name": text, "offer": text, "all": boolean}

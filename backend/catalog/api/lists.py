@@ -12,9 +12,9 @@ from backend.catalog.models import ExchangeRate, Provider, Region
 from backend.catalog.selectors.current_prices import as_quoted
 from backend.catalog.selectors.data_version import DataStamp, data_stamp
 from backend.common import clock
-from backend.common.rest.parameters import PAGING, Reader, day, read, text
+from backend.common.rest.parameters import Reader, day, text
 from backend.common.rest.table import Column, ColumnType
-from backend.common.rest.views import DIALECT, ListAnswer, ListView
+from backend.common.rest.views import ListAnswer, ListView
 from backend.providers.registry import provider
 
 
@@ -43,18 +43,16 @@ class DataListView(ListView):
 
     def asked(self, request: Request) -> tuple[dict[str, Any], dict[str, Any]]:
         """The view's own parameters; and paging and warnings for its Listing."""
-        readers = {**PAGING, **DIALECT, **self.readers}
-        values, warnings = read(dict(request.query_params.lists()), readers)
+        values, shown = self.parameters(request)
         own = {name: value for name, value in values.items() if name in self.readers}
-        paging = {name: value for name, value in values.items() if name in PAGING}
-        members = {"data_version": self.stamp.number}
-        return own, {**paging, "warnings": warnings, "members": members}
+        return own, {**shown, "members": {"data_version": self.stamp.number}}
 
 
 class ProvidersView(DataListView):
     """Providers; `own` stands for one's own machines."""
 
     name = "providers"
+    orders = {"provider": "slug", "name": "name"}
     columns = (
         Column("provider", ColumnType.TEXT, "Slug"),
         Column("name", ColumnType.TEXT, "Name"),
@@ -85,6 +83,7 @@ class RegionsView(DataListView):
     """The providers' own names for places."""
 
     name = "regions"
+    orders = {"provider": "provider__slug", "region": "code"}
     readers = {"provider": text}
     columns = (
         Column("provider", ColumnType.TEXT, "Slug of the provider"),
@@ -114,6 +113,8 @@ class RatesView(DataListView):
     """Exchange rates: units of a currency for one euro on a day."""
 
     name = "fx-rates"
+    orders = {"currency": "currency", "date": "date"}
+    since = "date"
     readers = {"currency": text, "as_of": day}
     columns = (
         Column("date", ColumnType.DATE, "Day of the rate"),

@@ -1,8 +1,9 @@
-"""Prices over the API: as quoted, over time, between two days, by hand, and under review."""
+"""Prices over the API: as quoted, by hand, and under review."""
 
 import datetime as dt
 import hashlib
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, ClassVar
 from uuid import UUID
 
@@ -16,18 +17,9 @@ from backend.accounts.services.acting import workspace_of, workspace_slug
 from backend.catalog.api.documents import PriceDetail, PriceEntry, PriceReview
 from backend.catalog.api.lists import DataListView
 from backend.catalog.models import Offer, PriceObservation
+from backend.catalog.selectors.consequences import price_consequences
 from backend.catalog.selectors.current_prices import as_quoted
 from backend.catalog.selectors.offers import offers_visible
-from backend.catalog.selectors.price_history import (
-    CHANGES,
-    VANISHED,
-    PricePoint,
-    PriceSeries,
-    change_ratio,
-    difference,
-    history,
-    terms_before,
-)
 from backend.catalog.selectors.price_list import (
     QUARANTINED,
     STATES,
@@ -40,9 +32,9 @@ from backend.catalog.selectors.price_list import (
 )
 from backend.catalog.services.price_import import price_review
 from backend.catalog.services.prices import PriceInput, price_enter, price_remove
+from backend.common.rest.deleting import deleted, deleting
 from backend.common.rest.documents import Problem
 from backend.common.rest.parameters import (
-    InvalidParameters,
     Reader,
     day,
     one_of,
@@ -112,6 +104,8 @@ class PricesView(PriceListView):
     """Prices as quoted; by default the one price in force of each offer."""
 
     name = "prices"
+    orders = {"offer_id": "offer__slug", "amount": "amount", "observed_at": "observed_at"}
+    since = "observed_at"
     scopes: ClassVar[Mapping[str, str]] = {"POST": WRITE}
     readers: Mapping[str, Reader] = {**FILTERS, "as_of": day, "state": one_of(STATES)}
     columns = (
@@ -140,7 +134,7 @@ class PricesView(PriceListView):
         price_filter, slug = PriceFilter(**own), workspace_slug(request)
         rows = price_list(price_filter, slug)
         count = price_count(price_filter, rows, slug)
-        return ListAnswer(self.columns, rows, count, cells=_price, **shown)
+        return ListAnswer(self.columns, rows, count, cells=quoted_cells, **shown)
 
     @extend_schema(request=PriceEntry, responses={201: PriceDetail})
     def post(self, request: Request, **_: Any) -> Response:
@@ -167,7 +161,7 @@ def _offer(request: Request, slug: str) -> Offer:
     return offer
 
 
-def _kind(row: PriceObservation) -> dict[str, Any]:
+def kind_cells(row: PriceObservation) -> dict[str, Any]:
     region = row.offer.region
     return {
         "provider": row.offer.provider.slug,
@@ -185,9 +179,9 @@ def _kind(row: PriceObservation) -> dict[str, Any]:
     }
 
 
-def _price(row: PriceObservation) -> dict[str, Any]:
+def quoted_cells(row: PriceObservation) -> dict[str, Any]:
     return {
-        **_kind(row),
+        **kind_cells(row),
         "price_id": row.pk,
         "amount": as_quoted(row.amount),
         "unit": row.unit,
@@ -216,7 +210,7 @@ def _price_row(request: Request, price_id: UUID) -> PriceObservation:
 
 
 def _detail(row: PriceObservation, setup_months: int) -> Any:
-    priced, amount = _price(row), as_quoted(row.amount)
+    priced, amount = quoted_cells(row), as_quoted(row.amount)
     tax_rate = priced["tax_rate"]
     cells = {
         **priced,
@@ -258,16 +252,20 @@ class PriceView(View):
         months = own.get("setup_months", SETUP_MONTHS)
         return Response(_detail(_price_row(request, price_id), months))
 
-    @extend_schema(operation_id="prices_delete", responses={204: None, 409: Problem})
+    @deleting("prices_delete")
     def delete(self, request: Request, price_id: UUID) -> Response:
         """Take back a price that a person stated; the one before it is in force again.
         409 for one of a list or a cost model, and one that costs of runs were calculated with."""
         row = _price_row(request, price_id)
+        workspace, by = workspace_of(request), actor(request)
         try:
-            price_remove(workspace=workspace_of(request), observation=row, actor=actor(request))
+            return deleted(
+                request,
+                partial(price_consequences, row),
+                partial(price_remove, workspace=workspace, observation=row, actor=by),
+            )
         except InvalidValue as error:
             raise Conflict(error.detail) from error
-        return Response(status=204)
 
 
 class PriceReviewView(View):
@@ -291,132 +289,3 @@ class PriceReviewView(View):
             actor=actor(request),
         )
         return Response(_detail(_price_row(request, price_id), SETUP_MONTHS))
-
-
-# --- over time ------------------------------------------------------------------------------------
-
-
-class PriceHistoryView(PriceListView):
-    """The published prices of one offer by their kinds, the oldest first."""
-
-    name = "price-history"
-    required_parameters = frozenset({"offer"})
-    readers: Mapping[str, Reader] = {
-        "offer": text,
-        "purchase_model": FILTERS["purchase_model"],
-        "since": day,
-        "as_of": day,
-    }
-    columns = (
-        Column("series", ColumnType.TEXT, "What the price is of, in words"),
-        Column("price_id", ColumnType.TEXT, "Identifier of the observation"),
-        *REGION_AND_ZONE[1:],
-        *PLAN,
-        *PRICE,
-        Column("since", ColumnType.TIME, "When it was observed"),
-        Column(
-            "until", ColumnType.TIME, "When the next one was, or its list dropped it; empty: holds"
-        ),
-        Column("source", ColumnType.TEXT, "Where it was read"),
-    )
-
-    def described_parameters(self) -> Mapping[str, str]:
-        return {
-            **super().described_parameters(),
-            "offer": "Slug of the offer; needed",
-            "since": "Day from which on",
-            "as_of": "Prices known on that day",
-        }
-
-    def listing(self, request: Request) -> ListAnswer:
-        own, shown = self.asked(request)
-        slug = own.pop("offer", None)
-        if slug is None:
-            raise InvalidParameters([("offer", "the slug of an offer is needed")])
-        offer = offers_visible(workspace_slug(request)).filter(slug=slug).first()
-        if offer is None:
-            raise Http404
-        series = history(offer, **own)
-        rows = [(one, point) for one in series for point in one.points]
-        return ListAnswer(self.columns, rows, len(rows), cells=_point, **shown)
-
-
-def _point(row: tuple[PriceSeries, PricePoint]) -> dict[str, Any]:
-    series, point = row
-    return {
-        **_price(point.observation),
-        "series": series.kind.label,
-        "since": point.since,
-        "until": point.until,
-    }
-
-
-class PriceDifferenceView(PriceListView):
-    """What appeared, vanished and changed between the ends of two days."""
-
-    name = "price-difference"
-    required_parameters = frozenset({"from", "to"})
-    readers: Mapping[str, Reader] = {**FILTERS, "from": day, "to": day, "change": one_of(CHANGES)}
-    columns = (
-        Column("change", ColumnType.TEXT, ", ".join(CHANGES)),
-        Column("offer_id", ColumnType.TEXT, "Slug of the offer"),
-        Column("provider", ColumnType.TEXT, "Slug of the provider"),
-        Column("offer", ColumnType.TEXT, "The provider's own name of the type"),
-        *REGION_AND_ZONE,
-        *PLAN,
-        Column("currency", ColumnType.TEXT, "Three-letter code"),
-        Column("amount_before", ColumnType.DECIMAL, "Amount on the first day", "currency/unit"),
-        Column("unit_before", ColumnType.TEXT, "Its unit"),
-        Column("setup_before", ColumnType.DECIMAL, "Paid once at the start, then", "currency"),
-        Column("amount", ColumnType.DECIMAL, "Amount on the second day", "currency/unit"),
-        Column("unit", ColumnType.TEXT, "Its unit"),
-        Column("setup", ColumnType.DECIMAL, "Paid once at the start, now", "currency"),
-        Column("ratio", ColumnType.DECIMAL, "Price of an hour, now by then"),
-        Column("at", ColumnType.TIME, "When the change was read"),
-        Column("price_id_before", ColumnType.TEXT, "Identifier of the first observation"),
-        Column("price_id", ColumnType.TEXT, "Identifier of the newest observation"),
-        Column("source", ColumnType.TEXT, "Where it was read"),
-    )
-
-    def described_parameters(self) -> Mapping[str, str]:
-        return {
-            **super().described_parameters(),
-            "from": "First day, at its end; needed",
-            "to": "Second day, at its end; needed",
-            "change": f"Only these: {', '.join(CHANGES)}",
-        }
-
-    def listing(self, request: Request) -> ListAnswer:
-        own, shown = self.asked(request)
-        missing = [(name, "a day is needed") for name in ("from", "to") if name not in own]
-        if missing:
-            raise InvalidParameters(missing)
-        day_a, day_b, change = own.pop("from"), own.pop("to"), own.pop("change", None)
-        if day_a >= day_b:
-            raise InvalidParameters([("from", f"{day_a} is not before {day_b}")])
-        rows = difference(
-            day_a, day_b, PriceFilter(**own), change=change, workspace_slug=workspace_slug(request)
-        )
-        return ListAnswer(self.columns, rows, rows.count(), cells=_change, **shown)
-
-
-def _change(row: PriceObservation) -> dict[str, Any]:
-    before, change = terms_before(row), getattr(row, "change", "")
-    is_gone = change == VANISHED
-    now = {} if is_gone else _price(row)
-    return {
-        **_kind(row),
-        "change": change,
-        "offer_id": row.offer.slug,
-        "amount_before": before and before.amount,
-        "unit_before": before and before.unit,
-        "setup_before": before and before.setup_amount,
-        "amount": now.get("amount"),
-        "unit": now.get("unit"),
-        "setup": now.get("setup"),
-        "ratio": change_ratio(row),
-        "at": row.missing_since if is_gone else row.observed_at,
-        "price_id_before": before and before.observation_id,
-        "price_id": row.pk,
-        "source": row.source,
-    }

@@ -24,6 +24,8 @@ class QuotesView(PriceListView):
     """Quotes for dedicated servers; `tables/import` takes them back."""
 
     name = "quotes"
+    orders = {"offer_id": "offer__slug", "amount": "amount", "observed_at": "observed_at"}
+    since = "observed_at"
     columns = (
         Column("price_id", ColumnType.TEXT, "Identifier of the observation"),
         Column("provider", ColumnType.TEXT, "Name of the provider"),

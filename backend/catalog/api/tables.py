@@ -21,11 +21,10 @@ from backend.catalog.models import TableMapping
 from backend.catalog.selectors.tables import mappings_of, table_template
 from backend.catalog.services.tables import TABLES, mapping_forget, table_import
 from backend.common.rest.documents import FlagField, Problem, Strict, TextField
-from backend.common.rest.parameters import PAGING, read
 from backend.common.rest.parsers import ExactJSONParser
 from backend.common.rest.permissions import WRITE
 from backend.common.rest.table import Column, ColumnType
-from backend.common.rest.views import DIALECT, ListAnswer, ListView, View
+from backend.common.rest.views import ListAnswer, ListView, View
 from backend.domain.errors import InvalidValue
 from backend.domain.parsing.tables import Options
 
@@ -202,6 +201,7 @@ class TableMappingsView(ListView):
     """How the last table of each hoster was meant."""
 
     name = "table-mappings"
+    orders = {"provider": "provider", "kind": "kind"}
     scopes: ClassVar[Mapping[str, str]] = {"GET": WRITE}
     columns = (
         Column("id", ColumnType.TEXT, "Identifier"),
@@ -214,12 +214,9 @@ class TableMappingsView(ListView):
     )
 
     def listing(self, request: Request) -> ListAnswer:
-        paging, warnings = read(dict(request.query_params.lists()), {**PAGING, **DIALECT})
-        paging.pop("dialect", None)
+        _, shown = self.parameters(request)
         rows = mappings_of(workspace_of(request))
-        return ListAnswer(
-            self.columns, rows, rows.count(), cells=_cells, warnings=warnings, **paging
-        )
+        return ListAnswer(self.columns, rows, rows.count(), cells=_cells, **shown)
 
 
 def _cells(mapping: TableMapping) -> dict[str, Any]:

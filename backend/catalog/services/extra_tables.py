@@ -10,7 +10,7 @@ from backend.accounts.services.workspaces import SHARED, demand_owner
 from backend.catalog.models import ExtraPrice, Provider, Region
 from backend.catalog.services.data_version import data_version_bump
 from backend.catalog.services.extras import extra_record
-from backend.catalog.services.quotes import TableReport, provider_slug
+from backend.catalog.services.table_rows import TableReport, provider_slug
 from backend.common import clock
 from backend.domain.errors import InvalidValue
 from backend.domain.parsing.extras import ExtraRow, extras

@@ -1,25 +1,15 @@
 """The list of prices read back: lines of known observations are compared, others are prices of one's own."""
 
-import datetime as dt
 from collections.abc import Collection, Iterable
 from typing import Any
 from uuid import UUID
 
-from backend.accounts.models import Workspace
 from backend.catalog.models import Offer, PriceObservation
 from backend.catalog.selectors.current_prices import prices_visible
 from backend.catalog.services.plausible import PriceJudge
 from backend.catalog.services.prices import is_entered
-from backend.catalog.services.quotes import (
-    TableImport,
-    TableReport,
-    price_key,
-    provider_slug,
-)
-from backend.common import clock
+from backend.catalog.services.table_rows import TableImport, price_key, provider_slug
 from backend.domain.parsing.offer_rows import OfferRow, PriceRow
-from backend.domain.parsing.price_rows import prices_of_table
-from backend.domain.parsing.tables import Options
 from backend.domain.pricing.quoted import GROSS
 
 STATED = (
@@ -30,31 +20,13 @@ STATED = (
 """What a line says of a price; its source and times cannot be corrected."""
 
 
-def prices_import(
-    *,
-    workspace: Workspace,
-    text: bytes | str,
-    actor: str,
-    options: Options | None = None,
-    is_replacing: bool = False,
-    known_providers: Collection[str] = (),
-    is_dry: bool = False,
-    today: dt.date | None = None,
-) -> TableReport:
-    """Compare and store the prices of a table (domain.parsing.price_rows).
+class PriceTableImport(TableImport):
+    """The list of prices on its way back; no offer is made or changed.
 
-    A line of a known observation that says the same changes nothing; with `is_replacing` one that
-    differs corrects it, if a person stated it. Other lines are prices of the workspace's own
-    offers, which have to be there.
+    A line of a known observation that says the same changes nothing; one that differs corrects it if
+    that `is_replacing` and a person stated it. Other lines are prices of the workspace's own offers,
+    which have to be there.
     """
-    table = prices_of_table(text, today=today or clock.now().date(), options=options)
-    reading = _PriceTable(workspace, "prices_import", actor, is_learning=False)
-    reading.is_replacing, reading.known_providers = is_replacing, known_providers
-    return reading.run(table, is_dry=is_dry)
-
-
-class _PriceTable(TableImport):
-    """Prices on their way into the catalog; no offer is made or changed."""
 
     def _read(self, rows: Iterable[OfferRow]) -> None:
         rows = list(rows)

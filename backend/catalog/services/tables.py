@@ -1,6 +1,8 @@
 """Tables that people send, read as the last one of the same hoster was."""
 
+import datetime as dt
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
 
 from django.db import transaction
@@ -10,13 +12,8 @@ from backend.accounts.services.audit import audit_record
 from backend.accounts.services.workspaces import demand_owner
 from backend.catalog.models import TableMapping
 from backend.catalog.selectors.tables import mappings_of
-from backend.catalog.services.price_tables import prices_import
-from backend.catalog.services.quotes import (
-    TableReport,
-    offers_import,
-    provider_slug,
-    quotes_import,
-)
+from backend.catalog.services.price_tables import PriceTableImport
+from backend.catalog.services.table_rows import TableImport, TableReport, provider_slug
 from backend.common import clock
 from backend.domain.parsing.offer_rows import ParsedTable
 from backend.domain.parsing.offers import offers
@@ -25,11 +22,22 @@ from backend.domain.parsing.quotes import quotes
 from backend.domain.parsing.table_files import sheet
 from backend.domain.parsing.tables import Options, RefusedTable, Remark
 
-TABLES: Mapping[str, Callable[..., TableReport]] = MappingProxyType(
-    {"quotes": quotes_import, "offers": offers_import, "prices": prices_import}
-)
-READERS: Mapping[str, Callable[..., ParsedTable]] = MappingProxyType(
-    {"quotes": quotes, "offers": offers, "prices": prices_of_table}
+
+@dataclass(frozen=True)
+class TableKind:
+    """What reads a table, and what takes its rows into the catalog."""
+
+    read: Callable[..., ParsedTable]
+    importing: type[TableImport] = TableImport
+    is_learning: bool = False
+
+
+TABLES: Mapping[str, TableKind] = MappingProxyType(
+    {
+        "quotes": TableKind(quotes),
+        "offers": TableKind(offers, is_learning=True),
+        "prices": TableKind(prices_of_table, PriceTableImport),
+    }
 )
 REMEMBERED = ("locale", "currency")
 
@@ -41,32 +49,40 @@ def table_import(
     workspace: Workspace,
     text: bytes | str,
     actor: str,
-    options: Options,
+    options: Options | None = None,
     is_replacing: bool = False,
     known_providers: Collection[str] = (),
     is_dry: bool = False,
     is_recalling: bool = True,
+    today: dt.date | None = None,
 ) -> TableReport:
-    """Store a table of TABLES. What is said of it is remembered for its hoster, and holds for the
-    next table of the same one as far as nothing else is said; the report says so.
+    """Store the good rows of a table of TABLES; a dry run reports the same and stores nothing.
+
+    What is said of it is remembered for its hoster, and holds for the next table of the same one as
+    far as nothing else is said; the report says so. Corrections and new providers: TableImport.
     """
-    recalled = _recalled(kind, workspace, text, options) if is_recalling else None
-    meant = options if recalled is None else _merged(options, recalled)
-    report = TABLES[kind](
-        workspace=workspace,
-        text=text,
-        actor=actor,
-        options=meant,
-        is_replacing=is_replacing,
-        known_providers=known_providers,
-        is_dry=is_dry,
+    said, today = options or Options(), today or clock.now().date()
+    recalled = _recalled(kind, workspace, text, said, today) if is_recalling else None
+    meant = said if recalled is None else _merged(said, recalled)
+    table = TABLES[kind].read(text, today=today, options=meant)
+    report = (
+        TABLES[kind]
+        .importing(
+            workspace,
+            f"{kind}_import",
+            actor,
+            is_learning=TABLES[kind].is_learning,
+            is_replacing=is_replacing,
+            known_providers=known_providers,
+        )
+        .run(table, is_dry=is_dry)
     )
     if recalled is not None:
         report.recalled = recalled.provider
         report.warnings.insert(0, Remark(1, "", _words(recalled)))
     is_kept = bool(report.lines or report.offers_new) and not is_dry
-    if is_kept and (options.columns or any(options.defaults.get(one) for one in REMEMBERED)):
-        _remember(kind, workspace, text, meant, actor)
+    if is_kept and (said.columns or any(said.defaults.get(one) for one in REMEMBERED)):
+        _remember(kind, workspace, {row.provider for row in table.rows}, meant, actor)
     return report
 
 
@@ -85,7 +101,7 @@ def mapping_forget(*, mapping: TableMapping, actor: str) -> None:
 
 
 def _recalled(
-    kind: str, workspace: Workspace, text: bytes | str, options: Options
+    kind: str, workspace: Workspace, text: bytes | str, options: Options, today: dt.date
 ) -> TableMapping | None:
     """What was said of the last table of the hoster that this one is of; None where that is open."""
     known = list(mappings_of(workspace).filter(kind=kind))
@@ -101,7 +117,13 @@ def _recalled(
     named = [one for one in known if {one.provider, *_names(one)} & cells]
     # A word of one hoster may mean something else to another: all rows have to be of this one.
     fitting = [
-        one for one in named if _providers(kind, text, _merged(options, one)) == {one.provider}
+        one
+        for one in named
+        if {
+            provider_slug(row.provider)
+            for row in TABLES[kind].read(text, today=today, options=_merged(options, one)).rows
+        }
+        == {one.provider}
     ]
     return fitting[0] if len(fitting) == 1 else None
 
@@ -117,16 +139,9 @@ def _merged(options: Options, mapping: TableMapping) -> Options:
     return Options({**kept, **said}, {**mapping.columns, **options.columns})
 
 
-def _providers(kind: str, text: bytes | str, options: Options) -> set[str]:
-    rows = READERS[kind](text, today=clock.now().date(), options=options).rows
-    return {provider_slug(row.provider) for row in rows}
-
-
 def _remember(
-    kind: str, workspace: Workspace, text: bytes | str, options: Options, actor: str
+    kind: str, workspace: Workspace, names: Collection[str], options: Options, actor: str
 ) -> None:
-    rows = READERS[kind](text, today=clock.now().date(), options=options).rows
-    names = {row.provider for row in rows}
     slugs = {provider_slug(name) for name in names}
     if len(slugs) != 1:
         return

@@ -17,9 +17,10 @@ from backend.common.rest.permissions import READ, needed_scope
 from backend.common.rest.problem import CONTENT_TYPE, PROBLEM_CODES
 from backend.common.rest.table import Column, ColumnType
 
-TYPES: dict[ColumnType, dict[str, str]] = {
+TYPES: dict[ColumnType, dict[str, Any]] = {
     ColumnType.TEXT: {"type": "string"},
     ColumnType.WORDS: {"type": "string"},
+    ColumnType.LIST: {"type": "array", "items": {"type": "string"}},
     ColumnType.INTEGER: {"type": "integer"},
     ColumnType.NUMBER: {"type": "number"},
     ColumnType.DECIMAL: {"type": "string", "format": "decimal"},
@@ -30,6 +31,7 @@ TYPES: dict[ColumnType, dict[str, str]] = {
 EVERY_LIST = {
     "page": "Number of the JSON page, from 1",
     "per_page": "Rows of a JSON page, 1 to 250 (default 50); CSV and XLSX are never paged",
+    "cursor": "In place of page: * begins, and `next` goes on behind the last row, whatever is added",
     "dialect": "Of CSV: excel (byte order mark) or excel-eu (also ; and decimal commas)",
 }
 # Parameters that are no column; a parameter named like a column means what the column says.

@@ -17,6 +17,8 @@ class ColumnType(StrEnum):
 
     TEXT = "text"
     WORDS = "words"
+    LIST = "list"
+    """Words as a JSON array; in tables separated by blanks."""
     INTEGER = "integer"
     NUMBER = "number"
     DECIMAL = "decimal"
@@ -94,6 +96,8 @@ def text_cell(value: Any) -> str:
         return repr(value)
     if isinstance(value, (int, Decimal, dt.date)):
         return str(json_cell(value))
+    if isinstance(value, list):
+        return guarded(" ".join(value))
     return guarded(str(value))
 
 

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
-from django.db.models import F
+from django.db.models import QuerySet
 from django.http import Http404, HttpResponseBase
-from django.utils.cache import get_conditional_response, patch_vary_headers
-from django.utils.http import http_date, parse_http_date, quote_etag
+from django.utils.cache import patch_vary_headers
+from django.utils.http import http_date, quote_etag
 from rest_framework.negotiation import DefaultContentNegotiation
 from rest_framework.permissions import SAFE_METHODS
 from rest_framework.renderers import BaseRenderer, JSONRenderer
@@ -21,6 +21,8 @@ from rest_framework.utils.urls import remove_query_param, replace_query_param
 from rest_framework.views import APIView
 
 from backend.common import clock
+from backend.common.rest.conditional import by_content, unchanged
+from backend.common.rest.cursors import cursor, cursor_links, key_order, page_behind, whole
 from backend.common.rest.deprecation import Deprecation
 from backend.common.rest.openapi import ListSchema
 from backend.common.rest.parameters import (
@@ -32,8 +34,9 @@ from backend.common.rest.parameters import (
     given,
     one_of,
     read,
-    text,
+    time,
 )
+from backend.common.rest.public_address import is_local, public_address
 from backend.common.rest.renderers import DIALECTS, CsvRenderer, TsvRenderer, XlsxRenderer
 from backend.common.rest.table import Column, Table, json_cell, json_rows, text_cell
 from backend.common.rest.throttles import Allowance
@@ -41,10 +44,11 @@ from backend.domain.attributions import attributions
 
 # Of a list as a file: more would hold a process for long, and all its rows in memory.
 MAX_EXPORT_ROWS = 50_000
+ONLY_HERE = "this computer alone; PUBLIC_URL names the address that others use"
 # Of columns and documents; additions keep it.
 SCHEMA_VERSION = "1"
-DIALECT: Mapping[str, Reader] = {"dialect": one_of(DIALECTS)}
-"""Parameters of the exports; every list knows them."""
+LIST_READERS: Mapping[str, Reader] = {"dialect": one_of(DIALECTS), "cursor": cursor}
+"""Parameters that every list knows beside those of paging."""
 
 
 class SuffixNegotiation(DefaultContentNegotiation):
@@ -127,12 +131,26 @@ class ListAnswer:
     """Of the figures in the rows; a workbook names whose they are."""
 
 
+def by_field(listing: ListAnswer, field: str, *, is_descending: bool) -> Any:
+    """The rows in the order of a field of the query, else of a column; unknown ones last."""
+    if isinstance(listing.rows, QuerySet):
+        return whole(listing.rows).order_by(*key_order(field, is_descending=is_descending))
+    cells = [(listing.cells(row)[field], row) for row in listing.rows]
+    known = [pair for pair in cells if pair[0] is not None]
+    known.sort(key=lambda pair: pair[0], reverse=is_descending)
+    return [row for _, row in known] + [row for cell, row in cells if cell is None]
+
+
 class ListView(View):
     """A list as JSON pages, or whole as CSV, TSV and XLSX."""
 
     name: ClassVar[str] = "rows"
     columns: ClassVar[tuple[Column, ...]] = ()
     required_parameters: ClassVar[frozenset[str]] = frozenset()
+    orders: ClassVar[Mapping[str, str]] = {}
+    """Column → field of the query that the list may be sorted by."""
+    since: ClassVar[str] = ""
+    """Field of the query that says when a row was made, where what is new may be asked for."""
     described_by: ClassVar[str] = "api:schema"
     schema = ListSchema()
     renderer_classes = (JSONRenderer, CsvRenderer, TsvRenderer, XlsxRenderer)
@@ -146,9 +164,38 @@ class ListView(View):
         """What the request asks for."""
         raise AssertionError("a list says what it lists")
 
-    def ordered(self, request: Request, listing: ListAnswer) -> ListAnswer:
-        """The list in the order that is asked for."""
+    def arranged(self, request: Request, listing: ListAnswer) -> ListAnswer:
+        """From the time and in the order that are asked for; rows that agree in it keep one order, so
+        that pages do not overlap."""
+        asked, rows = self._asked(request, "sort", "since"), listing.rows
+        if "since" in asked:
+            rows = whole(rows).filter(**{f"{self.since}__gte": asked["since"]})
+            listing = replace(listing, rows=rows, count=rows.count())
+        if sort := asked.get("sort", ""):
+            field = self.orders[sort.removeprefix("-")]
+            listing = replace(listing, rows=by_field(listing, field, is_descending=sort[0] == "-"))
         return listing
+
+    def _asked(self, request: Request, *names: str) -> dict[str, Any]:
+        """Of these parameters those that the list knows and the request has."""
+        known = self.shared_readers()
+        given_ones = {name: request.query_params.getlist(name) for name in names if name in known}
+        return read(given_ones, known)[0]
+
+    def parameters(self, request: Request) -> tuple[dict[str, Any], dict[str, Any]]:
+        """The values of all parameters; and paging and warnings for the ListAnswer."""
+        values, warnings = read(dict(request.query_params.lists()), self.parameter_readers())
+        paging = {name: values[name] for name in PAGING if name in values}
+        return values, {**paging, "warnings": warnings}
+
+    def shared_readers(self) -> dict[str, Reader]:
+        """What reads the parameters that lists share, as far as this one has them."""
+        readers: dict[str, Reader] = {**PAGING, **LIST_READERS}
+        if self.orders:
+            readers["sort"] = one_of([sign + name for name in self.orders for sign in ("", "-")])
+        if self.since:
+            readers["since"] = time
+        return readers
 
     def described_parameters(self) -> Mapping[str, str]:
         """Names and meanings of the parameters, for the OpenAPI schema; paging left out.
@@ -159,7 +206,7 @@ class ListView(View):
 
     def parameter_readers(self) -> Mapping[str, Reader]:
         """What reads the parameters, as far as known; their types in the OpenAPI schema."""
-        return {**PAGING, **DIALECT}
+        return self.shared_readers()
 
     def state(self, request: Request) -> str | None:
         """A word that changes with the answer; None where only the answer itself shows it."""
@@ -172,24 +219,41 @@ class ListView(View):
     def get(self, request: Request, **_: Any) -> HttpResponseBase:
         headers = self._validators(request)
         if headers:
-            unchanged = _unchanged(request, headers)
-            if unchanged is not None:
-                return unchanged
+            same = unchanged(request, headers)
+            if same is not None:
+                return same
         # Before the rows are read: a wrong dialect is known without them.
-        read({"dialect": request.query_params.getlist("dialect")}, DIALECT)
-        listing = self.ordered(request, self.listing(request))
+        self._asked(request, "dialect")
+        listing = self.arranged(request, self.listing(request))
         headers |= _described(listing)
         headers["Link"] = f'<{reverse(self.described_by, request=request)}>; rel="describedby"'
         if request.accepted_renderer.format == JSONRenderer.format:
-            page = _page(request, listing)
+            page = self._page(request, listing)
             headers["Link"] = ", ".join((*_neighbours(page), headers["Link"]))
             response = Response(page, headers=headers)
         else:
             table = self._table(request, listing)
             response = Response(table, headers=headers | self._file(request))
         if "ETag" not in headers:
-            response.add_post_render_callback(lambda rendered: _by_content(request, rendered))
+            response.add_post_render_callback(lambda rendered: by_content(request, rendered))
         return response
+
+    def _page(self, request: Request, listing: ListAnswer) -> dict[str, Any]:
+        asked = self._asked(request, "cursor", "sort")
+        if "cursor" not in asked:
+            return _envelope(listing, page_links(request, listing), page_rows(listing))
+        if "page" in request.query_params:
+            raise InvalidParameters([("page", "a cursor says where a page begins")])
+        sort = asked.get("sort", "")
+        rows, following = page_behind(
+            listing.rows,
+            asked["cursor"],
+            size=listing.per_page,
+            sort=sort,
+            field=self.orders.get(sort.removeprefix("-"), ""),
+            state=self.state(request),
+        )
+        return _envelope(listing, cursor_links(request, listing.count, following), rows)
 
     def _validators(self, request: Request) -> dict[str, str]:
         state = self.state(request)
@@ -213,12 +277,14 @@ class ListView(View):
         if listing.count > MAX_EXPORT_ROWS:
             detail = f"{listing.count} rows are more than {MAX_EXPORT_ROWS}; filter the list"
             raise InvalidParameters([("per_page", detail)])
+        address = public_address(request)
         return Table(
             columns=listing.columns,
             rows=map(listing.cells, listing.rows),
             name=self.name,
             about={
-                "address": request.build_absolute_uri(),
+                "address": address,
+                **({"reached from": ONLY_HERE} if is_local(address) else {}),
                 **_facts(listing.members),
                 **{one.figures: one.text for one in attributions(listing.licences)},
             },
@@ -243,29 +309,6 @@ def _facts(members: Mapping[str, Any]) -> dict[str, str]:
     return facts
 
 
-def _unchanged(request: Request, headers: Mapping[str, str]) -> HttpResponseBase | None:
-    """304 or 412 where the request's conditions ask for it."""
-    modified = headers.get("Last-Modified")
-    response = get_conditional_response(
-        request._request,
-        etag=headers["ETag"],
-        last_modified=parse_http_date(modified) if modified else None,
-    )
-    if response is not None:
-        for name, value in headers.items():
-            response[name] = value
-    return response
-
-
-def _by_content(request: Request, rendered: Any) -> HttpResponseBase | None:
-    """The ETag of an answer that only its content identifies."""
-    rendered["ETag"] = quote_etag(hashlib.sha256(rendered.content).hexdigest()[:32])
-    conditional = get_conditional_response(
-        request._request, etag=rendered["ETag"], response=rendered
-    )
-    return None if conditional is rendered else conditional
-
-
 def _described(listing: ListAnswer) -> dict[str, str]:
     headers = {"X-Total-Count": str(listing.count)}
     if "data_version" in listing.members:
@@ -283,10 +326,9 @@ def _neighbours(page: Mapping[str, Any]) -> Iterator[str]:
             yield f'<{page[member]}>; rel="{relation}"'
 
 
-def _page(request: Request, listing: ListAnswer) -> dict[str, Any]:
-    rows = page_rows(listing)
+def _envelope(listing: ListAnswer, links: Mapping[str, Any], rows: Any) -> dict[str, Any]:
     return {
-        **page_links(request, listing),
+        **links,
         **listing.members,
         "warnings": list(listing.warnings),
         "results": json_rows(listing.columns, map(listing.cells, rows)),
@@ -328,35 +370,15 @@ class FilteredListView(ListView):
 
     # Parameter → lookup of the query, and the reader of its value.
     lookups: ClassVar[Mapping[str, tuple[str, Reader]]] = {}
-    orders: ClassVar[Mapping[str, str]] = {}
-    """Column → field of the query that a list may be sorted by."""
 
     def parameter_readers(self) -> Mapping[str, Reader]:
-        return {**self._own_readers(), **super().parameter_readers()}
-
-    def _own_readers(self) -> dict[str, Reader]:
-        readers = {name: reader for name, (_, reader) in self.lookups.items()}
-        if self.orders:
-            readers["sort"] = one_of([sign + name for name in self.orders for sign in ("", "-")])
-        return readers
-
-    def ordered(self, request: Request, listing: ListAnswer) -> ListAnswer:
-        """By `sort`; rows that agree in it keep one order, so that pages do not overlap."""
-        params = {"sort": request.query_params.getlist("sort")}
-        asked, _ = read(params, {"sort": self._own_readers().get("sort", text)})
-        if not self.orders or "sort" not in asked:
-            return listing
-        name = asked["sort"]
-        column = F(self.orders[name.removeprefix("-")])
-        order = column.desc(nulls_last=True) if name[0] == "-" else column.asc(nulls_last=True)
-        return replace(listing, rows=listing.rows.order_by(order, "pk"))
+        own = {name: reader for name, (_, reader) in self.lookups.items()}
+        return {**own, **super().parameter_readers()}
 
     def asked(self, request: Request) -> tuple[dict[str, Any], dict[str, Any]]:
         """Conditions for the query; and paging and warnings for the Listing."""
-        params = dict(request.query_params.lists())
-        values, warnings = read(params, {**PAGING, **DIALECT, **self._own_readers()})
+        values, shown = self.parameters(request)
         conditions = {
             lookup: values[name] for name, (lookup, _) in self.lookups.items() if name in values
         }
-        paging = {name: value for name, value in values.items() if name in PAGING}
-        return conditions, {**paging, "warnings": warnings}
+        return conditions, shown

@@ -123,7 +123,9 @@ def _write(
     elif isinstance(value, dt.date):
         sheet.write_datetime(row, column, value, formats["day"])
     else:
-        sheet.write_string(row, column, _fitting(str(value)))
+        sheet.write_string(
+            row, column, _fitting(" ".join(value) if isinstance(value, list) else str(value))
+        )
 
 
 def _day(value: dt.date) -> dt.date:

@@ -159,7 +159,10 @@ def copies(text: str, *, first_line: int = 1) -> list[Copied]:
             remedy = f"; {REMEDY}" if LOCALIZED.fullmatch(line) else ""
             raise ProbeError(TOOL, f"unexpected {line[:80]!r}{remedy}", line_number)
     if is_due or not copied:
-        raise ProbeError(TOOL, "the summary of the copy is missing", line_number)
+        lost = "the summary of the copy is missing"
+        if _summary(text.strip()):
+            lost = "the lines `records in` and `records out` are missing: give all that dd printed"
+        raise ProbeError(TOOL, lost, line_number)
     return copied
 
 

@@ -49,7 +49,7 @@ def sheet(raw: bytes | str, score: Callable[[Sequence[str]], int]) -> FileLines:
         raise RefusedTable(Remark(1, "", f"{size} bytes are too many, {MAX_BYTES} the most"))
     if isinstance(raw, bytes) and raw.startswith(_ZIP):
         return _workbook(raw)
-    text, notes = _decoded(raw)
+    text, notes = decoded(raw)
     if "\0" in text:
         line = text.count("\n", 0, text.index("\0")) + 1
         raise RefusedTable(Remark(line, "", "a NUL character is not text"))
@@ -61,6 +61,24 @@ def sheet(raw: bytes | str, score: Callable[[Sequence[str]], int]) -> FileLines:
     return FileLines(list(_lines(text, marks[0], first)), notes)
 
 
+def text_lines(raw: bytes) -> str:
+    """The text of a file of lines; the first sheet of a workbook as CSV, each row on the line of its
+    number. Raises RefusedTable."""
+    if not raw.startswith(_ZIP):
+        return decoded(raw)[0]
+    out = io.StringIO(newline="")
+    writer, line = csv.writer(out, lineterminator="\n"), 1
+    lines = _workbook(raw).lines
+    # A sheet is as wide as MAX_COLUMNS, whatever stands in it.
+    width = max((n for _, cells in lines for n, cell in enumerate(cells, 1) if cell), default=0)
+    for number, cells in lines:
+        out.write("\n" * (number - line))
+        # A line feed within a cell would move all lines below it.
+        writer.writerow([" ".join(cell.split("\n")) for cell in cells[:width]])
+        line = number + 1
+    return out.getvalue()
+
+
 def _rated(text: str, mark: str, score: Callable[[Sequence[str]], int]) -> int:
     try:
         head = [cells for _, cells in islice(_lines(text, mark, 1), HEAD_LINES)]
@@ -70,7 +88,8 @@ def _rated(text: str, mark: str, score: Callable[[Sequence[str]], int]) -> int:
     return max((1000 * score(cells) + min(len(cells), 999) for cells in head), default=0)
 
 
-def _decoded(raw: bytes | str) -> tuple[str, list[Remark]]:
+def decoded(raw: bytes | str) -> tuple[str, list[Remark]]:
+    """The text of a file, and what is said of how it was read; raises RefusedTable for half a character."""
     if isinstance(raw, str):
         try:
             raw.encode()

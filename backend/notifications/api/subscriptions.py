@@ -34,6 +34,8 @@ class SubscriptionsView(FilteredListView):
     """Subscriptions of the workspace, without their secrets."""
 
     name = "subscriptions"
+    orders = {"address": "address", "created_at": "created_at"}
+    since = "created_at"
     scopes: ClassVar[Mapping[str, str]] = {"GET": ADMIN, "POST": ADMIN}
     lookups = {
         "channel": ("channel", one_of(list(CHANNELS))),
@@ -43,7 +45,7 @@ class SubscriptionsView(FilteredListView):
         Column("id", ColumnType.TEXT, "Identifier"),
         Column("channel", ColumnType.TEXT, " or ".join(CHANNELS)),
         Column("address", ColumnType.TEXT, "E-mail address or URL"),
-        Column("kinds", ColumnType.WORDS, ", ".join(NoticeKind.values)),
+        Column("kinds", ColumnType.LIST, ", ".join(NoticeKind.values)),
         Column("campaign", ColumnType.TEXT, "The only campaign it is notified of; empty: of all"),
         Column("enabled", ColumnType.BOOLEAN, "Whether anything is sent"),
         Column("has_secret", ColumnType.BOOLEAN, "Whether messages are signed"),
@@ -58,7 +60,7 @@ class SubscriptionsView(FilteredListView):
         conditions, paging = self.asked(request)
         rows = subscriptions_visible(workspace_of(request)).filter(**conditions)
         rows = rows.order_by("created_at", "id")
-        return ListAnswer(self.columns, rows, rows.count(), cells=_row, **paging)
+        return ListAnswer(self.columns, rows, rows.count(), cells=_cells, **paging)
 
     @extend_schema(request=SubscriptionDocument, responses={201: SubscriptionDetail})
     def post(self, request: Request, **_: Any) -> Response:
@@ -99,10 +101,6 @@ def _cells(subscription: Any) -> dict[str, Any]:
         "last_sent_at": subscription.last_sent_at,
         "last_error": subscription.last_error or None,
     }
-
-
-def _row(subscription: Any) -> dict[str, Any]:
-    return {**_cells(subscription), "kinds": " ".join(subscription.kinds)}
 
 
 def _subscription(request: Request, subscription_id: UUID) -> Subscription:

@@ -6,12 +6,12 @@ from typing import Any
 from rest_framework.request import Request
 
 from backend.common.rest.table import Column, ColumnType
-from backend.common.rest.views import ListAnswer
+from backend.common.rest.views import LIST_READERS, ListAnswer
 from backend.rankings.api.rankings import RankingsView
 from backend.rankings.selectors.compare import Comparison, compared_slugs, comparison
 from backend.rankings.selectors.ranking import query_from
 
-OWN = frozenset({"o", "differences", "dialect"})
+OWN = frozenset({"o", "differences", *LIST_READERS})
 COLUMNS = (
     Column("offer_id", ColumnType.TEXT, "Slug of the offer"),
     Column("provider", ColumnType.TEXT, "Slug of the provider"),

@@ -14,13 +14,13 @@ from backend.accounts.api.authentication import refuse
 from backend.accounts.models import Scope
 from backend.common.rest.parameters import PAGING, InvalidParameters
 from backend.common.rest.table import Table
-from backend.common.rest.views import DIALECT, ListAnswer
+from backend.common.rest.views import LIST_READERS, ListAnswer
 from backend.rankings.api.rankings import RankingsView
 from backend.rankings.models import FeedKey
 from backend.rankings.selectors.views import OpenedView, kept_params
 from backend.rankings.services.feeds import feed_key_match, feed_key_used
 
-UNDERSTOOD = frozenset({*PAGING, *DIALECT})
+UNDERSTOOD = frozenset({*PAGING, *LIST_READERS})
 CHALLENGE = 'Bearer realm="rackrate feed"'
 
 

@@ -23,7 +23,7 @@ from backend.common.rest.openapi import object_schema, query_parameters, row_sch
 from backend.common.rest.parameters import InvalidParameters, nearest, printable
 from backend.common.rest.renderers import TextRenderer
 from backend.common.rest.table import Column, ColumnType, json_cell, json_rows, text_cell
-from backend.common.rest.views import ListAnswer, View
+from backend.common.rest.views import LIST_READERS, ListAnswer, View
 from backend.domain.metrics import METRICS, Metric
 from backend.rankings.selectors.columns import COLUMN, COLUMNS
 from backend.rankings.selectors.listing import counted
@@ -37,7 +37,7 @@ from backend.rankings.selectors.unknown_values import unknown_values
 from backend.rankings.selectors.views import OpenedView, open_view
 from backend.rankings.services.current_data import current_stamp
 
-EXPORT_PARAMETERS = frozenset({"dialect"})
+EXPORT_PARAMETERS = frozenset(LIST_READERS)
 LONGEST_VALUE = 64
 PARAMETERS = {**described_parameters(), "view": "Slug of a saved view; the others win over it"}
 VALUE_PARAMETERS = {
@@ -316,6 +316,7 @@ class MetricsView(DataListView):
     """What each metric measures, how, and what it cannot say."""
 
     name = "metrics"
+    orders = {"metric": "metric"}
     columns = (
         Column("metric", ColumnType.TEXT, "Key, which never changes"),
         Column("label", ColumnType.TEXT, "Name for people"),
@@ -345,6 +346,7 @@ class ColumnsView(DataListView):
     """
 
     name = "columns"
+    orders = {"column": "column"}
     columns = (
         Column("column", ColumnType.TEXT, "Name, which never changes"),
         Column(

@@ -15,7 +15,7 @@ from backend.common.rest.parameters import InvalidParameters
 from backend.common.rest.parsers import ExactJSONParser
 from backend.common.rest.permissions import READ
 from backend.common.rest.table import Column, ColumnType, plain
-from backend.common.rest.views import DIALECT, ListAnswer, View
+from backend.common.rest.views import LIST_READERS, ListAnswer, View
 from backend.domain.errors import InvalidDocument
 from backend.domain.requirement_document import LIMIT, MOST_LIMIT, RequirementDocument
 from backend.domain.requirements import InfeasibleOffer
@@ -207,7 +207,7 @@ class RequirementsView(RankingsView):
         }
 
     def listing(self, request: Request) -> ListAnswer:
-        params = {k: v for k, v in self.opened.params.items() if k not in {*PAGING, *DIALECT}}
+        params = {k: v for k, v in self.opened.params.items() if k not in {*PAGING, *LIST_READERS}}
         try:
             asked = RequirementDocument.read(document_from(params))
             answer = requirement_answered(asked, workspace_slug=self.workspace, stamp=self.stamp)

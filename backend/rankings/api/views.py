@@ -18,10 +18,10 @@ from backend.accounts.api.authentication import actor, reader
 from backend.accounts.models import Scope
 from backend.accounts.services.acting import workspace_of, workspace_slug
 from backend.common.rest.documents import Strict, TextField
-from backend.common.rest.parameters import PAGING, InvalidParameters, Reader, read, text
+from backend.common.rest.parameters import InvalidParameters, Reader, text
 from backend.common.rest.permissions import WRITE
 from backend.common.rest.table import Column, ColumnType
-from backend.common.rest.views import DIALECT, ListAnswer, ListView, View, created
+from backend.common.rest.views import ListAnswer, ListView, View, created
 from backend.domain.errors import InvalidValue
 from backend.rankings.models import FeedKey, SavedView, Visibility
 from backend.rankings.selectors.views import is_owner, kept_params, view_get, views_visible
@@ -164,16 +164,15 @@ class ViewsView(ListView):
     """Saved views: the shared ones and one's own."""
 
     name = "views"
+    orders = {"name": "name", "updated_at": "updated_at"}
+    since = "updated_at"
     columns = VIEW_COLUMNS
     scopes: ClassVar[Mapping[str, str]] = {"POST": WRITE}
 
     def listing(self, request: Request) -> ListAnswer:
-        paging, warnings = read(dict(request.query_params.lists()), {**PAGING, **DIALECT})
-        paging.pop("dialect", None)
+        _, shown = self.parameters(request)
         rows = views_visible(workspace_slug(request), reader(request))
-        return ListAnswer(
-            VIEW_COLUMNS, rows, rows.count(), cells=_cells, warnings=warnings, **paging
-        )
+        return ListAnswer(VIEW_COLUMNS, rows, rows.count(), cells=_cells, **shown)
 
     @extend_schema(request=ViewDocument, responses={201: ViewDetail})
     def post(self, request: Request, **_: Any) -> Response:
@@ -231,6 +230,8 @@ class FeedKeysView(ListView):
     """Keys of feeds, without their secrets: those one made or whose view one owns; for admins all."""
 
     name = "feed-keys"
+    orders = {"name": "name", "created_at": "created_at"}
+    since = "created_at"
     columns = KEY_COLUMNS
     scopes: ClassVar[Mapping[str, str]] = {"GET": WRITE, "POST": WRITE}
 
@@ -238,12 +239,11 @@ class FeedKeysView(ListView):
         return {"view": text, **super().parameter_readers()}
 
     def listing(self, request: Request) -> ListAnswer:
-        asked, warnings = read(dict(request.query_params.lists()), self.parameter_readers())
-        asked.pop("dialect", None)
+        asked, shown = self.parameters(request)
         rows = _keys(request)
-        if slug := asked.pop("view", None):
+        if slug := asked.get("view"):
             rows = rows.filter(view__slug=slug)
-        return ListAnswer(KEY_COLUMNS, rows, rows.count(), _key_cells, warnings=warnings, **asked)
+        return ListAnswer(KEY_COLUMNS, rows, rows.count(), _key_cells, **shown)
 
     @extend_schema(request=FeedKeyDocument, responses={201: FeedKeyMade})
     def post(self, request: Request, **_: Any) -> Response:

@@ -7,7 +7,7 @@ from decimal import Decimal
 from enum import Enum
 from typing import Any
 
-from backend.catalog.selectors.current_prices import MACHINE, SUSTAINED_USE, TERMS
+from backend.catalog.selectors.price_choice import MACHINE, SUSTAINED_USE, TERMS
 from backend.common.rest.parameters import PAGING, Reader, day, number, one_of, text, whole
 from backend.domain.metrics import METRICS
 from backend.domain.pricing.extras import DISK, EGRESS, IP
@@ -32,6 +32,14 @@ def _hours(value: str) -> Decimal:
     if not 0 < hours <= HOURS_IN_LONGEST_MONTH:
         raise ValueError(f"{value!r} is not above 0 and up to {HOURS_IN_LONGEST_MONTH}")
     return Decimal(hours)
+
+
+def _month(value: str) -> Decimal:
+    hours = _hours(value)
+    # Prices by the hour would round to nothing in a month that is shorter.
+    if hours < 1:
+        raise ValueError(f"{value!r} hours are no month: 1 is the least")
+    return hours
 
 
 def _weights(value: str) -> tuple[tuple[str, Decimal], ...]:
@@ -156,7 +164,7 @@ PARAMETERS: tuple[RankingParameter, ...] = (
     ),
     RankingParameter(
         "hours_per_month",
-        _hours,
+        _month,
         Role.SELECTOR,
         f"Hours that stand for a month (default {DEFAULTS['hours_per_month']}), up to "
         f"{HOURS_IN_LONGEST_MONTH}",

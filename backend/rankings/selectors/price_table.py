@@ -11,7 +11,7 @@ from uuid import UUID
 import numpy as np
 from numpy.typing import NDArray
 
-from backend.catalog.selectors.current_prices import (
+from backend.catalog.selectors.price_choice import (
     ON_DEMAND,
     SIDE_BY_SIDE,
     PriceBasis,

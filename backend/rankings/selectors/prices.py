@@ -1,14 +1,14 @@
 """What an offer costs under a query: the machine, the extras in the basis, and the reader's tax."""
 
 import datetime as dt
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
 from backend.catalog.models import Offer
-from backend.catalog.selectors.current_prices import PriceChoice
 from backend.catalog.selectors.extras import Tariffs, tariffs_of
+from backend.catalog.selectors.price_choice import PriceChoice
 from backend.domain.errors import UnknownRate
 from backend.domain.money import RateTable
 from backend.domain.pricing.effective import TERM_HOURS, price_over
@@ -84,14 +84,8 @@ def price_cells(
         cells["period"] = ONCE
     # An unknown extra makes the whole unknown: left out it would be free.
     missing = _missing(extras, is_purchase=is_purchase)
-    hourly: Mapping[str, Decimal | None] = {}
-    if not (is_purchase or missing):
-        # The column in dollars stands beside any currency; CUP takes an hour in the reader's own.
-        hourly = {
-            currency: _amount(choice, extras, shared, currency, "hour")
-            for currency in {"USD", query.currency}
-        }
-        cells["price_usd_hour"] = hourly["USD"]
+    hourly = {} if is_purchase or missing else _hourly(choice, extras, shared)
+    cells["price_usd_hour"] = hourly.get("USD")
     try:
         rate, day = shared.rates.rate(choice.currency, query.currency)
     # The price is known and only not in this currency: the row says which of both is missing.
@@ -113,6 +107,16 @@ def price_cells(
     )
     cells["missing"] = "" if cells["price"] is not None else "price fx_rate"
     return cells, per_hour
+
+
+def _hourly(
+    choice: PriceChoice, extras: Iterable[Extra], shared: Context
+) -> dict[str, Decimal | None]:
+    # The column in dollars stands beside any currency; CUP takes an hour in the reader's own.
+    return {
+        currency: _amount(choice, extras, shared, currency, "hour")
+        for currency in {"USD", shared.query.currency}
+    }
 
 
 def _flags(choice: PriceChoice, shared: Context) -> list[str]:

@@ -8,12 +8,7 @@ from decimal import Decimal
 from functools import cached_property
 from typing import Any
 
-from backend.catalog.selectors.current_prices import (
-    MACHINE,
-    ON_DEMAND,
-    SUSTAINED_USE,
-    PriceBasis,
-)
+from backend.catalog.selectors.price_choice import MACHINE, ON_DEMAND, SUSTAINED_USE, PriceBasis
 from backend.common.rest.parameters import PER_PAGE
 from backend.domain.metrics import METRICS, Metric
 from backend.domain.mix import MIX

@@ -9,7 +9,7 @@ from typing import Any
 from uuid import UUID
 
 from backend.catalog.models import Offer, VcpuKind
-from backend.catalog.selectors.current_prices import PriceChoice
+from backend.catalog.selectors.price_choice import PriceChoice
 from backend.domain.credits import credit_flag
 from backend.domain.ranking import NOT_COMPARED, Standing, Worth, worth
 from backend.domain.region_groups import region_group

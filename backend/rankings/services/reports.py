@@ -5,11 +5,11 @@ from typing import Any
 
 from django.db import transaction
 from django.db.models import QuerySet
-from django.utils.text import slugify
 
 from backend.accounts.models import Workspace
 from backend.accounts.services.audit import audit_record
 from backend.common.rest.table import json_rows
+from backend.common.slugs import slug_base
 from backend.domain.errors import InvalidValue
 from backend.rankings.models import Report, ReportKind
 from backend.rankings.selectors.columns import COLUMNS
@@ -65,7 +65,7 @@ def report_create(
 
     Raises InvalidValue for a title without a letter or digit or one in use, or words too long.
     """
-    slug = slugify(title)[:80]
+    slug = slug_base(title, "")
     if not slug or len(title) > MOST_TITLE:
         raise InvalidValue("/title", f"1 to {MOST_TITLE} characters are needed, a letter or digit")
     if len(note) > MOST_NOTE:

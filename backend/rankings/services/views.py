@@ -4,7 +4,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from django.db import IntegrityError, transaction
-from django.utils.text import slugify
 
 from backend.accounts.models import Workspace
 from backend.accounts.services.audit import audit_record
@@ -12,6 +11,7 @@ from backend.common import clock
 from backend.common.applying import Applied
 from backend.common.rest.parameters import InvalidParameters
 from backend.common.rest.parameters import given as stripped
+from backend.common.slugs import free_slug, slug_base
 from backend.domain.errors import InvalidValue
 from backend.rankings.models import FeedKey, SavedView, Visibility
 from backend.rankings.selectors.ranking import query_from
@@ -190,12 +190,10 @@ def _slug(workspace: Workspace, requested: str, name: str) -> str:
         if not SLUG.match(requested) or requested in RESERVED:
             raise InvalidValue("/slug", "1 to 80 of a-z, 0-9 and -, beginning with no -")
         return requested
-    # Cut below the 80 of a slug, so that a number fits behind it.
-    base = slugify(name.replace("_", "-"))[:72].strip("-") or "view"
+    base = slug_base(name, "view")
     taken = SavedView.objects.filter(workspace=workspace, slug__startswith=base)
     used = RESERVED | set(taken.values_list("slug", flat=True))
-    numbered = (f"{base}-{n}" for n in range(2, len(used) + 3))
-    return base if base not in used else next(slug for slug in numbered if slug not in used)
+    return free_slug(base, used)
 
 
 def _params(given: Mapping[str, Sequence[str]]) -> Params:

@@ -15,11 +15,10 @@ from backend.accounts.models import CloudAccount
 from backend.accounts.services.acting import workspace_of
 from backend.benchmarks.api.documents import BudgetDocument, NoDocument
 from backend.common.rest.documents import FlagField, Problem, Strict, TextField
-from backend.common.rest.parameters import PAGING, read
 from backend.common.rest.permissions import ADMIN
 from backend.common.rest.problem import BadGateway, Conflict
 from backend.common.rest.table import Column, ColumnType
-from backend.common.rest.views import DIALECT, ListAnswer, ListView, View, created
+from backend.common.rest.views import ListAnswer, ListView, View, created
 from backend.common.rest.waiting import wait_for_worker
 from backend.domain.rentals import Budget
 from backend.providers.accounts import is_static_key
@@ -43,7 +42,7 @@ ACCOUNT_COLUMNS = (
     Column("name", ColumnType.TEXT, "Name as given"),
     Column("provider", ColumnType.TEXT, "aws, gcp, hetzner, …"),
     Column("access", ColumnType.TEXT, "workload_identity, assume_role, token or static_key"),
-    Column("regions", ColumnType.WORDS, "Where machines may be rented"),
+    Column("regions", ColumnType.LIST, "Where machines may be rented"),
     Column("enabled", ColumnType.BOOLEAN, "Whether machines are rented there"),
     Column("has_secret", ColumnType.BOOLEAN, "Whether a secret is kept"),
     Column("static_key", ColumnType.BOOLEAN, "Whether a long-lived key is stored although keyless access is available"),
@@ -173,7 +172,7 @@ def _row(account: Any) -> dict[str, Any]:
         "name": account.name,
         "provider": account.provider,
         "access": account.access,
-        "regions": " ".join(account.settings.get("regions", [])),
+        "regions": account.settings.get("regions") or None,
         "enabled": account.is_enabled,
         "has_secret": has_secret,
         "static_key": is_static_key(account.provider, account.access, has_secret=has_secret),
@@ -220,16 +219,15 @@ class CloudAccountsView(ListView):
     """Accounts at clouds, without their secrets."""
 
     name = "cloud-accounts"
+    orders = {"name": "name", "provider": "provider", "created_at": "created_at"}
+    since = "created_at"
     columns = ACCOUNT_COLUMNS
     scopes: ClassVar[Mapping[str, str]] = {"GET": ADMIN, "POST": ADMIN}
 
     def listing(self, request: Request) -> ListAnswer:
-        paging, warnings = read(dict(request.query_params.lists()), {**PAGING, **DIALECT})
-        paging.pop("dialect", None)
+        _, shown = self.parameters(request)
         rows = accounts_visible(workspace_of(request)).order_by("created_at", "id")
-        return ListAnswer(
-            ACCOUNT_COLUMNS, rows, rows.count(), cells=_row, warnings=warnings, **paging
-        )
+        return ListAnswer(ACCOUNT_COLUMNS, rows, rows.count(), cells=_row, **shown)
 
     @extend_schema(request=AccountDocument, responses={201: AccountDetail})
     def post(self, request: Request, **_: Any) -> Response:

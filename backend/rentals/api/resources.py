@@ -10,7 +10,7 @@ from backend.accounts.services.acting import workspace_of
 from backend.benchmarks.models import Resource, ResourceState
 from backend.benchmarks.selectors.rental_prices import resource_cost, unpriced_parts
 from backend.catalog.selectors.current_prices import as_quoted
-from backend.common.rest.parameters import identifier, one_of, text, time
+from backend.common.rest.parameters import identifier, one_of, text
 from backend.common.rest.table import Column, ColumnType
 from backend.common.rest.views import FilteredListView, ListAnswer
 from backend.rentals.selectors.resources import resources_visible
@@ -26,8 +26,8 @@ class ResourcesView(FilteredListView):
         "account": ("account_id", identifier),
         "run": ("run_id", identifier),
         "campaign": ("run__campaign_id", identifier),
-        "since": ("created_at__gte", time),
     }
+    since = "created_at"
     orders = {"state": "state", "created_at": "created_at", "gone_at": "gone_at"}
     columns = (
         Column("id", ColumnType.TEXT, "Identifier, which is the launch token at the provider"),

@@ -12,12 +12,12 @@ from rest_framework.response import Response
 from backend.accounts.api.authentication import actor
 from backend.accounts.services.acting import workspace_of, workspace_slug
 from backend.common.rest.documents import Problem
-from backend.common.rest.parameters import PAGING, InvalidParameters, given, read
+from backend.common.rest.parameters import InvalidParameters, given
 from backend.common.rest.parsers import ExactJSONParser
 from backend.common.rest.permissions import READ, WRITE
 from backend.common.rest.problem import Conflict
 from backend.common.rest.table import Column, ColumnType
-from backend.common.rest.views import DIALECT, ListAnswer, ListView, View, created
+from backend.common.rest.views import ListAnswer, ListView, View, created
 from backend.domain.errors import InvalidDocument
 from backend.domain.scenarios.document import ScenarioDocument
 from backend.scenarios.api.documents import (
@@ -101,16 +101,17 @@ class ScenariosView(ListView):
     """Scenarios that are kept, by name."""
 
     name = "scenarios"
+    orders = {"name": "name", "updated_at": "updated_at"}
+    since = "updated_at"
     columns = COLUMNS
     scopes: ClassVar[Mapping[str, str]] = {"POST": WRITE}
     parser_classes = (ExactJSONParser,)
     most_bytes = MOST_BYTES
 
     def listing(self, request: Request) -> ListAnswer:
-        paging, warnings = read(dict(request.query_params.lists()), {**PAGING, **DIALECT})
-        paging.pop("dialect", None)
+        _, shown = self.parameters(request)
         rows = scenarios_visible(workspace_of(request))
-        return ListAnswer(COLUMNS, rows, rows.count(), cells=_cells, warnings=warnings, **paging)
+        return ListAnswer(COLUMNS, rows, rows.count(), cells=_cells, **shown)
 
     @extend_schema(request=ScenarioDocument, responses={201: ScenarioDetail, 413: Problem})
     def post(self, request: Request, **_: Any) -> Response:

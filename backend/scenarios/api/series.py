@@ -7,7 +7,7 @@ from typing import Any
 
 from rest_framework.request import Request
 
-from backend.common.rest.parameters import PAGING, InvalidParameters, one_of, read, whole
+from backend.common.rest.parameters import InvalidParameters, one_of, whole
 from backend.common.rest.problem import Conflict
 from backend.common.rest.table import Column, ColumnType
 from backend.common.rest.views import MAX_EXPORT_ROWS, ListAnswer, ListView
@@ -146,8 +146,7 @@ class ScenarioSeriesView(ListView):
         }
 
     def listing(self, request: Request) -> ListAnswer:
-        asked, warnings = read(dict(request.query_params.lists()), self.parameter_readers())
-        paging = {name: asked[name] for name in PAGING if name in asked}
+        asked, shown = self.parameters(request)
         names, rows_of = TABLES[asked.get("table", "steps")]
         scenario = requested_scenario(request, self.kwargs["slug"])
         try:
@@ -161,6 +160,5 @@ class ScenarioSeriesView(ListView):
             count=len(rows),
             cells=dict,
             members={name: of[name] for name in ("unit", "currency", "point_s")},
-            warnings=warnings,
-            **paging,
+            **shown,
         )

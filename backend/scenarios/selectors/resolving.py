@@ -15,16 +15,10 @@ from uuid import UUID
 
 from backend.accounts.services.workspaces import DEFAULT_WORKSPACE
 from backend.catalog.models import Offer, PriceObservation
-from backend.catalog.selectors.current_prices import (
-    BASES,
-    ON_DEMAND,
-    TERMS,
-    PriceBasis,
-    best_prices,
-    prices_by_id,
-)
+from backend.catalog.selectors.current_prices import best_prices, prices_by_id
 from backend.catalog.selectors.data_version import data_version
 from backend.catalog.selectors.offers import offers_visible
+from backend.catalog.selectors.price_choice import BASES, ON_DEMAND, TERMS, PriceBasis
 from backend.catalog.selectors.rates import rate_table
 from backend.domain.errors import InvalidDocument, InvalidValue
 from backend.domain.scenarios.document import ScenarioDocument

@@ -1,16 +1,19 @@
 """A campaign: hosts and offers to rent, what is measured on them, and what it may cost."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from decimal import Decimal
 from typing import Any
+from uuid import UUID
 
 from django import forms
 
 from backend.accounts.models import Workspace
 from backend.benchmarks.models import Host, HostState, NetworkPairs, ResourcePurchase
+from backend.benchmarks.services.campaign_plans import CampaignPlan
 from backend.catalog.selectors.offers import offer_called
-from backend.web.runs.parameter_forms import ParameterForm
+from backend.domain.rentals import Budget
+from backend.web.runs.parameter_forms import PREFIX, ParameterForm, parameters_typed
 from backend.web.runs.rental_form import CREDIT_MODE_WORDS, PURCHASE_WORDS
 from backend.web.shared.forms import currency, text
 from backend.web.shared.language import _, lazy
@@ -27,6 +30,23 @@ INSTALL_WORDS = {
     "yes": lazy("on hosts, too"),
     "no": lazy("nowhere"),
 }
+
+
+def stated(plan: CampaignPlan) -> dict[str, Any]:
+    """A stored plan as it is typed in the form."""
+    return {
+        "hosts": [str(host) for host in plan.hosts],
+        "offers": "\n".join(plan.offers),
+        "profile": plan.profile,
+        "probes": plan.probes or [],
+        "repeats": plan.repeats,
+        "concurrency": plan.concurrency,
+        "network_pairs": plan.network_pairs,
+        "budget_amount": plan.budget and plan.budget.amount.normalize(),
+        "budget_currency": plan.budget.currency if plan.budget else "USD",
+        "install_tools": {None: "", True: "yes", False: "no"}[plan.install_tools],
+        **parameters_typed(plan.parameters),
+    }
 
 
 class CampaignForm(ParameterForm):
@@ -115,10 +135,15 @@ class CampaignForm(ParameterForm):
             # Without an approved key nobody logs in, and the campaign would fail at its start.
             (str(host.pk), host.name)
             for host in hosts
-            if host.state == HostState.TRUSTED
+            if host.state == HostState.TRUSTED or str(host.pk) in self.initial.get("hosts", ())
         ]
         # Named on the page with the way to approve their key: a host that is only missing would puzzle.
         self.untrusted = [host for host in hosts if host.state != HostState.TRUSTED]
+
+    def fix(self, changing: Collection[str]) -> None:
+        """Let only these fields be changed; the others show what is stored."""
+        for name, field in self.fields.items():
+            field.disabled = name not in changing
 
     def clean_offer(self) -> str:
         """The identifier of the offer named; empty where none is."""
@@ -142,8 +167,25 @@ class CampaignForm(ParameterForm):
                 chosen[name] = self.cleaned_data[name]
         return chosen
 
-    def budget(self) -> tuple[Decimal, str] | None:
-        """Amount and currency typed; None for no limit."""
-        amount = self.cleaned_data["budget_amount"]
-        currency = (self.cleaned_data["budget_currency"] or "USD").upper()
-        return None if amount is None else (amount, currency)
+    def plan(self, before: CampaignPlan | None = None) -> CampaignPlan:
+        """What the form states but for the name; parameters that it has no field for stay."""
+        data = self.cleaned_data
+        kept = {
+            name: value
+            for name, value in (before.parameters if before else {}).items()
+            if name not in self.fields and f"{PREFIX}{name}" not in self.fields
+        }
+        amount = data["budget_amount"]
+        currency = (data["budget_currency"] or "USD").upper()
+        return CampaignPlan(
+            hosts=[UUID(host) for host in data["hosts"]],
+            offers=data["offers"],
+            profile=data["profile"],
+            probes=self.chosen_probes(),
+            parameters=kept | self.chosen_parameters(),
+            repeats=data["repeats"],
+            concurrency=data["concurrency"],
+            budget=None if amount is None else Budget(amount, currency),
+            install_tools=data["install_tools"],
+            network_pairs=data["network_pairs"],
+        )

@@ -14,7 +14,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from backend.accounts.models import Scope
 from backend.accounts.services.acting import workspace_of, workspace_slug
-from backend.benchmarks.models import Campaign, CampaignState
+from backend.benchmarks.models import Campaign, CampaignState, Host
 from backend.benchmarks.selectors.campaigns import (
     CampaignView,
     ProbeCell,
@@ -23,21 +23,24 @@ from backend.benchmarks.selectors.campaigns import (
     campaigns_visible,
     target_name,
 )
+from backend.benchmarks.selectors.consequences import campaign_consequences
 from backend.benchmarks.selectors.costs import Cost, shown
 from backend.benchmarks.selectors.hosts import hosts_standing
 from backend.benchmarks.selectors.redaction import Redaction, redaction_for
 from backend.benchmarks.selectors.rounds import NOT_DONE, RoundTargets
 from backend.benchmarks.selectors.schedules import schedule_times
+from backend.benchmarks.services.campaign_plans import plan_of
 from backend.benchmarks.services.campaigns import (
+    CampaignActive,
     campaign_cancel,
     campaign_create,
     campaign_delete,
     campaign_retry_failed,
     campaign_start,
+    campaign_update,
 )
 from backend.benchmarks.services.hosts import ARCHIVE_DRIVER
-from backend.domain.rentals import Budget
-from backend.web.campaigns.forms import PAIR_WORDS, CampaignForm
+from backend.web.campaigns.forms import PAIR_WORDS, CampaignForm, stated
 from backend.web.shared import figures, machines, words
 from backend.web.shared.access import demand, may, readable
 from backend.web.shared.confirming import Question, confirmed
@@ -69,23 +72,22 @@ def campaigns_page(request: HttpRequest) -> HttpResponse:
 def campaign_new(request: HttpRequest) -> HttpResponse:
     """The form; a good one makes a campaign in draft and shows it."""
     demand(request, Scope.RUN)
-    # A host of an archive stands at somebody else's.
-    hosts = list(hosts_standing(workspace_of(request)).exclude(driver=ARCHIVE_DRIVER))
     tags = set(request.GET.getlist("tag"))
-    tagged = [str(host.pk) for host in hosts if not tags.isdisjoint(host.tags)]
-    form = CampaignForm(
-        request.POST if request.method == "POST" else None,
-        hosts=hosts,
-        workspace=workspace_of(request),
-        initial={
-            "hosts": [*request.GET.getlist("host"), *tagged],
-            "offers": "\n".join(request.GET.getlist("offer")),
-            "profile": "standard",
-        },
-    )
+    tagged = [str(host.pk) for host in _hosts(request) if not tags.isdisjoint(host.tags)]
+    initial = {
+        "hosts": [*request.GET.getlist("host"), *tagged],
+        "offers": "\n".join(request.GET.getlist("offer")),
+        "profile": "standard",
+    }
+    form = _form(request, initial)
     if request.method == "POST" and form.is_valid():
         with form.refusals():
-            campaign = _created(request, form)
+            campaign = campaign_create(
+                workspace=workspace_of(request),
+                name=form.cleaned_data["name"],
+                plan=form.plan(),
+                actor=request.user.get_username(),
+            )
             # A campaign may rent machines, so making it and starting it are two acts of a person.
             messages.success(
                 request, _("The campaign is ready. Nothing runs before it is started.")
@@ -94,24 +96,45 @@ def campaign_new(request: HttpRequest) -> HttpResponse:
     return render(request, "campaigns/new.html", {"form": form})
 
 
-def _created(request: HttpRequest, form: CampaignForm) -> Campaign:
-    data = form.cleaned_data
-    budget = form.budget()
-    return campaign_create(
+def _hosts(request: HttpRequest) -> list[Host]:
+    # A host of an archive stands at somebody else's.
+    return list(hosts_standing(workspace_of(request)).exclude(driver=ARCHIVE_DRIVER))
+
+
+def _form(request: HttpRequest, initial: dict[str, Any]) -> CampaignForm:
+    return CampaignForm(
+        request.POST if request.method == "POST" else None,
+        hosts=_hosts(request),
         workspace=workspace_of(request),
-        name=data["name"],
-        hosts=[UUID(host) for host in data["hosts"]],
-        offers=data["offers"],
-        profile=data["profile"],
-        probes=form.chosen_probes(),
-        parameters=form.chosen_parameters(),
-        repeats=data["repeats"],
-        concurrency=data["concurrency"],
-        budget=Budget(*budget) if budget else None,
-        install_tools=data["install_tools"],
-        network_pairs=data["network_pairs"],
-        actor=request.user.get_username(),
+        initial=initial,
     )
+
+
+@readable
+@require_http_methods(["GET", "HEAD", "POST"])
+def campaign_change(request: HttpRequest, campaign_id: UUID) -> HttpResponse:
+    """The same form with what is stored; what is measured is fixed with the first round."""
+    demand(request, Scope.RUN)
+    campaign = _campaign(request, campaign_id)
+    plan = plan_of(campaign)
+    form = _form(request, {"name": campaign.name, **stated(plan)})
+    later = ("name", "concurrency", "budget")
+    if campaign.round:
+        form.fix((*later, "budget_amount", "budget_currency"))
+    if request.method == "POST" and form.is_valid():
+        try:
+            with form.refusals():
+                changes = {"name": form.cleaned_data["name"], **vars(form.plan(plan))}
+                if campaign.round:
+                    changes = {name: changes[name] for name in later}
+                campaign_update(
+                    campaign=campaign, changes=changes, actor=request.user.get_username()
+                )
+                messages.success(request, _("The campaign is changed."))
+                return HttpResponseRedirect(reverse("campaign", args=[campaign_id]))
+        except CampaignActive as error:
+            form.add_error(None, f"{error}.")
+    return render(request, "campaigns/new.html", {"form": form, "campaign": campaign})
 
 
 def _campaign(request: HttpRequest, campaign_id: UUID) -> Campaign:
@@ -246,13 +269,7 @@ def _delete_question(request: HttpRequest, campaign_id: UUID) -> Question:
         _("Delete the campaign {name}?", name=campaign.name),
         _("Delete campaign"),
         reverse("campaign", args=[campaign_id]),
-        (
-            *(
-                _("Its schedule ends: {schedule}.", schedule=one)
-                for one in campaign.schedules.all()
-            ),
-            _("Its runs and their results stay."),
-        ),
+        tuple(campaign_consequences(campaign)),
     )
 
 

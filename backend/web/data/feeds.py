@@ -7,6 +7,7 @@ from django.conf import settings
 from django.http import HttpRequest
 from django.urls import reverse
 
+from backend.common.rest.public_address import is_local, public_address
 from backend.rankings.models import SavedView
 from backend.rankings.selectors.columns import COLUMN
 from backend.rankings.selectors.query import RankingQuery
@@ -32,6 +33,11 @@ class Printed:
         return self.urls["csv"]
 
     @property
+    def is_local(self) -> bool:
+        """Whether only programs on this machine reach it."""
+        return is_local(self.csv_url)
+
+    @property
     def is_long(self) -> bool:
         """Whether some program would cut the address."""
         return len(self.csv_url) > LONGEST_ADDRESS
@@ -48,12 +54,10 @@ def api_list(request: HttpRequest, asked_view: OpenedView, query: RankingQuery) 
         params = shortened(asked_view.params, asked_view.kept, asked_view.view.slug)
     asked = state.encoded(params)
     urls = {
-        kind: request.build_absolute_uri(
-            reverse("api:rankings-as", kwargs={"format": kind}) + asked
-        )
+        kind: public_address(request, reverse("api:rankings-as", kwargs={"format": kind}) + asked)
         for kind in FORMATS
     }
-    value = request.build_absolute_uri(reverse("api:value") + asked)
+    value = public_address(request, reverse("api:value") + asked)
     source = FormulaSource(
         csv_url=urls["csv"],
         columns=[COLUMN[name] for name in query.cols],
@@ -67,7 +71,7 @@ def api_list(request: HttpRequest, asked_view: OpenedView, query: RankingQuery) 
 def feed_list(request: HttpRequest, view: SavedView, key: str, query: RankingQuery) -> Printed:
     """The list as the feed that the key opens."""
     # A feed has no address of a single value: its key opens the rows of one view and nothing else.
-    urls = {kind: request.build_absolute_uri(_feed_path(key, view.slug, kind)) for kind in FORMATS}
+    urls = {kind: public_address(request, _feed_path(key, view.slug, kind)) for kind in FORMATS}
     source = FormulaSource(csv_url=urls["csv"], columns=[COLUMN[name] for name in query.cols])
     return Printed(urls, formulas(source), needs_token=False)
 

@@ -27,6 +27,23 @@ LIST_WORDS = {
 UNITS = (PriceUnit.HOUR, PriceUnit.MONTH, PriceUnit.YEAR)
 
 
+def private_key(help_text: str) -> forms.CharField:
+    return forms.CharField(
+        label=lazy("Private key"),
+        strip=False,
+        required=False,
+        help_text=help_text,
+        widget=SecretText(
+            attrs={
+                "rows": 4,
+                "autocomplete": "off",
+                "spellcheck": "false",
+                "placeholder": "-----BEGIN OPENSSH PRIVATE KEY-----",
+            }
+        ),
+    )
+
+
 class HostLoginForm(WriteForm):
     """What a host is called and where it is logged in to."""
 
@@ -107,11 +124,25 @@ class HostListForm(WriteForm):
         choices=[(kind, words.kind(kind)) for kind in OfferKind.values],
         initial="dedicated",
     )
+    file = forms.FileField(
+        label=lazy("File"),
+        required=False,
+        help_text=lazy("The list as a file; also the list of hosts as XLSX."),
+    )
     text = forms.CharField(
         label=lazy("List"),
+        required=False,
         strip=False,
         widget=forms.Textarea(attrs={"rows": 12, "spellcheck": "false"}),
     )
+
+    def clean(self) -> dict[str, Any]:
+        """With the content of the file as the text, where one was chosen."""
+        data = self.cleaned_data
+        file, text = data.pop("file", None), data.get("text", "")
+        if (file is None) == (not text.strip()):
+            self.add_error("text", _("Choose a file or paste a list."))
+        return data | {"text": text if file is None else file.read()}
 
     def refuse_lines(self, error: InvalidDocument) -> None:
         """What is wrong with which line, above the text."""
@@ -123,6 +154,26 @@ class HostListForm(WriteForm):
             )
 
 
+class HostChangeForm(HostLoginForm):
+    """The same with another key, or none."""
+
+    private_key = private_key(lazy("Empty: the key that logs in stays."))
+    forgets_key = forms.BooleanField(
+        label=lazy(
+            "Delete the private key that was given: the host has to let in Rackrate's own one"
+        ),
+        required=False,
+    )
+
+    def changes(self) -> dict[str, Any]:
+        """What is stated, as the service takes it."""
+        stated = dict(self.cleaned_data)
+        forgets, key = stated.pop("forgets_key"), stated.pop("private_key")
+        if key.strip():
+            return stated | {"private_key": key}
+        return stated | ({"private_key": ""} if forgets else {})
+
+
 class HostForm(HostLoginForm):
     """The same with kind, key and price of a machine of one's own."""
 
@@ -131,22 +182,11 @@ class HostForm(HostLoginForm):
         choices=[(kind, words.kind(kind)) for kind in OfferKind.values],
         initial="dedicated",
     )
-    private_key = forms.CharField(
-        label=lazy("Private key"),
-        strip=False,
-        required=False,
-        help_text=lazy(
+    private_key = private_key(
+        lazy(
             "OpenSSH or PEM, unencrypted. It is kept encrypted and never shown again. Empty: the"
             " host has to let in Rackrate's own key, which its page shows."
-        ),
-        widget=SecretText(
-            attrs={
-                "rows": 4,
-                "autocomplete": "off",
-                "spellcheck": "false",
-                "placeholder": "-----BEGIN OPENSSH PRIVATE KEY-----",
-            }
-        ),
+        )
     )
     price_amount = forms.DecimalField(
         label=lazy("Price"),

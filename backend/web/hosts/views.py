@@ -12,6 +12,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from backend.accounts.models import Scope
 from backend.accounts.services.acting import workspace_of
 from backend.benchmarks.models import Host, HostState, Run
+from backend.benchmarks.selectors.consequences import host_consequences
 from backend.benchmarks.selectors.history import host_variants
 from backend.benchmarks.selectors.hosts import (
     bastions_of,
@@ -38,7 +39,7 @@ from backend.benchmarks.services.hosts import (
 )
 from backend.benchmarks.services.runs import run_create
 from backend.domain.errors import InvalidDocument
-from backend.web.hosts.forms import HostForm, HostListForm, HostLoginForm
+from backend.web.hosts.forms import HostChangeForm, HostForm, HostListForm
 from backend.web.runs.forms import RunForm
 from backend.web.shared import lines
 from backend.web.shared.access import demand, may, readable
@@ -124,7 +125,7 @@ def _created(request: HttpRequest, form: HostForm) -> Host:
 def host_import(request: HttpRequest) -> HttpResponse:
     """The form for a list of hosts; lines that are wrong are named and the text stays."""
     demand(request, Scope.RUN)
-    form = HostListForm(request.POST or None)
+    form = HostListForm(request.POST or None, request.FILES or None)
     checked = None
     if request.method == "POST" and form.is_valid():
         is_dry = "check" in request.POST
@@ -208,12 +209,11 @@ def host_change(request: HttpRequest, host_id: UUID) -> HttpResponse:
     bastions = bastions_of(host.workspace).exclude(pk=host.pk)
     # The columns by their names; only two of them are typed in another form than they are stored.
     initial = vars(host) | {"bastion": host.bastion_id, "tags": " ".join(host.tags)}
-    form = HostLoginForm(request.POST or None, initial=initial, bastions=bastions)
+    form = HostChangeForm(request.POST or None, initial=initial, bastions=bastions)
     if request.method == "POST" and form.is_valid():
         try:
             with form.refusals():
-                changes = form.cleaned_data
-                host_update(host=host, changes=changes, actor=request.user.get_username())
+                host_update(host=host, changes=form.changes(), actor=request.user.get_username())
                 messages.success(request, _("The host is changed."))
                 return HttpResponseRedirect(reverse("host", args=[host_id]))
         except HostBusy as error:
@@ -224,18 +224,11 @@ def host_change(request: HttpRequest, host_id: UUID) -> HttpResponse:
 def _removal_question(request: HttpRequest, host_id: UUID) -> Question:
     demand(request, Scope.RUN)
     host = _host(request, host_id)
-    losing = [
-        _("Campaign {name} no longer measures it.", name=one.name) for one in host.campaigns.all()
-    ]
     return Question(
         _("Remove the host {name}?", name=host.name),
         _("Remove host"),
         reverse("host", args=[host_id]),
-        (
-            _("Its private key and its address are deleted here."),
-            *losing,
-            _("Its runs and their results stay with {name}.", name=host.offer.name),
-        ),
+        tuple(host_consequences(host)),
     )
 
 

@@ -13,6 +13,7 @@ from backend.accounts.models import Scope
 from backend.accounts.services.acting import workspace_of, workspace_slug
 from backend.accounts.services.workspaces import demand_owner
 from backend.catalog.models import PriceFeed, PriceObservation, PricePayload
+from backend.catalog.selectors.consequences import price_consequences
 from backend.catalog.selectors.feeds import payload_of, unpriced_types
 from backend.catalog.selectors.offers import offers_visible
 from backend.catalog.selectors.price_history import (
@@ -218,7 +219,7 @@ def _delete_question(request: HttpRequest, price_id: UUID) -> Question:
         _("Delete this price of {name}?", name=row.offer.name),
         _("Delete price"),
         reverse("price", args=[price_id]),
-        (_("The price before it, if there is one, counts again in rankings and scenarios."),),
+        tuple(price_consequences(row)),
     )
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from django import forms
 
-from backend.catalog.selectors.current_prices import TERMS
+from backend.catalog.selectors.price_choice import TERMS
 from backend.rankings.selectors.columns import COLUMN
 from backend.rankings.selectors.listing import counted
 from backend.rankings.selectors.parameters import RANKING_METRICS

@@ -7,7 +7,7 @@ from django import forms
 from django.utils.safestring import SafeString
 
 from backend.catalog.models import OfferKind
-from backend.catalog.selectors.current_prices import TERMS
+from backend.catalog.selectors.price_choice import TERMS
 from backend.domain.fleets import Rule, rule_of
 from backend.domain.metrics import METRICS
 from backend.domain.units import HOURS_PER_MONTH

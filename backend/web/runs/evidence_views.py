@@ -3,14 +3,17 @@
 from typing import Any
 from uuid import UUID
 
+from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import get_object_or_404, render
+from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from backend.accounts.models import Scope
 from backend.accounts.selectors.audit import audit_entries
 from backend.accounts.services.acting import workspace_of
 from backend.benchmarks.models import Evidence
+from backend.benchmarks.selectors.consequences import import_consequences
 from backend.benchmarks.selectors.evidence import (
     EvidenceDamaged,
     evidence_shown,
@@ -19,9 +22,11 @@ from backend.benchmarks.selectors.evidence import (
 )
 from backend.benchmarks.selectors.redaction import redaction_for
 from backend.benchmarks.selectors.runs import runs_visible
+from backend.benchmarks.services.imports import import_delete
 from backend.web.runs.series_plots import series_plots
 from backend.web.shared import lines
-from backend.web.shared.access import may, readable
+from backend.web.shared.access import demand, may, readable
+from backend.web.shared.confirming import Question, confirmed
 from backend.web.shared.language import _
 
 # A browser is slow with more; the whole text is one link away.
@@ -83,3 +88,31 @@ def imported_page(request: HttpRequest, evidence_id: int) -> HttpResponse:
         .first(),
     }
     return render(request, "runs/imported.html", context)
+
+
+def _imported(request: HttpRequest, evidence_id: int) -> Evidence:
+    demand(request, Scope.WRITE)
+    return get_object_or_404(evidence_visible(workspace_of(request)), pk=evidence_id, run=None)
+
+
+def _delete_question(request: HttpRequest, evidence_id: int) -> Question:
+    evidence = _imported(request, evidence_id)
+    return Question(
+        _("Delete this imported result?"),
+        _("Delete result"),
+        reverse("imported-evidence", args=[evidence_id]),
+        tuple(import_consequences(evidence)),
+    )
+
+
+@readable
+@confirmed(_delete_question)
+def import_delete_form(request: HttpRequest, evidence_id: int) -> HttpResponse:
+    """Deletes a text that was imported, with its figures."""
+    evidence = _imported(request, evidence_id)
+    import_delete(
+        workspace=workspace_of(request), evidence=evidence, actor=request.user.get_username()
+    )
+    messages.success(request, _("The imported result is deleted."))
+    offer = evidence.offer
+    return HttpResponseRedirect(reverse("offer", args=[offer.slug]) if offer else reverse("offers"))

@@ -47,6 +47,20 @@ def profile_default(profile: Profile, name: str) -> str:
     return figures.quantity(profile.values[name] / size) if name in profile.values else ""
 
 
+def parameters_typed(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Stored parameters as they are typed in the fields of a ParameterForm."""
+    typed: dict[str, Any] = {}
+    for name, value in parameters.items():
+        if name in PARAMETERS:
+            size = shown_unit(PARAMETERS[name])[1]
+            typed[f"{PREFIX}{name}"] = value if size == 1 else value / size
+        elif name in LISTS:
+            typed[name] = ", ".join(map(str, value))
+        else:
+            typed[name] = "\n".join(value) if name == "directories" else value
+    return typed
+
+
 class ParameterField(forms.FloatField):
     """One number of PARAMETERS within its range, in the unit that is shown."""
 

@@ -13,14 +13,18 @@ from django.views.decorators.http import require_POST, require_safe
 from backend.accounts.models import Scope
 from backend.accounts.services.acting import workspace_of
 from backend.benchmarks.models import Resource, Run
+from backend.benchmarks.selectors.consequences import run_consequences
 from backend.benchmarks.selectors.evidence import evidence_with_series
 from backend.benchmarks.selectors.redaction import Redaction, redaction_for
 from backend.benchmarks.selectors.runs import RunView, run_view, runs_visible
+from backend.benchmarks.services.archive_import import archived_run_delete
+from backend.benchmarks.services.hosts import ARCHIVE_DRIVER
 from backend.benchmarks.services.runs import run_cancel
 from backend.web.runs import disk_plots, series_plots
 from backend.web.runs import plots as run_plots
 from backend.web.shared import figures, lines, machines
 from backend.web.shared.access import demand, may, readable
+from backend.web.shared.confirming import Question, confirmed
 from backend.web.shared.language import _
 from backend.web.shared.scaling import scaling
 
@@ -133,7 +137,11 @@ def cost_words(cost: object) -> str:
 @require_safe
 def run_page(request: HttpRequest, run_id: UUID) -> HttpResponse:
     """The whole page; while the run goes on it asks for its fragment every two seconds."""
-    return render(request, "runs/page.html", _context(request, _run(request, run_id)))
+    run = _run(request, run_id)
+    # One that was made here stays; what is wrong with it is left out sample by sample.
+    may_delete = run.host.driver == ARCHIVE_DRIVER and may(request, Scope.WRITE)
+    context = _context(request, run) | {"may_delete": may_delete}
+    return render(request, "runs/page.html", context)
 
 
 @readable
@@ -152,3 +160,29 @@ def run_cancel_form(request: HttpRequest, run_id: UUID) -> HttpResponse:
     run_cancel(run=_run(request, run_id), actor=request.user.get_username())
     messages.info(request, "The run was asked to stop.")
     return HttpResponseRedirect(reverse("run", args=[run_id]))
+
+
+def _archived(request: HttpRequest, run_id: UUID) -> Run:
+    demand(request, Scope.WRITE)
+    return _run(request, run_id)
+
+
+def _delete_question(request: HttpRequest, run_id: UUID) -> Question:
+    run = _archived(request, run_id)
+    return Question(
+        _("Delete the run on {name}?", name=run.host.name),
+        _("Delete run"),
+        reverse("run", args=[run_id]),
+        tuple(run_consequences(run)),
+    )
+
+
+@readable
+@confirmed(_delete_question)
+def run_delete_form(request: HttpRequest, run_id: UUID) -> HttpResponse:
+    """Deletes a run that came as an archive."""
+    run = _archived(request, run_id)
+    offer = run.offer
+    archived_run_delete(workspace=workspace_of(request), run=run, actor=request.user.get_username())
+    messages.success(request, _("The run is deleted."))
+    return HttpResponseRedirect(reverse("offer", args=[offer.slug]))

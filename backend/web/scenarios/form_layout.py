@@ -8,7 +8,7 @@ names.
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from backend.catalog.selectors.current_prices import TERMS
+from backend.catalog.selectors.price_choice import TERMS
 from backend.domain.documents.model import Described, every_field, fields_of
 from backend.domain.documents.values import Value
 from backend.domain.hardware_document import WHOLE, HardwareDocument

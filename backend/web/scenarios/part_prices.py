@@ -6,7 +6,7 @@ from decimal import Decimal
 from typing import Any, NamedTuple
 
 from backend.benchmarks.selectors.scores import Score
-from backend.catalog.selectors.current_prices import ON_DEMAND, TERMS
+from backend.catalog.selectors.price_choice import ON_DEMAND, TERMS
 from backend.common import clock
 from backend.domain.errors import InvalidDocument
 from backend.domain.hardware import monthly_cost

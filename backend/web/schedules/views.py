@@ -24,6 +24,7 @@ from backend.benchmarks.selectors.schedules import (
     schedule_times,
     schedules_visible,
 )
+from backend.benchmarks.services.campaign_plans import CampaignPlan
 from backend.benchmarks.services.campaigns import campaign_create
 from backend.benchmarks.services.hosts import ARCHIVE_DRIVER
 from backend.benchmarks.services.schedules import schedule_create, schedule_delete, schedule_update
@@ -111,8 +112,7 @@ def _scheduled(request: HttpRequest, form: ScheduleForm) -> None:
         campaign = campaign_create(
             workspace=workspace_of(request),
             name=form.named(),
-            hosts=[UUID(host) for host in data["hosts"]],
-            profile="standard",
+            plan=CampaignPlan(hosts=[UUID(host) for host in data["hosts"]], profile="standard"),
             actor=request.user.get_username(),
         )
     schedule_create(

@@ -8,7 +8,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from backend.accounts.services.acting import workspace_of
-from backend.search.selectors import MOST_OF_A_KIND, search
+from backend.search.selectors.search import MOST_OF_A_KIND, search
 from backend.web.shared.access import readable
 from backend.web.shared.language import lazy
 

@@ -2,12 +2,14 @@
 
 from collections.abc import Callable
 from functools import wraps
+from http import HTTPStatus
 from typing import Concatenate, ParamSpec
 
 from django.conf import settings
 from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
 
 from backend.accounts.models import Scope, User
 from backend.web.shared.language import _
@@ -45,6 +47,12 @@ def may(request: HttpRequest, needed: Scope) -> bool:
     """Whether the person's role includes the scope; nobody's does not."""
     # Not only is_authenticated: an anonymous user has no scope to ask for.
     return isinstance(request.user, User) and request.user.scope.includes(needed)
+
+
+def foreign_form(request: HttpRequest, reason: str = "") -> HttpResponse:
+    """Answers a form without the token of its page (CSRF_FAILURE_VIEW)."""
+    detail = _("This form is too old, or came from another page. Open its page again.")
+    return render(request, "403.html", {"exception": detail}, status=HTTPStatus.FORBIDDEN)
 
 
 def demand_installation(request: HttpRequest) -> None:

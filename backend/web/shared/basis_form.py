@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence, Set
 
 from django import forms
 
-from backend.catalog.selectors.current_prices import TERMS
+from backend.catalog.selectors.price_choice import TERMS
 from backend.rankings.selectors.coverage import metrics_scored
 from backend.web.shared import state, words
 from backend.web.shared.forms import with_chosen

@@ -6,6 +6,6 @@ most.
 
 from rackrate_client.connection import Rackrate
 from rackrate_client.sending import Refused
-from rackrate_client.tables import Table
+from rackrate_client.tables import Rows
 
-__all__ = ["Rackrate", "Refused", "Table"]
+__all__ = ["Rackrate", "Refused", "Rows"]

@@ -48,7 +48,7 @@ from rackrate_client.generated.models import (
 )
 from rackrate_client.generated.types import UNSET, File, Response
 from rackrate_client.sending import Careful, Refused
-from rackrate_client.tables import Table
+from rackrate_client.tables import Rows
 
 MOST_PER_PAGE = 250
 READ_AGAIN = 3
@@ -106,12 +106,12 @@ class Rackrate:
 
     # --- rankings -----------------------------------------------------------------------------------
 
-    def rankings(self, **filters: str) -> Table[RankingsRow]:
+    def rankings(self, **filters: str) -> Rows[RankingsRow]:
         """The ranked list; filters are the parameters of the API (`metric`, `vcpu_gte`, …)."""
         call = _filtered(rankings_list.sync_detailed, filters)
-        table: Table[RankingsRow] = self._table(call)
-        kinds = {str(one.column): str(one.kind) for one in self._table(columns_list.sync_detailed)}
-        return Table(table.rows, table.warnings, table.basis, table.data_version, kinds)
+        rows: Rows[RankingsRow] = self._rows(call)
+        kinds = {str(one.column): str(one.kind) for one in self._rows(columns_list.sync_detailed)}
+        return Rows(rows.rows, rows.warnings, rows.basis, rows.data_version, kinds)
 
     def answer(self, **need: str) -> AnswerGetResponse200:
         """What to buy for a need: `vcpu`, `ram`, `budget` and the filters of a ranking."""
@@ -126,13 +126,13 @@ class Rackrate:
 
     # --- runs ---------------------------------------------------------------------------------------
 
-    def hosts(self) -> Table[HostsRow]:
+    def hosts(self) -> Rows[HostsRow]:
         """The hosts of the workspace."""
-        return self._table(hosts_list.sync_detailed)
+        return self._rows(hosts_list.sync_detailed)
 
-    def runs(self, **filters: Any) -> Table[RunsRow]:
+    def runs(self, **filters: Any) -> Rows[RunsRow]:
         """Runs, newest first; filters are `host`, `offer`, `campaign`, `state`, `profile`, `since`."""
-        return self._table(_filtered(runs_list.sync_detailed, _typed(filters)))
+        return self._rows(_filtered(runs_list.sync_detailed, _typed(filters)))
 
     def newest_runs(self, count: int, **filters: Any) -> list[RunsRow]:
         """The newest ones alone."""
@@ -221,7 +221,7 @@ class Rackrate:
                 return
             number += 1
 
-    def _table(self, call: Callable[..., Any]) -> Table[Any]:
+    def _rows(self, call: Callable[..., Any]) -> Rows[Any]:
         for _ in range(READ_AGAIN):
             pages = list(self._pages(call, MOST_PER_PAGE))
             versions = {page.data_version for page in pages}
@@ -232,7 +232,7 @@ class Rackrate:
         else:
             raise Refused(409, {"detail": "the data changed while they were read; read them again"})
         first = pages[0]
-        return Table(
+        return Rows(
             rows=rows,
             warnings=first.warnings,
             basis={} if first.basis is UNSET else first.basis.to_dict(),

@@ -15,7 +15,7 @@ TIME_KINDS = frozenset({"date", "time"})
 
 
 @dataclass(frozen=True)
-class Table(Generic[Row]):
+class Rows(Generic[Row]):
     """All rows of a list, as they were in one version of the data.
 
     `kinds` names the kind of each column where it is known; unknown values are None.

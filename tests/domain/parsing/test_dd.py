@@ -309,3 +309,8 @@ def test_dd_is_refused_with_the_remedy_when_it_spoke_another_language(recorded, 
 def test_dd_is_refused_when_its_frames_are_longer_than_any_output():
     with pytest.raises(ProbeError, match="too many"):
         frames.sections("dd", "=== dd\n" * 2**21)
+
+
+def test_dd_says_what_to_paste_when_only_its_last_line_came():
+    with pytest.raises(ProbeError, match="all that dd printed"):
+        dd.copies(GNU.splitlines()[-1])

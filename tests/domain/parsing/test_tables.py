@@ -11,7 +11,7 @@ import pytest
 from backend.domain.parsing.offers import offers
 from backend.domain.parsing.quotes import quotes
 from backend.domain.parsing.table_figures import day, number
-from backend.domain.parsing.table_files import sheet
+from backend.domain.parsing.table_files import sheet, text_lines
 from backend.domain.parsing.tables import Options
 from tests.domain.parsing.test_quotes import TODAY
 
@@ -227,3 +227,15 @@ def test_an_offer_table_understands_price_and_period():
     text = "Provider;Machine;kind;Price (USD);Period\nown;Rack 7;onprem;0.25;hour\n"
     [row] = offers(text, today=TODAY).rows
     assert (row.name, row.price.amount, row.price.currency) == ("Rack 7", Decimal("0.25"), "USD")
+
+
+def test_workbook_of_a_list_is_text_with_its_rows_on_their_lines() -> None:
+    book = openpyxl.Workbook()
+    sheet = book.active
+    sheet.append(["address", "port"])
+    sheet.append([])
+    sheet.append(["a\nb", 22])
+    out = io.BytesIO()
+    book.save(out)
+    assert text_lines(out.getvalue()) == "address,port\n\na b,22\n"
+    assert text_lines("\ufeffaddress\ngäte\n".encode()) == "address\ngäte\n"

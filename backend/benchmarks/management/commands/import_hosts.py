@@ -7,7 +7,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from backend.accounts.management.workspaces import workspace_argument, workspace_option
-from backend.benchmarks.management.texts import text_of
+from backend.benchmarks.management.texts import bytes_of
 from backend.benchmarks.services.host_lists import (
     LIST_FORMATS,
     MAX_LIST_BYTES,
@@ -18,7 +18,7 @@ from backend.catalog.models import OfferKind
 from backend.domain.errors import InvalidDocument
 
 # What files of these names are, where no format is stated.
-SUFFIXES = {".csv": "csv", ".ini": "ansible", ".yaml": "ansible", ".yml": "ansible"}
+SUFFIXES = {".csv": "csv", ".xlsx": "csv", ".ini": "ansible", ".yaml": "ansible", ".yml": "ansible"}
 NAMES = {"known_hosts": "known_hosts", "ssh_known_hosts": "known_hosts", "hosts": "ansible"}
 
 
@@ -41,7 +41,7 @@ class Command(BaseCommand):
         try:
             done = hosts_import(
                 workspace=workspace_option(options),
-                text=text_of(name, MAX_LIST_BYTES),
+                text=bytes_of(name, MAX_LIST_BYTES),
                 format=options["format"] or _format(name),
                 username=options["user"],
                 kind=options["kind"],

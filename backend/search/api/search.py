@@ -13,7 +13,7 @@ from backend.accounts.services.acting import workspace_of
 from backend.common.rest.documents import Problem
 from backend.common.rest.parameters import InvalidParameters
 from backend.common.rest.views import View
-from backend.search.selectors import search
+from backend.search.selectors.search import search
 
 
 class MatchDetail(serializers.Serializer[Any]):

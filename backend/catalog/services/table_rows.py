@@ -1,4 +1,4 @@
-"""Tables that a person sends: quotes for dedicated servers, and offers of one's own.
+"""Rows of tables that a person sends, on their way into the catalog: quotes, and offers of one's own.
 
 Good rows are stored and bad ones told. What a table names belongs to the workspace: nobody else
 sees an offer that was made for it, and what providers sell to everybody is left alone.
@@ -6,7 +6,7 @@ sees an offer that was made for it, and what providers sell to everybody is left
 
 import datetime as dt
 import difflib
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -22,12 +22,9 @@ from backend.catalog.services.data_version import data_version_bump
 from backend.catalog.services.offers import provider_get, region_get
 from backend.catalog.services.plausible import PriceJudge
 from backend.catalog.services.prices import price_delete
-from backend.common import clock
 from backend.common.slugs import MOST_OF_OFFER, offer_slug
 from backend.domain.parsing.offer_rows import FACTS, OfferRow, ParsedTable, PriceRow
-from backend.domain.parsing.offers import offers
-from backend.domain.parsing.quotes import quotes
-from backend.domain.parsing.tables import Options, Remark
+from backend.domain.parsing.tables import Remark
 from backend.providers.registry import PROVIDERS
 
 BATCH = 1000
@@ -36,8 +33,6 @@ NEAR = 0.8
 LEARNT = (*FACTS, "kind", "note")
 SAME = ("amount", "unit", "setup_amount", "tax_basis", "tax_rate", "minimum_months", "valid_until")
 """Fields in which an observation read again agrees with the one stored."""
-
-Reader = Callable[..., ParsedTable]
 
 
 @dataclass(frozen=True)
@@ -78,59 +73,30 @@ class TableReport:
         return asdict(self)
 
 
-def quotes_import(
-    *,
-    workspace: Workspace,
-    text: bytes | str,
-    actor: str,
-    options: Options | None = None,
-    is_replacing: bool = False,
-    known_providers: Collection[str] = (),
-    is_dry: bool = False,
-    today: dt.date | None = None,
-) -> TableReport:
-    """Store the quotes of a CSV table (domain.parsing.quotes) as monthly prices of offers.
-
-    `is_replacing` corrects another price of the same day. `known_providers` are names that are no
-    slips of a similar provider's. A dry run reports the same and stores nothing.
-    """
-    table = quotes(text, today=today or clock.now().date(), options=options)
-    reading = TableImport(workspace, "quotes_import", actor, is_learning=False)
-    reading.is_replacing, reading.known_providers = is_replacing, known_providers
-    return reading.run(table, is_dry=is_dry)
-
-
-def offers_import(
-    *,
-    workspace: Workspace,
-    text: bytes | str,
-    actor: str,
-    options: Options | None = None,
-    is_replacing: bool = False,
-    known_providers: Collection[str] = (),
-    is_dry: bool = False,
-    today: dt.date | None = None,
-) -> TableReport:
-    """Store the offers of a CSV table (domain.parsing.offers), with their prices if it has them.
-
-    What a row tells of a known offer replaces what was known. A dry run stores nothing.
-    """
-    table = offers(text, today=today or clock.now().date(), options=options)
-    reading = TableImport(workspace, "offers_import", actor, is_learning=True)
-    reading.is_replacing, reading.known_providers = is_replacing, known_providers
-    return reading.run(table, is_dry=is_dry)
-
-
 class TableImport:
-    """One table on its way into the catalog."""
+    """One table on its way into the catalog; `action` is its name in the audit trail.
 
-    def __init__(self, workspace: Workspace, action: str, actor: str, *, is_learning: bool) -> None:
+    What a row tells of a known offer replaces what was known if it `is_learning`, else it only fills
+    in. `is_replacing` corrects another price of the same day. `known_providers` are names that are
+    no slips of a similar provider's.
+    """
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        action: str,
+        actor: str,
+        *,
+        is_learning: bool,
+        is_replacing: bool,
+        known_providers: Collection[str],
+    ) -> None:
         self.workspace = workspace
         self.action = action
         self.actor = actor
         self.is_learning = is_learning
-        self.is_replacing = False
-        self.known_providers: Collection[str] = ()
+        self.is_replacing = is_replacing
+        self.known_providers = known_providers
         self.slugs: dict[tuple[str, str, str], str] = {}
         self.slips: dict[str, str] = {}
         self.stated: set[str] = set()
@@ -273,7 +239,7 @@ class TableImport:
         return self.regions[row.provider, row.region]
 
     def _learn(self, row: OfferRow, offer: Offer) -> None:
-        """What the row knows better; a quote only fills in what is not known."""
+        """What the row knows better."""
         for name in LEARNT:
             stated, known = getattr(row, name), getattr(offer, name)
             if stated in {None, ""} or stated == known:

@@ -1,0 +1,78 @@
+"""What goes with an object that a person deletes, and what stays: said before it is done."""
+
+from django.db.models import Q
+
+from backend.benchmarks.models import Campaign, Evidence, Host, HostState, Run
+from backend.catalog.models import Offer
+from backend.domain.texts import joined
+from backend.domain.texts import text as _
+
+
+def host_consequences(host: Host) -> list[str]:
+    losing = [
+        _("Campaign {name} no longer measures it.", name=one.name) for one in host.campaigns.all()
+    ]
+    return [
+        _("Its private key and its address are deleted here."),
+        *losing,
+        _("Its runs and their results stay with {name}.", name=host.offer.name),
+    ]
+
+
+def campaign_consequences(campaign: Campaign) -> list[str]:
+    ending = [_("Its schedule ends: {schedule}.", schedule=one) for one in campaign.schedules.all()]
+    return [*ending, _("Its runs and their results stay.")]
+
+
+def import_consequences(evidence: Evidence) -> list[str]:
+    """Of a text that was imported for an offer."""
+    count, name = evidence.samples.count(), evidence.offer.name if evidence.offer else ""
+    return [
+        _("The text and its figures of {name} are deleted: {count}.", count=count, name=name),
+        _("Its scores are calculated without them; frozen reports keep theirs."),
+    ]
+
+
+def run_consequences(run: Run) -> list[str]:
+    """Of a run that came as an archive."""
+    count = run.samples.count()
+    return [
+        _(
+            "Its raw output and its figures of {name} are deleted: {count}.",
+            count=count,
+            name=run.offer.name,
+        ),
+        _("Its scores are calculated without them; frozen reports keep theirs."),
+    ]
+
+
+def offer_consequences(offer: Offer) -> list[str]:
+    """Of an offer of one's own; of what everybody sees, objects of other workspaces are left out."""
+    owner = offer.workspace
+    losing = [
+        _("The campaign {name} no longer measures it.", name=one.name)
+        for one in offer.campaigns.filter(workspace=owner)
+    ]
+    prices = offer.prices.count()
+    figures = offer.samples.filter(Q(run=None) | Q(run__workspace=owner)).count()
+    return [
+        _(
+            "Its prices ({prices}) and figures ({figures}) are deleted.",
+            prices=prices,
+            figures=figures,
+        ),
+        *losing,
+        _("Frozen reports keep it."),
+    ]
+
+
+def offer_uses(offer: Offer) -> str:
+    """Why an offer cannot be deleted; "" where it can."""
+    hosts = offer.hosts.filter(is_rented=False).exclude(state=HostState.GONE)
+    reasons = [_("{name} is a host of it", name=host.name) for host in hosts]
+    if count := offer.runs.count():
+        reasons.append(_("runs that measured it: {count}", count=count))
+    reasons += [
+        _("the cost model {name} is of it", name=model.name) for model in offer.hardware.all()
+    ]
+    return joined("; ", reasons)

@@ -1,0 +1,223 @@
+"""Which price of an offer is preferred under a basis."""
+
+import datetime as dt
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+from uuid import UUID
+
+from backend.domain.pricing.effective import TERM_HOURS, Charge, price_over
+from backend.domain.pricing.purchase import PurchaseModel
+from backend.domain.units import HOURS_PER_MONTH
+
+ON_DEMAND = "on_demand"
+SIDE_BY_SIDE = Decimal(HOURS_PER_MONTH)
+"""Hours of a month, only to compare two prices of one offer."""
+MACHINE = "machine"
+SUSTAINED_USE = "sustained_use"
+BASES = (MACHINE, SUSTAINED_USE)
+# Purchase model and term of each way to buy, in order of preference.
+# The reader's word for a way to buy may mean several: who asks for on demand also buys by the month.
+TERMS: Mapping[str, tuple[tuple[str, str], ...]] = {
+    ON_DEMAND: ((ON_DEMAND, ""), ("monthly", "")),
+    "monthly": (("monthly", ""),),
+    "spot": (("spot", ""),),
+    "reserved_1y": (("reserved", "1y"),),
+    "reserved_3y": (("reserved", "3y"),),
+    "savings_1y": (("savings", "1y"),),
+    "savings_3y": (("savings", "3y"),),
+    "committed_1y": (("committed", "1y"),),
+    "committed_3y": (("committed", "3y"),),
+    "purchase": (("purchase", ""),),
+}
+
+
+@dataclass(frozen=True)
+class PriceBasis:
+    """Under which terms an offer is priced; all but the first two are the reader's."""
+
+    term: str = ON_DEMAND
+    basis: str = MACHINE
+    currency: str = "USD"
+    period: str = "hour"
+    as_of: dt.date | None = None
+    hours_per_month: Decimal = SIDE_BY_SIDE
+    hours_run: Decimal | None = None
+    setup_months: int = 0
+
+    @property
+    def is_sustained(self) -> bool:
+        """Whether the discount for sustained use counts: it holds only for a machine that runs
+        all of a month, never for one hour."""
+        # Google gives it at the end of a month for what ran; an hour by itself is paid in full.
+        return self.basis == SUSTAINED_USE and self.period != "hour"
+
+    @property
+    def allowed(self) -> tuple[str, ...]:
+        """Bases of the prices that count."""
+        # Kept out and not only put last: an hour has no discount of that kind at all.
+        return BASES if self.is_sustained else (MACHINE,)
+
+    @property
+    def purchase_models(self) -> tuple[str, ...]:
+        """Of its term, in order of preference."""
+        return tuple(model for model, _ in TERMS[self.term])
+
+    def month(self, charge: Charge) -> Decimal:
+        """What the charge comes to in a month of the reader."""
+        price = price_over(
+            charge,
+            "month",
+            self.hours_per_month,
+            hours_run=self.hours_run,
+            setup_months=self.setup_months,
+            is_sustained=self.is_sustained,
+        )
+        return charge.amount if price is None else price
+
+
+@dataclass(frozen=True, slots=True)
+class PriceChoice:
+    """One observation that may price an offer, as quoted but for tax at a known rate."""
+
+    offer_id: UUID
+    observation_id: UUID
+    purchase_model: str
+    upfront: str
+    plan: str
+    basis: str
+    """As quoted: machine or sustained_use, and whatever else it includes."""
+    currency: str
+    charge: Charge
+    observed_at: dt.datetime
+    observed_on: dt.date
+    """Day on which it was read, or seen unchanged, last."""
+    is_listed: bool
+    """Whether a list states it, and not a person."""
+    zone: str = ""
+    """Of a spot price: where it is the lowest."""
+    is_missing: bool = False
+    """Whether its list does not contain it any more, or its quote has expired."""
+    is_tax_unknown: bool = False
+    """Whether it includes tax at a rate that is not known, or may include some."""
+    is_gross: bool = False
+    """Whether it includes tax, at whatever rate."""
+    included_json: str = "{}"
+    minimum_months: int | None = None
+    """As its seller states them."""
+
+    @property
+    def price_term(self) -> str:
+        """How it is bought, as a ranking asks for it."""
+        term = self.charge.term
+        return f"{self.purchase_model}_{term}" if term else self.purchase_model
+
+    @property
+    def commitment_months(self) -> int | None:
+        """Months that have to be paid at least, 0 for what can end at any time; None for what is
+        bought."""
+        if self.purchase_model == PurchaseModel.PURCHASE:
+            return None
+        # Terms are stored in hours, as providers divide their upfront parts.
+        if term_hours := TERM_HOURS.get(self.charge.term):
+            return int(term_hours / HOURS_PER_MONTH)
+        return self.minimum_months or int(self.purchase_model == PurchaseModel.MONTHLY)
+
+    @property
+    def included(self) -> dict[str, Any]:
+        """What it says that it includes beside the machine, such as traffic_bytes."""
+        # Read when it is needed: of thousands of rows nearly all say nothing, and few are chosen.
+        stated: dict[str, Any] = (
+            {} if self.included_json == "{}" else json.loads(self.included_json)
+        )
+        return stated
+
+    def price_basis(self, *, is_sustained: bool) -> str:
+        """What the amount includes where the discount for sustained use counts, or does not."""
+        return SUSTAINED_USE if is_sustained and self.charge.sustained_use else self.basis
+
+
+def chosen_prices(choices: Iterable[PriceChoice], basis: PriceBasis) -> dict[UUID, PriceChoice]:
+    """The preferred one of each offer's newest observations; see best_prices."""
+    offers: dict[UUID, list[PriceChoice]] = {}
+    for choice in choices:
+        if choice.basis in basis.allowed:
+            offers.setdefault(choice.offer_id, []).append(choice)
+    return {offer_id: preferred(of, basis) for offer_id, of in offers.items()}
+
+
+def preferred(of: list[PriceChoice], basis: PriceBasis) -> PriceChoice:
+    """The preferred one of the newest observations of one offer, of which there is any."""
+    if len(of) == 1:
+        return of[0]
+    # Who stated a price by hand since means that one, in whatever currency.
+    kept = (one for one in of if not _is_overruled(one, of))
+    first, *others = sorted(kept, key=lambda one: preference(one, basis))
+    return next((one for one in others if _is_cheaper_month(one, first, basis)), first)
+
+
+def _is_cheaper_month(monthly: PriceChoice, hourly: PriceChoice, basis: PriceBasis) -> bool:
+    """Whether a reader who asks for a month pays less for a plan of one than for its hours."""
+    return (
+        basis.period != "hour"
+        and hourly.purchase_model == PurchaseModel.ON_DEMAND
+        and monthly.purchase_model == PurchaseModel.MONTHLY
+        and monthly.commitment_months == 1
+        # What can no longer be bought makes nothing cheaper.
+        and not monthly.is_missing
+        # Without a rate of exchange or of tax, two amounts cannot be compared.
+        and (monthly.currency, monthly.is_tax_unknown) == (hourly.currency, hourly.is_tax_unknown)
+        and basis.month(monthly.charge) < basis.month(hourly.charge)
+    )
+
+
+def _is_overruled(choice: PriceChoice, others: Iterable[PriceChoice]) -> bool:
+    """Whether a person has stated the price in another currency since."""
+    return any(
+        not other.is_listed
+        and other.observed_at > choice.observed_at
+        and kind_of(other) == kind_of(choice)
+        for other in others
+    )
+
+
+def kind_of(choice: PriceChoice) -> tuple[str, ...]:
+    """What a price is of, whatever its currency."""
+    return (
+        choice.purchase_model,
+        choice.zone,
+        choice.charge.term,
+        choice.upfront,
+        choice.basis,
+        choice.plan,
+    )
+
+
+def preference(choice: PriceChoice, basis: PriceBasis) -> tuple[object, ...]:
+    """What a choice is preferred by, the least first."""
+    return (
+        *preferred_terms(choice, basis),
+        price_over(choice.charge, "hour", SIDE_BY_SIDE) or choice.charge.amount,
+        -choice.observed_at.timestamp(),
+        # What tells two prices apart that are alike otherwise: the choice never depends on
+        # the order of the rows.
+        *kind_of(choice),
+    )
+
+
+def preferred_terms(choice: PriceChoice, basis: PriceBasis) -> tuple[object, ...]:
+    """What counts before the amount: nothing of it depends on that."""
+    return (
+        # By position in TERMS: the reader's own way to buy before its stand-in.
+        basis.purchase_models.index(choice.purchase_model),
+        choice.is_missing,
+        choice.price_basis(is_sustained=basis.is_sustained) != basis.basis,
+        # Money paid before is a condition that the reader has not accepted.
+        choice.upfront not in {"", "none"},
+        # Before the amount: the lowest of an old price is no price of today.
+        -choice.observed_on.toordinal(),
+        choice.currency != basis.currency,
+        choice.currency,
+    )
