@@ -22,6 +22,7 @@ def _roomy_throttles(settings: LazySettings) -> None:
     settings.THROTTLE_TOKEN = "1000000/min"
     settings.THROTTLE_ANONYMOUS = "1000000/min"
     settings.THROTTLE_PAGES = settings.THROTTLE_REFUSED = "1000000/min"
+    settings.THROTTLE_SIGN_IN = "1000000/min"
     settings.WORK_RATE_TOKEN = settings.WORK_RATE_ANONYMOUS = f"{10**12}/min"
 
 
