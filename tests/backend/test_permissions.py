@@ -106,10 +106,11 @@ def address(world: World, operation: Operation, situation: str) -> str:
     path = operation.path
     for word, name in operation.words:
         kind = "results" if name == "evidence_id" else word
-        index = 0
-        if name in chosen:
-            index = world.made[kind].index(str(chosen[name]))
-        found = ids.get(kind) or world.own[kind]
+        found, index = ids.get(kind) or world.own[kind], 0
+        if (own := str(chosen.get(name))) in world.made[kind]:
+            index = world.made[kind].index(own)
+        elif name in chosen and ids is world.own:
+            found = [own]  # one of its own kind, which nothing depends on
         path = path.replace(f"{{{name}}}", found[min(index, len(found) - 1)])
     return path.replace("{slug}", "large").replace("{format}", "csv")
 

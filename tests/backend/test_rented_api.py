@@ -225,7 +225,7 @@ def test_campaign_of_offers_is_made_with_what_it_may_cost(
     assert detail["offers"] == ["fake-small"]
     schema = known.get(f"{API}/schemas/campaign-detail.json").json()
     jsonschema.validate(detail, schema)
-    assert known.get(f"{API}/campaigns").json()["results"][0]["offers"] == 1
+    assert known.get(f"{API}/campaigns").json()["results"][0]["offer_count"] == 1
 
 
 @pytest.mark.parametrize(

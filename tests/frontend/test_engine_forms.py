@@ -179,7 +179,7 @@ def test_model_of_purchase_says_nothing_without_offers():
 def test_budget_of_a_campaign_is_an_amount_or_no_limit(typed, budget):
     form = campaign(**typed)
     assert form.is_valid(), form.errors
-    assert form.budget() == budget
+    assert form.plan().budget == (budget and Budget(*budget))
 
 
 @pytest.mark.parametrize(

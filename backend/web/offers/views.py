@@ -135,8 +135,9 @@ def _page(request: HttpRequest, slug: str, form: RentalForm | None = None) -> Ht
     if len(context["runs"]) > 1:
         context |= history_plots(request, variants, offer=detail.offer)
     context["may_write"] = may(request, Scope.WRITE)
-    is_own = detail.offer.workspace_id == workspace_of(request).pk
-    context["is_own"] = is_own and context["may_write"]
+    context["is_own"] = (
+        context["may_write"] and detail.offer.workspace_id == workspace_of(request).pk
+    )
     context["rental"] = (
         _rental_part(request, detail.offer, form) if may(request, Scope.RUN) else None
     )
