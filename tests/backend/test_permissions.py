@@ -107,10 +107,12 @@ def address(world: World, operation: Operation, situation: str) -> str:
     for word, name in operation.words:
         kind = "results" if name == "evidence_id" else word
         found, index = ids.get(kind) or world.own[kind], 0
-        if (own := str(chosen.get(name))) in world.made[kind]:
-            index = world.made[kind].index(own)
-        elif name in chosen and ids is world.own:
-            found = [own]  # one of its own kind, which nothing depends on
+        if name in chosen:
+            one = str(chosen[name])
+            if one in world.made[kind]:
+                index = world.made[kind].index(one)
+            elif ids is world.own:
+                found = [one]  # which nothing depends on, so that it may be deleted
         path = path.replace(f"{{{name}}}", found[min(index, len(found) - 1)])
     return path.replace("{slug}", "large").replace("{format}", "csv")
 
