@@ -204,7 +204,7 @@ def price_review_form(request: HttpRequest, price_id: UUID) -> HttpResponse:
             reason=reason,
             actor=actor,
         )
-        messages.success(request, "Published." if is_accepted else _("Left out for good."))
+        messages.success(request, _("Published.") if is_accepted else _("Left out for good."))
     return HttpResponseRedirect(reverse("price", args=[price_id]))
 
 

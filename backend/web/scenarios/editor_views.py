@@ -59,10 +59,10 @@ def scenario_edit(request: HttpRequest, slug: str) -> HttpResponse:
     """The editor of a scenario that is kept."""
     scenario = scenario_or_404(request, slug)
     if scenario.frozen_at is not None:
-        messages.info(request, "A frozen scenario never changes; a copy of it may.")
+        messages.info(request, _("A frozen scenario never changes; a copy of it may."))
         return HttpResponseRedirect(reverse("scenario", args=[slug]))
     if not is_editable(scenario.document):
-        messages.info(request, "It has more options or windows than the editor: use the API.")
+        messages.info(request, _("It has more options or windows than the editor: use the API."))
         return HttpResponseRedirect(reverse("scenario", args=[slug]))
     if request.method != "POST":
         return _page(request, ScenarioForm(document=scenario.document), scenario=scenario)

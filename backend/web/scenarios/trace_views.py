@@ -80,7 +80,7 @@ def scenario_trace(request: HttpRequest) -> HttpResponse:
             form.add_error("step_s" if "step_s" in error.field else "file", str(error))
         else:
             for gap in gaps:
-                messages.warning(request, f"Gap: {gap}.")
+                messages.warning(request, _("Gap: {gap}.", gap=gap))
             return HttpResponseRedirect(reverse("scenario", args=[scenario.slug]))
     return render(request, "scenarios/trace.html", {"form": form})
 
