@@ -85,6 +85,15 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="print one JSON document")
         workspace_argument(parser)
         parser.add_argument("--quiet", action="store_true", help="no progress, only the result")
+        parser.add_argument(
+            "--price",
+            nargs=3,
+            metavar=("AMOUNT", "CURRENCY", "UNIT"),
+            help="what a machine of your own costs, such as 49 EUR month",
+        )
+        self._add_ssh_arguments(parser)
+
+    def _add_ssh_arguments(self, parser: CommandParser) -> None:
         ssh = parser.add_argument_group("a machine that is not known yet")
         ssh.add_argument("--identity", type=Path, metavar="FILE", help="private key to log in with")
         ssh.add_argument("--config", type=Path, metavar="FILE", help="instead of ~/.ssh/config")
@@ -108,12 +117,6 @@ class Command(BaseCommand):
         )
         ssh.add_argument("--name", help="name of the host (default: its address)")
         ssh.add_argument("--kind", choices=OfferKind.values, default=OfferKind.DEDICATED)
-        parser.add_argument(
-            "--price",
-            nargs=3,
-            metavar=("AMOUNT", "CURRENCY", "UNIT"),
-            help="what a machine of your own costs, such as 49 EUR month",
-        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         self.workspace = workspace_option(options)
