@@ -11,7 +11,7 @@ from backend.domain.errors import DomainError, InvalidDocument, InvalidValue
 
 @dataclass
 class Faults:
-    """What is wrong with documents that are taken together: all of it is told at once."""
+    """What is wrong with documents that are taken together: all of it at once."""
 
     errors: list[tuple[str, str]] = field(default_factory=list, kw_only=True)
     """(JSON pointer, what is wrong)"""

@@ -55,8 +55,10 @@ def containers() -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_manifests_follow_the_schemas_when_read_strictly(version):
-    for document in manifests():
-        kubernetes_validate.validate(document, version, strict=True)
+    documents = manifests()
+    for document in documents:
+        kubernetes_validate.validate(document, version, strict=True)  # raises what is wrong
+    assert {"Deployment", "Service"} <= {document["kind"] for document in documents}
 
 
 def test_manifest_with_a_slip_is_refused_by_the_schemas():

@@ -307,7 +307,7 @@ def test_run_that_is_here_is_refused_and_stays(run: Run, target: Offer) -> None:
 # --- what is refused --------------------------------------------------------------------------
 
 
-def refused(content: bytes, offer: Offer, detail: str) -> None:
+def assert_refused(content: bytes, offer: Offer, detail: str) -> None:
     """Refused with these words, and nothing of it is kept."""
     hosts = Host.objects.count()
     with pytest.raises(ArchiveRefused, match=detail):
@@ -359,7 +359,7 @@ def sample_change(metric: str, **values: Any) -> Callable[[dict[str, Any]], None
 def test_changed_run_is_refused_although_its_checksums_are_right(
     content: bytes, target: Offer, change: Callable[[dict[str, Any]], None], detail: str
 ) -> None:
-    refused(changed(content, RUN, change), target, detail)
+    assert_refused(changed(content, RUN, change), target, detail)
 
 
 @pytest.mark.parametrize(
@@ -377,7 +377,7 @@ def test_changed_run_is_refused_although_its_checksums_are_right(
 def test_changed_evidence_is_refused_although_its_checksums_are_right(
     content: bytes, target: Offer, change: Callable[[dict[str, Any]], None], detail: str
 ) -> None:
-    refused(changed(content, "evidence/002-cmips-all-0.json", change), target, detail)
+    assert_refused(changed(content, "evidence/002-cmips-all-0.json", change), target, detail)
 
 
 def test_flags_are_what_the_evidence_gives_today(content: bytes, target: Offer) -> None:
@@ -398,8 +398,8 @@ def test_changed_output_is_refused_by_its_checksum(content: bytes, target: Offer
     members = unpacked(content)
     name = "evidence/002-cmips-all-0.txt"
     members[name] = members[name].replace(b"seconds", b"seconD")
-    refused(packed(members, is_listed=False), target, f"{name} does not match its checksum")
-    refused(packed(members), target, "raw output does not match its checksum")
+    assert_refused(packed(members, is_listed=False), target, f"{name} does not match its checksum")
+    assert_refused(packed(members), target, "raw output does not match its checksum")
 
 
 def test_output_that_this_version_cannot_read_is_refused(content: bytes, target: Offer) -> None:
@@ -409,7 +409,7 @@ def test_output_that_this_version_cannot_read_is_refused(content: bytes, target:
         told = json.loads(members["evidence/002-cmips-all-0.json"])
         told["sha256"] = hashlib.sha256(raw).hexdigest()
         members["evidence/002-cmips-all-0.json"] = json.dumps(told).encode()
-        refused(packed(members), target, detail)
+        assert_refused(packed(members), target, detail)
 
 
 @pytest.mark.parametrize(
@@ -433,7 +433,7 @@ def test_archive_with_other_files_is_refused(
 ) -> None:
     members = unpacked(content) | add
     members.pop(drop, None)
-    refused(packed(members), target, detail)
+    assert_refused(packed(members), target, detail)
 
 
 def test_archive_is_refused_when_its_manifest_does_not_fit(content: bytes, target: Offer) -> None:
@@ -445,35 +445,35 @@ def test_archive_is_refused_when_its_manifest_does_not_fit(content: bytes, targe
         (b"".join([*lines, lines[0]]), "MANIFEST.sha256, line"),
         (b"garbage", "line 1"),
     ):
-        refused(packed({**members, MANIFEST: manifest}, is_listed=False), target, detail)
+        assert_refused(packed({**members, MANIFEST: manifest}, is_listed=False), target, detail)
     del members[MANIFEST]
-    refused(packed(members, is_listed=False), target, "MANIFEST.sha256 is missing")
+    assert_refused(packed(members, is_listed=False), target, "MANIFEST.sha256 is missing")
 
 
 def test_archive_that_is_cut_off_or_damaged_is_refused(content: bytes, target: Offer) -> None:
-    refused(b"", target, "neither")
-    refused(b"hello", target, "neither")
+    assert_refused(b"", target, "neither")
+    assert_refused(b"hello", target, "neither")
     for length in (10, 100, len(content) // 2, len(content) - 1):
-        refused(content[:length], target, "cut off or damaged|is missing")
+        assert_refused(content[:length], target, "cut off or damaged|is missing")
     middle = len(content) // 2
-    refused(content[:middle] + b"\0\0\0\0" + content[middle + 4 :], target, "damaged|match")
+    assert_refused(content[:middle] + b"\0\0\0\0" + content[middle + 4 :], target, "damaged|match")
 
 
 def test_zip_that_is_cut_off_damaged_or_unusual_is_refused(run: Run, target: Offer) -> None:
     made = run_archive(run, "zip")
     gone(run)
-    refused(made[: len(made) // 2], target, "cut off or damaged")
-    refused(made.replace(b"run.json", b"../x.jsn"), target, "not a file of a run's")
+    assert_refused(made[: len(made) // 2], target, "cut off or damaged")
+    assert_refused(made.replace(b"run.json", b"../x.jsn"), target, "not a file of a run's")
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", compression=zipfile.ZIP_BZIP2) as archive:
         archive.writestr(RUN, b"{}")
-    refused(buffer.getvalue(), target, "packed in an unusual way")
+    assert_refused(buffer.getvalue(), target, "packed in an unusual way")
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
         archive.writestr(RUN, b"{}")
         with pytest.warns(UserWarning, match="Duplicate"):
             archive.writestr(RUN, b"{}")
-    refused(buffer.getvalue(), target, "run.json is there twice")
+    assert_refused(buffer.getvalue(), target, "run.json is there twice")
 
 
 def test_link_in_an_archive_is_refused(content: bytes, target: Offer) -> None:
@@ -482,19 +482,19 @@ def test_link_in_an_archive_is_refused(content: bytes, target: Offer) -> None:
         link = tarfile.TarInfo(RUN)
         link.type, link.linkname = tarfile.SYMTYPE, "/etc/passwd"
         archive.addfile(link)
-    refused(buffer.getvalue(), target, "not a plain file")
+    assert_refused(buffer.getvalue(), target, "not a plain file")
 
 
 def test_archive_whose_stated_sizes_are_wrong_is_refused(run: Run, target: Offer) -> None:
     made, as_zip = run_archive(run), run_archive(run, "zip")
     gone(run)
     tar = gzip.decompress(made)
-    refused(gzip.compress(tar[: len(tar) // 2]), target, "cut off or damaged|is missing")
+    assert_refused(gzip.compress(tar[: len(tar) // 2]), target, "cut off or damaged|is missing")
     entry = zipfile.ZipFile(io.BytesIO(as_zip)).getinfo(RUN)
     size = entry.file_size.to_bytes(4, "little")
     for other in (entry.file_size + 1, entry.file_size - 1):
         changed_zip = as_zip.replace(size, other.to_bytes(4, "little"))
-        refused(changed_zip, target, "cut off or damaged")
+        assert_refused(changed_zip, target, "cut off or damaged")
 
 
 def test_two_texts_of_one_number_are_refused(content: bytes, target: Offer) -> None:
@@ -502,7 +502,9 @@ def test_two_texts_of_one_number_are_refused(content: bytes, target: Offer) -> N
     told = json.loads(members["evidence/009-sustained-all-0.json"])
     members["evidence/002-sustained-all-0.json"] = json.dumps(told | {"n": 2}).encode()
     members["evidence/002-sustained-all-0.txt"] = members["evidence/009-sustained-all-0.txt"]
-    refused(packed(members), target, "002-sustained-all-0.txt cannot be read|the same number")
+    assert_refused(
+        packed(members), target, "002-sustained-all-0.txt cannot be read|the same number"
+    )
 
 
 def test_whatever_a_field_holds_is_taken_or_refused(content: bytes, target: Offer) -> None:
@@ -562,24 +564,24 @@ def test_bomb_is_refused_before_it_is_unpacked(
     zeros = bytes(2**20)
     many = {f"evidence/00{n}-dd-write-0.txt": zeros for n in range(5)}
     if kind == "tar":
-        refused(packed(many), target, "when unpacked|more than")
-        refused(packed({RUN: bytes(2**20 + 1)}), target, "1048577 bytes")
+        assert_refused(packed(many), target, "when unpacked|more than")
+        assert_refused(packed({RUN: bytes(2**20 + 1)}), target, "1048577 bytes")
         return
     for members, detail in ((many, "when unpacked"), ({RUN: bytes(2**20 + 1)}, "1048577 bytes")):
         buffer = io.BytesIO()
         with zipfile.ZipFile(buffer, "w", compression=zipfile.ZIP_DEFLATED) as archive:
             for name, data in members.items():
                 archive.writestr(name, data)
-        refused(buffer.getvalue(), target, detail)
+        assert_refused(buffer.getvalue(), target, detail)
 
 
 def test_too_many_files_are_refused(
     content: bytes, target: Offer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(archive_members, "MAX_MEMBERS", 5)
-    refused(content, target, "more than 5 files")
+    assert_refused(content, target, "more than 5 files")
     monkeypatch.setattr(archive_members, "MAX_PACKED_BYTES", 10)
-    refused(content, target, "too many, 10 the most")
+    assert_refused(content, target, "too many, 10 the most")
 
 
 # --- API and command --------------------------------------------------------------------------

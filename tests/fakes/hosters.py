@@ -10,6 +10,7 @@ locked, delete_failed, delete_lost, slow_end (seconds).
 """
 
 import datetime as dt
+from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -117,16 +118,17 @@ class HosterApi(RestServer):
 
     # --- the protocol -------------------------------------------------------------------------
 
+    @abstractmethod
     def refused(self, fault: str) -> Refused:
         """The hoster's documented answer to what went wrong."""
-        raise NotImplementedError
 
+    @abstractmethod
     def is_known(self, asked: Asked) -> bool:
         """Whether the request carries the account's credentials."""
-        raise NotImplementedError
 
+    @abstractmethod
     def answered(self, asked: Asked) -> Answer:
-        raise NotImplementedError
+        """The hoster's answer where nothing goes wrong."""
 
     def answer(self, asked: Asked) -> Answer:
         self.asked.append(asked)

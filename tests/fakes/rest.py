@@ -5,6 +5,7 @@ import json
 import random
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -90,7 +91,7 @@ class Faults:
         return fault.seconds
 
 
-class RestServer:
+class RestServer(ABC):
     """A context that answers requests one at a time; subclasses say how. The fault slow_answer is
     the same everywhere: so many seconds before the request is heard."""
 
@@ -104,8 +105,9 @@ class RestServer:
     def url(self) -> str:
         return f"http://127.0.0.1:{self._http.server_address[1]}"
 
+    @abstractmethod
     def answer(self, asked: Asked) -> Answer:
-        raise NotImplementedError
+        """What the service says to it."""
 
     def __enter__(self) -> Any:
         self._thread.start()
