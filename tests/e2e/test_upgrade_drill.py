@@ -103,6 +103,28 @@ def _rows() -> dict[str, int]:
         return counts
 
 
+def figures(run):
+    """Of a run, to the last digit."""
+    rows = Sample.objects.filter(run=run).order_by("metric", "variant", "repeat")
+    return list(rows.values_list("metric", "variant", "repeat", "value"))
+
+
+def assert_nothing_is_lost(before, kept, machines):
+    """The run that was done has its figures, those under way are whole, none is there twice."""
+    assert kept
+    assert figures(before) == kept
+    assert Evidence.objects.filter(run=before).exists()
+    under_way = Run.objects.exclude(pk=before)
+    assert len(under_way) == RUNS
+    for run in under_way:
+        assert_whole(run, repeats=REPEATS)
+    assert set(
+        Counter(Sample.objects.values_list("run", "metric", "variant", "repeat")).values()
+    ) == {1}
+    for machine in machines:
+        assert_clean(machine.temporary)
+
+
 def test_measuring_runs_are_done_when_the_version_changes(earlier, database, machines, tmp_path):
     directory = tmp_path / "stack"
     directory.mkdir()
@@ -131,6 +153,7 @@ def test_measuring_runs_are_done_when_the_version_changes(earlier, database, mac
         )  # fmt: skip
         assert done.returncode == 0, f"{done.stderr[-3000:]} {stack.said()}"
         before = json.loads(done.stdout)["run"]
+        kept = figures(before)
         for number, (machine, key) in enumerate(zip(machines, keys, strict=True)):
             follower = _benchmark(number, machine, key, seconds=3, repeats=REPEATS)
             stack.start(f"follower{number}", follower, env=old, cwd=earlier)
@@ -158,15 +181,4 @@ def test_measuring_runs_are_done_when_the_version_changes(earlier, database, mac
         f"upgrade from {EARLIER[:8]}: workers stopped in {stopped - began:.1f} s, "
         f"migrated in {migrated - stopped:.1f} s, {RUNS} runs under way done"
     )
-    kept = Run.objects.get(pk=before)
-    assert kept.samples.exists()
-    assert Evidence.objects.filter(run=kept).exists()
-    under_way = Run.objects.exclude(pk=before)
-    assert len(under_way) == RUNS
-    for run in under_way:
-        assert_whole(run, repeats=REPEATS)
-    assert set(
-        Counter(Sample.objects.values_list("run", "metric", "variant", "repeat")).values()
-    ) == {1}
-    for machine in machines:
-        assert_clean(machine.temporary)
+    assert_nothing_is_lost(before, kept, machines)
