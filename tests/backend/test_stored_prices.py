@@ -23,7 +23,12 @@ from backend.catalog.selectors.current_prices import (
 from backend.catalog.selectors.data_version import data_stamp
 from backend.catalog.selectors.price_choice import TERMS, PriceBasis, PriceChoice, chosen_prices
 from backend.catalog.services import current_prices
-from backend.catalog.services.current_prices import prices_refresh
+from backend.catalog.services.current_prices import (
+    FORMULAS,
+    PRICES,
+    marks_taken,
+    prices_refresh,
+)
 from tests import factories
 from tests.examples import FEW
 
@@ -198,6 +203,23 @@ def test_refresh_makes_only_the_marked_offers_anew() -> None:
 
 
 @pytest.mark.django_db
+def test_plan_made_for_few_marks_takes_many() -> None:
+    """A connection keeps its plans: that of a quiet hour serves the import that follows."""
+    prices_refresh()
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE catalog_storedmark")
+        cursor.execute("SET LOCAL plan_cache_mode = force_generic_plan")
+        marks_taken(PRICES, FORMULAS)
+        cursor.execute(
+            "INSERT INTO catalog_storedmark (kind, offer_id, metric)"
+            " SELECT %s, gen_random_uuid(), '' FROM generate_series(1, 60000)",
+            [PRICES],
+        )
+        # Minutes where a step for each mark goes through all of them; else half a second.
+        cursor.execute("SET LOCAL statement_timeout = '30s'")
+    assert len(marks_taken(PRICES, FORMULAS)) == 60_000
+
+
 def test_prices_of_older_formulas_are_made_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     factories.price(factories.offer(), "0.1")
     prices_refresh()
