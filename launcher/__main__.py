@@ -46,6 +46,9 @@ def parser() -> argparse.ArgumentParser:
     test = sub.add_parser("test", help="the whole test suite with real services and a real browser")
     test.add_argument("--fast", action="store_true", help="only tests that need no service")
     test.add_argument("--deep", action="store_true", help="long fuzz and property runs as well")
+    test.add_argument(
+        "--coverage", action="store_true", help="of the whole suite: what it covers, as CI asks"
+    )
     bench = sub.add_parser("bench", help="performance figures as JSON")
     bench.add_argument("name")
     sub.add_parser(
@@ -100,7 +103,13 @@ def run(arguments: list[str]) -> int:
             return checks.check(StackState(state_directory()))
         case "test":
             state = StackState(state_directory())
-            return checks.test(state, rest, is_fast=options.fast, is_deep=options.deep)
+            return checks.test(
+                state,
+                rest,
+                is_fast=options.fast,
+                is_deep=options.deep,
+                is_covered=options.coverage,
+            )
         case "bench":
             return commands.bench(options.name)
         case "chaos":

@@ -106,8 +106,11 @@ def check(state: StackState) -> int:
     return 1 if failed else 0
 
 
-def test(state: StackState, arguments: list[str], *, is_fast: bool, is_deep: bool) -> int:
-    """The whole suite with real services; with arguments only what they choose, without floors.
+def test(
+    state: StackState, arguments: list[str], *, is_fast: bool, is_deep: bool, is_covered: bool
+) -> int:
+    """The whole suite with real services, and the floor of what it covers when asked for; with
+    arguments only what they choose.
 
     Sets up and starts only what the chosen tests need.
     """
@@ -124,7 +127,8 @@ def test(state: StackState, arguments: list[str], *, is_fast: bool, is_deep: boo
                 return stack.run([*PYTEST, "--fast", *SIDE_BY_SIDE, *folders, *arguments])
             if not arguments:
                 _prepare(stack, {"browser", "build", "services"})
-                return _whole_suite(stack)
+                _migrate_once(stack)
+                return _whole_suite(stack, is_covered=is_covered)
             needs, status = _needs(stack, arguments)
             if status:
                 return status
@@ -160,7 +164,15 @@ def _prepare(stack: Stack, needs: set[str]) -> None:
         stack.publish()
 
 
-def _whole_suite(stack: Stack) -> int:
+def _migrate_once(stack: Stack) -> None:
+    """Make the tables that the tests' own databases copy: each would take seconds to migrate."""
+    copies = stack.state.directory / "copies"
+    stack.migrate()
+    stack.manage_quietly("copied", "backup", str(copies))
+    stack.environment.update(MIGRATED_COPIES=str(copies))
+
+
+def _whole_suite(stack: Stack, *, is_covered: bool) -> int:
     """Three parts at the same time; the coverage is that of the largest one.
 
     Of the tests that measure time or break services those of a folder run one after the other and
@@ -189,16 +201,19 @@ def _whole_suite(stack: Stack) -> int:
         ]
         # One process more than a small machine has processors: many tests wait for hosts and pages.
         many = ["-n", "3", "--dist", "worksteal", "-m", "not serial"]
-        measured = ["nice", *slipcover, "--json", "-m", "pytest", *REMEMBERING]
-        others = stack.start([*measured, *many], FAILED_TESTS=str(failed["others"]))
+        covered = [*slipcover, "--json", "-m", "pytest"] if is_covered else PYTEST
+        others = stack.start(
+            ["nice", *covered, *REMEMBERING, *many], FAILED_TESTS=str(failed["others"])
+        )
         statuses = stack.wait(others, *serial)
     for output in outputs.values():
         say(output.read_text(errors="replace").rstrip())
     if set(statuses) == {0, 1}:  # some tests failed, nothing else went wrong
         statuses = [_failed_again(stack, [*failed.values()])]
-    # A step of its own: with xdist slipcover 1.1 either prints what its processes covered or judges it.
-    floor = f"--fail-under={FLOOR_REST_PERCENT}"
-    statuses.append(stack.run([*slipcover, floor, "--merge", coverage]))
+    if is_covered:
+        # A step of its own: with xdist slipcover 1.1 either prints what its processes covered or judges it.
+        floor = f"--fail-under={FLOOR_REST_PERCENT}"
+        statuses.append(stack.run([*slipcover, floor, "--merge", coverage]))
     return next((status for status in statuses if status), 0)
 
 

@@ -35,6 +35,9 @@ from tests.fakes.settings import MIDDLEWARE as _MIDDLEWARE  # noqa: E402
 # A statement that is planned badly fails its test instead of stopping the suite.
 _DATABASES["default"]["OPTIONS"]["options"] = "-c statement_timeout=5min"
 
+if "MIGRATED_COPIES" in os.environ:
+    _DATABASES["default"]["TEST"] = {"TEMPLATE": _DATABASES["default"]["NAME"]}
+
 # It lists every static file anew for each client of a test, and no client asks for one: the browser
 # gets them from the live server, and those of `./rackrate up` from production's settings.
 MIDDLEWARE = [name for name in _MIDDLEWARE if not name.startswith("whitenoise.")]

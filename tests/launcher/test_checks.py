@@ -43,7 +43,7 @@ QUICK = """
 def suite(tmp_path, monkeypatch):
     """Runs the whole suite of a small project with those two parts: its status."""
 
-    def run(slow: str, quick: str) -> int:
+    def run(slow: str, quick: str, *, is_covered: bool = False) -> int:
         parts = {"tests/e2e/test_slow.py": slow, "tests/test_quick.py": quick}
         for name, text in {**PROJECT, **parts}.items():
             path = tmp_path / "project" / name
@@ -58,19 +58,20 @@ def suite(tmp_path, monkeypatch):
             "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
             "PYTEST_PLUGINS": "xdist.plugin,slipcover.pytest_plugin",
         }
-        return checks._whole_suite(stack)
+        return checks._whole_suite(stack, is_covered=is_covered)
 
     return run
 
 
 def test_suite_passes_when_both_parts_pass_and_enough_is_covered(suite, monkeypatch, capfd):
     monkeypatch.setattr(checks, "FLOOR_REST_PERCENT", 75)
-    assert suite(SLOW.format(True), QUICK.format(2)) == 0
+    assert suite(SLOW.format(True), QUICK.format(2), is_covered=True) == 0
     assert re.search(r"\(summary\) +4 +1 +75", capfd.readouterr().out)
 
 
 def test_suite_fails_when_too_little_is_covered(suite):
-    assert suite(SLOW.format(True), QUICK.format(2)) != 0
+    assert suite(SLOW.format(True), QUICK.format(2), is_covered=True) != 0
+    assert suite(SLOW.format(True), QUICK.format(2)) == 0  # nobody asked
 
 
 BUSY = """
@@ -91,13 +92,11 @@ BUSY = """
 def test_few_failed_tests_run_once_more_and_are_named(suite, monkeypatch, failed, is_passed):
     said: list[str] = []
     monkeypatch.setattr(checks, "say", said.append)
-    monkeypatch.setattr(checks, "FLOOR_REST_PERCENT", 0)
     assert (suite(BUSY.format(failed), QUICK.format(2)) == 0) is is_passed
     named = "".join(said).partition("passed alone:")[2]
     assert named.count("test_that_a_busy_machine_spoils") == (failed if is_passed else 0)
 
 
 @pytest.mark.parametrize(("is_measured", "number"), [(False, 2), (True, 3)])
-def test_one_failed_test_of_either_part_fails_the_suite(suite, monkeypatch, is_measured, number):
-    monkeypatch.setattr(checks, "FLOOR_REST_PERCENT", 0)
+def test_one_failed_test_of_either_part_fails_the_suite(suite, is_measured, number):
     assert suite(SLOW.format(is_measured), QUICK.format(number)) != 0

@@ -66,16 +66,17 @@ def test_up_and_demo_serve_with_their_options(calls, arguments, values, named):
 @pytest.mark.parametrize(
     ("arguments", "options"),
     [
-        (["test"], ([], False, False)),
-        (["test", "--fast", "tests/domain"], (["tests/domain"], True, False)),
-        (["test", "--deep", "-k", "money", "-x"], (["-k", "money", "-x"], False, True)),
+        (["test"], ([], False, False, False)),
+        (["test", "--fast", "tests/domain"], (["tests/domain"], True, False, False)),
+        (["test", "--deep", "-k", "money", "-x"], (["-k", "money", "-x"], False, True, False)),
+        (["test", "--coverage"], ([], False, False, True)),
     ],
 )
 def test_unknown_arguments_of_test_are_those_of_pytest(calls, arguments, options):
     assert command_line.run(arguments) == 9
     [(name, (_, rest), named)] = calls
     assert name == "test"
-    assert (rest, named["is_fast"], named["is_deep"]) == options
+    assert (rest, named["is_fast"], named["is_deep"], named["is_covered"]) == options
 
 
 def test_manage_passes_its_arguments_unread(calls):
