@@ -2,7 +2,8 @@
 
 A page answers 200 under a strict policy with nothing foreign and a silent console, has one `h1` and
 a skip link, one aria-sort at most, no serious finding of axe, and does not scroll sideways, at 320
-px and at 200 % neither; a canvas has a role, a label and a table. No page can be forgotten: each
+px and at 200 % neither; a canvas has a role, a label and a table. Nothing jumps while it loads, and
+whoever clicks the words of a label means its field. No page can be forgotten: each
 URL name is walked or stands in a list with the reason why it is none.
 
 Checks of the acceptance list → test, for all pages at once:
@@ -60,6 +61,39 @@ CHARTS = """() => [...document.querySelectorAll("canvas")].filter((one) => {
   return one.role !== "img" || (one.ariaLabel ?? "").length < 20 || !hasTable;
 }).map((one) => one.id)"""
 
+LOADED_AT = (1440, 360)
+"""Widths at which pages are loaded in turn."""
+COMPLETE = """() => document.readyState === "complete"
+  && !document.querySelector(".later, .htmx-request")
+  && [...document.querySelectorAll("figure[data-plot]:not([data-is-drawn])")]
+    .every((one) => !one.checkVisibility())"""
+SHIFT_MOST = 0.1
+"""Of the layout while a page loads (web.dev/articles/cls: above it is no longer good)."""
+SHIFT = """() => new Promise((resolve) => {
+  let sum = 0;
+  const add = (entries) => entries.forEach((one) => { sum += one.hadRecentInput ? 0 : one.value; });
+  const observer = new PerformanceObserver((list) => add(list.getEntries()));
+  observer.observe({type: "layout-shift", buffered: true});
+  setTimeout(() => { add(observer.takeRecords()); observer.disconnect(); resolve(sum); }, 0);
+})"""
+# What lies over the words in another folded part, open at the same time only here, is no fault.
+DEAF_WORDS = """() => [...document.querySelectorAll("label")].filter((label) => {
+  const words = document.createRange();
+  const texts = document.createTreeWalker(label, NodeFilter.SHOW_TEXT);
+  while (texts.nextNode()) {
+    if (!texts.currentNode.textContent.trim()) continue;
+    words.selectNodeContents(texts.currentNode);
+    if (!(words.getBoundingClientRect().width > 1)) continue;
+    if (!label.control) return true;
+    label.scrollIntoView({block: "center", behavior: "instant"});
+    const {x, y, width, height} = words.getClientRects()[0];
+    const hit = document.elementFromPoint(x + width / 2, y + height / 2);
+    const isOwn = !hit || label.contains(hit) || label.control.contains(hit);
+    if (!isOwn && hit.closest("details") === label.closest("details")) return true;
+  }
+  return false;
+}).map((label) => label.textContent.trim().slice(0, 60))"""
+
 
 @pytest.fixture
 def pages(site, queued) -> dict[str, list[str]]:
@@ -81,23 +115,26 @@ def test_every_address_is_walked_or_is_no_page(pages):
     assert set(NO_PAGES) <= set(names())
 
 
-def walked(page: Page, paths: list[str]) -> Iterator[tuple[str, Response]]:
-    """Each page in turn, its charts drawn and its folded parts open.
+def walked(page: Page, paths: list[str]) -> Iterator[tuple[str, Response, float]]:
+    """Each page in turn and how far its layout shifted, its charts drawn and its folded parts open.
 
     What asks for its successor is taken out first: a request that is cut off by leaving is an
     error on the console.
     """
-    for path in paths:
-        page.set_viewport_size({"width": WIDTHS[0], "height": 900})
+    for number, path in enumerate(paths):
+        page.set_viewport_size({"width": LOADED_AT[number % len(LOADED_AT)], "height": 900})
         answer = page.goto(path)
         assert answer is not None
+        assert becomes(page, COMPLETE), path
+        shift = page.evaluate(SHIFT)
+        page.set_viewport_size({"width": WIDTHS[0], "height": 900})
         page.evaluate(
             "for (const one of document.querySelectorAll('main details')) one.open = true"
         )
         expect(page.locator(".htmx-request, figure[data-plot]:not([data-is-drawn])")).to_have_count(
             0
         )
-        yield path, answer
+        yield path, answer, shift
         assert becomes(page, QUIET), path
 
 
@@ -118,6 +155,8 @@ def faults(page: Page, answer: Response) -> Iterator[str]:
         yield "no skip link"
     if not becomes(page, f"() => !({CHARTS})().length"):  # its script fills the table
         yield f"without a role, label or table: canvas {page.evaluate(CHARTS)}"
+    if deaf := page.evaluate(DEAF_WORDS):
+        yield f"labels whose words are no part of their field: {deaf}"
     for px in WIDTHS:
         page.set_viewport_size({"width": px, "height": 900})
         if not becomes(page, NO_WIDER):  # charts take up their new width a few frames later
@@ -134,8 +173,10 @@ def test_all_that_every_page_must_keep_holds_on_every_page(browser, site, pages,
     errors: list[str] = []
     with opened(browser, site) as page:
         signed_in(page, site)
-        for path, answer in walked(page, paths):
+        for path, answer, shift in walked(page, paths):
             errors += [f"{path}: {fault}" for fault in faults(page, answer)]
+            if shift > SHIFT_MOST:
+                errors.append(f"{path}: shifts by {shift:.2f}")
         assert not errors, "\n".join(errors)
 
 
