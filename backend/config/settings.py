@@ -343,6 +343,7 @@ SPECTACULAR_SETTINGS = {
     "SERVE_INCLUDE_SCHEMA": False,
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",
+        "backend.api.openapi.without_null_enum",
         "backend.api.examples.add_examples",
     ],
     # Fields of one name that choose from different words.
