@@ -21,4 +21,5 @@ urlpatterns = [
     path("admin/", admin.site.urls),
     path("", include("backend.web.urls")),
 ]
+handler400 = "backend.api.errors.bad_request"
 handler500 = "backend.api.errors.server_error"

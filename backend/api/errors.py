@@ -36,6 +36,15 @@ class NotFoundView(View):
     scopes = dict.fromkeys(("GET", "POST", "PUT", "PATCH", "DELETE"), "read")
 
 
+def bad_request(request: HttpRequest, exception: Exception) -> HttpResponseBase:
+    """400 of what never came to an endpoint: a wrong Host, or more parameters than anybody means."""
+    if request.path.startswith(API_PREFIX):
+        return problem(
+            400, "the request is none that this server answers: its Host or size is wrong"
+        )
+    return defaults.bad_request(request, exception)
+
+
 def server_error(request: HttpRequest) -> HttpResponseBase:
     """500, or 503 while the database or the broker is away: a problem document under the API, the
     site's page elsewhere; details are in the log."""

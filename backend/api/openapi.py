@@ -128,3 +128,20 @@ schema_view = OpenApiView.as_view()
 docs_view = SpectacularSwaggerSplitView.as_view(
     url_name="api:schema", template_name="api/docs.html", permission_classes=[ScopePermission]
 )
+
+
+def without_null_enum(result: dict[str, Any], **_: Any) -> dict[str, Any]:
+    """Choices that may be null say so by `nullable` alone (a hook of drf-spectacular).
+
+    Of the enum whose one value is null, openapi-generator makes a class that is no Python.
+    """
+    schemas = result["components"]["schemas"]
+    null = {"$ref": "#/components/schemas/NullEnum"}
+    for schema in schemas.values():
+        for member in schema.get("properties", {}).values():
+            choices = member.get("oneOf", [])
+            if null in choices:
+                choices.remove(null)
+                member["allOf" if len(choices) == 1 else "oneOf"] = member.pop("oneOf")
+    schemas.pop("NullEnum", None)
+    return result

@@ -25,6 +25,7 @@ from backend.benchmarks.api.hosts import (
     HostsView,
     HostView,
 )
+from backend.benchmarks.api.login_key import EarlierLoginKeyView, LoginKeyView
 from backend.benchmarks.api.results import (
     ImportedResultView,
     ResultBatchView,
@@ -147,6 +148,8 @@ plain = [
     path("answer", AnswerView.as_view(), name="answer"),
     path("value", ValueView.as_view(), name="value"),
     path("offers/<slug:slug>", OneOfferView.as_view(), name="offer"),
+    path("login-key", LoginKeyView.as_view(), name="login-key"),
+    path("login-key/earlier", EarlierLoginKeyView.as_view(), name="login-key-earlier"),
     path("hosts/import", HostImportView.as_view(), name="hosts-import"),
     path("hosts/<uuid:host_id>", HostView.as_view(), name="host"),
     path("hosts/<uuid:host_id>/scan", HostScanView.as_view(), name="host-scan"),

@@ -320,7 +320,7 @@ REST_FRAMEWORK = {
     "DEFAULT_PERMISSION_CLASSES": ["backend.common.rest.permissions.ScopePermission"],
     # No browsable API: its pages need inline scripts, which the policy forbids.
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
-    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
+    "DEFAULT_PARSER_CLASSES": ["backend.common.rest.parsers.SingleKeysJSONParser"],
     "DEFAULT_THROTTLE_CLASSES": [
         "backend.common.rest.throttles.TokenThrottle",
         "backend.common.rest.throttles.AddressThrottle",
@@ -343,6 +343,7 @@ SPECTACULAR_SETTINGS = {
     "SERVE_INCLUDE_SCHEMA": False,
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",
+        "backend.api.openapi.without_null_enum",
         "backend.api.examples.add_examples",
     ],
     # Fields of one name that choose from different words.

@@ -36,6 +36,7 @@ MOST_EXPONENT = 30
 MOST_TARGETS = 12
 MOST_SERVERS = 100_000
 LIMIT, MOST_LIMIT = 25, 250
+FAILURE_LIMIT, MOST_FAILURES = 100, 100_000
 _NUMBER = re.compile(r"[+-]?[0-9]{1,40}(?:\.[0-9]{1,40})?")
 
 
@@ -194,6 +195,14 @@ class RequirementDocument(Document):
     limit: Annotated[int, Most(_("Most fleets in the answer"), most=MOST_LIMIT, empty=LIMIT)] = (
         LIMIT
     )
+    infeasible_limit: Annotated[
+        int,
+        Most(
+            _("Most offers in the answer that cannot do it"),
+            most=MOST_FAILURES,
+            empty=FAILURE_LIMIT,
+        ),
+    ] = FAILURE_LIMIT
 
     def faults(self) -> Faults:
         if not self.targets and not any(getattr(self, name) for name in SIZES):

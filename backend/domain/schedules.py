@@ -11,11 +11,12 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import dropwhile, groupby, islice
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+from zoneinfo import ZoneInfo
 
 from cronsim import CronSim, CronSimError
 
 from backend.domain.errors import InvalidValue
+from backend.domain.time_zones import region_zone
 
 SHOWN_TIMES = 5
 MIN_EVERY_S = 60
@@ -135,10 +136,7 @@ def _checked_interval(every_s: int) -> int:
 
 
 def _zone(name: str) -> ZoneInfo:
-    """A zone of the IANA database; the server's own (`localtime`) would differ by machine."""
     try:
-        if name != "localtime":
-            return ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError, OSError):
-        pass
-    raise InvalidValue("/time_zone", f"{name[:60]!r} is not a time zone such as Europe/Dublin")
+        return region_zone(name)
+    except ValueError as error:
+        raise InvalidValue("/time_zone", str(error)) from None

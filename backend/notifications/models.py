@@ -12,11 +12,16 @@ from backend.notifications.channels import channel_choices
 
 class NoticeKind(models.TextChoices):
     RUN_FAILED = "run_failed", _("a run failed or was lost")
+    RUN_DONE = "run_done", _("a run has ended with results")
     CAMPAIGN_DONE = "campaign_done", _("a campaign came to its end")
     REGRESSION = "regression", _("a result left the band of its history")
     LEAK = "leak", _("a rented machine does not go away, or a cloud does not answer")
     PRICES = "prices", _("prices are not plausible and wait for a person")
     AUDIT = "audit", _("somebody did something that the audit trail records")
+
+
+USUAL_KINDS = [kind for kind in NoticeKind.values if kind != NoticeKind.RUN_DONE]
+"""Of what people are notified unless they say otherwise: every run that ends well is for programs."""
 
 
 class Subscription(Remembering, Identified):
@@ -47,7 +52,7 @@ class Notice(models.Model):
     subscription = models.ForeignKey(Subscription, on_delete=models.CASCADE, related_name="notices")
     key = models.CharField(max_length=150)
     document = models.JSONField()
-    """kind, title, detail, url, at."""
+    """kind, title, detail, url, at, and the ids that it is about, to ask the API with."""
     created_at = models.DateTimeField(auto_now_add=True)
     next_due_at = models.DateTimeField(null=True)
     """None once sent, and after the last attempt."""

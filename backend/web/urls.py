@@ -17,7 +17,7 @@ from backend.web.data import views as data
 from backend.web.frontier import views as frontier
 from backend.web.hardware import views as hardware
 from backend.web.help import views as help_views
-from backend.web.hosts import authorities
+from backend.web.hosts import authorities, login_key
 from backend.web.hosts import views as hosts
 from backend.web.imports import views as imports
 from backend.web.metrics import views as metrics
@@ -78,6 +78,9 @@ urlpatterns = [
         authorities.host_authority_remove_form,
         name="host-authority-remove",
     ),
+    path("hosts/login-key/", login_key.login_key_page, name="login-key"),
+    path("hosts/login-key/replace/", login_key.login_key_replace_form, name="login-key-replace"),
+    path("hosts/login-key/drop/", login_key.login_key_drop_form, name="login-key-drop"),
     path("hosts/import/", hosts.host_import, name="host-import"),
     path("hosts/new/", hosts.host_new, name="host-new"),
     path("hosts/<uuid:host_id>/", hosts.host_page, name="host"),

@@ -24,7 +24,7 @@ ANNOTATION = "in a quoted annotation: the class takes no parameter while the pro
 RESULT = "asdict writes it into the document of the answer"
 REACHED = {
     ("backend/config/settings.py", "[A-Z]*"): "Django, Celery and DRF read settings by name",
-    ("backend/urls.py", "handler500"): HOOK,
+    ("backend/urls.py", "handler?00"): HOOK,
     ("backend/common/apps.py", "default_site"): HOOK,
     ("backend/common/admin.py", "extra_context"): HOOK,
     ("backend/web/accounts/views.py", "form_valid"): HOOK,

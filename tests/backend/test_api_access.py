@@ -269,6 +269,7 @@ def test_bodies_that_are_no_json_are_refused(caller: Callable[..., Client]) -> N
         ("application/json", "{", 400),
         ("application/json", "[]", 400),
         ("application/json", '"text"', 400),
+        ("application/json", '{"labels": {"a": 1, "a": 2}}', 400),
     ):
         response = admin.post(f"{API}/runs", body, content_type=content_type)
         assert response.status_code == status

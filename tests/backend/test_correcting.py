@@ -13,11 +13,13 @@ from backend.accounts.models import AuditEntry, Workspace
 from backend.benchmarks.models import Campaign, Evidence, Host, HostState, Run, Sample
 from backend.benchmarks.services.imports import result_import
 from backend.catalog.models import Offer, PriceObservation
+from backend.catalog.services.hardware import hardware_create
 from backend.rankings.models import SavedView
 from backend.scenarios.models import Scenario
 from tests import factories
 from tests.backend.campaigns import campaign
 from tests.backend.conftest import API
+from tests.backend.test_hardware_api import BARE
 from tests.backend.test_hosts_runs_api import private_key
 from tests.backend.test_imports import DD
 from tests.frontend.spacing import shown
@@ -328,6 +330,8 @@ def entered(own: Offer) -> Callable[[str], str]:
             return str(made.evidence.pk)
         if kind == "run":
             return str(factories.run(factories.host(own, driver="archive"), state="done").pk)
+        if kind == "hardware":
+            return hardware_create(workspace=own.workspace, document=BARE, actor="ada").name
         if kind == "campaign":
             return campaign(name="nightly").name
         return {"host": factories.host(name="rack").name, "offer": own.slug}[kind]
@@ -335,7 +339,9 @@ def entered(own: Offer) -> Callable[[str], str]:
     return named
 
 
-@pytest.mark.parametrize("kind", ["host", "offer", "price", "campaign", "import", "run"])
+@pytest.mark.parametrize(
+    "kind", ["host", "offer", "price", "hardware", "campaign", "import", "run"]
+)
 def test_command_says_what_depends_and_deletes(
     entered: Callable[[str], str], kind: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

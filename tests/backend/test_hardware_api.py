@@ -9,6 +9,7 @@ import pytest
 from django.test import Client
 
 from backend.accounts.models import AuditEntry, Workspace
+from backend.benchmarks.models import Run
 from backend.catalog.models import HardwareModel, Offer, PriceObservation
 from backend.catalog.selectors.current_prices import current_price
 from backend.catalog.selectors.hardware import hardware_visible
@@ -262,6 +263,23 @@ def test_writing_needs_the_scope_and_a_workspace_sees_its_own(
     assert hardware_visible(other).count() == 0
     with pytest.raises(InvalidValue):
         hardware_create(workspace=other, document=BARE | {"offer": "own-rack-7"}, actor="x")
+
+
+def test_version_is_deleted_unless_costs_need_its_price(analyst: Client) -> None:
+    first, second = posted(analyst, BARE), posted(analyst, BARE)
+    path = f"{API}/hardware/{second['id']}"
+    consequences = analyst.delete(f"{path}?dry_run=1").json()["consequences"]
+    assert consequences[0] == "The price that it gave Rack 7 is deleted, too."
+    run = factories.run(factories.host(Offer.objects.get(slug=second["offer"])))
+    Run.objects.filter(pk=run.pk).update(price=second["price"])
+    for refused in (analyst.delete(path), analyst.delete(f"{path}?dry_run=1")):
+        assert refused.status_code == 409
+        assert "costs of runs" in refused.json()["detail"]
+    Run.objects.filter(pk=run.pk).update(price=None)
+    assert analyst.delete(path).status_code == 204
+    assert str(HardwareModel.objects.get().pk) == first["id"]
+    assert str(PriceObservation.objects.get().pk) == first["price"]
+    assert AuditEntry.objects.filter(action="hardware_delete", object_id=second["id"]).exists()
 
 
 def test_schema_names_the_fields_that_are_read(client: Client) -> None:

@@ -7,7 +7,9 @@ with the parameters that they read. The random choices are those of a fixed seed
 import copy
 import json
 import random
+import sys
 import time
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -111,14 +113,30 @@ def writing(world: World) -> list[tuple[str, str, Any]]:
     return found
 
 
-def judged(call: Callable[[], Any], what: str) -> str:
-    """What is wrong with an answer; "" for nothing."""
-    response, size, took_s = _timed(call)
-    if took_s > MOST_S:
-        # On a machine that others use: what is slow is slow again.
-        took_s = min(took_s, _timed(call)[2])
-    is_wrong = response.status_code >= 500 or size > MOST_BYTES or took_s > MOST_S
-    return f"{response.status_code} {size} bytes {took_s:.1f} s: {what[:300]}" if is_wrong else ""
+class Judge:
+    """What is wrong with answers, and which of them was the largest and which the slowest."""
+
+    def __init__(self) -> None:
+        self.wrong: list[str] = []
+        self.statuses: Counter[int] = Counter()
+        self.largest = self.slowest = (0.0, "")
+
+    def look(self, call: Callable[[], Any], what: str) -> None:
+        response, size, took_s = _timed(call)
+        if took_s > MOST_S:
+            # On a machine that others use: what is slow is slow again.
+            took_s = min(took_s, _timed(call)[2])
+        said = f"{response.status_code} {size} bytes {took_s:.2f} s: {what[:300]}"
+        if response.status_code >= 500 or size > MOST_BYTES or took_s > MOST_S:
+            self.wrong.append(said)
+        self.statuses[response.status_code] += 1
+        self.largest = max(self.largest, (size, said))
+        self.slowest = max(self.slowest, (took_s, said))
+
+    def end(self) -> None:
+        figures = f"{dict(self.statuses)}\nlargest: {self.largest[1]}\nslowest: {self.slowest[1]}\n"
+        sys.stdout.write(figures)
+        assert self.wrong == []
 
 
 def test_no_mutated_body_is_our_error_or_large_or_slow(
@@ -129,7 +147,7 @@ def test_no_mutated_body_is_our_error_or_large_or_slow(
     chance = random.Random(17)
     calls = writing(world)
     assert len(calls) > 25
-    wrong = []
+    judge = Judge()
     for _ in range(BODIES):
         method, path, body = chance.choice(calls)
         raw = (
@@ -137,20 +155,18 @@ def test_no_mutated_body_is_our_error_or_large_or_slow(
             if chance.random() < 0.03
             else json.dumps(mutated(body, chance)).encode()
         )
-        wrong.append(
-            judged(
-                lambda m=method, p=path, r=raw: client.generic(m, p, r, "application/json"),
-                f"{method} {path} {raw!r}",
-            )
+        judge.look(
+            lambda m=method, p=path, r=raw: client.generic(m, p, r, "application/json"),
+            f"{method} {path} {raw!r}",
         )
-    assert [one for one in wrong if one] == []
+    judge.end()
 
 
 def test_no_page_address_is_our_error_or_large_or_slow(world: World) -> None:
     client = Client(raise_request_exception=False)
     client.force_login(factories.user(role="admin"))
     chance = random.Random(18)
-    wrong = []
+    judge = Judge()
     for _ in range(ADDRESSES):
         path = chance.choice(sorted(READ))
         names = [
@@ -170,5 +186,5 @@ def test_no_page_address_is_our_error_or_large_or_slow(world: World) -> None:
         if chance.random() < 0.1:
             path += quote(chance.choice(WORDS)[:300])
         address = f"{path}?{urlencode(query)}"
-        wrong.append(judged(lambda a=address: client.get(a), address))
-    assert [one for one in wrong if one] == []
+        judge.look(lambda a=address: client.get(a), address)
+    judge.end()

@@ -82,6 +82,18 @@ def test_results_are_the_samples_and_contention_takes_a_document(client: Client)
     assert "POST" in refused["Allow"]
 
 
+def test_wrong_host_and_endless_parameters_are_a_problem_document(client: Client) -> None:
+    many = "&".join(f"x{n}=1" for n in range(20_001))
+    for answer in (
+        client.get(f"{API}/offers", headers={"host": "elsewhere.example"}),
+        client.get(f"{API}/offers?{many}"),
+    ):
+        assert answer.status_code == 400
+        assert answer["Content-Type"] == "application/problem+json"
+    page = client.get("/offers/", headers={"host": "elsewhere.example"})
+    assert (page.status_code, page["Content-Type"]) == (400, "text/html; charset=utf-8")
+
+
 @pytest.mark.parametrize("query", ["vcpu__gte=٤", "hours_per_month=٧"])
 def test_digits_of_other_scripts_are_refused_as_in_bodies(client: Client, query: str) -> None:
     assert client.get(f"{API}/rankings?{query}").status_code == 400

@@ -252,7 +252,7 @@ def test_notice_is_tried_later_and_later_and_given_up_visibly(caller):
     assert seen["last_error"] == "given up after 10 attempts: answered 500"
     listed = rows(caller("admin", name="2").get(f"{API}/subscriptions.csv"))
     assert listed[0]["given_up"] == "1"
-    assert listed[0]["kinds"] == "run_failed campaign_done regression leak prices"
+    assert listed[0]["kinds"] == "run_failed run_done campaign_done regression leak prices"
 
 
 # --- what people are notified of ------------------------------------------------------------------
@@ -297,3 +297,20 @@ def test_each_end_of_a_campaign_is_notified_once():
     ]
     details = [notice.document["detail"] for notice in Notice.objects.order_by("id")]
     assert details == ["2 runs: 1 done, 1 failed", "3 runs: 2 done, 1 failed"]
+    about = Notice.objects.order_by("id")[0].document
+    assert (about["campaign"], about["round"]) == (str(made.pk), 1)
+    assert about["runs"] == {"done": 1, "failed": 1}
+
+
+def test_run_that_is_done_is_notified_with_the_ids_to_ask_with(caller):
+    subscription(kinds=["run_done"])
+    run = factories.run(factories.host(name="db1"))
+    for repeat in range(2):
+        factories.sample(run.offer, 1.0, run=run, repeat=repeat)
+    ended(run, "done")
+    about = Notice.objects.get().document
+    assert (about["kind"], about["title"]) == ("run_done", "db1: the run is done")
+    assert (about["run_state"], about["results"], about["campaign"]) == ("done", 2, None)
+    reader = caller("read")
+    for name, path in (("run", "runs"), ("host", "hosts"), ("offer", "offers")):
+        assert reader.get(f"{API}/{path}/{about[name]}").status_code == 200

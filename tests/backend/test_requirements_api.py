@@ -93,6 +93,9 @@ def test_one_cc2_wins_at_its_own_score_and_small_servers_exceed_twenty(
     assert reasons["aws-c6a-large-us-east-1"] == "cmips_score is not known"
     offers = reader.get(f"{API}/offers?provider=aws&per_page=1").json()["count"]
     assert len(found["fleets"]) + len(found["infeasible"]) == offers
+    fewer = solved(reader, document | {"infeasible_limit": 2})
+    assert fewer["infeasible"] == found["infeasible"][:2]
+    assert fewer["infeasible_count"] == len(found["infeasible"])
 
 
 def test_mixed_fleet_is_cheaper_than_any_of_one_type(reader: Client, demo: None) -> None:
@@ -326,7 +329,7 @@ def test_schema_is_published(reader: Client) -> None:
     assert schema["additionalProperties"] is False
     assert set(schema["properties"]) == {
         "targets", "ram_gib", "disk_gb", "egress_gb_per_month", "hours_per_month", "max_servers",
-        "kinds", "currency", "mixed", "filters", "limit",
+        "kinds", "currency", "mixed", "filters", "limit", "infeasible_limit",
     }  # fmt: skip
 
 
@@ -396,6 +399,7 @@ OTHERS: dict[str, Any] = {
     "mixed": True,
     "filters": {},
     "limit": 1,
+    "infeasible_limit": 1,
 }
 
 

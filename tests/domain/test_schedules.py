@@ -4,7 +4,9 @@ from zoneinfo import ZoneInfo
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic_core import PydanticCustomError
 
+from backend.domain.documents.values import Zone
 from backend.domain.errors import InvalidValue
 from backend.domain.schedules import next_times, timetable
 
@@ -238,9 +240,29 @@ def test_timetable_needs_exactly_one_of_cron_and_interval(given):
 
 
 @pytest.mark.parametrize(
-    "name", ["", "Europe/Nowhere", "localtime", "../etc/passwd", "/etc/localtime", "Europe", "a\0b"]
-)
-def test_time_zone_is_refused_when_it_is_none(name):
+    "name",
+    [
+        "Europe/Nowhere", "localtime", "../etc/passwd", "/etc/localtime", "Europe", "Europe/../UTC",
+        "EST5EDT", "Etc/GMT+5", "right/Europe/Dublin", "PST",
+    ],
+)  # fmt: skip
+def test_time_zone_is_refused_when_it_is_no_region(name):
     with pytest.raises(InvalidValue) as raised:
         planned("0 3 * * *", time_zone=name)
     assert raised.value.field == "/time_zone"
+    # The rule of scenarios and setup files, too.
+    with pytest.raises(PydanticCustomError) as said:
+        Zone().read(name)
+    sentence = f"{name!r} is neither a region such as Europe/Dublin nor UTC"
+    assert raised.value.detail == said.value.message() == sentence
+
+
+@pytest.mark.parametrize("name", ["", "Europe/\0"])
+def test_time_zone_is_refused_when_it_is_no_text(name):
+    with pytest.raises(InvalidValue, match="neither a region"):
+        planned("0 3 * * *", time_zone=name)
+
+
+@pytest.mark.parametrize("name", ["UTC", "America/Argentina/Buenos_Aires", "Indian/Maldives"])
+def test_time_zone_of_a_region_is_taken(name):
+    assert planned("0 3 * * *", time_zone=name).zone.key == Zone().read(name) == name

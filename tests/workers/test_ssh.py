@@ -97,6 +97,15 @@ async def test_name_that_means_nothing_is_unreachable(target, address):
     assert (await refusal(changed(target, address=address))).reason == Reason.UNREACHABLE
 
 
+async def test_key_that_was_replaced_logs_in_beside_the_new_one(target):
+    new = asyncssh.generate_private_key("ssh-ed25519").export_private_key("openssh")
+    both = changed(target, private_key=new, earlier_key=target.private_key)
+    transport = await ssh.connect(both)
+    output = await transport.run("echo in", timeout_s=5)
+    await transport.close()
+    assert output.stdout == b"in\n"
+
+
 async def test_other_user_key_is_auth(target, sshd):
     other = asyncssh.generate_private_key("ssh-ed25519").export_private_key("openssh")
     error = await refusal(changed(target, private_key=other))

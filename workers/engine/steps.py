@@ -16,7 +16,7 @@ from backend.benchmarks.models import Host, HostState, Run, RunState, Step
 from backend.benchmarks.selectors.evidence import stored_file_hashes
 from backend.benchmarks.selectors.hosts import authorities_of
 from backend.benchmarks.services.hosts import host_key_distrust
-from backend.benchmarks.services.login_keys import host_private_key
+from backend.benchmarks.services.login_keys import host_earlier_key, host_private_key
 from backend.benchmarks.services.results import (
     offer_facts_record,
     repeats_store,
@@ -89,6 +89,7 @@ def target_of(host: Host) -> Target:
         port=host.port,
         username=host.username,
         private_key=host_private_key(host=host),
+        earlier_key=host_earlier_key(host=host),
         certificate=host.certificate,
         # A host that was given a key has no use for others, and a rented machine has its own.
         agent_socket=""

@@ -25,8 +25,10 @@ class Target:
     port: int = 22
     username: str = ""
     private_key: bytes = field(default=b"", repr=False)
+    earlier_key: bytes = field(default=b"", repr=False)
+    """The private key that was replaced by that one, and may still be the one that is let in."""
     certificate: str = ""
-    """Of that key, in OpenSSH form, for hosts that trust an authority."""
+    """Of one of the two, in OpenSSH form, for hosts that trust an authority."""
     agent_socket: str = ""
     """Of an SSH agent whose keys may log in beside that key."""
     is_agent_of_host: bool = False

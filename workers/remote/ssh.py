@@ -8,7 +8,7 @@ A bastion is logged in to likewise and runs nothing; it only connects to the mac
 import asyncio
 import datetime as dt
 import socket
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import asyncssh
@@ -239,7 +239,7 @@ async def _connected(
             target.port,
             tunnel=bastion.connection if bastion else (),
             username=target.username,
-            client_keys=[_login_key(target), *keys],
+            client_keys=[*_login_keys(target), *keys],
             known_hosts=_known_hosts(target),
             # The name that a certificate has to have; without one nothing goes by it.
             host_key_alias=target.address.lower(),
@@ -300,12 +300,13 @@ def _uncertified(endpoint: str, why: str) -> DriverError:
     return DriverError(Reason.AUTH, detail, retryable=False)
 
 
-def _login_key(target: Target) -> asyncssh.SSHKey | tuple[asyncssh.SSHKey, Any]:
-    """The private key, with its certificate where it has one."""
-    key = asyncssh.import_private_key(target.private_key)
-    if not target.certificate:
-        return key
-    return key, asyncssh.import_certificate(target.certificate)
+def _login_keys(target: Target) -> Iterator[asyncssh.SSHKey | tuple[asyncssh.SSHKey, Any]]:
+    """The private key, and the one before it, with the certificate where it is for one of them."""
+    certificate = asyncssh.import_certificate(target.certificate) if target.certificate else None
+    for content in filter(None, (target.private_key, target.earlier_key)):
+        key = asyncssh.import_private_key(content)
+        is_certified = certificate and certificate.key.public_data == key.public_data
+        yield (key, certificate) if is_certified else key
 
 
 def _changed(target: Target, endpoint: str, presented: str | None) -> HostKeyChanged:

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from django.shortcuts import get_object_or_404
 from drf_spectacular.utils import extend_schema
-from rest_framework.parsers import JSONParser, MultiPartParser
+from rest_framework.parsers import MultiPartParser
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -42,6 +42,7 @@ from backend.common.rest.deleting import deleted, deleting
 from backend.common.rest.documents import Problem
 from backend.common.rest.openapi import row_schema
 from backend.common.rest.parameters import text
+from backend.common.rest.parsers import SingleKeysJSONParser
 from backend.common.rest.permissions import RUN
 from backend.common.rest.problem import BadGateway, Conflict
 from backend.common.rest.table import Column, ColumnType, json_rows
@@ -214,7 +215,7 @@ class HostImportView(View):
     """Hosts from a list."""
 
     scopes: ClassVar[Mapping[str, str]] = {"POST": RUN}
-    parser_classes = (JSONParser, MultiPartParser)
+    parser_classes = (SingleKeysJSONParser, MultiPartParser)
 
     @extend_schema(
         request={

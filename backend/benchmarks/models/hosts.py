@@ -50,6 +50,9 @@ class LoginKey(Identified):
     public_key = models.TextField()
     """The line for authorized_keys."""
     sealed_private_key = models.BinaryField(editable=False)
+    earlier_public_key = models.TextField(blank=True)
+    """Of the pair before, which logs in, too, until a person drops it; "" for none."""
+    sealed_earlier_key = models.BinaryField(null=True, editable=False)
 
     def __str__(self) -> str:
         return self.public_key

@@ -2,10 +2,20 @@
 
 from django.db.models import Q
 
+from backend.accounts.models import Workspace
 from backend.benchmarks.models import Campaign, Evidence, Host, HostState, Run
+from backend.benchmarks.selectors.hosts import hosts_with_login_key
 from backend.catalog.models import Offer
 from backend.domain.texts import joined
 from backend.domain.texts import text as _
+
+
+def earlier_key_consequences(workspace: Workspace) -> list[str]:
+    """Of the login key that was replaced."""
+    hosts = hosts_with_login_key(workspace)
+    return [
+        _("{name} has to let in the new key, or runs on it fail.", name=host.name) for host in hosts
+    ]
 
 
 def host_consequences(host: Host) -> list[str]:

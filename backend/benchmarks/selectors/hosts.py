@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from django.db.models import QuerySet
 
 from backend.accounts.models import Workspace
-from backend.benchmarks.models import Host, HostAuthority, HostState
+from backend.benchmarks.models import Host, HostAuthority, HostState, LoginKey
 from backend.domain.addresses import key_fingerprint
 from backend.domain.host_certificates import names_match
 
@@ -23,6 +23,17 @@ def login_key_line(host: Host) -> str:
         return ""
     key = getattr(host.workspace, "login_key", None)
     return key.public_key if key else ""
+
+
+def login_key_of(workspace: Workspace) -> LoginKey | None:
+    """The key by which Rackrate logs in to hosts that were given none; None before the first."""
+    return LoginKey.objects.filter(workspace=workspace).first()
+
+
+def hosts_with_login_key(workspace: Workspace) -> QuerySet[Host]:
+    """Hosts that are logged in to with it."""
+    hosts = hosts_standing(workspace).filter(sealed_private_key=None, agent_socket="")
+    return hosts.exclude(address="").order_by("name")
 
 
 def hosts_visible(workspace: Workspace) -> QuerySet[Host]:

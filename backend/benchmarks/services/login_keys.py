@@ -35,11 +35,54 @@ def login_key_get(*, workspace: Workspace) -> LoginKey:
     known = LoginKey.objects.filter(workspace=workspace).first()
     if known is not None:
         return known
-    private_key = fresh_private_key()
-    made = LoginKey(workspace=workspace, public_key=f"{public_line(private_key)} rackrate")
-    made.sealed_private_key = sealed(private_key, identity=f"loginkey:{made.pk}")
+    made = LoginKey(workspace=workspace)
+    _fill(made)
     made.save()
     return made
+
+
+def _fill(key: LoginKey) -> None:
+    private_key = fresh_private_key()
+    key.public_key = f"{public_line(private_key)} rackrate"
+    key.sealed_private_key = sealed(private_key, identity=_pair(key))
+
+
+def _pair(key: LoginKey) -> str:
+    return f"loginkey:{key.pk}"
+
+
+@transaction.atomic
+def login_key_replace(*, workspace: Workspace, actor: str) -> LoginKey:
+    """Log in with another key to hosts that were given none. The one before logs in, too, until it
+    is dropped, so that hosts learn the new line one after the other; raises InvalidValue while
+    an earlier one is still kept."""
+    key = login_key_get(workspace=workspace)
+    if key.earlier_public_key:
+        raise InvalidValue("/login_key", "an earlier key still logs in: drop that one first")
+    key.earlier_public_key, key.sealed_earlier_key = key.public_key, key.sealed_private_key
+    _fill(key)
+    key.save()
+    audit_record(
+        workspace=workspace, actor=actor, action="login_key_replace", target=key,
+        detail={"key": key.public_key, "earlier": key.earlier_public_key},
+    )  # fmt: skip
+    return key
+
+
+@transaction.atomic
+def login_key_drop(*, workspace: Workspace, actor: str) -> None:
+    """Forget the earlier key, where there is one: hosts that let in it alone let in nobody then."""
+    schedule_lock(workspace_id=workspace.pk)
+    key = LoginKey.objects.filter(workspace=workspace).exclude(earlier_public_key="").first()
+    if key is None:
+        return
+    dropped = key.earlier_public_key
+    key.earlier_public_key, key.sealed_earlier_key = "", None
+    key.save(update_fields=["earlier_public_key", "sealed_earlier_key"])
+    audit_record(
+        workspace=workspace, actor=actor, action="login_key_drop", target=key,
+        detail={"earlier": dropped},
+    )  # fmt: skip
 
 
 def public_line(private_key: bytes) -> str:
@@ -73,10 +116,22 @@ def host_private_key(*, host: Host) -> bytes:
     empty where nobody logs in."""
     if host.sealed_private_key is not None:
         return opened(bytes(host.sealed_private_key), identity=_identity(host))
-    key = None if host.is_rented or not host.address else getattr(host.workspace, "login_key", None)
-    if key is None:
+    key = _login_key(host)
+    return opened(bytes(key.sealed_private_key), identity=_pair(key)) if key else b""
+
+
+def host_earlier_key(*, host: Host) -> bytes:
+    """The workspace's key before, in the clear, while it may still log in; else empty."""
+    key = None if host.sealed_private_key else _login_key(host)
+    if key is None or key.sealed_earlier_key is None:
         return b""
-    return opened(bytes(key.sealed_private_key), identity=f"loginkey:{key.pk}")
+    return opened(bytes(key.sealed_earlier_key), identity=_pair(key))
+
+
+def _login_key(host: Host) -> LoginKey | None:
+    if host.is_rented or not host.address:
+        return None
+    return getattr(host.workspace, "login_key", None)
 
 
 def checked_certificate(text: str, public_key: str) -> str:

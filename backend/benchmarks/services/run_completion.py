@@ -36,8 +36,12 @@ def run_ended(run: Run) -> None:
     unlaunched_release([run.pk])
     if run.state == RunState.DONE:
         _compare(run)
+        count = run.samples.count()
+        title = f"{run.host.name}: the run is done"
+        _notify(run, NoticeKind.RUN_DONE, title, f"{count} results", results=count)
     elif run.state in (RunState.FAILED, RunState.LOST):
-        _notify_failure(run)
+        title = f"{run.host.name}: the run {run.state} ({run.failure_reason})"
+        _notify(run, NoticeKind.RUN_FAILED, title, run.failure_detail)
     elif run.state == RunState.CANCELLED:
         # Whoever cancels often saw that something was wrong; a person may count them again.
         run.samples.filter(excluded_reason="").update(excluded_reason=OF_CANCELLED_RUN)
@@ -62,7 +66,7 @@ def page_url(kind: str, identifier: object) -> str:
 
 
 def _compare(run: Run) -> None:
-    """Keep what machine it was, and note what left the band of its past."""
+    """Keep what machine it was, and note and notify what left the band of its past."""
     # Without an inventory of its own the host's facts are those of an earlier run.
     if run.evidence.filter(probe=INVENTORY, error="").exists():
         facts = Host.objects.values_list("facts", flat=True).get(pk=run.host_id)
@@ -72,29 +76,27 @@ def _compare(run: Run) -> None:
     notes_record(run, notes)
     worse = [note.detail for note in notes if note.kind == NoticeKind.REGRESSION]
     if worse:
-        notice_queue(
-            workspace=run.workspace,
-            kind=NoticeKind.REGRESSION,
-            key=f"regression:{run.pk}",
-            campaign=run.campaign_id,
-            document={
-                "title": f"{run.host.name}: {len(worse)} results worse than before",
-                "detail": "\n".join(worse),
-                "url": page_url("runs", run.pk),
-            },
-        )
+        title = f"{run.host.name}: {len(worse)} results worse than before"
+        _notify(run, NoticeKind.REGRESSION, title, "\n".join(worse), worse=len(worse))
 
 
-def _notify_failure(run: Run) -> None:
+def _notify(run: Run, kind: NoticeKind, title: str, detail: str, **counts: int) -> None:
+    """With the ids that a program asks the API with."""
     notice_queue(
         workspace=run.workspace,
-        kind=NoticeKind.RUN_FAILED,
-        key=f"run_failed:{run.pk}",
+        kind=kind,
+        key=f"{kind}:{run.pk}",
         campaign=run.campaign_id,
         document={
-            "title": f"{run.host.name}: the run {run.state} ({run.failure_reason})",
-            "detail": run.failure_detail,
+            "title": title,
+            "detail": detail,
             "url": page_url("runs", run.pk),
+            "run": str(run.pk),
+            "run_state": run.state,
+            "campaign": str(run.campaign_id) if run.campaign_id else None,
+            "host": str(run.host_id),
+            "offer": run.offer.slug,
+            **counts,
         },
     )
 
@@ -110,7 +112,7 @@ def campaign_end_if_over(campaign: Campaign) -> None:
     campaign.state = CampaignState.DONE
     campaign.save(update_fields=["state"])
     states = list(runs.values_list("state", flat=True))
-    counts = [f"{states.count(state)} {state}" for state in TERMINAL_STATES if state in states]
+    counts = {state: states.count(state) for state in TERMINAL_STATES if state in states}
     notice_queue(
         workspace=campaign.workspace,
         kind=NoticeKind.CAMPAIGN_DONE,
@@ -119,7 +121,11 @@ def campaign_end_if_over(campaign: Campaign) -> None:
         campaign=campaign.pk,
         document={
             "title": f"Campaign {campaign.name}, round {campaign.round}, has ended",
-            "detail": f"{len(states)} runs: {', '.join(counts)}",
+            "detail": f"{len(states)} runs: "
+            + ", ".join(f"{count} {state}" for state, count in counts.items()),
             "url": page_url("campaigns", campaign.pk),
+            "campaign": str(campaign.pk),
+            "round": campaign.round,
+            "runs": counts,
         },
     )

@@ -8,12 +8,14 @@ from rest_framework import serializers
 
 from backend.catalog.services.prices import MOST_REASON
 from backend.common.rest.documents import AmountField, FlagField, Strict, TextField
+from backend.domain.documents.values import NUMBER
 from backend.domain.pricing.effective import TERM_HOURS
 from backend.domain.pricing.purchase import PriceUnit, PurchaseModel
 from backend.domain.pricing.quoted import MOST_DECIMALS
 
 Fields = dict[str, "serializers.Field[Any, Any, Any, Any]"]
-EITHER = {"oneOf": [{"type": "string", "format": "decimal"}, {"type": "number"}]}
+# Without the format "decimal": openapi-generator imports nothing for it within a choice of types.
+EITHER = {"oneOf": [{"type": "string", "pattern": NUMBER}, {"type": "number"}]}
 
 
 @extend_schema_field(EITHER)

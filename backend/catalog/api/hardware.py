@@ -1,8 +1,9 @@
-"""Own hardware over the API: keep a document, list what there is, and what is assumed."""
+"""Own hardware over the API: keep and delete documents, list what there is, and what is assumed."""
 
 from collections.abc import Mapping
 from dataclasses import fields
 from decimal import Decimal
+from functools import partial
 from typing import Any, ClassVar
 from uuid import UUID
 
@@ -16,13 +17,17 @@ from backend.accounts.services.acting import workspace_of
 from backend.catalog.api.documents import HardwareDetail
 from backend.catalog.api.lists import DataListView
 from backend.catalog.models import HardwareModel
+from backend.catalog.selectors.consequences import hardware_consequences
 from backend.catalog.selectors.hardware import hardware_visible
-from backend.catalog.services.hardware import hardware_create
+from backend.catalog.services.hardware import hardware_create, hardware_delete
+from backend.common.rest.deleting import deleted, deleting
 from backend.common.rest.parameters import boolean, text
 from backend.common.rest.parsers import ExactJSONParser
 from backend.common.rest.permissions import WRITE
+from backend.common.rest.problem import Conflict
 from backend.common.rest.table import Column, ColumnType
 from backend.common.rest.views import ListAnswer, View, created
+from backend.domain.errors import InvalidValue
 from backend.domain.hardware import CostBreakdown
 from backend.domain.hardware_assumptions import ASSUMPTIONS, HardwareAssumption
 from backend.domain.hardware_document import OfferedHardwareDocument
@@ -123,10 +128,30 @@ def _detail(model: HardwareModel) -> Any:
 class HardwareView(View):
     """One version."""
 
+    scopes: ClassVar[Mapping[str, str]] = {"DELETE": WRITE}
+
     @extend_schema(operation_id="hardware_get", responses={200: HardwareDetail})
     def get(self, request: Request, hardware_id: UUID) -> Response:
-        every = hardware_visible(workspace_of(request), is_newest_only=False)
-        return Response(_detail(get_object_or_404(every, pk=hardware_id)))
+        return Response(_detail(_version(request, hardware_id)))
+
+    @deleting("hardware_delete")
+    def delete(self, request: Request, hardware_id: UUID) -> Response:
+        """Delete one version with its price; its offer and the other versions stay. 409 where costs
+        of runs were calculated with that price."""
+        model = _version(request, hardware_id)
+        try:
+            return deleted(
+                request,
+                partial(hardware_consequences, model),
+                partial(hardware_delete, model=model, actor=actor(request)),
+            )
+        except InvalidValue as error:
+            raise Conflict(error.detail) from error
+
+
+def _version(request: Request, hardware_id: UUID) -> HardwareModel:
+    every = hardware_visible(workspace_of(request), is_newest_only=False)
+    return get_object_or_404(every, pk=hardware_id)
 
 
 class AssumptionsView(DataListView):

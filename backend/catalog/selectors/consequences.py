@@ -1,8 +1,17 @@
-"""What goes with a price that a person deletes, and what stays: said before it is done."""
+"""What goes with a price or a cost model that a person deletes, and what stays: said before it is done."""
 
-from backend.catalog.models import PriceObservation
+from backend.catalog.models import HardwareModel, PriceObservation
 from backend.domain.texts import text as _
 
 
 def price_consequences(observation: PriceObservation) -> list[str]:
     return [_("The price before it, if there is one, counts again in rankings and scenarios.")]
+
+
+def hardware_consequences(model: HardwareModel) -> list[str]:
+    """Of one version of a cost model."""
+    return [
+        _("The price that it gave {name} is deleted, too.", name=model.offer.name),
+        _("An earlier version, if there is one, prices the offer again."),
+        _("Frozen reports keep it."),
+    ]

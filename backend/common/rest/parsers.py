@@ -1,9 +1,9 @@
-"""JSON in which numbers keep their digits."""
+"""JSON that means one thing: no key twice in an object, and numbers that keep their digits."""
 
 import json
 from collections.abc import Mapping
 from decimal import Decimal
-from typing import IO, Any
+from typing import IO, Any, ClassVar
 
 from rest_framework.exceptions import ParseError
 from rest_framework.parsers import JSONParser
@@ -11,8 +11,11 @@ from rest_framework.parsers import JSONParser
 ENCODING = "utf-8"
 
 
-class ExactJSONParser(JSONParser):
-    """Numbers with a point or an exponent are Decimal; NaN and Infinity are refused."""
+class SingleKeysJSONParser(JSONParser):
+    """An object with the same key twice is refused, as are NaN and Infinity."""
+
+    number: ClassVar[type[float | Decimal]] = float
+    """What numbers with a point or an exponent become."""
 
     def parse(
         self,
@@ -22,12 +25,32 @@ class ExactJSONParser(JSONParser):
     ) -> Any:
         try:
             text = stream.read().decode(ENCODING)
-            # A float would round amounts before anything has looked at them; NaN and Infinity are
-            # no JSON.
-            return json.loads(text, parse_float=Decimal, parse_constant=_refused)
-        # 200 kB of `[` exhaust Python's stack; DRF's own parser answers 500 to that.
-        except (ValueError, RecursionError) as error:
+            return json.loads(
+                text,
+                parse_float=self.number,
+                # NaN and Infinity are no JSON.
+                parse_constant=_refused,
+                object_pairs_hook=_object,
+            )
+        except ValueError as error:
             raise ParseError(f"the body is no JSON: {error}") from None
+
+
+class ExactJSONParser(SingleKeysJSONParser):
+    """Numbers with a point or an exponent are Decimal: a float would round amounts before anything
+    has looked at them."""
+
+    number = Decimal
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        names = [name for name, _ in pairs]
+        doubled = next(name for name in made if names.count(name) > 1)
+        # Which of the values is meant nobody knows: the last one would win silently.
+        raise ParseError(f"the key {doubled[:60]!r} stands twice in one object of the body")
+    return made
 
 
 def _refused(word: str) -> None:

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any, ClassVar
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler, ValidationError
 from pydantic_core import CoreSchema, InitErrorDetails, PydanticCustomError, core_schema
 
 from backend.domain.parsing.texts import NOT_TEXT
+from backend.domain.time_zones import region_zone
 
 JsonSchema = dict[str, Any]
 
@@ -270,16 +270,14 @@ class Word(Value):
 
 @dataclass(frozen=True)
 class Zone(Value):
-    """Name of a time zone."""
+    """A time zone: a region of the IANA database, or UTC."""
 
     def read(self, value: Any) -> str:
         name = Text().read(value)
         try:
-            ZoneInfo(name)
-        # A path, an empty part or a folder of the zone data: zoneinfo raises another of them for each.
-        except (ZoneInfoNotFoundError, ValueError, OSError):
-            raise fault(f"{name!r} is not a time zone") from None
-        return name
+            return region_zone(name).key
+        except ValueError as error:
+            raise fault(str(error)) from None
 
     def schema(self) -> JsonSchema:
         return {"type": "string", "minLength": 1}

@@ -16,6 +16,11 @@ EXPORTED = (
 STATIC = "static"
 """How hosts are reached that lists may name."""
 SSH_PORT = 22
+YES = frozenset(
+    ["yes", "true", "ja", "wahr", "oui", "vrai", "sí", "si", "verdadero", "sì", "vero", "1"]
+)
+NO = frozenset(["no", "false", "nein", "falsch", "non", "faux", "falso", "0"])
+"""As people write them, and as spreadsheets in their languages write TRUE and FALSE of an export."""
 
 
 @dataclass(frozen=True)
@@ -81,10 +86,9 @@ def _checked(line: int, given: Mapping[str, object]) -> ListedHost:
     port = texts["port"] or str(SSH_PORT)
     if not (port.isascii() and port.isdecimal() and 1 <= int(port) <= 65_535):
         raise InvalidValue("/port", f"{port[:20]!r} is not within 1 … 65535")
-    of_export = {"true": "yes", "false": "no"}.get(str(given.get("is_in_production", "")).lower())
-    production = texts["production"].lower() or of_export or ""
-    # "true" or "1" taken for no would measure a host in production at full load.
-    if production not in {"", "yes", "no"}:
+    production = texts["production"] or str(given.get("is_in_production") or "")
+    # A word taken for no would measure a host in production at full load.
+    if production.casefold() not in {"", *YES, *NO}:
         raise InvalidValue("/production", f"{production[:20]!r} is neither yes nor no")
     return ListedHost(
         line,
@@ -95,7 +99,7 @@ def _checked(line: int, given: Mapping[str, object]) -> ListedHost:
         texts["kind"],
         tuple(texts["tags"].split()),
         texts["bastion"],
-        production == "yes",
+        production.casefold() in YES,
         host_id=str(given.get("id") or ""),
         stated=frozenset(given) if "id" in given else frozenset(),
     )

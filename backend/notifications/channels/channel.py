@@ -18,7 +18,7 @@ class Message:
     key: str
     """Unique among the notices of a subscription."""
     document: Mapping[str, Any]
-    """kind, title, detail, url and at."""
+    """kind, title, detail, url and at; beside them ids and counts for programs."""
     address: str
     secret: bytes = field(repr=False)
     """Empty where the channel does not sign."""

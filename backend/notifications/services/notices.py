@@ -37,8 +37,8 @@ def notice_queue(
 ) -> None:
     """Notify every subscription to the kind, each once for this key.
 
-    `document` holds title, detail and url; kind and time are added. Who is subscribed to one
-    `campaign` alone is notified only of that.
+    `document` holds title, detail and url, and ids and counts for programs; kind and time are
+    added. Who is subscribed to one `campaign` alone is notified only of that.
     """
     recipients = Subscription.objects.filter(
         Q(campaign=None) | Q(campaign=campaign) if campaign else Q(campaign=None),

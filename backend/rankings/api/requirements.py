@@ -85,7 +85,8 @@ class RequirementSolution(serializers.Serializer[Any]):
 
     fleets = FleetDetail(many=True)
     fleet_count = serializers.IntegerField(help_text="all that there are")
-    infeasible = FailureDetail(many=True)
+    infeasible = FailureDetail(many=True, help_text="the first of them, up to infeasible_limit")
+    infeasible_count = serializers.IntegerField(help_text="all that there are")
     cost_floor_per_month = serializers.CharField(allow_null=True)
     basis = serializers.DictField(help_text="what the prices rest on")
     warnings = serializers.ListField(child=serializers.CharField())
@@ -122,7 +123,8 @@ def solution_document(answer: RequirementAnswer) -> dict[str, Any]:
     return {
         "fleets": [_fleet(line) for line in answer.fleets],
         "fleet_count": answer.fleet_count,
-        "infeasible": [_failure(failure) for failure in answer.failures],
+        "infeasible": [_failure(one) for one in answer.failures[: answer.asked.infeasible_limit]],
+        "infeasible_count": len(answer.failures),
         "cost_floor_per_month": None if answer.floor is None else plain(answer.floor),
         "basis": answer.basis,
         "warnings": list(answer.warnings),

@@ -5,7 +5,8 @@ from typing import Any
 
 from backend.domain.requirement_document import MOST_SERVERS, RequirementDocument
 
-FIELDS = tuple(RequirementDocument.model_fields)
+# A list of fleets has no place for the offers that cannot do it.
+FIELDS = tuple(name for name in RequirementDocument.model_fields if name != "infeasible_limit")
 
 Params = Mapping[str, Sequence[str]]
 

@@ -12,6 +12,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from backend.accounts.models import Scope
 from backend.accounts.services.acting import workspace_of
 from backend.catalog.models import HardwareModel
+from backend.catalog.selectors.consequences import hardware_consequences
 from backend.catalog.selectors.hardware import hardware_visible
 from backend.catalog.selectors.rates import rate_table
 from backend.catalog.services.hardware import calculate_hardware, hardware_create, hardware_delete
@@ -122,10 +123,7 @@ def _delete_question(request: HttpRequest, model_id: UUID) -> Question:
         _("Delete version {version} of {name}?", version=model.version, name=model.name),
         _("Delete version"),
         reverse("hardware-model", args=[model_id]),
-        (
-            _("The price that it gave {name} is deleted, too.", name=model.offer.name),
-            _("An earlier version, if there is one, prices the offer again."),
-        ),
+        tuple(hardware_consequences(model)),
     )
 
 

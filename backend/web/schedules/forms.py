@@ -8,6 +8,7 @@ from django import forms
 
 from backend.benchmarks.models import Campaign, Host, HostState
 from backend.benchmarks.selectors.schedules import Recurrence, StartWindow
+from backend.domain.time_zones import AREAS, UTC
 from backend.web.shared.forms import WriteForm, text
 from backend.web.shared.language import _, lazy
 
@@ -187,6 +188,5 @@ class ScheduleForm(WriteForm):
 
 def time_zones() -> list[str]:
     """Zones offered for completion: those of places, and UTC."""
-    # The zone data also hold old names and offsets such as Etc/GMT+5, whose sign reads the wrong way.
-    continents = ("Africa/", "America/", "Asia/", "Atlantic/", "Australia/", "Europe/", "Pacific/")
-    return ["UTC", *sorted(zone for zone in available_timezones() if zone.startswith(continents))]
+    regions = (zone for zone in available_timezones() if zone.partition("/")[0] in AREAS)
+    return [UTC, *sorted(regions)]

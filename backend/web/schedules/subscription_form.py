@@ -9,7 +9,7 @@ from django import forms
 from backend.benchmarks.models import Campaign
 from backend.domain.texts import joined
 from backend.notifications.channels import CHANNELS
-from backend.notifications.models import NoticeKind
+from backend.notifications.models import USUAL_KINDS, NoticeKind
 from backend.web.shared.forms import WriteForm
 from backend.web.shared.language import _, lazy
 
@@ -64,7 +64,7 @@ class SubscriptionForm(WriteForm):
         label=lazy("When"),
         choices=NoticeKind.choices,
         widget=forms.CheckboxSelectMultiple,
-        initial=list(NoticeKind.values),
+        initial=USUAL_KINDS,
     )
 
     def __init__(self, *args: Any, campaigns: Sequence[Campaign], **given: Any) -> None:

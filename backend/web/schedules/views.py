@@ -29,7 +29,7 @@ from backend.benchmarks.services.campaigns import campaign_create
 from backend.benchmarks.services.hosts import ARCHIVE_DRIVER
 from backend.benchmarks.services.schedules import schedule_create, schedule_delete, schedule_update
 from backend.notifications.channels import channel_of
-from backend.notifications.models import NoticeKind, Subscription
+from backend.notifications.models import USUAL_KINDS, NoticeKind, Subscription
 from backend.notifications.selectors.subscriptions import subscriptions_visible
 from backend.notifications.services.notices import notice_test
 from backend.notifications.services.subscriptions import subscription_create, subscription_delete
@@ -124,7 +124,7 @@ def _scheduled(request: HttpRequest, form: ScheduleForm) -> None:
             channel=EMAIL,
             address=data["alert"],
             secret=None,
-            kinds=NoticeKind.values,
+            kinds=USUAL_KINDS,
             campaign=campaign.pk,
             is_enabled=True,
             actor=request.user.get_username(),

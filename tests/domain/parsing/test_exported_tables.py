@@ -150,6 +150,23 @@ def test_exported_hosts_keep_their_ids_and_leave_out_the_workers_own(mark):
     assert "username" not in rack.stated
 
 
+@pytest.mark.parametrize(
+    ("yes", "no"),
+    [
+        ("TRUE", "FALSE"),
+        ("WAHR", "FALSCH"),
+        ("VRAI", "FAUX"),
+        ("VERDADERO", "FALSO"),
+        ("VERO", "0"),
+    ],
+)
+def test_flags_of_a_spreadsheet_in_another_language_are_read(yes, no):
+    for column in ("is_in_production", "production"):
+        text = f"id,name,address,{column}\na,rack,192.0.2.7,{yes}\nb,gate,192.0.2.1,{no}\n"
+        rack, gate = read_hosts(text, "csv").hosts
+        assert (rack.is_in_production, gate.is_in_production) == (True, False)
+
+
 def test_columns_of_the_export_are_unknown_without_its_id():
     with pytest.raises(InvalidDocument) as caught:
         read_hosts("address,driver\n192.0.2.7,static\n", "csv")

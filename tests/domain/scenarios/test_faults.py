@@ -62,7 +62,7 @@ CASES = [
     ("/demand/base", -1, "/demand/base", "-1 is below 0"),
     ("/demand/base", True, "/demand/base", "not a decimal number"),
     ("/demand/base", Decimal("NaN"), "/demand/base", "not a decimal number"),
-    ("/demand/time_zone", "Moon/Crater", "/demand/time_zone", "not a time zone"),
+    ("/demand/time_zone", "Moon/Crater", "/demand/time_zone", "neither a region"),
     ("/demand/windows", {}, "/demand/windows", "a list of"),
     ("/demand/windows/0/from", "25:00", "/demand/windows/0/from", "time of day"),
     ("/demand/windows/0/to", "24:30", "/demand/windows/0/to", "time of day"),

@@ -21,9 +21,11 @@ from backend.benchmarks.services.campaigns import campaign_delete
 from backend.benchmarks.services.hosts import host_remove, host_update
 from backend.benchmarks.services.imports import import_delete
 from backend.benchmarks.services.offers import offer_delete
-from backend.catalog.selectors.consequences import price_consequences
+from backend.catalog.selectors.consequences import hardware_consequences, price_consequences
 from backend.catalog.selectors.current_prices import prices_visible
+from backend.catalog.selectors.hardware import hardware_visible
 from backend.catalog.selectors.offers import offers_visible
+from backend.catalog.services.hardware import hardware_delete
 from backend.catalog.services.prices import price_remove
 from backend.domain.errors import DomainError, InvalidValue
 from backend.domain.texts import text as _
@@ -89,6 +91,12 @@ KINDS: Mapping[str, Kind] = {
         _alone(price_consequences),
         _of(price_remove, "observation"),
     ),
+    "hardware": Kind(
+        hardware_visible,
+        "name",
+        _alone(hardware_consequences),
+        _of(hardware_delete, "model", is_scoped=False),
+    ),
     "campaign": Kind(
         _campaigns,
         "name",
@@ -110,8 +118,8 @@ KINDS: Mapping[str, Kind] = {
 class Command(BaseCommand):
     help = (
         "Delete a host, the key that it was given, an offer of one's own, a price that a person "
-        "stated, a campaign, an imported result, or a run that came as an archive. What depends on "
-        "it is said first."
+        "stated, the newest version of a cost model of own hardware, a campaign, an imported result, "
+        "or a run that came as an archive. What depends on it is said first."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
