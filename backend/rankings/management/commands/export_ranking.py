@@ -2,13 +2,12 @@
 
 import json
 import sys
-from argparse import ArgumentParser
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from backend.accounts.management.workspaces import workspace_argument, workspace_option
 from backend.common.rest.parameters import InvalidParameters
@@ -29,7 +28,7 @@ RENDERERS: Mapping[str, type[CsvRenderer | XlsxRenderer]] = {
 class Command(BaseCommand):
     help = "Print the ranked list: parameters are those of the page, such as provider=aws."
 
-    def add_arguments(self, parser: ArgumentParser) -> None:
+    def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("query", nargs="*", metavar="name=value", help="or a whole a=1&b=2")
         parser.add_argument("--format", choices=[*RENDERERS, "json"], default="csv")
         parser.add_argument("--json", action="store_true", help="the same as --format json")
