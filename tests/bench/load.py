@@ -177,7 +177,10 @@ class Crowd:
             cookies=cookies,
             headers=headers,
             timeout=PATIENCE_S,
-            verify=context,
+            # Everybody comes from an address of their own, as strangers do.
+            transport=httpx.AsyncHTTPTransport(
+                verify=context, local_address=f"127.0.1.{number + 1}"
+            ),
         ) as client:
             await asyncio.sleep(chance.uniform(0, thinking_s[1]))
             while time.monotonic() < until:
