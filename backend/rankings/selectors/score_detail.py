@@ -14,7 +14,6 @@ from backend.catalog.selectors.offers import offers_visible
 from backend.domain.metrics import Metric
 from backend.domain.stats import UNFIT
 
-
 MOST_SHOWN = 100
 
 
