@@ -2,12 +2,13 @@
 
 Pages and API calculate inside `calculation`. Who calls is known from the request that is being
 answered, so that no service has to hand it on; commands and workers answer none and have no limits.
+What else is done for strangers is counted by its time (StrangersInTurn): lists and files as well.
 """
 
 import math
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from http import HTTPStatus
 from threading import BoundedSemaphore
@@ -18,6 +19,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import render
 from rest_framework.exceptions import APIException
 
+from backend.common.rest.problem import problem
 from backend.common.rest.throttles import client_address, spent
 
 Check = Callable[[], None]
@@ -25,6 +27,10 @@ Check = Callable[[], None]
 # How long a request waits for the calculation before it.
 WAIT_S = 2
 RETRY_S = 5
+# Processor time of a stranger within about the last half minute; somebody who reads takes half of it.
+MUCH_S = 0.3
+FORGOTTEN_S = 30
+MOST_ADDRESSES = 10_000
 # What watches the site asks them often, and from one address.
 UNCOUNTED = ("/healthz", "/readyz")
 
@@ -47,10 +53,10 @@ class _Capacity:
     """Few calculate at once and as few wait; whoever comes then is sent away without waiting, so
     that the other threads of the process go on serving pages."""
 
-    def __init__(self, seats: int) -> None:
+    def __init__(self, seats: int, waiting: int) -> None:
         self._seats = BoundedSemaphore(seats)
-        # Each waiting request holds a thread of the server, so as few wait as calculate.
-        self._door = BoundedSemaphore(2 * seats)
+        # Each waiting request holds a thread of the server.
+        self._door = BoundedSemaphore(seats + waiting)
 
     @contextmanager
     def seat(self) -> Iterator[None]:
@@ -68,7 +74,31 @@ class _Capacity:
 
 
 # Strangers do not keep those who have signed in waiting.
-_capacities = {is_known: _Capacity(settings.WORK_AT_ONCE) for is_known in (False, True)}
+_capacities = {
+    is_known: _Capacity(settings.WORK_AT_ONCE, settings.WORK_AT_ONCE) for is_known in (False, True)
+}
+
+
+class _Usage:
+    """Processor time by address, in this process; the longer ago, the less it counts."""
+
+    def __init__(self) -> None:
+        self._used: dict[str, tuple[float, float]] = {}
+
+    def of(self, address: str) -> float:
+        now = time.monotonic()
+        used_s, at = self._used.get(address, (0.0, now))
+        return used_s * math.exp((at - now) / FORGOTTEN_S)
+
+    def add(self, address: str, seconds: float) -> None:
+        if len(self._used) >= MOST_ADDRESSES:
+            self._used.clear()
+        self._used[address] = (self.of(address) + seconds, time.monotonic())
+
+
+_usage = _Usage()
+# Two wait and one is served: of the four threads of a process one is there for everybody else.
+_in_turn = _Capacity(1, 2)
 
 
 def most_steps(most: int) -> int:
@@ -166,6 +196,37 @@ class WorkLimit:
         if not isinstance(error, WorkRefused):
             return None
         return _page(request, error)
+
+
+class StrangersInTurn:
+    """Middleware that serves strangers who ask for much one after the other in each process.
+
+    Whatever they ask for: a list, a file or a page takes as long as a simulation when it is asked
+    for all the time. Strangers who read, and all who have signed in, never wait for them.
+    """
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        # Whose token it is, the API finds out later; a wrong one is refused soon.
+        is_api = request.path.startswith("/api/")
+        has_token = is_api and "Authorization" in request.headers
+        if has_token or request.path in UNCOUNTED or request.user.is_authenticated:
+            return self.get_response(request)
+        address = client_address(request)
+        try:
+            with _in_turn.seat() if _usage.of(address) > MUCH_S else nullcontext():
+                began_s = time.thread_time()
+                response = self.get_response(request)
+                _usage.add(address, time.thread_time() - began_s)
+                return response
+        except WorkRefused:
+            detail = "your address has asked for much lately; try again in a few seconds"
+            refused = WorkRefused(HTTPStatus.TOO_MANY_REQUESTS, detail, RETRY_S)
+            if not is_api:
+                return _page(request, refused)
+            return retry_later(problem(refused.status_code, detail), refused.wait)
 
 
 class PageLimit:

@@ -111,6 +111,7 @@ MIDDLEWARE = [
     "backend.accounts.services.acting.ActingWorkspace",
     "django.contrib.messages.middleware.MessageMiddleware",
     # After authentication: what a caller may have calculated depends on who it is.
+    "backend.common.work.StrangersInTurn",
     "backend.common.work.WorkLimit",
     "backend.common.work.PageLimit",
     # Inside the limits of work and bodies, so that what they refuse keeps no answer.

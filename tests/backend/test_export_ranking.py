@@ -11,6 +11,8 @@ from django.conf import LazySettings
 from django.core.management import CommandError, call_command
 from django.test import Client
 
+from backend.accounts.models import Workspace
+from tests import factories
 from tests.backend.conftest import API
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("demo")]
@@ -40,6 +42,20 @@ def test_json_and_workbook_hold_the_same_rows(tmp_path: Path) -> None:
     exported(tmp_path / "a.xlsx", "--format", "xlsx", "provider=aws")
     sheet = openpyxl.load_workbook(tmp_path / "a.xlsx").worksheets[0]
     assert [cell.value for cell in sheet["A"]][1:] == [row["offer_id"] for row in rows]
+
+
+def test_offers_of_a_workspace_are_exported_for_it_alone(tmp_path: Path) -> None:
+    lab = Workspace.objects.create(slug="lab", name="Laboratory")
+    offer = factories.offer("lab-rack", workspace=lab)
+    factories.sample(offer, 4281.0)
+
+    def offers(*arguments: str) -> set[str]:
+        told = json.loads(exported(tmp_path / "a.json", "--json", *arguments))
+        return {row["offer_id"] for row in told["results"]}
+
+    assert offers("--workspace", "lab") - offers() == {"lab-rack"}
+    with pytest.raises(CommandError, match="no workspace"):
+        offers("--workspace", "nowhere")
 
 
 @pytest.mark.parametrize(

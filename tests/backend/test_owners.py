@@ -1,10 +1,13 @@
 """What workspaces share is written by its owner alone, and what they measure stays theirs."""
 
+import io
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
+from django.core.management import CommandError, call_command
 from django.test import Client
 
 from backend.accounts.models import Workspace
@@ -19,6 +22,7 @@ from backend.domain.errors import InvalidValue
 from backend.rentals.services.cloud_accounts import account_create
 from tests import factories
 from tests.backend.conftest import API
+from tests.domain.scenarios.documents import all_of, startup
 
 pytestmark = pytest.mark.django_db
 ENTRY = {"offer": "shared", "amount": "0.0001", "currency": "USD", "unit": "hour", "reason": "x"}
@@ -81,6 +85,28 @@ def test_extras_are_imported_by_their_owner_only(other: Workspace) -> None:
     factories.workspace()
     with pytest.raises(NotOwned):
         extras_import(workspace=other, text=b"", actor="eve")
+
+
+def test_command_for_a_workspace_that_only_sees_is_refused_in_a_line(
+    other: Workspace, tmp_path: Path
+) -> None:
+    factories.workspace()
+    table = tmp_path / "extras.csv"
+    table.write_text("kind,amount\n")
+    with pytest.raises(CommandError, match="only the workspace Default"):
+        call_command("import_extras", str(table), "--workspace", other.slug)
+
+
+def test_simulation_knows_the_offers_of_the_named_workspace(
+    other: Workspace, tmp_path: Path
+) -> None:
+    factories.price(factories.offer("own", workspace=other), "0.4")
+    file, told = tmp_path / "scenario.json", io.StringIO()
+    file.write_text(json.dumps(startup(all_of("own", {"offer": "own"}))))
+    call_command("simulate", str(file), "--workspace", "other", stdout=told)
+    assert "1910.166667" in told.getvalue()
+    with pytest.raises(CommandError, match="no offer is called 'own'"):
+        call_command("simulate", str(file))
 
 
 def test_results_of_shared_offers_are_imported_by_the_owner_only(outsider: Client) -> None:

@@ -8,7 +8,7 @@ from django.test import Client
 
 from backend.catalog.models import ExchangeRate
 from backend.catalog.selectors.data_version import data_version
-from backend.catalog.selectors.rates import rate_table
+from backend.catalog.selectors.rates import currencies, rate_table
 from backend.catalog.services import rates as rates_module
 from backend.catalog.services.rates import rates_record
 from backend.common import clock
@@ -52,6 +52,14 @@ def test_corrected_rate_replaces_the_old_one_and_counts_as_a_change() -> None:
     assert (report.new, report.changed) == (1, 1)
     assert stored()[FRIDAY, "USD"] == Decimal("1.1172")
     assert data_version() == version + 1
+
+
+def test_currencies_are_those_of_prices_and_of_rates() -> None:
+    assert currencies() == {"EUR", "USD"}
+    for number, code in enumerate(("CHF", "USD", "AUD", "CHF")):
+        factories.price(factories.offer(f"offer-{number}"), currency=code)
+    factories.rate("SEK", "11")
+    assert currencies() == {"AUD", "CHF", "EUR", "SEK", "USD"}
 
 
 def test_what_is_no_rate_is_counted_by_reason() -> None:

@@ -97,7 +97,7 @@ def test_stranger_is_sent_away_when_others_calculate(
 
 def test_only_few_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(work, "WAIT_S", 60)
-    capacity = work._Capacity(1)
+    capacity = work._Capacity(1, 1)
     with capacity.seat():
         assert capacity._door.acquire(blocking=False)  # one waits
         with pytest.raises(work.WorkRefused), capacity.seat():
@@ -105,6 +105,41 @@ def test_only_few_wait(monkeypatch: pytest.MonkeyPatch) -> None:
         capacity._door.release()
     with capacity.seat():
         pass
+
+
+@pytest.mark.parametrize("address", ["/metrics/", f"{API}/rankings", f"{API}/rankings.csv"])
+def test_strangers_who_ask_for_much_are_served_in_turn(
+    client: Client, monkeypatch: pytest.MonkeyPatch, address: str
+) -> None:
+    known = Client()
+    known.force_login(factories.user())
+    usage = work._Usage()
+    monkeypatch.setattr(work, "_usage", usage)
+    assert client.get(address).status_code == 200
+    assert 0 < usage.of("127.0.0.1") < 60
+    usage.add("127.0.0.1", 60)
+    with work._in_turn.seat():
+        refused = client.get(address)
+        assert known.get(address).status_code == 200
+        assert client.get(address, REMOTE_ADDR="192.0.2.7").status_code == 200
+        assert client.get("/healthz").status_code == 200
+    assert (refused.status_code, refused["Retry-After"]) == (429, "5")
+    assert ("problem+json" in refused["Content-Type"]) == address.startswith(API)
+    assert client.get(address).status_code == 200
+
+
+def test_what_a_stranger_asked_for_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 1000.0
+    monkeypatch.setattr(work.time, "monotonic", lambda: now)
+    usage = work._Usage()
+    usage.add("192.0.2.1", 1.0)
+    usage.add("192.0.2.1", 1.0)
+    assert usage.of("192.0.2.1") == 2.0
+    now += 2.5 * work.FORGOTTEN_S
+    assert usage.of("192.0.2.1") < work.MUCH_S
+    monkeypatch.setattr(work, "MOST_ADDRESSES", 1)
+    usage.add("192.0.2.2", 1.0)
+    assert usage.of("192.0.2.1") == 0
 
 
 @pytest.mark.parametrize("name", CALCULATIONS)

@@ -18,7 +18,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -39,7 +39,7 @@ from backend.benchmarks.services.runs import run_cancel, run_create
 from backend.common import clock
 from backend.config.celery import app
 from tests import factories
-from tests.bench._farm import BOOT_ID
+from tests.bench._farm import BOOT_ID, Farm
 from tests.fakes.sshd import FakeSshd
 from workers.engine import dispatch
 from workers.engine.pump import Pump
@@ -109,53 +109,55 @@ def queue_runs() -> None:
 
 def followed() -> dict[str, Any]:
     """What a worker process needs to follow 300 running runs."""
-    arguments = [sys.executable, str(HERE / "_farm.py"), str(FOLLOWED), str(STEP_S)]
-    environment = {**os.environ, "PYTHONPATH": str(HERE.parents[1])}
-    with subprocess.Popen(
-        arguments, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as farm:
-        assert farm.stdout is not None
-        shown = json.loads(farm.stdout.readline())
-        silent = [socket.create_server(("127.0.0.1", 0)) for _ in range(SILENT)]
-        shown["ports"] += [one.getsockname()[1] for one in silent]
-        running_runs(shown)
-        database = urlsplit(os.environ["DATABASE_URL"])
-        name = connection.settings_dict["NAME"]
-        done = subprocess.run(
-            [sys.executable, str(HERE / "_follower.py"), str(FOLLOWED_S)],
-            env={
-                **environment,
-                "DATABASE_URL": database._replace(path=f"/{name}").geturl(),
-                "SSH_ALLOW_PRIVATE": "1",
-            },
-            stdout=subprocess.PIPE,
-            check=True,
-        )
-        farm.communicate()  # the end of its input ends it
+    farm = Farm(FOLLOWED, STEP_S)
+    silent = [socket.create_server(("127.0.0.1", 0)) for _ in range(SILENT)]
+    farm.shown["ports"] += [one.getsockname()[1] for one in silent]
+    running_runs(farm.shown)
+    database = urlsplit(os.environ["DATABASE_URL"])
+    name = connection.settings_dict["NAME"]
+    done = subprocess.run(
+        [sys.executable, str(HERE / "_follower.py"), str(FOLLOWED_S)],
+        env={
+            **os.environ,
+            "PYTHONPATH": str(HERE.parents[1]),
+            "DATABASE_URL": database._replace(path=f"/{name}").geturl(),
+            "SSH_ALLOW_PRIVATE": "1",
+        },
+        stdout=subprocess.PIPE,
+        check=True,
+    )
+    farm.end()
     for one in silent:
         one.close()
     Step.objects.filter(state=RunState.RUNNING).update(finished_at=Now())
     return {**json.loads(done.stdout), "samples": Sample.objects.count()}
 
 
-def running_runs(farm: dict[str, Any]) -> None:
-    """A run on each of the farm's hosts whose runner has been started."""
+def farm_hosts(shown: Mapping[str, Any]) -> list[Host]:
+    """The hosts that a farm shows, trusted."""
     offer, workspace = factories.offer(), factories.workspace()
     hosts = [
         Host(
             workspace=workspace, offer=offer, name=f"farm-{port}", driver="static",
             address="127.0.0.1", port=port, username="bench", state=HostState.TRUSTED,
-            host_key=farm["host_key"],
+            host_key=shown["host_key"],
         )
-        for port in farm["ports"]
+        for port in shown["ports"]
     ]  # fmt: skip
     Host.objects.bulk_create(hosts)
     for host in hosts:
-        host_private_key_replace(host=host, private_key=farm["private_key"], actor="bench")
+        host_private_key_replace(host=host, private_key=shown["private_key"], actor="bench")
+    return hosts
+
+
+def running_runs(shown: Mapping[str, Any]) -> None:
+    """A run on each of the farm's hosts whose runner has been started."""
+    for host in farm_hosts(shown):
         run = Run.objects.create(
-            workspace=workspace, host=host, offer=offer, profile="standard", probes=["cmips"],
-            parameters={"seconds": 60}, state=RunState.RUNNING, boot_id=BOOT_ID.decode(),
-            live={"directory": "/tmp/rackrate-farm"}, started_at=clock.now(),
+            workspace=host.workspace, host=host, offer=host.offer, profile="standard",
+            probes=["cmips"], parameters={"seconds": 60}, state=RunState.RUNNING,
+            boot_id=BOOT_ID.decode(), live={"directory": "/tmp/rackrate-farm"},
+            started_at=clock.now(),
         )  # fmt: skip
         Step.objects.create(run=run, state=RunState.RUNNING, next_due_at=Now())
 

@@ -54,6 +54,8 @@ NO_PAGES: Mapping[str, str] = {
     "second-factor": "asked between the password and the first page (test_signing_in)",
     "single-sign-on": "leads to the provider of single sign-on (test_single_sign_on)",
     "single-sign-on-return": "where that provider leads back to (test_single_sign_on)",
+    "identity-link": "only where single sign-on is set up (test_single_sign_on)",
+    "identity-unlink": "only where single sign-on is set up (test_single_sign_on)",
     "feed-key-new": "leads to the page of its view but right after a form was sent",
 }
 """URL names that answer GET and are no page of their own, each with its reason."""

@@ -7,6 +7,7 @@ import pytest
 
 from backend.catalog.models import Offer, Region
 from backend.catalog.services.data_version import data_version_bump
+from backend.rankings.selectors.listing import Listing
 from tests import factories
 from tests.frontend.rows import published
 from tests.frontend.spacing import shown
@@ -117,3 +118,16 @@ def test_need_that_nothing_meets_leads_on(client, market):
     assert "No offer with a price and a figure meets this." in text
     assert "<canvas" not in text
     assert 'href="/hosts/new/"' in text
+
+
+def test_page_makes_the_rows_that_it_shows_and_no_others(client, market, monkeypatch):
+    for n in range(60):
+        published(f"many-{n:02}", 100.0 + n, "1")
+    data_version_bump()
+    first = html(client, "/")
+    made = []
+    row = Listing._row
+    monkeypatch.setattr(Listing, "_row", lambda *of: made.append(of) or row(*of))
+    assert rows(html(client, "/")) == rows(first)
+    # Ten lines, the best with what ties and the one after, and where a machine of one's own stands.
+    assert len(made) < 30

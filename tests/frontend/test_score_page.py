@@ -5,7 +5,10 @@ import math
 
 import pytest
 
+from backend.benchmarks.services.summaries import summaries_refresh
 from backend.domain.stats import machines_interval
+from backend.rankings.selectors import score_detail
+from backend.web.offers import score_page
 from backend.web.offers.score_page import SYMBOLS, machine_lines, term_lines
 from backend.web.shared import figures
 from tests import factories
@@ -109,3 +112,22 @@ def test_offer_page_links_each_score_to_its_own_page(client):
 def test_score_page_is_not_there_without_a_score(client, path):
     factories.offer("of")
     assert client.get(f"/offers/{path}/").status_code == 404
+
+
+@pytest.mark.django_db
+def test_newest_samples_of_many_are_listed_and_all_are_counted(
+    client, monkeypatch, django_assert_max_num_queries
+):
+    monkeypatch.setattr(score_page, "MOST_SHOWN", 3)
+    monkeypatch.setattr(score_detail, "MOST_SHOWN", 3)
+    of = factories.offer("own-box", provider_slug="own", kind="dedicated")
+    machine(of, [100.0 + n for n in range(5)])
+    machine(of, [50.0] * 4, excluded_reason="of another day")
+    summaries_refresh()
+    with django_assert_max_num_queries(40):
+        text = html(client, "/offers/own-box/scores/cmips_score/")
+    assert "Samples behind it: 5" in text
+    assert "Left out: 4" in text
+    assert text.count("of another day") == 3
+    assert text.count("The newest 3 are listed.") == 2
+    assert 'href="/api/v1/samples?offer=own-box&amp;metric=cmips_score"' in text

@@ -29,6 +29,8 @@ BEGIN, RETURN, LOGIN = (
     "/accounts/single-sign-on/return/",
     "/accounts/login/",
 )
+LINK, UNLINK = "/accounts/single-sign-on/link/", "/accounts/single-sign-on/unlink/"
+PASSWORD = "a horse with correct batteries"
 SITE = "http://rackrate.example"
 ANNA = {"sub": "248289761001", "email": "Anna@example.org", "email_verified": True}
 
@@ -248,6 +250,98 @@ def test_second_factor_is_asked_for_unless_the_provider_does(provider, client, s
     assert is_signed_in(third)
 
 
+@pytest.fixture
+def ada(client) -> User:
+    """Somebody with a password, who is signed in."""
+    person = factories.user(username="ada", email="ada@example.org", password=PASSWORD)
+    client.force_login(person)
+    return person
+
+
+def linked(client: Client, password: str = PASSWORD) -> Any:
+    """The answer to whoever comes back from the provider after the page of linking."""
+    page = client.post(LINK, {"password": password}).content.decode()
+    assert (f'href="{BEGIN}"' in page) == (password == PASSWORD)
+    return tried(client)
+
+
+def test_person_links_the_account_and_comes_in_by_it(provider, client, ada):
+    assert f'href="{LINK}"' in client.get("/accounts/").content.decode()
+    assert linked(client)["Location"] == "/accounts/"
+    other = Client()
+    assert tried(other).status_code == 302
+    assert "ada" in other.get("/accounts/").content.decode()
+    assert (User.objects.count(), ada.external_identities.get().subject) == (1, ANNA["sub"])
+    entry = AuditEntry.objects.get(action="identity_link")
+    assert (entry.actor, entry.object_id) == ("ada", str(ada.pk))
+    assert entry.detail == {"issuer": provider.url}
+
+
+def test_unlinked_account_is_entered_by_its_password_alone(provider, client, ada):
+    linked(client)
+    assert "wrong" in client.post(UNLINK, {"password": "another one"}).content.decode()
+    assert ada.external_identities.exists()
+    assert client.post(UNLINK, {"password": PASSWORD})["Location"] == "/accounts/"
+    assert not ada.external_identities.exists()
+    assert AuditEntry.objects.filter(action="identity_unlink", object_id=str(ada.pk)).count() == 1
+    # Whoever comes now is a newcomer, whatever address they have.
+    provider.person["email"] = "ada@example.org"
+    other = Client()
+    assert tried(other).status_code == 302
+    assert User.objects.get(username="ada@example.org") != ada
+
+
+def test_account_is_not_linked_without_its_password(provider, client, ada):
+    linked(client, "another one")
+    # It was a sign-in like any other, by which a newcomer came in.
+    assert not ada.external_identities.exists()
+    assert AuditEntry.objects.filter(action="login_failed", object_id=str(ada.pk)).exists()
+    assert User.objects.filter(username="anna@example.org").exists()
+
+
+def test_two_accounts_never_share_a_subject(provider, client, ada):
+    tried(Client())
+    answer = linked(client)
+    assert (answer.status_code, reason()) == (403, "subject_taken")
+    assert ExternalIdentity.objects.get().user.username == "anna@example.org"
+    assert not AuditEntry.objects.filter(action="identity_link").exists()
+
+
+def test_who_may_not_come_in_is_not_linked(provider, client, ada):
+    provider.person["email"] = "anna@example.com"
+    assert (linked(client).status_code, reason()) == (403, "not_admitted")
+    assert not ExternalIdentity.objects.exists()
+
+
+def test_link_is_of_who_gave_the_password(provider, client, ada):
+    client.post(LINK, {"password": PASSWORD})
+    address = led_back(client)
+    client.force_login(factories.user(username="eve", password=PASSWORD))
+    assert came_back(client, address).status_code == 403
+    client.post(LINK, {"password": PASSWORD})
+    address = led_back(client)
+    client.logout()
+    assert came_back(client, address).status_code == 403
+    assert not ExternalIdentity.objects.exists()
+
+
+def test_password_counts_for_one_link_and_five_minutes(provider, client, ada):
+    client.post(LINK, {"password": PASSWORD})
+    session = client.session
+    session["single_sign_on_link"] -= 301
+    session.save()
+    tried(client)
+    assert not ada.external_identities.exists()
+
+
+def test_account_without_a_password_cannot_be_linked(provider, client):
+    tried(client)
+    page = client.get(UNLINK).content.decode()
+    assert "/accounts/password/" in page
+    client.post(UNLINK, {"password": ""})
+    assert ExternalIdentity.objects.count() == 1
+
+
 def test_sign_ins_from_one_address_are_limited(provider, settings):
     settings.THROTTLE_SIGN_IN = "2/h"
     client = Client(REMOTE_ADDR="192.0.2.88")
@@ -264,11 +358,14 @@ def test_refusals_do_not_fill_the_trail(provider, settings):
 def test_it_is_off_unless_an_issuer_is_named(client):
     assert client.get(BEGIN).status_code == client.get(RETURN).status_code == 404
     assert BEGIN not in client.get(LOGIN).content.decode()
+    client.force_login(factories.user())
+    assert client.get(LINK).status_code == client.get(UNLINK).status_code == 404
+    assert LINK not in client.get("/accounts/").content.decode()
 
 
 def test_sign_in_page_has_one_button_and_passwords_can_be_off(provider, client, settings):
-    factories.user(username="ada", password="a horse with correct batteries")
-    form = {"username": "ada", "password": "a horse with correct batteries"}
+    factories.user(username="ada", password=PASSWORD)
+    form = {"username": "ada", "password": PASSWORD}
     page = client.get(LOGIN).content.decode()
     assert page.count(f'href="{BEGIN}"') == 1
     assert "Sign in with Example ID" in page

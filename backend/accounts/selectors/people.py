@@ -6,7 +6,14 @@ from django.contrib.auth import SESSION_KEY
 from django.contrib.sessions.models import Session
 from django.db.models import QuerySet
 
-from backend.accounts.models import Invitation, Membership, SignInLink, User, Workspace
+from backend.accounts.models import (
+    ExternalIdentity,
+    Invitation,
+    Membership,
+    SignInLink,
+    User,
+    Workspace,
+)
 from backend.accounts.selectors.tokens import token_digest
 from backend.common import clock
 
@@ -41,6 +48,11 @@ def memberships_of(user: User) -> QuerySet[Membership]:
     """The workspaces of a person, with the role in each."""
     rows = Membership.objects.filter(user=user).select_related("workspace")
     return rows.order_by("workspace__name")
+
+
+def is_linked(user: User, issuer: str) -> bool:
+    """Whether the person signs in with that provider of single sign-on."""
+    return ExternalIdentity.objects.filter(user=user, issuer=issuer).exists()
 
 
 def workspaces_open_to(user: User) -> QuerySet[Workspace]:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from django.conf import settings
-from django.db import transaction
+from django.db import IntegrityError, transaction
 
 from backend.accounts.models import ROLES, ExternalIdentity, Membership, Scope, User, Workspace
 from backend.accounts.services.acting import MembersBackend
@@ -27,16 +27,51 @@ def identity_person(claims: Mapping[str, Any]) -> User:
     can write one at the provider would enter the account of whom it belongs to. Raises
     SignInRefused.
     """
+    subject, email, roles = _admitted(claims)
+    user = _known(subject) or _made(subject, email, roles)
+    if not MembersBackend().user_can_authenticate(user):
+        raise SignInRefused("account_disabled")
+    return user
+
+
+def identity_link(*, user: User, workspace: Workspace, claims: Mapping[str, Any]) -> None:
+    """From now on whom the claims are about signs in as the person, who has just given their
+    password; name, roles and address stay. Raises SignInRefused."""
+    subject, _, _ = _admitted(claims)
+    try:
+        with transaction.atomic():
+            ExternalIdentity.objects.create(user=user, issuer=settings.OIDC_ISSUER, subject=subject)
+            _audit_link("identity_link", user, workspace)
+    except IntegrityError as error:
+        raise SignInRefused("subject_taken") from error
+
+
+@transaction.atomic
+def identity_unlink(*, user: User, workspace: Workspace) -> None:
+    """Nobody comes in as the person by single sign-on any more."""
+    ExternalIdentity.objects.filter(user=user, issuer=settings.OIDC_ISSUER).delete()
+    _audit_link("identity_unlink", user, workspace)
+
+
+def _audit_link(action: str, user: User, workspace: Workspace) -> None:
+    audit_record(
+        workspace=workspace,
+        actor=user.get_username(),
+        action=action,
+        target=user,
+        detail={"issuer": settings.OIDC_ISSUER},
+    )
+
+
+def _admitted(claims: Mapping[str, Any]) -> tuple[str, str, dict[str, Scope]]:
+    """Subject, address and roles of somebody who may come in."""
     email, roles = _email(claims), _roles(claims)
     if not roles:
         raise SignInRefused("not_admitted")
     subject = claims["sub"]
     if not SUBJECT.fullmatch(subject if isinstance(subject, str) else ""):
         raise SignInRefused("claim_sub")
-    user = _known(subject) or _made(subject, email, roles)
-    if not MembersBackend().user_can_authenticate(user):
-        raise SignInRefused("account_disabled")
-    return user
+    return subject, email, roles
 
 
 def _known(subject: str) -> User | None:

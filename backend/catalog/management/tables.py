@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from backend.accounts.management.workspaces import workspace_argument, workspace_option
+from backend.accounts.services.workspaces import NotOwned
 from backend.catalog.selectors.tables import FORMATS, table_template
 from backend.catalog.services.table_rows import TableReport
 from backend.catalog.services.tables import table_import
@@ -46,17 +47,20 @@ class TableCommand(BaseCommand):
         workspace_argument(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        report = type(self).service(
-            workspace=workspace_option(options),
-            text=_bytes(options["file"]),
-            options=Options(
-                defaults={name: options[name] for name in DEFAULTS},
-                columns=dict(_mapped(one) for one in options["map"]),
-            ),
-            actor="command",
-            **self.given(options),
-            is_dry=options["dry_run"],
-        )
+        try:
+            report = type(self).service(
+                workspace=workspace_option(options),
+                text=_bytes(options["file"]),
+                options=Options(
+                    defaults={name: options[name] for name in DEFAULTS},
+                    columns=dict(_mapped(one) for one in options["map"]),
+                ),
+                actor="command",
+                **self.given(options),
+                is_dry=options["dry_run"],
+            )
+        except NotOwned as error:
+            raise CommandError(str(error)) from None
         if options["json"]:
             self.stdout.write(json.dumps(report.as_document()))
         else:

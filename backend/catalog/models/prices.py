@@ -103,7 +103,9 @@ class PriceObservation(Identified, QuotedPrice):
                 fields=("feed",),
                 condition=models.Q(is_published=False, reviewed_at=None),
                 name="price_in_quarantine",
-            )
+            ),
+            # Which currencies there are is asked for by most pages (selectors.rates.currencies).
+            models.Index(fields=("currency",), name="price_by_currency"),
         ]
 
     @property

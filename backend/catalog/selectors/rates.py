@@ -2,10 +2,9 @@
 
 import datetime as dt
 
-from backend.catalog.models import (
-    ExchangeRate,
-    PriceObservation,
-)
+from django.db import connection
+
+from backend.catalog.models import ExchangeRate
 from backend.domain.money import EURO, RateTable
 from backend.domain.money import EuroRate as Rate
 
@@ -20,11 +19,22 @@ def rate_table(as_of: dt.date | None = None) -> RateTable:
     )
 
 
+# From each currency of the prices to the next one in the index: few are used by millions of rows.
+CURRENCIES = """
+WITH RECURSIVE quoted (currency) AS (
+    SELECT min(currency) FROM catalog_priceobservation
+    UNION ALL
+    SELECT (SELECT min(currency) FROM catalog_priceobservation WHERE currency > quoted.currency)
+    FROM quoted WHERE quoted.currency IS NOT NULL
+)
+SELECT currency FROM quoted WHERE currency IS NOT NULL
+UNION SELECT currency FROM catalog_exchangerate
+"""
 ALWAYS_KNOWN = frozenset({EURO, "USD"})
 
 
 def currencies() -> frozenset[str]:
     """Currencies in which a ranking may be asked for: those with a rate, or quoted as such."""
-    rated = ExchangeRate.objects.order_by().values_list("currency", flat=True).distinct()
-    quoted = PriceObservation.objects.order_by().values_list("currency", flat=True).distinct()
-    return frozenset({*ALWAYS_KNOWN, *rated.union(quoted)})
+    with connection.cursor() as cursor:
+        cursor.execute(CURRENCIES)
+        return frozenset({*ALWAYS_KNOWN, *(code for (code,) in cursor.fetchall())})

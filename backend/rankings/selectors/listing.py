@@ -175,6 +175,15 @@ def joined(rows: Sequence[RankingRow], others: Sequence[RankingRow]) -> Sequence
     return [*rows, *others]
 
 
+def by_rank(rows: Sequence[RankingRow]) -> Sequence[RankingRow]:
+    """The rows that take a rank, the best value first."""
+    if not isinstance(rows, Listing):
+        return sorted((row for row in rows if row.rank), key=lambda row: row.rank or 0)
+    ranks = rows.standings.rank
+    ranked = np.flatnonzero(ranks)
+    return rows.at(ranked[np.argsort(ranks[ranked], kind="stable")])
+
+
 def called(rows: Sequence[RankingRow], slug: str) -> RankingRow | None:
     """The row of an offer; None where the list has none."""
     if not isinstance(rows, Listing):

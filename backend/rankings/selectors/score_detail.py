@@ -3,14 +3,18 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from django.db.models import Prefetch, prefetch_related_objects
+
 from backend.accounts.services.workspaces import DEFAULT_WORKSPACE
-from backend.benchmarks.models import Sample
+from backend.benchmarks.models import Evidence, Sample
 from backend.benchmarks.selectors.samples import seen_by
 from backend.benchmarks.selectors.scores import ScoreOrigin, score_origin
 from backend.catalog.models import Offer
 from backend.catalog.selectors.offers import offers_visible
 from backend.domain.metrics import Metric
 from backend.domain.stats import UNFIT
+
+MOST_SHOWN = 100
 
 
 @dataclass(frozen=True)
@@ -24,7 +28,8 @@ class LeftOutSample:
 
 @dataclass(frozen=True)
 class ScoreDetail:
-    """Of one offer and metric; samples newest first."""
+    """Of one offer and metric; samples newest first. With their runs and evidence come the first
+    MOST_SHOWN of each list: a machine that is measured every night has thousands."""
 
     offer: Offer
     origin: ScoreOrigin
@@ -40,11 +45,8 @@ def score_detail(
     origin = score_origin(offer.pk, metric)
     if origin is None:
         return None
-    samples = (
-        seen_by(offer.samples.filter(metric=metric.key), workspace_slug)
-        .select_related("run", "evidence", "host")
-        .defer("evidence__raw_gzip", "evidence__series")
-        .order_by("-measured_at", "id")
+    samples = seen_by(offer.samples.filter(metric=metric.key), workspace_slug).order_by(
+        "-measured_at", "id"
     )
     pooled, left_out = [], []
     for sample in samples:
@@ -52,6 +54,9 @@ def score_detail(
             pooled.append(sample)
         else:
             left_out.append(LeftOutSample(sample, _reason(sample, origin)))
+    shown = [*pooled[:MOST_SHOWN], *(one.sample for one in left_out[:MOST_SHOWN])]
+    evidence = Prefetch("evidence", Evidence.objects.defer("raw_gzip", "series"))
+    prefetch_related_objects(shown, "run", "host", evidence)
     return ScoreDetail(offer, origin, pooled, left_out)
 
 

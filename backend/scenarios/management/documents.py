@@ -23,7 +23,7 @@ class DocumentCommand(BaseCommand):
 
     def handle(self, *args: Any, file: str, **options: Any) -> None:
         try:
-            answer = self.answer(_read(file))
+            answer = self.answer(_read(file), options)
         except DomainError as error:
             raise CommandError(str(error)) from None
         if options["json"]:
@@ -32,7 +32,7 @@ class DocumentCommand(BaseCommand):
         for line in self.lines(answer):
             self.stdout.write(line)
 
-    def answer(self, document: Any) -> dict[str, Any]:
+    def answer(self, document: Any, options: dict[str, Any]) -> dict[str, Any]:
         """The answer of the API; raises DomainError."""
         raise AssertionError("a command answers its document")
 

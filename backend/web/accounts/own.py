@@ -13,7 +13,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from backend.accounts.selectors.people import memberships_of, workspaces_open_to
+from backend.accounts.selectors.people import is_linked, memberships_of, workspaces_open_to
 from backend.accounts.services.acting import workspace_of
 from backend.accounts.services.people import password_set, sessions_end
 from backend.accounts.services.sessions import browser_sessions, session_end
@@ -36,6 +36,8 @@ def account_page(request: HttpRequest) -> HttpResponse:
     context = {
         "acting": workspace_of(request),
         "workspaces": [(one, roles.get(one.pk)) for one in workspaces_open_to(person)],
+        "provider": settings.OIDC_NAME if settings.OIDC_ISSUER else "",
+        "is_linked": is_linked(person, settings.OIDC_ISSUER),
         "sessions": sorted(sessions, key=lambda one: one.seen_at, reverse=True),
         "workspace_form": WorkspaceForm() if person.is_superuser else None,
     }

@@ -1,18 +1,25 @@
-"""Signing in by OpenID Connect: to the provider, and back from it."""
+"""Signing in by OpenID Connect, to the provider and back from it, and linking an account with it."""
 
 from http import HTTPStatus
 from typing import Any
 
+from django import forms
 from django.conf import settings
-from django.contrib.auth import login
+from django.contrib import messages
+from django.contrib.auth import authenticate, login
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_GET
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_GET, require_http_methods
 
-from backend.accounts.services.acting import SIGN_IN_BACKEND
-from backend.accounts.services.identities import identity_person
+from backend.accounts.services.acting import SIGN_IN_BACKEND, workspace_of
+from backend.accounts.services.identities import (
+    identity_link,
+    identity_person,
+    identity_unlink,
+)
 from backend.accounts.services.openid import (
     SignInRefused,
     authorization_begin,
@@ -23,10 +30,14 @@ from backend.common import clock
 from backend.common.rest.throttles import client_address, spent
 from backend.web.accounts.second_factor import sign_in
 from backend.web.accounts.views import NEXT_COOKIE, locked_out, next_page
+from backend.web.shared.access import person_of, signed_in
+from backend.web.shared.forms import WriteForm
 from backend.web.shared.language import _, lazy
 
 BEGUN, BEGUN_S = "single_sign_on", 900
 """Key of the session: what was sent to the provider, and how long its answer is waited for."""
+LINK, LINK_S = "single_sign_on_link", 300
+"""Key of the session: when the person gave their password to link the account, and how long it holds."""
 _NOT_ADMITTED = lazy("It knows you, but you may not come in here. Ask whoever runs this Rackrate.")
 REASONS = {
     "account_disabled": lazy("Your account here is switched off."),
@@ -35,6 +46,7 @@ REASONS = {
         "Somebody here has your e-mail address as user name already. Ask whoever runs this Rackrate."
     ),
     "not_admitted": _NOT_ADMITTED,
+    "subject_taken": lazy("Another account here is linked with it already."),
     "workspace_unknown": _NOT_ADMITTED,
     "provider_failed": lazy("It cannot be reached, or its answer makes no sense. Try again later."),
 }
@@ -52,7 +64,11 @@ def single_sign_on_begin(request: HttpRequest) -> HttpResponse:
         address, kept = authorization_begin(return_address=_return_address())
     except SignInRefused as refused:
         return _refused(request, refused.reason)
-    request.session[BEGUN] = {**kept, "at": clock.now().timestamp()}
+    request.session[BEGUN] = {
+        **kept,
+        "at": clock.now().timestamp(),
+        "person": _who_links(request),
+    }
     return HttpResponseRedirect(address)
 
 
@@ -68,6 +84,8 @@ def single_sign_on_return(request: HttpRequest) -> HttpResponse:
         claims = authorization_finish(
             answer=request.GET.dict(), kept=kept, return_address=_return_address()
         )
+        if person := kept.get("person"):
+            return _linked(request, person, claims)
         user = identity_person(claims)
     except SignInRefused as refused:
         return _refused(request, refused.reason)
@@ -79,6 +97,80 @@ def single_sign_on_return(request: HttpRequest) -> HttpResponse:
         entered = sign_in(request, user, page)
     entered.delete_cookie(NEXT_COOKIE)
     return entered
+
+
+class PasswordForm(WriteForm):
+    """The password of somebody who is signed in already."""
+
+    password = forms.CharField(
+        label=lazy("Password"),
+        strip=False,
+        widget=forms.PasswordInput(attrs={"autocomplete": "current-password", "autofocus": True}),
+    )
+
+
+@sensitive_post_parameters()
+@signed_in
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def identity_link_page(request: HttpRequest) -> HttpResponse:
+    """Asks for the password, then shows the way to the provider: no form may lead there."""
+    _demand_switched_on()
+    form = PasswordForm(request.POST if request.method == "POST" else None)
+    is_confirmed = _is_confirmed(request, form)
+    if is_confirmed:
+        request.session[LINK] = clock.now().timestamp()
+    context = {"form": form, "provider": settings.OIDC_NAME, "is_confirmed": is_confirmed}
+    return render(request, "account/identity.html", context)
+
+
+@sensitive_post_parameters()
+@signed_in
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def identity_unlink_page(request: HttpRequest) -> HttpResponse:
+    """Ends the link for who gives the password, which is then the way in."""
+    _demand_switched_on()
+    form = PasswordForm(request.POST if request.method == "POST" else None)
+    if _is_confirmed(request, form):
+        identity_unlink(user=person_of(request), workspace=workspace_of(request))
+        said = _("You sign in with {provider} no more.", provider=settings.OIDC_NAME)
+        messages.success(request, said)
+        return HttpResponseRedirect(reverse("account"))
+    context = {"form": form, "provider": settings.OIDC_NAME, "is_removing": True}
+    return render(request, "account/identity.html", context)
+
+
+def _is_confirmed(request: HttpRequest, form: PasswordForm) -> bool:
+    """Whether the form brings the person's password; wrong ones count as they do at the sign-in."""
+    if request.method != "POST" or not form.is_valid():
+        return False
+    person = person_of(request)
+    known = authenticate(
+        request, username=person.get_username(), password=form.cleaned_data["password"]
+    )
+    if known != person:
+        form.add_error("password", _("This password is wrong, or too many were; wait a moment."))
+    return known == person
+
+
+def _who_links(request: HttpRequest) -> str | None:
+    """Id of the person who has just given the password to link their account, once."""
+    confirmed_at = request.session.pop(LINK, None)
+    if confirmed_at is None or clock.now().timestamp() - confirmed_at > LINK_S:
+        return None
+    return str(person_of(request).pk)
+
+
+def _linked(request: HttpRequest, person: str, claims: Any) -> HttpResponse:
+    # Somebody else may have signed in within this browser meanwhile.
+    if str(request.user.pk) != person:
+        raise SignInRefused("state")
+    identity_link(user=person_of(request), workspace=workspace_of(request), claims=claims)
+    messages.success(
+        request, _("You can sign in with {provider} now.", provider=settings.OIDC_NAME)
+    )
+    return HttpResponseRedirect(reverse("account"))
 
 
 def _demand_switched_on() -> None:

@@ -1,12 +1,15 @@
 """What the first page shows of an answer: the sentence, the picture and ten rows."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
 from backend.domain.attributions import attributions
 from backend.domain.conclusions import Certainty, Conclusion
 from backend.rankings.selectors.answer import BestBuy, OwnStanding
 from backend.rankings.selectors.frontier import Frontier
+from backend.rankings.selectors.listing import by_rank
 from backend.rankings.selectors.rows import RankingRow
 from backend.web.frontier.page import frontier_chart
 from backend.web.ranking.remembered import remembered
@@ -31,43 +34,61 @@ class OwnLine:
     limit: str
 
 
-def answered(its: BestBuy, front: Frontier, params: state.Params) -> dict[str, Any]:
+@dataclass(frozen=True)
+class _Picture:
+    """Price and score of the offers that meet the need."""
+
+    scale: figures.UnitScale
+    chart: dict[str, Any]
+    has_beyond: bool
+
+    @classmethod
+    def of(
+        cls, front: Frontier, cost: str, captions: dict[str, str], own: Sequence[RankingRow]
+    ) -> "_Picture":
+        scale = figures.scale(front.metric.unit, (row.score or 0 for row in front.within))
+        most = (MOST_POINTS, MOST_DOTS)
+        chart = frontier_chart(front, scale, cost, captions, own=own, most=most)
+        return cls(scale, chart, bool(front.beyond))
+
+
+def answered(
+    its: BestBuy, frontier: Callable[[], Frontier], params: state.Params
+) -> dict[str, Any]:
     """The context of an answer; `params` are those of the ranking that it is taken from."""
     ranked = its.ranking
     metric = ranked.metric
-    scale = figures.scale(metric.unit, (row.score or 0 for row in front.within))
     cost = state.cost(params)
     basis = remembered(ranked, "basis of the answer", lambda: basis_words(params, ranked.rows))
-    rows = [row for row in ranked.rows if row.rank is not None]
+    rows = list(islice((row for row in ranked.rows if row.rank is not None), ROWS_SHOWN))
     own = its.own[:MOST_OWN]
-    # In the units of the other lines: two tables under each other are compared by eye.
-    own_lines = offer_lines((one.row for one in own), metric, scale, cost)
-    # Everything below that follows from the ranking alone is kept with it: this page is asked for most.
+    # Everything that follows from the ranking alone is kept with it: this page is asked for most, and
+    # the picture is made from a row of each offer.
     captions = picture(f"answer-{metric.key}", params, basis, ranked.data_version)
-    drawn = [_drawn(one) for one in own]
-    chart = remembered(
+    drawn = remembered(
         ranked,
         "picture of the answer",
-        lambda: frontier_chart(
-            front, scale, cost, captions, own=drawn, most=(MOST_POINTS, MOST_DOTS)
-        ),
+        lambda: _Picture.of(frontier(), cost, captions, [_drawn(one) for one in own]),
     )
+    scale = drawn.scale
+    # In the units of the other lines: two tables under each other are compared by eye.
+    own_lines = offer_lines((one.row for one in own), metric, scale, cost)
     return {
         "conclusion": Conclusion(its.sentence, _certainty(its)),
         "metric": metric,
         "basis": basis,
         "cost": cost,
         "units": (scale.unit, figures.value_scale(scale, metric.better, cost).unit),
-        "lines": offer_lines(rows[:ROWS_SHOWN], metric, scale, cost),
-        "ranked_count": len(rows),
+        "lines": offer_lines(rows, metric, scale, cost),
+        "ranked_count": len(by_rank(ranked.rows)),
         "unscored_count": ranked.without_score_count,
         "own": [
             OwnLine(line, one.rank, figures.money(one.break_even_price, one.row.period))
             for line, one in zip(own_lines, own, strict=True)
         ],
         "lacks_stress_ng": _lacks_stress_ng(its),
-        "frontier": front,
-        "chart": chart,
+        "frontier": {"beyond": drawn.has_beyond},
+        "chart": drawn.chart,
         "attributions": remembered(
             ranked, "attributions", lambda: attributions(row.licence for row in ranked.rows)
         ),

@@ -1,5 +1,7 @@
 """The first page: what to buy for a need. With other parameters of a ranking it is the ranking."""
 
+from functools import partial
+
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
@@ -43,15 +45,18 @@ def answer_page(request: HttpRequest) -> HttpResponse:
         errors=by_need(requested.errors),
     )
     its = answer(requested.query, workspace_slug=requested.workspace_slug, stamp=requested.stamp)
-    front = frontier(
-        requested.query, workspace_slug=requested.workspace_slug, stamp=requested.stamp
+    drawn = partial(
+        frontier,
+        requested.query,
+        workspace_slug=requested.workspace_slug,
+        stamp=requested.stamp,
     )
     context = {
         "form": form,
         "asked": (asked := state.encoded(params)),
         "ranking_url": reverse("offers") + asked,
         "may_write": may(request, Scope.WRITE),
-        **answered(its, front, params),
+        **answered(its, drawn, params),
     }
     response = render(request, "answer/page.html", context)
     currency_remembered(request, response, params["currency"][0])

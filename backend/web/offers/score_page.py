@@ -14,7 +14,7 @@ from backend.domain.attributions import attributions
 from backend.domain.errors import InvalidValue
 from backend.domain.metrics import metric
 from backend.domain.stats import IntervalBasis, Machine, ScoreInterval
-from backend.rankings.selectors.score_detail import score_detail
+from backend.rankings.selectors.score_detail import MOST_SHOWN, score_detail
 from backend.web.shared import figures, lines, words
 from backend.web.shared.access import readable
 from backend.web.shared.language import _, lazy
@@ -98,8 +98,9 @@ def score_page(request: HttpRequest, slug: str, key: str) -> HttpResponse:
     origin = detail.origin
     summary = origin.score.summary
     scale = figures.scale(chosen.unit, [summary.value])
-    left_out = lines.sample_lines(one.sample for one in detail.left_out)
-    reasons = [REASONS[one.reason] for one in detail.left_out]
+    shown_out = detail.left_out[:MOST_SHOWN]
+    left_out = lines.sample_lines(one.sample for one in shown_out)
+    reasons = [REASONS[one.reason] for one in shown_out]
     context = {
         "offer": detail.offer,
         "metric": chosen,
@@ -112,7 +113,10 @@ def score_page(request: HttpRequest, slug: str, key: str) -> HttpResponse:
         "machines": machine_lines(origin.machines, scale),
         "formula": FORMULAS[summary.interval_basis],
         "terms": term_lines(origin.interval),
-        "samples": lines.sample_lines(detail.pooled),
+        "samples": lines.sample_lines(detail.pooled[:MOST_SHOWN]),
+        "pooled_count": len(detail.pooled),
+        "left_out_count": len(detail.left_out),
+        "most_shown": MOST_SHOWN,
         "attributions": attributions(
             one.licence for one in (*detail.pooled, *(left.sample for left in detail.left_out))
         ),

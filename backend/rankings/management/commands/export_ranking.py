@@ -2,15 +2,14 @@
 
 import json
 import sys
-from argparse import ArgumentParser
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from backend.accounts.services.workspaces import DEFAULT_WORKSPACE
+from backend.accounts.management.workspaces import workspace_argument, workspace_option
 from backend.common.rest.parameters import InvalidParameters
 from backend.common.rest.renderers import CsvRenderer, TsvRenderer, XlsxRenderer
 from backend.common.rest.table import Table, json_rows
@@ -29,11 +28,12 @@ RENDERERS: Mapping[str, type[CsvRenderer | XlsxRenderer]] = {
 class Command(BaseCommand):
     help = "Print the ranked list: parameters are those of the page, such as provider=aws."
 
-    def add_arguments(self, parser: ArgumentParser) -> None:
+    def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("query", nargs="*", metavar="name=value", help="or a whole a=1&b=2")
         parser.add_argument("--format", choices=[*RENDERERS, "json"], default="csv")
         parser.add_argument("--json", action="store_true", help="the same as --format json")
         parser.add_argument("--output", type=Path, help="write there and not to standard output")
+        workspace_argument(parser)
 
     def handle(self, *args: Any, query: list[str], output: Path | None, **options: Any) -> None:
         kind = "json" if options["json"] else options["format"]
@@ -43,9 +43,8 @@ class Command(BaseCommand):
         ranking_query, warnings = _query(query)
         for warning in warnings:
             self.stderr.write(warning)
-        content = _printed(
-            ranking(ranking_query, workspace_slug=DEFAULT_WORKSPACE), ranking_query, kind
-        )
+        slug = workspace_option(options).slug
+        content = _printed(ranking(ranking_query, workspace_slug=slug), ranking_query, kind)
         if output is None:
             self.stdout.flush()
             sys.stdout.buffer.write(content)

@@ -10,7 +10,7 @@ from backend.scenarios.management.documents import DocumentCommand, table
 class Command(DocumentCommand):
     help = "Max-min fair shares of links among flows (schema 1): the same numbers as the API."
 
-    def answer(self, document: Any) -> dict[str, Any]:
+    def answer(self, document: Any, _: dict[str, Any]) -> dict[str, Any]:
         return contention(document)
 
     def lines(self, answer: Mapping[str, Any]) -> list[str]:

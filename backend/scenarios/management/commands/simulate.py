@@ -3,7 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from backend.accounts.services.workspaces import DEFAULT_WORKSPACE
+from django.core.management.base import CommandParser
+
+from backend.accounts.management.workspaces import workspace_argument, workspace_option
 from backend.scenarios.management.documents import DocumentCommand, table
 from backend.scenarios.selectors.scenarios import simulated
 
@@ -23,8 +25,12 @@ HEAD = (
 class Command(DocumentCommand):
     help = "Calculate a scenario document (schema 1): the same numbers as the page and the API."
 
-    def answer(self, document: Any) -> dict[str, Any]:
-        return simulated(document, workspace_slug=DEFAULT_WORKSPACE).result
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        workspace_argument(parser)
+
+    def answer(self, document: Any, options: dict[str, Any]) -> dict[str, Any]:
+        return simulated(document, workspace_slug=workspace_option(options).slug).result
 
     def lines(self, answer: Mapping[str, Any]) -> list[str]:
         demand = answer["demand"]

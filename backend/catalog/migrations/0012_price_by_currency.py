@@ -1,0 +1,13 @@
+"""Which currencies prices are in is found without reading them all."""
+
+from django.db import migrations, models
+
+
+class Migration(migrations.Migration):
+    dependencies = [("catalog", "0011_table_mappings")]
+    operations = [
+        migrations.AddIndex(
+            model_name="priceobservation",
+            index=models.Index(fields=["currency"], name="price_by_currency"),
+        ),
+    ]
