@@ -45,7 +45,8 @@ ENV PATH=/opt/venv/bin:/opt/postgresql/client/18/bin:$PATH \
     PYTHONUNBUFFERED=1 \
     DJANGO_SETTINGS_MODULE=backend.config.settings \
     STATIC_ROOT=/srv/static \
-    PROMETHEUS_MULTIPROC_DIR=/tmp/request-times
+    PROMETHEUS_MULTIPROC_DIR=/tmp/request-times \
+    SHARED_TABLES_DIR=/tmp/tables
 RUN groupadd --gid 10001 rackrate && useradd --create-home --uid 10001 --gid 10001 rackrate \
     && install -d -o 10001 -g 10001 /srv/static /srv/state
 WORKDIR /srv/rackrate

@@ -150,6 +150,7 @@ class Stack:
         times = self.state.directory / "request-times"
         shutil.rmtree(times, ignore_errors=True)
         self.environment.setdefault("PROMETHEUS_MULTIPROC_DIR", str(times))
+        self.environment.setdefault("SHARED_TABLES_DIR", str(self.state.directory / "tables"))
         for name, argv in self._application(port).items():
             self.supervisor.start(Program(name, argv, self.environment, APPLICATION_TIER))
         deadline = time.monotonic() + READY_WITHIN_S

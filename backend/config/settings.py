@@ -222,6 +222,8 @@ DATABASES = {"default": env.database("DATABASE_URL", password=DATABASE_PASSWORD)
 REDIS_PASSWORD = env.text("REDIS_PASSWORD", "")
 REDIS_URL = env.broker("REDIS_URL", password=REDIS_PASSWORD)
 STATEMENT_TIMEOUT_S = env.whole("STATEMENT_TIMEOUT_S", 60)
+# Where the processes of this machine share what they have read for rankings; "": each reads it.
+SHARED_TABLES_DIR = Path(shared) if (shared := env.text("SHARED_TABLES_DIR", "")) else None
 LOCK_TIMEOUT_S = env.whole("LOCK_TIMEOUT_S", 30)
 CACHES = {
     "default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": REDIS_URL}

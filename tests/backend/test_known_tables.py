@@ -1,15 +1,19 @@
 """Tables that a process holds, against those that are read whole, after every kind of change."""
 
 import datetime as dt
+import os
 import random
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from decimal import Decimal
+from pathlib import Path
 from threading import Event
 from typing import Any
 
+import numpy as np
 import pytest
+from django.conf import settings
 from django.db import connection, transaction
 
 from backend.benchmarks.models import Sample
@@ -17,10 +21,12 @@ from backend.catalog.models import Offer, PriceFeed, PriceObservation, Provider,
 from backend.catalog.selectors.data_changes import OFFERS, PRICES, changed_offers
 from backend.catalog.selectors.data_version import DataStamp, Position, data_stamp
 from backend.catalog.services.data_version import data_version_bump
-from backend.common import clock
+from backend.common import clock, shared_files
+from backend.common.shared_files import SharedFiles
 from backend.rankings.selectors import ranking as rankings
 from backend.rankings.selectors.cache import StampedCache
 from backend.rankings.selectors.known_tables import KnownTables
+from backend.rankings.selectors.offer_table import OfferTable
 from backend.rankings.selectors.price_table import PriceTable
 from backend.rankings.selectors.ranking import query_from, ranking
 from backend.rankings.selectors.rows import RankingRow
@@ -43,10 +49,10 @@ def _nothing_known(monkeypatch: pytest.MonkeyPatch) -> None:
     forget(monkeypatch)
 
 
-def forget(patch: pytest.MonkeyPatch) -> None:
-    """As a process that has just begun."""
+def forget(patch: pytest.MonkeyPatch, directory: Path | None = None) -> None:
+    """As a process that has just begun, beside others that leave their tables in a folder."""
     patch.setattr(rankings, "_cache", StampedCache(10_000_000))
-    patch.setattr(rankings, "_tables", KnownTables(10_000_000))
+    patch.setattr(rankings, "_tables", KnownTables(10_000_000, SharedFiles(directory)))
 
 
 def build() -> None:
@@ -67,6 +73,14 @@ def build() -> None:
 def price(offer: Offer, amount: str, **given: Any) -> None:
     """One that is newer than all before."""
     factories.price(offer, amount, observed_at=clock.now(), **given)
+
+
+def refuse(*_: Any) -> None:
+    raise AssertionError("a table was read whole")
+
+
+def offers() -> OfferTable:
+    return rankings._offers(stamped(), "default")
 
 
 def stamped() -> DataStamp:
@@ -179,9 +193,6 @@ def test_one_price_reads_no_table_whole(
     shown()
     price(Offer.objects.get(slug=SLUGS[3]), "0.05")
 
-    def refuse(*_: Any) -> None:
-        raise AssertionError("a table was read whole")
-
     monkeypatch.setattr(rankings.OfferTable, "read", refuse)
     with monkeypatch.context() as patch:
         patch.setattr(rankings.ScoreTable, "of", refuse)
@@ -245,3 +256,91 @@ def test_changes_are_known_of_one_database_and_since_they_are_kept() -> None:
     with connection.cursor() as cursor:
         cursor.execute("TRUNCATE catalog_storedchange")
     assert changed_offers(PRICES, now, alone()) is None
+
+
+# --- tables of other processes ------------------------------------------------------------------
+
+
+def test_tables_of_others_are_those_read_whole_after_any_change(
+    patched: list[type], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    build()
+    chance = random.Random(8)
+    for number in range(20):
+        # A new process that finds what others have left before the change and after it.
+        forget(monkeypatch, tmp_path)
+        for change in chance.sample(CHANGES, chance.choice((0, 1, 2))):
+            change(chance)
+        data_version_bump()
+        assert shown() == read_whole(), number
+    assert {PriceTable, ScoreTable} <= set(patched)
+
+
+@pytest.mark.usefixtures("patched")
+def test_process_reads_no_table_that_another_one_left(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    build()
+    forget(monkeypatch, tmp_path)
+    before = shown()
+    forget(monkeypatch, tmp_path)
+    with monkeypatch.context() as patch:
+        for table, name in ((OfferTable, "read"), (PriceTable, "of"), (ScoreTable, "of")):
+            patch.setattr(table, name, refuse)
+        assert shown() == before
+    prices = rankings._prices(query_from({})[0], stamped(), clock.now().date(), "default", offers())
+    assert not prices.seen_us.flags.owndata
+    assert not prices.seen_us.flags.writeable
+
+
+@pytest.mark.parametrize("spoil", [lambda old: old[:-1], lambda _: b"", lambda old: old + b"."])
+def test_file_that_is_not_whole_is_made_anew(
+    spoil: Callable[[bytes], bytes], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    build()
+    forget(monkeypatch, tmp_path)
+    before = shown()
+    for file in tmp_path.glob("*.table"):
+        whole = file.read_bytes()
+        file.unlink()
+        file.write_bytes(spoil(whole))
+    forget(monkeypatch, tmp_path)
+    assert shown() == before
+    files = SharedFiles(tmp_path)
+    files.save("one", [1], {})
+    assert files.load("one", {}) == [1]
+    # A file under the name of another one is as foreign as that of another installation.
+    (tmp_path / files._path("one").name).replace(files._path("two"))
+    assert files.load("two", {}) is None
+    files.save("one", [1], {})
+    monkeypatch.setattr(settings, "SECRET_KEY", "another")
+    assert files.load("one", {}) is None
+
+
+def test_what_is_not_committed_is_left_to_nobody(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    build()
+    current_stamp()
+    forget(monkeypatch, tmp_path)
+    with transaction.atomic():
+        price(Offer.objects.get(slug=SLUGS[1]), "0.01")
+        shown()
+        transaction.set_rollback(True)
+    assert not list(tmp_path.glob("*.table"))
+
+
+def test_files_are_removed_beyond_what_may_be_kept(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(shared_files, "MOST_FILES", 3)
+    files = SharedFiles(tmp_path)
+    for number in range(6):
+        files.save(str(number), np.arange(100), {})
+        os.utime(files._path(str(number)), (number, number))
+    assert [files.load(str(number), {}) is not None for number in range(6)] == [False] * 3 + [
+        True
+    ] * 3
+    monkeypatch.setattr(shared_files, "MOST_BYTES", 1)
+    files.save("last", np.arange(100), {})
+    assert [file.name for file in tmp_path.iterdir()] == [files._path("last").name]

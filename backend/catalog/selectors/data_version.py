@@ -10,8 +10,8 @@ from django.db import connection
 class Position:
     """A moment of a database: what was committed before it is seen by whoever reads after it."""
 
-    database: tuple[float, int]
-    """Changes with another server, and with another table of changes."""
+    database: tuple[float, int, int]
+    """Changes with another server, another database, and with another table of changes."""
     open_since: int
     """The oldest transaction that was not ended; what it and later ones change is not seen yet."""
     changes_since: int | None
@@ -20,7 +20,7 @@ class Position:
     """Whether this transaction has changed anything, which it may yet take back."""
 
 
-UNKNOWN = Position((0.0, 0), 0, None, is_writing=True)
+UNKNOWN = Position((0.0, 0, 0), 0, None, is_writing=True)
 
 
 @dataclass(frozen=True)
@@ -47,6 +47,7 @@ SELECT coalesce(counted.number, 0), counted.changed_at, coalesce(made.refreshes,
        coalesce(made.prices, 0), coalesce(made.summaries, 0),
        coalesce((SELECT max(id) FROM catalog_storedmark), 0),
        extract(epoch FROM pg_postmaster_start_time())::float8,
+       (SELECT oid FROM pg_database WHERE datname = current_database())::bigint,
        pg_relation_filenode('catalog_storedchange')::bigint,
        pg_snapshot_xmin(pg_current_snapshot())::text::bigint,
        made.changes_since,
@@ -62,8 +63,8 @@ def data_stamp() -> DataStamp:
     with connection.cursor() as cursor:
         cursor.execute(STAMP)
         number, changed_at, refreshes, prices, summaries, mark, *moment = cursor.fetchone()
-    started, table, *transactions = moment
-    position = Position((started, table), *transactions)
+    started, database, table, *transactions = moment
+    position = Position((started, database, table), *transactions)
     return DataStamp(number, changed_at, refreshes, prices, summaries, mark, position)
 
 

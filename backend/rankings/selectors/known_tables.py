@@ -1,7 +1,10 @@
-"""Tables that a process holds from one state of the data to the next, reading only what changed."""
+"""Tables that a process holds from one state of the data to the next, reading only what changed.
+
+What it does not hold it takes from a file that another process left, as if it had read it then.
+"""
 
 from collections import OrderedDict
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
 from collections.abc import Set as AbstractSet
 from threading import Lock
 from typing import Any, Protocol, TypeVar
@@ -9,6 +12,7 @@ from uuid import UUID
 
 from backend.catalog.selectors.data_changes import changed_offers
 from backend.catalog.selectors.data_version import Position
+from backend.common.shared_files import SharedFiles
 
 
 class Sized(Protocol):
@@ -24,8 +28,9 @@ Table = TypeVar("Table", bound=Sized)
 class KnownTables:
     """The newest of each table up to so many bytes, and when each was read."""
 
-    def __init__(self, most_bytes: int) -> None:
+    def __init__(self, most_bytes: int, files: SharedFiles) -> None:
         self._most_bytes = most_bytes
+        self._files = files
         self._known: OrderedDict[Hashable, tuple[Position, Any]] = OrderedDict()
         self._lock = Lock()
 
@@ -36,26 +41,57 @@ class KnownTables:
         now: Position,
         read: Callable[[], Table],
         patched: Callable[[Table, AbstractSet[UUID]], Table | None],
+        *,
+        known: Mapping[str, Any],
     ) -> Table:
         """The table as it is now: the one held, as `patched` makes it of what the offers have that
         changed, or `read`, where nothing is held or it gives None.
 
         `changes` are kind and metric of what it is made of; `now` was asked before the data, so that
-        what is changed while they are read is changed since.
+        what is changed while they are read is changed since. `known` are objects that it refers to,
+        by names that no others have.
         """
-        with self._lock:
-            since, old = self._known.get(key, (None, None))
-        table: Table | None = None
-        if since is not None and old is not None and not now.is_writing:
-            kind, metric = changes
-            offers = changed_offers(kind, since, now, metric)
-            if offers is not None:
-                table = patched(old, offers)
-        made = read() if table is None else table
+
         # What this transaction has written it may take back, and nobody would be told.
-        if not now.is_writing:
-            self._keep(key, now, made)
-        return made
+        if now.is_writing:
+            return read()
+
+        def renewed(held: tuple[Position, Table] | None) -> Table | None:
+            """A table that was read earlier as it is now."""
+            if held is None:
+                return None
+            since, old = held
+            offers = changed_offers(changes[0], since, now, changes[1])
+            return None if offers is None else patched(old, offers)
+
+        with self._lock:
+            held = self._known.get(key)
+        table: Table | None = renewed(held)
+        if table is None:
+            table = self._shared(key, now, renewed, read, known)
+        self._keep(key, now, table)
+        return table
+
+    def _shared(
+        self,
+        key: Hashable,
+        now: Position,
+        renewed: Callable[[tuple[Position, Table] | None], Table | None],
+        read: Callable[[], Table],
+        known: Mapping[str, Any],
+    ) -> Table:
+        """The table of another process, or read and left to the others."""
+        # One for each, however often the server was started since: the file says when it was read.
+        name = f"{now.database[1:]} {key!r}"
+        table = renewed(self._files.load(name, known))
+        if table is None:
+            with self._files.made_alone(name):
+                # Whoever had the lock before has made it.
+                table = renewed(self._files.load(name, known))
+                if table is None:
+                    table = read()
+                    self._files.save(name, (now, table), known)
+        return table
 
     def _keep(self, key: Hashable, now: Position, table: Sized) -> None:
         with self._lock:

@@ -1,5 +1,6 @@
 """Every visible offer as arrays: strings and sizes as numbers into short lists of what there is."""
 
+import hashlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -79,6 +80,12 @@ class OfferTable:
         return len(self) * (KEY_BYTES + BYTES_OF_SLUG) + sum(
             column.nbytes for column in self.fields.values()
         )
+
+    @cached_property
+    def as_known(self) -> dict[str, Any]:
+        """What tables that number its rows call it: equal numbers are of equal offers by it."""
+        words = hashlib.sha256(self.keys.tobytes() + "\0".join(self.slugs).encode())
+        return {f"offers {words.hexdigest()}": self}
 
     def offer(self, row: int) -> Offer:
         """The offer of a row, as far as a ranking knows it."""

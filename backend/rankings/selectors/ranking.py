@@ -8,6 +8,7 @@ from typing import Any
 from uuid import UUID
 
 import numpy as np
+from django.conf import settings
 
 from backend.accounts.services.workspaces import DEFAULT_WORKSPACE
 from backend.catalog.selectors.current_prices import newest_prices, stored_prices
@@ -17,6 +18,7 @@ from backend.catalog.selectors.extras import Tariffs, tariffs
 from backend.catalog.selectors.rates import ALWAYS_KNOWN, currencies, rate_table
 from backend.common import clock
 from backend.common.rest.table import json_cell
+from backend.common.shared_files import SharedFiles
 from backend.domain.metrics import Metric
 from backend.domain.money import RateTable
 from backend.rankings.selectors.basis_table import BasisTable
@@ -40,7 +42,7 @@ MOST_BYTES = 60_000_000
 _cache = StampedCache(MOST_BYTES)
 MOST_BYTES_OF_TABLES = 40_000_000
 # The tables of the newest state once more, mostly the very same: the next one is made of them.
-_tables = KnownTables(MOST_BYTES_OF_TABLES)
+_tables = KnownTables(MOST_BYTES_OF_TABLES, SharedFiles(settings.SHARED_TABLES_DIR))
 
 
 @dataclass(frozen=True)
@@ -193,7 +195,8 @@ def _score_table(
     if as_of:
         return read()
     key = ("scores", metric.key, workspace_slug)
-    return _tables.get(key, (SUMMARIES, metric.key), stamp.position, read, patched)
+    known = {**offers.as_known, f"metric {metric.key}": metric}
+    return _tables.get(key, (SUMMARIES, metric.key), stamp.position, read, patched, known=known)
 
 
 def _prices(
@@ -215,7 +218,7 @@ def _prices(
             return read()
         # Of a day, as prices expire with it.
         key = ("prices", query.term, today, workspace_slug)
-        return _tables.get(key, (PRICES, ""), stamp.position, read, patched)
+        return _tables.get(key, (PRICES, ""), stamp.position, read, patched, known=offers.as_known)
 
     # A list that was read and is unchanged is no change of the data, but makes prices newer.
     return _cache.get(stamp, ("prices", query.term, query.as_of, today, id(offers)), table)
@@ -230,7 +233,9 @@ def _offers(stamp: DataStamp, workspace_slug: str) -> OfferTable:
 
     key = ("offers", workspace_slug)
     return _cache.get(
-        stamp, key, lambda: _tables.get(key, (OFFERS, ""), stamp.position, read, unchanged)
+        stamp,
+        key,
+        lambda: _tables.get(key, (OFFERS, ""), stamp.position, read, unchanged, known={}),
     )
 
 
