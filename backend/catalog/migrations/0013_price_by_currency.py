@@ -4,7 +4,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("catalog", "0011_table_mappings")]
+    dependencies = [("catalog", "0012_all_marks_weighed_once")]
     operations = [
         migrations.AddIndex(
             model_name="priceobservation",
