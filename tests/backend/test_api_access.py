@@ -269,11 +269,20 @@ def test_bodies_that_are_no_json_are_refused(caller: Callable[..., Client]) -> N
         ("application/json", "{", 400),
         ("application/json", "[]", 400),
         ("application/json", '"text"', 400),
-        ("application/json", '{"labels": {"a": 1, "a": 2}}', 400),
     ):
         response = admin.post(f"{API}/runs", body, content_type=content_type)
         assert response.status_code == status
         assert response["Content-Type"] == "application/problem+json"
+
+
+@pytest.mark.parametrize("path", ["runs", "scenarios/simulate"])
+def test_key_that_stands_twice_is_refused_by_its_name(
+    caller: Callable[..., Client], path: str
+) -> None:
+    body = '{"name": "x", "labels": {"a": 1, "b": 1, "a": 2}}'
+    response = caller("admin").post(f"{API}/{path}", body, content_type="application/json")
+    assert response.status_code == 400
+    assert response.json()["detail"] == "the key 'a' stands twice in one object of the body"
 
 
 def test_error_that_nobody_foresaw_is_a_problem_without_details(

@@ -150,6 +150,7 @@ def test_hosts_have_tags_and_those_in_production_only_careful_runs(operator: Cli
     Host.objects.update(state=HostState.TRUSTED)
     run = {"host": made["id"], "profile": "full", "parameters": {"careful": False}}
     labelled = post(operator, "runs", run | {"labels": {"kernel": "6.18"}})
+    assert labelled["Retry-After"] == "5"
     assert operator.get(labelled["Location"]).json()["labels"] == "kernel=6.18"
     assert Run.objects.get().parameters == {"careful": True}
     refused = post(operator, "runs", run | {"parameters": {"install_tools": True}})

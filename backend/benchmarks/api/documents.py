@@ -85,7 +85,10 @@ class HostListDocument(Strict):
     # Errors name the line, so blank lines at the begin have to stay.
     text = TextField(max_length=MAX_LIST_BYTES, trim_whitespace=False, required=False)
     file = serializers.FileField(
-        required=False, max_length=255, help_text="multipart only, instead of text; also XLSX"
+        required=False,
+        allow_null=True,
+        max_length=255,
+        help_text="multipart only, instead of text; also XLSX",
     )
     username = TextField(max_length=64, allow_blank=True, required=False, default="")
     kind = serializers.ChoiceField(choices=OfferKind.values, default=OfferKind.DEDICATED.value)

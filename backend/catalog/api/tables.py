@@ -38,7 +38,8 @@ class TableDocument(Strict):
 
     kind = serializers.ChoiceField(choices=tuple(TABLES))
     text = serializers.CharField(required=False, trim_whitespace=False, help_text="CSV or pasted")
-    file = serializers.FileField(required=False, help_text="CSV or XLSX")
+    # Null as left out: some clients send what they do not state so.
+    file = serializers.FileField(required=False, allow_null=True, help_text="CSV or XLSX")
     locale = TextField(required=False, max_length=20, help_text="de, en-US, …")
     currency = TextField(required=False, max_length=3, help_text="of lines that name none")
     provider = TextField(required=False, max_length=50, help_text="of lines that name none")
