@@ -27,8 +27,9 @@ Check = Callable[[], None]
 # How long a request waits for the calculation before it.
 WAIT_S = 2
 RETRY_S = 5
-# Processor time of a stranger within about the last half minute; somebody who reads takes half of it.
-MUCH_S = 0.3
+# Processor time of a stranger within about the last half minute; somebody who reads takes a tenth of
+# it, unless they come first after the data changed.
+MUCH_S = 1.0
 FORGOTTEN_S = 30
 MOST_ADDRESSES = 10_000
 # What watches the site asks them often, and from one address.

@@ -13,7 +13,7 @@ STEPS = 4
 
 
 @pytest.mark.usefixtures("queued")
-def test_farm_brings_a_run_to_its_end() -> None:
+def test_run_on_the_farm_is_done_with_every_step() -> None:
     farm = Farm(2, 0.5, STEPS)
     runs = [
         run_create(
