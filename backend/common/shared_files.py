@@ -14,7 +14,7 @@ import pickle  # what is read with it was verified before
 import struct
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from functools import cache
 from io import BytesIO
 from pathlib import Path
@@ -38,13 +38,15 @@ class SharedFiles:
     @contextmanager
     def made_alone(self, name: str) -> Iterator[None]:
         """Others of this machine that want to make the object wait."""
-        if self._directory is None:
-            yield
-            return
-        self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        # A few for all names; held by the open file, so that a process that dies holds up nobody.
-        with (self._directory / f"{self._path(name).name[0]}.lock").open("wb") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
+        with ExitStack() as held:
+            # A folder that cannot be written shares nothing, and stops nobody.
+            with suppress(OSError):
+                if self._directory is not None:
+                    self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+                    # A few for all names; held by the open file, so that a process that dies
+                    # holds up nobody.
+                    path = self._directory / f"{self._path(name).name[0]}.lock"
+                    fcntl.flock(held.enter_context(path.open("wb")), fcntl.LOCK_EX)
             yield
 
     def load(self, name: str, known: Mapping[str, Any]) -> Any:
