@@ -24,6 +24,9 @@ REST_WITHIN_S = 60.0
 # Of all CPUs. Repeats with more than 0.05 of them for others are disturbed.
 REST_RATIO = 0.02
 FIRST_ACCOUNT = "admin"
+# Arrays of rankings come and go by the megabyte: without it they leave holes in the heaps of threads.
+# For the web alone: what a worker measures on this machine would inherit it.
+WEB_MEMORY = {"MALLOC_ARENA_MAX": "2", "MALLOC_MMAP_THRESHOLD_": "262144"}
 QUEUES = "engine,poll,reap,price,notify"
 Process = subprocess.Popen[bytes]
 
@@ -152,7 +155,9 @@ class Stack:
         self.environment.setdefault("PROMETHEUS_MULTIPROC_DIR", str(times))
         self.environment.setdefault("SHARED_TABLES_DIR", str(self.state.directory / "tables"))
         for name, argv in self._application(port).items():
-            self.supervisor.start(Program(name, argv, self.environment, APPLICATION_TIER))
+            own = WEB_MEMORY if name == "web" else {}
+            environment = {**own, **self.environment}
+            self.supervisor.start(Program(name, argv, environment, APPLICATION_TIER))
         deadline = time.monotonic() + READY_WITHIN_S
         self.supervisor.run_until(lambda: answers(url) or time.monotonic() > deadline, 0.1)
         if not answers(url):

@@ -14,7 +14,7 @@ import pickle  # what is read with it was verified before
 import struct
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from functools import cache
 from io import BytesIO
 from pathlib import Path
@@ -38,13 +38,15 @@ class SharedFiles:
     @contextmanager
     def made_alone(self, name: str) -> Iterator[None]:
         """Others of this machine that want to make the object wait."""
-        if self._directory is None:
-            yield
-            return
-        self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        # A few for all names; held by the open file, so that a process that dies holds up nobody.
-        with (self._directory / f"{self._path(name).name[0]}.lock").open("wb") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
+        with ExitStack() as locked:
+            # A folder that cannot be written shares nothing, and stops nobody.
+            with suppress(OSError):
+                if self._directory is not None:
+                    self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+                    # A few for all names; locked by the open file, so that a process that dies
+                    # holds up nobody.
+                    path = self._directory / f"{self._path(name).name[0]}.lock"
+                    fcntl.flock(locked.enter_context(path.open("wb")), fcntl.LOCK_EX)
             yield
 
     def load(self, name: str, known: Mapping[str, Any]) -> Any:
@@ -64,7 +66,7 @@ class SharedFiles:
         if not hmac.compare_digest(code, _code(name, content)):
             return None
         try:
-            return _Reader(content, known).load()
+            return _FileReader(content, known).load()
         # It belongs to another one than those that are known.
         except LookupError:
             return None
@@ -119,7 +121,7 @@ def _program() -> str:
     return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
 
 
-class _Writer(pickle.Pickler):
+class _FileWriter(pickle.Pickler):
     def __init__(self, file: BytesIO, known: Mapping[str, Any], arrays: list[memoryview]) -> None:
         super().__init__(file, 5, buffer_callback=lambda array: arrays.append(array.raw()))
         self._names = {id(value): name for name, value in known.items()}
@@ -131,17 +133,17 @@ class _Writer(pickle.Pickler):
 def _content(value: Any, known: Mapping[str, Any]) -> bytes:
     arrays: list[memoryview] = []
     pickled = BytesIO()
-    _Writer(pickled, known, arrays).dump(value)
+    _FileWriter(pickled, known, arrays).dump(value)
     parts = (pickled.getbuffer(), *arrays)
-    out = BytesIO()
-    out.write(struct.pack(f"<{1 + len(parts)}Q", len(parts), *(part.nbytes for part in parts)))
+    sizes = (part.nbytes for part in parts)
+    out = bytearray(struct.pack(f"<{1 + len(parts)}Q", len(parts), *sizes))
     for part in parts:
-        out.write(b"\0" * (-(out.tell() + CODE_BYTES) % ALIGNED))
-        out.write(part)
-    return out.getvalue()
+        out += b"\0" * (-(len(out) + CODE_BYTES) % ALIGNED)
+        out += part
+    return bytes(out)
 
 
-class _Reader(pickle.Unpickler):
+class _FileReader(pickle.Unpickler):
     def __init__(self, content: memoryview, known: Mapping[str, Any]) -> None:
         (count,) = struct.unpack_from("<Q", content)
         sizes = struct.unpack_from(f"<{count}Q", content, 8)

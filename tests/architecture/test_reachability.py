@@ -33,6 +33,7 @@ REACHED = {
     ("backend/api/*.py", "*"): DOCUMENT,
     ("backend/common/*.py", "process_*"): HOOK,
     ("backend/bills/services/*.py", "readinto"): "io.BufferedReader reads with it",
+    ("backend/common/shared_files.py", "persistent_*"): "pickle calls them",
     ("backend/common/rest/*.py", "*"): HOOK,
     ("backend/common/rest/openapi.py", "get_o*"): HOOK,
     ("backend/common/rest/throttles.py", "allow_request"): HOOK,

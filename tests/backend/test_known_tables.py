@@ -344,3 +344,12 @@ def test_files_are_removed_beyond_what_may_be_kept(
     monkeypatch.setattr(shared_files, "MOST_BYTES", 1)
     files.save("last", np.arange(100), {})
     assert [file.name for file in tmp_path.iterdir()] == [files._path("last").name]
+
+
+def test_folder_that_cannot_be_written_stops_no_ranking(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    build()
+    (tmp_path / "file").touch()
+    forget(monkeypatch, tmp_path / "file" / "tables")
+    assert shown() == read_whole()

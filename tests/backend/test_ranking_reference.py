@@ -12,6 +12,8 @@ from hypothesis.extra.django import TestCase
 
 from backend.catalog.models import Offer, PriceFeed
 from backend.common import clock
+from backend.rankings.selectors.columns import COLUMNS
+from backend.rankings.selectors.listing import Listing
 from backend.rankings.selectors.ranking import query_from, ranking
 from backend.rankings.services.current_data import current_stamp
 from tests import factories
@@ -285,3 +287,10 @@ class RankingReference(TestCase):
         expected = ordered if is_own else in_order([vars(row) for row in shown.rows], sort)
         assert [row.offer_id for row in shown.rows] == [cells["offer_id"] for cells in expected]
         assert shown.unpriced_count == sum(row.price is None for row in shown.rows)
+        # What a table prints without making the rows is what they hold.
+        everyone = shown.everyone
+        assert isinstance(everyone, Listing)
+        texts = everyone.texts([column.name for column in COLUMNS], repr)
+        assert [*map(list, texts)] == [
+            [repr(vars(row)[c.name]) for c in COLUMNS] for row in everyone
+        ]

@@ -44,9 +44,16 @@ class CsvRenderer(BaseRenderer):
         writer = csv.writer(
             buffer, delimiter=";" if is_semicolon else self.delimiter, lineterminator="\r\n"
         )
-        writer.writerow([column.name for column in data.columns])
-        for row in data.rows:
-            writer.writerow([_cell(row[column.name], dialect) for column in data.columns])
+        names = [column.name for column in data.columns]
+        writer.writerow(names)
+
+        def printed(value: Any) -> str:
+            return _cell(value, dialect)
+
+        if data.texts:
+            writer.writerows(data.texts(names, printed))
+        else:
+            writer.writerows([printed(row[name]) for name in names] for row in data.rows)
         encoded = buffer.getvalue().encode()
         # Excel takes a file without the mark for the computer's old code page and breaks every umlaut.
         return codecs.BOM_UTF8 + encoded if dialect else encoded

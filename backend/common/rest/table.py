@@ -1,7 +1,7 @@
 """A table as every format sees it: named, typed columns, and one function that prints each cell."""
 
 import datetime as dt
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
@@ -46,6 +46,10 @@ class Column:
     unit: str = ""
 
 
+Texts = Callable[[Sequence[str], Callable[[Any], str]], Iterable[Sequence[str]]]
+"""Of the names of columns and what prints a cell, the printed cells of each row."""
+
+
 @dataclass(frozen=True)
 class Table:
     """Rows under columns, for the formats that carry no envelope; `about` names its origin."""
@@ -54,6 +58,8 @@ class Table:
     rows: Iterable[Mapping[str, Any]]
     name: str
     about: Mapping[str, str]
+    texts: Texts | None = None
+    """What gives the cells of these columns as texts sooner than the rows do."""
 
 
 def plain(value: Decimal) -> str:

@@ -38,7 +38,7 @@ from backend.common.rest.parameters import (
 )
 from backend.common.rest.public_address import is_local, public_address
 from backend.common.rest.renderers import DIALECTS, CsvRenderer, TsvRenderer, XlsxRenderer
-from backend.common.rest.table import Column, Table, json_cell, json_rows, text_cell
+from backend.common.rest.table import Column, Table, Texts, json_cell, json_rows, text_cell
 from backend.common.rest.throttles import Allowance
 from backend.domain.attributions import attributions
 
@@ -129,6 +129,8 @@ class ListAnswer:
     warnings: Sequence[str] = ()
     licences: Iterable[str | None] = ()
     """Of the figures in the rows; a workbook names whose they are."""
+    texts: Texts | None = None
+    """What prints the cells sooner than `cells` of each row."""
 
 
 def by_field(listing: ListAnswer, field: str, *, is_descending: bool) -> Any:
@@ -282,6 +284,7 @@ class ListView(View):
             columns=listing.columns,
             rows=map(listing.cells, listing.rows),
             name=self.name,
+            texts=listing.texts,
             about={
                 "address": address,
                 **({"reached from": ONLY_HERE} if is_local(address) else {}),

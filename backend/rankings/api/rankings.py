@@ -26,7 +26,7 @@ from backend.common.rest.table import Column, ColumnType, json_cell, json_rows, 
 from backend.common.rest.views import LIST_READERS, ListAnswer, View
 from backend.domain.metrics import METRICS, Metric
 from backend.rankings.selectors.columns import COLUMN, COLUMNS
-from backend.rankings.selectors.listing import counted
+from backend.rankings.selectors.listing import Listing, counted
 from backend.rankings.selectors.offer_detail import OfferDetail, offer_detail
 from backend.rankings.selectors.parameters import described_parameters
 from backend.rankings.selectors.query import RankingQuery
@@ -135,6 +135,7 @@ class RankingsView(DataListView):
             members={"data_version": listed.data_version, "basis": listed.basis},
             warnings=warnings,
             licences=_licences(rows),
+            texts=rows.texts if isinstance(rows, Listing) else None,
         )
 
     def rows(self, listed: Ranking) -> Any:

@@ -34,7 +34,8 @@ COLUMNS_OF_BASIS = 18
 """Columns of eight bytes that a basis comes to hold: figures, their keys, and codes of cells."""
 SCORES = {"score": "value", "score_ci95_low": "low", "score_ci95_high": "high"}
 WORTH = ("cup", "value_per_cost", "value_per_cost_ci95_low", "value_per_cost_ci95_high")
-FIGURES = frozenset({"price", "price_usd_hour", *SCORES, *WORTH})
+MONEY = frozenset({"price", "price_usd_hour", *WORTH})
+FIGURES = MONEY | frozenset(SCORES)
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,6 +177,12 @@ class BasisTable:
     @cached_property
     def _price_keys(self) -> Ints:
         return codes_of(self._of_price(self.prices.quotes.codes), self._extras_codes)[0]
+
+    @cached_property
+    def amount_keys(self) -> Ints:
+        """Numbers that rows share of which all figures of MONEY are the same."""
+        known = (~np.isnan(self._money[name]) for name in MONEY)
+        return codes_of(self._worth_keys, *(flags.astype(np.int64) for flags in known))[0]
 
     @cached_property
     def _worth_keys(self) -> Ints:

@@ -56,17 +56,17 @@ class KnownTables:
         if now.is_writing:
             return read()
 
-        def renewed(held: tuple[Position, Table] | None) -> Table | None:
+        def renewed(earlier: tuple[Position, Table] | None) -> Table | None:
             """A table that was read earlier as it is now."""
-            if held is None:
+            if earlier is None:
                 return None
-            since, old = held
+            since, old = earlier
             offers = changed_offers(changes[0], since, now, changes[1])
             return None if offers is None else patched(old, offers)
 
         with self._lock:
-            held = self._known.get(key)
-        table: Table | None = renewed(held)
+            earlier = self._known.get(key)
+        table: Table | None = renewed(earlier)
         if table is None:
             table = self._shared(key, now, renewed, read, known)
         self._keep(key, now, table)

@@ -1,9 +1,10 @@
 """The rows of a list in order: arrays, of which the rows that are looked at are made."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from math import isnan
 from operator import attrgetter
 from typing import Any, overload
 
@@ -12,7 +13,7 @@ import numpy as np
 from backend.domain.amounts import Amounts, Flags, Floats, Ints
 from backend.domain.metrics import Metric
 from backend.domain.ranking import Contest, Standings, standings
-from backend.rankings.selectors.basis_table import FIGURES, BasisTable
+from backend.rankings.selectors.basis_table import FIGURES, MONEY, BasisTable
 from backend.rankings.selectors.coded import Coded
 from backend.rankings.selectors.filters import meets
 from backend.rankings.selectors.query import DEFAULT_SORT, Filter
@@ -21,6 +22,7 @@ from backend.rankings.selectors.scores import DISTURBED
 
 STANDING = frozenset({"rank", "rank_low", "rank_high", "tie_group", "pareto"})
 IS_DISTURBED = Filter("flags", "=", (DISTURBED,))
+TEXTS_AT_ONCE = 2_000
 LAST = np.iinfo(np.int64).max
 
 
@@ -82,6 +84,40 @@ class Listing(Sequence[RankingRow]):
             return Coded(codes.astype(np.int32), (None, False, True))
         known, at = np.unique(codes, return_inverse=True)
         return Coded(at.astype(np.int32), [value or None for value in known.tolist()])
+
+    def texts(self, names: Sequence[str], text: Callable[[Any], str]) -> Iterator[Sequence[str]]:
+        """The cells of each row as texts. Without making the rows: `text` is asked once for equal
+        cells of some thousand rows."""
+        known: dict[int, dict[str, str]] = {}
+        for start in range(0, len(self), TEXTS_AT_ONCE):
+            part = self[start : start + TEXTS_AT_ONCE]
+            if len(known) > TEXTS_AT_ONCE:
+                known.clear()
+            amounts = part._amount_texts(text, known) if MONEY.intersection(names) else []
+            yield from zip(*(part._texts(name, text, amounts) for name in names), strict=True)
+
+    def _texts(
+        self, name: str, text: Callable[[Any], str], amounts: Sequence[Mapping[str, str]]
+    ) -> Sequence[str]:
+        if name in MONEY:
+            return [of[name] for of in amounts]
+        column = self.column(name)
+        if isinstance(column, Amounts):
+            return [text(None if isnan(value) else value) for value in column.floats.tolist()]
+        used, at = np.unique(column.codes, return_inverse=True)
+        cells = [text(column.values[code]) for code in used.tolist()]
+        return [cells[code] for code in at.tolist()]
+
+    def _amount_texts(
+        self, text: Callable[[Any], str], known: dict[int, dict[str, str]]
+    ) -> Sequence[Mapping[str, str]]:
+        """Of each row its exact amounts, which are made once for all rows that share them."""
+        keys = self.basis.amount_keys[self.numbers].tolist()
+        for number, key in zip(self.numbers.tolist(), keys, strict=True):
+            if key not in known:
+                row = self.basis.row(number)
+                known[key] = {name: text(getattr(row, name)) for name in MONEY}
+        return [known[key] for key in keys]
 
     # --- other lists --------------------------------------------------------------------------
 
