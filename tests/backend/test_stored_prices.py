@@ -220,6 +220,7 @@ def test_plan_made_for_few_marks_takes_many() -> None:
     assert len(marks_taken(PRICES, FORMULAS)) == 60_000
 
 
+@pytest.mark.django_db
 def test_prices_of_older_formulas_are_made_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     factories.price(factories.offer(), "0.1")
     prices_refresh()
