@@ -48,7 +48,7 @@ def imported(*contents):
     return bill_import(workspace=default_workspace(), name="Bad", files=files, actor="tester")
 
 
-def refused(why, *contents):
+def assert_refused(why, *contents):
     with pytest.raises(InvalidValue, match=why):
         imported(*contents)
     assert not Bill.objects.exists()
@@ -89,24 +89,24 @@ def test_zip_that_unpacks_to_too_much_is_refused(monkeypatch):
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("bill.csv", HEAD + LINE * 50_000)
     assert len(packed.getvalue()) < 20_000
-    refused("holds more than", packed.getvalue())
+    assert_refused("holds more than", packed.getvalue())
     # The size of its file stands twice in an archive; this one says that it is small.
     size = len(HEAD + LINE * 50_000).to_bytes(4, "little")
     assert packed.getvalue().count(size) == 2
     lying = packed.getvalue().replace(size, (1_000).to_bytes(4, "little"))
-    refused("cannot be unpacked: Bad CRC", lying)
+    assert_refused("cannot be unpacked: Bad CRC", lying)
 
 
 def test_mixed_currencies_are_refused_also_across_files():
     euros = LINE.replace(b"USD", b"EUR")
-    refused("mixes EUR, USD: import one currency at a time", HEAD + LINE + euros)
-    refused("mixes EUR, USD", HEAD + LINE, HEAD + euros)
+    assert_refused("mixes EUR, USD: import one currency at a time", HEAD + LINE + euros)
+    assert_refused("mixes EUR, USD", HEAD + LINE, HEAD + euros)
 
 
 def test_month_that_two_files_repeat_is_refused_by_their_names():
     more = LINE.replace(b"2026-10", b"2026-11")
     why = "1.csv and 2.csv have the same lines of 2026-10: import each month once"
-    refused(why, HEAD + LINE, HEAD + LINE + more)
+    assert_refused(why, HEAD + LINE, HEAD + LINE + more)
 
 
 def test_encoding_that_nobody_stated_is_read_or_refused_in_words():
@@ -114,7 +114,7 @@ def test_encoding_that_nobody_stated_is_read_or_refused_in_words():
     assert imported(text.encode("utf-16")).line_count == 1
     Bill.objects.all().delete()
     for encoding in ("utf-16-le", "utf-32"):
-        refused("its encoding is none of", text.encode(encoding))
+        assert_refused("its encoding is none of", text.encode(encoding))
 
 
 def test_bill_below_zero_keeps_its_sum_and_its_page(client):

@@ -133,7 +133,7 @@ class Judge:
         self.largest = max(self.largest, (size, said))
         self.slowest = max(self.slowest, (took_s, said))
 
-    def end(self) -> None:
+    def assert_nothing_wrong(self) -> None:
         figures = f"{dict(self.statuses)}\nlargest: {self.largest[1]}\nslowest: {self.slowest[1]}\n"
         sys.stdout.write(figures)
         assert self.wrong == []
@@ -159,7 +159,7 @@ def test_no_mutated_body_is_our_error_or_large_or_slow(
             lambda m=method, p=path, r=raw: client.generic(m, p, r, "application/json"),
             f"{method} {path} {raw!r}",
         )
-    judge.end()
+    judge.assert_nothing_wrong()
 
 
 def test_no_page_address_is_our_error_or_large_or_slow(world: World) -> None:
@@ -187,4 +187,4 @@ def test_no_page_address_is_our_error_or_large_or_slow(world: World) -> None:
             path += quote(chance.choice(WORDS)[:300])
         address = f"{path}?{urlencode(query)}"
         judge.look(lambda a=address: client.get(a), address)
-    judge.end()
+    judge.assert_nothing_wrong()

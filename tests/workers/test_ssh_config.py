@@ -9,6 +9,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from backend.benchmarks.models import Host, Run
+from backend.benchmarks.services.login_keys import host_private_key
 from backend.benchmarks.services.workers import instance, worker_seen
 from tests.fakes.sshd import FakeSshd
 from tests.workers.test_commands import TINY
@@ -95,6 +96,8 @@ def test_default_key_logs_in_when_nothing_is_named(sshd, home):
     stored(home / ".ssh" / "id_ecdsa", sshd.private_key)
     place = f"bench@127.0.0.1:{sshd.port}"
     benchmarked(place, "--fingerprint", sshd.fingerprint)
+    kept = asyncssh.import_private_key(host_private_key(host=Host.objects.get()))
+    assert kept.public_data == asyncssh.import_private_key(sshd.private_key).public_data
 
 
 def test_keys_that_are_let_in_nowhere_end_with_one_error(sshd, home):
@@ -157,6 +160,9 @@ def test_certificate_beside_the_key_logs_in(sshd, home, tmp_path):
     configured(home, f"Host *\n  CertificateFile {tmp_path}/signed.pub\n")
     named = [f"bench@127.0.0.1:{sshd.port}", "--identity", str(path)]
     benchmarked(*named, "--fingerprint", sshd.fingerprint)
+    assert (
+        Host.objects.get().certificate.split()[1] == signed.export_certificate().split()[1].decode()
+    )
     (home / ".ssh" / "config").unlink()
     (tmp_path / "signed.pub").rename(tmp_path / "key-cert.pub")
     benchmarked(*named)
