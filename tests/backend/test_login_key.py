@@ -1,4 +1,4 @@
-"""Rackrate's own key is replaced, and the one before logs in until it is dropped."""
+"""Rackrate's own key is replaced, and the earlier key logs in until it is dropped."""
 
 import io
 from collections.abc import Callable
@@ -50,7 +50,7 @@ def test_key_is_replaced_and_the_one_before_logs_in_until_dropped(
     refused = admin.post(f"{API}/login-key", **JSON)
     assert (refused.status_code, "drop that one first" in refused.json()["detail"]) == (409, True)
     said = admin.delete(f"{API}/login-key/earlier?dry_run=1").json()["consequences"]
-    assert said == ["rack has to let in the new key, or runs on it fail."]
+    assert said == ["rack has to accept the new key, or its runs fail."]
     assert admin.delete(f"{API}/login-key/earlier").status_code == 204
     host = Host.objects.get(pk=host.pk)
     assert (target_of(host).private_key, target_of(host).earlier_key) == (target.private_key, b"")
@@ -59,7 +59,7 @@ def test_key_is_replaced_and_the_one_before_logs_in_until_dropped(
     assert caller("run", name="runs").post(f"{API}/login-key", **JSON).status_code == 403
 
 
-def test_page_replaces_the_key_and_drops_the_one_before(client: Client, host: Host) -> None:
+def test_page_replaces_the_key_and_drops_the_earlier_one(client: Client, host: Host) -> None:
     client.force_login(factories.user(role="admin", username="ada"))
     old = login_key_get(workspace=host.workspace).public_key
     assert old in shown(client.get("/hosts/login-key/"))
@@ -67,18 +67,18 @@ def test_page_replaces_the_key_and_drops_the_one_before(client: Client, host: Ho
     new = login_key_get(workspace=host.workspace).public_key
     assert old in page
     assert new in page
-    assert "rack has to let in the new key" in shown(client.get("/hosts/login-key/drop/"))
+    assert "rack has to accept the new key" in shown(client.get("/hosts/login-key/drop/"))
     page = shown(client.post("/hosts/login-key/drop/", follow=True))
     assert old not in page
     assert new in page
 
 
-def test_command_replaces_the_key_and_drops_the_one_before(host: Host) -> None:
+def test_command_replaces_the_key_and_drops_the_earlier_one(host: Host) -> None:
     old = command().strip()
     lines = command("replace").splitlines()
-    assert lines[1] == f"until it is dropped, too: {old}"
+    assert lines[1] == f"earlier key, until it is dropped: {old}"
     with pytest.raises(CommandError, match="drop that one first"):
         command("replace")
-    assert "rack has to let in" in command("drop", "--dry-run")
+    assert "rack has to accept" in command("drop", "--dry-run")
     assert "only the newest key" in command("drop")
     assert command() == f"{lines[0]}\n"

@@ -2,9 +2,9 @@
 
 A page answers 200 under a strict policy with nothing foreign and a silent console, has one `h1` and
 a skip link, one aria-sort at most, no serious finding of axe, and does not scroll sideways, at 320
-px and at 200 % neither; a canvas has a role, a label and a table. Nothing jumps while it loads, and
-whoever clicks the words of a label means its field. No page can be forgotten: each
-URL name is walked or stands in a list with the reason why it is none.
+px and at 200 % neither; a canvas has a role, a label and a table. Nothing jumps while it loads,
+whoever clicks the words of a label means its field, and buttons that scripts show are shown. No
+page can be forgotten: each URL name is walked or stands in a list with the reason why it is none.
 
 Checks of the acceptance list → test, for all pages at once:
 
@@ -138,6 +138,14 @@ def walked(page: Page, paths: list[str]) -> Iterator[tuple[str, Response, float]
         assert becomes(page, QUIET), path
 
 
+def unusable(page: Page) -> Iterator[str]:
+    """Buttons and labels that do nothing."""
+    if lost := page.locator("[data-copy][hidden], [data-print][hidden]").count():
+        yield f"{lost} buttons that no script shows"
+    if deaf := page.evaluate(DEAF_WORDS):
+        yield f"labels whose words are no part of their field: {deaf}"
+
+
 def faults(page: Page, answer: Response) -> Iterator[str]:
     """What is wrong with the page, at each width; axe looks at either theme in one of them."""
     if answer.status != 200:
@@ -155,8 +163,7 @@ def faults(page: Page, answer: Response) -> Iterator[str]:
         yield "no skip link"
     if not becomes(page, f"() => !({CHARTS})().length"):  # its script fills the table
         yield f"without a role, label or table: canvas {page.evaluate(CHARTS)}"
-    if deaf := page.evaluate(DEAF_WORDS):
-        yield f"labels whose words are no part of their field: {deaf}"
+    yield from unusable(page)
     for px in WIDTHS:
         page.set_viewport_size({"width": px, "height": 900})
         if not becomes(page, NO_WIDER):  # charts take up their new width a few frames later

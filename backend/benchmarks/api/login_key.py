@@ -28,7 +28,7 @@ class LoginKeyDetail(serializers.Serializer[Any]):
 
     public_key = serializers.CharField(allow_null=True, help_text="null before the first host")
     earlier_public_key = serializers.CharField(
-        allow_null=True, help_text="the one before, which logs in, too, until it is dropped"
+        allow_null=True, help_text="the earlier key, which also logs in until it is dropped"
     )
     host_count = serializers.IntegerField(help_text="hosts that are logged in to with it")
 
@@ -40,7 +40,7 @@ class LoginKeyView(View):
 
     @extend_schema(operation_id="login_key_get", responses={200: LoginKeyDetail})
     def get(self, request: Request) -> Response:
-        """Its public half, and that of the key before while it is kept."""
+        """Its public half, and that of the earlier key while it is kept."""
         return Response(_detail(request))
 
     @extend_schema(
@@ -49,7 +49,7 @@ class LoginKeyView(View):
         responses={200: LoginKeyDetail, 409: Problem},
     )
     def post(self, request: Request, **_: Any) -> Response:
-        """Make another one. The one before logs in, too, until it is dropped; 409 while an earlier
+        """Make a new one. The earlier key also logs in until it is dropped; 409 while an even earlier
         one is still kept."""
         NoDocument(data=request.data or {}).is_valid(raise_exception=True)
         try:
@@ -60,13 +60,13 @@ class LoginKeyView(View):
 
 
 class EarlierLoginKeyView(View):
-    """The key before."""
+    """The earlier key."""
 
     scopes: ClassVar[Mapping[str, str]] = {"DELETE": ADMIN}
 
     @deleting("login_key_drop")
     def delete(self, request: Request) -> Response:
-        """Forget it: hosts that let in it alone let in nobody then."""
+        """Forget it: hosts that accept only that key refuse Rackrate from then on."""
         workspace = workspace_of(request)
         return deleted(
             request,

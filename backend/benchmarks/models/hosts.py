@@ -51,7 +51,7 @@ class LoginKey(Identified):
     """The line for authorized_keys."""
     sealed_private_key = models.BinaryField(editable=False)
     earlier_public_key = models.TextField(blank=True)
-    """Of the pair before, which logs in, too, until a person drops it; "" for none."""
+    """Of the earlier pair, which also logs in until a person drops it; "" for none."""
     sealed_earlier_key = models.BinaryField(null=True, editable=False)
 
     def __str__(self) -> str:

@@ -14,7 +14,7 @@ def earlier_key_consequences(workspace: Workspace) -> list[str]:
     """Of the login key that was replaced."""
     hosts = hosts_with_login_key(workspace)
     return [
-        _("{name} has to let in the new key, or runs on it fail.", name=host.name) for host in hosts
+        _("{name} has to accept the new key, or its runs fail.", name=host.name) for host in hosts
     ]
 
 

@@ -53,9 +53,9 @@ def _pair(key: LoginKey) -> str:
 
 @transaction.atomic
 def login_key_replace(*, workspace: Workspace, actor: str) -> LoginKey:
-    """Log in with another key to hosts that were given none. The one before logs in, too, until it
-    is dropped, so that hosts learn the new line one after the other; raises InvalidValue while
-    an earlier one is still kept."""
+    """Log in with another key to hosts that were given none. The earlier key also logs in until it
+    is dropped, so that hosts can be given the new line one after the other; raises InvalidValue
+    while an even earlier one is still kept."""
     key = login_key_get(workspace=workspace)
     if key.earlier_public_key:
         raise InvalidValue("/login_key", "an earlier key still logs in: drop that one first")
@@ -71,7 +71,7 @@ def login_key_replace(*, workspace: Workspace, actor: str) -> LoginKey:
 
 @transaction.atomic
 def login_key_drop(*, workspace: Workspace, actor: str) -> None:
-    """Forget the earlier key, where there is one: hosts that let in it alone let in nobody then."""
+    """Forget the earlier key, if any: hosts that accept only that one refuse Rackrate from then on."""
     schedule_lock(workspace_id=workspace.pk)
     key = LoginKey.objects.filter(workspace=workspace).exclude(earlier_public_key="").first()
     if key is None:
@@ -121,7 +121,7 @@ def host_private_key(*, host: Host) -> bytes:
 
 
 def host_earlier_key(*, host: Host) -> bytes:
-    """The workspace's key before, in the clear, while it may still log in; else empty."""
+    """The workspace's earlier key, in the clear, while it may still log in; else empty."""
     key = None if host.sealed_private_key else _login_key(host)
     if key is None or key.sealed_earlier_key is None:
         return b""

@@ -134,7 +134,7 @@ def identity_unlink_page(request: HttpRequest) -> HttpResponse:
     form = PasswordForm(request.POST if request.method == "POST" else None)
     if _is_confirmed(request, form):
         identity_unlink(user=person_of(request), workspace=workspace_of(request))
-        said = _("You sign in with {provider} no more.", provider=settings.OIDC_NAME)
+        said = _("You no longer sign in with {provider}.", provider=settings.OIDC_NAME)
         messages.success(request, said)
         return HttpResponseRedirect(reverse("account"))
     context = {"form": form, "provider": settings.OIDC_NAME, "is_removing": True}

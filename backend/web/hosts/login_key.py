@@ -19,7 +19,7 @@ from backend.web.shared.language import _
 @readable
 @require_safe
 def login_key_page(request: HttpRequest) -> HttpResponse:
-    """Its line for authorized_keys, and that of the key before while it is kept."""
+    """Its line for authorized_keys, and that of the earlier key while it is kept."""
     demand(request, Scope.RUN)
     workspace = workspace_of(request)
     context = {
@@ -36,7 +36,7 @@ def _replacement(request: HttpRequest) -> Question:
         _("Replace the login key?"),
         _("Replace the key"),
         reverse("login-key"),
-        (_("The key before logs in, too, until it is dropped."),),
+        (_("The earlier key also logs in until you drop it."),),
     )
 
 
@@ -53,7 +53,7 @@ def login_key_replace_form(request: HttpRequest) -> HttpResponse:
 def _dropping(request: HttpRequest) -> Question:
     demand(request, Scope.ADMIN)
     return Question(
-        _("Drop the key before?"),
+        _("Drop the earlier key?"),
         _("Drop the key"),
         reverse("login-key"),
         tuple(earlier_key_consequences(workspace_of(request))),
@@ -66,5 +66,5 @@ def login_key_drop_form(request: HttpRequest) -> HttpResponse:
     """Only the newest key logs in from then on."""
     demand(request, Scope.ADMIN)
     login_key_drop(workspace=workspace_of(request), actor=request.user.get_username())
-    messages.success(request, _("The key before is dropped."))
+    messages.success(request, _("The earlier key is dropped."))
     return HttpResponseRedirect(reverse("login-key"))

@@ -20,7 +20,7 @@ ACTOR = "command"
 class Command(BaseCommand):
     help = (
         "Show the line for authorized_keys of hosts that were given no key of their own, replace it "
-        "(the key before logs in, too), or drop the key before."
+        "(the earlier key logs in as well), or drop the earlier key."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -41,7 +41,7 @@ class Command(BaseCommand):
         key = login_key_get(workspace=workspace)
         self.stdout.write(key.public_key)
         if key.earlier_public_key:
-            self.stdout.write(f"until it is dropped, too: {key.earlier_public_key}")
+            self.stdout.write(f"earlier key, until it is dropped: {key.earlier_public_key}")
 
     def _drop(self, workspace: Workspace, *, is_dry: bool) -> None:
         for line in earlier_key_consequences(workspace):
