@@ -83,6 +83,8 @@ def test_charts_are_drawn_and_the_map_opens(browser, site, startup):
         page.locator("summary", has_text="Break-even map").click()
         expect(page.locator("#map-body")).to_contain_text("1,320.00 USD")
         assert page.locator("h1").count() == 1
+        # Not that of a page of which a part was fetched.
+        assert page.title() == "Startup with five busy hours · Rackrate"
 
 
 def test_map_that_others_delay_comes_by_itself(browser, site, startup, monkeypatch):
