@@ -1,6 +1,7 @@
 """One repeat of a series: the files that the target wrote, and what was measured or why nothing was."""
 
 import hashlib
+import math
 import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -22,6 +23,8 @@ UNAVAILABLE = re.compile(r"^=== failure unavailable: (.*)$", re.MULTILINE)
 VOLUME_SMALL = "volume_small"
 RENTED_FLAGS = CREDIT_FLAGS | {VOLUME_SMALL}
 """How a machine was rented, which no evidence shows."""
+LOOKS_PER_S = 100
+"""How often a kernel looks who runs on a CPU, at least."""
 STDERR_MARK = "\n--- stderr ---\n"
 """Between what a command printed and what it complained of, in the text that is stored."""
 
@@ -95,10 +98,23 @@ def was_disturbed(
     # The kernel works for disks and networks in threads and interrupts that belong to nobody, so
     # only the user time of others disturbs those. Older records have no user time.
     is_io = probe in PROBES and bool(PROBES[probe].io)
+    user = _certain_user_ratio(conditions) if is_io else None
+    return is_disturbed(share, conditions.foreign_cpu_ratio if user is None else user, steal)
+
+
+def _certain_user_ratio(conditions: Conditions) -> float | None:
+    """The user time of others (ratio) less two standard errors; None where it was not observed.
+
+    A kernel does not measure user time, it counts who runs at each timer tick (Linux,
+    Documentation/admin-guide/cpu-load.rst): of a repeat of half a second those are a hundred
+    looks, and three of them more or less are chance.
+    """
     user = conditions.foreign_user_ratio
-    return is_disturbed(
-        share, user if is_io and user is not None else conditions.foreign_cpu_ratio, steal
-    )
+    looks = LOOKS_PER_S * conditions.wall_s * conditions.usable_cpus
+    if user is None or looks <= 0:
+        return user
+    ratio = min(user, 1.0)
+    return ratio - 2 * math.sqrt(ratio * (1 - ratio) / looks)
 
 
 def repeat_of(raw: RawResult, damage: str = "") -> Repeat:

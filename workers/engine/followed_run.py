@@ -26,6 +26,9 @@ from workers.remote.registry import driver
 # How often a run is read. More seldom where the reading takes CPU from what is measured.
 PERIOD_S = 1.0
 LOCAL_PERIOD_S = 2.0
+# Shortly before the expected end we look more often: the hosts wait for the next run meanwhile.
+END_PERIOD_S = 0.25
+LOCAL_END_PERIOD_S = 1.0
 # The series of the running repeat is only for the page that shows it, and costs a process on the host.
 LIVE_PERIOD_S = 3.0
 # A reading that says what the one before said is written this seldom: rows would change each second for
@@ -68,8 +71,17 @@ class Followed:
     written_at: float = 0
 
     @property
+    def is_local(self) -> bool:
+        """Whether it runs on the very machine that we take CPU from."""
+        return self.run.host.worker_id is not None
+
+    @property
     def period_s(self) -> float:
-        return LOCAL_PERIOD_S if self.run.host.worker_id else PERIOD_S
+        return LOCAL_PERIOD_S if self.is_local else PERIOD_S
+
+    @property
+    def end_period_s(self) -> float:
+        return LOCAL_END_PERIOD_S if self.is_local else END_PERIOD_S
 
     @property
     def directory(self) -> str:
@@ -201,6 +213,8 @@ def _rows(live: str | None) -> dict[str, list[float | None]] | None:
 def taken_up(claims: Iterable[Claim]) -> list[Followed]:
     """All that is needed to follow the claimed runs, in a few queries whatever their number."""
     by_step = {claim.step_id: claim for claim in claims}
+    if not by_step:  # so it is nearly each second, and the queries take long to be made
+        return []
     runs = {
         step.run_id: Followed(
             claim=by_step[step.pk],

@@ -37,7 +37,7 @@ from backend.domain.errors import DriverError, Reason
 from backend.domain.parsing.runner_status import RunnerStatus
 from backend.domain.repeats import Repeat, repeat_of
 from workers.engine import dispatch as engine
-from workers.engine.followed_run import PERIOD_S, Followed, taken_up
+from workers.engine.followed_run import LOCAL_PERIOD_S, PERIOD_S, Followed, taken_up
 from workers.engine.steps import Move, failed, failing, jittered
 from workers.remote.connections import Connections, connections
 from workers.remote.pipeline import Snapshot
@@ -47,8 +47,7 @@ log = logging.getLogger(__name__)
 # Shorter than a lease, so that a window's claims do not run out under it.
 MAX_WINDOW_S = 60
 MAX_FOLLOWED = 300
-# Shortly before the expected end we look more often: the hosts wait for the next run meanwhile.
-END_PERIOD_S = 0.25
+# This long before the expected end of a run we look more often.
 END_S = 3
 # A host that is rebooting or cut off is tried again after so long, and ever more seldom: up to a quarter of
 # a lease.
@@ -60,6 +59,7 @@ WRITE_PERIOD_S = 0.5
 # Whether somebody wants a run to end is looked up this often, for all runs at once: whoever presses the
 # button on a host that others need wants it to be free again within two seconds.
 CANCEL_PERIOD_S = 0.5
+LOCAL_CANCEL_PERIOD_S = 1.0
 # The provider of a rented machine that is silent is asked this often whether it lives: calls are limited.
 ASK_PERIOD_S = 15.0
 # Readings that are under way when the window closes are waited for this long. Their orders are on their
@@ -105,16 +105,18 @@ class FollowWindow:
     def run(self, until: float, is_needed: Callable[[], bool]) -> None:
         """Until nothing is left to follow, or that time."""
         claim_at = cancel_at = 0.0
+        is_local = False
         overdue_s: float = OVERDUE_S if is_followed() else 0
         while (now := time.monotonic()) < until and is_needed():
             if now >= claim_at:
-                claim_at = now + PERIOD_S
                 self._claim(overdue_s)
+                is_local = all(one.is_local for one in self._followed.values())
+                claim_at = now + (LOCAL_PERIOD_S if is_local else PERIOD_S)
                 overdue_s = 0
             if not self._followed:
                 return
             if now >= cancel_at:
-                cancel_at = now + CANCEL_PERIOD_S
+                cancel_at = now + (LOCAL_CANCEL_PERIOD_S if is_local else CANCEL_PERIOD_S)
                 self._order_cancels()
             self._read_due(now)
             self._wait(min(until, claim_at, cancel_at))
@@ -307,7 +309,7 @@ def _hurry(one: Followed, status: RunnerStatus) -> None:
     is_last = status.step >= status.steps - 1
     left_s = one.plan.expected_s * (1 - status.progress)
     if one.orders or left_s < (3 * END_S if is_last else END_S):
-        one.next_at = min(one.next_at, time.monotonic() + END_PERIOD_S)
+        one.next_at = min(one.next_at, time.monotonic() + one.end_period_s)
 
 
 def _give_up(one: Followed) -> None:

@@ -166,6 +166,8 @@ def claim_due(
         if len(steps) < limit:
             rows = due.filter(part).values_list("pk", "lease_token", "worker_id")
             steps += rows[: limit - len(steps)]
+    if not steps:
+        return []
     Step.objects.filter(pk__in=[pk for pk, *_ in steps]).update(
         lease_token=F("lease_token") + 1,
         lease_until=Now() + lease_end(),

@@ -212,7 +212,7 @@ static inline uint64_t last_cache_bytes(uint64_t cpu, bool *is_first)
 static char proc_text[1 << 20];
 
 struct snapshot {
-    uint64_t at_ns, busy_ns, user_ns, steal_ns, iowait_ns, cpus;
+    uint64_t at_ns, busy_ns, user_ns, steal_ns, iowait_ns, idle_ns, cpus;
 };
 
 enum { JIFFY_NS = 10000000 }; /* /proc/stat counts in 1/100 s on every architecture */
@@ -232,6 +232,7 @@ static inline struct snapshot take_snapshot(const struct host_cpus *cpus)
             }
             snapshot.busy_ns += (fields[0] + fields[1] + fields[2] + fields[5] + fields[6]) * JIFFY_NS;
             snapshot.user_ns += (fields[0] + fields[1]) * JIFFY_NS;
+            snapshot.idle_ns += fields[3] * JIFFY_NS;
             snapshot.iowait_ns += fields[4] * JIFFY_NS;
             snapshot.steal_ns += fields[7] * JIFFY_NS;
             snapshot.cpus++;
@@ -254,9 +255,22 @@ static inline double share(uint64_t part_ns, const struct snapshot *from, const 
     return all > 0 ? (double)part_ns / all : 0;
 }
 
+/*
+ * CPU time that was neither idle nor stolen. Most kernels only look at each timer tick who runs, so that the busy time of
+ * a second can be wrong by several jiffies (Linux, Documentation/admin-guide/cpu-load.rst); how long a CPU was idle they
+ * measure. Where /proc/stat says nothing of most of the time (some sandboxes), what it counted as busy has to do.
+ */
+static inline uint64_t busy_between(const struct snapshot *from, const struct snapshot *to)
+{
+    const uint64_t all = (to->at_ns - from->at_ns) * to->cpus, counted = growth(from->busy_ns, to->busy_ns);
+    const uint64_t rest = growth(from->idle_ns + from->iowait_ns, to->idle_ns + to->iowait_ns) +
+                          growth(from->steal_ns, to->steal_ns);
+    return counted + rest < all / 2 ? counted : growth(rest, all);
+}
+
 static inline double foreign_ratio(const struct snapshot *from, const struct snapshot *to, uint64_t own_ns)
 {
-    return share(growth(own_ns, growth(from->busy_ns, to->busy_ns)), from, to);
+    return share(growth(own_ns, busy_between(from, to)), from, to);
 }
 
 #endif

@@ -156,7 +156,7 @@ static inline void series_line(struct series *series, const struct host_cpus *cp
 
     json_line.length = 0;
     json_number((double)(now->at_ns - series->start_ns) / (double)NS_PER_S, 3);
-    series_ratio(last->busy_ns, now->busy_ns, last, now);
+    series_ratio(0, busy_between(last, now), last, now);
     series_ratio(last->steal_ns, now->steal_ns, last, now);
     series_ratio(last->iowait_ns, now->iowait_ns, last, now);
     series_real(mhz > 0, mhz, 1);
