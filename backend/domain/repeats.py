@@ -110,9 +110,9 @@ def _certain_user_ratio(conditions: Conditions) -> float | None:
     looks, and three of them more or less are chance.
     """
     user = conditions.foreign_user_ratio
+    if user is None:
+        return None
     looks = LOOKS_PER_S * conditions.wall_s * conditions.usable_cpus
-    if user is None or looks <= 0:
-        return user
     ratio = min(user, 1.0)
     return ratio - 2 * math.sqrt(ratio * (1 - ratio) / looks)
 

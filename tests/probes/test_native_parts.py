@@ -124,3 +124,23 @@ def test_native_worker_keeps_to_one_cpu_of_a_mask(answers):
     )
     none = "static const uint64_t none[MASK_WORDS]; json_digits(run_on_one(none, 0), 1); json_char(10);"
     assert answers(("nodes.h",), body + none) == ["1 1 1"] * 3 + ["0"]
+
+
+@pytest.mark.parametrize(
+    ("busy", "idle", "steal", "share"),
+    [
+        (260, 1620, 0, 0.19),  # 260 looks met somebody, but 380 jiffies were not idle
+        (380, 1420, 200, 0.19),  # what was stolen is nobody's work
+        (0, 1999, 0, 0.0005),
+        (500, 2010, 0, 0.0),  # more idle than time: rounding
+        (300, 0, 0, 0.15),  # a sandbox that counts nothing but busy time
+    ],
+)
+def test_native_busy_time_is_what_was_not_idle(answers, busy, idle, steal, share):
+    body = f"""
+    const struct snapshot from = {{.at_ns = 7, .idle_ns = 5, .cpus = 2}};
+    const struct snapshot to = {{.at_ns = 7 + 10 * NS_PER_S, .busy_ns = {busy}ull * JIFFY_NS,
+        .idle_ns = 5 + {idle - idle // 4}ull * JIFFY_NS, .iowait_ns = {idle // 4}ull * JIFFY_NS,
+        .steal_ns = {steal}ull * JIFFY_NS, .cpus = 2}};
+    json_number(foreign_ratio(&from, &to, 0), 4); json_char(10);"""
+    assert float(answers(("host.h",), body)[0]) == share

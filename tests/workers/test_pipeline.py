@@ -466,7 +466,7 @@ def test_disk_is_disturbed_by_what_others_compute_and_not_by_the_kernel():
         return repeat_of(finished(out, **shares)).is_disturbed
 
     assert not is_disturbed(foreign_cpu_ratio=0.2, foreign_user_ratio=0.01)
-    assert is_disturbed(foreign_cpu_ratio=0.2, foreign_user_ratio=0.06)
+    assert is_disturbed(foreign_cpu_ratio=0.2, foreign_user_ratio=0.2)
     assert is_disturbed(foreign_cpu_ratio=0.2)  # of an observer that did not tell them apart
     cpu = replace(
         finished((FIXTURES / "cmips-all-x86_64.txt").read_bytes()), name="001-cmips-all-0"

@@ -101,12 +101,18 @@ def test_series_that_cannot_be_read_is_a_warning_only(made, recorded):
         ("cmips-all-0", {"foreign_cpu_ratio": 0.06}, True),
         # The kernel's own work for a disk test counts as foreign, that of other users does not.
         ("dd-write-0", {"foreign_cpu_ratio": 0.3, "foreign_user_ratio": 0.01}, False),
-        ("dd-write-0", {"foreign_cpu_ratio": 0.3, "foreign_user_ratio": 0.06}, True),
+        ("dd-write-0", {"foreign_cpu_ratio": 0.3, "foreign_user_ratio": 0.08}, True),
         ("dd-write-0", {"foreign_cpu_ratio": 0.3}, True),
+        # 0.4 s of two CPUs are 80 looks of the kernel: 8 % is 2 to 14 %, 20 % at least 11 %.
+        ("small_files-create-0", {"foreign_user_ratio": 0.08, "wall_s": 0.4}, False),
+        ("small_files-create-0", {"foreign_user_ratio": 0.2, "wall_s": 0.4}, True),
+        ("small_files-create-0", {"foreign_user_ratio": 1.2, "wall_s": 0.4}, True),
+        ("dd-write-0", {"foreign_user_ratio": 0.06, "wall_s": 30.0}, True),
     ],
 )
 def test_repeat_is_disturbed_by_other_work(made, name, record, is_disturbed):
     repeat = made(name, **record)
+    assert repeat.conditions.usable_cpus == 2
     assert repeat.is_disturbed is is_disturbed
     sample = ParsedSample(metric="any", variant="", unit="1", value=1.0, flags=("cached",))
     assert repeat.flags(sample) == ["cached", *(["disturbed"] if is_disturbed else [])]
