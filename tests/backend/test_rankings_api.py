@@ -541,13 +541,23 @@ def test_warnings_of_a_csv_are_all_in_its_header_whatever_their_letters(client: 
     assert "\n" not in warning
 
 
-def test_export_of_too_many_rows_is_refused_with_their_count(
+def test_long_list_is_written_as_text_and_refused_as_a_workbook(
     client: Client, market: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    address = f"{API}/rankings.csv?metric=coremark_score&provider=gcp"
+    whole = client.get(address)
     monkeypatch.setattr(views, "MAX_EXPORT_ROWS", 454)
-    refused = client.get(f"{API}/rankings.csv?metric=coremark_score&provider=gcp")
+    refused = client.get(address.replace(".csv", ".xlsx"))
     assert refused.status_code == 400
     assert b"455 rows" in refused.content
+    written = client.get(address)
+    assert written.streaming
+    assert b"".join(written) == whole.content
+    assert written["Content-Length"] == str(len(whole.content))
+    for name in ("Content-Type", "Content-Disposition", "ETag", "X-Total-Count"):
+        assert written[name] == whole[name]
+    marked = b"".join(client.get(f"{address}&dialect=excel-eu"))
+    assert marked.startswith(b"\xef\xbb\xbfoffer_id;provider;")
     assert client.get(f"{API}/rankings?metric=coremark_score").status_code == 200
 
 

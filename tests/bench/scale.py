@@ -60,18 +60,13 @@ def figures(url: str, token: str) -> dict[str, Any]:
         "page_ms": _spread(page),
         "page_per_s": round(_per_second(url, token)),
         "html_ms": _spread([reader.seconds("/offers/") for _ in range(PAGES // 10)]),
-        "csv_s": _median([_csv(reader) for _ in range(RUNS)]),
+        "csv_s": _median([reader.seconds("/api/v1/rankings.csv") for _ in range(RUNS)]),
         "change_s": _median([_changed(reader, number) for number in range(RUNS)]),
         "search_ms": round(
             _median([reader.seconds(f"{PAGE}&q=type{n}+region-{n}") for n in range(3, 20)]) * 1e3
         ),
         "web_mb": _web_mb(),
     }
-
-
-def _csv(reader: Reader) -> float:
-    """Every offer of two of the six providers: a file has at most 50,000 rows."""
-    return reader.seconds("/api/v1/rankings.csv?provider=maker-0,maker-1")
 
 
 def _median(seconds: list[float]) -> float:

@@ -1,14 +1,16 @@
 """CSV, TSV, XLSX and plain text; all print the cells that JSON carries."""
 
-import codecs
 import csv
 import datetime as dt
 import io
 from collections.abc import Mapping
 from decimal import Decimal
-from typing import Any
+from tempfile import TemporaryFile
+from typing import Any, BinaryIO
 
+from django.http import FileResponse
 from rest_framework.renderers import BaseRenderer
+from rest_framework.request import Request
 
 from backend.common.rest.table import Table, text_cell
 from backend.common.rest.workbook import workbook
@@ -37,26 +39,31 @@ class CsvRenderer(BaseRenderer):
         accepted_media_type: str | None = None,
         renderer_context: Mapping[str, Any] | None = None,
     ) -> bytes:
-        dialect = _dialect(renderer_context)
-        buffer = io.StringIO(newline="")
+        buffer, request = io.BytesIO(), (renderer_context or {}).get("request")
+        self.write(data, buffer, _dialect(request) if request else "")
+        return buffer.getvalue()
+
+    def write(self, table: Table, file: BinaryIO, spreadsheet: str) -> None:
+        """The table as `render` gives it, a row at a time."""
+        # Excel takes a file without the mark for the computer's old code page and breaks every umlaut.
+        text = io.TextIOWrapper(file, encoding="utf-8-sig" if spreadsheet else "utf-8", newline="")
         # Where the comma is the decimal sign, Excel separates by semicolons.
-        is_semicolon = dialect == EXCEL_EU and self.delimiter == ","
+        is_semicolon = spreadsheet == EXCEL_EU and self.delimiter == ","
         writer = csv.writer(
-            buffer, delimiter=";" if is_semicolon else self.delimiter, lineterminator="\r\n"
+            text, delimiter=";" if is_semicolon else self.delimiter, lineterminator="\r\n"
         )
-        names = [column.name for column in data.columns]
+        names = [column.name for column in table.columns]
         writer.writerow(names)
 
         def printed(value: Any) -> str:
-            return _cell(value, dialect)
+            return _cell(value, spreadsheet)
 
-        if data.texts:
-            writer.writerows(data.texts(names, printed))
+        if table.texts:
+            writer.writerows(table.texts(names, printed))
         else:
-            writer.writerows([printed(row[name]) for name in names] for row in data.rows)
-        encoded = buffer.getvalue().encode()
-        # Excel takes a file without the mark for the computer's old code page and breaks every umlaut.
-        return codecs.BOM_UTF8 + encoded if dialect else encoded
+            writer.writerows([printed(row[name]) for name in names] for row in table.rows)
+        # The file is the caller's; the wrapper would close it with itself.
+        text.detach()
 
 
 # Spreadsheets paste tabs into cells whatever the language, where commas depend on it.
@@ -68,9 +75,19 @@ class TsvRenderer(CsvRenderer):
     delimiter = "\t"
 
 
-def _dialect(context: Mapping[str, Any] | None) -> str:
-    request = (context or {}).get("request")
-    return request.query_params.get("dialect", "") if request else ""
+def written(request: Request, table: Table, headers: Mapping[str, str]) -> FileResponse:
+    """A table as text, of any length: whole before its first byte goes out, so that what fails is
+    an error and no shorter file, and that limits of work hold for the making of it."""
+    renderer = request.accepted_renderer
+    file = TemporaryFile()  # noqa: SIM115  the answer closes it
+    renderer.write(table, file, _dialect(request))
+    file.seek(0)
+    media_type = f"{renderer.media_type}; charset={renderer.charset}"
+    return FileResponse(file, content_type=media_type, headers=headers)
+
+
+def _dialect(request: Request) -> str:
+    return request.query_params.get("dialect", "")
 
 
 def _cell(value: Any, dialect: str) -> str:

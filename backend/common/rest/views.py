@@ -37,12 +37,18 @@ from backend.common.rest.parameters import (
     time,
 )
 from backend.common.rest.public_address import is_local, public_address
-from backend.common.rest.renderers import DIALECTS, CsvRenderer, TsvRenderer, XlsxRenderer
+from backend.common.rest.renderers import (
+    DIALECTS,
+    CsvRenderer,
+    TsvRenderer,
+    XlsxRenderer,
+    written,
+)
 from backend.common.rest.table import Column, Table, Texts, json_cell, json_rows, text_cell
 from backend.common.rest.throttles import Allowance
 from backend.domain.attributions import attributions
 
-# Of a list as a file: more would hold a process for long, and all its rows in memory.
+# Of a list that is made into a file in memory: more would hold a process for long.
 MAX_EXPORT_ROWS = 50_000
 ONLY_HERE = "this computer alone; PUBLIC_URL names the address that others use"
 # Of columns and documents; additions keep it.
@@ -235,7 +241,10 @@ class ListView(View):
             response = Response(page, headers=headers)
         else:
             table = self._table(request, listing)
-            response = Response(table, headers=headers | self._file(request))
+            headers |= self._file(request)
+            if _is_written(request, listing):
+                return written(request, table, headers)
+            response = Response(table, headers=headers)
         if "ETag" not in headers:
             response.add_post_render_callback(lambda rendered: by_content(request, rendered))
         return response
@@ -275,8 +284,7 @@ class ListView(View):
         return headers
 
     def _table(self, request: Request, listing: ListAnswer) -> Table:
-        # A table is made in memory and in one piece, unlike the pages of JSON.
-        if listing.count > MAX_EXPORT_ROWS:
+        if listing.count > MAX_EXPORT_ROWS and not _is_written(request, listing):
             detail = f"{listing.count} rows are more than {MAX_EXPORT_ROWS}; filter the list"
             raise InvalidParameters([("per_page", detail)])
         address = public_address(request)
@@ -297,6 +305,12 @@ class ListView(View):
         today = clock.now().date().isoformat()
         suffix = request.accepted_renderer.format
         return {"Content-Disposition": f'inline; filename="rackrate-{self.name}-{today}.{suffix}"'}
+
+
+def _is_written(request: Request, listing: ListAnswer) -> bool:
+    """Whether the list is long and can be written to the disk as it is made."""
+    is_text = listing.texts is not None and isinstance(request.accepted_renderer, CsvRenderer)
+    return is_text and listing.count > MAX_EXPORT_ROWS
 
 
 def _facts(members: Mapping[str, Any]) -> dict[str, str]:
