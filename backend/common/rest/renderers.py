@@ -65,6 +65,15 @@ class CsvRenderer(BaseRenderer):
         # The file is the caller's; the wrapper would close it with itself.
         text.detach()
 
+    def written(self, request: Request, table: Table, headers: Mapping[str, str]) -> FileResponse:
+        """A table of any length: whole before its first byte goes out, so that what fails is an
+        error and no shorter file, and that limits of work hold for the making of it."""
+        file = TemporaryFile()  # noqa: SIM115  the answer closes it
+        self.write(table, file, _dialect(request))
+        file.seek(0)
+        media_type = f"{self.media_type}; charset={self.charset}"
+        return FileResponse(file, content_type=media_type, headers=headers)
+
 
 # Spreadsheets paste tabs into cells whatever the language, where commas depend on it.
 class TsvRenderer(CsvRenderer):
@@ -73,17 +82,6 @@ class TsvRenderer(CsvRenderer):
     media_type = "text/tab-separated-values"
     format = "tsv"
     delimiter = "\t"
-
-
-def written(request: Request, table: Table, headers: Mapping[str, str]) -> FileResponse:
-    """A table as text, of any length: whole before its first byte goes out, so that what fails is
-    an error and no shorter file, and that limits of work hold for the making of it."""
-    renderer = request.accepted_renderer
-    file = TemporaryFile()  # noqa: SIM115  the answer closes it
-    renderer.write(table, file, _dialect(request))
-    file.seek(0)
-    media_type = f"{renderer.media_type}; charset={renderer.charset}"
-    return FileResponse(file, content_type=media_type, headers=headers)
 
 
 def _dialect(request: Request) -> str:

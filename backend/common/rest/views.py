@@ -42,7 +42,6 @@ from backend.common.rest.renderers import (
     CsvRenderer,
     TsvRenderer,
     XlsxRenderer,
-    written,
 )
 from backend.common.rest.table import Column, Table, Texts, json_cell, json_rows, text_cell
 from backend.common.rest.throttles import Allowance
@@ -242,8 +241,8 @@ class ListView(View):
         else:
             table = self._table(request, listing)
             headers |= self._file(request)
-            if _is_written(request, listing):
-                return written(request, table, headers)
+            if writer := _writer(request, listing):
+                return writer.written(request, table, headers)
             response = Response(table, headers=headers)
         if "ETag" not in headers:
             response.add_post_render_callback(lambda rendered: by_content(request, rendered))
@@ -284,7 +283,7 @@ class ListView(View):
         return headers
 
     def _table(self, request: Request, listing: ListAnswer) -> Table:
-        if listing.count > MAX_EXPORT_ROWS and not _is_written(request, listing):
+        if listing.count > MAX_EXPORT_ROWS and not _writer(request, listing):
             detail = f"{listing.count} rows are more than {MAX_EXPORT_ROWS}; filter the list"
             raise InvalidParameters([("per_page", detail)])
         address = public_address(request)
@@ -307,10 +306,10 @@ class ListView(View):
         return {"Content-Disposition": f'inline; filename="rackrate-{self.name}-{today}.{suffix}"'}
 
 
-def _is_written(request: Request, listing: ListAnswer) -> bool:
-    """Whether the list is long and can be written to the disk as it is made."""
-    is_text = listing.texts is not None and isinstance(request.accepted_renderer, CsvRenderer)
-    return is_text and listing.count > MAX_EXPORT_ROWS
+def _writer(request: Request, listing: ListAnswer) -> CsvRenderer | None:
+    """What writes a long list to the disk as it is made; None where it is short or cannot be."""
+    renderer, is_long = request.accepted_renderer, listing.count > MAX_EXPORT_ROWS
+    return renderer if isinstance(renderer, CsvRenderer) and listing.texts and is_long else None
 
 
 def _facts(members: Mapping[str, Any]) -> dict[str, str]:

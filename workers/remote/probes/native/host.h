@@ -263,8 +263,8 @@ static inline double share(uint64_t part_ns, const struct snapshot *from, const 
 static inline uint64_t busy_between(const struct snapshot *from, const struct snapshot *to)
 {
     const uint64_t all = (to->at_ns - from->at_ns) * to->cpus, counted = growth(from->busy_ns, to->busy_ns);
-    const uint64_t rest = growth(from->idle_ns + from->iowait_ns, to->idle_ns + to->iowait_ns) +
-                          growth(from->steal_ns, to->steal_ns);
+    const uint64_t idle = growth(from->idle_ns + from->iowait_ns, to->idle_ns + to->iowait_ns);
+    const uint64_t rest = idle + growth(from->steal_ns, to->steal_ns);
     return counted + rest < all / 2 ? counted : growth(rest, all);
 }
 
