@@ -13,13 +13,14 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 from rest_framework.request import Request
 
+from backend.common.object_store import StoreAway
 from backend.common.rest.parameters import printable
 from backend.common.rest.problem import problem
 from backend.common.rest.views import View
 
 API_PREFIX = "/api/"
 # What connections raise that are cut, refused or not answered in time.
-AWAY = (OperationalError, InterfaceError, RedisConnectionError, RedisTimeoutError)
+AWAY = (OperationalError, InterfaceError, RedisConnectionError, RedisTimeoutError, StoreAway)
 LATER = {"Retry-After": "5"}
 
 
@@ -46,13 +47,16 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponseBase:
 
 
 def server_error(request: HttpRequest) -> HttpResponseBase:
-    """500, or 503 while the database or the broker is away: a problem document under the API, the
+    """500, or 503 while what it needs is away: a problem document under the API, the
     site's page elsewhere; details are in the log."""
-    is_away = isinstance(sys.exc_info()[1], AWAY)
+    error = sys.exc_info()[1]
+    is_away = isinstance(error, AWAY)
     # Without details, which may quote a query or an address to a stranger.
     if request.path.startswith(API_PREFIX):
         if is_away:
-            return problem(503, "the database or the broker is away", headers=LATER)
+            is_store = isinstance(error, StoreAway)
+            away = "the object store" if is_store else "the database or the broker"
+            return problem(503, f"{away} is away", headers=LATER)
         return problem(500, "an error that nobody foresaw; it is in the server's log")
     if is_away:
         page = get_template("503.html").render()

@@ -26,6 +26,8 @@ class Retention:
     setting: str
     old: Callable[[dt.datetime], QuerySet[Any]]
     remove: Callable[[dt.datetime, int], int] | None = None
+    done: str = "deleted"
+    """What has happened to them then."""
 
     @property
     def before(self) -> dt.datetime | None:

@@ -122,13 +122,22 @@ class Admission:
     workspace: str
 
 
-def issuer(name: str) -> str:
+def address(name: str) -> str:
     """An https:// address, on loopback also http://; empty without it."""
     value = text(name, "").strip()
     url = urlsplit(value)
     is_loopback = url.scheme == "http" and url.hostname in {"127.0.0.1", "localhost", "::1"}
     if value and not (url.hostname and (url.scheme == "https" or is_loopback)):
         raise ImproperlyConfigured(f"{name} must be an https:// address")
+    return value
+
+
+def bucket(name: str) -> str:
+    """s3://bucket or s3://bucket/prefix; empty without it."""
+    value = text(name, "").strip()
+    url = urlsplit(value)
+    if value and not (url.scheme == "s3" and url.netloc and not url.query):
+        raise ImproperlyConfigured(f"{name} must be s3://bucket or s3://bucket/prefix")
     return value
 
 

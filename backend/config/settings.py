@@ -149,7 +149,7 @@ OTP_TOTP_ISSUER = "Rackrate"
 # 1: admins may what operators may, until they have set up a second factor.
 TOTP_FOR_ADMINS = env.flag("TOTP_FOR_ADMINS", False)
 # Single sign-on by OpenID Connect, where an issuer is named; who may come in, and as what.
-OIDC_ISSUER = env.issuer("OIDC_ISSUER")
+OIDC_ISSUER = env.address("OIDC_ISSUER")
 OIDC_CLIENT_ID = env.text("OIDC_CLIENT_ID", None if OIDC_ISSUER else "")
 OIDC_CLIENT_SECRET = env.text("OIDC_CLIENT_SECRET", None if OIDC_ISSUER else "")
 OIDC_NAME = env.text("OIDC_NAME", "OpenID Connect")
@@ -255,6 +255,12 @@ RETAIN_STEPS_DAYS = env.whole("RETAIN_STEPS_DAYS", 365)
 RETAIN_EVENTS_DAYS = env.whole("RETAIN_EVENTS_DAYS", 730)
 RETAIN_SERIES_DAYS = env.whole("RETAIN_SERIES_DAYS", 90)
 RETAIN_EVIDENCE_DAYS = env.whole("RETAIN_EVIDENCE_DAYS", 365)
+EVIDENCE_STORE = env.bucket("EVIDENCE_STORE")
+EVIDENCE_STORE_ENDPOINT = env.address("EVIDENCE_STORE_ENDPOINT")
+EVIDENCE_STORE_REGION = env.text("EVIDENCE_STORE_REGION", "us-east-1")
+EVIDENCE_STORE_KEY_ID = env.text("EVIDENCE_STORE_KEY_ID", "")
+EVIDENCE_STORE_SECRET = env.text("EVIDENCE_STORE_SECRET", "")
+EVIDENCE_STORE_AFTER_DAYS = env.whole("EVIDENCE_STORE_AFTER_DAYS", 30, at_least=1)
 RETAIN_AUDIT_DAYS = env.whole("RETAIN_AUDIT_DAYS", 730)
 
 # --- prices -------------------------------------------------------------------------------------

@@ -187,10 +187,10 @@ def test_health_check_of_the_broker_fails_when_it_is_gone():
 def test_issuer_of_single_sign_on_is_reached_over_tls(monkeypatch, value):
     monkeypatch.setenv("OIDC_ISSUER", value)
     with pytest.raises(ImproperlyConfigured, match="OIDC_ISSUER"):
-        env.issuer("OIDC_ISSUER")
+        env.address("OIDC_ISSUER")
     for good in ("", "https://login.example/realms/x", "http://127.0.0.1:9000"):
         monkeypatch.setenv("OIDC_ISSUER", good)
-        assert env.issuer("OIDC_ISSUER") == good
+        assert env.address("OIDC_ISSUER") == good
 
 
 def test_rules_of_admission_are_read(monkeypatch):

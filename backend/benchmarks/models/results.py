@@ -34,6 +34,8 @@ class Evidence(models.Model):
     exit_code = models.IntegerField(null=True)
     error = models.TextField(blank=True)
     raw_gzip = models.BinaryField()
+    object_key = models.CharField(max_length=200, blank=True, default="", db_default="")
+    """Where the compressed text lies in the object store; empty where `raw_gzip` holds it."""
     size_bytes = models.PositiveBigIntegerField()
     sha256 = models.CharField(max_length=64)
     file_hashes = models.JSONField(default=dict)
@@ -53,6 +55,9 @@ class Evidence(models.Model):
                 condition=Q(run=None, offer__isnull=False) | Q(run__isnull=False, offer=None),
                 name="evidence_of_a_run_or_an_offer",
             ),
+        ]
+        indexes = [
+            models.Index("created_at", condition=Q(object_key=""), name="evidence_in_the_database")
         ]
 
     def __str__(self) -> str:

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from backend.benchmarks.models import Evidence, Run, Sample
-from backend.benchmarks.selectors.evidence import EvidenceDamaged
+from backend.benchmarks.selectors.evidence import evidence_raw
 from backend.benchmarks.selectors.redaction import Redaction, run_redaction
 from backend.catalog.models import Offer, PriceObservation
 from backend.catalog.selectors.current_prices import as_quoted
@@ -66,9 +66,7 @@ def _members(run: Run, *, is_for_strangers: bool) -> dict[str, bytes]:
     members = {RUN: _json(redaction.value(_run_document(run)))}
     for evidence in run.evidence.order_by("n"):
         name = f"{evidence.n:03d}-{evidence.probe}-{evidence.variant}-{evidence.repeat}"
-        raw = gzip.decompress(bytes(evidence.raw_gzip))
-        if hashlib.sha256(raw).hexdigest() != evidence.sha256:
-            raise EvidenceDamaged(f"evidence {evidence.n} of run {run.pk}")
+        raw = evidence_raw(evidence)
         text = raw.decode(errors="replace")
         # The text goes in as it was measured, for its checksum binds it; so strangers are refused
         # instead.

@@ -2,6 +2,7 @@
 
 import gzip
 import hashlib
+import zlib
 from collections.abc import Iterable, Mapping
 
 from django.db.models import BooleanField, ExpressionWrapper, Q, QuerySet
@@ -9,6 +10,7 @@ from django.db.models import BooleanField, ExpressionWrapper, Q, QuerySet
 from backend.accounts.models import Workspace
 from backend.benchmarks.models import Evidence, Run
 from backend.benchmarks.selectors.redaction import NOTHING_HIDDEN, Redaction
+from backend.common import object_store
 
 NOT_AVAILABLE = "not available: "
 """The error of a probe that cannot be measured on the host begins so; it fails no run."""
@@ -59,11 +61,25 @@ def evidence_series(evidence: Evidence) -> dict[str, list[float | None]] | None:
     return evidence.series if isinstance(evidence.series, dict) else None
 
 
-def evidence_text(evidence: Evidence, redaction: Redaction = NOTHING_HIDDEN) -> str:
-    """The complete raw output, for strangers without addresses; raises EvidenceDamaged when its
-    checksum differs."""
-    content = gzip.decompress(bytes(evidence.raw_gzip))
-    if hashlib.sha256(content).hexdigest() != evidence.sha256:
+def evidence_raw(evidence: Evidence) -> bytes:
+    """The complete raw output; raises EvidenceDamaged when its checksum differs, and StoreAway."""
+    key = evidence.object_key
+    content = gunzipped(object_store.get(key) if key else bytes(evidence.raw_gzip))
+    if content is None or hashlib.sha256(content).hexdigest() != evidence.sha256:
         raise EvidenceDamaged(f"evidence {evidence.n} of run {evidence.run_id}")
+    return content
+
+
+def gunzipped(content: bytes) -> bytes | None:
+    """None where it is no compressed text, or a part of one."""
+    try:
+        return gzip.decompress(content)
+    except (OSError, EOFError, zlib.error):
+        return None
+
+
+def evidence_text(evidence: Evidence, redaction: Redaction = NOTHING_HIDDEN) -> str:
+    """The complete raw output, for strangers without addresses; raises as `evidence_raw`."""
+    content = evidence_raw(evidence)
     # Tools print what they like. The stored bytes stay; only what is shown has a mark for no UTF-8.
     return redaction.evidence(evidence, content.decode(errors="replace"))

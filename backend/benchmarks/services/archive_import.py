@@ -26,6 +26,7 @@ from backend.benchmarks.services.archive_reading import (
     small_object,
     words,
 )
+from backend.benchmarks.services.evidence_objects import objects_forget
 from backend.benchmarks.services.hosts import ARCHIVE_DRIVER
 from backend.benchmarks.services.imports import OUTLIER, AlreadyImported
 from backend.benchmarks.services.queue_lock import schedule_lock
@@ -73,6 +74,7 @@ def archived_run_delete(*, workspace: Workspace, run: Run, actor: str) -> None:
         raise InvalidValue("/run", "a run that was made here stays: leave its samples out")
     detail = {"offer": run.offer.slug, "host": host.name, "samples": run.samples.count()}
     audit_record(workspace=workspace, actor=actor, action="run_delete", target=run, detail=detail)
+    objects_forget(run.evidence.all())
     run.delete()
     if not host.runs.exists():
         host.delete()

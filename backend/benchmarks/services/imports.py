@@ -16,6 +16,7 @@ from backend.accounts.services.audit import audit_record
 from backend.accounts.services.workspaces import demand_owner
 from backend.benchmarks.models import Evidence, Run, Sample, Source, StoredSummary
 from backend.benchmarks.selectors.samples import samples_visible
+from backend.benchmarks.services.evidence_objects import objects_forget
 from backend.benchmarks.services.results import sample_row
 from backend.benchmarks.services.summaries import summaries_refresh
 from backend.catalog.models import Offer, VcpuKind
@@ -235,6 +236,7 @@ def import_delete(*, workspace: Workspace, evidence: Evidence, actor: str) -> No
             "samples": evidence.samples.count(),
         },
     )
+    objects_forget(Evidence.objects.filter(pk=evidence.pk))
     evidence.delete()
     summaries_refresh()
     data_version_bump()

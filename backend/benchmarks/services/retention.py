@@ -9,6 +9,11 @@ import datetime as dt
 from django.db.models import Exists, OuterRef, QuerySet
 
 from backend.benchmarks.models import Event, Evidence, Sample, Step
+from backend.benchmarks.services.evidence_objects import (
+    evidence_in_database,
+    evidence_move,
+    objects_forget,
+)
 from backend.common.retention import Retention
 
 
@@ -26,6 +31,14 @@ def _forget_series(before: dt.datetime, size: int) -> int:
     return Evidence.objects.filter(pk__in=keys).update(series=None)
 
 
+def _forget_evidence(before: dt.datetime, size: int) -> int:
+    keys = list(_without_number(before).order_by("pk").values_list("pk", flat=True)[:size])
+    going = Evidence.objects.filter(pk__in=keys)
+    objects_forget(going)
+    going.delete()
+    return len(keys)
+
+
 POLICIES = (
     Retention(
         "steps",
@@ -38,5 +51,6 @@ POLICIES = (
         lambda before: Event.objects.filter(run__finished_at__lt=before),
     ),
     Retention("series", "RETAIN_SERIES_DAYS", _series, _forget_series),
-    Retention("evidence", "RETAIN_EVIDENCE_DAYS", _without_number),
+    Retention("evidence", "RETAIN_EVIDENCE_DAYS", _without_number, _forget_evidence),
+    Retention("texts", "EVIDENCE_STORE_AFTER_DAYS", evidence_in_database, evidence_move, "moved"),
 )

@@ -43,7 +43,10 @@ PROBLEM_CODES: Mapping[str, tuple[int, str]] = {
     "throttled": (429, "More requests than are allowed; Retry-After says when to go on"),
     "error": (500, "A fault of the server; it is in its log"),
     "bad_gateway": (502, "A provider or host that was asked did not answer properly"),
-    "unavailable": (503, "The database or the broker is away; try again after Retry-After"),
+    "unavailable": (
+        503,
+        "The database, the broker or the object store is away; try again after Retry-After",
+    ),
     "work_refused": (503, "Others are calculating; try again after Retry-After"),
     "gateway_timeout": (504, "A provider or host that was asked did not answer in time"),
 }

@@ -3,8 +3,9 @@
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandParser
+from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from backend.common.object_store import StoreAway
 from workers import retention
 
 
@@ -19,8 +20,11 @@ class Command(BaseCommand):
     def handle(self, *_: Any, **options: Any) -> None:
         is_dry = options["dry_run"]
         rows = retention.counted() if is_dry else retention.forgotten(most=10**9)
-        word = "would go" if is_dry else "gone"
-        for policy, count in rows:
-            days = getattr(settings, policy.setting)
-            kept = f"{days} days ({policy.setting})" if days else "for good"
-            self.stdout.write(f"{policy.kind:<15} kept {kept}: {count} {word}")
+        word = "would be " if is_dry else ""
+        try:
+            for policy, count in rows:
+                days = getattr(settings, policy.setting)
+                kept = f"{days} days ({policy.setting})" if days else "for good"
+                self.stdout.write(f"{policy.kind:<15} kept {kept}: {count} {word}{policy.done}")
+        except StoreAway as error:
+            raise CommandError(f"old texts stay in the database: {error}") from error
