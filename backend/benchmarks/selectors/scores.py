@@ -56,6 +56,7 @@ NOTED = RENTED_FLAGS | {SMALL_PAGES}
 """Flags of samples that a score repeats, and that keep it from no rank."""
 MARKS = itemgetter("flags", "excluded_reason")
 """What says whether a repeat counts (domain.stats.counted_repeats)."""
+SAME_ORIGIN = itemgetter("run_id", "host_id", "method_version")
 # Samples of others never make a score; an import has two of them for one of these.
 RANKING_VARIANTS = frozenset(
     variant for metric in METRICS.values() for variant in metric.ranking_variants
@@ -174,7 +175,7 @@ def _groups(metric: Metric, samples: list[Row]) -> list[AlikeSamples[Row]]:
                 return [AlikeSamples(newest["method_version"], samples=[newest])]
             if chosen:
                 chosen.sort(key=itemgetter("measured_at"), reverse=True)
-                return alike(chosen, _origin)
+                return alike(chosen, SAME_ORIGIN, _origin)
     return []
 
 
