@@ -51,8 +51,14 @@ def parser() -> argparse.ArgumentParser:
     )
     bench = sub.add_parser("bench", help="performance figures as JSON")
     bench.add_argument("name")
-    sub.add_parser(
+    chaos = sub.add_parser(
         "chaos", help="kill and cut everything for twenty minutes, and show what came of it"
+    )
+    chaos.add_argument(
+        "--kills",
+        type=at_least_one,
+        metavar="N",
+        help="how often the worker is killed, spread over every state of a run (default: 104)",
     )
     materials = sub.add_parser(
         "sbom", help="what others wrote of what runs here, as CycloneDX JSON"
@@ -74,6 +80,13 @@ def port(text: str) -> int:
     number = int(text)
     if not 0 <= number <= 65535:
         raise argparse.ArgumentTypeError("a port is between 0 and 65535")
+    return number
+
+
+def at_least_one(text: str) -> int:
+    """A number of times."""
+    if (number := int(text)) < 1:
+        raise argparse.ArgumentTypeError("once is the least")
     return number
 
 
@@ -113,7 +126,7 @@ def run(arguments: list[str]) -> int:
         case "bench":
             return commands.bench(options.name)
         case "chaos":
-            return checks.chaos(StackState(state_directory()))
+            return checks.chaos(StackState(state_directory()), kills=options.kills)
         case _:
             return _made(options)
 

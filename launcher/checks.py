@@ -231,7 +231,7 @@ def _failed_again(stack: Stack, files: list[Path]) -> int:
     return status
 
 
-def chaos(state: StackState) -> int:
+def chaos(state: StackState, *, kills: int | None) -> int:
     """Break things on purpose, at length: the chaos tests in their long form, and their table.
 
     They start and kill services of their own; those here only satisfy the settings.
@@ -242,6 +242,8 @@ def chaos(state: StackState) -> int:
         try:
             stack.start_services()
             stack.environment.update(CHAOS="long")
+            if kills is not None:
+                stack.environment.update(CHAOS_KILLS=str(kills))
             os.chdir(ROOT)
             return stack.run(_python("-m", "pytest", "tests/e2e", "-m", "chaos"))
         finally:

@@ -6,7 +6,7 @@ changed is another machine than it was.
 """
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field
 from typing import Generic, NamedTuple, TypeVar
 
@@ -49,9 +49,8 @@ class AlikeSamples(Generic[Sample]):
             and not changes(model, origin.environment, CPU_MODEL)
         )
 
-    def add(self, sample: Sample, origin: Origin) -> None:
-        """Take the sample in, with what its machine tells beyond what is known."""
-        self.samples.append(sample)
+    def learn(self, origin: Origin) -> None:
+        """Keep what the machine of this origin tells beyond what is known."""
         known = {name: origin.environment.get(name) for name in SIZE}
         self.machine = {k: v for k, v in known.items() if v is not None} | self.machine
         model = str(origin.environment.get("cpu_model") or "")
@@ -59,17 +58,29 @@ class AlikeSamples(Generic[Sample]):
 
 
 def alike(
-    samples: Iterable[Sample], origin_of: Callable[[Sample], Origin]
+    samples: Iterable[Sample],
+    key_of: Callable[[Sample], Hashable],
+    origin_of: Callable[[Sample], Origin],
 ) -> list[AlikeSamples[Sample]]:
-    """The samples, given newest first, in groups of those that are alike: the newest group first."""
+    """The samples, given newest first, in groups of those that are alike: the newest group first.
+
+    Samples of one key have one origin, which is looked at once: a group only learns, so that it goes
+    on taking what it took, and refusing what it refused.
+    """
     groups: list[AlikeSamples[Sample]] = []
+    known: dict[Hashable, AlikeSamples[Sample]] = {}
     for sample in samples:
-        origin = origin_of(sample)
-        group = next((one for one in groups if one.takes(origin)), None)
+        key = key_of(sample)
+        group = known.get(key)
         if group is None:
-            group = AlikeSamples(method_of(origin.method_version))
-            groups.append(group)
-        group.add(sample, origin)
+            origin = origin_of(sample)
+            group = next((one for one in groups if one.takes(origin)), None)
+            if group is None:
+                group = AlikeSamples(method_of(origin.method_version))
+                groups.append(group)
+            group.learn(origin)
+            known[key] = group
+        group.samples.append(sample)
     return groups
 
 

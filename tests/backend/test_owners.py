@@ -13,6 +13,7 @@ from django.test import Client
 from backend.accounts.models import Workspace
 from backend.accounts.services.workspaces import NotOwned, may_write
 from backend.benchmarks.models import Run, RunState, Sample
+from backend.benchmarks.selectors.samples import samples_count, samples_visible
 from backend.benchmarks.selectors.scores import score_groups
 from backend.benchmarks.services.summaries import summaries_refresh
 from backend.catalog.models import PriceFeed, PriceObservation
@@ -164,3 +165,18 @@ def test_other_workspaces_never_act_as_the_worker_itself(other: Workspace) -> No
             budget=None,
             actor="eve",
         )
+
+
+@pytest.mark.parametrize("slug", ["default", "other"])
+def test_count_of_all_samples_is_that_of_those_one_sees(other: Workspace, slug: str) -> None:
+    shared, own = factories.offer("shared"), factories.offer("own", workspace=other)
+    for workspace in (factories.workspace(), other):
+        host = factories.host(shared, name=workspace.slug, workspace=workspace)
+        run = factories.run(host, workspace=workspace)
+        factories.sample(shared, 1, host=host, run=run)
+    for repeat in range(3):
+        factories.sample(own, 2, repeat=repeat)
+    factories.sample(shared, 3)
+    workspace = Workspace.objects.get(slug=slug)
+    assert samples_count(workspace) == samples_visible(workspace).count()
+    assert samples_count(workspace) == {"default": 2, "other": 5}[slug]

@@ -10,7 +10,7 @@ MILAN, ROME = {**SIZE, "cpu_model": "EPYC 7B13"}, {**SIZE, "cpu_model": "EPYC 7B
 
 def groups(*origins):
     """Indexes of the samples, given newest first, by group."""
-    found = alike(range(len(origins)), lambda n: Origin(*origins[n]))
+    found = alike(range(len(origins)), lambda n: n, lambda n: Origin(*origins[n]))
     return [group.samples for group in found]
 
 
@@ -26,7 +26,8 @@ def test_a_host_that_was_resized_begins_a_new_group():
 
 
 def test_machines_of_different_models_are_a_mixture():
-    found = alike([0, 1, 2], lambda n: Origin("k", f"h{n}", (MILAN, ROME, MILAN)[n]))
+    models = (MILAN, ROME, MILAN)
+    found = alike([0, 1, 2], lambda n: n, lambda n: Origin("k", f"h{n}", models[n]))
     assert [group.samples for group in found] == [[0, 1, 2]]
     assert found[0].cpu_models == {"h0": "EPYC 7B13", "h1": "EPYC 7B12", "h2": "EPYC 7B13"}
 
@@ -45,6 +46,19 @@ def test_what_is_not_stated_is_no_difference():
 def test_memory_may_differ_by_what_a_kernel_keeps():
     less = {**MILAN, "memory_bytes": MILAN["memory_bytes"] - 2**27}
     assert groups(("k", "h", MILAN), ("k", "i", less)) == [[0, 1]]
+
+
+def test_samples_of_one_key_are_looked_at_once_and_stay_together():
+    asked = []
+
+    def origin(sample):
+        asked.append(sample)
+        return Origin("k", "h", {"b": MILAN, "a": {}, "c": ROME}[sample[0]])
+
+    samples = ["a1", "b1", "c1", "a2", "c2", "b2"]
+    found = alike(samples, lambda sample: sample[0], origin)
+    assert [group.samples for group in found] == [["a1", "b1", "a2", "b2"], ["c1", "c2"]]
+    assert asked == ["a1", "b1", "c1"]
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 
 LONG = "CHAOS"
 """Environment variable that asks for the long form when it is `long`."""
+KILLS = "CHAOS_KILLS"
+"""And the one that says how often its worker is killed."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +41,7 @@ SHORT = Form(
     clouds={"aws": 12, "azure": 4, "gcp": 4, "hetzner": 4, "scaleway": 4},
 )
 LONG_FORM = Form(
-    kills=104,
+    kills=int(os.environ.get(KILLS, "104")),
     cut_s=300,
     cut_lease_s=120,
     cut_kills=2,

@@ -69,8 +69,9 @@ class Sweep:
 
     def is_enough(self) -> bool:
         """Whether as many kills as planned met every state, or too many did not."""
-        most = FORM.kills if len(self.hits) == len(STATES) else FORM.kills + MORE_KILLS
-        return self.kills >= most
+        if len(self.hits) == len(STATES):
+            return self.kills >= FORM.kills
+        return self.kills >= max(FORM.kills, len(STATES)) + MORE_KILLS
 
     def kill(self) -> None:
         self.kills += 1

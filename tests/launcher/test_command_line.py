@@ -105,6 +105,15 @@ def test_status_is_that_of_the_command(calls, arguments, name, status):
 
 
 @pytest.mark.parametrize(
+    ("arguments", "kills"), [(["chaos"], None), (["chaos", "--kills", "200"], 200)]
+)
+def test_chaos_kills_as_often_as_asked(calls, arguments, kills):
+    assert command_line.run(arguments) == 9
+    [(_, _, named)] = calls
+    assert named == {"kills": kills}
+
+
+@pytest.mark.parametrize(
     ("arguments", "words"),
     [
         ([], "required: command"),
@@ -114,6 +123,7 @@ def test_status_is_that_of_the_command(calls, arguments, name, status):
         (["up", "--port", "65536"], "between 0 and 65535"),
         (["up", "--port", "-1"], "between 0 and 65535"),
         (["up", "--port", "http"], "invalid port value: 'http'"),
+        (["chaos", "--kills", "0"], "once is the least"),
     ],
 )
 def test_wrong_arguments_end_with_status_2_and_call_nothing(calls, capsys, arguments, words):

@@ -30,7 +30,7 @@ from backend.benchmarks.selectors.evidence import (
 from backend.benchmarks.selectors.hosts import hosts_visible
 from backend.benchmarks.selectors.redaction import redaction_for
 from backend.benchmarks.selectors.runs import run_results, run_view, runs_visible
-from backend.benchmarks.selectors.samples import samples_visible
+from backend.benchmarks.selectors.samples import samples_count, samples_visible
 from backend.benchmarks.services.archive_import import archived_run_delete
 from backend.benchmarks.services.hosts import HostNotTrusted
 from backend.benchmarks.services.rented_runs import rented_run_create
@@ -319,14 +319,16 @@ class SamplesView(FilteredListView):
 
     def listing(self, request: Request) -> ListAnswer:
         conditions, shown = self.asked(request)
+        workspace = workspace_of(request)
         samples = (
-            samples_visible(workspace_of(request))
+            samples_visible(workspace)
             .filter(**conditions)
             # No column shows texts or series, and a page of samples would load megabytes of them.
             .defer("evidence__raw_gzip", "evidence__series")
             .order_by("-measured_at", "id")
         )
-        return ListAnswer(self.columns, samples, samples.count(), cells=_sample_cells, **shown)
+        count = samples.count() if conditions else samples_count(workspace)
+        return ListAnswer(self.columns, samples, count, cells=_sample_cells, **shown)
 
 
 def _sample_cells(sample: Sample) -> dict[str, Any]:

@@ -8,8 +8,10 @@ from operator import itemgetter
 from statistics import median
 from typing import Any
 
+from django.db.models import Count
+
 from backend.accounts.services.workspaces import default_workspace
-from backend.benchmarks.models import Sample, Source
+from backend.benchmarks.models import Run, Sample, Source
 from backend.benchmarks.selectors.samples import samples_visible
 from backend.domain import calibration, stats
 from backend.domain.calibration import Expected, LeftOut
@@ -74,9 +76,14 @@ def published_spreads(metric: Metric) -> list[PublishedSpread]:
 
 def measured_spreads(metric: Metric) -> list[MeasuredSpread]:
     """By kind of vCPU, of the offers with at least two machines that were measured alike."""
+    workspace = default_workspace()
+    # First which offers have several machines at all: most samples are of offers that have one.
+    hosts = Run.objects.filter(workspace=workspace).order_by().values("offer")
+    several = hosts.annotate(hosts=Count("host", distinct=True)).filter(hosts__gt=1)
     samples = (
-        samples_visible(default_workspace())
+        samples_visible(workspace)
         .filter(
+            offer_id__in=list(several.values_list("offer", flat=True)),
             metric=metric.key,
             variant=metric.canonical_variant,
             source=Source.MEASURED,

@@ -12,6 +12,7 @@ from uuid import UUID
 from django.db.models import Count
 
 from backend.benchmarks.models import Host, Run, RunState, Sample, Source
+from backend.benchmarks.selectors.scores import RANKING_VARIANTS
 from backend.catalog.models import Offer
 from backend.domain.drift import Trend, trend
 from backend.domain.metrics import METRICS, Metric
@@ -63,7 +64,9 @@ def history(
     """The newest finished runs of a host, or of all hosts of an offer, oldest first."""
     runs = Run.objects.filter(state=RunState.DONE).select_related("host")
     runs = runs.filter(**({"host": host} if host is not None else {"offer": offer}))
-    runs = runs.filter(samples__metric=metric, samples__variant=variant).distinct()
+    # Not joined: the whole rows of runs would be told apart, one for each of their samples.
+    of = {"metric": metric, "variant": variant, "run__in": runs.values("pk")}
+    runs = runs.filter(pk__in=Sample.objects.filter(**of).values("run"))
     chosen = sorted(runs.order_by("-finished_at")[:limit], key=_finished_at)
     results = run_values(chosen, metric=metric, variant=variant)
     points: list[Point] = []
@@ -218,6 +221,7 @@ def _drift_text(metric: Metric, variant: str, drift: Trend, count: int) -> str:
 def host_variants(host: Host) -> dict[str, str]:
     """Metric → the variant that ranks, of those measured on the host in two runs or more."""
     samples = Sample.objects.filter(host=host, source=Source.MEASURED, run__state=RunState.DONE)
+    samples = samples.filter(variant__in=RANKING_VARIANTS)
     counted = samples.order_by().values_list("metric", "variant")
     rows = counted.annotate(runs=Count("run", distinct=True))
     measured = {(metric, variant) for metric, variant, runs in rows if runs > 1}

@@ -17,6 +17,7 @@ from backend.domain import stats
 from backend.domain.alike import AlikeSamples, Origin, alike
 from backend.domain.metrics import METRICS, Metric, between_instance_cv
 from backend.domain.parsing.memory import SMALL_PAGES
+from backend.domain.regression import HARDWARE
 from backend.domain.repeats import RENTED_FLAGS
 from backend.domain.stats import DISTURBED, Summary
 
@@ -56,10 +57,12 @@ NOTED = RENTED_FLAGS | {SMALL_PAGES}
 """Flags of samples that a score repeats, and that keep it from no rank."""
 MARKS = itemgetter("flags", "excluded_reason")
 """What says whether a repeat counts (domain.stats.counted_repeats)."""
+SAME_ORIGIN = itemgetter("run_id", "host_id", "method_version")
 # Samples of others never make a score; an import has two of them for one of these.
 RANKING_VARIANTS = frozenset(
     variant for metric in METRICS.values() for variant in metric.ranking_variants
 )
+COUNTED = {"excluded_reason": "", "value__gt": 0, "variant__in": RANKING_VARIANTS}
 
 
 @dataclass(frozen=True)
@@ -101,6 +104,22 @@ def score_groups(offer_id: UUID, **conditions: Any) -> dict[str, list[Score]]:
         key: [_score(METRICS[key], group) for group in _groups(METRICS[key], samples)]
         for _, key, samples in _samples(offer_id=offer_id, **conditions)
     }
+
+
+def mixed_metrics(offer_id: UUID) -> set[str]:
+    """Metrics of which the offer has samples of several methods or kinds of hardware: no other has
+    a second group. Within the database, as a machine of years has tens of thousands of samples."""
+    hardware = (f"run__environment__{name}" for name in HARDWARE)
+    origins = Sample.objects.filter(
+        BY_OWNER, **COUNTED, offer_id=offer_id, source__in=(Source.MEASURED, Source.IMPORTED)
+    )
+    rows = (
+        origins.order_by()
+        .values_list("metric", "variant", "source", "method_version", *hardware)
+        .distinct()
+    )
+    counts = Counter((metric, variant, source) for metric, variant, source, *_ in rows)
+    return {metric for (metric, _, _), count in counts.items() if count > 1}
 
 
 @dataclass(frozen=True)
@@ -151,9 +170,8 @@ def _origin_of_score(
 
 
 def _samples(**conditions: Any) -> Iterator[tuple[UUID, str, list[Row]]]:
-    counted = {"excluded_reason": "", "value__gt": 0, "variant__in": RANKING_VARIANTS}
     samples = (
-        Sample.objects.filter(BY_OWNER, **counted, **conditions)
+        Sample.objects.filter(BY_OWNER, **COUNTED, **conditions)
         .order_by("offer_id", "metric", "id")
         .values(*READ)
         .iterator()
@@ -174,7 +192,7 @@ def _groups(metric: Metric, samples: list[Row]) -> list[AlikeSamples[Row]]:
                 return [AlikeSamples(newest["method_version"], samples=[newest])]
             if chosen:
                 chosen.sort(key=itemgetter("measured_at"), reverse=True)
-                return alike(chosen, _origin)
+                return alike(chosen, SAME_ORIGIN, _origin)
     return []
 
 

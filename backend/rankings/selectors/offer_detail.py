@@ -10,7 +10,8 @@ from django.db.models import QuerySet
 from backend.accounts.services.workspaces import DEFAULT_WORKSPACE
 from backend.benchmarks.models import Sample
 from backend.benchmarks.selectors.samples import seen_by
-from backend.benchmarks.selectors.scores import score_groups
+from backend.benchmarks.selectors.scores import mixed_metrics, score_groups
+from backend.benchmarks.services.summaries import stored
 from backend.catalog.models import Offer, PriceObservation
 from backend.catalog.selectors.current_prices import end_of
 from backend.catalog.selectors.data_version import DataStamp
@@ -63,21 +64,23 @@ def offer_detail(
     if query.as_of is not None:
         prices = prices.filter(observed_at__lt=end_of(query.as_of))
         known = {"measured_at__lt": end_of(query.as_of)}
-    by_metric = {
-        key: [for_reader(one, offer, workspace_slug) for one in group]
-        for key, group in score_groups(offer.pk, **known).items()
-    }
-    if not is_metric_given:
-        query = replace(query, metric=_own_metric(by_metric, query.metric))
-    kept = tuple(one for one in query.filters if one.column == "available")
-    others = replace(query, filters=() if offer.discontinued_on else kept, q="")
-    everyone = ranking(others, workspace_slug=workspace_slug, stamp=stamp)
     samples = (
         seen_by(offer.samples.filter(**known), workspace_slug)
         .select_related("run", "evidence", "host")
         .defer("evidence__raw_gzip", "evidence__series")
         .order_by("-measured_at", "id")
     )
+    newest = list(samples[:SAMPLES_SHOWN])
+    are_many = len(newest) == SAMPLES_SHOWN
+    by_metric = {
+        key: [for_reader(one, offer, workspace_slug) for one in group]
+        for key, group in _groups(offer, known, are_many=are_many).items()
+    }
+    if not is_metric_given:
+        query = replace(query, metric=_own_metric(by_metric, query.metric))
+    kept = tuple(one for one in query.filters if one.column == "available")
+    others = replace(query, filters=() if offer.discontinued_on else kept, q="")
+    everyone = ranking(others, workspace_slug=workspace_slug, stamp=stamp)
     groups = [by_metric[key] for key in METRICS if by_metric.get(key)]
     return OfferDetail(
         offer=offer,
@@ -87,9 +90,21 @@ def offer_detail(
         prices=list(prices.order_by("-observed_at", "purchase_model")[:PRICES_SHOWN]),
         summaries=[of[0] for of in groups],
         earlier=[score for of in groups for score in of[1:]],
-        samples=list(samples[:SAMPLES_SHOWN]),
+        samples=newest,
         beside=list(_beside(samples, by_metric)[:SAMPLES_SHOWN]),
     )
+
+
+def _groups(
+    offer: Offer, known: Mapping[str, dt.datetime], *, are_many: bool
+) -> dict[str, list[Score]]:
+    """Metric → its scores, the newest first. Where samples are many they are as stored, but for what
+    is of an earlier day and where some samples may be of an earlier method or machine."""
+    if known or not are_many:
+        return score_groups(offer.pk, **known)
+    newest = {score.metric.key: [score] for _, score in stored(offer_id=offer.pk)}
+    mixed = mixed_metrics(offer.pk)
+    return newest | (score_groups(offer.pk, metric__in=mixed) if mixed else {})
 
 
 def _own_metric(by_metric: Mapping[str, Sequence[Score]], otherwise: str) -> str:
