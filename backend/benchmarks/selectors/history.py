@@ -64,7 +64,7 @@ def history(
     """The newest finished runs of a host, or of all hosts of an offer, oldest first."""
     runs = Run.objects.filter(state=RunState.DONE).select_related("host")
     runs = runs.filter(**({"host": host} if host is not None else {"offer": offer}))
-    # Not joined: the whole rows of runs would be told apart, one for each of their samples.
+    # Not joined: PostgreSQL would compare whole rows of runs, one for each of their samples.
     of = {"metric": metric, "variant": variant, "run__in": runs.values("pk")}
     runs = runs.filter(pk__in=Sample.objects.filter(**of).values("run"))
     chosen = sorted(runs.order_by("-finished_at")[:limit], key=_finished_at)

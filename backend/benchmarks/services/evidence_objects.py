@@ -19,7 +19,7 @@ from backend.common import object_store
 log = logging.getLogger(__name__)
 # Each waits for the network nearly all the time.
 AT_ONCE = 8
-# Of one batch: their texts are held in memory.
+# So many texts are held in memory.
 MOST = 200
 
 
@@ -34,19 +34,23 @@ def evidence_move(before: dt.datetime, size: int) -> int:
     """Move so many texts, oldest first; how many went. One that is not read back as it was written
     stays. Raises StoreAway with nothing lost: an object of the same name is written again."""
     oldest = evidence_in_database(before).order_by("created_at", "pk")
-    rows = list(oldest.only("pk", "run_id", "offer_id", "n", "sha256", "raw_gzip")[:size])
-    installation, moved = installation_id(), []
-    for row in rows:
+    keys = list(oldest.values_list("pk", flat=True)[:size])
+    installation = installation_id()
+    parts = (keys[start : start + MOST] for start in range(0, len(keys), MOST))
+    return sum(_part_moved(part, installation) for part in parts)
+
+
+def _part_moved(keys: list[int], installation: str) -> int:
+    rows = Evidence.objects.filter(pk__in=keys)
+    part = list(rows.only("pk", "run_id", "offer_id", "n", "sha256", "raw_gzip"))
+    for row in part:
         row.object_key = f"{installation}/{_name(row)}"
-    for start in range(0, len(rows), MOST):
-        part = rows[start : start + MOST]
-        with ThreadPoolExecutor(AT_ONCE) as pool:
-            is_there = list(pool.map(_stored, part))
-        moved += [row for row, there in zip(part, is_there, strict=True) if there]
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        is_there = list(pool.map(_stored, part))
+    moved = [row for row, there in zip(part, is_there, strict=True) if there]
     for row in moved:
         row.raw_gzip = b""
-    Evidence.objects.bulk_update(moved, ["object_key", "raw_gzip"], batch_size=MOST)
-    return len(moved)
+    return Evidence.objects.bulk_update(moved, ["object_key", "raw_gzip"])
 
 
 def _stored(row: Evidence) -> bool:

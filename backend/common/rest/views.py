@@ -37,12 +37,7 @@ from backend.common.rest.parameters import (
     time,
 )
 from backend.common.rest.public_address import is_local, public_address
-from backend.common.rest.renderers import (
-    DIALECTS,
-    CsvRenderer,
-    TsvRenderer,
-    XlsxRenderer,
-)
+from backend.common.rest.renderers import DIALECTS, CsvRenderer, TsvRenderer, XlsxRenderer
 from backend.common.rest.table import Column, Table, Texts, json_cell, json_rows, text_cell
 from backend.common.rest.throttles import Allowance
 from backend.domain.attributions import attributions
