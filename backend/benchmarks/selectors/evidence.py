@@ -64,13 +64,13 @@ def evidence_series(evidence: Evidence) -> dict[str, list[float | None]] | None:
 def evidence_raw(evidence: Evidence) -> bytes:
     """The complete raw output; raises EvidenceDamaged when its checksum differs, and StoreAway."""
     key = evidence.object_key
-    content = gunzipped(object_store.get(key) if key else bytes(evidence.raw_gzip))
+    content = _gunzipped(object_store.get(key) if key else bytes(evidence.raw_gzip))
     if content is None or hashlib.sha256(content).hexdigest() != evidence.sha256:
         raise EvidenceDamaged(f"evidence {evidence.n} of run {evidence.run_id}")
     return content
 
 
-def gunzipped(content: bytes) -> bytes | None:
+def _gunzipped(content: bytes) -> bytes | None:
     """None where it is no compressed text, or a part of one."""
     try:
         return gzip.decompress(content)
