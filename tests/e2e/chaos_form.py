@@ -28,6 +28,8 @@ class Form:
     """Of renting, for each time that the worker is killed meanwhile."""
     clouds: Mapping[str, int]
     """Machines that are rented of each of tests.e2e.worlds, one for a run."""
+    at_once: int
+    """Runs under way there. They mostly wait: for leases of workers that were killed, and for machines."""
 
 
 MORE_KILLS = 6
@@ -39,6 +41,7 @@ SHORT = Form(
     cycles_a_kill=3,
     # All but the first in brief: the suite has to be over while somebody waits.
     clouds={"aws": 12, "azure": 4, "gcp": 4, "hetzner": 4, "scaleway": 4},
+    at_once=4,
 )
 LONG_FORM = Form(
     kills=int(os.environ.get(KILLS, "104")),
@@ -47,6 +50,7 @@ LONG_FORM = Form(
     cut_kills=2,
     cycles_a_kill=3,
     clouds=dict.fromkeys(("fake", "aws", "gcp", "azure", "hetzner", "scaleway"), 200),
+    at_once=16,
 )
 FORM = LONG_FORM if os.environ.get(LONG) == "long" else SHORT
 LEASE_S = 10

@@ -36,9 +36,8 @@ from tests.e2e.worlds import WORLDS, Life, World
 
 pytestmark = [pytest.mark.chaos, pytest.mark.serial, pytest.mark.native]
 
-AT_ONCE = 4
-"""Runs under way."""
-MAX_MACHINES = 10
+MAX_MACHINES = 2 * FORM.at_once + 2
+"""Of an account: those that end, too."""
 HOURLY = Decimal("0.123456789")
 LIMITS = {"REAP_S": "2", "PROVIDER_SETTLE_S": "3", "BOOT_LIMIT_S": "10", "CLOUD_ENDPOINTS": "1"}
 """Short, so that everything is over while the test waits."""
@@ -72,7 +71,7 @@ class Cycles:
 
     def keep_busy(self) -> None:
         """A new run for each that ended, until there were enough."""
-        for _ in range(min(AT_ONCE - self.active_runs(), self.count - len(self.runs))):
+        for _ in range(min(FORM.at_once - self.active_runs(), self.count - len(self.runs))):
             run = rented_run_create(
                 workspace=default_workspace(),
                 offer=self.offer,
