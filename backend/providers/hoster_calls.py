@@ -33,6 +33,12 @@ class Refusal:
     is_retryable: bool
 
 
+TOO_MANY_CALLS = Refusal(
+    re.compile(r"rate.?limit|too many (requests|calls)", re.IGNORECASE), Reason.TIMEOUT, True
+)
+"""Also with another status than 429."""
+
+
 class HosterError(DriverError):
     """An answer that is an error, with its status."""
 
@@ -79,7 +85,7 @@ class HosterCalls:
                 headers=dict(headers or {}),
                 method=method,
             )
-            document = json.loads(answer.body) if answer.body else {}
+            document = answered(answer)
         # Errors of requests, which libcloud uses, are OSErrors; its own for names are ValueErrors.
         except (OSError, ValueError) as error:
             detail = f"no answer: {type(error).__name__}"
@@ -127,17 +133,28 @@ class HosterCalls:
             reason, is_retryable = Reason.UNREACHABLE, True
         elif status in {401, 403}:
             reason = Reason.AUTH
-        elif status == 429:
-            reason, is_retryable = Reason.QUOTA, True
         elif status in {409, 423}:  # another action on the same machine is under way
             is_retryable = True
-        for known in self.refusals:
-            if status != 429 and known.words.search(text):
+        # First: the words of a limit of calls may be those of a limit of machines, too.
+        for known in (TOO_MANY_CALLS, *self.refusals):
+            if known.words.search(text):
                 reason, is_retryable = known.reason, known.is_retryable
                 break
+        if status == 429:
+            reason, is_retryable = Reason.TIMEOUT, True
         refusal = HosterError(reason, f"{status}: {text}{_again(headers)}", retryable=is_retryable)
         refusal.status = status
         return refusal
+
+
+def answered(answer: Any) -> Any:
+    """The document of one of libcloud's answers; {} for an empty one."""
+    try:
+        return json.loads(answer.body) if answer.body else {}
+    except ValueError:
+        if answer.status == 429:  # by what stands in front of the interface, with a page
+            return {}
+        raise
 
 
 def numbered_pages(

@@ -32,6 +32,7 @@ class Asked:
 @dataclass(frozen=True)
 class Answer:
     document: Any
+    """Bytes are sent as they are, anything else as JSON."""
     status: int = 200
     headers: Mapping[str, str] = field(default_factory=dict)
 
@@ -139,7 +140,9 @@ class RestServer(ABC):
                 except HangUp:
                     self.close_connection = True
                     return
-                text = json.dumps(answered.document).encode()
+                text = answered.document
+                if not isinstance(text, bytes):
+                    text = json.dumps(text).encode()
                 self.send_response(answered.status)
                 for name, value in {
                     "Content-Type": "application/json",

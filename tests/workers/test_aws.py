@@ -279,7 +279,7 @@ async def test_launch_leaves_the_others_to_the_inventory_when_they_do_not_end(aw
 @pytest.mark.parametrize(
     ("fault", "reason", "retryable"),
     [
-        (Fault.THROTTLED, Reason.QUOTA, True),
+        (Fault.THROTTLED, Reason.TIMEOUT, True),
         (Fault.QUOTA, Reason.QUOTA, False),
         (Fault.CAPACITY, Reason.CAPACITY, True),
         (Fault.AUTH, Reason.AUTH, False),
@@ -299,7 +299,7 @@ async def test_launch_says_why_when_it_fails(aws, driver, fault, reason, retryab
 @pytest.mark.parametrize(
     ("code", "message", "status", "meant"),
     [
-        ("Throttling", "", 400, (Reason.QUOTA, True)),
+        ("Throttling", "", 400, (Reason.TIMEOUT, True)),
         ("InstanceLimitExceeded", "", 400, (Reason.QUOTA, False)),
         ("MaxSpotInstanceCountExceeded", "", 400, (Reason.QUOTA, False)),
         ("SpotMaxPriceTooLow", "", 400, (Reason.CAPACITY, True)),

@@ -354,7 +354,7 @@ async def test_launch_waits_for_its_machine_when_it_is_not_shown_yet(cloud, driv
         ("quota", (Reason.QUOTA, False), "standardDSv5Family"),
         ("policy", (Reason.UNSUPPORTED, False), "policy Only small machines"),
         ("sku", (Reason.CAPACITY, True), "SkuNotAvailable"),
-        ("throttled", (Reason.QUOTA, True), "again in 17 s"),
+        ("throttled", (Reason.TIMEOUT, True), "again in 17 s"),
         ("forbidden", (Reason.AUTH, False), "AuthorizationFailed"),
     ],
 )
@@ -391,7 +391,7 @@ async def test_zone_counts_as_full_once_when_the_worker_died_meanwhile(cloud, dr
 @pytest.mark.parametrize(
     ("fault", "named"),
     [
-        ("throttled", (Reason.QUOTA, True)),
+        ("throttled", (Reason.TIMEOUT, True)),
         ("forbidden", (Reason.AUTH, False)),
         ("broken", (Reason.UNREACHABLE, True)),
         ("hung", (Reason.UNREACHABLE, True)),

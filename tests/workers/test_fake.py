@@ -218,7 +218,7 @@ def test_whoami_and_offers_answer_when_asked(driver):
     ("fault", "reason", "is_retryable"),
     [
         (Fault.AUTH, Reason.AUTH, False),
-        (Fault.THROTTLED, Reason.QUOTA, True),
+        (Fault.THROTTLED, Reason.TIMEOUT, True),
         (Fault.QUOTA, Reason.QUOTA, False),
         (Fault.CAPACITY, Reason.CAPACITY, True),
         (Fault.LOST_REQUEST, Reason.TIMEOUT, True),

@@ -209,7 +209,7 @@ async def test_fingerprint_is_that_of_the_first_launch_when_it_was_repeated(clou
     [
         ("capacity", Reason.CAPACITY, True),
         ("quota", Reason.QUOTA, False),
-        ("throttled", Reason.QUOTA, True),
+        ("throttled", Reason.TIMEOUT, True),
         ("forbidden", Reason.AUTH, False),
         ("create_failed", Reason.CAPACITY, True),
     ],
@@ -236,7 +236,7 @@ async def test_key_is_left_for_the_inventory_when_there_was_no_capacity(cloud, d
 @pytest.mark.parametrize(
     ("fault", "named"),
     [
-        ("throttled", (Reason.QUOTA, True)),
+        ("throttled", (Reason.TIMEOUT, True)),
         ("forbidden", (Reason.AUTH, False)),
         ("broken", (Reason.UNREACHABLE, True)),
         ("hung", (Reason.UNREACHABLE, True)),

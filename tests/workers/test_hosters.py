@@ -131,7 +131,7 @@ async def test_launch_is_looked_up_by_name_when_the_answer_is_lost(
     [
         ("capacity", (Reason.CAPACITY, True)),
         ("quota", (Reason.QUOTA, False)),
-        ("throttled", (Reason.QUOTA, True)),
+        ("throttled", (Reason.TIMEOUT, True)),
         ("forbidden", (Reason.AUTH, False)),
         ("broken", (Reason.TIMEOUT, True)),
         ("hung", (Reason.TIMEOUT, True)),
@@ -165,7 +165,7 @@ async def test_launch_is_unsupported_when_the_hoster_cannot(cloud, driver, spec,
 @pytest.mark.parametrize(
     ("fault", "reason"),
     [
-        ("throttled", Reason.QUOTA),
+        ("throttled", Reason.TIMEOUT),
         ("forbidden", Reason.AUTH),
         ("broken", Reason.UNREACHABLE),
         ("hung", Reason.UNREACHABLE),

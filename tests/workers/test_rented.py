@@ -343,7 +343,7 @@ def test_throttled_calls_are_made_again_later(provider, run):
     (claim,) = claim_due(is_polling=False) or _made_due(run)
     dispatch.run_step(claim, lambda claim: None)
     step = run.steps.get(state="budget_reserved")
-    assert step.last_error == "quota: too many calls, try again"
+    assert step.last_error == "timeout: too many calls, try again"
     assert step.attempt == 0  # it is not our attempts that are counted
     over(run)
     assert run.state == RunState.DONE

@@ -80,7 +80,7 @@ def launch(run: Run, step: Step) -> Move | Wait:
         is_full = error.reason == Reason.CAPACITY
         # A launch that lasts is asked for several times before its provider says no.
         is_first |= error.proves_none
-        is_over_quota = error.reason == Reason.QUOTA and not error.retryable
+        is_over_quota = error.reason == Reason.QUOTA
         if is_full or not error.retryable:
             with fenced(claim_of(step)):
                 resource_mark_refused(

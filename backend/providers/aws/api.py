@@ -255,7 +255,7 @@ def allowing(*codes: str) -> Iterator[None]:
 
 
 # (reason, whether the same call may succeed later), as in DriverError.
-_THROTTLED = (Reason.QUOTA, True)
+_THROTTLED = (Reason.TIMEOUT, True)
 _FULL = (Reason.QUOTA, False)
 _NO_CAPACITY = (Reason.CAPACITY, True)
 _REFUSED = (Reason.AUTH, False)
@@ -269,9 +269,12 @@ CODES: Mapping[str, tuple[Reason, bool]] = {
             "RequestLimitExceeded",
             "Throttling",
             "ThrottlingException",
+            "ThrottledException",
             "RequestThrottled",
             "RequestThrottledException",
             "TooManyRequestsException",
+            # Of Cost Explorer, which has no other limit than that of calls.
+            "LimitExceededException",
             "EC2ThrottledException",
             "PriorRequestNotComplete",
             "BandwidthLimitExceeded",
@@ -343,6 +346,8 @@ def meaning(name: str, message: str, status: int) -> tuple[Reason, bool]:
     """The reason of an error by its name, and whether the same call may succeed later."""
     if name in CODES:
         return CODES[name]
+    if status == 429:
+        return _THROTTLED
     # VcpuLimitExceeded, InstanceLimitExceeded, …: a new account may have as few as 5 vCPUs.
     # RequestLimitExceeded, which only throttles, is in the table above.
     if name.endswith("LimitExceeded"):

@@ -17,6 +17,7 @@ NO_CAPACITY = {
     "SkuNotAvailable",
 }
 NO_QUOTA = {"QuotaExceeded", "ResourceQuotaExceeded", "PublicIPCountLimitReached"}
+TOO_MANY_CALLS = {"TooManyRequests", "SubscriptionRequestsThrottled"}
 NO_ACCESS = {
     "AuthorizationFailed",
     "LinkedAuthorizationFailed",
@@ -44,8 +45,8 @@ def refused(
     is_quota = code in NO_QUOTA or (code == "OperationNotAllowed" and "quota" in message.lower())
     if code in NO_CAPACITY:
         reason, is_retryable = Reason.CAPACITY, True
-    elif status == 429:
-        reason, is_retryable = Reason.QUOTA, True
+    elif status == 429 or code in TOO_MANY_CALLS:
+        reason, is_retryable = Reason.TIMEOUT, True
     elif is_quota:
         reason, is_retryable = Reason.QUOTA, False
     elif code in NO_ACCESS or (status in {401, 403} and code not in NEVER):

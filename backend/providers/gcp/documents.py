@@ -46,7 +46,12 @@ STATES: Mapping[str, ProviderResourceState] = MappingProxyType(
 """Of machines. Any other state is on the way to the end, or stopped."""
 # Parts of the words by which the API names an error: answers spell them otherwise than operations.
 NO_CAPACITY = ("ZONE_RESOURCE_POOL_EXHAUSTED", "RESOURCE_POOL_EXHAUSTED", "STOCKOUT")
-TOO_MANY_CALLS = ("rateLimitExceeded", "userRateLimitExceeded", "RATE_EXCEEDED")
+TOO_MANY_CALLS = (
+    "rateLimitExceeded",
+    "userRateLimitExceeded",
+    "RATE_LIMIT_EXCEEDED",
+    "RATE_EXCEEDED",
+)
 NO_QUOTA = ("quotaExceeded", "QUOTA_EXCEEDED", "limitExceeded", "LIMIT_EXCEEDED")
 NOT_NOW = ("resourceNotReady", "resourceInUse", "RESOURCE_NOT_READY", "RESOURCE_IN_USE")
 
@@ -215,8 +220,8 @@ def demand_success(operation: "compute_v1.Operation") -> None:
 
 
 def words(error: "GoogleAPICallError") -> str:
-    """The reasons that an answer names."""
-    return " ".join(str(entry.get("reason", "")) for entry in error.errors)
+    """The reasons that an answer names; newer ones have no list of errors, but one reason."""
+    return " ".join(str(entry.get("reason", "")) for entry in error.errors) or error.reason or ""
 
 
 def failures() -> tuple[type[Exception], ...]:
@@ -252,7 +257,7 @@ def _named(codes: str, status: int, detail: str) -> DriverError:
     if says(NO_CAPACITY):
         reason, is_retryable = Reason.CAPACITY, True
     elif says(TOO_MANY_CALLS) or (status == 429 and not says(NO_QUOTA)):
-        reason, is_retryable = Reason.QUOTA, True
+        reason, is_retryable = Reason.TIMEOUT, True
     elif says(NO_QUOTA):
         reason, is_retryable = Reason.QUOTA, False
     elif says(NOT_NOW) or status == 409:

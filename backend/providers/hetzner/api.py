@@ -19,7 +19,7 @@ REASONS: Mapping[str, tuple[Reason, bool]] = MappingProxyType(
         "unauthorized": (Reason.AUTH, False),
         "forbidden": (Reason.AUTH, False),
         "token_readonly": (Reason.AUTH, False),
-        "rate_limit_exceeded": (Reason.QUOTA, True),
+        "rate_limit_exceeded": (Reason.TIMEOUT, True),
         "resource_limit_exceeded": (Reason.QUOTA, False),
         "resource_unavailable": (Reason.CAPACITY, True),
         "placement_error": (Reason.CAPACITY, True),
@@ -47,7 +47,7 @@ class HetznerApi:
         try:
             async with asyncio.timeout(CALL_S):
                 answer = await self._client.request(method, path, params=query, json=body)
-            document: dict[str, Any] = dict(answer.json()) if answer.content else {}
+            document = _document(answer)
         except (httpx.HTTPError, ValueError, TimeoutError) as error:
             raise DriverError(
                 Reason.UNREACHABLE, f"no answer: {type(error).__name__}", retryable=True
@@ -104,15 +104,26 @@ class _Refusal(DriverError):
     code = ""
 
 
+def _document(answer: httpx.Response) -> dict[str, Any]:
+    try:
+        return dict(answer.json()) if answer.content else {}
+    except ValueError:
+        if answer.status_code == 429:  # by what stands in front of the API, with a page
+            return {}
+        raise
+
+
 def _refused(answer: httpx.Response, error: Mapping[str, Any]) -> _Refusal:
     code = str(error.get("code", ""))
     # Names that we do not know: a fault of theirs may pass, a refusal of what we asked for will not.
     other = (Reason.UNREACHABLE, True) if answer.is_server_error else (Reason.UNSUPPORTED, False)
+    if answer.status_code == 429:
+        other = (Reason.TIMEOUT, True)
     reason, is_retryable = REASONS.get(code, other)
     detail = f"{code or answer.status_code}: {str(error.get('message', ''))[:300]}"
     reset = answer.headers.get("RateLimit-Reset", "")
     # The limit is of calls an hour and refills by the second, which a person cannot see otherwise.
-    if reset.isdecimal() and reason == Reason.QUOTA:
+    if reset.isdecimal() and answer.status_code == 429:
         at = dt.datetime.fromtimestamp(int(reset), dt.UTC)
         detail += f"; {answer.headers.get('RateLimit-Limit', '?')} an hour, full at {at:%H:%M:%S}"
     refusal = _Refusal(reason, detail, retryable=is_retryable)

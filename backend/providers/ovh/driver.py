@@ -3,7 +3,6 @@
 Instances have no tags and no labels; their name carries all marks.
 """
 
-import json
 import time
 from collections.abc import Iterable, Mapping
 from functools import partial
@@ -12,7 +11,7 @@ from importlib import import_module
 from typing import Any, ClassVar
 
 from backend.domain.errors import Reason
-from backend.providers.hoster_calls import refusal
+from backend.providers.hoster_calls import answered, refusal
 from backend.providers.hosters import LibcloudDriver, Order, Server, public_ipv4
 from backend.providers.machines import Overview, ProviderResourceState, unsupported
 
@@ -61,7 +60,7 @@ class OvhDriver(LibcloudDriver):
             plain = import_module("libcloud.common.base").Connection
             answer = plain.request(opened, "/1.0/auth/time")
             if answer.status != HTTPStatus.OK:
-                raise self._refused(answer.status, answer.headers, json.loads(answer.body))
+                raise self._refused(answer.status, answer.headers, answered(answer))
             self._ahead_s = int(answer.body) - time.time()
         return int(time.time() + self._ahead_s)
 

@@ -185,7 +185,7 @@ CAMPAIGN_STATES = {
     "cancelled": lazy("cancelled"),
 }
 REASONS = {
-    "quota": lazy("The provider's quota does not allow another machine."),
+    "quota": lazy("A budget or the provider's quota does not allow another machine."),
     "capacity": lazy("The provider had no machine of this type left."),
     "auth": lazy("The login was refused."),
     "unsupported": lazy("The host lacks something a probe needs."),

@@ -182,7 +182,7 @@ class FakeCloud:
             if _happens(database, Fault.AUTH, token) is not None:
                 raise DriverError(Reason.AUTH, "the provider does not know us", retryable=False)
             if _happens(database, Fault.THROTTLED, token) is not None:
-                raise DriverError(Reason.QUOTA, "too many calls, try again", retryable=True)
+                raise DriverError(Reason.TIMEOUT, "too many calls, try again", retryable=True)
             return _happens(database, Fault.SLOW_ANSWER, token) or 0.0
 
     def launch(self, spec: LaunchSpec, token: str) -> ProviderResource:
