@@ -19,6 +19,8 @@ class LedgerKind(StrEnum):
     DISK = "disk"
     ADDRESS = "address"
     TRAFFIC = "traffic"
+    SURPLUS = "surplus"
+    """Machines that the provider made of a launch beside the first, until they were ended."""
 
 
 @dataclass(frozen=True)

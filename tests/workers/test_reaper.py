@@ -1,5 +1,6 @@
 """The reaper against a provider that makes and loses machines: what goes, what stays, what is paid."""
 
+import datetime as dt
 import sqlite3
 import time
 from contextlib import closing
@@ -9,8 +10,10 @@ import pytest
 
 from backend.accounts.models import AuditEntry, CloudAccount
 from backend.benchmarks.models import Host, Resource, ResourceState
+from backend.benchmarks.selectors.rental_prices import resource_cost
 from backend.domain.rentals import BY_HOUR, charges, stored
-from backend.rentals.services.resources import resource_mark_created
+from backend.domain.rented_parts import LedgerKind
+from backend.rentals.services.resources import resource_mark_created, surplus_record
 from tests.fakes.fake.cloud import Fault, moment, now_ms
 from tests.fakes.fake_provider import FakeProvider
 from tests.workers import clouds
@@ -147,8 +150,62 @@ def test_second_machine_of_a_launch_goes_and_the_named_one_stays(account, offer,
     assert len(machines(cloud)) == 2
     assert "second machine" in look().ended[0]
     assert machines(cloud) == [resource.provider_id]
+    look()
+    assert surplus_of(resource, cloud) == [True]
     entry = AuditEntry.objects.get(action="machine_end")
     assert entry.object_id == str(resource.pk)
+
+
+def surplus_of(resource, cloud):
+    """Whether each further machine of the launch is over; what was booked of them is right."""
+    resource.refresh_from_db()
+    began = {f"machine-{row['number']}": row["launched_ms"] for row in cloud.record()}
+    amount = Decimal(0)
+    for provider_id, life in resource.surplus.items():
+        since, until = (dt.datetime.fromisoformat(life[end]) for end in ("since", "until"))
+        assert since == moment(began[provider_id])
+        amount += sum(
+            stored(charge.amount)
+            for charge in charges(BY_HOUR, resource.hourly_amount, since, until)
+        )
+    assert resource.ledger.get(kind=LedgerKind.SURPLUS).amount == amount > 0
+    return [life["is_over"] for life in resource.surplus.values()]
+
+
+def test_machine_that_turns_up_after_its_launch_was_closed_is_paid(account, offer, cloud):
+    resource = called(offer)
+    end_run(resource)
+    look()
+    resource.refresh_from_db()
+    assert resource.state == ResourceState.GONE
+    launched(account, str(resource.pk))
+    assert "its run has ended" in look().ended[0]
+    look()
+    look()
+    assert surplus_of(resource, cloud) == [True]
+    assert resource_cost(resource) == resource.ledger.get().amount
+
+
+def test_cost_of_a_living_machine_has_that_of_its_further_one(account, offer, cloud):
+    resource = created(offer)
+    before = resource_cost(resource)
+    launched_at = moment(now_ms())
+    surplus_record(
+        resource=resource,
+        provider_id="other",
+        since=launched_at,
+        until=launched_at + HOUR,
+        is_over=True,
+    )
+    # Once it is over a later look changes nothing.
+    surplus_record(
+        resource=resource,
+        provider_id="other",
+        since=launched_at,
+        until=launched_at + 2 * HOUR,
+        is_over=True,
+    )
+    assert resource_cost(resource) == before + resource.hourly_amount
 
 
 def test_machine_goes_when_it_is_past_its_time_by_the_providers_clock(account, offer, cloud):

@@ -45,6 +45,7 @@ from workers.remote import ssh
 from workers.remote.driver import HostKeyChanged
 from workers.remote.greeting import Greeting, greeted
 from workers.rentals.provider_calls import NoCallLeft, ProviderCalls
+from workers.rentals.surplus import surplus_book
 from workers.time_limits import step_seconds
 
 # How soon the provider is asked again whether it is done, at first and at most: calls come from a bucket.
@@ -336,6 +337,10 @@ def _machines_of(
     if rented and not resource.provider_id:  # the answer to its launch was lost
         with fenced(claim_of(step)):
             created(resource, rented[0])
+    for one in rented:
+        if one.id != resource.provider_id:
+            with fenced(claim_of(step)):
+                surplus_book(resource, one, clock.now())
     described = None
     if resource.provider_id:
         described = provider.described(handle_of(resource))

@@ -48,6 +48,7 @@ from backend.rentals.services.resources import (
 )
 from workers.rentals.orphans import Launch, Orphan, orphans
 from workers.rentals.provider_calls import NoCallLeft, ProviderCalls, of_ours
+from workers.rentals.surplus import surplus_book, surplus_close
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -227,6 +228,8 @@ class _Reaping:
         self.look.verified = [key for key in self.before if key in gone]
         for key in self.look.verified:
             log.info("%s of %s is gone", key, self.account)
+        if not self.is_dry:
+            surplus_close(self.account, self.look.verified, self.now)
         refusals = [f"{region}: {why}" for region, why in self.unread.items()]
         self.look.error = "; ".join([*refusals, *self.errors])
         if not self.is_dry:
@@ -274,16 +277,19 @@ class _Reaping:
     def record_costs(
         self, listed: Sequence[machines.ProviderResource], resources: dict[str, Resource]
     ) -> None:
-        """Keep the ledger of living machines up to now."""
+        """Keep the ledger of living machines up to now, and of those that ended of themselves."""
         for thing in listed:
             resource = resources.get(thing.token)
             if resource is None or thing.kind != ResourceKind.MACHINE:
                 continue
             # Booked by the account that rented it; another one into the same cloud sees it, too.
-            if resource.account_id != self.account.pk or resource.state == ResourceState.GONE:
+            if resource.account_id != self.account.pk:
                 continue
+            is_closed = resource.state == ResourceState.GONE
             is_named = thing.id == resource.provider_id
-            if is_named or (not resource.provider_id and resource.run.is_finished):
+            if not is_named and (is_closed or resource.provider_id):
+                surplus_book(resource, thing, self.now)
+            elif not is_closed and (is_named or resource.run.is_finished):
                 resource_mark_created(
                     resource=resource,
                     provider_id=thing.id,

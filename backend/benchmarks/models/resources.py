@@ -62,6 +62,9 @@ class Resource(Identified):
     with the surcharge of its credit mode."""
     parts = models.JSONField(default=list)
     """What is charged by the hour beside it (domain.rented_parts)."""
+    surplus = models.JSONField(default=dict, db_default=models.Value({}, models.JSONField()))
+    """Machines that the provider made of the launch beside this one: by their id `since`, `until` and
+    `is_over`. They are ended when they are seen, and charged until they are."""
     currency = models.CharField(max_length=3, blank=True)
     # The machine ends itself after so many seconds, whatever becomes of us.
     lifetime_s = models.PositiveIntegerField()

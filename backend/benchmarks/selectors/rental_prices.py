@@ -23,6 +23,7 @@ from backend.domain.probes import NETWORK
 from backend.domain.profiles import PROFILES, Value, most_sent_bytes
 from backend.domain.rentals import STORED, charges, lifetime_s, reserved_cost, stored
 from backend.domain.rented_parts import (
+    LedgerKind,
     Part,
     Sending,
     known_hourly,
@@ -200,7 +201,9 @@ def resource_cost(resource: Resource) -> Decimal | None:
         clock.now(),
     )
     sent = traffic_cost(parts_of(resource.parts), resource.run.sent_bytes or 0)
-    return sum((charge.amount for charge in life), sent)
+    entries = resource.ledger.all() if resource.surplus else ()
+    surplus = sum(entry.amount for entry in entries if entry.kind == LedgerKind.SURPLUS)
+    return sum((charge.amount for charge in life), sent + surplus)
 
 
 def unpriced_parts(resource: Resource) -> list[str]:

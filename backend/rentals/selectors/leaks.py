@@ -50,6 +50,15 @@ def resources_of_tokens(account: CloudAccount, tokens: Collection[str]) -> Query
     )
 
 
+def resources_with_surplus(account: CloudAccount, ids: Collection[str]) -> QuerySet[Resource]:
+    """Launches of which one of these machines was a further one (Resource.surplus)."""
+    if not ids:
+        return Resource.objects.none()
+    return Resource.objects.filter(account=account, surplus__has_any_keys=ids).select_related(
+        "account"
+    )
+
+
 def resources_left(account: CloudAccount) -> QuerySet[Resource]:
     """Launches of ended runs that nobody saw gone yet."""
     return (

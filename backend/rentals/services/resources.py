@@ -5,6 +5,7 @@ budgets are compared (services.budgets) comes last, so that nobody who holds it 
 """
 
 import datetime as dt
+from decimal import Decimal
 
 from django.db import transaction
 
@@ -20,7 +21,7 @@ from backend.benchmarks.models import (
 from backend.benchmarks.services.login_keys import fresh_private_key, host_key_seal
 from backend.common import clock
 from backend.domain.rentals import charges, stored
-from backend.domain.rented_parts import LedgerKind, parts_of, traffic_cost
+from backend.domain.rented_parts import LedgerKind, known_hourly, parts_of, traffic_cost
 from backend.providers.registry import provider as provider_record
 
 
@@ -211,7 +212,44 @@ def _record(resource: Resource, until: dt.datetime) -> None:
     )
     _record_traffic(resource, resource.launched_at)
     # An earlier look was by a clock that ran ahead, or the provider dates the end before it.
-    resource.ledger.filter(period_start__gte=until).delete()
+    late = resource.ledger.filter(period_start__gte=until)
+    late.exclude(kind=LedgerKind.SURPLUS).delete()
+
+
+@transaction.atomic
+def surplus_record(
+    *, resource: Resource, provider_id: str, since: dt.datetime, until: dt.datetime, is_over: bool
+) -> None:
+    """Write down what a further machine of the launch has cost up to that time. A later look corrects
+    an earlier one, until one saw that it is over."""
+    _lock(resource)
+    if resource.surplus.get(provider_id, {}).get("is_over"):
+        return
+    life = {"since": since.isoformat(), "until": until.isoformat(), "is_over": is_over}
+    resource.surplus[provider_id] = life
+    resource.save(update_fields=["surplus"])
+    if resource.hourly_amount is not None:
+        _record_surplus(resource, resource.hourly_amount + known_hourly(parts_of(resource.parts)))
+
+
+def _record_surplus(resource: Resource, hourly: Decimal) -> None:
+    lives = [
+        (dt.datetime.fromisoformat(life["since"]), dt.datetime.fromisoformat(life["until"]))
+        for life in resource.surplus.values()
+    ]
+    increment = provider_record(resource.account.provider).increment
+    charged = [charge for life in lives for charge in charges(increment, hourly, *life)]
+    LedgerEntry.objects.update_or_create(
+        resource=resource,
+        kind=LedgerKind.SURPLUS,
+        # One entry, whenever each was made: of several that begin at once none is to be missing.
+        period_start=resource.called_at or lives[0][0],
+        defaults={
+            "seconds": sum(charge.seconds for charge in charged),
+            "amount": sum((stored(charge.amount) for charge in charged), Decimal(0)),
+            "currency": resource.currency,
+        },
+    )
 
 
 def _record_traffic(resource: Resource, launched_at: dt.datetime) -> None:

@@ -25,6 +25,7 @@ PARTS: Mapping[str, str] = {
     LedgerKind.DISK: lazy("disk"),
     LedgerKind.ADDRESS: lazy("public address"),
     LedgerKind.TRAFFIC: lazy("traffic"),
+    LedgerKind.SURPLUS: lazy("further machines of the launch"),
 }
 
 
