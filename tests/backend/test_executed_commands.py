@@ -39,6 +39,7 @@ ELSEWHERE = {
     r"chaos": "an hour of failures; its short form is tests/e2e/test_chaos_services.py",
     r"bench\b.*": "minutes of load, whose figures the documents state: tests/bench/growth.py",
     r"audit-dependencies": "tests/launcher/test_inventory.py",
+    r"images.*": "tests/launcher/test_images.py",
     r"sbom": "tests/launcher/test_inventory.py",
     r"client\b.*": "tests/backend/test_client_command.py",
     r"(backup|restore)\b.*": "tests/e2e/test_backups.py",
