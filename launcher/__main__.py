@@ -4,7 +4,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from launcher import checks, client, commands, inventory
+from launcher import checks, client, commands, images, inventory
 from launcher.console import LauncherError
 from launcher.paths import state_directory
 from launcher.state import StackState
@@ -68,6 +68,10 @@ def parser() -> argparse.ArgumentParser:
         "audit-dependencies",
         help="ask an advisory database about every library; 1: faults are known, 3: none answers",
     )
+    bases = sub.add_parser(
+        "images", help="base images of the containers; 1: one has no digest that pins it"
+    )
+    bases.add_argument("--pin", action="store_true", help="write what the registries have now")
     package = sub.add_parser("client", help="make the package for other machines, rackrate-client")
     package.add_argument("--output", type=Path, default=Path("dist"), help="folder of the wheel")
     sub.add_parser("screenshots", help="take the documentation's pictures again")
@@ -138,6 +142,8 @@ def _made(options: argparse.Namespace) -> int:
             return inventory.sbom(is_notice=options.notice)
         case "audit-dependencies":
             return inventory.audit_dependencies()
+        case "images":
+            return images.images(is_pinning=options.pin)
         case "client":
             return client.build(options.output)
         case _:

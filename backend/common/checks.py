@@ -1,6 +1,7 @@
 """System checks of our own settings, beside Django's."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -50,6 +51,8 @@ def limits(app_configs: Sequence[Any] | None, **_: Any) -> list[checks.CheckMess
             messages.append(checks.Error(f"{name}: {error}", id="rackrate.E003"))
     if settings.LEASE_S < 2 * settings.TICK_S:
         messages.append(checks.Error("LEASE_S must be at least twice TICK_S", id="rackrate.E004"))
+    if settings.BREACHED_PASSWORDS and not Path(settings.BREACHED_PASSWORDS).is_file():
+        messages.append(checks.Error("BREACHED_PASSWORDS is no file", id="rackrate.E006"))
     # The database refuses less, so that nobody can cover tracks by a setting.
     if 0 < settings.RETAIN_AUDIT_DAYS <= AUDIT_DAYS:
         message = f"RETAIN_AUDIT_DAYS must be 0 or more than {AUDIT_DAYS}"
@@ -78,6 +81,11 @@ def exposure(app_configs: Sequence[Any] | None, **_: Any) -> list[checks.CheckMe
         hint = "After manage.py rotate_keys they open nothing that the current key does not open."
         messages.append(
             checks.Warning("CREDENTIAL_KEYS_PREVIOUS is not empty", hint, id="rackrate.W007")
+        )
+    if settings.TOKEN_PEPPERS_PREVIOUS:
+        hint = "Tokens that were not used since the change end with them."
+        messages.append(
+            checks.Warning("TOKEN_PEPPERS_PREVIOUS is not empty", hint, id="rackrate.W008")
         )
     if not settings.HTTPS_ONLY:
         hint = "Tokens and sessions travel in the clear."

@@ -1,8 +1,12 @@
 """Headers that every answer has, and what browsers keep of private pages: nothing."""
 
+import re
 from collections.abc import Callable
 
+from django.conf import settings
 from django.http import HttpRequest, HttpResponseBase
+
+from backend.common.rest.problem import problem
 
 # None of them is used by a page of ours, so no script in one gets them either.
 FEATURES = (
@@ -31,7 +35,7 @@ class Headers:
         self._get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        response = self._get_response(request)
+        response = self._refusal(request) or self._get_response(request)
         response.headers.setdefault("Permissions-Policy", PERMISSIONS)
         response.headers.setdefault("Cross-Origin-Resource-Policy", "same-origin")
         match = request.resolver_match
@@ -44,3 +48,12 @@ class Headers:
         if "Cache-Control" not in response and user is not None and user.is_authenticated:
             response["Cache-Control"] = "no-store"
         return response
+
+    def _refusal(self, request: HttpRequest) -> HttpResponseBase | None:
+        """Pages lead on from plain HTTP by themselves; what programs call does not."""
+        is_plain = settings.SECURE_SSL_REDIRECT and not request.is_secure()
+        if is_plain and re.match(settings.FOR_PROGRAMS, request.path.lstrip("/")):
+            return problem(
+                403, "plain HTTP is not answered; a token that was sent is no secret now"
+            )
+        return None

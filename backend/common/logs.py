@@ -68,6 +68,7 @@ def _own_secrets() -> tuple[str, ...]:
     values = {
         settings.SECRET_KEY,
         settings.TOKEN_PEPPER,
+        *settings.TOKEN_PEPPERS_PREVIOUS,
         settings.EMAIL_HOST_PASSWORD,
         settings.OIDC_CLIENT_SECRET,
         urlsplit(settings.REDIS_URL).password or "",

@@ -14,6 +14,7 @@ CREDENTIAL_KEY = env.key_bytes("CREDENTIAL_KEY")
 BACKUP_KEY = env.optional_key("BACKUP_KEY")
 CREDENTIAL_KEYS_PREVIOUS = env.keys_bytes("CREDENTIAL_KEYS_PREVIOUS")
 TOKEN_PEPPER = env.text("TOKEN_PEPPER")
+TOKEN_PEPPERS_PREVIOUS = env.words("TOKEN_PEPPERS_PREVIOUS", "")
 DEBUG = env.flag("DEBUG", False)
 ALLOWED_HOSTS = env.words("ALLOWED_HOSTS", "127.0.0.1,localhost,[::1]")
 PUBLIC_URL = env.text("PUBLIC_URL", "http://127.0.0.1:8000")
@@ -27,8 +28,10 @@ CSRF_FAILURE_VIEW = "backend.web.shared.access.foreign_form"
 SECURE_SSL_REDIRECT = HTTPS_ONLY
 # The proxy in front of the web server ends TLS and sets this header.
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if HTTPS_ONLY else None
-# The container's own health check asks by plain HTTP and without a proxy.
-SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$"]
+# The container's own health check asks by plain HTTP and without a proxy. A program that was led on would send
+# its token in the clear each time and nobody would notice: it is refused instead (common.hardening).
+FOR_PROGRAMS = r"^(api|feeds)/"
+SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$", FOR_PROGRAMS]
 SECURE_HSTS_SECONDS = 31_536_000 if HTTPS_ONLY else 0
 # For a name of its own both are right; on a company's bare domain they would reach all its hosts.
 SECURE_HSTS_INCLUDE_SUBDOMAINS = HTTPS_ONLY and env.flag("HSTS_SUBDOMAINS", True)
@@ -176,7 +179,16 @@ AUTH_PASSWORD_VALIDATORS = [
     },
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+    {
+        "NAME": "backend.accounts.services.passwords.OwnWords",
+        "OPTIONS": {"min_length": LEAST_PASSWORD},
+    },
+    {"NAME": "backend.accounts.services.passwords.Breached"},
 ]
+# Of the organisation, its products and places: they do not count in a password.
+PASSWORD_WORDS = env.words("PASSWORD_WORDS", "")
+# A sorted file of SHA-1 hashes, as Have I Been Pwned publishes it.
+BREACHED_PASSWORDS = env.text("BREACHED_PASSWORDS", "")
 TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
@@ -293,6 +305,8 @@ WORK_AT_ONCE = env.whole("WORK_AT_ONCE", 1, at_least=1)
 THROTTLE_ANONYMOUS = env.text("THROTTLE_ANONYMOUS", "600/min")
 # Pages of people who have not signed in, by address: behind one there may be a whole office.
 THROTTLE_PAGES = env.text("THROTTLE_PAGES", "3000/min")
+# 0: no view is opened by a key in an address, which proxies and spreadsheets write down.
+FEEDS = env.flag("FEEDS", True)
 # Tokens and feed keys that are wrong, by address.
 THROTTLE_REFUSED = env.text("THROTTLE_REFUSED", "30/min")
 # Other sites whose scripts may call the API, with a token of theirs: cookies are never sent along.

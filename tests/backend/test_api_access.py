@@ -176,6 +176,18 @@ def test_another_pepper_finds_no_token(token: Callable[..., str], settings: Lazy
     assert selectors.token_in_force(plaintext) is None
 
 
+def test_token_goes_over_to_another_pepper_when_it_is_used(
+    token: Callable[..., str], settings: LazySettings
+) -> None:
+    plaintext = token()
+    before, settings.TOKEN_PEPPER = settings.TOKEN_PEPPER, "another pepper altogether, long enough"
+    settings.TOKEN_PEPPERS_PREVIOUS = [before]
+    known = Client(headers={"authorization": f"Bearer {plaintext}"})
+    assert known.get(f"{API}/metrics").status_code == 200
+    settings.TOKEN_PEPPERS_PREVIOUS = []
+    assert known.get(f"{API}/metrics").status_code == 200
+
+
 def test_tokens_are_made_listed_and_revoked_by_an_admin(
     client: Client, caller: Callable[..., Client]
 ) -> None:

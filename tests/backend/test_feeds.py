@@ -73,6 +73,33 @@ def test_feed_gives_the_rows_of_its_view_without_headers_or_cookies(caller: Call
 
 
 @pytest.mark.usefixtures("demo", "closed")
+def test_feed_goes_over_to_another_pepper_when_it_is_read(settings: LazySettings) -> None:
+    _, key = made(saved())
+    before, settings.TOKEN_PEPPER = settings.TOKEN_PEPPER, "another pepper altogether, long enough"
+    assert Client().get(feed(key)).status_code == 401
+    settings.TOKEN_PEPPERS_PREVIOUS = [before]
+    assert Client().get(feed(key)).status_code == 200
+    settings.TOKEN_PEPPERS_PREVIOUS = []
+    assert Client().get(feed(key)).status_code == 200
+
+
+@pytest.mark.usefixtures("demo", "closed")
+def test_no_address_opens_a_view_where_feeds_are_off(
+    settings: LazySettings, caller: Caller
+) -> None:
+    view = saved()
+    _, key = made(view)
+    settings.FEEDS = False
+    refused = Client().get(feed(key, kind="json"))
+    assert refused.status_code == 401
+    assert "switched off" in refused.json()["detail"]
+    with pytest.raises(InvalidValue, match="switched off"):
+        made(view, name="another")
+    # A spreadsheet reads the same rows with a token in a header.
+    assert caller("read").get(f"{API}/rankings.csv?view=ours").status_code == 200
+
+
+@pytest.mark.usefixtures("demo", "closed")
 def test_feed_gives_every_format_and_its_workbook_does_not_hold_the_key() -> None:
     _, key = made(saved())
     assert b"\t" in Client().get(feed(key, kind="tsv")).content

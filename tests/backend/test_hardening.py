@@ -42,6 +42,18 @@ def test_signing_out_clears_what_the_browser_kept(client: Client, address: str) 
     assert client.post(address)["Clear-Site-Data"] == '"cache"'
 
 
+def test_plain_http_leads_pages_on_and_refuses_programs(
+    client: Client, settings: LazySettings
+) -> None:
+    settings.SECURE_SSL_REDIRECT = True
+    assert client.get("/hosts/")["Location"] == "https://testserver/hosts/"
+    for address in ("/api/v1/metrics", "/feeds/rf_0123456789abcdef/view.csv"):
+        refused = client.get(address)
+        assert (refused.status_code, refused.json()["code"]) == (403, "permission_denied")
+        assert "Location" not in refused
+    assert client.get("/healthz").status_code == 200
+
+
 def test_cookies_and_hsts_are_strict_under_https() -> None:
     names = (
         "SESSION_COOKIE_NAME", "CSRF_COOKIE_NAME", "SESSION_COOKIE_SECURE", "SESSION_COOKIE_DOMAIN",

@@ -74,6 +74,8 @@ def test_readyz_is_503_while_a_migration_is_missing(client: Client) -> None:
         ({"HTTPS_ONLY": False}, "rackrate.W003"),
         ({"PUBLIC_URL": "http://rackrate.test"}, "rackrate.W004"),
         ({"WEBHOOK_ALLOW_PRIVATE": True}, "rackrate.W005"),
+        ({"BREACHED_PASSWORDS": "/nothing/here"}, "rackrate.E006"),
+        ({"TOKEN_PEPPERS_PREVIOUS": ["q" * 50]}, "rackrate.W008"),
     ],
 )
 def test_check_finds_a_setting_that_is_not_for_a_server(

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import redis
@@ -29,6 +29,7 @@ LOG_CHARS = 3000
 NEIGHBOUR = "neighbour"
 DIES_WITH_US = ["setpriv", "--pdeathsig", "KILL"] if shutil.which("setpriv") else []
 """Nothing stays when the test run itself is killed."""
+MANAGED = [sys.executable, str(MANAGE)]
 
 
 def eventually(is_so: Callable[[], bool], what: str, *, within_s: float = WITHIN_S) -> None:
@@ -66,6 +67,16 @@ class Processes:
     def is_running(self, name: str) -> bool:
         return name in self._running and self._running[name].poll() is None
 
+    def status(self, name: str) -> int | None:
+        """That with which it ended; None while it runs."""
+        return self._running[name].poll()
+
+    def log(self, name: str) -> str:
+        return (self.directory / f"{name}.log").read_text()
+
+    def send(self, name: str, number: int) -> None:
+        self._running[name].send_signal(number)
+
     def kill(self, name: str) -> None:
         """SIGKILL to the process and all its children."""
         process = self._running.pop(name)
@@ -80,7 +91,8 @@ class Processes:
 
     def kill_all(self) -> None:
         for name in list(self._running):
-            self.kill(name)
+            with suppress(ProcessLookupError):  # it has ended, and left no child
+                self.kill(name)
 
     def said(self) -> str:
         """The last lines of every log, for the message of a failure."""
@@ -131,10 +143,13 @@ class Database:
         self.start()
         self._postgres.create_database(self._port)
 
-    def restart(self) -> None:
+    def stop(self) -> None:
         """As an administrator does: everybody is disconnected in order."""
         connection.close()
         self._processes.stop("postgres", signal.SIGINT)
+
+    def restart(self) -> None:
+        self.stop()
         self.start()
 
     def crash(self) -> None:
@@ -144,8 +159,7 @@ class Database:
         self.start()
 
     def remove(self) -> None:
-        connection.close()
-        self._processes.stop("postgres", signal.SIGINT)
+        self.stop()
         self._postgres.remove_public()
 
     @contextmanager
@@ -211,7 +225,7 @@ class Stack(Processes):
             "worker": [*celery, *worker, "--hostname", f"{self._port}@chaos"],
             "neighbour": [*celery, *worker, "--hostname", f"{self._port}@neighbour"],
             "beat": [*celery, *beat],
-            "pump": [sys.executable, str(MANAGE), "pump"],
+            "pump": [*MANAGED, "pump"],
             "web": [
                 *(sys.executable, "-m", "granian", "--interface", "wsgi", "--port"),
                 *(str(self.web_port), "--access-log", "backend.config.wsgi:application"),

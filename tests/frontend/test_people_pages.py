@@ -1,9 +1,12 @@
 """Workspaces are made, entered, joined and left; people are listed, invited and disabled."""
 
+import hashlib
 import re
 
 import pytest
+from django.contrib.auth.password_validation import validate_password
 from django.contrib.sessions.models import Session
+from django.core.exceptions import ValidationError
 from django.core.management import CommandError, call_command
 from django.test import Client
 
@@ -184,6 +187,28 @@ def test_password_is_checked_by_the_rules():
     client.post("/accounts/password/", form | {"old_password": "the former password"})
     ada.refresh_from_db()
     assert ada.check_password(PASSWORD)
+
+
+@pytest.mark.parametrize("bad", ["Rackrate-Acme-2026!", "rackrate rackrate", "acmeacmeacmeacme1"])
+def test_names_of_the_organisation_do_not_count_in_a_password(settings, bad):
+    settings.PUBLIC_URL, settings.PASSWORD_WORDS = "https://rackrate.example", ["Acme"]
+    with pytest.raises(ValidationError, match="beside the names of this site"):
+        validate_password(bad)
+    validate_password(f"{PASSWORD} of acme")
+
+
+def test_stolen_password_is_refused_wherever_its_line_stands(settings, tmp_path):
+    stolen = [f"{PASSWORD} {number}" for number in range(40)]
+    lines = sorted(hashlib.sha1(one.encode()).hexdigest().upper() for one in stolen)
+    path = tmp_path / "stolen.txt"
+    settings.BREACHED_PASSWORDS = str(path)
+    for ending in ("\n", ":12\r\n"):  # a count is longer for some
+        path.write_text("".join(f"{line}{ending}" for line in lines))
+        for one in stolen:
+            with pytest.raises(ValidationError, match="a list of stolen ones"):
+                validate_password(one)
+        for number in range(40, 80):
+            validate_password(f"{PASSWORD} {number}")
 
 
 @pytest.mark.parametrize(

@@ -65,6 +65,18 @@ def test_guessing_is_stopped_and_recorded(ada, settings):
     assert AccessAttempt.objects.get().failures_since_start >= settings.AXES_FAILURE_LIMIT
 
 
+def test_guessing_is_stopped_while_the_broker_is_away(ada, settings):
+    """Rates are counted there and let pass then; what guards an account is in the database."""
+    settings.THROTTLE_SIGN_IN = "1/min"
+    settings.CACHES = {
+        "default": {**settings.CACHES["default"], "LOCATION": "redis://127.0.0.1:1/0"}
+    }
+    for _ in range(settings.AXES_FAILURE_LIMIT - 1):
+        assert tried(Client(), "wrong").status_code == 200
+    assert tried(Client(), "wrong").status_code == 429
+    assert tried(Client(), PASSWORD).status_code == 429
+
+
 def test_guesses_from_elsewhere_lock_nobody_out(ada, settings):
     for _ in range(settings.AXES_FAILURE_LIMIT):
         tried(Client(REMOTE_ADDR="192.0.2.1"), "wrong")
@@ -129,6 +141,17 @@ def test_codes_are_refused_for_a_while_after_failures(ada):
         client.post("/accounts/code/", {"code": "000000"})
     client.post("/accounts/code/", {"code": code_of(ada)})
     assert not is_signed_in(client)
+
+
+def test_recovery_code_and_link_of_before_work_under_another_pepper(ada, settings):
+    code, *_ = with_factor(ada)
+    link = sign_in_link_create(user=ada)[1]
+    before, settings.TOKEN_PEPPER = settings.TOKEN_PEPPER, "another pepper altogether, long enough"
+    settings.TOKEN_PEPPERS_PREVIOUS = [before]
+    client = Client()
+    assert client.post(f"/accounts/link/{link}/")["Location"] == "/accounts/code/"
+    client.post("/accounts/code/", {"code": code})
+    assert is_signed_in(client)
 
 
 def test_link_asks_for_the_second_factor_too(ada):

@@ -11,6 +11,7 @@ from backend.benchmarks.services.campaigns import campaign_start
 from tests import factories
 from tests.backend.campaigns import campaign, ended, measured
 from tests.workers.conftest import TINY
+from workers.engine import in_process
 from workers.management.commands import campaign as command
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("queued")]
@@ -85,7 +86,7 @@ def test_run_says_how_many_did_not_end_well(monkeypatch):
             for run in Run.objects.filter(state="queued"):
                 ended(run, "failed", failure_reason="timeout")
 
-    monkeypatch.setattr(command, "StandIn", Failing)
+    monkeypatch.setattr(in_process, "StandIn", Failing)
     with pytest.raises(CommandError, match="2 of 2 runs did not end as done"):
         called("run", str(made.pk))
 
@@ -99,7 +100,7 @@ def test_run_is_cancelled_by_ctrl_c(monkeypatch):
             pressed.append(True)
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(command.StandIn, "look", look)
+    monkeypatch.setattr(in_process.StandIn, "look", look)
     with pytest.raises(CommandError, match="2 of 2 runs"):
         called("run", "Nightly")
     made.refresh_from_db()
@@ -113,7 +114,7 @@ def test_run_draws_a_bar_on_a_terminal(monkeypatch):
         for run in Run.objects.filter(state="queued")[:1]:
             ended(run)
 
-    monkeypatch.setattr(command.StandIn, "look", look)
+    monkeypatch.setattr(in_process.StandIn, "look", look)
     err = Terminal()
     call_command("campaign", "run", "Nightly", stdout=io.StringIO(), stderr=err)
     frames = err.getvalue().split("\r")

@@ -30,6 +30,7 @@ from tests import factories
 from tests.workers.conftest import driven, hurry, tiny_run
 from workers.engine import dispatch, presence
 from workers.engine.pump import Pump
+from workers.engine.report import document
 from workers.management.commands.benchmark import Command
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -240,7 +241,9 @@ def test_local_is_refused_when_several_workers_run_elsewhere():
 
 def test_command_says_that_it_waits_for_a_worker_that_is_not_there(monkeypatch):
     host = host_local(workspace=factories.workspace(), worker_id=OTHER)
-    monkeypatch.setattr(Command, "_follow", lambda self, run: run_view(run))
+    monkeypatch.setattr(
+        Command, "_follow", lambda self, run: (seen := run_view(run), document(seen))
+    )
     said = io.StringIO()
     with pytest.raises(CommandError):
         call_command("benchmark", host.name, stdout=said, stderr=said)

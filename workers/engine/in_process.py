@@ -2,25 +2,34 @@
 
 import signal
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import TracebackType
+from typing import TypeVar
 
 from django.conf import settings
+from django.core.management.base import CommandError
 from django.db import connection
 
 from backend.benchmarks.models import Tick
 from backend.common import clock
-from workers.engine.pump import Pump
+from workers.engine.pump import AWAY, Pump
 
 # A worker that missed this many ticks is not there; the command then works by itself.
 TICKS_OF_SILENCE = 3
+# A restart takes seconds, one after a crash or on another machine some minutes.
+PATIENCE_S = 300.0
+Seen = TypeVar("Seen")
 
 
 class StandIn:
     """A context: `look` starts a pump in a thread once no worker is alive, the end stops it."""
 
     def __init__(self) -> None:
+        self._renew()
+
+    def _renew(self) -> None:
         self._pump = Pump()
         self._thread = threading.Thread(target=pumped, args=(self._pump,), name="pump")
 
@@ -38,9 +47,53 @@ class StandIn:
             self._thread.join()
 
     def look(self) -> None:
-        """Step in if that is needed and has not happened yet."""
-        if not self._thread.ident and not is_worker_alive():
+        """Step in if that is needed and has not happened yet, or ended by a fault."""
+        if not self._thread.is_alive() and not is_worker_alive():
+            if self._thread.ident:
+                self._renew()
             self._thread.start()
+
+
+def follow(
+    look: Callable[[StandIn], Seen | None],
+    *,
+    cancel: Callable[[], object],
+    warn: Callable[[str], object],
+    every_s: float,
+) -> Seen:
+    """Look again and again until `look` finds it over; returns what was seen then.
+
+    The first Ctrl-C or SIGTERM cancels what is followed, which takes a moment; a second Ctrl-C ends
+    the command. A database that is away is waited for, but not for ever.
+    """
+    pause_s, away_since = 0.0, None
+    is_unwanted = is_cancelled = False
+    with StandIn() as stand_in, sigterm_noted() as sigterm:
+        while True:
+            try:
+                time.sleep(pause_s)
+                pause_s = every_s
+                if (is_unwanted or sigterm.is_set()) and not is_cancelled:
+                    cancel()
+                    is_cancelled = True
+                if (seen := look(stand_in)) is not None:
+                    return seen
+                away_since = None
+            except KeyboardInterrupt:
+                if is_unwanted:
+                    raise
+                is_unwanted, pause_s = True, 0
+            except AWAY as error:
+                connection.close()
+                # libpq's lines name the server, never the password.
+                fault = str(error).partition("\n")[0]
+                if away_since is None:
+                    away_since = time.monotonic()
+                    warn(f"the database is away, waiting up to {PATIENCE_S:.0f} s for it: {fault}")
+                elif time.monotonic() > away_since + PATIENCE_S:
+                    raise CommandError(
+                        f"the database did not come back within {PATIENCE_S:.0f} s: {fault}"
+                    ) from error
 
 
 @contextmanager

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from queue import Empty, SimpleQueue
 
 from django.conf import settings
-from django.db import connection
+from django.db import InterfaceError, OperationalError, connection
 
 from backend.benchmarks.services.leases import Claim, claim_due
 from backend.benchmarks.services.steps import tick_record
@@ -20,6 +20,9 @@ from workers.rentals import reaper
 log = logging.getLogger(__name__)
 # A look is one indexed query, and whoever pressed a button is waiting.
 IDLE_S = 0.25
+AWAY_S = 1.0
+AWAY = (OperationalError, InterfaceError)
+"""What a connection raises that was cut or is refused, as while PostgreSQL restarts."""
 
 
 class Pump:
@@ -36,6 +39,7 @@ class Pump:
         self._claims: SimpleQueue[Claim] = SimpleQueue()
         self._wake = threading.Event()
         self._stop = threading.Event()
+        self._is_away = False
 
     def stop(self) -> None:
         """Let `run` come to its end, within about a second."""
@@ -58,12 +62,12 @@ class Pump:
             thread.start()
         try:
             while not self._stop.is_set():
-                self.steps(wait_s=IDLE_S)
+                self._outlast(lambda: self.steps(wait_s=IDLE_S))
         finally:
             self.stop()
             for thread in threads:
                 thread.join()
-            self.steps(wait_s=0)
+            self._outlast(lambda: self.steps(wait_s=0))
 
     def once(self) -> None:
         """One pass: what is due, with running runs followed to their end or for one window."""
@@ -117,10 +121,22 @@ class Pump:
         try:
             while not self._stop.is_set():
                 try:
-                    work()
+                    self._outlast(work)
                 except Exception:
                     log.exception("%s failed, it is tried again", work.__name__)
                     connection.close()
                 self._stop.wait(every_s)
         finally:
             connection.close()
+
+    def _outlast(self, work: Callable[[], object]) -> None:
+        """Work; while the database is away, which is said once, the next pass waits a moment."""
+        try:
+            work()
+            self._is_away = False
+        except AWAY as error:
+            connection.close()
+            if not self._is_away:
+                log.info("the database is away, it is tried again: %s", error)
+            self._is_away = True
+            self._stop.wait(AWAY_S)

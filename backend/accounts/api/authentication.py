@@ -62,7 +62,7 @@ class TokenAuthentication(BaseAuthentication):
             refuse(request, "token_refused", presented, "the token is unknown, expired or revoked")
         _check_origin(request, header)
         # After the check, so that a refused token leaves no trace of a use.
-        token_mark_used(token=token)
+        token_mark_used(token=token, plaintext=presented)
         return TokenHolder(token, token.owner), token
 
     def authenticate_header(self, request: Request) -> str:

@@ -14,7 +14,7 @@ from backend.accounts.models import (
     User,
     Workspace,
 )
-from backend.accounts.selectors.tokens import token_digest
+from backend.accounts.selectors.tokens import token_digests
 from backend.common import clock
 
 
@@ -24,13 +24,15 @@ def sign_in_links(secret: str) -> QuerySet[SignInLink]:
     The digest is under a key, so nothing useful leaks through the time of the lookup.
     """
     return SignInLink.objects.filter(
-        digest=token_digest(secret), expires_at__gt=clock.now(), user__is_active=True
+        digest__in=token_digests(secret), expires_at__gt=clock.now(), user__is_active=True
     )
 
 
 def invitations(secret: str) -> QuerySet[Invitation]:
     """The invitation in force that this secret opens, or none."""
-    in_force = Invitation.objects.filter(digest=token_digest(secret), expires_at__gt=clock.now())
+    in_force = Invitation.objects.filter(
+        digest__in=token_digests(secret), expires_at__gt=clock.now()
+    )
     return in_force.select_related("workspace")
 
 

@@ -11,12 +11,28 @@ from backend.common import clock
 
 TOKEN_PREFIX = "rr_"  # noqa: S105  (a prefix, no secret)
 LOOKUP_LENGTH = 8
+NO_DIGEST = bytes(32)
 
 
 def token_digest(plaintext: str) -> bytes:
     """HMAC-SHA256 of the whole token under TOKEN_PEPPER (32 bytes)."""
+    return _digest(settings.TOKEN_PEPPER, plaintext)
+
+
+def _digest(pepper: str, plaintext: str) -> bytes:
     # A slow hash is for passwords: a token is random, so nobody guesses it from a digest.
-    return hmac.digest(settings.TOKEN_PEPPER.encode(), plaintext.encode(), hashlib.sha256)
+    return hmac.digest(pepper.encode(), plaintext.encode(), hashlib.sha256)
+
+
+def token_digests(plaintext: str) -> list[bytes]:
+    """The same under each pepper that counts, the present one first."""
+    peppers = [settings.TOKEN_PEPPER, *settings.TOKEN_PEPPERS_PREVIOUS]
+    return [_digest(pepper, plaintext) for pepper in peppers]
+
+
+def is_digest_of(stored: bytes, plaintext: str) -> bool:
+    """Compared in constant time, whichever it is."""
+    return any(hmac.compare_digest(stored, one) for one in token_digests(plaintext))
 
 
 def tokens_of(workspace: Workspace) -> QuerySet[ApiToken]:
@@ -29,13 +45,12 @@ def token_in_force(plaintext: str) -> ApiToken | None:
 
     The digests are compared in constant time, also when the lookup part is unknown.
     """
-    digest = token_digest(plaintext)
     token = None
     # PostgreSQL refuses NUL in text: a header that anybody can send would be a fault of the server.
     if plaintext.startswith(TOKEN_PREFIX) and "\0" not in plaintext:
         lookup = plaintext[len(TOKEN_PREFIX) :][:LOOKUP_LENGTH]
         token = ApiToken.objects.select_related("workspace", "owner").filter(lookup=lookup).first()
-    is_right = hmac.compare_digest(bytes(token.digest) if token else bytes(len(digest)), digest)
+    is_right = is_digest_of(bytes(token.digest) if token else NO_DIGEST, plaintext)
     if token is None or not is_right:
         return None
     if token.revoked_at is not None or token.expires_at <= clock.now():

@@ -91,9 +91,10 @@ def token_revoke(*, token: ApiToken, actor: str = "command") -> ApiToken:
     return token
 
 
-def token_mark_used(*, token: ApiToken) -> None:
-    """Note the use of a token, at most once a minute."""
+def token_mark_used(*, token: ApiToken, plaintext: str) -> None:
+    """Note the use of a token, at most once a minute; its digest is of the present pepper then."""
     now = clock.now()
     if token.last_used_at is None or token.last_used_at <= now - USE_NOTED_EVERY:
         # One write a minute: a script that reads in a loop would else write as often.
-        ApiToken.objects.filter(pk=token.pk).update(last_used_at=now)
+        digest = token_digest(plaintext)
+        ApiToken.objects.filter(pk=token.pk).update(last_used_at=now, digest=digest)

@@ -6,8 +6,10 @@ from functools import cached_property
 from typing import Any, cast
 from urllib.parse import quote
 
+from django.conf import settings
 from django.http import Http404
 from rest_framework.authentication import BaseAuthentication
+from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.request import Request
 
 from backend.accounts.api.authentication import refuse
@@ -21,6 +23,7 @@ from backend.rankings.selectors.views import OpenedView, kept_params
 from backend.rankings.services.feeds import feed_key_match, feed_key_used
 
 UNDERSTOOD = frozenset({*PAGING, *LIST_READERS})
+OFF = "feeds are switched off here; read /api/v1/rankings.csv?view=… with an API token"
 CHALLENGE = 'Bearer realm="rackrate feed"'
 
 
@@ -44,6 +47,8 @@ class FeedAuthentication(BaseAuthentication):
     """The key in the path; headers and cookies mean nothing here."""
 
     def authenticate(self, request: Request) -> tuple[FeedHolder, FeedKey]:
+        if not settings.FEEDS:
+            raise AuthenticationFailed(OFF)
         presented = request.parser_context["kwargs"]["key"]
         key = feed_key_match(presented)
         if key is None:
@@ -70,7 +75,7 @@ class FeedView(RankingsView):
         if refused:
             detail = f"a feed takes only {', '.join(sorted(UNDERSTOOD))}; its view says the rest"
             raise InvalidParameters([(name[:60], detail) for name in refused])
-        feed_key_used(key=_key(request))
+        feed_key_used(key=_key(request), plaintext=kwargs["key"])
 
     @cached_property
     def opened(self) -> OpenedView:

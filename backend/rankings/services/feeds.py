@@ -5,13 +5,18 @@ its view and nothing else, until it expires or is revoked.
 """
 
 import datetime as dt
-import hmac
 import secrets
 
+from django.conf import settings
 from django.db import transaction
 from django.db.models import Q, QuerySet
 
-from backend.accounts.selectors.tokens import LOOKUP_LENGTH, token_digest
+from backend.accounts.selectors.tokens import (
+    LOOKUP_LENGTH,
+    NO_DIGEST,
+    is_digest_of,
+    token_digest,
+)
 from backend.accounts.services.audit import audit_record
 from backend.accounts.services.tokens import USE_NOTED_EVERY
 from backend.common import clock
@@ -34,13 +39,12 @@ def feed_key_match(plaintext: str) -> FeedKey | None:
 
     The digests are compared in constant time, also when the lookup part is unknown.
     """
-    digest = token_digest(plaintext)
     key = None
     if plaintext.startswith(FEED_PREFIX) and "\0" not in plaintext:
         lookup = plaintext[len(FEED_PREFIX) :][:LOOKUP_LENGTH]
         rows = FeedKey.objects.select_related("view__workspace")
         key = rows.filter(lookup=lookup).first()
-    is_right = hmac.compare_digest(bytes(key.digest) if key else bytes(len(digest)), digest)
+    is_right = is_digest_of(bytes(key.digest) if key else NO_DIGEST, plaintext)
     return key if key is not None and is_right and is_in_force(key) else None
 
 
@@ -67,6 +71,8 @@ def feed_key_create(
 
     Raises InvalidValue for a blank or used name, a life out of range, or a view with too many keys.
     """
+    if not settings.FEEDS:
+        raise InvalidValue("/view", "feeds are switched off here; use an API token")
     now = clock.now()
     name = " ".join(name.split())
     if not name or len(name) > 100 or not name.isprintable():
@@ -104,11 +110,11 @@ def feed_key_revoke(*, key: FeedKey, actor: str) -> FeedKey:
     return key
 
 
-def feed_key_used(*, key: FeedKey) -> None:
-    """Note the use of a key, at most once a minute."""
+def feed_key_used(*, key: FeedKey, plaintext: str) -> None:
+    """Note the use of a key, at most once a minute; its digest is of the present pepper then."""
     now = clock.now()
     if key.last_used_at is None or key.last_used_at <= now - USE_NOTED_EVERY:
-        FeedKey.objects.filter(pk=key.pk).update(last_used_at=now)
+        FeedKey.objects.filter(pk=key.pk).update(last_used_at=now, digest=token_digest(plaintext))
 
 
 def _record(key: FeedKey, actor: str, action: str) -> None:

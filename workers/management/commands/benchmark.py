@@ -4,7 +4,6 @@ import json
 import logging
 import os
 import sys
-import time
 from argparse import ArgumentTypeError
 from decimal import Decimal, InvalidOperation
 from functools import partial
@@ -31,7 +30,7 @@ from backend.domain.probes import CHOICES, INVENTORY
 from backend.domain.profiles import LISTS, OTHER_PARAMETERS, PARAMETERS, PROFILES
 from workers.engine import report
 from workers.engine.host_scan import scan_host
-from workers.engine.in_process import StandIn, sigterm_noted
+from workers.engine.in_process import StandIn, follow
 from workers.engine.ssh_hosts import SshHosts
 
 ACTOR = "command"
@@ -148,8 +147,7 @@ class Command(BaseCommand):
             self.stderr.write(
                 f"{host.name} has no worker (WORKER_ID {host.worker}): waiting for it"
             )
-        view = self._follow(run)
-        document = report.document(view)
+        view, document = self._follow(run)
         if options["json"]:
             self.stdout.write(json.dumps(document, default=str))
         else:
@@ -259,28 +257,30 @@ class Command(BaseCommand):
     def _is_terminal(self) -> bool:
         return bool(self.stderr.isatty())
 
-    def _follow(self, run: Run) -> RunView:
+    def _warn(self, text: str) -> None:
+        """Below the bar, which has no end of line."""
+        self.stderr.write("\n" * self._is_terminal() + text, style_func=str)
+
+    def _follow(self, run: Run) -> tuple[RunView, dict[str, Any]]:
         """Show the run until it ends; without a live worker its steps are done here."""
         shown = ""
-        with StandIn() as stand_in, sigterm_noted() as sigterm:
-            while True:
-                try:
-                    if sigterm.is_set():
-                        sigterm.clear()
-                        run_cancel(run=run, actor=ACTOR)
-                    run.refresh_from_db()
-                    if not run.is_finished:
-                        stand_in.look()
-                    if not self._is_quiet:
-                        shown = self._show(run_view(run), shown)
-                    if run.is_finished:
-                        return run_view(run)
-                    time.sleep(LOOK_S)
-                except KeyboardInterrupt:
-                    # The first one ends the run, which takes a moment; a second one ends the command.
-                    if run.is_cancel_requested:
-                        raise
-                    run_cancel(run=run, actor=ACTOR)
+
+        def end(stand_in: StandIn) -> tuple[RunView, dict[str, Any]] | None:
+            nonlocal shown
+            run.refresh_from_db()
+            if not run.is_finished:
+                stand_in.look()
+            view = run_view(run)
+            if not self._is_quiet:
+                shown = self._show(view, shown)
+            return (view, report.document(view)) if run.is_finished else None
+
+        return follow(
+            end,
+            cancel=lambda: run_cancel(run=run, actor=ACTOR),
+            warn=self._warn,
+            every_s=LOOK_S,
+        )
 
     def _show(self, view: RunView, shown: str) -> str:
         """Draw the bar on a terminal, else a line for every new stage; returns what is shown."""

@@ -2,7 +2,6 @@
 
 import json
 import logging
-import time
 from typing import Any
 
 from django.conf import settings
@@ -18,7 +17,7 @@ from backend.benchmarks.selectors.costs import Cost, shown
 from backend.benchmarks.selectors.rounds import RoundFigures, RoundTargets, round_figures
 from backend.benchmarks.services.campaigns import campaign_cancel, campaign_start
 from backend.domain.errors import DomainError
-from workers.engine.in_process import StandIn, sigterm_noted
+from workers.engine.in_process import StandIn, follow
 
 ACTOR = "command"
 # Looking more often would be foreign work beside what is measured on this very machine.
@@ -44,11 +43,11 @@ class Command(BaseCommand):
                 campaign = campaign_start(campaign=campaign, actor=ACTOR)
             except DomainError as error:
                 raise CommandError(str(error)) from error
-            self._follow(campaign)
-        elif options["action"] == "cancel":
-            campaign = campaign_cancel(campaign=campaign, actor=ACTOR)
-        # A terminal and a file have no pages.
-        seen = campaign_view(campaign, RoundTargets(campaign)[:])
+            seen = self._follow(campaign)
+        else:
+            if options["action"] == "cancel":
+                campaign = campaign_cancel(campaign=campaign, actor=ACTOR)
+            seen = _seen(campaign)
         if options["json"]:
             self.stdout.write(json.dumps(_document(seen), default=str))
         else:
@@ -61,29 +60,32 @@ class Command(BaseCommand):
     def _is_terminal(self) -> bool:
         return bool(self.stderr.isatty())
 
-    def _follow(self, campaign: Campaign) -> None:
+    def _warn(self, text: str) -> None:
+        """Below the bar, which has no end of line."""
+        self.stderr.write("\n" * self._is_terminal() + text, style_func=str)
+
+    def _follow(self, campaign: Campaign) -> CampaignView:
         """Show the round until all its runs ended; without a live worker they are done here."""
-        text, is_cancelled = "", False
-        with StandIn() as stand_in, sigterm_noted() as sigterm:
-            while True:
-                try:
-                    if sigterm.is_set():
-                        sigterm.clear()
-                        campaign_cancel(campaign=campaign, actor=ACTOR)
-                    campaign.refresh_from_db()
-                    seen = round_figures(campaign)
-                    is_over = seen.finished_count == seen.run_count
-                    text = self._show(seen, text, is_over=is_over)
-                    if is_over:
-                        campaign.refresh_from_db()  # it may have ended between the two reads
-                        return
-                    stand_in.look()
-                    time.sleep(LOOK_S)
-                except KeyboardInterrupt:
-                    if is_cancelled:
-                        raise
-                    is_cancelled = True
-                    campaign_cancel(campaign=campaign, actor=ACTOR)
+        text = ""
+
+        def end(stand_in: StandIn) -> CampaignView | None:
+            nonlocal text
+            campaign.refresh_from_db()
+            figures = round_figures(campaign)
+            is_over = figures.finished_count == figures.run_count
+            text = self._show(figures, text, is_over=is_over)
+            if is_over:
+                campaign.refresh_from_db()  # it may have ended between the two reads
+                return _seen(campaign)
+            stand_in.look()
+            return None
+
+        return follow(
+            end,
+            cancel=lambda: campaign_cancel(campaign=campaign, actor=ACTOR),
+            warn=self._warn,
+            every_s=LOOK_S,
+        )
 
     def _show(self, seen: RoundFigures, before: str, *, is_over: bool) -> str:
         """Draw the bar on a terminal, else a line for every change; returns what is shown."""
@@ -95,6 +97,11 @@ class Command(BaseCommand):
         elif text != before:
             self.stderr.write(f"{seen.progress_ratio:4.0%}  {text}", style_func=str)
         return text
+
+
+def _seen(campaign: Campaign) -> CampaignView:
+    """Whole: a terminal and a file have no pages."""
+    return campaign_view(campaign, RoundTargets(campaign)[:])
 
 
 def _named(name: str, workspace: Workspace) -> Campaign:

@@ -1,0 +1,65 @@
+"""`images`: the base images that Dockerfile and docker-compose.yml name, and whether a digest pins each."""
+
+import json
+import re
+import shutil
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+
+from launcher.console import LauncherError, say
+from launcher.paths import ROOT
+
+FILES = ("Dockerfile", "docker-compose.yml")
+UNPINNED = 1
+"""Status of `images` while one has no digest."""
+WITHIN_S = 60
+# Stages of our own and images that we build have no tag.
+_NAMED = re.compile(
+    r"^((?:FROM (?:--platform=\S+ )?| +image: )([\w./-]+:[\w.-]+))(@sha256:[0-9a-f]{64})?(?=\s|$)",
+    re.MULTILINE,
+)
+_DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
+
+
+def images(*, is_pinning: bool, root: Path = ROOT) -> int:
+    """List them, each with its digest; with `is_pinning` ask the registries first and write it down."""
+    texts = {root / name: (root / name).read_text() for name in FILES}
+    if is_pinning:
+        names = sorted({name for text in texts.values() for name in named(text)})
+        digests = {name: _asked(name) for name in names}
+        texts = {path: pinned(text, digests) for path, text in texts.items()}
+        for path, text in texts.items():
+            path.write_text(text)
+    found = named("\n".join(texts.values()))
+    for name, digest in sorted(found.items()):
+        say(f"{name}  {digest or 'no digest'}")
+    return 0 if all(found.values()) else UNPINNED
+
+
+def named(text: str) -> dict[str, str]:
+    """The digest of each image that a file names, "" for one without; of two lines the poorer one."""
+    found: dict[str, str] = {}
+    for _, name, digest in _NAMED.findall(text):
+        found[name] = digest.removeprefix("@") if found.get(name, digest) else ""
+    return found
+
+
+def pinned(text: str, digests: Mapping[str, str]) -> str:
+    """The file with these digests behind the tags, which stay for people and for who updates them."""
+    return _NAMED.sub(lambda match: f"{match[1]}@{digests[match[2]]}", text)
+
+
+def _asked(name: str) -> str:
+    """What the registry has under the tag now: the digest of all its platforms together."""
+    if not shutil.which("docker"):
+        raise LauncherError("Docker with buildx is needed, which asks the registries.")
+    asking = ["docker", "buildx", "imagetools", "inspect", name, "--format", "{{json .Manifest}}"]
+    try:
+        done = subprocess.run(asking, capture_output=True, text=True, timeout=WITHIN_S, check=True)
+        digest = json.loads(done.stdout)["digest"]
+    except (subprocess.SubprocessError, ValueError, KeyError) as error:
+        raise LauncherError(f"The registry of {name} does not say its digest: {error}") from None
+    if not _DIGEST.fullmatch(digest):
+        raise LauncherError(f"The registry of {name} answers with {digest!r} as its digest.")
+    return str(digest)
