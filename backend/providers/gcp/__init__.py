@@ -49,6 +49,8 @@ KEY_FILE = SecretField(
 )
 # Families of machine types that take no persistent disk: Google refuses the launch.
 HYPERDISK_ONLY = ("a4", "a4x", "c4", "c4a", "c4d", "g4", "h4d", "m4", "n4", "n4a", "n4d", "x4")
+# Alone of its family (docs.cloud.google.com/vertex-ai/docs/reference/rest/v1/DiskSpec, "for A3U machines").
+A3_ULTRA = "a3-ultragpu-"
 
 
 def volume(machine_type: str) -> Volume:
@@ -56,7 +58,8 @@ def volume(machine_type: str) -> Volume:
     # Whole servers take none either, whatever their family
     # (cloud.google.com/compute/docs/instances/bare-metal-instances, "Limitations").
     is_metal = machine_type.endswith("-metal")
-    is_hyperdisk = is_metal or machine_type.partition("-")[0] in HYPERDISK_ONLY
+    is_alone = is_metal or machine_type.startswith(A3_ULTRA)
+    is_hyperdisk = is_alone or machine_type.partition("-")[0] in HYPERDISK_ONLY
     return Volume("hyperdisk-balanced" if is_hyperdisk else "pd-balanced", 20)
 
 
