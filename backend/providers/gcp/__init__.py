@@ -115,6 +115,12 @@ RECORD = ProviderRecord(
             _("a platform is called like Intel Ice Lake or AMD Milan"),
             _("Families e2, n1, n2 and n2d mix CPUs. Empty: Google's choice."),
         ),
+        "billing_export": Setting(
+            _("Table of the billing export"),
+            r"[a-z][a-z0-9-]{4,28}[a-z0-9](\.[A-Za-z0-9_]{1,200}){2}",
+            _("a table looks like project.dataset.gcp_billing_export_v1_0123AB"),
+            _("Of BigQuery, for a month's ledger beside Google's bill. Empty: it is not read."),
+        ),
     },
     required_settings=("project",),
     rents_machines=True,
