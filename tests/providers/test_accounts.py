@@ -163,6 +163,24 @@ def test_account_is_refused_by_pointer_when_its_method_does_not_fit(
     assert refused(lambda: settings(provider, access, **given)).field == pointer
 
 
+@pytest.mark.parametrize(
+    ("table", "is_sound"),
+    [
+        ("billing-of-all.export.gcp_billing_export_v1_0123AB", True),
+        ("export.gcp_billing_export_v1_0123AB", False),
+        ("billing-of-all.export.x` WHERE true; DROP TABLE `y", False),
+        ("billing-of-all.export.x`", False),
+    ],
+)
+def test_table_of_a_billing_export_is_a_name_and_nothing_else(table, is_sound):
+    """It stands within the text of a query."""
+    given = {"regions": ["europe-west1"], "project": "bench-1", "billing_export": table}
+    if is_sound:
+        assert settings("gcp", **given)["billing_export"] == table
+    else:
+        assert refused(lambda: settings("gcp", **given)).field == "/settings/billing_export"
+
+
 def test_account_that_only_reads_prices_needs_no_region():
     assert settings("digitalocean", "token", regions=[]) == {}
     assert settings("digitalocean", "token", regions=None) == {}

@@ -25,6 +25,8 @@ def test_volume_is_named_with_its_limits(rented, text):
         ("c4-standard-8", "hyperdisk-balanced"),
         ("c3-standard-8", "pd-balanced"),
         ("c3-standard-192-metal", "hyperdisk-balanced"),
+        ("a3-ultragpu-8g", "hyperdisk-balanced"),
+        ("a3-highgpu-8g", "pd-balanced"),
         ("n2-standard-4", "pd-balanced"),
     ],
 )

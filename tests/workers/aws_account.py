@@ -78,6 +78,7 @@ def tags_of(thing: dict[str, Any], name: str = "Tags") -> dict[str, str]:
 
 
 TAGS = {
+    "Name": f"rackrate-{TOKEN}",
     "rackrate-workspace": TAG,
     "rackrate-token": TOKEN,
     "rackrate-expires-at": "2026-11-22T10:30:00+00:00",

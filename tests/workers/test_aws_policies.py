@@ -162,6 +162,28 @@ async def test_launch_policy_denies_a_launch_with_one_thing_changed(
     assert len(aws.rented) == 1 + is_allowed
 
 
+@pytest.mark.parametrize(
+    ("machine_type", "is_allowed"),
+    [
+        *((one, True) for one in ("t4g.nano", "c7i.metal-24xl", "m7i.48xlarge", "i4i.32xlarge")),
+        *((one, False) for one in ("p5.48xlarge", "g6.xlarge", "g5g.metal", "trn1.2xlarge")),
+        *((one, False) for one in ("inf2.xlarge", "f2.6xlarge", "mac2.metal", "u7i-6tb.112xlarge")),
+        *((one, False) for one in ("u-12tb1.112xlarge", "dl1.24xlarge", "vt1.3xlarge")),
+    ],
+)
+def test_launch_policy_allows_whole_servers_and_no_accelerators(machine_type, is_allowed):
+    """What a machine costs at most is the matter of the account's budget."""
+    context = {
+        "aws:RequestedRegion": REGION,
+        "ec2:InstanceType": machine_type,
+        "ec2:MetadataHttpTokens": "required",
+        "ec2:MetadataHttpPutResponseHopLimit": "1",
+        **{f"aws:RequestTag/{name}": value for name, value in TAGS.items()},
+    }
+    launch = Asked("ec2:RunInstances", f"arn:aws:ec2:{REGION}:123456789012:instance/*", context)
+    assert Policy(LAUNCH).allows(launch) is is_allowed
+
+
 async def test_launch_policy_denies_regions_that_it_does_not_name(aws):
     driver = AwsDriver(aws.access(regions=["ap-south-1"]))
     with pytest.raises(DriverError, match="UnauthorizedOperation"):

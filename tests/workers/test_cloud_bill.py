@@ -1,4 +1,4 @@
-"""`manage.py cloud bill`: a month's ledger beside the bill of AWS and of Azure."""
+"""`manage.py cloud bill`: a month's ledger beside the bill of AWS, of Azure and of Google."""
 
 import asyncio
 import datetime as dt
@@ -17,10 +17,12 @@ from backend.domain.errors import DriverError, Reason
 from backend.domain.money import Money
 from backend.providers.aws.bill import AwsBill
 from backend.providers.azure.bill import AzureBill
+from backend.providers.gcp.bill import GcpBill
 from backend.providers.machines import Access
 from backend.rentals.services.cloud_accounts import account_create
 from tests import factories
 from tests.fakes.azure import Azure
+from tests.fakes.gcp_bigquery import BigQuery, Usage
 from tests.fakes.machines import Machines
 from tests.workers.clouds import account, rented_run
 
@@ -102,6 +104,55 @@ def test_bill_of_azure_is_read_over_all_pages(azure):
     with pytest.raises(DriverError) as refusal:
         asyncio.run(bill.month(*NOVEMBER))
     assert refusal.value.reason == Reason.AUTH
+
+
+def used(day, token, cost, currency="EUR", month=11):
+    at = dt.datetime(2026, month, day, 23, tzinfo=dt.UTC)
+    return Usage(at, (("owner", "tester"), ("rackrate-token", token)), cost, currency)
+
+
+@pytest.fixture
+def export():
+    with BigQuery() as running:
+        yield running
+
+
+@pytest.fixture
+def bill_of_google(export):
+    settings = {
+        "project": export.project,
+        "billing_export": export.table,
+        "endpoint_url": export.url,
+    }
+    return GcpBill(Access("workload_identity", settings))
+
+
+def test_bill_of_google_is_read_of_its_export_over_all_pages(export, bill_of_google):
+    export.usage = [
+        used(31, "a", 9.0, month=10),
+        used(1, "a", 0.1), used(30, "a", 0.2), used(2, "b", 2), used(3, "c", 3),
+        Usage(dt.datetime(2026, 11, 3, tzinfo=dt.UTC), (("owner", "somebody"),), 99.0),
+        used(1, "b", 9.0, month=12),
+    ]  # fmt: skip
+    export.faults.set("late", times=2)
+    assert asyncio.run(bill_of_google.month(*NOVEMBER)) == {
+        "a": Money(Decimal("0.3"), "EUR"),
+        "b": Money(Decimal(2), "EUR"),
+        "c": Money(Decimal(3), "EUR"),
+    }
+    assert [asked.method for asked in export.asked] == ["POST", "GET", "GET", "GET"]
+
+
+def test_bill_of_google_that_cannot_be_read_says_why(export, bill_of_google):
+    export.usage = [used(1, "a", 1), used(1, "a", 1, "USD")]
+    with pytest.raises(DriverError, match="a is billed in EUR and USD"):
+        asyncio.run(bill_of_google.month(*NOVEMBER))
+    export.faults.set("forbidden", times=1)
+    with pytest.raises(DriverError, match="Access Denied: Table billing-of-all") as refusal:
+        asyncio.run(bill_of_google.month(*NOVEMBER))
+    assert (refusal.value.reason, refusal.value.retryable) == (Reason.AUTH, False)
+    with pytest.raises(DriverError, match="name the table of the billing export"):
+        asyncio.run(GcpBill(Access("workload_identity", {})).month(*NOVEMBER))
 
 
 @pytest.mark.django_db

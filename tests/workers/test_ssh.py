@@ -1,6 +1,7 @@
 """SSH against a real server that can misbehave."""
 
 import asyncio
+import socket
 
 import asyncssh
 import pytest
@@ -148,3 +149,30 @@ async def test_private_address_is_refused_where_it_is_not_allowed(target, sshd):
 
 def test_target_does_not_show_its_key():
     assert "secret" not in repr(Target(private_key=b"secret"))
+
+
+@pytest.mark.parametrize("reached", [0, 1])
+async def test_next_address_of_a_name_is_tried_when_one_is_not_reached(
+    target, monkeypatch, reached
+):
+    """Many a name has an address of IPv6 first, and many a worker no way there."""
+    # Nobody listens at the others.
+    addresses = ["127.0.0.8", "127.0.0.9"]
+    addresses.insert(reached, target.address)
+    real = socket.getaddrinfo
+
+    def resolved(host, port, *given, **named):
+        names = addresses if host == "rack-7.example" else [host]
+        return [one for name in names for one in real(name, port, *given, **named)]
+
+    monkeypatch.setattr(socket, "getaddrinfo", resolved)
+    there = changed(target, address="rack-7.example")
+    key = await ssh.scan(there.address, there.port, is_private_allowed=True)
+    transport = await ssh.connect(there)
+    output = await transport.run("echo here", timeout_s=5)
+    await transport.close()
+    assert (key, output.stdout) == (target.host_key, b"here\n")
+    addresses.remove(target.address)
+    refused = await refusal(there)
+    assert (refused.reason, refused.retryable) == (Reason.UNREACHABLE, True)
+    assert "rack-7.example port" in refused.detail

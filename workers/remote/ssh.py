@@ -8,8 +8,8 @@ A bastion is logged in to likewise and runs nothing; it only connects to the mac
 import asyncio
 import datetime as dt
 import socket
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from typing import Any, TypeVar
 
 import asyncssh
 
@@ -23,7 +23,10 @@ from workers.remote.outdated import outdated_server
 from workers.remote.presented import ALGORITHMS, CERTIFICATE_ALGORITHMS, PresentedKey
 from workers.remote.ssh_transport import SshTransport
 
+T = TypeVar("T")
 CONNECT_TIMEOUT_S = 10
+# Of the addresses of one name, such as one of IPv6 and one of IPv4.
+MAX_ADDRESSES = 3
 # A dead network is seen so after three of them; without, a read would wait for hours.
 KEEPALIVE_S = 15
 
@@ -75,7 +78,7 @@ def _public_line(key: asyncssh.SSHKey) -> str:
 
 async def _route(
     address: str, port: int, via: Target | None, *, is_private_allowed: bool
-) -> tuple[str, SshTransport | None]:
+) -> tuple[Sequence[str], SshTransport | None]:
     """What to connect to, and the bastion that does so. Behind one the name is looked up there: its
     network is not ours, so none of its addresses leads to a machine of ours."""
     try:
@@ -83,13 +86,13 @@ async def _route(
     except InvalidValue as error:
         raise DriverError(Reason.UNREACHABLE, error.detail, retryable=False) from error
     if via is not None:
-        return address, await connect(via)
+        return [address], await connect(via)
     return await _resolved(address, port, is_private_allowed=is_private_allowed), None
 
 
-async def _resolved(address: str, port: int, *, is_private_allowed: bool) -> str:
-    """The IP to connect to. Checked after resolving and then used itself, so that a name cannot
-    change its mind between the check and the connection."""
+async def _resolved(address: str, port: int, *, is_private_allowed: bool) -> Sequence[str]:
+    """The IPs to connect to. Checked after resolving and then used themselves, so that a name
+    cannot change its mind between the check and the connection."""
     try:
         entries = await asyncio.get_running_loop().getaddrinfo(
             address, port, type=socket.SOCK_STREAM
@@ -106,7 +109,19 @@ async def _resolved(address: str, port: int, *, is_private_allowed: bool) -> str
             f"{address} is not a public address, and SSH_ALLOW_PRIVATE is off",
             retryable=False,
         )
-    return allowed[0]
+    return allowed[:MAX_ADDRESSES]
+
+
+async def _first_reached(names: Sequence[str], call: Callable[[str], Awaitable[T]]) -> T:
+    """What the first of a machine's addresses answers that can be reached: many a worker has no
+    IPv6, many a name such an address, which stands first."""
+    for name in names[:-1]:
+        try:
+            return await call(name)
+        except OSError as error:
+            if isinstance(error, NO_COMMON_KEY):  # somebody was there
+                raise
+    return await call(names[-1])
 
 
 async def scan(
@@ -173,11 +188,15 @@ async def _server_key(
     client_factory: Callable[[], asyncssh.SSHClient] = asyncssh.SSHClient,
     is_any_expected: bool = False,
 ) -> asyncssh.SSHKey | None:
-    name, bastion = await _route(address, port, via, is_private_allowed=is_private_allowed)
-    try:
+    names, bastion = await _route(address, port, via, is_private_allowed=is_private_allowed)
+    name = names[0]
+
+    async def presented(at: str) -> asyncssh.SSHKey | None:
+        nonlocal name
+        name = at
         async with asyncio.timeout(CONNECT_TIMEOUT_S):
             return await asyncssh.get_server_host_key(
-                name,
+                at,
                 port,
                 tunnel=bastion.connection if bastion else (),
                 config=None,
@@ -186,6 +205,9 @@ async def _server_key(
                     client_factory=client_factory, config=None
                 ),
             )
+
+    try:
+        return await _first_reached(names, presented)
     except (OSError, asyncssh.Error) as error:
         endpoint = f"{address} port {port}"
         if is_any_expected and isinstance(error, NO_COMMON_KEY):
@@ -204,12 +226,12 @@ async def connect(target: Target) -> "SshTransport":
     if not target.authorities and not target.host_key:
         detail = f"no host key of {target.address} is approved"
         raise DriverError(Reason.AUTH, detail, retryable=False)
-    name, bastion = await _route(
+    names, bastion = await _route(
         target.address, target.port, target.via, is_private_allowed=target.is_private_allowed
     )
     endpoint = f"{target.username}@{target.address} port {target.port}"
     try:
-        connection = await _logged_in(target, name, endpoint, bastion)
+        connection = await _logged_in(target, names, endpoint, bastion)
     # Also when the step's time is over: the way through the bastion would stay open.
     except BaseException:
         if bastion is not None:
@@ -219,21 +241,22 @@ async def connect(target: Target) -> "SshTransport":
 
 
 async def _logged_in(
-    target: Target, name: str, endpoint: str, bastion: SshTransport | None
+    target: Target, names: Sequence[str], endpoint: str, bastion: SshTransport | None
 ) -> asyncssh.SSHClientConnection:
     async with agent_keys(target.agent_socket, is_of_host=target.is_agent_of_host) as keys:
-        return await _connected(target, name, endpoint, bastion, keys)
+        return await _connected(target, names, endpoint, bastion, keys)
 
 
 async def _connected(
     target: Target,
-    name: str,
+    names: Sequence[str],
     endpoint: str,
     bastion: SshTransport | None,
     keys: list[asyncssh.SSHKeyPair],
 ) -> asyncssh.SSHClientConnection:
     client = _Client(target)
-    try:
+
+    async def connected(name: str) -> asyncssh.SSHClientConnection:
         return await asyncssh.connect(
             name,
             target.port,
@@ -255,6 +278,9 @@ async def _connected(
             login_timeout=CONNECT_TIMEOUT_S,
             keepalive_interval=KEEPALIVE_S,
         )
+
+    try:
+        return await _first_reached(names, connected)
     except asyncssh.HostKeyNotVerifiable as error:
         if target.authorities:
             raise _uncertified(endpoint, client.refusal or str(error)) from error

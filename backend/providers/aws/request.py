@@ -44,7 +44,9 @@ def name_of(token: str) -> str:
 def tags(spec: LaunchSpec, token: str, further: Mapping[str, str]) -> dict[str, str]:
     """What everything that belongs to a launch is marked with; `further` are the account's own."""
     return {
-        # First: no tag of the account's own may replace one by which machines are counted and ended.
+        # What the console lists it by; the account may name it otherwise.
+        "Name": name_of(token),
+        # Before ours: no tag of the account's own may replace one by which machines are counted and ended.
         **further,
         **{f"rackrate-{name}": value for name, value in spec.labels.items()},
         WORKSPACE: spec.tag,

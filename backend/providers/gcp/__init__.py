@@ -49,6 +49,8 @@ KEY_FILE = SecretField(
 )
 # Families of machine types that take no persistent disk: Google refuses the launch.
 HYPERDISK_ONLY = ("a4", "a4x", "c4", "c4a", "c4d", "g4", "h4d", "m4", "n4", "n4a", "n4d", "x4")
+# Alone of its family (docs.cloud.google.com/vertex-ai/docs/reference/rest/v1/DiskSpec, "for A3U machines").
+A3_ULTRA = "a3-ultragpu-"
 
 
 def volume(machine_type: str) -> Volume:
@@ -56,7 +58,8 @@ def volume(machine_type: str) -> Volume:
     # Whole servers take none either, whatever their family
     # (cloud.google.com/compute/docs/instances/bare-metal-instances, "Limitations").
     is_metal = machine_type.endswith("-metal")
-    is_hyperdisk = is_metal or machine_type.partition("-")[0] in HYPERDISK_ONLY
+    is_alone = is_metal or machine_type.startswith(A3_ULTRA)
+    is_hyperdisk = is_alone or machine_type.partition("-")[0] in HYPERDISK_ONLY
     return Volume("hyperdisk-balanced" if is_hyperdisk else "pd-balanced", 20)
 
 
@@ -111,6 +114,12 @@ RECORD = ProviderRecord(
             r"(Intel|AMD|Ampere) [A-Za-z0-9 ]{2,40}",
             _("a platform is called like Intel Ice Lake or AMD Milan"),
             _("Families e2, n1, n2 and n2d mix CPUs. Empty: Google's choice."),
+        ),
+        "billing_export": Setting(
+            _("Table of the billing export"),
+            r"[a-z][a-z0-9-]{4,28}[a-z0-9](\.[A-Za-z0-9_]{1,200}){2}",
+            _("a table looks like project.dataset.gcp_billing_export_v1_0123AB"),
+            _("Of BigQuery, for a month's ledger beside Google's bill. Empty: it is not read."),
         ),
     },
     required_settings=("project",),

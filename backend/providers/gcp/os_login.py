@@ -7,7 +7,7 @@ expires with the machine, is listed as a thing of its launch, and is removed at 
 import datetime as dt
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -40,7 +40,7 @@ def uses_os_login(access: Access) -> bool:
     return access.settings.get("login") == "os_login"
 
 
-def credentials_of(access: Access) -> "Credentials":
+def credentials_of(access: Access, scopes: Sequence[str] = SCOPES) -> "Credentials":
     """What we log in with at Google; of no value where another address is asked."""
     import google.auth
     from google.auth.credentials import AnonymousCredentials
@@ -50,10 +50,10 @@ def credentials_of(access: Access) -> "Credentials":
         # Credentials would be sent to whatever stands at that address.
         return AnonymousCredentials()  # type: ignore[no-untyped-call]
     if access.kind == "workload_identity":
-        return google.auth.default(scopes=SCOPES)[0]
+        return google.auth.default(scopes=scopes)[0]
     try:
         key = json.loads(access.secret["service_account_json"])
-        made = Credentials.from_service_account_info(key, scopes=SCOPES)  # type: ignore[no-untyped-call]
+        made = Credentials.from_service_account_info(key, scopes=scopes)  # type: ignore[no-untyped-call]
     except (KeyError, ValueError):
         raise DriverError(
             Reason.AUTH, "the service account's key cannot be read", retryable=False
