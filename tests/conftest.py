@@ -104,12 +104,15 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 
 @pytest.fixture(scope="session")
-def django_db_setup(django_db_setup: None) -> Iterator[None]:
-    """The test database; what tests of real transactions leave in it is deleted quickly."""
+def django_db_setup(django_db_setup: None, django_db_blocker: Any) -> Iterator[None]:
+    """The test database; what tests of real transactions leave in it is deleted quickly, and at
+    first what its migrations noted: rows are kept and copied into empty tables only."""
     from django.test import TransactionTestCase
 
     from tests import database
 
+    with django_db_blocker.unblock():
+        database.empty()
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(TransactionTestCase, "_fixture_teardown", lambda _: database.empty())
         yield
