@@ -27,6 +27,7 @@ PYTEST = [str(PYTHON), "-m", "pytest"]
 REMEMBERING = ["-p", "tests.failed_tests"]
 SIDE_BY_SIDE = ["-n", "2", "--dist", "worksteal"]
 SERIAL = ["tests/e2e", "tests/launcher"]  # tests/conftest.py accepts the mark nowhere else
+CHAOS = "tests/e2e/test_*chaos*.py"
 FAST = ["tests/domain", "tests/providers", "tests/workers"]
 FAILED_AGAIN_MAX = 5
 """So many failed tests may run once more: a busy machine spoils a few, a fault of ours many."""
@@ -172,10 +173,18 @@ def _migrate_once(stack: Stack) -> None:
     stack.environment.update(MIGRATED_COPIES=str(copies))
 
 
+def _serial_parts() -> dict[str, list[str]]:
+    """The files with tests that run one after the other: those of chaos take as long as all others."""
+    chaos = {str(path) for path in Path().glob(CHAOS)}
+    every = {str(path) for folder in SERIAL for path in Path(folder).glob("test_*.py")}
+    parts = {"chaos": sorted(chaos), "measured": sorted(every - chaos)}
+    return {part: files for part, files in parts.items() if files}
+
+
 def _whole_suite(stack: Stack, *, is_covered: bool) -> int:
     """Three parts at the same time; the coverage is that of the largest one.
 
-    Of the tests that measure time or break services those of a folder run one after the other and
+    Of the tests that measure time or break services those of a part run one after the other and
     mostly wait. All others take what processor time is left: they are nice, so that the first do
     not notice.
     """
@@ -185,19 +194,17 @@ def _whole_suite(stack: Stack, *, is_covered: bool) -> int:
     stack.environment.update(ROWS_DIRECTORY=str(rows))
     # It takes its probes out again where they were passed: tracing costs two thirds more time.
     slipcover = _python("-m", "slipcover", "--out", coverage)
-    outputs = {folder: stack.state.log(folder.replace("/", "-")) for folder in SERIAL}
-    failed = {
-        part: stack.state.directory / f"failed-{part.replace('/', '-')}"
-        for part in [*SERIAL, "others"]
-    }
+    parts = _serial_parts()
+    outputs = {part: stack.state.log(part) for part in parts}
+    failed = {part: stack.state.directory / f"failed-{part}" for part in [*parts, "others"]}
     with ExitStack() as files:
         serial = [
             stack.start(
-                [*PYTEST, *REMEMBERING, "-m", "serial", folder],
+                [*PYTEST, *REMEMBERING, "-m", "serial", *parts[part]],
                 files.enter_context(output.open("wb")),
-                FAILED_TESTS=str(failed[folder]),
+                FAILED_TESTS=str(failed[part]),
             )
-            for folder, output in outputs.items()
+            for part, output in outputs.items()
         ]
         # One process more than a small machine has processors: many tests wait for hosts and pages.
         many = ["-n", "3", "--dist", "worksteal", "-m", "not serial"]

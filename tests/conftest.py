@@ -1,5 +1,6 @@
 """Shared fixtures: a test database of one's own, a frozen queue, no network but loopback."""
 
+import gc
 import json
 import os
 import socket
@@ -18,6 +19,8 @@ SERIAL_FOLDERS = ("e2e", "launcher")
 LONG_MARKERS = ("browser", "hypothesis")
 SLOW_FIXTURES = {"aws", "gce", "cloud", "price_server"}
 """Servers that stand for providers: they need nothing, but are no part of the fast tests."""
+GARBAGE_MANY = 50_000
+"""Objects made since the last look for garbage; with Python's 700 a quarter of the time goes to it."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -33,6 +36,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure() -> None:
     """What must be set before the first test module is read."""
+    gc.set_threshold(GARBAGE_MANY)
     # The browser driver keeps an event loop running in the test's thread.
     os.environ.setdefault("DJANGO_ALLOW_ASYNC_UNSAFE", "1")
     # Properties are about values, not about how busy this machine is: no deadline.
@@ -95,15 +99,20 @@ def pytest_collection_modifyitems(
 def pytest_collection_finish(session: pytest.Session) -> None:
     if path := session.config.option.write_needs:
         path.write_text(json.dumps(sorted(set().union(*map(needs, session.items)))))
+    gc.collect()
+    gc.freeze()  # modules and tests stay to the end: nobody looks through them again
 
 
 @pytest.fixture(scope="session")
-def django_db_setup(django_db_setup: None) -> Iterator[None]:
-    """The test database; what tests of real transactions leave in it is deleted quickly."""
+def django_db_setup(django_db_setup: None, django_db_blocker: Any) -> Iterator[None]:
+    """The test database; what tests of real transactions leave in it is deleted quickly, and at
+    first what its migrations noted: rows are kept and copied into empty tables only."""
     from django.test import TransactionTestCase
 
     from tests import database
 
+    with django_db_blocker.unblock():
+        database.empty()
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(TransactionTestCase, "_fixture_teardown", lambda _: database.empty())
         yield

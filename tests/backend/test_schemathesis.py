@@ -5,6 +5,7 @@ import logging
 import re
 from collections.abc import Callable, Iterator
 from functools import cache
+from itertools import combinations
 from typing import Any
 
 import hypothesis
@@ -42,8 +43,10 @@ CHECKS = [
     response_headers_conformance,
     response_schema_conformance,
 ]
-SCOPES = {"admin": 20, "run": 50, "write": 50, "read": 50, None: 50}
-"""Each operation gets the profile's examples by this number; most refuse the lower scopes."""
+SHARE = 20
+"""Each operation gets the profile's examples by this number, as they cost more than to call it."""
+LOWER: tuple[str | None, ...] = ("run", "write", "read", None)
+"""Scopes that most operations refuse; None are strangers."""
 CONFIG = {"generation": {"with-security-parameters": False}}
 
 
@@ -160,35 +163,43 @@ def formats(operation: Any) -> list[str]:
 
 
 def checks_of(case: Any) -> list[Any]:
-    """Unknown parameters are allowed, and what is wrong with a path may have been put right."""
+    """Unknown parameters are allowed, what is wrong with a path may have been put right, and in a
+    form everything is a text: no value is of a wrong type."""
     wrong = {place for place, part in case.meta.components.items() if part.mode.is_negative}
-    return [*CHECKS, negative_data_rejection] if wrong == {ParameterLocation.BODY} else CHECKS
+    is_of_type = any("type" in one.keywords for one in case.meta.phase.data.mutations)
+    is_form = case.media_type == "multipart/form-data"
+    is_refused = wrong == {ParameterLocation.BODY} and not (is_form and is_of_type)
+    return [*CHECKS, negative_data_rejection] if is_refused else CHECKS
 
 
-@pytest.mark.parametrize("scope", SCOPES)
 def test_api_keeps_to_its_description_whatever_is_asked(
     world: World,
     token: Callable[..., str],
     caplog: pytest.LogCaptureFixture,
     subtests: pytest.Subtests,
-    scope: str | None,
 ) -> None:
+    """Each call is made by who may do everything, and by two others."""
     caplog.set_level(logging.ERROR, "django.request")
-    headers = {"Authorization": f"Bearer {token(scope)}"} if scope else {}
+    headers = {
+        scope: {"Authorization": f"Bearer {token(scope)}"} if scope else {}
+        for scope in ("admin", *LOWER)
+    }
     profile = hypothesis.settings()
     bounded = hypothesis.settings(
         profile,
-        max_examples=max(1, profile.max_examples // SCOPES[scope]),
+        max_examples=max(1, profile.max_examples // SHARE),
         suppress_health_check=list(HealthCheck),
         phases=(Phase.explicit, Phase.generate, Phase.shrink),
         database=None,
     )
+    others = st.sampled_from([*combinations(LOWER, 2)])
     for name, operation in operations().items():
 
         @bounded
-        @hypothesis.given(calls(name, operation, world))
-        def kept(case: Any) -> None:
-            answered(case, headers, checks_of(case))
+        @hypothesis.given(calls(name, operation, world), others)
+        def kept(case: Any, lower: tuple[str | None, ...]) -> None:
+            for scope in ("admin", *lower):
+                answered(case, headers[scope], checks_of(case))
 
         with subtests.test(name):
             kept()

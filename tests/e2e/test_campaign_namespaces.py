@@ -42,7 +42,7 @@ TINY: dict[str, Any] = {
     "matrix_s": 0.5,
     "matrix_depths": DEPTHS,
     "matrix_jobs": [1],
-    "network_s": 5,
+    "network_s": 3,
     "network_streams": 4,
     "ping_count": 10,
 }
@@ -105,7 +105,7 @@ def campaign_of(places: list[ShapedHost], directory: Path) -> Campaign:
         profile="full",
         probes=[probe for probe in CHOICES if probe not in LEFT_OUT],
         parameters={**TINY, "directories": [str(path) for path in directories]},
-        concurrency=1,
+        concurrency=2,
         network_pairs="ring",
     )
     workspace = default_workspace()

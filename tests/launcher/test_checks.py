@@ -23,6 +23,7 @@ PROJECT = {
     "backend/__init__.py": "",
     "backend/quick.py": "def calculated():\n    return 2\n\n\ndef never_called():\n    return 3\n",
     "tests/launcher/test_stack.py": "import pytest\n\n@pytest.mark.serial\ndef test_up(): pass\n",
+    "tests/e2e/test_chaos.py": "import pytest\n\n@pytest.mark.serial\ndef test_kills(): pass\n",
 }
 SLOW = """
     import pytest
@@ -73,8 +74,12 @@ def test_suite_fails_when_too_little_is_covered(suite):
     assert suite(SLOW.format(True), QUICK.format(2), is_covered=True) != 0
 
 
-def test_suite_passes_when_nobody_asks_what_it_covers(suite):
+def test_suite_passes_when_nobody_asks_what_it_covers(suite, monkeypatch):
+    said: list[str] = []
+    monkeypatch.setattr(checks, "say", said.append)
     assert suite(SLOW.format(True), QUICK.format(2)) == 0
+    # Chaos, then what else is serial in both folders.
+    assert [re.findall(r"(\d+) passed", part) for part in said] == [["1"], ["2"]]
 
 
 BUSY = """
