@@ -14,7 +14,7 @@ from backend.domain.amounts import Amounts, Flags, Floats, Ints
 from backend.domain.metrics import Metric
 from backend.domain.ranking import Contest, Standings, standings
 from backend.rankings.selectors.basis_table import FIGURES, MONEY, BasisTable
-from backend.rankings.selectors.coded import Coded
+from backend.rankings.selectors.coded import Coded, CodedBuilder
 from backend.rankings.selectors.filters import meets
 from backend.rankings.selectors.query import DEFAULT_SORT, Filter
 from backend.rankings.selectors.rows import RankingRow
@@ -258,18 +258,30 @@ def has_any(rows: Sequence[RankingRow], name: str) -> bool:
 
 def selected(rows: Sequence[RankingRow], kept: Flags) -> Sequence[RankingRow]:
     """The rows of a list that are marked."""
-    positions = np.flatnonzero(kept)
-    return (
-        rows.at(positions) if isinstance(rows, Listing) else [rows[at] for at in positions.tolist()]
-    )
+    return placed(rows, np.flatnonzero(kept))
+
+
+def placed(rows: Sequence[RankingRow], positions: Ints) -> Sequence[RankingRow]:
+    """The rows at some positions of a list, in their order."""
+    if isinstance(rows, Listing):
+        return rows.at(positions)
+    return [rows[at] for at in positions.tolist()]
 
 
 def marked(rows: Sequence[RankingRow], name: str, accepts: Callable[[Any], bool]) -> Flags:
     """Which rows have a cell that is accepted; of a column that is no figure."""
+    return cells(rows, name).meets(accepts)
+
+
+def cells(rows: Sequence[RankingRow], name: str) -> Coded:
+    """A column that is no figure, in the order of the rows."""
     column = rows.column(name) if isinstance(rows, Listing) else None
     if isinstance(column, Coded):
-        return column.meets(accepts)
-    return np.array([accepts(getattr(row, name)) for row in rows], bool)
+        return column
+    built = CodedBuilder()
+    for row in rows:
+        built.append(getattr(row, name))
+    return built.coded()
 
 
 def with_words(rows: Sequence[RankingRow], searched: str) -> Sequence[RankingRow]:
