@@ -33,6 +33,8 @@ class Listing(Sequence[RankingRow]):
     basis: BasisTable
     numbers: Ints
     standings: Standings
+    has_rank_bounds: bool = True
+    """Whether its rows say between which ranks they lie."""
 
     @property
     def nbytes(self) -> int:
@@ -55,19 +57,23 @@ class Listing(Sequence[RankingRow]):
 
     def _row(self, position: int) -> RankingRow:
         row = self.basis.row(int(self.numbers[position]))
-        return row.standing_at(self.standings.standing(position))
+        standing = self.standings.standing(position, has_bounds=self.has_rank_bounds)
+        return row.standing_at(standing)
 
     def at(self, positions: Ints) -> "Listing":
         """The rows at some positions, in their order."""
-        return Listing(self.basis, self.numbers[positions], self.standings.at(positions))
+        return replace(
+            self, numbers=self.numbers[positions], standings=self.standings.at(positions)
+        )
+
+    def without_rank_bounds(self) -> "Listing":
+        """The same rows, which do not say between which ranks they lie."""
+        return replace(self, has_rank_bounds=False)
 
     def followed_by(self, other: "Listing") -> "Listing":
         """These rows and those of another list of the basis."""
-        both = (self.standings, other.standings)
-        names = (name for name in vars(both[0]) if name != "order")
-        joined = {name: np.concatenate([getattr(one, name) for one in both]) for name in names}
-        order = np.concatenate((self.numbers, other.numbers))
-        return Listing(self.basis, order, Standings(order=order, **joined))
+        numbers = np.concatenate((self.numbers, other.numbers))
+        return replace(self, numbers=numbers, standings=self.standings.followed_by(other.standings))
 
     # --- columns ------------------------------------------------------------------------------
 
