@@ -40,11 +40,11 @@ class Frontier:
 def frontier(
     query: RankingQuery, *, workspace_slug: str = DEFAULT_WORKSPACE, stamp: DataStamp | None = None
 ) -> Frontier:
-    """The offers under a query. Limits on price and score only set apart what is beyond them:
-    whatever beats an offer within a budget and a demand is within them too."""
+    """The offers under a query, without their rank bounds. Limits on price and score only set apart
+    what is beyond them: whatever beats an offer within a budget and a demand is within them too."""
     # Hidden, what is just beyond a budget could not be seen in the picture.
     limits = [one for one in query.filters if (one.column, one.operator) in LIMITING]
-    listed = ranking(query, workspace_slug=workspace_slug, stamp=stamp)
+    listed = ranking(query, workspace_slug=workspace_slug, stamp=stamp, has_rank_bounds=False)
     within = _drawable(listed.rows)
     beyond: Sequence[RankingRow] = ()
     left_out_count = listed.count - len(within)
@@ -52,7 +52,10 @@ def frontier(
         others = tuple(one for one in query.filters if one not in limits)
         # Only where a limit hides something: most requests have none.
         everyone = ranking(
-            replace(query, filters=others), workspace_slug=workspace_slug, stamp=stamp
+            replace(query, filters=others),
+            workspace_slug=workspace_slug,
+            stamp=stamp,
+            has_rank_bounds=False,
         )
         kept = counted(within, "offer_id")
         drawable = _drawable(everyone.rows)
