@@ -7,14 +7,17 @@ and never compared: they hold no rank, value, tie group or point on the Pareto f
 nobody off it.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from decimal import Decimal
+from threading import Lock
+from typing import Any
 
 import numpy as np
 
 from backend.domain.amounts import Amounts, Flags, Floats, Ints, is_close
 from backend.domain.cmips import cup
-from backend.domain.draws import drawn_blocks, rank_bounds, spreads, tie_groups
+from backend.domain.draws import Spreads, drawn_blocks, rank_bounds, spreads, tie_groups
 from backend.domain.errors import InvalidValue
 from backend.domain.metrics import Metric
 from backend.domain.mix import MIX, SAME_MIX_RATIO
@@ -119,32 +122,71 @@ class Contest:
     name: Ints
 
 
+class RankBounds:
+    """Between which ranks the rows of a contest lie, worked out when it is first asked for: the
+    draws take longer than all else of a ranking together, and most lists are shown without them."""
+
+    def __init__(self, spread: Spreads, rank: Ints) -> None:
+        self._spread, self._rank = spread, rank
+        self._ends: tuple[Ints, Ints] | None = None
+        self._lock = Lock()
+
+    @property
+    def ends(self) -> tuple[Ints, Ints]:
+        """Lowest and highest rank of each row that is compared, and a last 0 for all others."""
+        # Several may ask at once: one of them works it out.
+        with self._lock:
+            if self._ends is None:
+                low, high = rank_bounds(drawn_blocks(self._spread), self._rank)
+                self._ends = np.append(low, 0), np.append(high, 0)
+            return self._ends
+
+
 @dataclass(frozen=True, eq=False)
 class Standings:
     """Rows of a contest in order, and in that order how each stands; 0 where it is not compared."""
 
     order: Ints
     rank: Ints
-    rank_low: Ints
-    rank_high: Ints
     tie_group: Ints
     pareto: Flags
+    bounded: Ints
+    """Where the bounds of each row are among those of the contest; −1 where it has none."""
+    bounds: RankBounds
 
-    def standing(self, position: int) -> Standing:
-        """How the row at a position of the order stands."""
+    @property
+    def rank_low(self) -> Ints:
+        return self.bounds.ends[0][self.bounded]
+
+    @property
+    def rank_high(self) -> Ints:
+        return self.bounds.ends[1][self.bounded]
+
+    def standing(self, position: int, *, has_bounds: bool = True) -> Standing:
+        """How the row at a position of the order stands; on request without its rank bounds."""
         if not self.rank[position]:
             return NOT_COMPARED
+        low, high = self.bounds.ends if has_bounds else (None, None)
+        at = self.bounded[position]
         return Standing(
             rank=int(self.rank[position]),
-            rank_low=int(self.rank_low[position]),
-            rank_high=int(self.rank_high[position]),
+            rank_low=None if low is None else int(low[at]),
+            rank_high=None if high is None else int(high[at]),
             tie_group=int(self.tie_group[position]),
             pareto=bool(self.pareto[position]),
         )
 
     def at(self, positions: Ints) -> "Standings":
         """Those of some positions, in their order."""
-        return Standings(*(getattr(self, field.name)[positions] for field in fields(self)))
+        return self._of(lambda name: getattr(self, name)[positions])
+
+    def followed_by(self, other: "Standings") -> "Standings":
+        """These rows and others of the same contest."""
+        return self._of(lambda name: np.concatenate((getattr(self, name), getattr(other, name))))
+
+    def _of(self, column: Callable[[str], Any]) -> "Standings":
+        names = (field.name for field in fields(self) if field.name != "bounds")
+        return Standings(bounds=self.bounds, **{name: column(name) for name in names})
 
 
 def standings(of: Contest, metric: Metric) -> Standings:
@@ -163,18 +205,17 @@ def standings(of: Contest, metric: Metric) -> Standings:
         # Equal values have equal floats, whatever prices and scores they come from.
         alike = np.searchsorted(rank, rank)
         spread = spread._replace(centre=spread.centre[alike])
-    low, high = rank_bounds(drawn_blocks(spread), rank)
     others = _by_score(of, np.flatnonzero(np.isnan(of.value.floats)), metric)
     none = np.zeros(others.size, np.int64)
     return Standings(
         order=np.concatenate((compared, others)),
         rank=np.concatenate((rank, none)),
-        rank_low=np.concatenate((low, none)),
-        rank_high=np.concatenate((high, none)),
         tie_group=np.concatenate((tie_groups(spread), none)),
         pareto=np.concatenate(
             (_pareto(of.price.at(compared), of.score[compared], metric), none.astype(bool))
         ),
+        bounded=np.concatenate((np.arange(rank.size), none - 1)),
+        bounds=RankBounds(spread, rank),
     )
 
 

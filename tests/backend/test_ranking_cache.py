@@ -6,11 +6,20 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from backend.catalog.selectors.data_version import DataStamp
-from backend.rankings.selectors.cache import BYTES_OF_SMALL, StampedCache
+from backend.catalog.selectors.data_version import DataStamp, Position
+from backend.rankings.selectors.cache import BYTES_OF_SMALL, STATES, StampedCache
 
 AT = dt.datetime(2026, 11, 1, tzinfo=dt.UTC)
+# As transactions see them that may take back what they wrote.
 ONE, TWO = DataStamp(1, AT), DataStamp(1, AT, refreshes=1)
+
+
+def states(count: int, database: float = 1.0) -> list[DataStamp]:
+    """One after the other, as everybody sees them."""
+    return [
+        DataStamp(1, AT, refreshes=n, position=Position((database, 1, 1), n, 0, is_writing=False))
+        for n in range(count)
+    ]
 
 
 class Counted:
@@ -24,11 +33,50 @@ class Counted:
         return self.times
 
 
+def refuse() -> int:
+    raise AssertionError("what is kept was computed again")
+
+
 def test_result_is_cached_for_one_state_of_the_data() -> None:
     cache, compute = StampedCache(2 * BYTES_OF_SMALL), Counted()
     assert [cache.get(ONE, "a", compute), cache.get(ONE, "a", compute)] == [1, 1]
     assert cache.get(TWO, "a", compute) == 2
     assert cache.get(ONE, "a", compute) == 3
+
+
+def test_older_state_does_not_evict_a_newer_one() -> None:
+    cache, compute = StampedCache(9 * BYTES_OF_SMALL), Counted()
+    oldest, *newer = states(STATES + 1)
+    for stamp in newer:
+        cache.get(stamp, "a", compute)
+    # A slow request of a state that is gone: it is served, and nothing is kept.
+    assert [cache.get(oldest, "a", compute) for _ in range(2)] == [STATES + 1, STATES + 2]
+    assert [cache.get(stamp, "a", compute) for stamp in newer] == [*range(1, STATES + 1)]
+
+
+def test_state_that_is_asked_for_stays_while_others_come_and_go() -> None:
+    cache, compute = StampedCache(9 * BYTES_OF_SMALL), Counted()
+    held, *others = states(3 * STATES)
+    cache.get(held, "a", compute)
+    for stamp in others:
+        cache.get(stamp, "a", compute)
+        assert cache.get(held, "a", refuse) == 1
+
+
+def test_states_of_a_restored_database_follow_those_of_the_one_before() -> None:
+    cache, compute = StampedCache(9 * BYTES_OF_SMALL), Counted()
+    *_, last = states(STATES)
+    first = states(1, database=2.0)[0]
+    assert [cache.get(last, "a", compute), cache.get(first, "a", compute)] == [1, 2]
+    assert cache.get(first, "a", refuse) == 2
+
+
+def test_what_did_not_change_between_states_counts_once() -> None:
+    cache, shared = StampedCache(2 * BYTES_OF_SMALL), Counted()
+    for stamp in states(2):
+        cache.get(stamp, "table", lambda: shared)
+    cache.get(states(2)[1], "list", Counted())
+    assert all(cache.get(stamp, "table", refuse) is shared for stamp in states(2))
 
 
 def test_nothing_is_cached_while_nothing_was_counted() -> None:

@@ -240,6 +240,18 @@ def test_standings_of_some_rows_stand_as_they_did():
     some = made.at(np.array([2, 0]))
     assert some.order.tolist() == [0, 1]
     assert [some.standing(n) for n in (0, 1)] == [made.standing(n) for n in (2, 0)]
+    both = some.followed_by(made.at(np.array([1])))
+    assert [both.standing(n) for n in (0, 1, 2)] == [made.standing(n) for n in (2, 0, 1)]
+    assert both.rank_low.tolist() == [made.rank_low[n] for n in (2, 0, 1)]
+
+
+def test_standing_without_rank_bounds_says_all_else():
+    offers = [offer(name, 100, price) for name, price in (("a", "3"), ("b", "1"))]
+    of = [replace(one, worth=worth(one.summary, one.price, None, CMIPS)) for one in offers]
+    made = ranking.standings(lists.contest(of), CMIPS)
+    full = made.standing(0)
+    assert (full.rank_low, full.rank_high) == (1, 1)
+    assert made.standing(0, has_bounds=False) == replace(full, rank_low=None, rank_high=None)
 
 
 # --- invariants ---

@@ -1,12 +1,17 @@
 """What has changed of what rankings read since somebody read it (catalog.models.stored)."""
 
+from collections.abc import Callable, Collection
 from collections.abc import Set as AbstractSet
+from typing import TypeVar
 from uuid import UUID
 
-from backend.catalog.models import StoredChange
-from backend.catalog.selectors.data_version import Position
+from django.db.models import Q
+
+from backend.catalog.models import StoredChange, StoredMark
+from backend.catalog.selectors.data_version import DataStamp, Position, StateGone, data_stamp
 
 OFFERS, PRICES, SUMMARIES = "offers", "prices", "summaries"
+Value = TypeVar("Value")
 MOST = 2_000
 """Changed offers above which all are read again, which is no slower then."""
 
@@ -32,3 +37,31 @@ def changed_offers(
     offers: set[UUID | None] = set(offer_ids[: MOST + 1])
     known = {offer for offer in offers if offer is not None}
     return known if len(known) == len(offers) <= MOST else None
+
+
+def read_of(stamp: DataStamp, read: Callable[[], Value], *changes: tuple[str, str]) -> Value:
+    """What `read` reads of a state. Raises StateGone where that is held on to and something of these
+    kinds and metrics, without any something that data versions count, has changed since."""
+    value = read()
+    # Afterwards, or it might change in between.
+    if stamp.is_held:
+        now = data_stamp()
+        if changes:
+            found = (changed_offers(kind, stamp.position, now.position, of) for kind, of in changes)
+            has_changed = any(offers is None or offers for offers in found)
+        else:
+            has_changed = now.number != stamp.number
+        if has_changed:
+            raise StateGone
+    return value
+
+
+def held_for(stamp: DataStamp, offers: Collection[UUID]) -> None:
+    """Raises StateGone where a state is held on to and something of these offers has changed since,
+    which a page may read beside it."""
+    if not stamp.is_held:
+        return
+    of = Q(offer_id__in=offers) | Q(offer_id=None)
+    since = StoredChange.objects.filter(transaction_number__gte=stamp.position.open_since)
+    if since.filter(of).exists() or StoredMark.objects.filter(of).exists():
+        raise StateGone

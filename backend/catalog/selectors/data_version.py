@@ -19,8 +19,16 @@ class Position:
     is_writing: bool
     """Whether this transaction has changed anything, which it may yet take back."""
 
+    def precedes(self, other: "Position") -> bool:
+        """Whether it is an earlier moment of the same database."""
+        return self.database == other.database and self.open_since < other.open_since
+
 
 UNKNOWN = Position((0.0, 0, 0), 0, None, is_writing=True)
+
+
+class StateGone(Exception):
+    """What is asked of a state of the data that is held on to has changed since."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +48,17 @@ class DataStamp:
     mark: int = 0
     position: Position = field(default=UNKNOWN, compare=False)
     """When it was asked for; the data are read after it."""
+    is_held: bool = field(default=False, compare=False)
+    """Whether the data may have changed since; what is read now and has then raises StateGone."""
+
+    def precedes(self, other: "DataStamp") -> bool:
+        """Whether it is an earlier state of the same database, for certain: what a transaction has
+        written it may yet take back, so a state that it sees is not known to be a later one."""
+        if self.position.database != other.position.database or other.position.is_writing:
+            return False
+        # What waits is worked off in parts, each of which is counted.
+        mine, others = (self.refreshes, self.mark), (other.refreshes, other.mark)
+        return self != other and self.number <= other.number and mine <= others
 
 
 STAMP = """

@@ -73,9 +73,16 @@ def answer(
     *,
     workspace_slug: str = DEFAULT_WORKSPACE,
     stamp: DataStamp | None = None,
+    has_rank_bounds: bool = True,
 ) -> BestBuy:
     """The best value under a query, with what ties and where own machines stand."""
-    offers = ranking(query, workspace_slug=workspace_slug, stamp=stamp)
+
+    def ranked_by(asked: RankingQuery) -> Ranking:
+        return ranking(
+            asked, workspace_slug=workspace_slug, stamp=stamp, has_rank_bounds=has_rank_bounds
+        )
+
+    offers = ranked_by(query)
     # Listed without a rank are those without a price and the unfit. No more rows are made than are
     # looked at: thousands of them take as many tenths of a millisecond.
     ranked = by_rank(offers.rows)
@@ -85,7 +92,7 @@ def answer(
     ties = list(takewhile(lambda row: best and row.tie_group == best.tie_group, others))
     # What a machine is worth depends on no other offer, so nobody else has to be ranked again.
     by_themselves = replace(query, filters=(Filter("provider", "=", (OWN,)),), q="")
-    mine = ranking(by_themselves, workspace_slug=workspace_slug, stamp=stamp)
+    mine = ranked_by(by_themselves)
     standings = (_standing(row, ranked, offers) for row in mine.rows)
     own = [one for one in standings if one is not None]
     return BestBuy(offers, best, ties, own, _sentence(best, ties, own))

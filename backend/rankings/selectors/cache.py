@@ -14,8 +14,12 @@ Value = TypeVar("Value")
 BYTES_OF_SMALL = 10_000
 
 
+STATES = 3
+"""Of the data: that which pages show, the one that is made, and what one request reads between."""
+
+
 class StampedCache:
-    """Keeps results of the newest data state up to so many bytes; forgets all when the data change.
+    """Keeps results of the newest data states up to so many bytes.
 
     A result says by `nbytes` how large it is. What several threads want at once is computed by one
     of them, the others wait for it.
@@ -23,9 +27,10 @@ class StampedCache:
 
     def __init__(self, most_bytes: int) -> None:
         self._most_bytes = most_bytes
-        self._stamp: DataStamp | None = None
-        self._values: OrderedDict[Hashable, Any] = OrderedDict()
-        self._gates: dict[Hashable, Lock] = {}
+        # Those that were longest not asked for are first.
+        self._states: OrderedDict[DataStamp, DataStamp] = OrderedDict()
+        self._values: OrderedDict[tuple[DataStamp, Hashable], Any] = OrderedDict()
+        self._gates: dict[tuple[DataStamp, Hashable], Lock] = {}
         self._lock = Lock()
 
     def get(self, stamp: DataStamp, key: Hashable, compute: Callable[[], Value]) -> Value:
@@ -36,38 +41,71 @@ class StampedCache:
         # Tests and a database before its first fixture: nothing tells two states apart.
         if stamp.changed_at is None:
             return compute()
+        # Never by the key alone: rows of two states must never stand in one list.
+        place = (stamp, key)
         with self._lock:
-            # All at once: rows of two states must never stand in one list.
-            if stamp != self._stamp:
-                self._stamp = stamp
-                self._values.clear()
-                self._gates.clear()
-            if key in self._values:
-                cached: Value = self._touched(key)
+            if not self._admits(stamp):
+                gate = Lock()
+            elif place in self._values:
+                cached: Value = self._touched(place)
                 return cached
-            # One gate a key, so that a slow basis does not hold up the others.
-            gate = self._gates.setdefault(key, Lock())
+            else:
+                # One gate a key, so that a slow basis does not hold up the others.
+                gate = self._gates.setdefault(place, Lock())
         with gate:
             with self._lock:
                 # Asked again: whoever held the gate may have made it.
-                if stamp == self._stamp and key in self._values:
-                    made: Value = self._touched(key)
+                if place in self._values:
+                    made: Value = self._touched(place)
                     return made
             # Outside the lock: it takes a second, and other keys are served meanwhile.
             value = compute()
             with self._lock:
-                # The data may have changed meanwhile; then it serves this request only.
-                if stamp == self._stamp:
-                    self._gates.pop(key, None)
-                    self._values[key] = value
+                # Its state may have gone meanwhile; then it serves this request only.
+                if stamp in self._states:
+                    self._gates.pop(place, None)
+                    self._values[place] = value
                     # Those that were longest not asked for go; what was just made stays.
                     while len(self._values) > 1 and self._nbytes() > self._most_bytes:
                         self._values.popitem(last=False)
             return value
 
-    def _nbytes(self) -> int:
-        return sum(getattr(value, "nbytes", BYTES_OF_SMALL) for value in self._values.values())
+    def asked(self) -> list[Hashable]:
+        """The keys of results of any state, those asked for last first."""
+        with self._lock:
+            return list(dict.fromkeys(key for _, key in reversed(self._values)))
 
-    def _touched(self, key: Hashable) -> Any:
-        self._values.move_to_end(key)
-        return self._values[key]
+    def _admits(self, stamp: DataStamp) -> bool:
+        """Whether results of a state are kept: not those of one that is older than all that are."""
+        if stamp.position.is_writing:
+            # A transaction may take back what it wrote, and write something else that counts alike.
+            for other, known_as in list(self._states.items()):
+                if known_as.position.is_writing and other != stamp:
+                    self._forget(other)
+        # A slow request must not take the place of a newer state.
+        elif (
+            self._states
+            and stamp not in self._states
+            and all(map(stamp.precedes, self._states.values()))
+        ):
+            return False
+        self._states[stamp] = self._states.get(stamp, stamp)
+        self._states.move_to_end(stamp)
+        if len(self._states) > STATES:
+            self._forget(next(iter(self._states)))
+        return True
+
+    def _forget(self, stamp: DataStamp) -> None:
+        del self._states[stamp]
+        for places in (self._values, self._gates):
+            for place in [place for place in places if place[0] == stamp]:
+                del places[place]
+
+    def _nbytes(self) -> int:
+        # What has not changed from one state to the next is the very same object.
+        different = {id(value): value for value in self._values.values()}
+        return sum(getattr(value, "nbytes", BYTES_OF_SMALL) for value in different.values())
+
+    def _touched(self, place: tuple[DataStamp, Hashable]) -> Any:
+        self._values.move_to_end(place)
+        return self._values[place]

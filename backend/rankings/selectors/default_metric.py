@@ -5,6 +5,7 @@ from django.db.models import Count, Max
 from backend.accounts.services.workspaces import DEFAULT_WORKSPACE
 from backend.benchmarks.models import StoredSummary
 from backend.catalog.models import CurrentPrice
+from backend.catalog.selectors.data_changes import read_of
 from backend.catalog.selectors.data_version import DataStamp
 from backend.catalog.selectors.offers import offers_visible
 from backend.domain.pricing.purchase import PurchaseModel
@@ -39,4 +40,4 @@ def default_metric(stamp: DataStamp, workspace_slug: str = DEFAULT_WORKSPACE) ->
         best = max(counted, key=lambda row: (row[1:], -first(row[0])), default=None)
         return str(best[0]) if best else DEFAULTS["metric"]
 
-    return _cache.get(stamp, workspace_slug, compute)
+    return _cache.get(stamp, workspace_slug, lambda: read_of(stamp, compute))

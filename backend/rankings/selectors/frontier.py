@@ -4,9 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
+import numpy as np
+
 from backend.accounts.services.workspaces import DEFAULT_WORKSPACE
 from backend.catalog.selectors.data_version import DataStamp
 from backend.domain.metrics import Metric
+from backend.rankings.selectors.listing import counted, floats, marked, selected
 from backend.rankings.selectors.query import Filter, RankingQuery
 from backend.rankings.selectors.ranking import ranking
 from backend.rankings.selectors.rows import RankingRow
@@ -30,30 +33,33 @@ class Frontier:
     @property
     def line(self) -> list[RankingRow]:
         """The offers that nothing beats, cheapest first."""
-        front = [row for row in self.within if row.pareto]
+        front = selected(self.within, marked(self.within, "pareto", bool))
         return sorted(front, key=lambda row: (row.price or Decimal(), row.offer_id))
 
 
 def frontier(
     query: RankingQuery, *, workspace_slug: str = DEFAULT_WORKSPACE, stamp: DataStamp | None = None
 ) -> Frontier:
-    """The offers under a query. Limits on price and score only set apart what is beyond them:
-    whatever beats an offer within a budget and a demand is within them too."""
+    """The offers under a query, without their rank bounds. Limits on price and score only set apart
+    what is beyond them: whatever beats an offer within a budget and a demand is within them too."""
     # Hidden, what is just beyond a budget could not be seen in the picture.
     limits = [one for one in query.filters if (one.column, one.operator) in LIMITING]
-    listed = ranking(query, workspace_slug=workspace_slug, stamp=stamp)
+    listed = ranking(query, workspace_slug=workspace_slug, stamp=stamp, has_rank_bounds=False)
     within = _drawable(listed.rows)
-    beyond: list[RankingRow] = []
+    beyond: Sequence[RankingRow] = ()
     left_out_count = listed.count - len(within)
     if limits:
         others = tuple(one for one in query.filters if one not in limits)
         # Only where a limit hides something: most requests have none.
         everyone = ranking(
-            replace(query, filters=others), workspace_slug=workspace_slug, stamp=stamp
+            replace(query, filters=others),
+            workspace_slug=workspace_slug,
+            stamp=stamp,
+            has_rank_bounds=False,
         )
-        kept = {row.offer_id for row in within}
+        kept = counted(within, "offer_id")
         drawable = _drawable(everyone.rows)
-        beyond = [row for row in drawable if row.offer_id not in kept]
+        beyond = selected(drawable, marked(drawable, "offer_id", lambda slug: slug not in kept))
         left_out_count = everyone.count - len(drawable)
     return Frontier(
         metric=listed.metric,
@@ -65,5 +71,5 @@ def frontier(
     )
 
 
-def _drawable(rows: Sequence[RankingRow]) -> list[RankingRow]:
-    return [row for row in rows if row.price is not None and row.value_per_cost is not None]
+def _drawable(rows: Sequence[RankingRow]) -> Sequence[RankingRow]:
+    return selected(rows, ~np.isnan(floats(rows, "price") + floats(rows, "value_per_cost")))

@@ -61,6 +61,9 @@ class KnownTables:
             if earlier is None:
                 return None
             since, old = earlier
+            # A slow request: what is newer than it asks for serves it as what it would read itself.
+            if now.precedes(since):
+                return patched(old, frozenset())
             offers = changed_offers(changes[0], since, now, changes[1])
             return None if offers is None else patched(old, offers)
 
@@ -95,6 +98,9 @@ class KnownTables:
 
     def _keep(self, key: Hashable, now: Position, table: Sized) -> None:
         with self._lock:
+            # A slow request must not take the place of a newer table.
+            if key in self._known and now.precedes(self._known[key][0]):
+                return
             self._known[key] = (now, table)
             self._known.move_to_end(key)
             while len(self._known) > 1 and self._nbytes() > self._most_bytes:

@@ -14,7 +14,7 @@ from backend.domain.amounts import Amounts, Flags, Floats, Ints
 from backend.domain.metrics import Metric
 from backend.domain.ranking import Contest, Standings, standings
 from backend.rankings.selectors.basis_table import FIGURES, MONEY, BasisTable
-from backend.rankings.selectors.coded import Coded
+from backend.rankings.selectors.coded import Coded, CodedBuilder
 from backend.rankings.selectors.filters import meets
 from backend.rankings.selectors.query import DEFAULT_SORT, Filter
 from backend.rankings.selectors.rows import RankingRow
@@ -33,6 +33,8 @@ class Listing(Sequence[RankingRow]):
     basis: BasisTable
     numbers: Ints
     standings: Standings
+    has_rank_bounds: bool = True
+    """Whether its rows say between which ranks they lie."""
 
     @property
     def nbytes(self) -> int:
@@ -55,19 +57,23 @@ class Listing(Sequence[RankingRow]):
 
     def _row(self, position: int) -> RankingRow:
         row = self.basis.row(int(self.numbers[position]))
-        return row.standing_at(self.standings.standing(position))
+        standing = self.standings.standing(position, has_bounds=self.has_rank_bounds)
+        return row.standing_at(standing)
 
     def at(self, positions: Ints) -> "Listing":
         """The rows at some positions, in their order."""
-        return Listing(self.basis, self.numbers[positions], self.standings.at(positions))
+        return replace(
+            self, numbers=self.numbers[positions], standings=self.standings.at(positions)
+        )
+
+    def without_rank_bounds(self) -> "Listing":
+        """The same rows, which do not say between which ranks they lie."""
+        return replace(self, has_rank_bounds=False)
 
     def followed_by(self, other: "Listing") -> "Listing":
         """These rows and those of another list of the basis."""
-        both = (self.standings, other.standings)
-        names = (name for name in vars(both[0]) if name != "order")
-        joined = {name: np.concatenate([getattr(one, name) for one in both]) for name in names}
-        order = np.concatenate((self.numbers, other.numbers))
-        return Listing(self.basis, order, Standings(order=order, **joined))
+        numbers = np.concatenate((self.numbers, other.numbers))
+        return replace(self, numbers=numbers, standings=self.standings.followed_by(other.standings))
 
     # --- columns ------------------------------------------------------------------------------
 
@@ -258,18 +264,30 @@ def has_any(rows: Sequence[RankingRow], name: str) -> bool:
 
 def selected(rows: Sequence[RankingRow], kept: Flags) -> Sequence[RankingRow]:
     """The rows of a list that are marked."""
-    positions = np.flatnonzero(kept)
-    return (
-        rows.at(positions) if isinstance(rows, Listing) else [rows[at] for at in positions.tolist()]
-    )
+    return placed(rows, np.flatnonzero(kept))
+
+
+def placed(rows: Sequence[RankingRow], positions: Ints) -> Sequence[RankingRow]:
+    """The rows at some positions of a list, in their order."""
+    if isinstance(rows, Listing):
+        return rows.at(positions)
+    return [rows[at] for at in positions.tolist()]
 
 
 def marked(rows: Sequence[RankingRow], name: str, accepts: Callable[[Any], bool]) -> Flags:
     """Which rows have a cell that is accepted; of a column that is no figure."""
+    return cells(rows, name).meets(accepts)
+
+
+def cells(rows: Sequence[RankingRow], name: str) -> Coded:
+    """A column that is no figure, in the order of the rows."""
     column = rows.column(name) if isinstance(rows, Listing) else None
     if isinstance(column, Coded):
-        return column.meets(accepts)
-    return np.array([accepts(getattr(row, name)) for row in rows], bool)
+        return column
+    built = CodedBuilder()
+    for row in rows:
+        built.append(getattr(row, name))
+    return built.coded()
 
 
 def with_words(rows: Sequence[RankingRow], searched: str) -> Sequence[RankingRow]:

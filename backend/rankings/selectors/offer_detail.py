@@ -14,6 +14,7 @@ from backend.benchmarks.selectors.scores import mixed_metrics, score_groups
 from backend.benchmarks.services.summaries import stored
 from backend.catalog.models import Offer, PriceObservation
 from backend.catalog.selectors.current_prices import end_of
+from backend.catalog.selectors.data_changes import held_for
 from backend.catalog.selectors.data_version import DataStamp
 from backend.catalog.selectors.offers import offers_visible
 from backend.domain.metrics import BESIDE, METRICS
@@ -57,8 +58,11 @@ def offer_detail(
     """Everything about one offer; its row is ranked among all, or all that can be
     bought where the query says so and it can. Where the metric of the query was not
     asked for and the offer lacks it, that of its newest figure takes its place, since the
-    market's metric says nothing about such an offer. Raises Offer.DoesNotExist."""
+    market's metric says nothing about such an offer. Raises Offer.DoesNotExist, and StateGone where
+    the offer has changed since a state that is held on to."""
     offer = offers_visible(workspace_slug).get(slug=slug)
+    if stamp:
+        held_for(stamp, [offer.pk])
     prices = offer.prices.filter(is_published=True)
     known: dict[str, dt.datetime] = {}
     if query.as_of is not None:

@@ -90,13 +90,27 @@ class OfferTable:
     def offer(self, row: int) -> Offer:
         """The offer of a row, as far as a ranking knows it."""
         of = {name: self.fields[name].value(row) for name in OWN}
-        key, slug, name = self.fields["provider"].value(row)
-        provider = Provider(pk=key, slug=slug, name=name)
-        key, code, country = self.fields["region"].value(row)
-        region = None if key is None else Region(pk=key, code=code, country=country)
+        # By their fields: for `pk` Django would first draw a random key of its own.
         return Offer(
-            pk=key_of(self.keys[row]), slug=self.slugs[row], provider=provider, region=region, **of
+            id=key_of(self.keys[row]),
+            slug=self.slugs[row],
+            provider=self._providers[self.fields["provider"].codes[row]],
+            region=self._regions[self.fields["region"].codes[row]],
+            **of,
         )
+
+    @cached_property
+    def _providers(self) -> Sequence[Provider]:
+        of = self.fields["provider"].values
+        return [Provider(id=key, slug=slug, name=name) for key, slug, name in of]
+
+    @cached_property
+    def _regions(self) -> Sequence[Region | None]:
+        of = self.fields["region"].values
+        return [
+            None if key is None else Region(id=key, code=code, country=country)
+            for key, code, country in of
+        ]
 
     def numbers(self, keys: Sequence[bytes]) -> Ints:
         """The rows of offers by the bytes of their keys; −1 where the table has none."""

@@ -3,6 +3,7 @@
 import datetime as dt
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
@@ -12,13 +13,15 @@ from django.conf import settings
 
 from backend.accounts.services.workspaces import DEFAULT_WORKSPACE
 from backend.catalog.selectors.current_prices import newest_prices, stored_prices
-from backend.catalog.selectors.data_changes import OFFERS, PRICES, SUMMARIES
+from backend.catalog.selectors.data_changes import OFFERS, PRICES, SUMMARIES, read_of
 from backend.catalog.selectors.data_version import DataStamp, data_stamp
 from backend.catalog.selectors.extras import Tariffs, tariffs
 from backend.catalog.selectors.rates import ALWAYS_KNOWN, currencies, rate_table
 from backend.common import clock
+from backend.common.rest.parameters import InvalidParameters
 from backend.common.rest.table import json_cell
 from backend.common.shared_files import SharedFiles
+from backend.domain.errors import InvalidValue
 from backend.domain.metrics import Metric
 from backend.domain.money import RateTable
 from backend.rankings.selectors.basis_table import BasisTable
@@ -40,6 +43,10 @@ MOST_BYTES = 60_000_000
 """About; a hundred thousand offers take 20 MB, each basis of them 18 MB, and a list 5 MB."""
 # Tables of a data state and all lists made of them: memory of a web process is what limits them.
 _cache = StampedCache(MOST_BYTES)
+LIST = "ranking"
+"""What the keys of whole rankings begin with."""
+MOST_ANEW = 4
+"""Lists that a new state is given before it is shown."""
 MOST_BYTES_OF_TABLES = 40_000_000
 # The tables of the newest state once more, mostly the very same: the next one is made of them.
 _tables = KnownTables(MOST_BYTES_OF_TABLES, SharedFiles(settings.SHARED_TABLES_DIR))
@@ -105,12 +112,12 @@ def known_currencies(stamp: DataStamp, *codes: str) -> frozenset[str]:
     """Currencies of which a rate is known; the database is not read where all `codes` always are."""
     if ALWAYS_KNOWN.issuperset(codes):
         return ALWAYS_KNOWN
-    return _cache.get(stamp, "currencies", currencies)
+    return _cache.get(stamp, "currencies", lambda: read_of(stamp, currencies))
 
 
 def known_rates(stamp: DataStamp, as_of: dt.date | None) -> RateTable:
     """The exchange rates of a day, None being today, read once for a state of the data."""
-    return _cache.get(stamp, ("rates", as_of), lambda: rate_table(as_of))
+    return _cache.get(stamp, ("rates", as_of), lambda: read_of(stamp, lambda: rate_table(as_of)))
 
 
 def ranking(
@@ -118,19 +125,41 @@ def ranking(
     *,
     workspace_slug: str = DEFAULT_WORKSPACE,
     stamp: DataStamp | None = None,
+    has_rank_bounds: bool = True,
 ) -> Ranking:
     """The ranked list of the offers that the query keeps, sorted as it asks.
 
     Computed once for a state of the data and a day (prices grow stale), then cached.
-    Edges call `current_stamp` before, and may hand it on.
+    Edges call `current_stamp` before, and may hand it on. Whoever shows nowhere between which ranks
+    a row lies asks for rows without that: it takes longer than all the rest.
     """
     present = stamp or data_stamp()
     today = clock.now().date()
     # Every page and every choice of columns shows the same list.
     # What changes the page and not the list must not be part of its key.
     shared = replace(query, page=1, per_page=1, cols=())
-    key = ("ranking", shared, today, workspace_slug)
-    return _cache.get(present, key, lambda: _ranking(shared, present, today, workspace_slug))
+    key = (LIST, shared, today, workspace_slug, has_rank_bounds)
+    return _cache.get(
+        present,
+        key,
+        lambda: _ranking(shared, present, today, workspace_slug, has_rank_bounds=has_rank_bounds),
+    )
+
+
+def rank_anew(stamp: DataStamp) -> None:
+    """Make of a new state the lists that were asked for last, so that nobody waits for them."""
+    asked = [key for key in _cache.asked() if isinstance(key, tuple) and key[0] == LIST]
+    for _, query, _day, workspace_slug, has_rank_bounds in asked[:MOST_ANEW]:
+        # What the new data make impossible is said to whoever asks for it.
+        with suppress(InvalidParameters, InvalidValue):
+            made = ranking(
+                query,
+                workspace_slug=workspace_slug,
+                stamp=stamp,
+                has_rank_bounds=has_rank_bounds,
+            )
+            # With the bounds, which the first row asks for.
+            next(iter(made.rows), None)
 
 
 # --- the parts of a ranking, each cached on its own ---------------------------------------------
@@ -147,7 +176,11 @@ def _basis_table(
     extras: Tariffs = {}
     # Most readers ask for the machine alone.
     if query.extra_amounts != NOTHING:
-        extras = _cache.get(stamp, ("extras", query.as_of), lambda: tariffs(query.as_of))
+        extras = _cache.get(
+            stamp,
+            ("extras", query.as_of),
+            lambda: read_of(stamp, lambda: tariffs(query.as_of)),
+        )
     of = _scores(query, stamp, workspace_slug, offers)
     # Where no price at all is net, those of unknown tax are like each other and may be compared.
     is_beside_net = prices.has_known_tax(chosen[~np.isnan(of.value)])
@@ -170,7 +203,11 @@ def _scores(
     return _cache.get(
         stamp,
         ("scores", metric.key, query.as_of, id(offers)),
-        lambda: _score_table(metric, query.as_of, workspace_slug, offers, stamp),
+        lambda: read_of(
+            stamp,
+            lambda: _score_table(metric, query.as_of, workspace_slug, offers, stamp),
+            (SUMMARIES, metric.key),
+        ),
     )
 
 
@@ -221,7 +258,11 @@ def _prices(
         return _tables.get(key, (PRICES, ""), stamp.position, read, patched, known=offers.as_known)
 
     # A list that was read and is unchanged is no change of the data, but makes prices newer.
-    return _cache.get(stamp, ("prices", query.term, query.as_of, today, id(offers)), table)
+    return _cache.get(
+        stamp,
+        ("prices", query.term, query.as_of, today, id(offers)),
+        lambda: read_of(stamp, table, (PRICES, "")),
+    )
 
 
 def _offers(stamp: DataStamp, workspace_slug: str) -> OfferTable:
@@ -235,7 +276,11 @@ def _offers(stamp: DataStamp, workspace_slug: str) -> OfferTable:
     return _cache.get(
         stamp,
         key,
-        lambda: _tables.get(key, (OFFERS, ""), stamp.position, read, unchanged, known={}),
+        lambda: read_of(
+            stamp,
+            lambda: _tables.get(key, (OFFERS, ""), stamp.position, read, unchanged, known={}),
+            (OFFERS, ""),
+        ),
     )
 
 
@@ -248,11 +293,20 @@ def _mix(query: RankingQuery, stamp: DataStamp, workspace_slug: str) -> Mix:
         return mix(query.weights, of, slugs, query.base)
 
     return _cache.get(
-        stamp, ("mix", query.weights, query.base, query.as_of, workspace_slug), compute
+        stamp,
+        ("mix", query.weights, query.base, query.as_of, workspace_slug),
+        lambda: read_of(stamp, compute, *((SUMMARIES, key) for key, _ in query.weights)),
     )
 
 
-def _ranking(query: RankingQuery, stamp: DataStamp, today: dt.date, workspace_slug: str) -> Ranking:
+def _ranking(
+    query: RankingQuery,
+    stamp: DataStamp,
+    today: dt.date,
+    workspace_slug: str,
+    *,
+    has_rank_bounds: bool,
+) -> Ranking:
     # Filters by rank, tie group or front choose among rows that were ranked with all others: to
     # rank what is left would change the very figures that were asked for.
     by_rank = [one for one in query.filters if COLUMN[one.column].needs_ranking]
@@ -265,6 +319,8 @@ def _ranking(query: RankingQuery, stamp: DataStamp, today: dt.date, workspace_sl
     )
     rows = both.scored.kept(by_rank).sorted_by(query.sort)
     unscored = both.unscored.kept(by_rank).sorted_by(query.sort, is_ranked=False)
+    if not has_rank_bounds:
+        rows, unscored = rows.without_rank_bounds(), unscored.without_rank_bounds()
     unpriced_count = rows.unknown_count("price")
     metric = query.ranked_metric
     of_mix = _mix_basis(query, _mix(query, stamp, workspace_slug)) if query.weights else {}
@@ -293,6 +349,13 @@ def _ranked(
     kept = everyone.offers.with_words(query.q)
     for condition in query.filters:
         kept &= meeting(everyone.column(condition.column), condition)
+    # Filters that hide nothing, as of what can be bought: such lists share their draws.
+    if basis != query and kept.all():
+        return _cache.get(
+            stamp,
+            ("ranked", basis, today, workspace_slug),
+            lambda: _ranked(basis, stamp, today, workspace_slug),
+        )
     return ranked_lists(everyone, np.flatnonzero(kept), query.ranked_metric)
 
 

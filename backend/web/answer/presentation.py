@@ -9,7 +9,7 @@ from backend.domain.attributions import attributions
 from backend.domain.conclusions import Certainty, Conclusion
 from backend.rankings.selectors.answer import BestBuy, OwnStanding
 from backend.rankings.selectors.frontier import Frontier
-from backend.rankings.selectors.listing import by_rank
+from backend.rankings.selectors.listing import by_rank, counted, floats
 from backend.rankings.selectors.rows import RankingRow
 from backend.web.frontier.page import frontier_chart
 from backend.web.ranking.remembered import remembered
@@ -46,7 +46,7 @@ class _Picture:
     def of(
         cls, front: Frontier, cost: str, captions: dict[str, str], own: Sequence[RankingRow]
     ) -> "_Picture":
-        scale = figures.scale(front.metric.unit, (row.score or 0 for row in front.within))
+        scale = figures.scale(front.metric.unit, floats(front.within, "score").tolist())
         most = (MOST_POINTS, MOST_DOTS)
         chart = frontier_chart(front, scale, cost, captions, own=own, most=most)
         return cls(scale, chart, bool(front.beyond))
@@ -62,8 +62,7 @@ def answered(
     basis = remembered(ranked, "basis of the answer", lambda: basis_words(params, ranked.rows))
     rows = list(islice((row for row in ranked.rows if row.rank is not None), ROWS_SHOWN))
     own = its.own[:MOST_OWN]
-    # Everything that follows from the ranking alone is kept with it: this page is asked for most, and
-    # the picture is made from a row of each offer.
+    # Everything that follows from the ranking alone is kept with it: this page is asked for most.
     captions = picture(f"answer-{metric.key}", params, basis, ranked.data_version)
     drawn = remembered(
         ranked,
@@ -90,7 +89,7 @@ def answered(
         "frontier": {"beyond": drawn.has_beyond},
         "chart": drawn.chart,
         "attributions": remembered(
-            ranked, "attributions", lambda: attributions(row.licence for row in ranked.rows)
+            ranked, "attributions", lambda: attributions(counted(ranked.rows, "licence"))
         ),
     }
 

@@ -44,7 +44,12 @@ def answer_page(request: HttpRequest) -> HttpResponse:
         currencies=sorted(currencies()),
         errors=by_need(requested.errors),
     )
-    its = answer(requested.query, workspace_slug=requested.workspace_slug, stamp=requested.stamp)
+    its = answer(
+        requested.query,
+        workspace_slug=requested.workspace_slug,
+        stamp=requested.stamp,
+        has_rank_bounds=False,
+    )
     drawn = partial(
         frontier,
         requested.query,

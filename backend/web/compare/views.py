@@ -144,6 +144,8 @@ def _matches(words: str, slugs: Sequence[str], requested: RankingRequest) -> Seq
     everyone = ranking(
         RankingQuery(metric=requested.query.metric, sort=DEFAULT_SORT),
         workspace_slug=requested.workspace_slug,
+        stamp=requested.stamp,
+        has_rank_bounds=False,
     )
     matching = with_words(everyone.everyone, words)
     return selected(matching, marked(matching, "offer_id", lambda slug: slug not in slugs))

@@ -1,11 +1,15 @@
 """The price-performance chart as plain data: points, the line that nothing beats, and limits."""
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
+
+from backend.domain.amounts import Flags, Floats, Ints
 from backend.rankings.selectors.frontier import Frontier
+from backend.rankings.selectors.listing import cells, floats, marked, placed, selected
 from backend.rankings.selectors.query import Filter
 from backend.rankings.selectors.rows import RankingRow
 from backend.web.ranking.cells import is_own
@@ -19,6 +23,8 @@ MOST_DOTS = 1000
 CELLS_ACROSS, CELLS_DOWN = 160, 100
 # Of the length of an axis: enough for the outermost point to be drawn whole.
 MARGIN_RATIO = 0.06
+LABELLED_BY = ("offer", "region", "price_observed_on")
+"""Columns of the label of an offer."""
 LIMITS = {
     ("price", "__lte"): lazy("price at most"),
     ("price", "__gte"): lazy("price at least"),
@@ -47,31 +53,33 @@ def frontier_chart(
     line = frontier.line
     # These come first, so that thinning never takes one's own or one of the line.
     first = {row.offer_id: row for row in (*own, *line)}
-    within, others_beyond = (
-        [row for row in rows if row.offer_id not in first]
+    within, beyond = (
+        selected(rows, marked(rows, "offer_id", lambda slug: slug not in first))
         for rows in (frontier.within, frontier.beyond)
     )
     # One's own are always among the points with a name.
-    ordered = [*first.values(), *sorted(within, key=lambda row: not is_own(row))]
-    marked = ordered[:most_points]
-    bounds = _Bounds.of([*ordered, *others_beyond], frontier.limits)
-    dots = _thinned([*ordered[most_points:], *others_beyond], marked, bounds, most_dots)
-    beyond = {row.offer_id for row in others_beyond}
+    within = placed(within, np.argsort(~_are_own(within), kind="stable"))
+    head = list(first.values())
+    room = max(most_points - len(head), 0)
+    points = [*head[:most_points], *within[:room]]
+    bounds = _Bounds.of((head, within, beyond), frontier.limits)
+    dots = _dots((head[most_points:], within[room:], beyond), points, bounds, most_dots, scale)
+    providers = dict.fromkeys([*(row.provider for row in points), *(dot[2] for dot in dots)])
     return {
         "title": _("{label}: price and score", label=frontier.metric.label),
         "isHigherBetter": frontier.metric.is_higher_better,
         "x": {"label": _("Price, {cost}", cost=cost), "unit": cost, **_axis(bounds.prices)},
         "y": {"label": _("Score, {unit}", unit=scale.unit), "unit": scale.unit}
         | _axis([scale.shown(score) or 0 for score in bounds.scores]),
-        "points": [_point(row, scale, bounds) for row in marked],
-        "dots": [_dot(row, scale, is_beyond=row.offer_id in beyond) for row in dots],
-        "providers": {row.provider: words.provider(row.provider) for row in (*marked, *dots)},
+        "points": [_point(row, scale, bounds) for row in points],
+        "dots": dots,
+        "providers": {name: words.provider(name) for name in providers},
         "line": [
             [charts.rounded(_price(row)), charts.rounded(scale.shown(row.score))] for row in line
         ],
         # Zero lies nowhere on a logarithmic axis.
         "limits": [_limit(one, scale, cost) for one in frontier.limits if one.values[0] > 0],
-        "thinned": len(ordered) + len(beyond) - len(marked) - len(dots),
+        "thinned": len(head) + len(within) + len(beyond) - len(points) - len(dots),
         "summary": _summary(frontier, line, scale, cost),
         "picture": picture,
     }
@@ -86,28 +94,40 @@ class _Bounds:
     floor: float
 
     @classmethod
-    def of(cls, rows: Sequence[RankingRow], limits: Iterable[Filter]) -> "_Bounds":
+    def of(cls, parts: Sequence[Sequence[RankingRow]], limits: Sequence[Filter]) -> "_Bounds":
         """Bounds of the rows with their intervals and of the limits above zero."""
-        prices = [_price(row) for row in rows]
-        scores = [row.score for row in rows if row.score is not None]
-        ends = [
-            end
-            for row in rows
-            for end in (row.score_ci95_low, row.score_ci95_high)
-            if end is not None
-        ]
-        for one in limits:
-            (prices if one.column == "price" else scores).append(float(one.values[0]))
-        positive = [value for value in (*scores, *ends) if value > 0]
+
+        def known(name: str, *limited: str) -> Floats:
+            given = [float(one.values[0]) for one in limits if one.column in limited]
+            together = np.concatenate([*(floats(rows, name) for rows in parts), given])
+            finite: Floats = together[~np.isnan(together)]
+            return finite
+
+        prices, scores = known("price", "price"), known("score", "score")
+        ends = np.concatenate([known("score_ci95_low"), known("score_ci95_high")])
+        positive = _above_zero(np.concatenate([scores, ends]))
         # Below all that is drawn, so that a cut interval is seen to go on.
-        floor = min(positive, default=1.0) / 2
-        is_cut = any(value <= 0 for value in ends)
-        prices = [value for value in prices if value > 0] or [1.0]
+        floor = positive[0] / 2
+        is_cut = bool((ends <= 0).any())
         return cls(
-            prices=(min(prices), max(prices)),
-            scores=(floor if is_cut else min(positive, default=1.0), max(positive, default=1.0)),
+            prices=_above_zero(prices),
+            scores=(floor if is_cut else positive[0], positive[1]),
             floor=floor,
         )
+
+
+def _above_zero(values: Floats) -> tuple[float, float]:
+    """The least and the largest of those above zero, of none at all one."""
+    positive = values[values > 0]
+    return (float(positive.min()), float(positive.max())) if positive.size else (1.0, 1.0)
+
+
+def _are_own(rows: Sequence[RankingRow]) -> Flags:
+    """`is_own` of each row."""
+    own = np.flatnonzero(marked(rows, "provider", lambda name: name == "own"))
+    are_own = np.zeros(len(rows), bool)
+    are_own[own] = [is_own(row) for row in placed(rows, own)]
+    return are_own
 
 
 def _axis(ends: Sequence[float]) -> dict[str, float]:
@@ -139,48 +159,81 @@ def _point(row: RankingRow, scale: figures.UnitScale, bounds: _Bounds) -> dict[s
     }
 
 
-def _dot(row: RankingRow, scale: figures.UnitScale, *, is_beyond: bool) -> list[Any]:
-    """The same without an interval, as a list: offer, label, provider, x, y, whether beyond."""
-    x, y = charts.rounded(_price(row)), charts.rounded(scale.shown(row.score))
-    return [row.offer_id, charts.row_label(row), row.provider, x, y, is_beyond]
+def _dots(
+    parts: Sequence[Sequence[RankingRow]],
+    points: Sequence[RankingRow],
+    bounds: _Bounds,
+    most: int,
+    scale: figures.UnitScale,
+) -> list[list[Any]]:
+    """Points without an interval, as lists: offer, label, provider, x, y, whether beyond the limits,
+    as those of the last part are.
+
+    Of thousands of offers no rows are made: those drawn lie apart from what is drawn before them.
+    """
+    prices, scores = (
+        np.concatenate([floats(rows, name) for rows in parts]) for name in ("price", "score")
+    )
+    kept = _thinned(_Places(prices, scores), _Places.of(points), bounds, most)
+    dots: list[list[Any]] = []
+    start = 0
+    for rows in parts:
+        end = start + len(rows)
+        at = kept[(start <= kept) & (kept < end)]
+        some = placed(rows, at - start)
+        columns = (cells(some, name) for name in ("offer_id", "provider", *LABELLED_BY))
+        names = zip(*([of.values[code] for code in of.codes] for of in columns), strict=True)
+        for (offer, provider, *label), price, score in zip(
+            names, prices[at].tolist(), scores[at].tolist(), strict=True
+        ):
+            x, y = charts.rounded(price), charts.rounded(scale.shown(score))
+            dots.append([offer, charts.offer_label(*label), provider, x, y, rows is parts[-1]])
+        start = end
+    return dots
 
 
-def _thinned(
-    rows: Sequence[RankingRow], marked: Iterable[RankingRow], bounds: _Bounds, most: int
-) -> list[RankingRow]:
-    """Rows that lie apart from what is drawn before them, in the finest grid that keeps to the
-    most."""
-    kept: list[RankingRow] = []
-    for coarseness in (1, 1.5, 2, 3, 4, 6):
-        kept = _one_a_cell(rows, marked, bounds, coarseness)
-        if len(kept) <= most:
-            return kept
-    # Nothing coarser: with fewer cells the shape of the cloud would be lost.
-    return kept[:most]
+class _Places(NamedTuple):
+    """Where offers lie in the picture."""
+
+    prices: Floats
+    scores: Floats
+
+    @classmethod
+    def of(cls, rows: Sequence[RankingRow]) -> "_Places":
+        return cls(floats(rows, "price"), floats(rows, "score"))
+
+    def cells(self, bounds: _Bounds, coarseness: float) -> Ints:
+        """Numbers of the cells of a grid, which is logarithmic like the axes, so that it thins
+        evenly to the eye."""
+        across, down = (
+            _cells(np.nan_to_num(values, nan=1.0), ends, count / coarseness)
+            for values, ends, count in (
+                (self.prices, bounds.prices, CELLS_ACROSS),
+                (self.scores, bounds.scores, CELLS_DOWN),
+            )
+        )
+        return across * (2 * CELLS_DOWN) + down
 
 
-def _one_a_cell(
-    rows: Iterable[RankingRow], marked: Iterable[RankingRow], bounds: _Bounds, coarseness: float
-) -> list[RankingRow]:
-    x_of = _cell_of(bounds.prices, CELLS_ACROSS / coarseness)
-    y_of = _cell_of(bounds.scores, CELLS_DOWN / coarseness)
-    # A dot under a point with a name would only blur it.
-    taken = {(x_of(_price(row)), y_of(row.score or 1.0)) for row in marked}
-    kept = []
-    for row in rows:
-        cell = x_of(_price(row)), y_of(row.score or 1.0)
-        if cell not in taken:
-            taken.add(cell)
-            kept.append(row)
-    return kept
-
-
-def _cell_of(ends: Sequence[float], count: float) -> Callable[[float], int]:
+def _cells(values: Floats, ends: Sequence[float], count: float) -> Ints:
     low, high = math.log(ends[0]), math.log(ends[1])
     # Where all have one price the width is zero, and every row falls into one cell.
     width = (high - low) / count or 1.0
-    # The grid is logarithmic like the axes, so that it thins evenly to the eye.
-    return lambda value: int((math.log(value) - low) / width)
+    return ((np.log(values) - low) / width).astype(np.int64)
+
+
+def _thinned(places: _Places, points: _Places, bounds: _Bounds, most: int) -> Ints:
+    """Positions of the places that lie apart from the points and from what is drawn before them, in
+    the finest grid that keeps to the most."""
+    kept = np.zeros(0, np.int64)
+    for coarseness in (1, 1.5, 2, 3, 4, 6):
+        taken, first = np.unique(places.cells(bounds, coarseness), return_index=True)
+        # A dot under a point with a name would only blur it.
+        kept = np.sort(first[~np.isin(taken, points.cells(bounds, coarseness))])
+        if kept.size <= most:
+            break
+    # Nothing coarser: with fewer cells the shape of the cloud would be lost.
+    return kept[:most]
 
 
 def _limit(one: Filter, scale: figures.UnitScale, cost: str) -> dict[str, Any]:

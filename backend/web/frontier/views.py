@@ -12,6 +12,7 @@ from backend.catalog.selectors.rates import currencies
 from backend.domain.attributions import attributions
 from backend.domain.metrics import METRICS
 from backend.rankings.selectors.frontier import Frontier, frontier
+from backend.rankings.selectors.listing import counted, floats, marked, selected
 from backend.rankings.selectors.rows import RankingRow
 from backend.web.frontier.page import frontier_chart
 from backend.web.ranking.views import RankingRequest, ranking_request
@@ -42,7 +43,7 @@ def frontier_page(request: HttpRequest) -> HttpResponse:
 def _context(path: str, requested: RankingRequest, front: Frontier) -> dict[str, Any]:
     address = requested.address(path)
     params = address.params
-    scale = figures.scale(front.metric.unit, (row.score or 0 for row in front.within))
+    scale = figures.scale(front.metric.unit, floats(front.within, "score").tolist())
     cost = state.cost(params)
     basis = basis_words(params, front.within)
     captions = picture(f"frontier-{front.metric.key}", params, basis, front.data_version)
@@ -74,7 +75,7 @@ def _context(path: str, requested: RankingRequest, front: Frontier) -> dict[str,
             (_("On the line that nothing beats"), offer_lines(line, front.metric, scale, cost)),
             (_("Others, best value first"), offer_lines(others, front.metric, scale, cost)),
         ],
-        "attributions": attributions(row.licence for row in front.within),
+        "attributions": attributions(counted(front.within, "licence")),
         "more_count": len(front.within) - len(line) - ROWS_SHOWN,
         "warnings": requested.warnings,
     }
@@ -100,4 +101,5 @@ def _form(requested: RankingRequest, front: Frontier, cost: str) -> BasisForm:
 
 def _others(front: Frontier, line: Sequence[RankingRow]) -> list[RankingRow]:
     on_line = {row.offer_id for row in line}
-    return [row for row in front.within if row.offer_id not in on_line][:ROWS_SHOWN]
+    others = marked(front.within, "offer_id", lambda slug: slug not in on_line)
+    return list(selected(front.within, others)[:ROWS_SHOWN])

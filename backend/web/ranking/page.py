@@ -9,6 +9,7 @@ from django.http import HttpRequest, QueryDict
 from django.utils.html import json_script
 
 from backend.accounts.services.acting import workspace_slug
+from backend.catalog.selectors.data_version import DataStamp
 from backend.catalog.selectors.rates import currencies
 from backend.common.rest.parameters import MAX_PER_PAGE, PER_PAGE
 from backend.domain.attributions import attributions
@@ -136,13 +137,17 @@ PANELS: Mapping[str, Sequence[str]] = {
 
 
 def filter_menus(
-    workspace_slug: str, params: state.Params, wrong: Mapping[str, str], ranked: Ranking
+    workspace_slug: str,
+    params: state.Params,
+    wrong: Mapping[str, str],
+    ranked: Ranking,
+    stamp: DataStamp,
 ) -> dict[str, Any]:
     """What of the form follows the rest of it: the options of the menus, the marks of panels."""
     # A menu counts under the filters in force, and one in error is none.
     sound = {name: values for name, values in params.items() if name not in wrong}
     # A menu that counted under its own filter would show zero beside every other value.
-    everything = _ranking_of_any_category(workspace_slug, sound, ranked)
+    everything = _ranking_of_any_category(workspace_slug, sound, ranked, stamp)
     set_count = {panel: len(params.keys() & {*names}) for panel, names in PANELS.items()}
     return {
         "menus": forms.menus(forms.MAIN_MENUS, sound, everything),
@@ -163,6 +168,7 @@ def controls(
     ranked: Ranking,
     *,
     workspace_slug: str,
+    stamp: DataStamp,
 ) -> dict[str, Any]:
     """The form above the results, with what is wrong beside its fields."""
     wrong = dict(errors)
@@ -181,7 +187,7 @@ def controls(
         shown.add("sort")  # beside the menu above the table
     return {
         "form": form,
-        **filter_menus(workspace_slug, params, wrong, ranked),
+        **filter_menus(workspace_slug, params, wrong, ranked, stamp),
         "where": " ".join(given.get("where", [])).strip() if "where" in wrong else "",
         "errors": wrong,
         "ranges": forms.ranges(params, wrong),
@@ -204,7 +210,9 @@ def controls(
     }
 
 
-def _ranking_of_any_category(workspace_slug: str, params: state.Params, ranked: Ranking) -> Ranking:
+def _ranking_of_any_category(
+    workspace_slug: str, params: state.Params, ranked: Ranking, stamp: DataStamp
+) -> Ranking:
     """The rows that a menu counts: under all filters but those of the menus."""
     gone = {*_menu_fields(forms.MAIN_MENUS), *_menu_fields(forms.MORE_MENUS), "measured"}
     others = {name: values for name, values in params.items() if name not in gone}
@@ -212,7 +220,10 @@ def _ranking_of_any_category(workspace_slug: str, params: state.Params, ranked: 
     if len(others) == len(params):
         return ranked
     return ranking(
-        query_from(others, also_known=frozenset({"o"}))[0], workspace_slug=workspace_slug
+        query_from(others, also_known=frozenset({"o"}))[0],
+        workspace_slug=workspace_slug,
+        stamp=stamp,
+        has_rank_bounds=False,
     )
 
 

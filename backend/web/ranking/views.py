@@ -17,11 +17,11 @@ from backend.rankings.models import SavedView
 from backend.rankings.selectors.query import RankingQuery
 from backend.rankings.selectors.ranking import Ranking, query_from, ranking
 from backend.rankings.selectors.views import OpenedView, open_view
-from backend.rankings.services.current_data import current_stamp
 from backend.web.ranking import page as ranking_parts
 from backend.web.ranking.folding import folded, is_form_only
 from backend.web.shared import columns, state
 from backend.web.shared.access import readable
+from backend.web.shared.held_state import stamp_shown
 from backend.web.shared.language import _
 from backend.web.shared.page_defaults import COOKIE_AGE_S, currency_remembered, page_defaults
 
@@ -66,7 +66,7 @@ def ranking_request(request: HttpRequest, given: state.Params | None = None) -> 
     defaults; else those of pages fill in. Private views open for their owner alone.
     """
     # First, and once: rows, menus and chart of one answer are all of the same state of the data.
-    stamp, slug = current_stamp(), workspace_slug(request)
+    stamp, slug = stamp_shown(request), workspace_slug(request)
     params, errors = folded(dict(request.GET.lists()) if given is None else given)
     try:
         both = open_view(params, workspace_slug=slug, reader=request.user.get_username())
@@ -132,6 +132,7 @@ def _controls(
         given,
         ranked,
         workspace_slug=requested.workspace_slug,
+        stamp=requested.stamp,
     )
 
 
@@ -148,7 +149,7 @@ def _partial(request: HttpRequest, given: state.Params, requested: RankingReques
     context = _context(request, requested, origin) | {"is_partial": True}
     if HtmxDetails(request).trigger == "ranking-form":
         context |= ranking_parts.filter_menus(
-            requested.workspace_slug, requested.params, {}, context["ranking"]
+            requested.workspace_slug, requested.params, {}, context["ranking"], requested.stamp
         )
     response = render(request, "ranking/_results.html", context)
     # The address of the page follows the form, so that it can be copied, reloaded and gone back from.

@@ -1,5 +1,6 @@
 """What the charts draw, as plain JSON: the same figures as on the page, never more."""
 
+import datetime as dt
 from collections.abc import Callable, Sequence
 from heapq import nlargest, nsmallest
 from operator import attrgetter
@@ -29,10 +30,15 @@ SIGNIFICANT_DIGITS = 7
 
 def row_label(row: RankingRow) -> str:
     """Name of an offer in a chart: its type, its region, and the year of an old price."""
-    region = f" · {row.region}" if row.region else ""
-    price_year = row.price_observed_on.year if row.price_observed_on else clock.now().year
-    year = f", {price_year}" if clock.now().year - price_year >= OLD_YEARS else ""
-    return f"{row.offer}{region}{year}"
+    return offer_label(row.offer, row.region, row.price_observed_on)
+
+
+def offer_label(offer: str, region: str | None, price_observed_on: dt.date | None) -> str:
+    """The same of its parts."""
+    this_year = clock.now().year
+    price_year = price_observed_on.year if price_observed_on else this_year
+    year = f", {price_year}" if this_year - price_year >= OLD_YEARS else ""
+    return f"{offer}{f' · {region}' if region else ''}{year}"
 
 
 def bar(
