@@ -15,6 +15,7 @@ from backend.common.shared_files import SharedFiles
 from backend.rankings.selectors import ranking as rankings
 from backend.rankings.selectors.cache import StampedCache
 from backend.rankings.selectors.known_tables import KnownTables
+from backend.rankings.selectors.ranking import Ranking
 from backend.rankings.services import current_data
 from backend.rankings.services.current_data import HeldStamp
 from backend.web.shared import held_state
@@ -29,6 +30,7 @@ LONG_S = 600
 def held(monkeypatch: pytest.MonkeyPatch, settings: LazySettings) -> HeldStamp:
     """As in a process that has just begun, which holds on to what it shows for long."""
     settings.PAGES_HELD_S = LONG_S
+    monkeypatch.setattr(current_data, "BUSY_RATIO", 0)  # every change is one too many
     monkeypatch.setattr(rankings, "_cache", StampedCache(10_000_000))
     monkeypatch.setattr(rankings, "_tables", KnownTables(10_000_000, SharedFiles(None)))
     held = HeldStamp()
@@ -51,6 +53,12 @@ def grow_old(held: HeldStamp, ratio: float = 1) -> None:
     """As if the state had been over for so much of its time."""
     stamp, _ = held._held or pytest.fail("nothing is held")
     held._held = (stamp, time.monotonic() - ratio * LONG_S)
+
+
+def listed(client: Client) -> Ranking:
+    """The very list that a page shows, which is made once of a state."""
+    shown: Ranking = client.get("/offers/", {"remember": []}).context["ranking"]
+    return shown
 
 
 def scores(client: Client, **asked: str) -> dict[str, float | None]:
@@ -77,6 +85,32 @@ def test_page_goes_on_with_its_state_and_the_api_does_not(
     # What the API has read is the newer state, and pages still show their own whole.
     assert scores(client) == {"calm": 100.0, "quick": 100.0}
     assert client.get("/offers/").context["ranking"].data_version == before.data_version
+
+
+def test_data_that_change_now_and_then_are_shown_as_they_are(
+    client: Client, offers: list[Offer], held: HeldStamp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(current_data, "BUSY_RATIO", 0.2)
+    assert scores(client)["calm"] == 100.0
+    measured(offers[0], 250.0)
+    assert scores(client)["calm"] == 250.0
+    # Then they change so often that states were made for more than a fifth of the time.
+    held._made = [(time.monotonic(), LONG_S / 10)] * 2
+    measured(offers[0], 250.0)
+    shown = listed(client)
+    measured(offers[0], 250.0)
+    assert listed(client) is shown
+
+
+def test_state_is_held_no_longer_once_one_stays_the_present_one(
+    client: Client, offers: list[Offer], held: HeldStamp
+) -> None:
+    shown = listed(client)
+    ended, took_s = held._made[-1]
+    held._made[-1] = (ended - LONG_S, took_s)
+    assert listed(client) is shown
+    measured(offers[0], 250.0)
+    assert listed(client) is not shown
 
 
 def test_who_sends_a_form_sees_the_present_state(client: Client, offers: list[Offer]) -> None:

@@ -25,6 +25,8 @@ def current_stamp(stamp: DataStamp | None = None) -> DataStamp:
     return data_stamp()
 
 
+BUSY_RATIO = 0.2
+"""Of the time: when pages begin to go on with the last state rather than have the present one made."""
 MADE_AFTER_RATIO = 0.6
 """Of the time that a state is shown, when the next one is begun."""
 
@@ -34,12 +36,17 @@ class HeldStamp:
     campaign: for some seconds the same, until one reader has made what the others asked for last of
     the present one.
 
+    Data that change now and then are always shown as they are: a state is held on to only after states
+    were made for more than BUSY_RATIO of the last PAGES_HELD_S, and until one stays the present one.
     No page begins with a state that has been over for longer than PAGES_HELD_S.
     """
 
     def __init__(self) -> None:
         self._held: tuple[DataStamp, float] | None = None
         """The state, and when it was last seen to be the present one."""
+        self._made: list[tuple[float, float]] = []
+        """When the last ones were there, and how long each took."""
+        self._is_busy = False
         self._lock = Lock()
         self._making = Lock()
 
@@ -54,8 +61,8 @@ class HeldStamp:
         if known := self._known(present, asked_at, held_s if self._making.locked() else early_s):
             return known
         with self._making:
-            # Whoever had the lock before has made it.
-            return self._known(present, asked_at, early_s) or self._made(present, asked_at)
+            # Whoever had the lock before may have made it.
+            return self._known(present, asked_at, early_s) or self._newest()
 
     def _known(self, present: DataStamp, asked_at: float, most_s: float) -> DataStamp | None:
         with self._lock:
@@ -64,17 +71,27 @@ class HeldStamp:
             stamp, seen_at = self._held
             if stamp == present:
                 self._held = (stamp, max(seen_at, asked_at))
+                if self._made and asked_at - self._made[-1][0] > most_s:
+                    self._is_busy = False
                 return present
-        # Of another database nothing is held, as after it was restored.
-        if stamp.position.database != present.position.database or asked_at - seen_at >= most_s:
-            return None
-        return replace(stamp, is_held=True)
+            # Of another database nothing is held, as after it was restored.
+            if stamp.position.database != present.position.database:
+                return None
+            # Made since it was asked for it is no older than what would be made now.
+            is_young = asked_at - seen_at < (most_s if self._is_busy else 0)
+            return replace(stamp, is_held=True) if is_young else None
 
-    def _made(self, present: DataStamp, asked_at: float) -> DataStamp:
-        stamp = current_stamp(present)
+    def _newest(self) -> DataStamp:
+        began, held_s = time.monotonic(), settings.PAGES_HELD_S
+        stamp = current_stamp()
         rank_anew(stamp)
+        ended = time.monotonic()
         with self._lock:
-            self._held = (stamp, asked_at)
+            self._held = (stamp, began)
+            self._made = [one for one in self._made if one[0] > ended - held_s]
+            self._is_busy &= bool(self._made)
+            self._made.append((ended, ended - began))
+            self._is_busy |= sum(took_s for _, took_s in self._made) > BUSY_RATIO * held_s
         return stamp
 
 
