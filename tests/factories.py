@@ -30,7 +30,7 @@ def workspace() -> Workspace:
 def user(
     *, role: str = Scope.READ, workspace: Workspace | None = None, password: str = "", **given: Any
 ) -> User:
-    """A member of the default workspace, or of another one; hashing a password takes long."""
+    """A member of the default workspace, or of another one."""
     made = User(**{"username": f"user{next(_number)}", **given})
     made.set_password(password) if password else made.set_unusable_password()
     made.save()

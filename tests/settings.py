@@ -33,12 +33,16 @@ if _worker:
 from tests.fakes.settings import *  # noqa: E402, F403
 from tests.fakes.settings import DATABASES as _DATABASES  # noqa: E402
 from tests.fakes.settings import MIDDLEWARE as _MIDDLEWARE  # noqa: E402
+from tests.fakes.settings import PASSWORD_HASHERS as _PASSWORD_HASHERS  # noqa: E402
 
 # A statement that is planned badly fails its test instead of stopping the suite.
 _DATABASES["default"]["OPTIONS"]["options"] = "-c statement_timeout=5min"
 
 if "MIGRATED_COPIES" in os.environ:
     _DATABASES["default"]["TEST"] = {"TEMPLATE": _DATABASES["default"]["NAME"]}
+
+# Passwords that cost nothing to make and to try; a stored one of production's is known, too.
+PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher", *_PASSWORD_HASHERS]
 
 # It lists every static file anew for each client of a test, and no client asks for one: the browser
 # gets them from the live server, and those of `./rackrate up` from production's settings.

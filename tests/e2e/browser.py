@@ -116,8 +116,8 @@ def opened(
         context.close()
 
 
-# The impact of a rule is that of its findings; what is made of those of no interest takes a tenth of
-# the time, and all that axe answers, passed rules too, as long again to get here.
+# A finding is as serious as its rule. Rules of no interest take a tenth of the time, and the whole
+# answer, passed rules too, takes as long again to reach the test.
 SERIOUS = """async () => {
   const isMinor = ({impact}) => ["minor", "moderate"].includes(impact);
   const minor = axe._audit.rules.filter(isMinor).map(({id}) => [id, {enabled: false}]);

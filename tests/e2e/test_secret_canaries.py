@@ -20,6 +20,7 @@ import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 from django.conf import settings
+from django.contrib.auth.hashers import make_password
 
 from backend.accounts.services.tokens import token_create
 from backend.accounts.services.workspaces import default_workspace
@@ -261,7 +262,7 @@ def pages_visited(caller: Caller) -> None:
     net, client = caller.net, caller.client
     password = net.plant("password", f"{secrets.token_urlsafe(12)} ä<&>")
     user = factories.user(username="olga", role="admin")
-    user.set_password(password)
+    user.password = make_password(password, hasher="scrypt")  # the only one that the web knows
     user.save()
     bearer = client.headers.pop("Authorization")
     caller.get("/accounts/login/")
