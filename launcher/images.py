@@ -31,18 +31,18 @@ def images(*, is_pinning: bool, root: Path = ROOT) -> int:
         texts = {path: pinned(text, digests) for path, text in texts.items()}
         for path, text in texts.items():
             path.write_text(text)
-    found = named("\n".join(texts.values()))
-    for name, digest in sorted(found.items()):
+    digests = named("\n".join(texts.values()))
+    for name, digest in sorted(digests.items()):
         say(f"{name}  {digest or 'no digest'}")
-    return 0 if all(found.values()) else UNPINNED
+    return 0 if all(digests.values()) else UNPINNED
 
 
 def named(text: str) -> dict[str, str]:
     """The digest of each image that a file names, "" for one without; of two lines the poorer one."""
-    found: dict[str, str] = {}
+    digests: dict[str, str] = {}
     for _, name, digest in _NAMED.findall(text):
-        found[name] = digest.removeprefix("@") if found.get(name, digest) else ""
-    return found
+        digests[name] = digest.removeprefix("@") if digests.get(name, digest) else ""
+    return digests
 
 
 def pinned(text: str, digests: Mapping[str, str]) -> str:

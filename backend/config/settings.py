@@ -184,12 +184,18 @@ AUTH_PASSWORD_VALIDATORS = [
         "NAME": "backend.accounts.services.passwords.OwnWords",
         "OPTIONS": {"min_length": LEAST_PASSWORD},
     },
-    {"NAME": "backend.accounts.services.passwords.Breached"},
 ]
 # Of the organisation, its products and places: they do not count in a password.
 PASSWORD_WORDS = env.words("PASSWORD_WORDS", "")
 # A sorted file of SHA-1 hashes, as Have I Been Pwned publishes it.
 BREACHED_PASSWORDS = env.text("BREACHED_PASSWORDS", "")
+if BREACHED_PASSWORDS:
+    AUTH_PASSWORD_VALIDATORS.append(
+        {
+            "NAME": "backend.accounts.services.passwords.Breached",
+            "OPTIONS": {"path": BREACHED_PASSWORDS},
+        }
+    )
 TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",

@@ -18,6 +18,8 @@ class Form:
 
     kills: int
     """Of the worker, spread over every state; up to MORE_KILLS more until each state was met."""
+    away_s: float
+    """How long PostgreSQL is gone."""
     cut_s: float
     """How long the network is gone."""
     cut_lease_s: int
@@ -35,6 +37,7 @@ class Form:
 MORE_KILLS = 6
 SHORT = Form(
     kills=6,
+    away_s=5,
     cut_s=30,
     cut_lease_s=10,
     cut_kills=1,
@@ -45,6 +48,7 @@ SHORT = Form(
 )
 LONG_FORM = Form(
     kills=int(os.environ.get(KILLS, "104")),
+    away_s=60,
     cut_s=300,
     cut_lease_s=120,
     cut_kills=2,

@@ -71,6 +71,9 @@ class Processes:
         """That with which it ended; None while it runs."""
         return self._running[name].poll()
 
+    def pid(self, name: str) -> int:
+        return self._running[name].pid
+
     def log(self, name: str) -> str:
         return (self.directory / f"{name}.log").read_text()
 
@@ -214,7 +217,7 @@ class Stack(Processes):
     def up(self, *names: str) -> None:
         """Start what does not run of broker, worker, neighbour, beat, pump, web."""
         celery = [sys.executable, "-m", "celery", "-A", "backend.config.celery"]
-        beat = ["beat", "-s", str(self.directory / "beat"), "--pidfile="]
+        beat = ["beat", "--pidfile=", "-s"]
         worker = [
             *("worker", "-Q", "engine,poll,reap,notify", "--concurrency", "2"),
             *("--without-gossip", "--without-mingle"),
@@ -224,7 +227,8 @@ class Stack(Processes):
             "broker": [str(get_binary_path()), str(self._configuration)],
             "worker": [*celery, *worker, "--hostname", f"{self._port}@chaos"],
             "neighbour": [*celery, *worker, "--hostname", f"{self._port}@neighbour"],
-            "beat": [*celery, *beat],
+            "beat": [*celery, *beat, str(self.directory / "beat")],
+            "second beat": [*celery, *beat, str(self.directory / "second-beat")],
             "pump": [*MANAGED, "pump"],
             "web": [
                 *(sys.executable, "-m", "granian", "--interface", "wsgi", "--port"),

@@ -286,6 +286,22 @@ def test_worker_is_alive_while_its_ticks_come(settings):
     assert not is_worker_alive()
 
 
+def test_command_goes_on_with_another_pump_when_one_ended_by_a_fault(monkeypatch, caplog):
+    steps, failed = Pump.steps, []
+
+    def fails_at_first(self, *, wait_s):
+        if len(failed) < 2:  # once more while it ends
+            failed.append(self)
+            raise RuntimeError("a defect")
+        steps(self, wait_s=wait_s)
+
+    monkeypatch.setattr(Pump, "steps", fails_at_first)
+    out, _ = benchmarked("local", *TINY)
+    assert Run.objects.get().state == RunState.DONE
+    assert "ended by a fault" in caplog.text
+    assert "cmips_score" in out
+
+
 @pytest.mark.parametrize(
     "numbers",
     [[signal.SIGINT], [signal.SIGTERM], [signal.SIGTERM, signal.SIGTERM, signal.SIGINT]],

@@ -1,5 +1,6 @@
 """For commands that wait for runs: does the workers' work here while no worker is there."""
 
+import logging
 import signal
 import threading
 import time
@@ -16,6 +17,7 @@ from backend.benchmarks.models import Tick
 from backend.common import clock
 from workers.engine.pump import AWAY, Pump
 
+log = logging.getLogger(__name__)
 # A worker that missed this many ticks is not there; the command then works by itself.
 TICKS_OF_SILENCE = 3
 # A restart takes seconds, one after a crash or on another machine some minutes.
@@ -112,9 +114,11 @@ def sigterm_noted() -> Iterator[threading.Event]:
 
 
 def pumped(pump: Pump) -> None:
-    """Run the pump as the body of a thread."""
+    """Run the pump as the body of a thread; a fault ends it, and whoever looks next starts another."""
     try:
         pump.run()
+    except Exception:
+        log.exception("the pump of this command ended by a fault")
     finally:
         connection.close()
 

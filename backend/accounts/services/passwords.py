@@ -48,23 +48,21 @@ def _own_words() -> set[str]:
 
 
 class Breached:
-    """Refuses what stands in the file BREACHED_PASSWORDS: SHA-1 hashes in hex, one a line, sorted, each
-    perhaps with `:` and a count. Without a file there is no such rule."""
+    """Refuses what stands in a file of SHA-1 hashes in hex, one a line, sorted, each perhaps with `:` and a
+    count."""
+
+    def __init__(self, path: str) -> None:
+        self._path = Path(path)
 
     def validate(self, password: str, user: object = None) -> None:
-        if not settings.BREACHED_PASSWORDS:
-            return
         # As the list is made; nothing is kept under this hash.
         digest = hashlib.sha1(password.encode(), usedforsecurity=False).hexdigest().upper()
-        with Path(settings.BREACHED_PASSWORDS).open("rb") as file:
+        with self._path.open("rb") as file:
             if _is_listed(file, digest.encode()):
-                raise ValidationError(
-                    str(_("This password stands in a list of stolen ones.")),
-                    code="password_breached",
-                )
+                raise ValidationError(self.get_help_text(), code="password_breached")
 
     def get_help_text(self) -> str:
-        return ""
+        return str(_("Your password must not stand in a list of stolen ones."))
 
 
 def _is_listed(file: BinaryIO, digest: bytes) -> bool:
