@@ -29,29 +29,29 @@ MADE_AFTER_RATIO = 0.6
 """Of the time that a state is shown, when the next one is begun."""
 
 
-class HeldStamp:
+class ShownStamp:
     """The state that the pages of a process show while the data change with every result of a
     campaign: for some seconds the same, until one reader has made what the others asked for last of
     the present one.
 
-    No page begins with a state that has been over for longer than PAGES_HELD_S.
+    No page begins with a state that has been over for longer than PAGES_BEHIND_S.
     """
 
     def __init__(self) -> None:
-        self._held: tuple[DataStamp, float] | None = None
+        self._shown: tuple[DataStamp, float] | None = None
         """The state, and when it was last seen to be the present one."""
         self._lock = Lock()
         self._making = Lock()
 
     def get(self, *, is_fresh: bool) -> DataStamp:
         """The state to show; the present one where that is asked for."""
-        asked_at, present, held_s = time.monotonic(), data_stamp(), settings.PAGES_HELD_S
+        asked_at, present, behind_s = time.monotonic(), data_stamp(), settings.PAGES_BEHIND_S
         # What a transaction has written itself it has to see.
-        if is_fresh or not held_s or present.position.is_writing:
+        if is_fresh or not behind_s or present.position.is_writing:
             return current_stamp(present)
-        early_s = MADE_AFTER_RATIO * held_s
+        early_s = MADE_AFTER_RATIO * behind_s
         # While one makes the next one, the others go on.
-        if known := self._known(present, asked_at, held_s if self._making.locked() else early_s):
+        if known := self._known(present, asked_at, behind_s if self._making.locked() else early_s):
             return known
         with self._making:
             # Whoever had the lock before has made it.
@@ -59,24 +59,24 @@ class HeldStamp:
 
     def _known(self, present: DataStamp, asked_at: float, most_s: float) -> DataStamp | None:
         with self._lock:
-            if self._held is None:
+            if self._shown is None:
                 return None
-            stamp, seen_at = self._held
+            stamp, seen_at = self._shown
             if stamp == present:
-                self._held = (stamp, max(seen_at, asked_at))
+                self._shown = (stamp, max(seen_at, asked_at))
                 return present
         # Of another database nothing is held, as after it was restored.
         if stamp.position.database != present.position.database or asked_at - seen_at >= most_s:
             return None
-        return replace(stamp, is_held=True)
+        return replace(stamp, is_kept=True)
 
     def _made(self, present: DataStamp, asked_at: float) -> DataStamp:
         stamp = current_stamp(present)
         rank_anew(stamp)
         with self._lock:
-            self._held = (stamp, asked_at)
+            self._shown = (stamp, asked_at)
         return stamp
 
 
-shown = HeldStamp()
+shown = ShownStamp()
 """What the pages of this process show."""
