@@ -20,7 +20,7 @@ for _name, _value in {
     "SSH_ALLOW_PRIVATE": "1",
     "CAPACITY_WAIT_S": "0",
     # A test reads what it wrote a moment ago.
-    "PAGES_HELD_S": "0",
+    "PAGES_BEHIND_S": "0",
 }.items():
     os.environ.setdefault(_name, _value)
 

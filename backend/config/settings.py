@@ -123,7 +123,7 @@ MIDDLEWARE = [
     "django_htmx.middleware.HtmxMiddleware",
     "axes.middleware.AxesMiddleware",
     "backend.web.shared.wrong_method.LeadOn",
-    "backend.web.shared.held_state.HeldState",
+    "backend.web.shared.shown_state.ShownState",
 ]
 # Each view says how large its body may be; Django would answer in HTML what is over one for all.
 DATA_UPLOAD_MAX_MEMORY_SIZE = None
@@ -244,7 +244,7 @@ STATEMENT_TIMEOUT_S = env.whole("STATEMENT_TIMEOUT_S", 60)
 # Where the processes of this machine share what they have read for rankings; "": each reads it.
 SHARED_TABLES_DIR = Path(shared) if (shared := env.text("SHARED_TABLES_DIR", "")) else None
 # For how long pages may go on with a state of the data that is over.
-PAGES_HELD_S = env.whole("PAGES_HELD_S", 10, at_least=0)
+PAGES_BEHIND_S = env.whole("PAGES_BEHIND_S", 10, at_least=0)
 LOCK_TIMEOUT_S = env.whole("LOCK_TIMEOUT_S", 30)
 CACHES = {
     "default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": REDIS_URL}

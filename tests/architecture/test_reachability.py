@@ -32,6 +32,7 @@ REACHED = {
     ("backend/*/api/*.py", "*"): DOCUMENT,
     ("backend/api/*.py", "*"): DOCUMENT,
     ("backend/common/*.py", "process_*"): HOOK,
+    ("backend/web/shared/*.py", "process_*"): HOOK,
     ("backend/bills/services/*.py", "readinto"): "io.BufferedReader reads with it",
     ("backend/common/shared_files.py", "persistent_*"): "pickle calls them",
     ("backend/common/rest/*.py", "*"): HOOK,

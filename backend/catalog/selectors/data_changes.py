@@ -44,11 +44,13 @@ def read_of(stamp: DataStamp, read: Callable[[], Value], *changes: tuple[str, st
     kinds and metrics, without any something that data versions count, has changed since."""
     value = read()
     # Afterwards, or it might change in between.
-    if stamp.is_held:
+    if stamp.is_kept:
         now = data_stamp()
         if changes:
-            found = (changed_offers(kind, stamp.position, now.position, of) for kind, of in changes)
-            has_changed = any(offers is None or offers for offers in found)
+            changed = (
+                changed_offers(kind, stamp.position, now.position, of) for kind, of in changes
+            )
+            has_changed = any(offers is None or offers for offers in changed)
         else:
             has_changed = now.number != stamp.number
         if has_changed:
@@ -56,10 +58,10 @@ def read_of(stamp: DataStamp, read: Callable[[], Value], *changes: tuple[str, st
     return value
 
 
-def held_for(stamp: DataStamp, offers: Collection[UUID]) -> None:
+def require_unchanged(stamp: DataStamp, offers: Collection[UUID]) -> None:
     """Raises StateGone where a state is held on to and something of these offers has changed since,
     which a page may read beside it."""
-    if not stamp.is_held:
+    if not stamp.is_kept:
         return
     of = Q(offer_id__in=offers) | Q(offer_id=None)
     since = StoredChange.objects.filter(transaction_number__gte=stamp.position.open_since)

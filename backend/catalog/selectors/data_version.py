@@ -48,7 +48,7 @@ class DataStamp:
     mark: int = 0
     position: Position = field(default=UNKNOWN, compare=False)
     """When it was asked for; the data are read after it."""
-    is_held: bool = field(default=False, compare=False)
+    is_kept: bool = field(default=False, compare=False)
     """Whether the data may have changed since; what is read now and has then raises StateGone."""
 
     def precedes(self, other: "DataStamp") -> bool:

@@ -42,29 +42,29 @@ class StampedCache:
         if stamp.changed_at is None:
             return compute()
         # Never by the key alone: rows of two states must never stand in one list.
-        place = (stamp, key)
+        entry = (stamp, key)
         with self._lock:
             if not self._admits(stamp):
                 gate = Lock()
-            elif place in self._values:
-                cached: Value = self._touched(place)
+            elif entry in self._values:
+                cached: Value = self._touched(entry)
                 return cached
             else:
                 # One gate a key, so that a slow basis does not hold up the others.
-                gate = self._gates.setdefault(place, Lock())
+                gate = self._gates.setdefault(entry, Lock())
         with gate:
             with self._lock:
                 # Asked again: whoever held the gate may have made it.
-                if place in self._values:
-                    made: Value = self._touched(place)
+                if entry in self._values:
+                    made: Value = self._touched(entry)
                     return made
             # Outside the lock: it takes a second, and other keys are served meanwhile.
             value = compute()
             with self._lock:
                 # Its state may have gone meanwhile; then it serves this request only.
                 if stamp in self._states:
-                    self._gates.pop(place, None)
-                    self._values[place] = value
+                    self._gates.pop(entry, None)
+                    self._values[entry] = value
                     # Those that were longest not asked for go; what was just made stays.
                     while len(self._values) > 1 and self._nbytes() > self._most_bytes:
                         self._values.popitem(last=False)
@@ -97,15 +97,15 @@ class StampedCache:
 
     def _forget(self, stamp: DataStamp) -> None:
         del self._states[stamp]
-        for places in (self._values, self._gates):
-            for place in [place for place in places if place[0] == stamp]:
-                del places[place]
+        for entries in (self._values, self._gates):
+            for entry in [entry for entry in entries if entry[0] == stamp]:
+                del entries[entry]
 
     def _nbytes(self) -> int:
         # What has not changed from one state to the next is the very same object.
         different = {id(value): value for value in self._values.values()}
         return sum(getattr(value, "nbytes", BYTES_OF_SMALL) for value in different.values())
 
-    def _touched(self, place: tuple[DataStamp, Hashable]) -> Any:
-        self._values.move_to_end(place)
-        return self._values[place]
+    def _touched(self, entry: tuple[DataStamp, Hashable]) -> Any:
+        self._values.move_to_end(entry)
+        return self._values[entry]

@@ -8,7 +8,7 @@ from typing import Any
 
 from backend.accounts.services.workspaces import DEFAULT_WORKSPACE
 from backend.catalog.models import Offer
-from backend.catalog.selectors.data_changes import held_for
+from backend.catalog.selectors.data_changes import require_unchanged
 from backend.catalog.selectors.data_version import DataStamp
 from backend.catalog.selectors.offers import offers_visible
 from backend.common.rest.parameters import InvalidParameters
@@ -125,7 +125,7 @@ def comparison(
     base = base or slugs[0]
     offers = {one.slug: one for one in offers_visible(workspace_slug).filter(slug__in=slugs)}
     if stamp:
-        held_for(stamp, [offer.pk for offer in offers.values()])
+        require_unchanged(stamp, [offer.pk for offer in offers.values()])
     scored = scores_of((offer.pk for offer in offers.values()), query.as_of)
     items = [
         *(one for one in _facts(rows, offers) if any(cell.is_known for cell in one.cells)),

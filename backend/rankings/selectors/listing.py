@@ -264,10 +264,10 @@ def has_any(rows: Sequence[RankingRow], name: str) -> bool:
 
 def selected(rows: Sequence[RankingRow], kept: Flags) -> Sequence[RankingRow]:
     """The rows of a list that are marked."""
-    return placed(rows, np.flatnonzero(kept))
+    return rows_at(rows, np.flatnonzero(kept))
 
 
-def placed(rows: Sequence[RankingRow], positions: Ints) -> Sequence[RankingRow]:
+def rows_at(rows: Sequence[RankingRow], positions: Ints) -> Sequence[RankingRow]:
     """The rows at some positions of a list, in their order."""
     if isinstance(rows, Listing):
         return rows.at(positions)

@@ -14,7 +14,7 @@ from backend.benchmarks.selectors.scores import mixed_metrics, score_groups
 from backend.benchmarks.services.summaries import stored
 from backend.catalog.models import Offer, PriceObservation
 from backend.catalog.selectors.current_prices import end_of
-from backend.catalog.selectors.data_changes import held_for
+from backend.catalog.selectors.data_changes import require_unchanged
 from backend.catalog.selectors.data_version import DataStamp
 from backend.catalog.selectors.offers import offers_visible
 from backend.domain.metrics import BESIDE, METRICS
@@ -62,7 +62,7 @@ def offer_detail(
     the offer has changed since a state that is held on to."""
     offer = offers_visible(workspace_slug).get(slug=slug)
     if stamp:
-        held_for(stamp, [offer.pk])
+        require_unchanged(stamp, [offer.pk])
     prices = offer.prices.filter(is_published=True)
     known: dict[str, dt.datetime] = {}
     if query.as_of is not None:

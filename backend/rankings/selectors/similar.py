@@ -7,7 +7,7 @@ import numpy as np
 from backend.domain.amounts import CLOSE, Floats, codes_of
 from backend.domain.comparison import UNKNOWN_DISTANCE, distance
 from backend.rankings.selectors.basis_table import FIGURES
-from backend.rankings.selectors.listing import cells, floats, marked, placed, selected
+from backend.rankings.selectors.listing import cells, floats, marked, rows_at, selected
 from backend.rankings.selectors.rows import RankingRow
 
 MOST_SIMILAR = 5
@@ -38,7 +38,7 @@ def _types(rows: Sequence[RankingRow], own: RankingRow) -> Sequence[RankingRow]:
     )
     _, first = codes_of(providers.codes, names.codes)
     first.sort()
-    return placed(others, first[~is_same[first]])
+    return rows_at(others, first[~is_same[first]])
 
 
 def _nearest(rows: Sequence[RankingRow], own: Mapping[str, float | None]) -> Sequence[RankingRow]:

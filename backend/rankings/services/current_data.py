@@ -31,18 +31,18 @@ MADE_AFTER_RATIO = 0.6
 """Of the time that a state is shown, when the next one is begun."""
 
 
-class HeldStamp:
+class ShownStamp:
     """The state that the pages of a process show while the data change with every result of a
     campaign: for some seconds the same, until one reader has made what the others asked for last of
     the present one.
 
     Data that change now and then are always shown as they are: a state is held on to only after states
-    were made for more than BUSY_RATIO of the last PAGES_HELD_S, and until one stays the present one.
-    No page begins with a state that has been over for longer than PAGES_HELD_S.
+    were made for more than BUSY_RATIO of the last PAGES_BEHIND_S, and until one stays the present one.
+    No page begins with a state that has been over for longer than PAGES_BEHIND_S.
     """
 
     def __init__(self) -> None:
-        self._held: tuple[DataStamp, float] | None = None
+        self._shown: tuple[DataStamp, float] | None = None
         """The state, and when it was last seen to be the present one."""
         self._made: list[tuple[float, float]] = []
         """When the last ones were there, and how long each took."""
@@ -52,13 +52,13 @@ class HeldStamp:
 
     def get(self, *, is_fresh: bool) -> DataStamp:
         """The state to show; the present one where that is asked for."""
-        asked_at, present, held_s = time.monotonic(), data_stamp(), settings.PAGES_HELD_S
+        asked_at, present, behind_s = time.monotonic(), data_stamp(), settings.PAGES_BEHIND_S
         # What a transaction has written itself it has to see.
-        if is_fresh or not held_s or present.position.is_writing:
+        if is_fresh or not behind_s or present.position.is_writing:
             return current_stamp(present)
-        early_s = MADE_AFTER_RATIO * held_s
+        early_s = MADE_AFTER_RATIO * behind_s
         # While one makes the next one, the others go on.
-        if known := self._known(present, asked_at, held_s if self._making.locked() else early_s):
+        if known := self._known(present, asked_at, behind_s if self._making.locked() else early_s):
             return known
         with self._making:
             # Whoever had the lock before may have made it.
@@ -66,11 +66,11 @@ class HeldStamp:
 
     def _known(self, present: DataStamp, asked_at: float, most_s: float) -> DataStamp | None:
         with self._lock:
-            if self._held is None:
+            if self._shown is None:
                 return None
-            stamp, seen_at = self._held
+            stamp, seen_at = self._shown
             if stamp == present:
-                self._held = (stamp, max(seen_at, asked_at))
+                self._shown = (stamp, max(seen_at, asked_at))
                 if self._made and asked_at - self._made[-1][0] > most_s:
                     self._is_busy = False
                 return present
@@ -79,21 +79,21 @@ class HeldStamp:
                 return None
             # Made since it was asked for it is no older than what would be made now.
             is_young = asked_at - seen_at < (most_s if self._is_busy else 0)
-            return replace(stamp, is_held=True) if is_young else None
+            return replace(stamp, is_kept=True) if is_young else None
 
     def _newest(self) -> DataStamp:
-        began, held_s = time.monotonic(), settings.PAGES_HELD_S
+        began, behind_s = time.monotonic(), settings.PAGES_BEHIND_S
         stamp = current_stamp()
         rank_anew(stamp)
         ended = time.monotonic()
         with self._lock:
-            self._held = (stamp, began)
-            self._made = [one for one in self._made if one[0] > ended - held_s]
+            self._shown = (stamp, began)
+            self._made = [one for one in self._made if one[0] > ended - behind_s]
             self._is_busy &= bool(self._made)
             self._made.append((ended, ended - began))
-            self._is_busy |= sum(took_s for _, took_s in self._made) > BUSY_RATIO * held_s
+            self._is_busy |= sum(took_s for _, took_s in self._made) > BUSY_RATIO * behind_s
         return stamp
 
 
-shown = HeldStamp()
+shown = ShownStamp()
 """What the pages of this process show."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from backend.domain.amounts import Flags, Floats, Ints
 from backend.rankings.selectors.frontier import Frontier
-from backend.rankings.selectors.listing import cells, floats, marked, placed, selected
+from backend.rankings.selectors.listing import cells, floats, marked, rows_at, selected
 from backend.rankings.selectors.query import Filter
 from backend.rankings.selectors.rows import RankingRow
 from backend.web.ranking.cells import is_own
@@ -58,12 +58,14 @@ def frontier_chart(
         for rows in (frontier.within, frontier.beyond)
     )
     # One's own are always among the points with a name.
-    within = placed(within, np.argsort(~_are_own(within), kind="stable"))
+    within = rows_at(within, np.argsort(~_are_own(within), kind="stable"))
     head = list(first.values())
-    room = max(most_points - len(head), 0)
-    points = [*head[:most_points], *within[:room]]
+    named_count = max(most_points - len(head), 0)
+    points = [*head[:most_points], *within[:named_count]]
     bounds = _Bounds.of((head, within, beyond), frontier.limits)
-    dots = _dots((head[most_points:], within[room:], beyond), points, bounds, most_dots, scale)
+    dots = _dots(
+        (head[most_points:], within[named_count:], beyond), points, bounds, most_dots, scale
+    )
     providers = dict.fromkeys([*(row.provider for row in points), *(dot[2] for dot in dots)])
     return {
         "title": _("{label}: price and score", label=frontier.metric.label),
@@ -126,7 +128,7 @@ def _are_own(rows: Sequence[RankingRow]) -> Flags:
     """`is_own` of each row."""
     own = np.flatnonzero(marked(rows, "provider", lambda name: name == "own"))
     are_own = np.zeros(len(rows), bool)
-    are_own[own] = [is_own(row) for row in placed(rows, own)]
+    are_own[own] = [is_own(row) for row in rows_at(rows, own)]
     return are_own
 
 
@@ -174,13 +176,13 @@ def _dots(
     prices, scores = (
         np.concatenate([floats(rows, name) for rows in parts]) for name in ("price", "score")
     )
-    kept = _thinned(_Places(prices, scores), _Places.of(points), bounds, most)
+    kept = _thinned(_Positions(prices, scores), _Positions.of(points), bounds, most)
     dots: list[list[Any]] = []
     start = 0
     for rows in parts:
         end = start + len(rows)
         at = kept[(start <= kept) & (kept < end)]
-        some = placed(rows, at - start)
+        some = rows_at(rows, at - start)
         columns = (cells(some, name) for name in ("offer_id", "provider", *LABELLED_BY))
         names = zip(*([of.values[code] for code in of.codes] for of in columns), strict=True)
         for (offer, provider, *label), price, score in zip(
@@ -192,14 +194,14 @@ def _dots(
     return dots
 
 
-class _Places(NamedTuple):
+class _Positions(NamedTuple):
     """Where offers lie in the picture."""
 
     prices: Floats
     scores: Floats
 
     @classmethod
-    def of(cls, rows: Sequence[RankingRow]) -> "_Places":
+    def of(cls, rows: Sequence[RankingRow]) -> "_Positions":
         return cls(floats(rows, "price"), floats(rows, "score"))
 
     def cells(self, bounds: _Bounds, coarseness: float) -> Ints:
@@ -222,12 +224,12 @@ def _cells(values: Floats, ends: Sequence[float], count: float) -> Ints:
     return ((np.log(values) - low) / width).astype(np.int64)
 
 
-def _thinned(places: _Places, points: _Places, bounds: _Bounds, most: int) -> Ints:
+def _thinned(candidates: _Positions, points: _Positions, bounds: _Bounds, most: int) -> Ints:
     """Positions of the places that lie apart from the points and from what is drawn before them, in
     the finest grid that keeps to the most."""
     kept = np.zeros(0, np.int64)
     for coarseness in (1, 1.5, 2, 3, 4, 6):
-        taken, first = np.unique(places.cells(bounds, coarseness), return_index=True)
+        taken, first = np.unique(candidates.cells(bounds, coarseness), return_index=True)
         # A dot under a point with a name would only blur it.
         kept = np.sort(first[~np.isin(taken, points.cells(bounds, coarseness))])
         if kept.size <= most:

@@ -21,9 +21,9 @@ from backend.web.ranking import page as ranking_parts
 from backend.web.ranking.folding import folded, is_form_only
 from backend.web.shared import columns, state
 from backend.web.shared.access import readable
-from backend.web.shared.held_state import stamp_shown
 from backend.web.shared.language import _
 from backend.web.shared.page_defaults import COOKIE_AGE_S, currency_remembered, page_defaults
+from backend.web.shared.shown_state import stamp_shown
 
 OFFERS = frozenset({"o"})
 """A parameter of the page beside those of the ranking."""

@@ -25,7 +25,7 @@ def stamp_shown(request: HttpRequest) -> DataStamp:
     return shown.get(is_fresh=has_written or hasattr(request, "is_made_again"))
 
 
-class HeldState:
+class ShownState:
     """Remembers who wrote, and makes pages again that a held state does not serve."""
 
     def __init__(self, get_response: Callable[[HttpRequest], Any]) -> None:
@@ -33,12 +33,12 @@ class HeldState:
 
     def __call__(self, request: HttpRequest) -> Any:
         answer = self.get_response(request)
-        if settings.PAGES_HELD_S and request.method not in READING:
+        if settings.PAGES_BEHIND_S and request.method not in READING:
             answer.set_cookie(
                 COOKIE,
                 "1",
                 # Rounded up: browsers count whole seconds.
-                max_age=math.ceil(settings.PAGES_HELD_S) + 1,
+                max_age=math.ceil(settings.PAGES_BEHIND_S) + 1,
                 httponly=True,
                 secure=settings.SESSION_COOKIE_SECURE,
                 samesite="Lax",

@@ -17,8 +17,8 @@ from backend.rankings.selectors.cache import StampedCache
 from backend.rankings.selectors.known_tables import KnownTables
 from backend.rankings.selectors.ranking import Ranking
 from backend.rankings.services import current_data
-from backend.rankings.services.current_data import HeldStamp
-from backend.web.shared import held_state
+from backend.rankings.services.current_data import ShownStamp
+from backend.web.shared import shown_state
 from tests import factories
 from tests.frontend.rows import published
 
@@ -27,15 +27,15 @@ LONG_S = 600
 
 
 @pytest.fixture(autouse=True)
-def held(monkeypatch: pytest.MonkeyPatch, settings: LazySettings) -> HeldStamp:
+def keeper(monkeypatch: pytest.MonkeyPatch, settings: LazySettings) -> ShownStamp:
     """As in a process that has just begun, which holds on to what it shows for long."""
-    settings.PAGES_HELD_S = LONG_S
+    settings.PAGES_BEHIND_S = LONG_S
     monkeypatch.setattr(current_data, "BUSY_RATIO", 0)  # every change is one too many
     monkeypatch.setattr(rankings, "_cache", StampedCache(10_000_000))
     monkeypatch.setattr(rankings, "_tables", KnownTables(10_000_000, SharedFiles(None)))
-    held = HeldStamp()
-    monkeypatch.setattr(held_state, "shown", held)
-    return held
+    keeper = ShownStamp()
+    monkeypatch.setattr(shown_state, "shown", keeper)
+    return keeper
 
 
 @pytest.fixture
@@ -49,10 +49,10 @@ def measured(offer: Offer, score: float, **given: str) -> None:
     factories.sample(offer, score, **given)
 
 
-def grow_old(held: HeldStamp, ratio: float = 1) -> None:
+def grow_old(keeper: ShownStamp, ratio: float = 1) -> None:
     """As if the state had been over for so much of its time."""
-    stamp, _ = held._held or pytest.fail("nothing is held")
-    held._held = (stamp, time.monotonic() - ratio * LONG_S)
+    stamp, _ = keeper._shown or pytest.fail("nothing is shown")
+    keeper._shown = (stamp, time.monotonic() - ratio * LONG_S)
 
 
 def listed(client: Client) -> Ranking:
@@ -88,26 +88,26 @@ def test_page_goes_on_with_its_state_and_the_api_does_not(
 
 
 def test_data_that_change_now_and_then_are_shown_as_they_are(
-    client: Client, offers: list[Offer], held: HeldStamp, monkeypatch: pytest.MonkeyPatch
+    client: Client, offers: list[Offer], keeper: ShownStamp, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(current_data, "BUSY_RATIO", 0.2)
     assert scores(client)["calm"] == 100.0
     measured(offers[0], 250.0)
     assert scores(client)["calm"] == 250.0
     # Then they change so often that states were made for more than a fifth of the time.
-    held._made = [(time.monotonic(), LONG_S / 10)] * 2
+    keeper._made = [(time.monotonic(), LONG_S / 10)] * 2
     measured(offers[0], 250.0)
     shown = listed(client)
     measured(offers[0], 250.0)
     assert listed(client) is shown
 
 
-def test_state_is_held_no_longer_once_one_stays_the_present_one(
-    client: Client, offers: list[Offer], held: HeldStamp
+def test_state_is_kept_no_longer_once_one_stays_the_present_one(
+    client: Client, offers: list[Offer], keeper: ShownStamp
 ) -> None:
     shown = listed(client)
-    ended, took_s = held._made[-1]
-    held._made[-1] = (ended - LONG_S, took_s)
+    ended, took_s = keeper._made[-1]
+    keeper._made[-1] = (ended - LONG_S, took_s)
     assert listed(client) is shown
     measured(offers[0], 250.0)
     assert listed(client) is not shown
@@ -123,11 +123,11 @@ def test_who_sends_a_form_sees_the_present_state(client: Client, offers: list[Of
 
 
 def test_state_is_replaced_once_its_time_is_over(
-    client: Client, held: HeldStamp, offers: list[Offer]
+    client: Client, keeper: ShownStamp, offers: list[Offer]
 ) -> None:
     assert scores(client)["calm"] == 100.0
     measured(offers[0], 250.0)
-    grow_old(held)
+    grow_old(keeper)
     assert scores(client)["calm"] == 250.0
 
 
@@ -163,7 +163,7 @@ def test_table_that_a_state_lacks_is_read_only_while_it_is_as_it_was(
 
 
 def test_one_reader_makes_the_next_state_and_the_others_go_on(
-    held: HeldStamp,
+    keeper: ShownStamp,
     monkeypatch: pytest.MonkeyPatch,
     offers: list[Offer],
 ) -> None:
@@ -177,21 +177,21 @@ def test_one_reader_makes_the_next_state_and_the_others_go_on(
 
     def asked() -> int:
         try:
-            return held.get(is_fresh=False).refreshes
+            return keeper.get(is_fresh=False).refreshes
         finally:
             connections.close_all()
 
-    first = held.get(is_fresh=False)
+    first = keeper.get(is_fresh=False)
     monkeypatch.setattr(current_data, "rank_anew", slow)
     measured(offers[0], 250.0)
     with ThreadPoolExecutor(3) as threads:
         # Old enough to make the next one, and not too old to go on with.
-        grow_old(held, 0.7)
+        grow_old(keeper, 0.7)
         maker = threads.submit(asked)
         assert begun.wait(30)
         assert [threads.submit(asked).result(30) for _ in range(2)] == [first.refreshes] * 2
         # Far too old: now they wait for it.
-        grow_old(held)
+        grow_old(keeper)
         late = [threads.submit(asked) for _ in range(2)]
         assert not wait(late, timeout=0.3).done
         may_end.set()
@@ -201,11 +201,11 @@ def test_one_reader_makes_the_next_state_and_the_others_go_on(
 
 
 def test_lists_that_were_asked_for_are_made_of_the_next_state(
-    client: Client, held: HeldStamp, offers: list[Offer], monkeypatch: pytest.MonkeyPatch
+    client: Client, keeper: ShownStamp, offers: list[Offer], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scores(client, sort="price")
     measured(offers[0], 250.0)
-    grow_old(held)
+    grow_old(keeper)
     assert scores(client)["calm"] == 250.0
 
     def refuse(*_: object, **__: object) -> None:
