@@ -11,6 +11,8 @@ from pathlib import Path
 from tests.fakes.sshd import HOST_KEY_TYPES, FakeSshd
 
 PER_NET = 250
+BANNER = "Authorised use only.\nAll activity is recorded.\n"
+START_UP = b"Welcome\n@ boot_id 3\n=== rackrate\nabc\n"
 
 
 class Machines:
@@ -43,6 +45,8 @@ class Machines:
             directory, address=address, port=self.port, host_key_types=self.host_key_types
         )
         machine.allow(public_key)
+        # As images of companies are: a banner before the login, and a bashrc that prints.
+        machine.banner, machine.start_up_output = BANNER, START_UP
         if iperf3 := shutil.which("iperf3"):
             # One kernel for all of them answers UDP from the first loopback address, unless it is named.
             machine.install(

@@ -5,15 +5,20 @@ import mmap
 import os
 import tempfile
 import threading
+import time
 from pathlib import Path
 
 import pytest
+from django.db import connection
 
 from backend.benchmarks.models import RunState
+from backend.benchmarks.services.runs import run_cancel
 from backend.domain.errors import InvalidValue
 from backend.domain.probes import PROBES
 from backend.domain.profiles import PROFILES
 from tests.workers.conftest import driven, tiny_run
+from workers.engine import poller
+from workers.engine.pump import Pump
 from workers.remote.probes.plan import plan
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -89,3 +94,46 @@ def test_careful_profile_leaves_out_the_disk_and_refuses_what_needs_it(ssh_host)
     assert refusal.value.field == "/probes/1"
     with pytest.raises(InvalidValue, match="nothing is installed"):
         tiny_run(ssh_host, careful=True, install_tools=True)
+
+
+def measures_in(directory):
+    """Whether a program of the run works on the host."""
+    programs = (Path(directory) / "bin").as_posix()
+    for process in Path("/proc").glob("[0-9]*/exe"):
+        try:
+            if os.readlink(process).startswith(programs):
+                return True
+        except OSError:  # it has ended since
+            continue
+    return False
+
+
+def wait_until(is_so, *, within_s):
+    began = time.monotonic()
+    while not is_so():
+        assert time.monotonic() - began < within_s
+        time.sleep(0.02)
+
+
+def test_host_is_free_within_two_seconds_of_the_stop_button(ssh_host):
+    run = tiny_run(ssh_host, seconds=60)
+    Pump().steps(wait_s=0)
+    run.refresh_from_db()
+    directory, is_over = run.live["directory"], threading.Event()
+
+    def followed():
+        poller.follow(lambda claim: None, window_s=90, is_needed=lambda: not is_over.is_set())
+        connection.close()
+
+    follower = threading.Thread(target=followed)
+    follower.start()
+    try:
+        followers = run.steps.filter(state="running", lease_until__isnull=False)
+        wait_until(followers.exists, within_s=60)
+        wait_until(lambda: measures_in(directory), within_s=60)
+        run_cancel(run=run, actor="tester")
+        wait_until(lambda: not measures_in(directory), within_s=2)
+    finally:
+        is_over.set()
+        follower.join()
+    assert driven(run).state == RunState.CANCELLED
