@@ -55,6 +55,18 @@ def ended(run):
     run_finish(run=run, state=RunState.DONE)
 
 
+def test_run_waits_for_one_that_has_begun_on_its_host():
+    """Whose first step is closed by then, so that only the run's own state says so."""
+    [host] = hosts(1)
+    first = made(host)
+    Step.objects.filter(run=first).update(finished_at="2026-01-01T00:00:00Z")
+    Run.objects.filter(pk=first.pk).update(state=RunState.RUNNING)
+    second = made(host)
+    assert due(first, second) == []
+    ended(first)
+    assert due(second) == [0]
+
+
 # --- peers ----------------------------------------------------------------------------------------
 
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models.functions import Coalesce
 
 from backend.benchmarks.models import TERMINAL_STATES, Campaign, Run, RunState, Step
 from backend.common import clock
@@ -103,9 +104,11 @@ def _free(step_id: int | None = None) -> QuerySet[Step]:
         state=S.QUEUED,
         finished_at=None,
     )
+    # Of a run without a server its own id, which is queued: nothing is equal to NULL, nor unequal.
+    served = Coalesce(OuterRef("run__server_id"), OuterRef("run_id"))
     hindrances = Run.objects.exclude(state__in=TERMINAL_STATES).filter(
         Q(host_id=host) | Q(peer_id=host) | Q(host_id=peer) | Q(peer_id=peer),
-        (~Q(state=S.QUEUED) & ~Q(pk=OuterRef("run__server_id"))) | Exists(ahead),
+        (~Q(state=S.QUEUED) & ~Q(pk=served)) | Exists(ahead),
     )
     queued = _queued() if step_id is None else _queued().filter(pk=step_id)
     return queued.exclude(Exists(hindrances))
