@@ -18,11 +18,15 @@ def current_stamp(stamp: DataStamp | None = None) -> DataStamp:
     `stamp` is the state where the caller has just asked for it.
     """
     stamp = stamp or data_stamp()
-    if not (current_prices.is_pending(stamp) or summaries.is_pending(stamp)):
+    if not _is_pending(stamp):
         return stamp
     current_prices.prices_refresh()
     summaries.summaries_refresh()
     return data_stamp()
+
+
+def _is_pending(stamp: DataStamp) -> bool:
+    return current_prices.is_pending(stamp) or summaries.is_pending(stamp)
 
 
 MADE_AFTER_RATIO = 0.6
@@ -62,7 +66,8 @@ class ShownStamp:
             if self._shown is None:
                 return None
             stamp, seen_at = self._shown
-            if stamp == present:
+            # A change may have come between the refresh and the state; it must not wait for another.
+            if stamp == present and not _is_pending(present):
                 self._shown = (stamp, max(seen_at, asked_at))
                 return present
         # Of another database nothing is held, as after it was restored.
