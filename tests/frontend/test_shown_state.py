@@ -10,6 +10,7 @@ from django.db import connections
 from django.test import Client
 
 from backend.catalog.models import Offer
+from backend.catalog.selectors.data_version import data_stamp
 from backend.catalog.services.data_version import data_version_bump
 from backend.common.shared_files import SharedFiles
 from backend.rankings.selectors import ranking as rankings
@@ -127,6 +128,18 @@ def test_state_is_replaced_once_its_time_is_over(
 ) -> None:
     assert scores(client)["calm"] == 100.0
     measured(offers[0], 250.0)
+    grow_old(keeper)
+    assert scores(client)["calm"] == 250.0
+
+
+def test_state_with_changes_to_work_off_is_over_in_time(
+    client: Client, keeper: ShownStamp, offers: list[Offer]
+) -> None:
+    assert scores(client)["calm"] == 100.0
+    measured(offers[0], 250.0)
+    # As if the result had come right after a refresh, and none after it.
+    keeper._shown = (data_stamp(), time.monotonic())
+    assert scores(client)["calm"] == 100.0
     grow_old(keeper)
     assert scores(client)["calm"] == 250.0
 

@@ -18,11 +18,15 @@ def current_stamp(stamp: DataStamp | None = None) -> DataStamp:
     `stamp` is the state where the caller has just asked for it.
     """
     stamp = stamp or data_stamp()
-    if not (current_prices.is_pending(stamp) or summaries.is_pending(stamp)):
+    if not _is_pending(stamp):
         return stamp
     current_prices.prices_refresh()
     summaries.summaries_refresh()
     return data_stamp()
+
+
+def _is_pending(stamp: DataStamp) -> bool:
+    return current_prices.is_pending(stamp) or summaries.is_pending(stamp)
 
 
 BUSY_RATIO = 0.2
@@ -69,7 +73,8 @@ class ShownStamp:
             if self._shown is None:
                 return None
             stamp, seen_at = self._shown
-            if stamp == present:
+            # A change may have come between the refresh and the state; it must not wait for another.
+            if stamp == present and not _is_pending(present):
                 self._shown = (stamp, max(seen_at, asked_at))
                 if self._made and asked_at - self._made[-1][0] > most_s:
                     self._is_busy = False
