@@ -243,6 +243,7 @@ def test_standings_of_some_rows_stand_as_they_did():
     both = some.followed_by(made.at(np.array([1])))
     assert [both.standing(n) for n in (0, 1, 2)] == [made.standing(n) for n in (2, 0, 1)]
     assert both.rank_low.tolist() == [made.rank_low[n] for n in (2, 0, 1)]
+    assert both.rank_high.tolist() == [made.standing(n).rank_high or 0 for n in (2, 0, 1)]
 
 
 def test_standing_without_rank_bounds_says_all_else():
