@@ -19,7 +19,6 @@ from backend.catalog.selectors.extras import Tariffs, tariffs
 from backend.catalog.selectors.rates import ALWAYS_KNOWN, currencies, rate_table
 from backend.common import clock
 from backend.common.rest.parameters import InvalidParameters
-from backend.common.rest.table import json_cell
 from backend.common.shared_files import SharedFiles
 from backend.domain.errors import InvalidValue
 from backend.domain.metrics import Metric
@@ -38,6 +37,7 @@ from backend.rankings.selectors.query import DEFAULT_SORT, RANKED, RankingQuery
 from backend.rankings.selectors.rows import RankingRow
 from backend.rankings.selectors.score_table import ScoreTable
 from backend.rankings.selectors.scores import scores_by_metric, scores_seen
+from backend.rankings.selectors.stated_basis import stated_basis, stated_mix
 
 MOST_BYTES = 60_000_000
 """About; a hundred thousand offers take 20 MB, each basis of them 18 MB, and a list 5 MB."""
@@ -323,11 +323,11 @@ def _ranking(
         rows, unscored = rows.without_rank_bounds(), unscored.without_rank_bounds()
     unpriced_count = rows.unknown_count("price")
     metric = query.ranked_metric
-    of_mix = _mix_basis(query, _mix(query, stamp, workspace_slug)) if query.weights else {}
+    of_mix = stated_mix(query, _mix(query, stamp, workspace_slug)) if query.weights else {}
     return Ranking(
         rows=rows,
         unscored=unscored,
-        basis=_basis(query, metric, unpriced_count, len(unscored)) | of_mix,
+        basis=stated_basis(query, metric, unpriced_count, len(unscored)) | of_mix,
         data_version=stamp.number,
         metric=metric,
         unpriced_count=unpriced_count,
@@ -357,46 +357,3 @@ def _ranked(
             lambda: _ranked(basis, stamp, today, workspace_slug),
         )
     return ranked_lists(everyone, np.flatnonzero(kept), query.ranked_metric)
-
-
-def _basis(
-    query: RankingQuery, metric: Metric, unpriced_count: int, without_score_count: int
-) -> dict[str, Any]:
-    """What the figures of a list rest on, in words that JSON carries."""
-    return {
-        "metric": metric.key,
-        "unit": metric.unit,
-        "better": metric.better,
-        "variant": metric.canonical_variant,
-        "term": query.term,
-        "basis": ",".join(query.basis),
-        "period": query.period,
-        "hours_per_month": format(query.hours_per_month, "f"),
-        "hours_run": format(query.hours_run or query.hours_per_month, "f"),
-        "setup_months": query.setup_months,
-        "currency": query.currency,
-        "as_of": query.as_of and query.as_of.isoformat(),
-        **_amounts(query),
-        # Stated although it cannot be chosen: a reader of an export must not have to guess it.
-        "operating_system": "linux",
-        "tenancy": "shared",
-        "unpriced_count": unpriced_count,
-        "without_score_count": without_score_count,
-    }
-
-
-def _amounts(query: RankingQuery) -> dict[str, Any]:
-    """How much of each extra the basis holds, and the reader's tax; what is not in is left out."""
-    extra_amounts, rate = query.extra_amounts, query.tax_rate
-    stated: dict[str, Any] = {
-        "basis_disk_gb": extra_amounts.disk_gb,
-        "basis_ipv4": extra_amounts.ipv4_count,
-        "basis_egress_gb": extra_amounts.egress_gb,
-        "tax_rate": rate,
-    }
-    return {name: json_cell(value) for name, value in stated.items() if value is not None}
-
-
-def _mix_basis(query: RankingQuery, mixed: Mix) -> dict[str, Any]:
-    weights = {key: json_cell(weight) for key, weight in query.weights}
-    return {"weights": weights, "base": mixed.base}

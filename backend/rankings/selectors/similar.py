@@ -42,7 +42,7 @@ def _types(rows: Sequence[RankingRow], own: RankingRow) -> Sequence[RankingRow]:
 
 
 def _nearest(rows: Sequence[RankingRow], own: Mapping[str, float | None]) -> Sequence[RankingRow]:
-    """The rows among which the nearest are: thousands are told apart without making them."""
+    """The rows among which the nearest are: thousands are compared without making them."""
     if len(rows) <= MOST_SIMILAR:
         return rows
     squares = np.zeros(len(rows))
