@@ -51,6 +51,15 @@ class DataStamp:
     is_kept: bool = field(default=False, compare=False)
     """Whether the data may have changed since; what is read now and has then raises StateGone."""
 
+    @property
+    def known_as(self) -> tuple[object, ...] | None:
+        """What equal states of all processes have in common; None where nothing tells two apart, or a
+        transaction may take back what it wrote."""
+        if self.changed_at is None or self.position.is_writing:
+            return None
+        made = (self.refreshes, self.prices, self.summaries, self.mark)
+        return (self.position.database, self.number, self.changed_at, *made)
+
     def precedes(self, other: "DataStamp") -> bool:
         """Whether it is an earlier state of the same database, for certain: what a transaction has
         written it may yet take back, so a state that it sees is not known to be a later one."""
