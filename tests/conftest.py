@@ -11,7 +11,7 @@ from typing import Any
 import hypothesis
 import pytest
 
-from backend.config.frames import with_room
+from backend.config.frames import with_large_stack
 
 IS_DEEP = os.environ.get("HYPOTHESIS_PROFILE") == "deep"
 DATABASE_FIXTURES = {"db", "transactional_db", "live_server", "django_db_setup"}
@@ -102,7 +102,7 @@ def pytest_collection_modifyitems(
 def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool:
     """As pytest does it; fixtures and tests are called from deep down."""
     runner = item.config.pluginmanager.get_plugin("runner")
-    return bool(with_room(runner.pytest_runtest_protocol)(item=item, nextitem=nextitem))
+    return bool(with_large_stack(runner.pytest_runtest_protocol)(item=item, nextitem=nextitem))
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:

@@ -11,7 +11,7 @@ STACK_ENTRIES = 2**15 + 1
 """Eight bytes each: more than 256 KiB, so that the piece has 512 KiB and half of it is left."""
 
 
-def with_room(function: Callable[Params, Value]) -> Callable[Params, Value]:
+def with_large_stack(function: Callable[Params, Value]) -> Callable[Params, Value]:
     """The function, called with room for the frames of all that it calls.
 
     CPython 3.11 keeps frames in pieces of 16 KiB and asks the system for one, and gives it back,

@@ -3,7 +3,7 @@
 from concurrent.futures import ThreadPoolExecutor
 from resource import RUSAGE_THREAD, getrusage
 
-from backend.config.frames import with_room
+from backend.config.frames import with_large_stack
 
 DEPTHS = 300
 CALLS = 100
@@ -22,15 +22,15 @@ def _faults_at_worst(depth: int) -> int:
     return max(here, _faults_at_worst(depth - 1)) if depth else here
 
 
-def test_no_call_maps_memory_where_there_is_room() -> None:
+def test_no_call_maps_memory_with_a_large_stack() -> None:
     # In threads of their own, which begin with one small piece.
     with ThreadPoolExecutor(1) as thread:
         without = thread.submit(_faults_at_worst, DEPTHS).result()
-        with_it = thread.submit(with_room(_faults_at_worst), DEPTHS).result()
+        with_it = thread.submit(with_large_stack(_faults_at_worst), DEPTHS).result()
     assert with_it < CALLS / 4 < without
 
 
 def test_values_and_errors_pass() -> None:
-    parsed = with_room(int)
+    parsed = with_large_stack(int)
     assert parsed("12", base=8) == 10
     assert parsed.__name__ == "int"
