@@ -11,6 +11,8 @@ from typing import Any
 import hypothesis
 import pytest
 
+from backend.config.frames import with_large_stack
+
 IS_DEEP = os.environ.get("HYPOTHESIS_PROFILE") == "deep"
 DATABASE_FIXTURES = {"db", "transactional_db", "live_server", "django_db_setup"}
 BUILD_FIXTURES = {"built_probes", "compiler", "built"}
@@ -94,6 +96,13 @@ def pytest_collection_modifyitems(
     config.hook.pytest_deselected(items=left_out)
     # Whatever takes a minute begins early, so that no process is left alone with it at the end.
     items[:] = sorted(chosen, key=lambda item: not any(map(item.get_closest_marker, LONG_MARKERS)))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool:
+    """As pytest does it; fixtures and tests are called from deep down."""
+    runner = item.config.pluginmanager.get_plugin("runner")
+    return bool(with_large_stack(runner.pytest_runtest_protocol)(item=item, nextitem=nextitem))
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:

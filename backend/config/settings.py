@@ -247,7 +247,14 @@ SHARED_TABLES_DIR = Path(shared) if (shared := env.text("SHARED_TABLES_DIR", "")
 PAGES_BEHIND_S = env.whole("PAGES_BEHIND_S", 10, at_least=0)
 LOCK_TIMEOUT_S = env.whole("LOCK_TIMEOUT_S", 30)
 CACHES = {
-    "default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": REDIS_URL}
+    "default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": REDIS_URL},
+    # Of pages, as HTML of up to some 300 kB each, by all that they follow from. A minute, because some
+    # say how old a price is.
+    "fragments": {
+        "BACKEND": "django.core.cache.backends.locmem.LocMemCache",
+        "TIMEOUT": 60,
+        "OPTIONS": {"MAX_ENTRIES": 50},
+    },
 }
 
 # --- engine (design 3) --------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from django.conf import settings
 from django.core.wsgi import get_wsgi_application
 
 from backend.config.environment import bounded
+from backend.config.frames import with_large_stack
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "backend.config.settings")
 # Of the web alone: what workers and commands do may take its time, and nobody waits for a page that
@@ -18,7 +19,7 @@ bounded(
     statement_s=settings.STATEMENT_TIMEOUT_S,
     lock_s=settings.LOCK_TIMEOUT_S,
 )
-application = get_wsgi_application()
+application = with_large_stack(get_wsgi_application())
 # Every view now, and not when the first reader waits.
 import_module(settings.ROOT_URLCONF)
 # Rankings of thousands of rows are cached; the collector would walk them again with every new one.

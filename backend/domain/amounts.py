@@ -16,6 +16,8 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
+MOST_COUNTED = 2**20
+"""Codes of a column up to which a flag for each is cheaper than an order of the rows."""
 CLOSE = 1e-11
 """Ratio; wider than what rounding adds up to, and than what a mix takes for one value."""
 
@@ -110,13 +112,27 @@ def mixed_runs(ascending: Floats, keys: Ints) -> list[tuple[int, int]]:
 
 
 def codes_of(*columns: NDArray[np.integer]) -> tuple[Ints, Ints]:
-    """Numbers from 0 for the different combinations of codes, and the first row of each."""
+    """Numbers from 0 for the different combinations of codes, in their order, and the first row of
+    each."""
     together = np.zeros(columns[0].size, np.int64)
     for column in columns:
         low = int(column.min(initial=0))
         width = int(column.max(initial=0)) - low + 1
-        together = together * width + (column.astype(np.int64) - low)
         # Numbered anew after each column, so that the product of all widths fits.
-        _, together = np.unique(together, return_inverse=True)
-    _, first, codes = np.unique(together, return_index=True, return_inverse=True)
-    return codes.astype(np.int64), first.astype(np.int64)
+        together = _numbered(together * width + (column.astype(np.int64) - low))
+    first = np.empty(int(together.max(initial=-1)) + 1, np.int64)
+    first[together[::-1]] = np.arange(together.size)[::-1]
+    return together, first
+
+
+def _numbered(codes: Ints) -> Ints:
+    """Numbers from 0 for the different codes from 0, in their order."""
+    width = int(codes.max(initial=0)) + 1
+    if width > MOST_COUNTED:
+        numbers: Ints = np.unique(codes, return_inverse=True)[1].astype(np.int64)
+        return numbers
+    # Counted instead of sorted, which takes a tenth of the time.
+    is_used = np.zeros(width, bool)
+    is_used[codes] = True
+    counted: Ints = (np.cumsum(is_used, dtype=np.int64) - 1)[codes]
+    return counted

@@ -10,6 +10,7 @@ nobody off it.
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from decimal import Decimal
+from functools import cached_property
 from threading import Lock
 from typing import Any
 
@@ -28,6 +29,9 @@ CUP_METRIC = "cmips_score"
 # Values closer than this are one value: it is wider than the rounding of the 34-digit context,
 # so that offers equal in one currency stay equal in another.
 SAME_VALUE_RATIO = Decimal("1e-30")
+ROWS_ALONE = 120
+"""So many of a long list are drawn before the whole of it."""
+PARTS_ALONE = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,23 +127,34 @@ class Contest:
 
 
 class RankBounds:
-    """Between which ranks the rows of a contest lie, worked out when it is first asked for: the
-    draws take longer than all else of a ranking together, and most lists are shown without them."""
+    """Between which ranks the rows of a contest lie, worked out of those that are asked for: the
+    draws take longer than all else of a ranking together, and most lists show a page or none."""
 
     def __init__(self, spread: Spreads, rank: Ints) -> None:
         self._spread, self._rank = spread, rank
-        self._ends: tuple[Ints, Ints] | None = None
+        # With a last one, which stands for rows that are not compared.
+        self._low, self._high = np.zeros((2, rank.size + 1), np.int64)
+        self._is_known = np.zeros(rank.size + 1, bool)
+        self._is_known[-1] = True
+        self._part_count = 0
         self._lock = Lock()
 
-    @property
-    def ends(self) -> tuple[Ints, Ints]:
-        """Lowest and highest rank of each row that is compared, and a last 0 for all others."""
+    def of(self, rows: Ints) -> tuple[Ints, Ints]:
+        """Lowest and highest rank of rows by their place by rank, 0 where that is −1."""
         # Several may ask at once: one of them works it out.
         with self._lock:
-            if self._ends is None:
-                low, high = rank_bounds(drawn_blocks(self._spread), self._rank)
-                self._ends = np.append(low, 0), np.append(high, 0)
-            return self._ends
+            unknown = np.unique(rows[~self._is_known[rows]])
+            if unknown.size:
+                self._draw(unknown)
+            return self._low[rows], self._high[rows]
+
+    def _draw(self, rows: Ints) -> None:
+        self._part_count += 1
+        # Whoever turns over pages is spared further draws.
+        is_whole = rows.size > ROWS_ALONE or self._part_count > PARTS_ALONE
+        low, high = rank_bounds(drawn_blocks(self._spread), self._rank, None if is_whole else rows)
+        drawn = slice(self._rank.size) if is_whole else rows
+        self._low[drawn], self._high[drawn], self._is_known[drawn] = low, high, True
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,24 +169,22 @@ class Standings:
     """Where the bounds of each row are among those of the contest; −1 where it has none."""
     bounds: RankBounds
 
-    @property
+    @cached_property
     def rank_low(self) -> Ints:
-        return self.bounds.ends[0][self.bounded]
+        return self.bounds.of(self.bounded)[0]
 
-    @property
+    @cached_property
     def rank_high(self) -> Ints:
-        return self.bounds.ends[1][self.bounded]
+        return self.bounds.of(self.bounded)[1]
 
     def standing(self, position: int, *, has_bounds: bool = True) -> Standing:
         """How the row at a position of the order stands; on request without its rank bounds."""
         if not self.rank[position]:
             return NOT_COMPARED
-        low, high = self.bounds.ends if has_bounds else (None, None)
-        at = self.bounded[position]
         return Standing(
             rank=int(self.rank[position]),
-            rank_low=None if low is None else int(low[at]),
-            rank_high=None if high is None else int(high[at]),
+            rank_low=int(self.rank_low[position]) if has_bounds else None,
+            rank_high=int(self.rank_high[position]) if has_bounds else None,
             tie_group=int(self.tie_group[position]),
             pareto=bool(self.pareto[position]),
         )

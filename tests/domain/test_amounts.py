@@ -60,3 +60,15 @@ def test_codes_number_what_differs_and_name_the_first_of_each():
     assert codes[0] == codes[3]
     assert len({*codes.tolist()}) == 3
     assert sorted(first.tolist()) == [0, 1, 2]
+
+
+@given(
+    st.lists(st.tuples(st.integers(-3, 3), st.integers(0, 2), st.integers(-1, 1))), st.booleans()
+)
+def test_codes_stand_in_the_order_of_the_combinations(rows, are_far):
+    # Far apart they are sorted instead of counted.
+    columns = np.array(rows, np.int64).reshape(-1, 3).T * (2**30 if are_far else 1)
+    codes, first = codes_of(*columns)
+    known = sorted({*rows})
+    assert codes.tolist() == [known.index(row) for row in rows]
+    assert first.tolist() == [rows.index(row) for row in known]

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backend.domain import ranking
+from backend.domain.draws import rank_bounds, spreads
 from backend.domain.errors import InvalidValue
 from backend.domain.metrics import metric
 from backend.domain.ranking import worth
@@ -253,6 +254,30 @@ def test_standing_without_rank_bounds_says_all_else():
     full = made.standing(0)
     assert (full.rank_low, full.rank_high) == (1, 1)
     assert made.standing(0, has_bounds=False) == replace(full, rank_low=None, rank_high=None)
+
+
+def test_rank_bounds_are_the_same_in_parts_and_as_a_whole(monkeypatch):
+    count = 300
+    values = np.linspace(100.0, 50.0, count)
+    spread, rank = spreads(values, 0.9 * values, 1.1 * values), np.arange(1, count + 1)
+    drawn = []
+
+    def noted(draws, ranks, rows=None):
+        drawn.append("all" if rows is None else rows.tolist())
+        return rank_bounds(draws, ranks, rows)
+
+    monkeypatch.setattr(ranking, "rank_bounds", noted)
+    whole = ranking.RankBounds(spread, rank)
+    low, high = whole.of(np.arange(-1, count))
+    assert (low[0], high[0]) == (0, 0)  # a row that is not compared
+    parts = ranking.RankBounds(spread, rank)
+    pages = [np.array(rows) for rows in ([0, -1, 7], [7, 0], [8], [299, 3], [150], [10])]
+    for rows in pages:
+        assert [ends.tolist() for ends in parts.of(rows)] == [
+            low[rows + 1].tolist(), high[rows + 1].tolist()
+        ]  # fmt: skip
+    # Each once, and after three parts all of them.
+    assert drawn == ["all", [0, 7], [8], [3, 299], "all"]
 
 
 # --- invariants ---

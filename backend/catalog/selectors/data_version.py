@@ -1,7 +1,7 @@
 """Which state of the data an answer was made from."""
 
 import datetime as dt
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from django.db import connection
 
@@ -50,6 +50,14 @@ class DataStamp:
     """When it was asked for; the data are read after it."""
     is_kept: bool = field(default=False, compare=False)
     """Whether the data may have changed since; what is read now and has then raises StateGone."""
+
+    @property
+    def known_as(self) -> object | None:
+        """What equal states of all processes have in common; None where nothing tells two apart, or a
+        transaction may take back what it wrote."""
+        if self.changed_at is None or self.position.is_writing:
+            return None
+        return (self.position.database, replace(self, position=UNKNOWN, is_kept=False))
 
     def precedes(self, other: "DataStamp") -> bool:
         """Whether it is an earlier state of the same database, for certain: what a transaction has

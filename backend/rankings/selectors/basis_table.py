@@ -186,9 +186,7 @@ class BasisTable:
 
     @cached_property
     def _worth_keys(self) -> Ints:
-        scores = (self.scores.value, self.scores.low, self.scores.high)
-        codes = (np.unique(one, return_inverse=True)[1] for one in scores)
-        return codes_of(self._price_keys, *codes)[0]
+        return codes_of(self._price_keys, self.scores.figure_keys)[0]
 
     @cached_property
     def _money(self) -> dict[str, Floats]:

@@ -3,12 +3,13 @@
 import datetime as dt
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 from uuid import UUID
 
 import numpy as np
 
-from backend.domain.amounts import Floats
+from backend.domain.amounts import Floats, Ints, codes_of
 from backend.domain.metrics import Metric
 from backend.domain.stats import IntervalBasis, Summary
 from backend.rankings.selectors.coded import Coded, CodedBuilder
@@ -76,6 +77,12 @@ class ScoreTable:
         kind, at, result, model = (c.coded().at(rows) for c in (kinds, measured, results, models))
         return cls(metric, table, value, low, high, kind, at, result, model)
 
+    @cached_property
+    def figure_keys(self) -> Ints:
+        """Numbers that offers share of which value and interval are the same."""
+        figures = (self.value, self.low, self.high)
+        return codes_of(*(np.unique(one, return_inverse=True)[1] for one in figures))[0]
+
     def patched(self, scores: Iterable[tuple[UUID, Score]], offers: Iterable[UUID]) -> "ScoreTable":
         """The same with other scores of some offers, which are all that these have."""
         others = ScoreTable.of(scores, self.metric, self.table)
@@ -96,7 +103,7 @@ class ScoreTable:
     @property
     def nbytes(self) -> int:
         coded = (self.kinds, self.measured_at, self.results, self.cpu_models)
-        return 3 * self.value.nbytes + sum(column.nbytes for column in coded)
+        return 4 * self.value.nbytes + sum(column.nbytes for column in coded)
 
     def score(self, row: int) -> Score | None:
         """The score of a row, of which an offer may have none."""

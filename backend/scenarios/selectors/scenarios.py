@@ -112,6 +112,19 @@ def scenario_result(scenario: Scenario) -> dict[str, Any]:
     return simulated(scenario.document, workspace_slug=scenario.workspace.slug).result
 
 
+def follows_from(scenario: Scenario) -> str:
+    """Hash of all that its figures follow from, prices and scores included; InvalidDocument where it
+    names what is not there."""
+    if scenario.result is not None:
+        return input_sha256({"frozen": str(scenario.frozen_at), "result": scenario.result})
+    slug = scenario.workspace.slug
+    plain = resolved(scenario.document, workspace_slug=slug, today=clock.now().date())
+    # The number of the data grows with every result of every machine; what is equal stays equal.
+    return input_sha256(
+        {"stated": scenario.document, "plain": plain.document, "assumed": plain.assumptions}
+    )
+
+
 def scenario_series(scenario: Scenario, *, most_points: int = MOST_POINTS) -> dict[str, Any]:
     """Its series over time; of a frozen one those of the prices and scores at that time."""
     if scenario.resolved is not None:

@@ -1,6 +1,7 @@
 """The first page: what to buy for a need. With other parameters of a ranking it is the ranking."""
 
 from functools import partial
+from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -17,6 +18,7 @@ from backend.web.answer.presentation import answered
 from backend.web.ranking.views import ranking_page, ranking_request
 from backend.web.shared import state
 from backend.web.shared.access import may, readable
+from backend.web.shared.fragments import fragment
 from backend.web.shared.page_defaults import currency_remembered
 
 
@@ -38,32 +40,38 @@ def answer_page(request: HttpRequest) -> HttpResponse:
     given = dict(request.GET.lists())
     # By the ranking's own reader, so that both pages mean the same by a parameter.
     requested = ranking_request(request, as_filters(given))
-    params = requested.sound
-    form = NeedForm(
-        {**requested.params, **given},
-        currencies=sorted(currencies()),
-        errors=by_need(requested.errors),
-    )
-    its = answer(
-        requested.query,
-        workspace_slug=requested.workspace_slug,
-        stamp=requested.stamp,
-        has_rank_bounds=False,
-    )
-    drawn = partial(
-        frontier,
-        requested.query,
-        workspace_slug=requested.workspace_slug,
-        stamp=requested.stamp,
-    )
-    context = {
-        "form": form,
-        "asked": (asked := state.encoded(params)),
-        "ranking_url": reverse("offers") + asked,
-        "may_write": may(request, Scope.WRITE),
-        **answered(its, drawn, params),
-    }
-    response = render(request, "answer/page.html", context)
+    params, may_write = requested.sound, may(request, Scope.WRITE)
+
+    def context() -> dict[str, Any]:
+        its = answer(
+            requested.query,
+            workspace_slug=requested.workspace_slug,
+            stamp=requested.stamp,
+            has_rank_bounds=False,
+        )
+        drawn = partial(
+            frontier,
+            requested.query,
+            workspace_slug=requested.workspace_slug,
+            stamp=requested.stamp,
+        )
+        form = NeedForm(
+            {**requested.params, **given},
+            currencies=sorted(currencies()),
+            errors=by_need(requested.errors),
+        )
+        asked = state.encoded(params)
+        return {
+            "form": form,
+            "asked": asked,
+            "ranking_url": reverse("offers") + asked,
+            "may_write": may_write,
+            **answered(its, drawn, params),
+        }
+
+    known_as = requested.known_as and (requested.known_as, may_write)
+    content = fragment(request, "answer/_content.html", known_as, context)
+    response = render(request, "answer/page.html", {"content": content})
     currency_remembered(request, response, params["currency"][0])
     # The currency follows the browser's language until somebody chooses one.
     patch_vary_headers(response, ["Accept-Language", "Cookie"])

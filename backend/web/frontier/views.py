@@ -20,6 +20,7 @@ from backend.web.shared import figures, state
 from backend.web.shared.access import readable
 from backend.web.shared.basis import basis_words, picture
 from backend.web.shared.basis_form import BasisForm
+from backend.web.shared.fragments import fragment
 from backend.web.shared.language import _
 from backend.web.shared.offer_lines import offer_lines
 
@@ -32,12 +33,17 @@ ROWS_SHOWN = 50
 def frontier_page(request: HttpRequest) -> HttpResponse:
     """Chart, and the table of the offers on the line with the best of the others."""
     requested = ranking_request(request)
-    context = _context(
-        request.path,
-        requested,
-        frontier(requested.query, workspace_slug=requested.workspace_slug, stamp=requested.stamp),
+
+    def context() -> dict[str, Any]:
+        front = frontier(
+            requested.query, workspace_slug=requested.workspace_slug, stamp=requested.stamp
+        )
+        return _context(request.path, requested, front)
+
+    content = fragment(request, "frontier/_content.html", requested.known_as, context)
+    return render(
+        request, "frontier/page.html", {"content": content, "metric": requested.query.ranked_metric}
     )
-    return render(request, "frontier/page.html", context)
 
 
 def _context(path: str, requested: RankingRequest, front: Frontier) -> dict[str, Any]:

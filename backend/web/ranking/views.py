@@ -54,6 +54,16 @@ class RankingRequest:
         sound = {name: values for name, values in self.params.items() if name not in wrong}
         return {**self.defaults, **sound}
 
+    @property
+    def known_as(self) -> tuple[object, ...] | None:
+        """All that an answer to it follows from; None where it cannot be told or has a view, which
+        is its owner's to change."""
+        data = self.stamp.known_as
+        if data is None or self.view:
+            return None
+        asked = (sorted(self.params.items()), sorted(self.sound.items()))
+        return (data, self.workspace_slug, asked, self.warnings, self.errors)
+
     def address(self, path: str) -> state.Address:
         """Where these parameters are answered."""
         return state.Address(path, self.sound, self.view.slug if self.view else "", self.kept)

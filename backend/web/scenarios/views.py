@@ -14,6 +14,7 @@ from backend.domain.errors import InvalidDocument
 from backend.domain.scenarios.templates import TEMPLATES
 from backend.scenarios.models import Scenario
 from backend.scenarios.selectors.scenarios import (
+    follows_from,
     scenario_by_slug,
     scenarios_visible,
     scope_to_delete,
@@ -30,6 +31,7 @@ from backend.web.scenarios.page import (
 )
 from backend.web.shared.access import demand, may, readable
 from backend.web.shared.confirming import Question, confirmed
+from backend.web.shared.fragments import fragment
 from backend.web.shared.language import _, lazy
 
 TABLES = {
@@ -63,10 +65,18 @@ def scenario_page(request: HttpRequest, slug: str) -> HttpResponse:
         "scenario": scenario,
         "template": TEMPLATES.get(scenario.template),
         "may_write": may(request, Scope.WRITE),
-        "links": _links(slug),
     }
+
+    def result() -> dict[str, Any]:
+        return {
+            "scenario": scenario,
+            "links": _links(slug),
+            **result_context(scenario, **asked),
+        }
+
     try:
-        context |= result_context(scenario, **asked)
+        content = fragment(request, "scenarios/_content.html", follows_from(scenario), result)
+        context["content"] = content
     except InvalidDocument as error:
         context["errors"] = error.errors
     return render(request, "scenarios/page.html", context)

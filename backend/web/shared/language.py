@@ -4,8 +4,9 @@ The API, exports and feeds are read by programs and stay English.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextvars import ContextVar
+from functools import lru_cache
 from typing import Any
 
 from django.conf import settings
@@ -72,9 +73,15 @@ def localized(shown: str) -> str:
     """An English number such as 1,234.5 with the separators of the reader's language."""
     if language() == settings.LANGUAGE_CODE:
         return shown
-    decimal = formats.get_format("DECIMAL_SEPARATOR")
-    thousand = formats.get_format("THOUSAND_SEPARATOR")
-    return shown.translate({ord("."): decimal, ord(","): thousand})
+    return shown.translate(_separators(language()))
+
+
+@lru_cache
+def _separators(code: str) -> Mapping[int, str]:
+    decimal, thousand = (
+        formats.get_format(name, lang=code) for name in ("DECIMAL_SEPARATOR", "THOUSAND_SEPARATOR")
+    )
+    return {ord("."): decimal, ord(","): thousand}
 
 
 def spoken(value: Any) -> Any:
