@@ -62,5 +62,10 @@ def test_worker_loads_no_library_of_a_provider_when_it_calls_none(program):
     assert loaded(program, *LIBRARIES) == ""
 
 
+def test_worker_loads_no_page_when_it_starts():
+    program = "from backend.config.celery import app; app.loader.import_default_modules()"
+    assert loaded(program, "workers.tasks", "backend.urls", "backend.api.urls") == "workers.tasks"
+
+
 def test_report_names_a_loaded_library_when_there_is_one():
     assert loaded("import botocore", *LIBRARIES) == "botocore"
