@@ -4,7 +4,12 @@
 import os
 import sys
 
-from django.core.management import execute_from_command_line
+from django.core.checks import Tags
+from django.core.management import BaseCommand, execute_from_command_line
+
+# Checks of the settings. Those of the code are for `check` and the tests: they import every page,
+# which takes longer than most commands.
+BaseCommand.requires_system_checks = [Tags.security]
 
 if __name__ == "__main__":
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "backend.config.settings")

@@ -28,6 +28,11 @@ REMEMBERING = ["-p", "tests.failed_tests"]
 SIDE_BY_SIDE = ["-n", "2", "--dist", "worksteal"]
 SERIAL = ["tests/e2e", "tests/launcher"]  # tests/conftest.py accepts the mark nowhere else
 CHAOS = "tests/e2e/test_*chaos*.py"
+CHAOS_OF_SERVICES = "tests/e2e/test_chaos_services.py"
+"""In the part of the others, so that both parts take equally long."""
+BESIDE = 3
+"""Processes for all that is not serial: one more than a small machine has processors, as many tests
+wait for hosts and pages."""
 FAST = ["tests/domain", "tests/providers", "tests/workers"]
 FAILED_AGAIN_MAX = 5
 """So many failed tests may run once more: a busy machine spoils a few, a fault of ours many."""
@@ -174,8 +179,8 @@ def _migrate_once(stack: Stack) -> None:
 
 
 def _serial_parts() -> dict[str, list[str]]:
-    """The files with tests that run one after the other: those of chaos take as long as all others."""
-    chaos = {str(path) for path in Path().glob(CHAOS)}
+    """The files with tests that run one after the other: those of chaos, and all others."""
+    chaos = {str(path) for path in Path().glob(CHAOS)} - {CHAOS_OF_SERVICES}
     every = {str(path) for folder in SERIAL for path in Path(folder).glob("test_*.py")}
     parts = {"chaos": sorted(chaos), "measured": sorted(every - chaos)}
     return {part: files for part, files in parts.items() if files}
@@ -206,8 +211,7 @@ def _whole_suite(stack: Stack, *, is_covered: bool) -> int:
             )
             for part, output in outputs.items()
         ]
-        # One process more than a small machine has processors: many tests wait for hosts and pages.
-        many = ["-n", "3", "--dist", "worksteal", "-m", "not serial"]
+        many = ["-n", str(BESIDE), "--dist", "worksteal", "-m", "not serial"]
         covered = [*slipcover, "--json", "-m", "pytest"] if is_covered else PYTEST
         others = stack.start(
             ["nice", *covered, *REMEMBERING, *many], FAILED_TESTS=str(failed["others"])

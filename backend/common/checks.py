@@ -40,7 +40,7 @@ def secrets(app_configs: Sequence[Any] | None, **_: Any) -> list[checks.CheckMes
     return messages
 
 
-@checks.register()
+@checks.register(checks.Tags.security)
 def limits(app_configs: Sequence[Any] | None, **_: Any) -> list[checks.CheckMessage]:
     """Rates can be read, and a lease outlives several ticks."""
     messages: list[checks.CheckMessage] = []

@@ -24,6 +24,15 @@ REPORT = """
 import sys
 print(" ".join(name for name in sys.argv[1:] if name in sys.modules))
 """
+REFUSED_COMMAND = """
+import contextlib, io, runpy, sys
+from unittest import mock
+said = io.StringIO()
+called = mock.patch("sys.argv", ["manage.py", "user", "list"])
+with called, contextlib.redirect_stderr(said), contextlib.suppress(SystemExit):
+    runpy.run_path("manage.py", run_name="__main__")
+assert "LEASE_S must be at least" in said.getvalue(), said.getvalue()
+"""
 
 
 def loaded(program: str, *libraries: str) -> str:
@@ -60,6 +69,19 @@ def test_web_process_loads_no_library_of_a_provider_and_no_http_client():
 )
 def test_worker_loads_no_library_of_a_provider_when_it_calls_none(program):
     assert loaded(program, *LIBRARIES) == ""
+
+
+def test_worker_loads_no_page_when_it_starts():
+    program = "from backend.config.celery import app; app.loader.import_default_modules()"
+    assert loaded(program, "workers.tasks", "backend.urls", "backend.api.urls") == "workers.tasks"
+
+
+def test_command_checks_the_settings_and_loads_no_page(monkeypatch):
+    monkeypatch.setenv("LEASE_S", "5")
+    monkeypatch.setenv("TICK_S", "5")
+    assert (
+        loaded(REFUSED_COMMAND, "backend.common.checks", "backend.urls") == "backend.common.checks"
+    )
 
 
 def test_report_names_a_loaded_library_when_there_is_one():

@@ -40,9 +40,9 @@ MANY = 2_500
 
 
 def fleet(count: int) -> list[Host]:
-    offer = factories.offer(provider_slug="own", kind="dedicated")
+    workspace, offer = factories.workspace(), factories.offer(provider_slug="own", kind="dedicated")
     return Host.objects.bulk_create(
-        Host(workspace=factories.workspace(), offer=offer, name=f"fleet-{n:05d}", driver="static",
+        Host(workspace=workspace, offer=offer, name=f"fleet-{n:05d}", driver="static",
              address="127.0.0.1", username="bench", state=HostState.TRUSTED)
         for n in range(count)
     )  # fmt: skip

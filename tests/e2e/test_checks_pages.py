@@ -61,6 +61,12 @@ CHARTS = """() => [...document.querySelectorAll("canvas")].filter((one) => {
   return one.role !== "img" || (one.ariaLabel ?? "").length < 20 || !hasTable;
 }).map((one) => one.id)"""
 
+# Colours change step by step, for which the page is drawn anew sixty times a second.
+FINISHED = """() => {
+  const changing = document.getAnimations();
+  changing.forEach((one) => one.finish());
+  return !changing.length;
+}"""
 LOADED_AT = (1440, 360)
 """Widths at which pages are loaded in turn."""
 COMPLETE = """() => document.readyState === "complete"
@@ -170,7 +176,7 @@ def faults(page: Page, answer: Response) -> Iterator[str]:
             yield f"{overflow_px(page)} px too wide at {px} px"
         if theme := THEMES.get(px):
             page.emulate_media(color_scheme=theme)
-            becomes(page, "() => !document.getAnimations().length")  # colours change step by step
+            becomes(page, FINISHED)
             yield from (f"{theme} at {px} px: {violation}" for violation in violations(page))
 
 

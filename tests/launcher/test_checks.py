@@ -51,6 +51,7 @@ def suite(tmp_path, monkeypatch):
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(textwrap.dedent(text))
         monkeypatch.chdir(tmp_path / "project")
+        monkeypatch.setattr(checks, "BESIDE", 1)  # for three quick tests
         stack = Stack(StackState(tmp_path / "state"), is_throw_away=True)
         # Of the plugins that are installed only those that the parts are run with: three times as quick.
         stack.environment = {
