@@ -111,7 +111,8 @@ def busy_iperf3(tmp_path, monkeypatch, paced_iperf3):
     wrapper = tmp_path / "iperf3"
     words = r's/\("host_total":\)[^,]*/\1 99.5/'
     wrapper.write_text(
-        f"#!/bin/sh\n{paced_iperf3} \"$@\" >$$.whole\nstatus=$?\nsed '{words}' $$.whole\nrm -f $$.whole\nexit $status\n"
+        f'#!/bin/sh\n[ "$1" = -s ] && exec {paced_iperf3} "$@"\n'  # which is ended by its pid
+        f"{paced_iperf3} \"$@\" >$$.whole\nstatus=$?\nsed '{words}' $$.whole\nrm -f $$.whole\nexit $status\n"
     )
     wrapper.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
