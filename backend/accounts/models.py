@@ -2,13 +2,13 @@
 
 import time
 import uuid
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 from django.contrib.auth.models import AbstractUser, UserManager
 from django.contrib.auth.password_validation import validate_password
 from django.db import models
+from django.utils.functional import cached_property
 from django_otp.models import Device, ThrottlingMixin
 from django_otp.oath import TOTP
 

@@ -10,7 +10,6 @@ nobody off it.
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from decimal import Decimal
-from functools import cached_property
 from threading import Lock
 from typing import Any
 
@@ -148,6 +147,12 @@ class RankBounds:
                 self._draw(unknown)
             return self._low[rows], self._high[rows]
 
+    def at(self, row: int, shown: Ints) -> tuple[int, int]:
+        """Those of a row; where it is asked for first, all that are shown with it are worked out."""
+        if not self._is_known[row]:
+            self.of(shown)
+        return int(self._low[row]), int(self._high[row])
+
     def _draw(self, rows: Ints) -> None:
         self._part_count += 1
         # Whoever turns over pages is spared further draws.
@@ -169,11 +174,11 @@ class Standings:
     """Where the bounds of each row are among those of the contest; −1 where it has none."""
     bounds: RankBounds
 
-    @cached_property
+    @property
     def rank_low(self) -> Ints:
         return self.bounds.of(self.bounded)[0]
 
-    @cached_property
+    @property
     def rank_high(self) -> Ints:
         return self.bounds.of(self.bounded)[1]
 
@@ -181,10 +186,13 @@ class Standings:
         """How the row at a position of the order stands; on request without its rank bounds."""
         if not self.rank[position]:
             return NOT_COMPARED
+        low, high = None, None
+        if has_bounds:
+            low, high = self.bounds.at(int(self.bounded[position]), self.bounded)
         return Standing(
             rank=int(self.rank[position]),
-            rank_low=int(self.rank_low[position]) if has_bounds else None,
-            rank_high=int(self.rank_high[position]) if has_bounds else None,
+            rank_low=low,
+            rank_high=high,
             tie_group=int(self.tie_group[position]),
             pareto=bool(self.pareto[position]),
         )

@@ -278,6 +278,10 @@ def test_rank_bounds_are_the_same_in_parts_and_as_a_whole(monkeypatch):
         ]  # fmt: skip
     # Each once, and after three parts all of them.
     assert drawn == ["all", [0, 7], [8], [3, 299], "all"]
+    page = ranking.RankBounds(spread, rank)
+    assert page.at(8, np.array([7, 8, -1])) == (low[9], high[9])
+    assert page.at(7, np.array([7, 8, -1])) == (low[8], high[8])
+    assert drawn[5:] == [[7, 8]]
 
 
 # --- invariants ---

@@ -7,9 +7,10 @@ every other address, too, the names of the users and unusual ports.
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
 from ipaddress import ip_address
 from typing import Any, Protocol
+
+from django.utils.functional import cached_property
 
 from backend.accounts.models import Workspace
 from backend.benchmarks.models import Evidence, Host, Run

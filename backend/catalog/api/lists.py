@@ -2,9 +2,9 @@
 
 import datetime as dt
 from collections.abc import Mapping
-from functools import cached_property
 from typing import Any
 
+from django.utils.functional import cached_property
 from rest_framework.request import Request
 
 from backend.accounts.services.acting import workspace_slug

@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import cached_property
 from typing import Any, cast
 from urllib.parse import quote
 
 from django.conf import settings
 from django.http import Http404
+from django.utils.functional import cached_property
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.request import Request

@@ -8,11 +8,11 @@ made from the rows themselves wherever it matters, so that `rows` alone says wha
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
-from functools import cached_property
 from typing import Any
 from uuid import UUID
 
 import numpy as np
+from django.utils.functional import cached_property
 
 from backend.domain.amounts import Amounts, Flags, Floats, Ints, codes_of
 from backend.domain.errors import UnknownRate

@@ -3,11 +3,11 @@
 import hashlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 from uuid import UUID
 
 import numpy as np
+from django.utils.functional import cached_property
 from numpy.typing import NDArray
 
 from backend.catalog.models import Offer, Provider, Region

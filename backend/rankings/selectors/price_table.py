@@ -4,11 +4,11 @@ import datetime as dt
 from array import array
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, NamedTuple
 from uuid import UUID
 
 import numpy as np
+from django.utils.functional import cached_property
 from numpy.typing import NDArray
 
 from backend.catalog.selectors.price_choice import (

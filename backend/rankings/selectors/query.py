@@ -5,8 +5,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from dataclasses import fields as dataclass_fields
 from decimal import Decimal
-from functools import cached_property
 from typing import Any
+
+from django.utils.functional import cached_property
 
 from backend.catalog.selectors.price_choice import MACHINE, ON_DEMAND, SUSTAINED_USE, PriceBasis
 from backend.common.rest.parameters import PER_PAGE

@@ -3,11 +3,11 @@
 import datetime as dt
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, NamedTuple
 from uuid import UUID
 
 import numpy as np
+from django.utils.functional import cached_property
 
 from backend.domain.amounts import Floats, Ints, codes_of
 from backend.domain.metrics import Metric
