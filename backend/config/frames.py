@@ -8,16 +8,16 @@ Params = ParamSpec("Params")
 Value = TypeVar("Value")
 
 STACK_ENTRIES = 2**15 + 1
-"""Eight bytes each: more than 256 KiB, so that the piece has 512 KiB and half of it is left."""
+"""Eight bytes each: more than 256 KiB, so that the chunk has 512 KiB and half of it is left."""
 
 
 def with_large_stack(function: Callable[Params, Value]) -> Callable[Params, Value]:
     """The function, called with room for the frames of all that it calls.
 
-    CPython 3.11 keeps frames in pieces of 16 KiB and asks the system for one, and gives it back,
-    whenever a call crosses the end of a piece: in a loop, which templates are full of, at every turn
-    (https://github.com/python/cpython/issues/142183, mended in 3.13). A frame that says it needs a
-    large stack is given a piece to match; what is not used of it costs nothing.
+    CPython 3.11 keeps frames in chunks of 16 KiB. It allocates one whenever a call crosses the end of a
+    chunk and frees it on return, so a loop at that depth, as in templates, does so at every call
+    (https://github.com/python/cpython/issues/142183, fixed in 3.13). A frame that declares a large
+    stack gets a chunk of that size; the part that is never used takes no memory.
     """
 
     def call(*args: Params.args, **kwargs: Params.kwargs) -> Value:

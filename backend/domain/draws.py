@@ -74,8 +74,8 @@ def rank_bounds(
 ) -> tuple[Ints, Ints]:
     """Lowest and highest plausible rank of each row, given its rank by value (1 = largest).
 
-    (min(rank, ⌊p5⌋), max(rank, ⌈p95⌉)) of its competition rank over the draws. `rows` are those that
-    are asked for where not all are; it takes them a few dozen at a time.
+    (min(rank, ⌊p5⌋), max(rank, ⌈p95⌉)) of its competition rank over the draws. `rows` are positions to
+    which the answer is limited, quick for up to a hundred; None asks for all rows.
     """
     asked = np.arange(ranks.size) if rows is None else rows
     if not asked.size:
@@ -83,7 +83,7 @@ def rank_bounds(
     blocks = [
         _competition_ranks(block) if rows is None else _ranks_of(rows, block) for block in draws
     ]
-    low, high = np.empty_like(ranks, shape=asked.size), np.empty_like(ranks, shape=asked.size)
+    low, high = np.empty((2, asked.size), np.int64)
     # Some offers at a time: the draws of all of them are held once, in narrow integers.
     for first in range(0, asked.size, AT_ONCE):
         some = slice(first, first + AT_ONCE)

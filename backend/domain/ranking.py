@@ -29,8 +29,9 @@ CUP_METRIC = "cmips_score"
 # so that offers equal in one currency stay equal in another.
 SAME_VALUE_RATIO = Decimal("1e-30")
 ROWS_ALONE = 120
-"""So many of a long list are drawn before the whole of it."""
+"""Rank bounds of more rows at once are worked out for the whole list."""
 PARTS_ALONE = 3
+"""Pages of a list whose rank bounds are worked out alone, before those of the whole list are."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,8 @@
 from concurrent.futures import ThreadPoolExecutor
 from resource import RUSAGE_THREAD, getrusage
 
+import pytest
+
 from backend.config.frames import with_large_stack
 
 DEPTHS = 300
@@ -34,3 +36,5 @@ def test_values_and_errors_pass() -> None:
     parsed = with_large_stack(int)
     assert parsed("12", base=8) == 10
     assert parsed.__name__ == "int"
+    with pytest.raises(ValueError, match="invalid literal"):
+        parsed("ten")

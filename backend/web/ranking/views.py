@@ -56,8 +56,8 @@ class RankingRequest:
 
     @property
     def known_as(self) -> tuple[object, ...] | None:
-        """All that an answer to it follows from; None where it cannot be told or has a view, which
-        is its owner's to change."""
+        """Everything that decides the answer, so that equal values mean equal pages. None where the
+        state of the data is uncertain, and with a saved view, which its owner may change."""
         data = self.stamp.known_as
         if data is None or self.view:
             return None
