@@ -237,6 +237,13 @@ def test_frozen_scenario_is_deleted_by_admins_only(writer: Client, caller: Any) 
     assert caller("admin").delete(f"{SCENARIOS}/{slug}").status_code == 204
 
 
+def test_length_of_a_note_is_that_of_what_is_sent(writer: Client) -> None:
+    slug = posted(writer, SCENARIOS, document()).json()["slug"]
+    for note, status in ((f"{'x' * 20_000} ", 400), ("x" * 20_000, 200)):
+        answer = posted(writer, f"{SCENARIOS}/{slug}/freeze", {"note": note})
+        assert answer.status_code == status, answer.json()
+
+
 def test_frozen_scenario_keeps_its_result_whatever_prices_do(writer: Client) -> None:
     offer = factories.offer("m2")
     factories.price(offer, "0.4")

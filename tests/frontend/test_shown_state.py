@@ -88,6 +88,18 @@ def test_page_goes_on_with_its_state_and_the_api_does_not(
     assert client.get("/offers/").context["ranking"].data_version == before.data_version
 
 
+def test_transactions_elsewhere_leave_etags_as_they_are(
+    client: Client, offers: list[Offer]
+) -> None:
+    first, before = client.get("/api/v1/rankings"), data_stamp().position
+    # A number of a transaction is the whole server's, whatever database it changed.
+    with connections["default"].cursor() as cursor:
+        cursor.execute("SELECT pg_current_xact_id()")
+    assert before.precedes(data_stamp().position)
+    again = client.get("/api/v1/rankings", headers={"if-none-match": first["ETag"]})
+    assert (again.status_code, again["ETag"]) == (304, first["ETag"])
+
+
 def test_data_that_change_now_and_then_are_shown_as_they_are(
     client: Client, offers: list[Offer], keeper: ShownStamp, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -46,9 +46,11 @@ class DataStamp:
     prices: int = 0
     summaries: int = 0
     mark: int = 0
-    position: Position = field(default=UNKNOWN, compare=False)
+    # Not in its text either, which ETags and cursors are made of: transactions of all databases of a
+    # server move a position while the data stay as they are.
+    position: Position = field(default=UNKNOWN, compare=False, repr=False)
     """When it was asked for; the data are read after it."""
-    is_kept: bool = field(default=False, compare=False)
+    is_kept: bool = field(default=False, compare=False, repr=False)
     """Whether the data may have changed since; what is read now and has then raises StateGone."""
 
     @property

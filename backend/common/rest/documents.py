@@ -79,11 +79,16 @@ class AmountField(serializers.Field[Decimal, str, str, Any]):
 
 # DRF's CharField turns 1 into "1": a mistake in a document would be stored as what was meant.
 class TextField(serializers.CharField):
-    """Text; a number or boolean is refused instead of being turned into text."""
+    """Text; a number or boolean is refused instead of being turned into text.
+
+    Its length is that of what is sent, as the description says, and not of what blanks leave of it.
+    """
 
     def to_internal_value(self, data: Any) -> str:
         if not isinstance(data, str):
             self.fail("invalid")
+        if self.max_length is not None and len(data) > self.max_length:
+            self.fail("max_length", max_length=self.max_length)
         return super().to_internal_value(data)
 
 
