@@ -1,5 +1,7 @@
 """Scenarios in a real browser: figures follow what is typed, charts are drawn, access."""
 
+from urllib.parse import parse_qsl
+
 import pytest
 from playwright.sync_api import Page, expect
 
@@ -57,6 +59,17 @@ def test_replaced_preview_is_no_console_error(browser, site, db):
         field(page, PRICE).fill("0.1")
         expect(page.locator("#preview")).to_contain_text("471.00")
         assert len(unanswered) == 1
+
+
+def test_form_is_sent_whole_before_its_scripts_are_there(browser, site, db):
+    with opened(browser, site) as page:
+        page.route("**/js/pages/*", lambda route: None)
+        page.goto(NEW, wait_until="commit")
+        with page.expect_request(lambda asked: asked.method == "POST") as sent:
+            page.locator("#result").get_by_role("button", name="Calculate").click(no_wait_after=True)
+    names = {name for name, _ in parse_qsl(sent.value.post_data, keep_blank_values=True)}
+    # Closed options and the experts' fields are drawn later.
+    assert {"options.2.parts.1.price.amount", "horizon.step_s", "policy.kind"} <= names
 
 
 def test_only_the_fields_of_what_is_chosen_show(browser, site, db):

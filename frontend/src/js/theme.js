@@ -1,5 +1,8 @@
-// Before the first paint: mark that scripts run, and apply the theme a person chose here earlier.
-// The page that describes the API has styles of its own, whose dark ones go by a class.
+// Before the first paint: mark that scripts run, draw what waits before anything is pressed, and apply the theme a
+// person chose here earlier. The page that describes the API has styles of its own, whose dark ones go by a class.
+import { drawBeforeTouches } from "./lib/later.js";
+
+drawBeforeTouches();
 const root = document.documentElement;
 root.classList.add("js");
 try {

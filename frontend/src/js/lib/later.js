@@ -40,9 +40,13 @@ function drawTouched({ type, target }) {
   if (type !== "htmx:confirm" || target.closest("form")) drawAll();
 }
 
-/** Draws one piece after the other while the browser has time, and all before anybody touches the page. */
-export function drawLater() {
-  if (!waiting(document).length) return;
+/** Draws all before anybody touches the page: in its head, since a form can be sent before the page's modules are there,
+ * and would be sent without the fields that are not drawn. */
+export function drawBeforeTouches() {
   for (const type of TOUCHES) window.addEventListener(type, drawTouched, { capture: true });
-  whenIdle(drawNext, { timeout: LATEST_MS });
+}
+
+/** Draws one piece after the other while the browser has time. */
+export function drawLater() {
+  if (waiting(document).length) whenIdle(drawNext, { timeout: LATEST_MS });
 }
