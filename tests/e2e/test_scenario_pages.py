@@ -66,7 +66,9 @@ def test_form_is_sent_whole_before_its_scripts_are_there(browser, site, db):
         page.route("**/js/pages/*", lambda route: None)
         page.goto(NEW, wait_until="commit")
         with page.expect_request(lambda asked: asked.method == "POST") as sent:
-            page.locator("#result").get_by_role("button", name="Calculate").click(no_wait_after=True)
+            page.locator("#result").get_by_role("button", name="Calculate").click(
+                no_wait_after=True
+            )
     names = {name for name, _ in parse_qsl(sent.value.post_data, keep_blank_values=True)}
     # Closed options and the experts' fields are drawn later.
     assert {"options.2.parts.1.price.amount", "horizon.step_s", "policy.kind"} <= names

@@ -18,7 +18,7 @@ from backend.benchmarks.models import Evidence, Run, Sample
 from backend.benchmarks.selectors.evidence import evidence_raw
 from backend.benchmarks.selectors.redaction import Redaction, run_redaction
 from backend.catalog.models import Offer, PriceObservation
-from backend.catalog.selectors.current_prices import as_quoted
+from backend.catalog.selectors.read_prices import as_quoted
 from backend.domain.errors import DomainError
 
 SCHEMA = 1

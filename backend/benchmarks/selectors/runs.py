@@ -14,7 +14,7 @@ from backend.benchmarks.models import Evidence, Resource, Run, RunState, Sample,
 from backend.benchmarks.selectors.evidence import evidence_listed, evidence_shown
 from backend.benchmarks.selectors.redaction import NOTHING_HIDDEN, Redaction
 from backend.benchmarks.selectors.rental_prices import resource_cost
-from backend.catalog.selectors.current_prices import as_quoted
+from backend.catalog.selectors.read_prices import as_quoted
 from backend.common import clock
 from backend.domain.progress import MICRO, cost_so_far, remaining_s
 from backend.domain.stats import DISTURBED, counted_repeats

@@ -14,8 +14,8 @@ from django.db import connection, transaction
 
 from backend.benchmarks.models import Sample, StoredSummary
 from backend.benchmarks.selectors.scores import Score, computed, site_url
-from backend.catalog.selectors.current_prices import CHUNK
 from backend.catalog.selectors.data_version import DataStamp
+from backend.catalog.selectors.read_prices import CHUNK
 from backend.catalog.services.current_prices import MANY, SUMMARIES, marks_taken
 from backend.common.statistics import tables_analyze
 from backend.domain.metrics import METRICS

@@ -9,8 +9,8 @@ from rest_framework.request import Request
 
 from backend.accounts.services.acting import workspace_slug
 from backend.catalog.models import ExchangeRate, Provider, Region
-from backend.catalog.selectors.current_prices import as_quoted
 from backend.catalog.selectors.data_version import DataStamp, data_stamp
+from backend.catalog.selectors.read_prices import as_quoted
 from backend.common import clock
 from backend.common.rest.parameters import Reader, day, text
 from backend.common.rest.table import Column, ColumnType

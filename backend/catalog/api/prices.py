@@ -18,7 +18,6 @@ from backend.catalog.api.documents import PriceDetail, PriceEntry, PriceReview
 from backend.catalog.api.lists import DataListView
 from backend.catalog.models import Offer, PriceObservation
 from backend.catalog.selectors.consequences import price_consequences
-from backend.catalog.selectors.current_prices import as_quoted
 from backend.catalog.selectors.offers import offers_visible
 from backend.catalog.selectors.price_list import (
     QUARANTINED,
@@ -30,6 +29,7 @@ from backend.catalog.selectors.price_list import (
     price_visible,
     stale_feeds,
 )
+from backend.catalog.selectors.read_prices import as_quoted
 from backend.catalog.services.price_import import price_review
 from backend.catalog.services.prices import PriceInput, price_enter, price_remove
 from backend.common.rest.deleting import deleted, deleting

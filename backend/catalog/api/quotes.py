@@ -8,9 +8,9 @@ from rest_framework.request import Request
 from backend.accounts.services.acting import workspace_slug
 from backend.catalog.api.prices import PriceListView
 from backend.catalog.models import PriceObservation
-from backend.catalog.selectors.current_prices import as_quoted
 from backend.catalog.selectors.price_list import price_state
 from backend.catalog.selectors.quotes import QUOTE, quotes_listed
+from backend.catalog.selectors.read_prices import as_quoted
 from backend.common.rest.table import Column, ColumnType
 from backend.common.rest.views import ListAnswer
 from backend.domain.pricing.quoted import GROSS

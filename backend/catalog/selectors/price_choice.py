@@ -5,7 +5,7 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from backend.domain.pricing.effective import TERM_HOURS, Charge, price_over
@@ -78,6 +78,31 @@ class PriceBasis:
         return charge.amount if price is None else price
 
 
+class Quote(NamedTuple):
+    """What an amount follows from."""
+
+    charge: Charge
+    currency: str
+    is_tax_unknown: bool
+    """Whether it includes tax at a rate that is not known, or may include some."""
+
+
+class QuoteKind(NamedTuple):
+    """What a price says beside its amount; the fields of a PriceChoice."""
+
+    purchase_model: str
+    upfront: str
+    plan: str
+    basis: str
+    observed_on: dt.date
+    is_listed: bool
+    zone: str
+    is_missing: bool
+    is_gross: bool
+    included_json: str
+    minimum_months: int | None
+
+
 @dataclass(frozen=True, slots=True)
 class PriceChoice:
     """One observation that may price an offer, as quoted but for tax at a known rate."""
@@ -107,6 +132,24 @@ class PriceChoice:
     included_json: str = "{}"
     minimum_months: int | None = None
     """As its seller states them."""
+
+    @classmethod
+    def of(
+        cls,
+        offer_id: UUID,
+        observation_id: UUID,
+        observed_at: dt.datetime,
+        quote: Quote,
+        kind: QuoteKind,
+    ) -> "PriceChoice":
+        """The price that is put together of these."""
+        return cls(
+            offer_id=offer_id,
+            observation_id=observation_id,
+            observed_at=observed_at,
+            **quote._asdict(),
+            **kind._asdict(),
+        )
 
     @property
     def price_term(self) -> str:

@@ -27,10 +27,11 @@ from django.db.models.lookups import Exact, IsNull, LessThan
 
 from backend.accounts.services.workspaces import DEFAULT_WORKSPACE
 from backend.catalog.models import Offer, PriceFeed, PriceObservation
-from backend.catalog.selectors.current_prices import IDENTITY, as_quoted, end_of
+from backend.catalog.selectors.current_prices import IDENTITY, end_of
 from backend.catalog.selectors.feeds import feeds, is_stale
 from backend.catalog.selectors.price_choice import SIDE_BY_SIDE
 from backend.catalog.selectors.price_list import WAITS, PriceFilter
+from backend.catalog.selectors.read_prices import as_quoted
 from backend.common import clock
 from backend.domain.errors import InvalidValue
 from backend.domain.pricing.effective import Charge, price_over

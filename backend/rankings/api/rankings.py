@@ -16,8 +16,8 @@ from backend.accounts.api.authentication import reader
 from backend.accounts.services.acting import workspace_slug
 from backend.catalog.api.lists import DataListView
 from backend.catalog.models import Offer, PriceObservation
-from backend.catalog.selectors.current_prices import as_quoted
 from backend.catalog.selectors.data_version import DataStamp
+from backend.catalog.selectors.read_prices import as_quoted
 from backend.common.rest.documents import Problem
 from backend.common.rest.openapi import object_schema, query_parameters, row_schema
 from backend.common.rest.parameters import InvalidParameters, nearest, printable

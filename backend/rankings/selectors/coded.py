@@ -59,14 +59,24 @@ class Coded:
 
 
 class CodedBuilder:
-    """A column that is read value by value."""
+    """A column that is read value by value; `read` makes the values of what is given, once for all
+    rows of which the same is given."""
 
-    def __init__(self) -> None:
+    def __init__(self, read: Callable[[Any], Hashable] | None = None) -> None:
+        self._read = read
         self._codes = array("i")
         self._positions: dict[Hashable, int] = {}
+        self._code_of = self._positions if read is None else {}
+        """By what is given."""
 
-    def append(self, value: Hashable) -> None:
-        self._codes.append(self._positions.setdefault(value, len(self._positions)))
+    def append(self, given: Hashable) -> None:
+        code = self._code_of.get(given)
+        if code is None:
+            value = given if self._read is None else self._read(given)
+            # Different texts may say the same.
+            code = self._positions.setdefault(value, len(self._positions))
+            self._code_of[given] = code
+        self._codes.append(code)
 
     def coded(self) -> Coded:
         return Coded(np.array(self._codes, np.int32), list(self._positions))

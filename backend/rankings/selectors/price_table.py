@@ -1,10 +1,9 @@
 """The newest prices of all offers as arrays, and which of them prices an offer under a basis."""
 
-import datetime as dt
 from array import array
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 from uuid import UUID
 
 import numpy as np
@@ -16,43 +15,17 @@ from backend.catalog.selectors.price_choice import (
     SIDE_BY_SIDE,
     PriceBasis,
     PriceChoice,
+    Quote,
     kind_of,
     preferred,
     preferred_terms,
 )
+from backend.catalog.selectors.read_prices import EPOCH, MICROSECOND, PriceRows
 from backend.domain.amounts import CLOSE, Flags, Ints, codes_of
-from backend.domain.pricing.effective import Charge
 from backend.domain.pricing.price_columns import ChargeColumns
 from backend.domain.pricing.purchase import PurchaseModel
 from backend.rankings.selectors.coded import Coded, CodedBuilder
 from backend.rankings.selectors.offer_table import KEY_BYTES, OfferTable, key_of
-
-EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
-MICROSECOND = dt.timedelta(microseconds=1)
-
-
-class Quote(NamedTuple):
-    """What an amount follows from."""
-
-    charge: Charge
-    currency: str
-    is_tax_unknown: bool
-
-
-class QuoteKind(NamedTuple):
-    """What a price says beside its amount; the fields of a PriceChoice."""
-
-    purchase_model: str
-    upfront: str
-    plan: str
-    basis: str
-    observed_on: dt.date
-    is_listed: bool
-    zone: str
-    is_missing: bool
-    is_gross: bool
-    included_json: str
-    minimum_months: int | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,18 +42,18 @@ class PriceTable:
     table: OfferTable
 
     @classmethod
-    def of(cls, choices: Iterable[PriceChoice], table: OfferTable) -> "PriceTable":
+    def of(cls, prices: PriceRows, table: OfferTable) -> "PriceTable":
         """Prices of any offers; those that the table does not have are left out."""
         offers: list[bytes] = []
         keys: list[bytes] = []
         seen_us = array("q")
-        quotes, kinds = CodedBuilder(), CodedBuilder()
-        for one in choices:
-            offers.append(one.offer_id.bytes)
-            keys.append(one.observation_id.bytes)
-            seen_us.append((one.observed_at - EPOCH) // MICROSECOND)
-            quotes.append(Quote(one.charge, one.currency, one.is_tax_unknown))
-            kinds.append(QuoteKind(*(getattr(one, name) for name in QuoteKind._fields)))
+        quotes, kinds = CodedBuilder(prices.quote), CodedBuilder(prices.kind)
+        for row in prices.rows():
+            offers.append(row.offer)
+            keys.append(row.observation)
+            seen_us.append(row.observed_us)
+            quotes.append(row.quote)
+            kinds.append(row.kind)
         numbers = table.numbers(offers)
         order = np.argsort(numbers, kind="stable")
         order = order[np.searchsorted(numbers[order], 0) :]
@@ -93,9 +66,9 @@ class PriceTable:
             table=table,
         )
 
-    def patched(self, choices: Iterable[PriceChoice], offers: Iterable[UUID]) -> "PriceTable":
+    def patched(self, prices: PriceRows, offers: Iterable[UUID]) -> "PriceTable":
         """The same with other prices of some offers, which are all that these have."""
-        others = PriceTable.of(choices, self.table)
+        others = PriceTable.of(prices, self.table)
         gone = self.table.numbers([offer.bytes for offer in offers])
         kept = np.flatnonzero(~np.isin(self.offers, gone))
         numbers = np.concatenate((self.offers[kept], others.offers))
@@ -126,16 +99,12 @@ class PriceTable:
 
     def choice(self, row: int) -> PriceChoice:
         """The price of a row."""
-        quote: Quote = self.quotes.value(row)
-        kind: QuoteKind = self.kinds.value(row)
-        return PriceChoice(
-            offer_id=key_of(self.table.keys[self.offers[row]]),
-            observation_id=key_of(self.keys[row]),
-            currency=quote.currency,
-            charge=quote.charge,
-            is_tax_unknown=quote.is_tax_unknown,
-            observed_at=EPOCH + int(self.seen_us[row]) * MICROSECOND,
-            **kind._asdict(),
+        return PriceChoice.of(
+            key_of(self.table.keys[self.offers[row]]),
+            key_of(self.keys[row]),
+            EPOCH + int(self.seen_us[row]) * MICROSECOND,
+            self.quotes.value(row),
+            self.kinds.value(row),
         )
 
     @cached_property

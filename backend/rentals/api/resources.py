@@ -9,7 +9,7 @@ from rest_framework.request import Request
 from backend.accounts.services.acting import workspace_of
 from backend.benchmarks.models import Resource, ResourceState
 from backend.benchmarks.selectors.rental_prices import resource_cost, unpriced_parts
-from backend.catalog.selectors.current_prices import as_quoted
+from backend.catalog.selectors.read_prices import as_quoted
 from backend.common.rest.parameters import identifier, one_of, text
 from backend.common.rest.table import Column, ColumnType
 from backend.common.rest.views import FilteredListView, ListAnswer

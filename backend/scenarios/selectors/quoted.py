@@ -9,8 +9,8 @@ from typing import Any
 from django.core.exceptions import ObjectDoesNotExist
 
 from backend.catalog.models import Offer, OfferKind, PriceObservation
-from backend.catalog.selectors.current_prices import as_quoted
 from backend.catalog.selectors.price_choice import PriceChoice
+from backend.catalog.selectors.read_prices import as_quoted
 from backend.domain.errors import InvalidValue, UnknownRate
 from backend.domain.money import RateTable
 from backend.domain.pricing.effective import TIERS, Charge
