@@ -10,6 +10,7 @@ from django.core.wsgi import get_wsgi_application
 
 from backend.config.environment import bounded
 from backend.config.frames import with_large_stack
+from backend.config.memory import return_large_blocks
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "backend.config.settings")
 # Of the web alone: what workers and commands do may take its time, and nobody waits for a page that
@@ -19,13 +20,15 @@ bounded(
     statement_s=settings.STATEMENT_TIMEOUT_S,
     lock_s=settings.LOCK_TIMEOUT_S,
 )
+return_large_blocks()
 application = with_large_stack(get_wsgi_application())
 # Every view now, and not when the first reader waits.
 import_module(settings.ROOT_URLCONF)
-# Rankings of thousands of rows are cached; the collector would walk them again with every new one.
+# Rankings of thousands of rows are cached; the collector would walk all of them again and again. What
+# a request leaves behind, it looks through soon: requests and views hold each other and their lists.
 gc.collect()
 gc.freeze()
-gc.set_threshold(50_000, 20, 50)
+gc.set_threshold(10_000, 10, 100)
 # A page waits for the interpreter after each of its queries while another thread makes a file: with
 # Python's own 5 ms that comes to seconds. With 0.5 ms, switching between four busy threads took a
 # fifth of the processor time.

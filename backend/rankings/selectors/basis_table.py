@@ -39,8 +39,43 @@ FIGURES = MONEY | frozenset(SCORES)
 
 
 @dataclass(frozen=True, eq=False)
+class ExactRows:
+    """A row for each offer of `offers`; `chosen` is its row of `prices`, −1 without one.
+
+    Figures refer to it and not to the table that holds them, which would keep each other alive with
+    all their arrays long after both are needed.
+    """
+
+    offers: OfferTable
+    prices: PriceTable
+    scores: ScoreTable
+    shared: Context
+    chosen: Ints
+    lacking: Mapping[UUID, tuple[str, ...]]
+    """Of a mix the metrics that an offer lacks."""
+    known: dict[int, RankingRow] = field(default_factory=dict, init=False, repr=False)
+
+    def row(self, number: int) -> RankingRow:
+        """The row of an offer by its number, not compared with any other."""
+        if (known := self.known.get(number)) is not None:
+            return known
+        chosen = int(self.chosen[number])
+        made = ranking_row(
+            self.offers.offer(number),
+            None if chosen < 0 else self.prices.choice(chosen),
+            self.scores.score(number),
+            self.shared,
+            self.lacking.get(key_of(self.offers.keys[number]), ()) if self.lacking else (),
+        )
+        is_small = len(self.offers) <= MOST_ROWS_KEPT
+        if len(self.known) < (MOST_ROWS_KEPT if is_small else FEWEST_ROWS_KEPT):
+            self.known[number] = made
+        return made
+
+
+@dataclass(frozen=True, eq=False)
 class BasisTable:
-    """A row for each offer of `offers`; `chosen` is its row of `prices`, −1 without one."""
+    """The columns of those rows; the fields are those of ExactRows."""
 
     offers: OfferTable
     prices: PriceTable
@@ -48,8 +83,6 @@ class BasisTable:
     shared: Context
     chosen: Ints
     lacking: Mapping[UUID, tuple[str, ...]] = field(default_factory=dict)
-    """Of a mix the metrics that an offer lacks."""
-    _rows: dict[int, RankingRow] = field(default_factory=dict, init=False, repr=False)
     _figures: dict[str, Amounts] = field(default_factory=dict, init=False, repr=False)
     _columns: dict[str, Coded] = field(default_factory=dict, init=False, repr=False)
 
@@ -64,29 +97,16 @@ class BasisTable:
 
     @property
     def nbytes(self) -> int:
-        return COLUMNS_OF_BASIS * self.chosen.nbytes + BYTES_OF_ROW * len(self._rows)
+        return COLUMNS_OF_BASIS * self.chosen.nbytes + BYTES_OF_ROW * len(self._exact.known)
 
-    @property
-    def _most_rows(self) -> int:
-        return MOST_ROWS_KEPT if len(self.offers) <= MOST_ROWS_KEPT else FEWEST_ROWS_KEPT
-
-    # --- rows ---------------------------------------------------------------------------------
+    @cached_property
+    def _exact(self) -> ExactRows:
+        of = self.offers, self.prices, self.scores, self.shared, self.chosen
+        return ExactRows(*of, self.lacking)
 
     def row(self, number: int) -> RankingRow:
         """The row of an offer by its number, not compared with any other."""
-        if (known := self._rows.get(number)) is not None:
-            return known
-        chosen = int(self.chosen[number])
-        made = ranking_row(
-            self.offers.offer(number),
-            None if chosen < 0 else self.prices.choice(chosen),
-            self.scores.score(number),
-            self.shared,
-            self.lacking.get(key_of(self.offers.keys[number]), ()) if self.lacking else (),
-        )
-        if len(self._rows) < self._most_rows:
-            self._rows[number] = made
-        return made
+        return self._exact.row(number)
 
     # --- columns ------------------------------------------------------------------------------
 
@@ -172,7 +192,8 @@ class BasisTable:
         floats, keys = self._money[name], self._price_keys
         if name in WORTH:
             keys = self._worth_keys
-        return Amounts(floats, keys, lambda row: getattr(self.row(row), name))
+        exact = self._exact
+        return Amounts(floats, keys, lambda row: getattr(exact.row(row), name))
 
     @cached_property
     def _price_keys(self) -> Ints:

@@ -1,0 +1,66 @@
+"""Memory that a web process gives back, and what would keep it."""
+
+import gc
+import subprocess
+import sys
+import weakref
+
+import pytest
+from django.conf import settings
+
+from backend.rankings.selectors import ranking as rankings
+from backend.rankings.selectors.basis_table import BasisTable
+from backend.rankings.selectors.cache import StampedCache
+from backend.rankings.selectors.ranking import query_from, ranking
+from backend.rankings.services.current_data import current_stamp
+
+MIB = 2**20
+# Small blocks lie behind large ones, as answers lie behind the arrays that they are made from.
+LEFT = """
+import resource
+from backend.config.memory import return_large_blocks
+def rss():
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * resource.getpagesize()
+{call}
+bytearray(20_000_000)
+before = rss()
+small = [(bytearray(500_000), bytes(1000))[1] for _ in range(200)]
+kept = [(bytearray(500_000), bytes(1000)) for _ in range(200)]
+small += [one for _, one in kept]
+del kept
+print(rss() - before)
+"""
+
+
+@pytest.mark.parametrize(
+    ("call", "is_given_back"), [("return_large_blocks()", True), ("pass", False)]
+)
+def test_large_blocks_are_given_back_though_small_ones_stay(
+    call: str, *, is_given_back: bool
+) -> None:
+    program = [sys.executable, "-c", LEFT.format(call=call)]
+    left = subprocess.run(
+        program, capture_output=True, check=True, text=True, cwd=settings.BASE_DIR
+    )
+    assert (int(left.stdout) < 10 * MIB) is is_given_back
+
+
+def test_table_that_nobody_holds_goes_without_the_collector(
+    demo: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    query, _ = query_from({"metric": ["cmips_score"], "sort": ["-value_per_cost"]})
+    monkeypatch.setattr(rankings, "_cache", StampedCache(10_000_000))
+    gc.collect()
+    gc.disable()
+    try:
+        listed = ranking(query, workspace_slug="default", stamp=current_stamp())
+        assert list(listed.everyone)
+        tables = [one for one in gc.get_objects() if isinstance(one, BasisTable)]
+        known = [weakref.ref(one) for one in tables]
+        assert known
+        del listed, tables
+        monkeypatch.undo()
+        assert not [one for one in known if one() is not None]
+    finally:
+        gc.enable()
