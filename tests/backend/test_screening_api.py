@@ -145,11 +145,16 @@ def test_offers_that_may_mislead_are_left_out_and_counted(sales: None, reader: C
     factories.sample(disturbed, 9000, flags=["disturbed"])
     factories.price(disturbed, "0.001")
     sold("tiny", 0.0001, "0.001")
+    slowed = factories.offer("slowed", vcpu_kind="burstable")
+    factories.sample(slowed, 9000)
+    factories.price(slowed, "0.001")
     gone = factories.offer("gone", discontinued_on=factories.AT.date())
     factories.sample(gone, 100)
     factories.price(gone, "0.001")
-    answer = reader.get(screening(kept())).json()
+    scenario = kept()
+    answer = reader.get(screening(scenario)).json()
     assert answer["left_out"] == {
+        "burstable": 1,
         "no_price": 1,
         "not_listed": 1,
         "tax_unknown": 1,
@@ -157,6 +162,8 @@ def test_offers_that_may_mislead_are_left_out_and_counted(sales: None, reader: C
         "too_small": 1,
     }
     assert len(answer["results"]) == 4
+    first = listed(reader, f"{screening(scenario)}?burstable=1")[0]
+    assert (first["offer_id"], first["flags"]) == ("slowed", "burstable")
 
 
 @pytest.mark.parametrize(

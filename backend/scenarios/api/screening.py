@@ -11,7 +11,7 @@ from rest_framework.response import Response
 from backend.benchmarks.services.current_data import current_stamp
 from backend.common.rest.documents import Problem
 from backend.common.rest.openapi import query_parameters
-from backend.common.rest.parameters import Reader, one_of, read, text, whole
+from backend.common.rest.parameters import Reader, boolean, one_of, read, text, whole
 from backend.common.rest.permissions import READ
 from backend.common.rest.problem import Conflict, Unprocessable
 from backend.common.rest.table import Column, ColumnType
@@ -61,24 +61,30 @@ COLUMNS = (
     Column("metric", ColumnType.TEXT, "Key of the metric"),
     Column("score", ColumnType.NUMBER, "Of one server", "unit of the metric"),
     Column("score_source", ColumnType.TEXT, "measured, imported or published"),
-    Column("score_flags", ColumnType.WORDS, "What is to be known of the score"),
+    Column("flags", ColumnType.WORDS, "What is to be known of the score and the processors"),
     Column("licence", ColumnType.TEXT, "Of the score, where it is somebody's"),
     Column("billing", ColumnType.TEXT, "Rule of the bill"),
     Column("price_id", ColumnType.TEXT, "Identifier of the price observation"),
     Column("price_observed_on", ColumnType.DATE, "Day on which the price was read last"),
     Column("data_version", ColumnType.INTEGER, "State of the data that this row shows"),
 )
-READERS: Mapping[str, Reader] = {"term": one_of(SCREENED_TERMS), "provider": text, "region": text}
+READERS: Mapping[str, Reader] = {
+    "term": one_of(SCREENED_TERMS),
+    "provider": text,
+    "region": text,
+    "burstable": boolean,
+}
 DESCRIBED = {
     "term": f"How they are bought, of {', '.join(SCREENED_TERMS)} (default on_demand)",
     "provider": "Slug of the provider",
     "region": "Region, as the provider calls it",
+    "burstable": "1: also machines whose score holds only while their CPU credits last",
 }
 
 
 def _market(request: Request, slug: str, asked: Mapping[str, Any]) -> Market:
     scenario = requested_scenario(request, slug)
-    names = ("term", "provider", "region", "limit")
+    names = ("term", "provider", "region", "burstable", "limit")
     query = ScreeningQuery(**{name: asked[name] for name in names if name in asked})
     current_stamp()
     try:
@@ -147,7 +153,7 @@ def _cells(row: ScreenedOffer, market: Market) -> dict[str, Any]:
         "metric": market.metric,
         "score": score.summary.value,
         "score_source": score.source,
-        "score_flags": " ".join(score.flags),
+        "flags": " ".join(of.flags),
         "licence": score.licence or None,
         "billing": of.price.used["billing"],
         "price_id": str(choice.observation_id),

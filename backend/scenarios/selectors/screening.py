@@ -5,15 +5,14 @@ capacity and bill of an offer are those that it would have as an option of the s
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
-from uuid import UUID
 
 from backend.benchmarks.selectors.scores import Score
 from backend.benchmarks.services.summaries import stored
-from backend.catalog.models import Offer, OfferKind
+from backend.catalog.models import Offer, OfferKind, VcpuKind
 from backend.catalog.selectors.data_version import data_version
 from backend.catalog.selectors.offers import offers_visible
 from backend.catalog.selectors.price_choice import ON_DEMAND, TERMS
@@ -36,13 +35,9 @@ LIMIT, MOST_LIMIT = 50, 500
 MIX_STEPS = 10_000_000
 """What the search for a mix takes, in steps of a simulation."""
 ALWAYS_ON = frozenset({"reserved", "purchase"})
-NO_PRICE, GONE, TAX, UNFIT, TOO_SMALL = (
-    "no_price",
-    "not_listed",
-    "tax_unknown",
-    "unfit",
-    "too_small",
-)
+VCPU_FLAGS: Mapping[str, str] = {VcpuKind.SHARED: "shared_vcpu", VcpuKind.BURSTABLE: "burstable"}
+NO_PRICE, UNFIT, GONE, TAX = "no_price", "unfit", "not_listed", "tax_unknown"
+CREDITS, TOO_SMALL = "burstable", "too_small"
 ADVICE = "take longer steps, fewer offers or a lower limit"
 
 
@@ -62,6 +57,8 @@ class ScreeningQuery:
     provider: str = ""
     region: str = ""
     limit: int = LIMIT
+    burstable: bool = False
+    """Also machines whose score holds only while their CPU credits last."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +69,13 @@ class MarketOffer:
     price: NamedPrice
     score: Score
     option: Option
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """What is to be known of the score, and of the processors of the machine."""
+        own = VCPU_FLAGS.get(self.offer.vcpu_kind)
+        # Score and offer may both say that a machine is burstable.
+        return tuple(dict.fromkeys(filter(None, (*self.score.flags, own))))
 
     @property
     def is_always_on(self) -> bool:
@@ -136,7 +140,15 @@ def market_of(scenario: Scenario, query: ScreeningQuery) -> Market:
         prices = named_prices(named, workspace_slug=slug, today=today)
         by_offer = {one.offer.pk: one for one in prices.values()}
         left_out: Counter[str] = Counter()
-        made = {one.offer.slug: one for one in _made(known, by_offer, units, whole, left_out)}
+        made: dict[str, MarketOffer] = {}
+        for name, (offer, score) in known.items():
+            priced = by_offer.get(offer.pk)
+            lack = _lacks(offer, score, priced, query) if priced else NO_PRICE
+            if priced is None or lack:
+                left_out[lack] += 1
+                continue
+            option = _option(offer, score, priced, units, whole)
+            made[name] = MarketOffer(offer, priced, score, option)
     return Market(query, load, document, metric, made, left_out, version)
 
 
@@ -189,28 +201,24 @@ def _offers(workspace_slug: str, query: ScreeningQuery) -> Any:
     return offers
 
 
-def _made(
-    known: Mapping[str, tuple[Offer, Score]],
-    prices: Mapping[UUID, NamedPrice],
-    units: Fraction,
-    whole: ScenarioDocument,
-    left_out: Counter[str],
-) -> Iterator[MarketOffer]:
-    """The offers as options of the scenario; the others are counted by what they lack."""
-    for offer, score in known.values():
-        price = prices.get(offer.pk)
-        if price is None:
-            left_out[NO_PRICE] += 1
-        elif score.is_unfit:
-            left_out[UNFIT] += 1
-        elif price.choice.is_missing:
-            left_out[GONE] += 1
-        elif price.choice.is_tax_unknown:
-            # Beside prices without tax it would look dearer, or cheaper, than it is.
-            left_out[TAX] += 1
-        else:
-            part = {"price": dict(price.used), "capacity": carried(score, units)}
-            if price.used["billing"] in ALWAYS_ON or offer.kind == OfferKind.ONPREM:
-                part["count"] = "peak"
-            document = OptionDocument.read({"name": offer.slug, "parts": [part]})
-            yield MarketOffer(offer, price, score, option_from(document, whole))
+def _lacks(offer: Offer, score: Score, price: NamedPrice, query: ScreeningQuery) -> str:
+    """Why an offer with a price and a score would mislead; empty where it would not."""
+    if score.is_unfit:
+        return UNFIT
+    # Carrying a load for hours, such a machine is as slow as its credits let it be.
+    if offer.vcpu_kind == VcpuKind.BURSTABLE and not query.burstable:
+        return CREDITS
+    if price.choice.is_missing:
+        return GONE
+    # Beside prices without tax it would look dearer, or cheaper, than it is.
+    return TAX if price.choice.is_tax_unknown else ""
+
+
+def _option(
+    offer: Offer, score: Score, price: NamedPrice, units: Fraction, whole: ScenarioDocument
+) -> Option:
+    """The offer as an option of the scenario, under its slug."""
+    part = {"price": dict(price.used), "capacity": carried(score, units)}
+    if price.used["billing"] in ALWAYS_ON or offer.kind == OfferKind.ONPREM:
+        part["count"] = "peak"
+    return option_from(OptionDocument.read({"name": offer.slug, "parts": [part]}), whole)
