@@ -13,7 +13,7 @@ from backend.common.rest.documents import Problem
 from backend.common.rest.openapi import query_parameters
 from backend.common.rest.parameters import Reader, boolean, one_of, read, text, whole
 from backend.common.rest.permissions import READ
-from backend.common.rest.problem import Conflict, Unprocessable
+from backend.common.rest.problem import Unprocessable
 from backend.common.rest.table import Column, ColumnType
 from backend.common.rest.views import ListAnswer, ListView, View
 from backend.domain.errors import InvalidDocument
@@ -24,8 +24,7 @@ from backend.scenarios.selectors.screening import (
     LIMIT,
     MOST_LIMIT,
     SCREENED_TERMS,
-    Market,
-    NotSized,
+    LoadMarket,
     ScreenedOffer,
     ScreeningQuery,
     market_mix,
@@ -74,6 +73,7 @@ READERS: Mapping[str, Reader] = {
     "region": text,
     "burstable": boolean,
 }
+NOT_COMPARED = "offers cannot be compared for this scenario"
 DESCRIBED = {
     "term": f"How they are bought, of {', '.join(SCREENED_TERMS)} (default on_demand)",
     "provider": "Slug of the provider",
@@ -82,17 +82,15 @@ DESCRIBED = {
 }
 
 
-def _market(request: Request, slug: str, asked: Mapping[str, Any]) -> Market:
+def _market(request: Request, slug: str, asked: Mapping[str, Any]) -> LoadMarket:
     scenario = requested_scenario(request, slug)
     names = ("term", "provider", "region", "burstable", "limit")
     query = ScreeningQuery(**{name: asked[name] for name in names if name in asked})
     current_stamp()
     try:
         return market_of(scenario, query)
-    except NotSized as error:
-        raise Unprocessable("the scenario is not sized by a score", error.errors) from error
     except InvalidDocument as error:
-        raise Conflict(f"it has no result any more: {error}") from error
+        raise Unprocessable(NOT_COMPARED, error.errors) from error
 
 
 class ScenarioScreeningView(ListView):
@@ -114,7 +112,7 @@ class ScenarioScreeningView(ListView):
         try:
             its = screened_market(market)
         except InvalidDocument as error:
-            raise Unprocessable("the load takes too long to calculate", error.errors) from error
+            raise Unprocessable(NOT_COMPARED, error.errors) from error
         return ListAnswer(
             COLUMNS,
             its.rows,
@@ -131,7 +129,7 @@ class ScenarioScreeningView(ListView):
         )
 
 
-def _cells(row: ScreenedOffer, market: Market) -> dict[str, Any]:
+def _cells(row: ScreenedOffer, market: LoadMarket) -> dict[str, Any]:
     of, result = row.of, row.result
     offer, score, choice = of.offer, of.score, of.price.choice
     return {
@@ -170,7 +168,7 @@ class ScenarioMixView(View):
     @extend_schema(
         operation_id="scenarios_mix",
         parameters=query_parameters(DESCRIBED, READERS),
-        responses={200: OfferMix, 409: Problem, 422: Problem, 503: Problem},
+        responses={200: OfferMix, 422: Problem, 503: Problem},
     )
     def get(self, request: Request, slug: str) -> Response:
         """The cheapest fleet, of one type or several, that carries the peak and always runs."""
@@ -197,6 +195,6 @@ class ScenarioMixView(View):
         )
 
 
-def _servers(market: Market, slug: str, count: int) -> dict[str, Any]:
+def _servers(market: LoadMarket, slug: str, count: int) -> dict[str, Any]:
     price_id = market.offers[slug].price.choice.observation_id
     return {"offer": slug, "count": count, "price_id": str(price_id)}

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
+from backend.benchmarks.models import StoredSummary
 from backend.benchmarks.selectors.scores import Score
 from backend.benchmarks.services.summaries import stored
 from backend.catalog.models import Offer, OfferKind, VcpuKind
@@ -84,7 +85,7 @@ class MarketOffer:
 
 
 @dataclass(frozen=True)
-class Market:
+class LoadMarket:
     """The offers that may carry the load of a scenario, and how many may not and why."""
 
     query: ScreeningQuery
@@ -110,16 +111,16 @@ class ScreenedOffer:
 class ScreenedMarket:
     """The cheapest offers of a market; `left_out` also counts those too small for the load."""
 
-    market: Market
+    market: LoadMarket
     rows: tuple[ScreenedOffer, ...]
     left_out: Mapping[str, int]
 
 
-def market_of(scenario: Scenario, query: ScreeningQuery) -> Market:
+def market_of(scenario: Scenario, query: ScreeningQuery) -> LoadMarket:
     """The offers for the load of a scenario, at their present prices and scores.
 
     Edges call `current_stamp` before. NotSized where the scenario names no metric; InvalidDocument
-    where it has no result.
+    where it has no result, or there are too many.
     """
     metric, units = _capacity(scenario)
     slug, today = scenario.workspace.slug, clock.now().date()
@@ -130,10 +131,13 @@ def market_of(scenario: Scenario, query: ScreeningQuery) -> Market:
     )
     whole = ScenarioDocument.read(document)
     offers = _offers(slug, query)
-    scores = dict(stored(metric=metric, offer__in=offers.values("pk")))
-    steps = check_screening_work(document, 1, len(scores), most_steps(MOST_WORK))
+    scored = {"metric": metric, "offer__in": offers.values("pk")}
+    # Counted first: reading a hundred thousand takes seconds.
+    count = StoredSummary.objects.filter(**scored).count()
+    steps = check_screening_work(document, 1, count, most_steps(MOST_WORK))
     with calculation(steps, advice=ADVICE) as check:
         load = scenario_from(document, check)
+        scores = dict(stored(**scored))
         known = {o.slug: (o, scores[o.pk]) for o in offers.filter(pk__in=scores)}
         price = {"term": query.term, "currency": load.currency}
         named = {"options": [{"parts": [{"price": {"offer": s, **price}}]} for s in known]}
@@ -149,10 +153,10 @@ def market_of(scenario: Scenario, query: ScreeningQuery) -> Market:
                 continue
             option = _option(offer, score, priced, units, whole)
             made[name] = MarketOffer(offer, priced, score, option)
-    return Market(query, load, document, metric, made, left_out, version)
+    return LoadMarket(query, load, document, metric, made, left_out, version)
 
 
-def screened_market(market: Market) -> ScreenedMarket:
+def screened_market(market: LoadMarket) -> ScreenedMarket:
     """The cheapest of its offers that carry the load alone."""
     limit = market.query.limit
     sizes = {one.option.parts[0].units_per_server for one in market.offers.values()}
@@ -171,7 +175,7 @@ def screened_market(market: Market) -> ScreenedMarket:
     return ScreenedMarket(market, tuple(rows), {**market.left_out, **failed})
 
 
-def market_mix(market: Market) -> PeakMix | None:
+def market_mix(market: LoadMarket) -> PeakMix | None:
     """The cheapest fleet of its offers that carries the peak and always runs. None at a term of
     which the servers may be taken away: no number of them is sure to carry it."""
     if market.query.term == "spot":

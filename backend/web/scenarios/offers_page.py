@@ -24,7 +24,7 @@ from backend.scenarios.models import Scenario
 from backend.scenarios.selectors.scenarios import follows_from
 from backend.scenarios.selectors.screening import (
     SCREENED_TERMS,
-    Market,
+    LoadMarket,
     NotSized,
     ScreenedMarket,
     ScreenedOffer,
@@ -103,7 +103,7 @@ def scenario_offers(request: HttpRequest, slug: str) -> HttpResponse:
     return render(request, "scenarios/offers.html", context)
 
 
-def _context(scenario: Scenario, market: Market) -> dict[str, Any]:
+def _context(scenario: Scenario, market: LoadMarket) -> dict[str, Any]:
     its, mix = screened_market(market), market_mix(market)
     query = market.query
     asked = {
@@ -141,13 +141,14 @@ def _rows(scenario: Scenario, its: ScreenedMarket) -> list[dict[str, Any]]:
     """The offers with the options of the scenario among them, the cheapest first; each bar is its
     share of the dearest cost."""
     outcome = scenario_outcome(scenario)
+    lost = lost_cost(outcome)
     own = [
         {"result": one, "is_short": one["is_short"], "option": n, "of": None}
-        for n, one in enumerate(marked(outcome.result["options"], lost_cost(outcome)), start=1)
+        for n, one in enumerate(marked(outcome.result["options"], lost), start=1)
     ]
     rows = [*own, *(_row(row, its.market) for row in its.rows)]
-    # Stable: the offers keep their own order, which also counts unserved demand at its price.
-    rows.sort(key=lambda row: (row["is_short"], float(row["result"]["cost_total"])))
+    # As they are ranked: where unserved demand has a price, it counts.
+    rows.sort(key=lambda row: (row["is_short"], _judged(row["result"], lost)))
     dearest = max((float(row["result"]["cost_total"]) for row in rows), default=0.0)
     for row in rows:
         share = float(row["result"]["cost_total"]) / dearest if dearest else 0.0
@@ -155,7 +156,11 @@ def _rows(scenario: Scenario, its: ScreenedMarket) -> list[dict[str, Any]]:
     return rows
 
 
-def _row(row: ScreenedOffer, market: Market) -> dict[str, Any]:
+def _judged(result: Mapping[str, Any], lost: float) -> float:
+    return float(result["cost_total"]) + lost * float(result["unserved_share"])
+
+
+def _row(row: ScreenedOffer, market: LoadMarket) -> dict[str, Any]:
     billing = str(row.of.price.used["billing"])
     term = market.query.term
     added = {"offer": row.of.offer.slug, **({} if term == ON_DEMAND else {"term": term})}
@@ -171,7 +176,7 @@ def _row(row: ScreenedOffer, market: Market) -> dict[str, Any]:
     }
 
 
-def _mix(market: Market, mix: PeakMix) -> dict[str, Any]:
+def _mix(market: LoadMarket, mix: PeakMix) -> dict[str, Any]:
     return {
         "servers": list(_servers(market, mix)),
         "cost": money(mix.cost),
@@ -181,6 +186,6 @@ def _mix(market: Market, mix: PeakMix) -> dict[str, Any]:
     }
 
 
-def _servers(market: Market, mix: PeakMix) -> Iterator[tuple[int, Any]]:
+def _servers(market: LoadMarket, mix: PeakMix) -> Iterator[tuple[int, Any]]:
     for option, count in mix.servers:
         yield count, market.offers[option.name].offer
