@@ -94,6 +94,7 @@ from backend.scenarios.api.scenarios import (
     ScenariosView,
     ScenarioView,
 )
+from backend.scenarios.api.screening import ScenarioMixView, ScenarioScreeningView
 from backend.scenarios.api.series import ScenarioSeriesView
 from backend.search.api.offers import OneOfferView
 from backend.search.api.search import SearchView
@@ -231,6 +232,17 @@ plain = [
         ScenarioSeriesView.as_view(),
         name="scenario-series-as",
     ),
+    path(
+        "scenarios/<slug:slug>/screening",
+        ScenarioScreeningView.as_view(),
+        name="scenario-screening",
+    ),
+    re_path(
+        rf"^scenarios/(?P<slug>[-a-zA-Z0-9_]+)/screening\.(?P<format>{FORMATS})$",
+        ScenarioScreeningView.as_view(),
+        name="scenario-screening-as",
+    ),
+    path("scenarios/<slug:slug>/mix", ScenarioMixView.as_view(), name="scenario-mix"),
     path(
         "scenarios/<slug:slug>/duplicate",
         ScenarioDuplicateView.as_view(),

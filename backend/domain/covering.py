@@ -7,6 +7,7 @@ in whole numbers, and what that costs exactly is for the caller to say.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from fractions import Fraction
 from math import inf
 
 import highspy
@@ -77,7 +78,9 @@ def cheapest_cover(problem: CoverProblem, *, nodes: int, seconds: float) -> Cove
 
 
 def useful_types(
-    prices: Sequence[Decimal], gives: Sequence[tuple[int, ...]], demands: tuple[int, ...]
+    prices: Sequence[Decimal] | Sequence[Fraction],
+    gives: Sequence[tuple[int, ...]],
+    demands: tuple[int, ...],
 ) -> list[int]:
     """Indexes of the types to which no other is preferable, cheapest first: one that costs no more
     and gives no less of anything, what goes beyond a demand left out. Of equal ones the first."""

@@ -34,7 +34,7 @@ from backend.web.requirements import views as requirements
 from backend.web.runs import evidence_views, list_views, sample_views
 from backend.web.runs import views as runs
 from backend.web.saved_views import views as saved_views
-from backend.web.scenarios import editor_views, trace_views
+from backend.web.scenarios import editor_views, offers_page, trace_views
 from backend.web.scenarios import views as scenarios
 from backend.web.schedules import views as schedules
 from backend.web.search import views as search_views
@@ -183,6 +183,7 @@ urlpatterns = [
     path("scenarios/<slug:slug>/", scenarios.scenario_page, name="scenario"),
     path("scenarios/<slug:slug>/map/", scenarios.scenario_map, name="scenario-map"),
     path("scenarios/<slug:slug>/curves/", scenarios.scenario_curves, name="scenario-curves"),
+    path("scenarios/<slug:slug>/offers/", offers_page.scenario_offers, name="scenario-offers"),
     path("scenarios/<slug:slug>/edit/", editor_views.scenario_edit, name="scenario-edit"),
     path("scenarios/<slug:slug>/copy/", scenarios.scenario_copy_form, name="scenario-copy"),
     path("scenarios/<slug:slug>/delete/", scenarios.scenario_delete_form, name="scenario-delete"),

@@ -178,7 +178,13 @@ def _imported(offer: Offer) -> Any:
 
 
 def _scenario() -> str:
-    document = TEMPLATES["game_night"].document
+    document: dict[str, Any] = dict(TEMPLATES["game_night"].document)
+    # Sized by a score as well, so that offers can be compared.
+    document["capacity"] = {
+        **document["capacity"],
+        "metric": "cmips_score",
+        "units_per_score": "0.01",
+    }
     made = scenario_create(workspace=factories.workspace(), document=document, actor="test")
     return made.slug
 

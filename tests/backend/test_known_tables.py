@@ -17,6 +17,7 @@ from django.conf import settings
 from django.db import connection, transaction
 
 from backend.benchmarks.models import Sample
+from backend.benchmarks.services.current_data import current_stamp
 from backend.catalog.models import Offer, PriceFeed, PriceObservation, Provider, StoredChange
 from backend.catalog.selectors.data_changes import OFFERS, PRICES, changed_offers
 from backend.catalog.selectors.data_version import DataStamp, Position, data_stamp
@@ -31,7 +32,6 @@ from backend.rankings.selectors.price_table import PriceTable
 from backend.rankings.selectors.ranking import query_from, ranking
 from backend.rankings.selectors.rows import RankingRow
 from backend.rankings.selectors.score_table import ScoreTable
-from backend.rankings.services.current_data import current_stamp
 from tests import factories
 
 pytestmark = pytest.mark.django_db(transaction=True)

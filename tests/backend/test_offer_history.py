@@ -5,9 +5,9 @@ import datetime as dt
 import pytest
 
 from backend.benchmarks.selectors.scores import mixed_metrics, score_groups
+from backend.benchmarks.services.current_data import current_stamp
 from backend.rankings.selectors import offer_detail as offer_details
 from backend.rankings.selectors.query import RankingQuery
-from backend.rankings.services.current_data import current_stamp
 from tests import factories
 
 pytestmark = pytest.mark.django_db

@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.django import TestCase
 
+from backend.benchmarks.services.current_data import current_stamp
 from backend.catalog.models import Offer, PriceFeed
 from backend.common import clock
 from backend.rankings.selectors.columns import COLUMNS
 from backend.rankings.selectors.listing import Listing
 from backend.rankings.selectors.ranking import query_from, ranking
-from backend.rankings.services.current_data import current_stamp
 from tests import factories
 from tests.backend.reference import Asked, Reference, in_order
 from tests.examples import FEW

@@ -13,6 +13,7 @@ from django.forms.models import model_to_dict
 from backend.accounts.models import AuditEntry
 from backend.accounts.services.workspaces import default_workspace
 from backend.benchmarks.models import Sample, Source
+from backend.benchmarks.services.current_data import current_stamp
 from backend.benchmarks.services.sparecores import FEED_KIND, sparecores_import
 from backend.benchmarks.services.sparecores_scores import ScoreStaging
 from backend.catalog.models import Offer, PriceObservation
@@ -21,7 +22,6 @@ from backend.catalog.services.price_import import feed_get
 from backend.domain.errors import InvalidValue
 from backend.domain.pricing.purchase import PurchaseModel
 from backend.rankings.selectors.ranking import query_from, ranking
-from backend.rankings.services.current_data import current_stamp
 from tests import factories
 from tests.backend.sparecores_file import Writer, full_size
 

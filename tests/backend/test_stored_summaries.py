@@ -21,12 +21,12 @@ from hypothesis.extra.django import TestCase
 from backend.benchmarks.models import Host, Sample, StoredSummary
 from backend.benchmarks.selectors.scores import Score, computed, score_groups
 from backend.benchmarks.services import summaries
+from backend.benchmarks.services.current_data import current_stamp
 from backend.benchmarks.services.summaries import stored, summaries_refresh
 from backend.catalog.models import Offer, StoredMark, StoredState
 from backend.catalog.selectors.data_version import data_stamp
 from backend.rankings.selectors.query import RankingQuery
 from backend.rankings.selectors.ranking import ranking
-from backend.rankings.services.current_data import current_stamp
 from tests import factories
 from tests.examples import FEW
 

@@ -5,8 +5,11 @@ Times are CPU seconds of one thread, the least of some runs; `limit` is what eac
 
 - `offer_year`: one offer, from its demand to servers, service and bill by the second, of three
   policies; and how many times as long a plain loop over the steps takes for the same servers;
-- `offers_200`: 200 offers in window form (HPA, out at once, in after 5 minutes) and by the general
-  clamp scan (out after 3 minutes, in after 15), with what each leaves unserved;
+- `offers_200`: all of 200 offers, each of another size, in window form (HPA, out at once, in after 5
+  minutes) and by the general clamp scan (out after 3 minutes, in after 15), with servers, bill and
+  what each leaves unserved;
+- `cheapest_50`: the cheapest 50 of 1,000 offers, of 1,000 sizes and of 50 (types in many regions),
+  whose prices of a unit lie up to six times apart;
 - `shortlist`: ten offers with every life of every server under six billing rules;
 - `draws_10000`: 10,000 draws of demand, capacity and price for one option;
 - `mixed_200`: the cheapest mix of 200 types for each level of the year;
@@ -29,18 +32,20 @@ import numpy as np
 
 from backend.domain.scenarios.document import Uncertainty
 from backend.domain.scenarios.documents import scenario_from
-from backend.domain.scenarios.model import Demand, ScenarioInput
+from backend.domain.scenarios.model import Demand, Option, ScenarioInput
 from backend.domain.scenarios.results import outcome
+from backend.domain.scenarios.screening import screened
 from backend.domain.scenarios.steps import Steps
-from backend.domain.scenarios.trajectories import alone
+from backend.domain.scenarios.trajectories import trajectory
 from backend.domain.scenarios.uncertainty import uncertainty_members
 from tests.domain.scenarios.documents import Document, all_of, price, startup
-from tests.oracles.scenarios.mixed import mixed
-from tests.oracles.scenarios.screening import Candidate, screened
+from tests.oracles.scenarios.mixed import Candidate, mixed
 
 RUNS = 5
 YEAR_MINUTES = 365 * 24 * 60
 OFFERS = 200
+MANY = 1000
+SHOWN = 50
 UNITS = Fraction(100)
 POLICIES: dict[str, Document] = {
     "window": {"kind": "hpa", "out_window_s": 0, "in_window_s": 300},
@@ -146,10 +151,11 @@ def offer_year() -> dict[str, Any]:
 
         seconds = least_s(functools.partial(whole, given))
         loop_s = least_s(functools.partial(looped, given), 1)
-        servers = alone(given, UNITS)[0].tolist()
+        (part,) = given.options[0].parts
+        servers = trajectory(given, part, 0, part).tolist()
         if servers != looped(given):
             raise SystemExit(f"{name}: the loop finds other servers")
-        scan_s = least_s(functools.partial(alone, given, UNITS))
+        scan_s = least_s(functools.partial(trajectory, given, part, 0, part))
         one = outcome(given, given.options[0])
         found[name] = {
             "seconds": round(seconds, 5),
@@ -168,6 +174,48 @@ def offers(count: int = OFFERS) -> list[Candidate]:
         Candidate(f"o{n}", UNITS * (100 + n) / 100, Fraction(40 + n * 37 % 50, 100))
         for n in range(count)
     ]
+
+
+def options(year: ScenarioInput, made: list[Candidate]) -> list[Option]:
+    """The offers as options of a scenario."""
+    (part,) = year.options[0].parts
+    terms = part.price.terms
+    return [
+        Option(
+            one.name,
+            (
+                replace(
+                    part,
+                    units_per_server=one.units_per_server,
+                    price=replace(part.price, terms=replace(terms, price=one.price_per_hour)),
+                ),
+            ),
+            year.options[0].extras,
+        )
+        for one in made
+    ]
+
+
+def screening_s(year: ScenarioInput, made: list[Candidate], limit: int) -> float:
+    of_offers = options(year, made)
+
+    def whole_screening() -> None:
+        year.kept.clear()
+        screened(year, of_offers, limit=limit)
+
+    return least_s(whole_screening, 3)
+
+
+def market(sizes: int) -> list[Candidate]:
+    """Many offers of so many sizes, from half of the usual one to four times it."""
+    random = np.random.default_rng(7)
+    made = []
+    for n in range(MANY):
+        units = UNITS / 2 + UNITS * Fraction(7 * (n % sizes), 2 * sizes)
+        # A unit of the cheapest costs a sixth of what one of the dearest does.
+        price = units / UNITS * Fraction(round(1000 * 0.2 * 6 ** random.uniform(0, 1)), 1000)
+        made.append(Candidate(f"o{n}", units, price))
+    return made
 
 
 def shortlist() -> float:
@@ -205,10 +253,10 @@ def draws() -> float:
 def linear(year: ScenarioInput) -> dict[str, float]:
     half = scenario("window", YEAR_MINUTES // 2)
     few = offers(50)
+    few_s = screening_s(year, few, 50)
     return {
-        "steps": least_s(lambda: screened(year, few)) / least_s(lambda: screened(half, few)),
-        "offers": least_s(lambda: screened(year, offers(100)))
-        / least_s(lambda: screened(year, few)),
+        "steps": few_s / screening_s(half, few, 50),
+        "offers": screening_s(year, offers(100), 100) / few_s,
     }
 
 
@@ -216,11 +264,14 @@ def main() -> None:
     year = scenario("window")
     many: dict[str, Any] = {}
     for name in ("window", "scan"):
-        screen = functools.partial(screened, scenario(name), offers())
-        many[name] = round(least_s(screen, 3), 3)
+        many[name] = round(screening_s(scenario(name), offers(), OFFERS), 3)
     found = {
         "offer_year": offer_year(),
         "offers_200": many | {"limits": [LIMITS["offers_200_window"], LIMITS["offers_200_scan"]]},
+        "cheapest_50": {
+            f"{sizes}_sizes": round(screening_s(year, market(sizes), SHOWN), 3)
+            for sizes in (MANY, 50)
+        },
         "shortlist": {"seconds": round(shortlist(), 3), "limit": LIMITS["shortlist"]},
         "draws_10000": {"seconds": round(draws(), 3), "limit": LIMITS["draws_10000"]},
         "mixed_200": round(least_s(lambda: mixed(year, offers()), 2), 3),

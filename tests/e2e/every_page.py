@@ -339,7 +339,7 @@ def _kept(client: Client, admin: User) -> dict[str, list[str]]:
 
 
 def _scenarios(admin: User) -> dict[str, list[str]]:
-    """One that may be changed and one that is frozen."""
+    """One that may be changed, one that is frozen, and one that is sized by a score."""
     made = [
         scenario_create(
             workspace=factories.workspace(),
@@ -350,6 +350,12 @@ def _scenarios(admin: User) -> dict[str, list[str]]:
         for n, template in enumerate(list(TEMPLATES.values())[:2])
     ]
     scenario_freeze(scenario=made[1], note="As it was.", actor=admin.username)
+    capacity = {"units_per_server": "1", "metric": "cmips_score", "units_per_score": "0.001"}
+    sized = scenario_create(
+        workspace=factories.workspace(),
+        document={**TEMPLATES["startup"].document, "name": "Sized", "capacity": capacity},
+        actor=admin.username,
+    )
     kept, frozen = (one.slug for one in made)
     return {
         "scenarios": ["/scenarios/"],
@@ -358,6 +364,7 @@ def _scenarios(admin: User) -> dict[str, list[str]]:
         "report-new-scenario": [f"/reports/new/scenario/{one}/" for one in (kept, frozen)],
         "scenario-map": [f"/scenarios/{kept}/map/"],
         "scenario-curves": [f"/scenarios/{kept}/curves/"],
+        "scenario-offers": [f"/scenarios/{one}/offers/" for one in (sized.slug, kept)],
         "scenario-trace": ["/scenarios/trace/"],
         "scenario-new": ["/scenarios/new/", "/scenarios/new/?template=startup"],
         "scenario-edit": [f"/scenarios/{kept}/edit/"],

@@ -7,11 +7,11 @@ from decimal import Decimal
 
 import pytest
 
+from backend.benchmarks.services.current_data import current_stamp
 from backend.catalog.services.data_version import data_version_bump
 from backend.domain.metrics import METRICS
 from backend.rankings.selectors import frontier as selectors
 from backend.rankings.selectors.query import Filter, RankingQuery
-from backend.rankings.services.current_data import current_stamp
 from backend.web.frontier import page as frontier
 from backend.web.shared import figures
 from tests import factories

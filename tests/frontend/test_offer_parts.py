@@ -5,11 +5,11 @@ import re
 
 import pytest
 
+from backend.benchmarks.services.current_data import current_stamp
 from backend.catalog.models import ExtraKind, Offer
 from backend.rankings.selectors.breakdown import price_breakdown
 from backend.rankings.selectors.ranking import query_from, ranking
 from backend.rankings.selectors.similar import similar_offers
-from backend.rankings.services.current_data import current_stamp
 from tests import factories
 from tests.frontend.rows import published
 from tests.frontend.spacing import brief

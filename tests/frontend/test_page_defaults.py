@@ -5,9 +5,9 @@ import re
 import pytest
 from django.test import RequestFactory
 
+from backend.benchmarks.services.current_data import current_stamp
 from backend.catalog.models import Offer
 from backend.rankings.selectors.default_metric import default_metric
-from backend.rankings.services.current_data import current_stamp
 from backend.rankings.services.views import view_create
 from backend.web.shared.page_defaults import language_currency
 from tests import factories

@@ -9,7 +9,7 @@ import pytest
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
-from backend.rankings.services.current_data import current_stamp
+from backend.benchmarks.services.current_data import current_stamp
 from backend.web.shared.figures import figure
 from backend.web.storage.examples import EXAMPLES
 from tests import factories

@@ -41,8 +41,8 @@ def document(view: RunView) -> dict[str, Any]:
 
 def _rank_row(run: Run) -> dict[str, Any] | None:
     """The offer's row of the default ranking and its place by score; None where not listed."""
+    from backend.benchmarks.services.current_data import current_stamp
     from backend.rankings.selectors.ranking import query_from, ranking
-    from backend.rankings.services.current_data import current_stamp
 
     # First, so that the ranking below has the repeats of this run.
     current_stamp()

@@ -17,6 +17,7 @@ from rest_framework.reverse import reverse
 
 from backend.accounts.api.authentication import actor
 from backend.accounts.services.acting import workspace_of
+from backend.benchmarks.services.current_data import current_stamp
 from backend.bills.models import Bill, BillUpload
 from backend.bills.selectors.bills import bill_by_slug, bills_visible, upload_by_id
 from backend.bills.selectors.compared import ASSUMED, READERS, compared_document
@@ -28,7 +29,6 @@ from backend.common.rest.permissions import WRITE
 from backend.common.rest.table import Column, ColumnType
 from backend.common.rest.views import ListAnswer, ListView, View
 from backend.domain.errors import InvalidValue
-from backend.rankings.services.current_data import current_stamp
 
 COLUMNS = (
     Column("slug", ColumnType.TEXT, "Name in addresses, which never changes"),

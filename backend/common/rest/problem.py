@@ -40,6 +40,7 @@ PROBLEM_CODES: Mapping[str, tuple[int, str]] = {
     "too_large": (413, "The body is longer than the address takes"),
     "unsupported_media_type": (415, "The body has a media type that the address does not take"),
     "idempotency_key_reused": (422, "The Idempotency-Key came with another body before"),
+    "unprocessable": (422, "The object does not do for what is asked of it; `errors` says why"),
     "throttled": (429, "More requests than are allowed; Retry-After says when to go on"),
     "error": (500, "A fault of the server; it is in its log"),
     "bad_gateway": (502, "A provider or host that was asked did not answer properly"),
@@ -66,6 +67,17 @@ class Conflict(exceptions.APIException):
     def __init__(self, detail: str, **members: Any) -> None:
         super().__init__(detail)
         self.members = members
+
+
+class Unprocessable(exceptions.APIException):
+    """422: what the object states does not do for what is asked of it; `errors` names the fields."""
+
+    status_code = HTTPStatus.UNPROCESSABLE_ENTITY
+    default_code = "unprocessable"
+
+    def __init__(self, detail: str, errors: list[FieldError]) -> None:
+        super().__init__(detail)
+        self.members = {"errors": errors}
 
 
 class BadGateway(exceptions.APIException):

@@ -34,7 +34,7 @@ def scenario_from(document: object, check: Callable[[], None] = unlimited) -> Sc
         demand=demand,
         target_utilisation=read.capacity.target_utilisation,
         policy=read.policy.model_copy(update={"target": read.target}),
-        options=tuple(_option(option, read) for option in read.options),
+        options=tuple(option_from(option, read) for option in read.options),
         hazard_per_month=read.hazard_per_month,
         contract_months=read.contract.minimum_months,
         notice_days=read.contract.notice_days,
@@ -51,7 +51,8 @@ def scenario_from(document: object, check: Callable[[], None] = unlimited) -> Sc
     return scenario
 
 
-def _option(document: OptionDocument, whole: ScenarioDocument) -> Option:
+def option_from(document: OptionDocument, whole: ScenarioDocument) -> Option:
+    """An option of a scenario, also one that its document does not have."""
     parts = tuple(_part(part, whole) for part in document.parts)
     extras = document.extras.over(whole.extras) if document.extras else whole.extras
     if len(parts) == 1:

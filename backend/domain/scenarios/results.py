@@ -95,7 +95,7 @@ def result_document(scenario: ScenarioInput, outcomes: list[OptionOutcome]) -> d
             "mean": float(demand.mean()),
             "unit_hours": float(demand.sum()) * scenario.steps.step_s / HOUR_S,
         },
-        "options": [_option(scenario, one) for one in outcomes],
+        "options": [option_result(scenario, one) for one in outcomes],
         "break_even": [],
         "tornado": [],
         "assumptions": [
@@ -111,7 +111,8 @@ def input_sha256(document: Mapping[str, object]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _option(scenario: ScenarioInput, one: OptionOutcome) -> dict[str, Any]:
+def option_result(scenario: ScenarioInput, one: OptionOutcome) -> dict[str, Any]:
+    """The figures of an option."""
     fleet, service = one.fleet, one.service
     steps = scenario.steps
     plain, restarts = fleet.charges.plain, fleet.charges.interruptions

@@ -52,12 +52,6 @@ def _run(
     return ElasticRun(running, serving, lives(running, scenario.steps), met)
 
 
-def alone(scenario: ScenarioInput, units_per_server: Fraction) -> tuple[Servers, Servers]:
-    """Servers that run and that serve when elastic ones of a size carry everything."""
-    running = _quoted(_desired(scenario, units_per_server, 0, Fraction(0)), scenario.policy)
-    return running, _serving(running, scenario)
-
-
 def nobody(scenario: ScenarioInput, always: Fraction) -> ElasticRun:
     """No elastic servers at all beside what is carried always."""
     running = np.zeros(scenario.steps.count, dtype=np.uint8)

@@ -17,6 +17,9 @@ MOST_WORK = 120_000_000
 
 MOST_MAP_WORK = 40_000_000
 """Steps of all options and cells of a map; each cell has a cost beside its steps."""
+SCREENED_AT_ONCE, STEPS_OF_OFFER = 5, 4_000
+"""Trajectories with a bill that take as long as a simulation is taken to, and what the price and the
+bill of one offer take; measured."""
 ADVICE = "take longer steps, fewer options or no uncertainty"
 
 
@@ -35,6 +38,20 @@ def check_map_work(document: Mapping[str, Any], most: int = MOST_MAP_WORK) -> in
 def check_curve_work(document: Mapping[str, Any], most: int = MOST_MAP_WORK) -> int:
     """Steps of all options and points of both cost curves; InvalidDocument for more than `most`."""
     return _checked(document, MOST_RUNS * pace(_kind(document)), "points", most)
+
+
+def check_screening_work(document: Mapping[str, Any], sizes: int, offers: int, most: int) -> int:
+    """What a screening of offers of so many sizes takes, in steps of a simulation; InvalidDocument
+    for more than `most`."""
+    steps = _steps(document) * pace(_kind(document))
+    work = steps * sizes // SCREENED_AT_ONCE + offers * STEPS_OF_OFFER
+    if work > most:
+        detail = (
+            f"{offers:,} offers of {sizes:,} sizes over {steps:,} steps take more than {most:,} steps "
+            "of a simulation: take longer steps, fewer offers or a lower limit"
+        )
+        raise InvalidDocument([("/horizon/step_s", detail)])
+    return work
 
 
 def _checked(document: Mapping[str, Any], times: int, name: str, most: int) -> int:

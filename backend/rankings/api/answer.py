@@ -7,6 +7,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from backend.accounts.services.acting import workspace_slug
+from backend.benchmarks.services.current_data import current_stamp
 from backend.common.rest.openapi import object_schema, query_parameters, row_schema
 from backend.common.rest.table import json_cell, json_rows
 from backend.common.rest.views import View
@@ -14,7 +15,6 @@ from backend.rankings.api.rankings import PARAMETERS
 from backend.rankings.selectors.answer import OwnStanding, answer, need_query
 from backend.rankings.selectors.columns import COLUMNS
 from backend.rankings.selectors.default_metric import default_metric
-from backend.rankings.services.current_data import current_stamp
 
 NEED_PARAMETERS = {
     "vcpu": "At least so many vCPUs",

@@ -14,6 +14,7 @@ from rest_framework.response import Response
 
 from backend.accounts.api.authentication import reader
 from backend.accounts.services.acting import workspace_slug
+from backend.benchmarks.services.current_data import current_stamp
 from backend.catalog.api.lists import DataListView
 from backend.catalog.models import Offer, PriceObservation
 from backend.catalog.selectors.data_version import DataStamp
@@ -35,7 +36,6 @@ from backend.rankings.selectors.rows import RankingRow
 from backend.rankings.selectors.scores import Score
 from backend.rankings.selectors.unknown_values import unknown_values
 from backend.rankings.selectors.views import OpenedView, open_view
-from backend.rankings.services.current_data import current_stamp
 
 EXPORT_PARAMETERS = frozenset(LIST_READERS)
 LONGEST_VALUE = 64

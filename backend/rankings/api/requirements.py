@@ -9,6 +9,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from backend.accounts.services.acting import workspace_slug
+from backend.benchmarks.services.current_data import current_stamp
 from backend.catalog.models import OfferKind
 from backend.common.rest.documents import Problem
 from backend.common.rest.parameters import InvalidParameters
@@ -28,7 +29,6 @@ from backend.rankings.selectors.requirements import (
     requirement_answered,
 )
 from backend.rankings.selectors.rows import simple_number
-from backend.rankings.services.current_data import current_stamp
 
 PAGING = ("page", "per_page")
 

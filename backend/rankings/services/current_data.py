@@ -1,4 +1,4 @@
-"""What rankings read is stored ready; edges make sure of it before they read."""
+"""The state of the data that pages show while it changes all the time."""
 
 import time
 from dataclasses import replace
@@ -6,28 +6,9 @@ from threading import Lock
 
 from django.conf import settings
 
-from backend.benchmarks.services import summaries
+from backend.benchmarks.services.current_data import current_stamp, is_any_pending
 from backend.catalog.selectors.data_version import DataStamp, data_stamp
-from backend.catalog.services import current_prices
 from backend.rankings.selectors.ranking import rank_anew
-
-
-def current_stamp(stamp: DataStamp | None = None) -> DataStamp:
-    """The present state of the data, after what is stored was made anew where that was needed.
-
-    `stamp` is the state where the caller has just asked for it.
-    """
-    stamp = stamp or data_stamp()
-    if not _is_pending(stamp):
-        return stamp
-    current_prices.prices_refresh()
-    summaries.summaries_refresh()
-    return data_stamp()
-
-
-def _is_pending(stamp: DataStamp) -> bool:
-    return current_prices.is_pending(stamp) or summaries.is_pending(stamp)
-
 
 BUSY_RATIO = 0.2
 """Of the time: when pages begin to go on with the last state rather than have the present one made."""
@@ -74,7 +55,7 @@ class ShownStamp:
                 return None
             stamp, seen_at = self._shown
             # A change may have come between the refresh and the state; it must not wait for another.
-            if stamp == present and not _is_pending(present):
+            if stamp == present and not is_any_pending(present):
                 self._shown = (stamp, max(seen_at, asked_at))
                 if self._made and asked_at - self._made[-1][0] > most_s:
                     self._is_busy = False

@@ -7,6 +7,7 @@ from django.db import IntegrityError, transaction
 
 from backend.accounts.models import Workspace
 from backend.accounts.services.audit import audit_record
+from backend.benchmarks.services.current_data import current_stamp
 from backend.common import clock
 from backend.common.applying import Applied
 from backend.common.rest.parameters import InvalidParameters
@@ -16,7 +17,6 @@ from backend.domain.errors import InvalidValue
 from backend.rankings.models import FeedKey, SavedView, Visibility
 from backend.rankings.selectors.ranking import query_from
 from backend.rankings.selectors.views import NOT_KEPT, SLUG, Params, is_unknown
-from backend.rankings.services.current_data import current_stamp
 
 RESERVED = frozenset({"new"})
 LONGEST_VALUE = 2_000

@@ -105,6 +105,41 @@ class ScenarioResult(serializers.Serializer[Any]):
     data_version = serializers.IntegerField(help_text="state of prices and scores")
 
 
+class OfferMixServers(serializers.Serializer[Any]):
+    """Servers of one offer in a mix."""
+
+    offer = serializers.CharField(help_text="slug")
+    count = serializers.IntegerField()
+    price_id = serializers.CharField(help_text="identifier of the price observation")
+
+
+class OfferMix(serializers.Serializer[Any]):
+    """The cheapest fleet that carries the peak and always runs; amounts are decimal strings.
+
+    `servers` is empty, and the costs null, where none is known: at the term spot, of nothing, and
+    beyond 1,000 servers or the limits of the policy.
+    """
+
+    servers = OfferMixServers(many=True)
+    cost = serializers.CharField(allow_null=True, help_text="over the whole horizon")
+    cost_per_month = serializers.CharField(allow_null=True, help_text="without what is paid once")
+    cost_floor = serializers.CharField(
+        allow_null=True, help_text="no such fleet costs less; null: none is cheaper than this one"
+    )
+    peak = serializers.FloatField(help_text="of the demand, in its unit")
+    carried = serializers.FloatField(
+        allow_null=True, help_text="of the demand, at the target utilisation"
+    )
+    unit = serializers.CharField()
+    currency = serializers.CharField()
+    offers = serializers.IntegerField(help_text="that may be mixed")
+    left_out = serializers.DictField(
+        child=serializers.IntegerField(), help_text="offers with a score, by what they lack"
+    )
+    warnings = serializers.ListField(child=serializers.CharField())
+    data_version = serializers.IntegerField()
+
+
 class FlowResult(serializers.Serializer[Any]):
     """What each of the equal flows gets."""
 
@@ -163,6 +198,7 @@ DOCUMENTS: Mapping[str, type[serializers.Serializer[Any]]] = {
     "scenario-change": ScenarioChange,
     "scenario-detail": ScenarioDetail,
     "scenario-result": ScenarioResult,
+    "offer-mix": OfferMix,
     "contention-result": ContentionResult,
     "array-result": ArrayResult,
 }

@@ -31,7 +31,7 @@ def capacities_put(
     stated = document.get("capacity")
     capacity: Mapping[str, Any] = stated if isinstance(stated, Mapping) else {}
     is_scored = METRIC in capacity or UNITS in capacity
-    key, units = _asked(capacity, faults) if is_scored else ("", Fraction(1))
+    key, units = asked_capacity(capacity, faults) if is_scored else ("", Fraction(1))
     ids = {offer.pk for _, offer in parts.values()}
     metrics = [name for name in (key, BOOT) if name]
     scores = {(pk, s.metric.key): s for pk, s in computed(offer_id__in=ids, metric__in=metrics)}
@@ -44,7 +44,7 @@ def capacities_put(
     _spread(document, parts, key, scores, assumptions)
 
 
-def _asked(capacity: Mapping[str, Any], faults: dict[str, str]) -> tuple[str, Fraction]:
+def asked_capacity(capacity: Mapping[str, Any], faults: dict[str, str]) -> tuple[str, Fraction]:
     """The metric and the units of one point of it; no metric where it is of no use."""
     key, units = capacity.get(METRIC), exact(capacity.get(UNITS))
     metric = METRICS.get(key) if isinstance(key, str) else None
@@ -68,11 +68,15 @@ def _put(parts: Parts, key: str, units: Fraction, scores: Scores, faults: dict[s
         if score is None:
             faults[f"{pointer}/price/offer"] = f"{key} of {offer.slug} is not known"
             continue
-        # By its shortest digits, not by its binary value: 0.1 must not become
-        # 0.1000000000000000055….
-        carried = Fraction(repr(score.summary.value)) * units
-        quotient = DIGITS.divide(Decimal(carried.numerator), Decimal(carried.denominator))
-        part["capacity"] = text(quotient)
+        part["capacity"] = carried(score, units)
+
+
+def carried(score: Score, units: Fraction) -> str:
+    """Units of the demand that a server of the score carries, as a document states them."""
+    # By its shortest digits, not by its binary value: 0.1 must not become
+    # 0.1000000000000000055….
+    exactly = Fraction(repr(score.summary.value)) * units
+    return text(DIGITS.divide(Decimal(exactly.numerator), Decimal(exactly.denominator)))
 
 
 def _note_scores(parts: Parts, key: str, scores: Scores, assumptions: list[Assumption]) -> None:

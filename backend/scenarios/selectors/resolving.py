@@ -18,7 +18,13 @@ from backend.catalog.models import Offer, PriceObservation
 from backend.catalog.selectors.current_prices import best_prices, prices_by_id
 from backend.catalog.selectors.data_version import data_version
 from backend.catalog.selectors.offers import offers_visible
-from backend.catalog.selectors.price_choice import BASES, ON_DEMAND, TERMS, PriceBasis
+from backend.catalog.selectors.price_choice import (
+    BASES,
+    ON_DEMAND,
+    TERMS,
+    PriceBasis,
+    PriceChoice,
+)
 from backend.catalog.selectors.rates import rate_table
 from backend.domain.errors import InvalidDocument, InvalidValue
 from backend.domain.scenarios.document import ScenarioDocument
@@ -97,6 +103,7 @@ class NamedPrice:
     """The price of a part that names an offer or an observation, in the document's currency."""
 
     offer: Offer
+    choice: PriceChoice
     listed: Mapping[str, Any]
     """The plain price as the catalog has it."""
     used: Mapping[str, Any]
@@ -118,12 +125,15 @@ def named_prices(
         if entry.quote is None:
             continue
         try:
+            beside = _beside(entry.price)
             listed = plain_price(entry.quote, {}, into)
-            used = plain_price(entry.quote, _beside(entry.price), into)
+            used = plain_price(entry.quote, beside, into) if beside else listed
             assumption = assumed(entry.quote, into)
         except InvalidValue:
             continue
-        prices[entry.pointer] = NamedPrice(entry.quote.offer, listed, used, assumption)
+        prices[entry.pointer] = NamedPrice(
+            entry.quote.offer, entry.quote.choice, listed, used, assumption
+        )
     return prices
 
 

@@ -12,6 +12,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from backend.accounts.models import Scope
 from backend.accounts.services.acting import workspace_of, workspace_slug
+from backend.benchmarks.services.current_data import current_stamp
 from backend.bills.models import Bill, UploadState
 from backend.bills.selectors.bills import bill_by_slug, bills_visible, upload_by_id, uploads_of
 from backend.bills.selectors.elsewhere import DEFAULTS, Elsewhere, elsewhere
@@ -23,7 +24,6 @@ from backend.common.rest.parameters import InvalidParameters
 from backend.domain.bills.replacing import Assumptions
 from backend.domain.bills.scenario import bill_scenario
 from backend.rankings.selectors.default_metric import default_metric
-from backend.rankings.services.current_data import current_stamp
 from backend.web.bills.forms import BillForm, ElsewhereForm
 from backend.web.bills.plots import swings_plot, targets_plot
 from backend.web.bills.shown import (

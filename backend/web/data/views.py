@@ -9,13 +9,13 @@ from django.views.decorators.http import require_http_methods
 
 from backend.accounts.models import Scope
 from backend.accounts.services.acting import workspace_slug
+from backend.benchmarks.services.current_data import current_stamp
 from backend.common.rest.parameters import InvalidParameters
 from backend.common.rest.views import SCHEMA_VERSION
 from backend.rankings.selectors.columns import COLUMNS
 from backend.rankings.selectors.query import RankingQuery
 from backend.rankings.selectors.ranking import query_from
 from backend.rankings.selectors.views import OpenedView, keepable, open_view, views_visible
-from backend.rankings.services.current_data import current_stamp
 from backend.web.data.feed_trial import trial
 from backend.web.data.feeds import api_list
 from backend.web.shared import state

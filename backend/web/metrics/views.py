@@ -6,11 +6,11 @@ from django.views.decorators.http import require_safe
 
 from backend.accounts.services.acting import workspace_slug
 from backend.benchmarks.selectors.calibration import measured_spreads, published_spreads
+from backend.benchmarks.services.current_data import current_stamp
 from backend.domain.attributions import attributions
 from backend.domain.errors import InvalidValue
 from backend.domain.metrics import BURSTABLE_CPU_CV, CPU_METRICS, METRICS, metric
 from backend.rankings.selectors.coverage import coverage, licences_of, scored_counts
-from backend.rankings.services.current_data import current_stamp
 from backend.web.shared import charts
 from backend.web.shared.access import readable
 

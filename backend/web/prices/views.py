@@ -12,6 +12,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from backend.accounts.models import Scope
 from backend.accounts.services.acting import workspace_of, workspace_slug
 from backend.accounts.services.workspaces import demand_owner
+from backend.benchmarks.services.current_data import current_stamp
 from backend.catalog.models import PriceFeed, PriceObservation, PricePayload
 from backend.catalog.selectors.consequences import price_consequences
 from backend.catalog.selectors.feeds import payload_of, unpriced_types
@@ -41,7 +42,6 @@ from backend.catalog.services.tables import mapping_forget, table_import
 from backend.common.bodies import takes_files
 from backend.domain.errors import InvalidValue
 from backend.domain.parsing.table_headers import UNKNOWN
-from backend.rankings.services.current_data import current_stamp
 from backend.web.prices.forms import (
     ChangesForm,
     FeedForm,

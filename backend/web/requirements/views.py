@@ -8,6 +8,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from backend.accounts.services.acting import workspace_slug
+from backend.benchmarks.services.current_data import current_stamp
 from backend.catalog.selectors.rates import currencies
 from backend.domain.attributions import attributions
 from backend.domain.errors import InvalidDocument
@@ -15,7 +16,6 @@ from backend.domain.requirement_document import MOST_LIMIT, SIZES, RequirementDo
 from backend.rankings.selectors.coverage import licences_of
 from backend.rankings.selectors.requirement_document import FIELDS, document_from, target_pairs
 from backend.rankings.selectors.requirements import RequirementAnswer, requirement_answered
-from backend.rankings.services.current_data import current_stamp
 from backend.web.requirements.forms import RequirementForm
 from backend.web.requirements.lines import conclusion, failure_groups, fleet_lines, headings
 from backend.web.shared import state

@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from backend.benchmarks.services.current_data import current_stamp
 from backend.domain.scenarios.ready_options import READY_OPTIONS
 from backend.domain.scenarios.shapes import SHAPES, LoadShape, outline, reshaped, shape_of
 from backend.rankings.selectors.coverage import metrics_scored
 from backend.rankings.selectors.default_metric import default_metric
 from backend.rankings.selectors.ranking import query_from, ranking
-from backend.rankings.services.current_data import current_stamp
 from backend.web.scenarios.edits import calculated
 from backend.web.scenarios.form_shown import ShownForm
 from backend.web.scenarios.forms import ScenarioForm

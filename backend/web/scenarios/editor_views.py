@@ -19,7 +19,7 @@ from backend.scenarios.selectors.offer_matches import offer_names
 from backend.scenarios.services.scenarios import ScenarioFrozen, scenario_create, scenario_update
 from backend.web.bills.views import bill_document
 from backend.web.scenarios.editor import editor_context
-from backend.web.scenarios.edits import MOST_NAMED, asked_for, edited
+from backend.web.scenarios.edits import MOST_NAMED, asked_for, edited, with_offer
 from backend.web.scenarios.forms import ScenarioForm, is_editable
 from backend.web.scenarios.part_prices import part_prices
 from backend.web.scenarios.preview import preview
@@ -61,11 +61,12 @@ def scenario_edit(request: HttpRequest, slug: str) -> HttpResponse:
     if scenario.frozen_at is not None:
         messages.info(request, _("A frozen scenario never changes; a copy of it may."))
         return HttpResponseRedirect(reverse("scenario", args=[slug]))
-    if not is_editable(scenario.document):
+    document = _with_offer_asked_for(request, scenario)
+    if not is_editable(document):
         messages.info(request, _("It has more options or windows than the editor: use the API."))
         return HttpResponseRedirect(reverse("scenario", args=[slug]))
     if request.method != "POST":
-        return _page(request, ScenarioForm(document=scenario.document), scenario=scenario)
+        return _page(request, ScenarioForm(document=document), scenario=scenario)
     form = edited(request.POST, workspace_slug(request))
     if "save" in request.POST:
         demand(request, Scope.WRITE)
@@ -117,6 +118,15 @@ def _page(
         **more,
     }
     return render(request, "scenarios/edit.html", context)
+
+
+def _with_offer_asked_for(request: HttpRequest, scenario: Scenario) -> Mapping[str, Any]:
+    """The document of a scenario, with an option more of the offer that the address names."""
+    slug = request.GET.get("offer", "").replace("\0", "")
+    name = offer_names([slug], workspace_slug(request)).get(slug) if slug else None
+    if name is None:
+        return dict(scenario.document)
+    return with_offer(scenario.document, slug, name, "", term=request.GET.get("term", ""))
 
 
 def _asked(request: HttpRequest, document: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -58,9 +58,12 @@ def asked_for(
     return asked
 
 
-def with_offer(document: Mapping[str, Any], slug: str, name: str, currency: str) -> dict[str, Any]:
+def with_offer(
+    document: Mapping[str, Any], slug: str, name: str, currency: str, *, term: str = ""
+) -> dict[str, Any]:
     """The document with an option of the servers of an offer."""
     price = {"offer": slug, **({CURRENCY: currency} if currency else {})}
+    price |= {"term": term} if term else {}
     part = {"role": "all", "price": price}
     return with_option(document, name, (part,), currency)
 

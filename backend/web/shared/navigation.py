@@ -36,7 +36,7 @@ MENUS: dict[str, tuple[MenuEntry, ...]] = {
         MenuEntry(
             "scenarios", lazy("Scenarios"), lazy("what a load costs on clouds, rented servers and your own"),
             ("scenario", "scenario-new", "scenario-edit", "scenario-map", "scenario-curves",
-             "scenario-trace", "scenarios-compare"),
+             "scenario-offers", "scenario-trace", "scenarios-compare"),
         ),
         MenuEntry(
             "hardware", lazy("Own hardware"), lazy("what a server in your own rack costs a month"),

@@ -10,14 +10,8 @@ from backend.domain.errors import InvalidValue
 from backend.domain.scenarios.simulate import simulate
 from tests.domain.scenarios.documents import Document, all_of, hybrid, price, startup
 from tests.domain.scenarios.short import ran, scenario_of, steps
-from tests.oracles.scenarios.mixed import mixed
-from tests.oracles.scenarios.screening import (
-    Candidate,
-    Plan,
-    cheapest_plans,
-    screened,
-    time_shares,
-)
+from tests.oracles.scenarios.mixed import Candidate, mixed
+from tests.oracles.scenarios.plans import Plan, cheapest_plans, time_shares
 
 MONTH = {"start": "2026-01-01T00:00:00+00:00", "days": 30, "step_s": 3600}
 
@@ -205,22 +199,6 @@ def test_droplet_is_capped_at_672_hours(days: str, total: str) -> None:
 
 def candidates(*given: tuple[str, str, str]) -> list[Candidate]:
     return [Candidate(name, Fraction(units), Fraction(cost)) for name, units, cost in given]
-
-
-def test_screening_says_what_the_full_run_says_and_what_stays_unserved() -> None:
-    document = startup(
-        all_of("a", price("0.4", minimum_s=0)),
-        policy={"kind": "hpa", "warmup_s": 180, "quota": 15},
-    )
-    scenario = scenario_of(document)
-    dear, cheap, twin = candidates(("a", "1", "0.4"), ("b", "2", "0.5"), ("c", "1", "0.4"))
-    found = screened(scenario, [dear, twin, cheap])
-    assert [one.name for one in found] == ["b", "a", "c"]
-    (full,) = options(document)
-    assert found[1].cost == Fraction(Decimal(full["cost_total"]))
-    assert found[1].server_s == full["server_hours"] * 3600
-    assert (found[1].peak_servers, found[1].unserved_share) == (15, full["unserved_share"])
-    assert found[0].unserved_share < found[1].unserved_share  # 10 servers of 2 suffice
 
 
 def test_mixed_fleet_takes_the_cheapest_cover_of_every_level() -> None:

@@ -11,7 +11,13 @@ from backend.domain.errors import InvalidDocument
 from backend.domain.scenarios.regimes import regimes
 from backend.domain.scenarios.series import series
 from backend.domain.scenarios.simulate import simulate
-from backend.domain.scenarios.work import MOST_MAP_WORK, MOST_WORK, check_map_work, check_work
+from backend.domain.scenarios.work import (
+    MOST_MAP_WORK,
+    MOST_WORK,
+    check_map_work,
+    check_screening_work,
+    check_work,
+)
 from tests.domain.scenarios.documents import Document, all_of, hybrid, price, startup
 
 FLOWS = [{"name": f"f{n}", "demand_bytes_per_s": n} for n in (1, 2)]
@@ -42,6 +48,17 @@ def test_more_is_refused_with_the_limit(count: int, given: dict[str, Any]) -> No
     assert field == "/horizon/step_s"
     assert f"{MOST_WORK:,}" in detail
     assert "take longer steps" in detail
+
+
+def test_screening_counts_sizes_of_servers_and_bills_of_offers() -> None:
+    document = startup(*options(1), horizon=YEAR)
+    # 525,600 × 1,000 / 5 and 2,000 × 4,000
+    assert check_screening_work(document, 1_000, 2_000, MOST_WORK) == 113_120_000
+    with pytest.raises(InvalidDocument) as refused:
+        check_screening_work(document, 1_000, 4_000, MOST_WORK)
+    ((field, detail),) = refused.value.errors
+    assert field == "/horizon/step_s"
+    assert "4,000 offers of 1,000 sizes over 525,600 steps take more than 120,000,000" in detail
 
 
 def test_months_count_as_their_longest() -> None:

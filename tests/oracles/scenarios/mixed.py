@@ -20,9 +20,17 @@ from backend.domain.errors import InvalidValue
 from backend.domain.pricing.billing.lifetimes import HOUR_S
 from backend.domain.scenarios.model import ScenarioInput
 from backend.domain.scenarios.needed import needed
-from tests.oracles.scenarios.screening import Candidate
 
 MOST_LEVELS = 4000
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """An offer: units that one server carries, and its price of an hour."""
+
+    name: str
+    units_per_server: Fraction
+    price_per_hour: Fraction
 
 
 @dataclass(frozen=True)

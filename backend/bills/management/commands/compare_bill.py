@@ -6,10 +6,10 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from backend.accounts.management.workspaces import workspace_argument, workspace_option
+from backend.benchmarks.services.current_data import current_stamp
 from backend.bills.selectors.bills import bill_by_slug
 from backend.bills.selectors.compared import ASSUMED, READERS, compared_document
 from backend.common.rest.parameters import InvalidParameters, read
-from backend.rankings.services.current_data import current_stamp
 
 
 class Command(BaseCommand):

@@ -1,0 +1,163 @@
+"""Many offers under one load, each of which carries all of it alone: the cheapest of them.
+
+Each is billed as `simulate` bills it, by the rule of its own price. Those whose servers carry the same
+share one trajectory. One whose servers cost too much for all that they could serve is not run at all:
+its cost is above a bound that needs no trajectory, so it cannot be among those that are asked for.
+"""
+
+from bisect import insort
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from backend.domain.errors import InvalidDocument, InvalidValue
+from backend.domain.pricing.billing.lifetimes import CALENDAR, DAY_S, HOUR_S, month_seconds
+from backend.domain.scenarios.charges import ZERO, base_cost, extras_costs
+from backend.domain.scenarios.choice import serves
+from backend.domain.scenarios.model import Option, Price, ScenarioInput
+from backend.domain.scenarios.results import OptionOutcome, option_result, outcome
+from backend.domain.scenarios.trajectories import peak_count
+
+LONGEST_MONTH_S = 31 * DAY_S
+NEARLY = 1 - Fraction(1, 10**9)
+"""Served demand is a sum of floats: a bound stays below what it may be off by."""
+
+
+@dataclass(frozen=True)
+class Screened:
+    """An option among others, with the figures of a result document."""
+
+    rank: int | None
+    """By cost; equal costs share it. None where it serves less than the document tolerates."""
+    option: Option
+    result: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Screening:
+    """The cheapest options, and why others cannot be calculated, by name, as far as was looked."""
+
+    rows: tuple[Screened, ...]
+    faults: Mapping[str, str]
+
+
+def screened(scenario: ScenarioInput, options: Iterable[Option], *, limit: int) -> Screening:
+    """The `limit` cheapest of options of one part, those that serve the demand first.
+
+    Which one is cheaper is decided as between the options of a scenario: by the cost, with that of
+    unserved demand where it has a price. Those that serve too little are sorted by what they leave.
+    """
+    faults: dict[str, str] = {}
+    rows: list[tuple[tuple[object, ...], Fraction, Option, Mapping[str, Any]]] = []
+    best: list[Fraction] = []
+    for group in _groups(scenario, options, faults):
+        for least, name, option in group:
+            if len(best) == limit and least > best[-1]:
+                break
+            try:
+                one = outcome(scenario, option)
+            except InvalidDocument as error:
+                faults[name] = str(error)
+                continue
+            cost, share = _judged(scenario, one), one.service.share
+            is_serving = bool(serves(scenario, np.array(share)))
+            if is_serving:
+                insort(best, cost)
+                del best[limit:]
+            key = (not is_serving, ZERO if is_serving else Fraction(share), cost, name)
+            rows.append((key, cost, option, option_result(scenario, one)))
+    rows.sort(key=lambda row: row[0])
+    return Screening(tuple(_ranked(rows[:limit])), faults)
+
+
+def _ranked(
+    rows: Iterable[tuple[tuple[object, ...], Fraction, Option, Mapping[str, Any]]],
+) -> Iterator[Screened]:
+    rank, last = 0, None
+    for n, ((is_short, *_), cost, option, result) in enumerate(rows, start=1):
+        if cost != last:
+            rank, last = n, cost
+        yield Screened(None if is_short else rank, option, result)
+
+
+Bounded = tuple[Fraction, str, Option]
+"""What an option costs at least if it serves enough, its name, and the option."""
+
+
+def _groups(
+    scenario: ScenarioInput, options: Iterable[Option], faults: dict[str, str]
+) -> list[list[Bounded]]:
+    """Options that share a trajectory, with their bounds; those that may be the cheapest first."""
+    groups: dict[tuple[Fraction, object], list[Bounded]] = {}
+    for option in options:
+        part = option.parts[0]
+        try:
+            least = least_cost(scenario, option)
+        except InvalidValue as error:
+            faults[option.name] = str(error)
+        else:
+            bounded = (least, option.name, option)
+            groups.setdefault((part.units_per_server, part.count), []).append(bounded)
+    # Names are used once, so that options are never compared themselves.
+    return sorted((sorted(group, key=_order) for group in groups.values()), key=_first)
+
+
+def _order(one: Bounded) -> tuple[Fraction, str]:
+    return one[0], one[1]
+
+
+def _first(group: list[Bounded]) -> tuple[Fraction, str]:
+    return _order(group[0])
+
+
+def _judged(scenario: ScenarioInput, one: OptionOutcome) -> Fraction:
+    """The cost with that of unserved demand, where it has a price."""
+    price = scenario.price_per_unserved_unit_hour
+    if price is None:
+        return one.total
+    return one.total + price * Fraction(one.service.share) * _unit_hours(scenario)
+
+
+def _unit_hours(scenario: ScenarioInput) -> Fraction:
+    return Fraction(scenario.demand.total) * scenario.steps.step_s / HOUR_S
+
+
+# --- what an option costs at least ----------------------------------------------------------------
+
+
+def least_cost(scenario: ScenarioInput, option: Option) -> Fraction:
+    """What an option of one part costs at least if it serves as much as is tolerated."""
+    (part,) = option.parts
+    horizon = scenario.steps.horizon
+    beside = sum(extras_costs(option.extras, horizon).values(), ZERO)
+    if part.count is not None:
+        count = part.count if isinstance(part.count, int) else peak_count(scenario, part)
+        return beside + base_cost(part.price, count, horizon) + count * part.price.terms.setup
+    # Servers that carry so much run at least as long as it takes to serve it at their limit.
+    an_hour = least_rate(part.price) / part.units_per_server
+    lost = scenario.price_per_unserved_unit_hour
+    if lost is not None:
+        # Each unit is either served or paid for.
+        return beside + min(an_hour, lost) * _unit_hours(scenario) * NEARLY
+    served = (1 - scenario.tolerated_unserved_share) * _unit_hours(scenario)
+    return beside + an_hour * served * NEARLY
+
+
+def least_rate(price: Price) -> Fraction:
+    """What an hour of an elastic server costs at least, however long it runs."""
+    terms = price.terms
+    if price.unit == "hour":
+        least = min((factor for _, factor in terms.tiers), default=1 - terms.discount)
+        rates = [terms.price * least]
+        if terms.cap is not None:
+            # The last hour of a month may reach into the next one.
+            rates.append(terms.cap * HOUR_S / (_month_s(terms.month_convention) + HOUR_S))
+        return min(rates)
+    return terms.price * HOUR_S / _month_s(terms.month_convention)
+
+
+def _month_s(convention: str | int) -> int:
+    return LONGEST_MONTH_S if convention == CALENDAR else month_seconds(convention)

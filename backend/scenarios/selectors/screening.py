@@ -1,0 +1,228 @@
+"""All offers under the load of a scenario: what each costs that carries it alone, the cheapest first.
+
+They are those on sale that have a score of the scenario's metric and a price under a term. Price,
+capacity and bill of an offer are those that it would have as an option of the scenario.
+"""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+from backend.benchmarks.models import StoredSummary
+from backend.benchmarks.selectors.scores import Score
+from backend.benchmarks.services.summaries import stored
+from backend.catalog.models import Offer, OfferKind, VcpuKind
+from backend.catalog.selectors.data_version import data_version
+from backend.catalog.selectors.offers import offers_visible
+from backend.catalog.selectors.price_choice import ON_DEMAND, TERMS
+from backend.common import clock
+from backend.common.work import calculation, most_steps
+from backend.domain.errors import InvalidDocument
+from backend.domain.scenarios.document import OptionDocument, ScenarioDocument
+from backend.domain.scenarios.documents import option_from, scenario_from
+from backend.domain.scenarios.model import Option, ScenarioInput
+from backend.domain.scenarios.peak_mix import PeakMix, peak_mix
+from backend.domain.scenarios.screening import screened
+from backend.domain.scenarios.work import MOST_WORK, check_screening_work
+from backend.scenarios.models import Scenario
+from backend.scenarios.selectors.capacities import METRIC, UNITS, asked_capacity, carried
+from backend.scenarios.selectors.resolving import NamedPrice, named_prices, resolved
+
+SCREENED_TERMS = tuple(t for t in TERMS if not t.startswith(("savings", "purchase")))
+"""A savings plan commits to an amount of money, which nobody has stated; what is bought is no offer."""
+LIMIT, MOST_LIMIT = 50, 500
+MIX_STEPS = 10_000_000
+"""What the search for a mix takes, in steps of a simulation."""
+ALWAYS_ON = frozenset({"reserved", "purchase"})
+VCPU_FLAGS: Mapping[str, str] = {VcpuKind.SHARED: "shared_vcpu", VcpuKind.BURSTABLE: "burstable"}
+NO_PRICE, UNFIT, GONE, TAX = "no_price", "unfit", "not_listed", "tax_unknown"
+CREDITS, TOO_SMALL = "burstable", "too_small"
+ADVICE = "take longer steps, fewer offers or a lower limit"
+
+
+class NotSized(InvalidDocument):
+    """The scenario does not say what one point of a measured score carries."""
+
+    def __init__(self, field: str = METRIC, detail: str = "") -> None:
+        words = f"offers are compared by a measured score: state {METRIC} and {UNITS}"
+        super().__init__([(f"/capacity/{field}", detail or words)])
+
+
+@dataclass(frozen=True)
+class ScreeningQuery:
+    """Which offers, at which term, and how many of the cheapest."""
+
+    term: str = ON_DEMAND
+    provider: str = ""
+    region: str = ""
+    limit: int = LIMIT
+    burstable: bool = False
+    """Also machines whose score holds only while their CPU credits last."""
+
+
+@dataclass(frozen=True)
+class MarketOffer:
+    """An offer with its price and score, as an option of the scenario."""
+
+    offer: Offer
+    price: NamedPrice
+    score: Score
+    option: Option
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """What is to be known of the score, and of the processors of the machine."""
+        own = VCPU_FLAGS.get(self.offer.vcpu_kind)
+        # Score and offer may both say that a machine is burstable.
+        return tuple(dict.fromkeys(filter(None, (*self.score.flags, own))))
+
+    @property
+    def is_always_on(self) -> bool:
+        """Whether as many run as the peak needs: what is committed or bought cannot be ended."""
+        return self.option.parts[0].count is not None
+
+
+@dataclass(frozen=True)
+class LoadMarket:
+    """The offers that may carry the load of a scenario, and how many may not and why."""
+
+    query: ScreeningQuery
+    load: ScenarioInput
+    document: Mapping[str, Any]
+    metric: str
+    offers: Mapping[str, MarketOffer]
+    left_out: Mapping[str, int]
+    data_version: int
+
+
+@dataclass(frozen=True)
+class ScreenedOffer:
+    """An offer that carries the load alone, with the figures of an option; `rank` is None where it
+    leaves more unserved than is tolerated."""
+
+    rank: int | None
+    of: MarketOffer
+    result: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class ScreenedMarket:
+    """The cheapest offers of a market; `left_out` also counts those too small for the load."""
+
+    market: LoadMarket
+    rows: tuple[ScreenedOffer, ...]
+    left_out: Mapping[str, int]
+
+
+def market_of(scenario: Scenario, query: ScreeningQuery) -> LoadMarket:
+    """The offers for the load of a scenario, at their present prices and scores.
+
+    Edges call `current_stamp` before. NotSized where the scenario names no metric; InvalidDocument
+    where it has no result, or there are too many.
+    """
+    metric, units = _capacity(scenario)
+    slug, today = scenario.workspace.slug, clock.now().date()
+    version = data_version()
+    # The load of a frozen one is as it was; what else could carry it now is what is asked for.
+    document = (
+        scenario.resolved or resolved(scenario.document, workspace_slug=slug, today=today).document
+    )
+    whole = ScenarioDocument.read(document)
+    offers = _offers(slug, query)
+    scored = {"metric": metric, "offer__in": offers.values("pk")}
+    # Counted first: reading a hundred thousand takes seconds.
+    count = StoredSummary.objects.filter(**scored).count()
+    steps = check_screening_work(document, 1, count, most_steps(MOST_WORK))
+    with calculation(steps, advice=ADVICE) as check:
+        load = scenario_from(document, check)
+        scores = dict(stored(**scored))
+        known = {o.slug: (o, scores[o.pk]) for o in offers.filter(pk__in=scores)}
+        price = {"term": query.term, "currency": load.currency}
+        named = {"options": [{"parts": [{"price": {"offer": s, **price}}]} for s in known]}
+        prices = named_prices(named, workspace_slug=slug, today=today)
+        by_offer = {one.offer.pk: one for one in prices.values()}
+        left_out: Counter[str] = Counter()
+        made: dict[str, MarketOffer] = {}
+        for name, (offer, score) in known.items():
+            priced = by_offer.get(offer.pk)
+            lack = _lacks(offer, score, priced, query) if priced else NO_PRICE
+            if priced is None or lack:
+                left_out[lack] += 1
+                continue
+            option = _option(offer, score, priced, units, whole)
+            made[name] = MarketOffer(offer, priced, score, option)
+    return LoadMarket(query, load, document, metric, made, left_out, version)
+
+
+def screened_market(market: LoadMarket) -> ScreenedMarket:
+    """The cheapest of its offers that carry the load alone."""
+    limit = market.query.limit
+    sizes = {one.option.parts[0].units_per_server for one in market.offers.values()}
+    # Offers far from the cheapest are not run: about as many again as are asked for are.
+    tried = min(len(sizes), 2 * limit)
+    steps = check_screening_work(market.document, tried, len(market.offers), most_steps(MOST_WORK))
+    with calculation(steps, advice=ADVICE) as check:
+        load = replace(market.load, check=check)
+        options = [one.option for one in market.offers.values()]
+        screening = screened(load, options, limit=limit)
+    rows = (
+        ScreenedOffer(row.rank, market.offers[row.option.name], row.result)
+        for row in screening.rows
+    )
+    failed = {TOO_SMALL: len(screening.faults)} if screening.faults else {}
+    return ScreenedMarket(market, tuple(rows), {**market.left_out, **failed})
+
+
+def market_mix(market: LoadMarket) -> PeakMix | None:
+    """The cheapest fleet of its offers that carries the peak and always runs. None at a term of
+    which the servers may be taken away: no number of them is sure to carry it."""
+    if market.query.term == "spot":
+        return None
+    with calculation(MIX_STEPS, advice=ADVICE):
+        return peak_mix(market.load, [one.option for one in market.offers.values()])
+
+
+def _capacity(scenario: Scenario) -> tuple[str, Fraction]:
+    """The metric, and the units of the demand that one point of it carries."""
+    stated = scenario.document.get("capacity")
+    if not isinstance(stated, Mapping) or METRIC not in stated:
+        raise NotSized
+    faults: dict[str, str] = {}
+    sized = asked_capacity(stated, faults)
+    for pointer, detail in faults.items():
+        raise NotSized(pointer.rsplit("/", 1)[1], detail)
+    return sized
+
+
+def _offers(workspace_slug: str, query: ScreeningQuery) -> Any:
+    offers = offers_visible(workspace_slug).filter(discontinued_on=None)
+    if query.provider:
+        offers = offers.filter(provider__slug=query.provider)
+    if query.region:
+        offers = offers.filter(region__code=query.region)
+    return offers
+
+
+def _lacks(offer: Offer, score: Score, price: NamedPrice, query: ScreeningQuery) -> str:
+    """Why an offer with a price and a score would mislead; empty where it would not."""
+    if score.is_unfit:
+        return UNFIT
+    # Carrying a load for hours, such a machine is as slow as its credits let it be.
+    if offer.vcpu_kind == VcpuKind.BURSTABLE and not query.burstable:
+        return CREDITS
+    if price.choice.is_missing:
+        return GONE
+    # Beside prices without tax it would look dearer, or cheaper, than it is.
+    return TAX if price.choice.is_tax_unknown else ""
+
+
+def _option(
+    offer: Offer, score: Score, price: NamedPrice, units: Fraction, whole: ScenarioDocument
+) -> Option:
+    """The offer as an option of the scenario, under its slug."""
+    part = {"price": dict(price.used), "capacity": carried(score, units)}
+    if price.used["billing"] in ALWAYS_ON or offer.kind == OfferKind.ONPREM:
+        part["count"] = "peak"
+    return option_from(OptionDocument.read({"name": offer.slug, "parts": [part]}), whole)
