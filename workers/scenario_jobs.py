@@ -10,7 +10,7 @@ from django.db import InterfaceError, OperationalError
 from backend.domain.errors import DomainError, Reason
 from backend.domain.scenarios.simulate import compared, options_written
 from backend.scenarios.models import ScenarioJobPiece
-from backend.scenarios.selectors.jobs import job_document, options_found
+from backend.scenarios.selectors.jobs import job_document, option_figures
 from backend.scenarios.services.jobs import (
     JobEnded,
     job_fail,
@@ -73,8 +73,8 @@ def _calculate(piece: ScenarioJobPiece) -> None:
     if document is None:
         raise JobEnded(f"{piece} has no document any more")
     if piece.count:
-        found = options_written(document, piece.first, piece.count, check)
-        piece_done(piece=piece, found=found)
+        figures = options_written(document, piece.first, piece.count, check)
+        piece_done(piece=piece, figures=figures)
     else:
-        result = compared(document, options_found(piece.job_id), check)
+        result = compared(document, option_figures(piece.job_id), check)
         job_finish(piece=piece, result=result)

@@ -13,6 +13,7 @@ from backend.accounts.api.authentication import actor
 from backend.accounts.services.acting import workspace_of
 from backend.bills.api.bills import upload_job
 from backend.bills.selectors.bills import upload_by_id
+from backend.common.rest.deleting import deleted, deleting
 from backend.common.rest.documents import Problem
 from backend.common.rest.jobs import Job
 from backend.common.rest.permissions import WRITE
@@ -24,6 +25,7 @@ from backend.scenarios.models import ScenarioJob
 from backend.scenarios.selectors.jobs import job_by_id
 from backend.scenarios.services.jobs import job_cancel
 
+LOST = "what of it was calculated is lost; that it was asked for stays"
 # As bills: what is calculated for somebody is no business of strangers and of those who only read.
 SCOPES: Mapping[str, str] = {"GET": WRITE, "DELETE": WRITE}
 
@@ -33,6 +35,12 @@ def _requested(request: Request, job_id: UUID) -> ScenarioJob:
     if job is None:
         raise Http404
     return job
+
+
+def _cancel(job: ScenarioJob, by: str) -> None:
+    if not job_cancel(job=job, actor=by):
+        job.refresh_from_db(fields=["state"])
+        raise Conflict(f"the job is {job.state}", state=job.state)
 
 
 class JobView(View):
@@ -47,16 +55,13 @@ class JobView(View):
             return Response(upload_job(upload, request))
         return Response(scenario_job(_requested(request, job_id), request))
 
-    @extend_schema(operation_id="jobs_cancel", responses={204: None, 409: Problem})
+    @deleting("jobs_cancel")
     def delete(self, request: Request, job_id: UUID) -> Response:
         """Cancel a calculation that is not done; workers stop within about a second."""
         if upload_by_id(workspace_of(request), job_id) is not None:
             raise Conflict("a bill that was sent is read: delete it afterwards")
         job = _requested(request, job_id)
-        if not job_cancel(job=job, actor=actor(request)):
-            job.refresh_from_db(fields=["state"])
-            raise Conflict(f"the job is {job.state}", state=job.state)
-        return Response(status=204)
+        return deleted(request, lambda: [LOST], lambda: _cancel(job, actor(request)))
 
 
 class JobResultView(View):

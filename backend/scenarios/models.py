@@ -94,7 +94,7 @@ class ScenarioJobPiece(models.Model):
     attempts = models.PositiveSmallIntegerField(default=0)
     lease_token = models.PositiveIntegerField(default=0)
     lease_until = models.DateTimeField(null=True)
-    found = models.TextField(null=True)  # noqa: DJ001 - None: it was not calculated yet
+    figures = models.TextField(null=True)  # noqa: DJ001 - None: it was not calculated yet
     """Its options by themselves (domain.scenarios.alone), as JSON."""
 
     class Meta:

@@ -242,6 +242,8 @@ def test_cancelled_job_is_calculated_no_further(
     one_option_each(monkeypatch)
     job, address = asked(writer)
     assert scenario_jobs.work(job.pk)
+    assert writer.delete(f"{address}?dry_run=1").json()["consequences"]
+    assert writer.get(address).json()["state"] == "running"
     assert [writer.delete(address).status_code for _ in range(2)] == [204, 204]
     assert writer.get(address).json()["state"] == "cancelled"
     assert worked(job) == 0

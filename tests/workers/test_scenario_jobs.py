@@ -101,7 +101,7 @@ def test_piece_of_a_killed_worker_is_taken_up_after_its_lease(
             time.sleep(0.01)
         killed.send_signal(signal.SIGKILL)
     piece = job.pieces.filter(lease_token=1).get()
-    assert piece.found is None
+    assert piece.figures is None
     assert jobs_wake() == 0
     # The time of the lease passes.
     past = clock.now() - dt.timedelta(seconds=settings.LEASE_S)
@@ -138,7 +138,7 @@ def test_worker_that_lost_its_lease_writes_nothing(queued: list[Any]) -> None:
     assert taken.pk == slow.pk
     for write in (
         lambda: services.piece_keep(piece=slow),
-        lambda: services.piece_done(piece=slow, found=[]),
+        lambda: services.piece_done(piece=slow, figures=[]),
     ):
         with pytest.raises(services.JobEnded):
             write()

@@ -61,8 +61,8 @@ def _compared(scenario: ScenarioInput, alone: list[OptionAlone]) -> dict[str, An
     if scenario.uncertainty:
         spreads = [one.drawn for one in alone if one.drawn is not None]
         shares = [one.unserved_share for one in alone]
-        found = uncertainty_members(scenario, scenario.uncertainty, spreads, shares)
-        for members, more, one in zip(result["options"], found, spreads, strict=True):
+        by_option = uncertainty_members(scenario, scenario.uncertainty, spreads, shares)
+        for members, more, one in zip(result["options"], by_option, spreads, strict=True):
             members.update(more)
             if one.cost_error_ratio:
                 note = _interpolated(members["name"], one.cost_error_ratio)

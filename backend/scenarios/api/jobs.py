@@ -21,7 +21,7 @@ from backend.scenarios.models import JobState, ScenarioJob
 from backend.scenarios.selectors.jobs import job_progress, job_result
 from backend.scenarios.services.jobs import TooManyJobs, job_create
 
-WAY_OUT = "or send Prefer: respond-async with a token that may write, and workers calculate it"
+OR_A_JOB = "or send Prefer: respond-async with a token that may write, and workers calculate it"
 
 
 def scenario_job(job: ScenarioJob, request: Request) -> Any:
@@ -58,11 +58,11 @@ def queued(request: Request) -> Response:
     return Response(scenario_job(job, request), status=202, headers=headers)
 
 
-def with_way_out(error: TooMuchWork | WorkRefused) -> Exception:
+def naming_jobs(error: TooMuchWork | WorkRefused) -> Exception:
     """The same refusal with what a client can do to have the answer all the same."""
     if isinstance(error, TooMuchWork):
-        return InvalidDocument([(field, f"{detail}; {WAY_OUT}") for field, detail in error.errors])
-    return WorkRefused(HTTPStatus(error.status_code), f"{error.detail}; {WAY_OUT}", error.wait)
+        return InvalidDocument([(field, f"{detail}; {OR_A_JOB}") for field, detail in error.errors])
+    return WorkRefused(HTTPStatus(error.status_code), f"{error.detail}; {OR_A_JOB}", error.wait)
 
 
 def result_of(job: ScenarioJob) -> dict[str, Any]:

@@ -30,7 +30,7 @@ from backend.scenarios.api.documents import (
     ScenarioNote,
     ScenarioResult,
 )
-from backend.scenarios.api.jobs import queued, with_way_out
+from backend.scenarios.api.jobs import naming_jobs, queued
 from backend.scenarios.models import Scenario
 from backend.scenarios.selectors.scenarios import (
     scenario_by_slug,
@@ -112,7 +112,7 @@ class ScenarioSimulateView(View):
         try:
             return Response(simulated(request.data, workspace_slug=workspace_slug(request)).result)
         except (TooMuchWork, WorkRefused) as error:
-            raise with_way_out(error) from error
+            raise naming_jobs(error) from error
 
 
 class ScenariosView(ListView):

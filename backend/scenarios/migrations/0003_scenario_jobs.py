@@ -43,7 +43,7 @@ class Migration(migrations.Migration):
                 ('attempts', models.PositiveSmallIntegerField(default=0)),
                 ('lease_token', models.PositiveIntegerField(default=0)),
                 ('lease_until', models.DateTimeField(null=True)),
-                ('found', models.TextField(null=True)),
+                ('figures', models.TextField(null=True)),
                 ('job', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='pieces', to='scenarios.scenariojob')),
             ],
             options={

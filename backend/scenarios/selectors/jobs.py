@@ -21,7 +21,7 @@ def job_progress(job: ScenarioJob) -> float:
     """Share of its options that are calculated with all their draws; comparing them counts as one."""
     if job.state == JobState.DONE:
         return 1.0
-    done = job.pieces.exclude(found=None).aggregate(options=Sum("count"))["options"]
+    done = job.pieces.exclude(figures=None).aggregate(options=Sum("count"))["options"]
     return (done or 0) / (job.options_count + 1)
 
 
@@ -37,16 +37,16 @@ def job_document(job_id: UUID) -> Any:
     return json.loads(text) if text else None
 
 
-def options_found(job_id: UUID) -> list[dict[str, Any]]:
+def option_figures(job_id: UUID) -> list[dict[str, Any]]:
     """What its options came to by themselves, in their order."""
-    pieces = ScenarioJobPiece.objects.filter(job=job_id).exclude(found=None)
-    texts = pieces.order_by("first").values_list("found", flat=True)
+    pieces = ScenarioJobPiece.objects.filter(job=job_id).exclude(figures=None)
+    texts = pieces.order_by("first").values_list("figures", flat=True)
     return [option for text in texts if text for option in json.loads(text)]
 
 
 def pieces_due(job: ScenarioJob) -> QuerySet[ScenarioJobPiece]:
     """What nobody calculates at the moment; options are compared when all are there."""
-    waits_for = ScenarioJobPiece.objects.filter(job=OuterRef("job"), count__gt=0, found=None)
+    waits_for = ScenarioJobPiece.objects.filter(job=OuterRef("job"), count__gt=0, figures=None)
     is_free = Q(lease_until=None) | Q(lease_until__lte=clock.now())
     is_ready = Q(count__gt=0) | ~Exists(waits_for)
-    return job.pieces.filter(is_free, is_ready, found=None).order_by("first")
+    return job.pieces.filter(is_free, is_ready, figures=None).order_by("first")

@@ -122,10 +122,10 @@ def piece_claim(*, job_id: UUID) -> ScenarioJobPiece | None:
     piece.lease_token += 1
     piece.lease_until = _lease_end()
     piece.save(update_fields=("attempts", "lease_token", "lease_until"))
-    job.state = JobState.RUNNING
-    job.started_at = job.started_at or clock.now()
-    job.woken_at = clock.now()
-    job.save(update_fields=("state", "started_at", "woken_at"))
+    now = clock.now()
+    ScenarioJob.objects.filter(pk=job.pk).update(
+        state=JobState.RUNNING, started_at=job.started_at or now, woken_at=now
+    )
     return piece
 
 
@@ -136,10 +136,12 @@ def piece_keep(*, piece: ScenarioJobPiece) -> None:
 
 
 @transaction.atomic
-def piece_done(*, piece: ScenarioJobPiece, found: list[dict[str, Any]]) -> None:
+def piece_done(*, piece: ScenarioJobPiece, figures: list[dict[str, Any]]) -> None:
     """Keep what its options came to, and have the next piece done."""
     job = _job_of(piece)
-    ScenarioJobPiece.objects.filter(pk=piece.pk).update(found=json.dumps(found), lease_until=None)
+    ScenarioJobPiece.objects.filter(pk=piece.pk).update(
+        figures=json.dumps(figures), lease_until=None
+    )
     _wake(job, 1)
 
 
@@ -189,7 +191,7 @@ def _open_job(job_id: UUID) -> ScenarioJob | None:
 
 
 def _ours(piece: ScenarioJobPiece) -> QuerySet[ScenarioJobPiece]:
-    mine = Q(pk=piece.pk, lease_token=piece.lease_token, found=None)
+    mine = Q(pk=piece.pk, lease_token=piece.lease_token, figures=None)
     return ScenarioJobPiece.objects.filter(mine)
 
 
