@@ -27,7 +27,7 @@ from backend.rankings.services.feeds import feed_key_create
 from backend.rankings.services.views import view_create
 from backend.rentals.services.account_access import account_mark_checked
 from backend.rentals.services.cloud_accounts import account_check
-from backend.scenarios.services.jobs import job_create
+from backend.scenarios.services.job_requests import job_create
 from backend.scenarios.services.scenarios import scenario_create
 from tests import factories
 from tests.backend import campaigns, clouds

@@ -10,10 +10,10 @@ from django.test import Client
 
 from backend.accounts.models import AuditEntry, Workspace
 from backend.common import clock
-from backend.domain.scenarios.simulate import simulate
+from backend.domain.scenarios import simulate as simulating
 from backend.domain.scenarios.templates import TEMPLATES
 from backend.scenarios.models import ScenarioJob, ScenarioJobPiece
-from backend.scenarios.services import jobs as services
+from backend.scenarios.services import job_requests
 from tests import factories
 from tests.backend.conftest import API, fields
 from tests.domain.scenarios.documents import Document, all_of, hybrid, price, startup
@@ -59,7 +59,7 @@ def asked(client: Client, given: Any | None = None) -> tuple[ScenarioJob, str]:
 
 
 def one_option_each(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(services, "PIECE_WORK", 1)
+    monkeypatch.setattr(job_requests, "PIECE_WORK", 1)
 
 
 def worked(job: ScenarioJob) -> int:
@@ -226,7 +226,7 @@ def test_fault_of_ours_fails_the_job_and_is_logged(
     writer: Client, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     job, address = asked(writer)
-    monkeypatch.setattr(scenario_jobs, "options_written", lambda *_: 1 / 0)
+    monkeypatch.setattr(simulating, "options_written", lambda *_: 1 / 0)
     assert worked(job) == 1
     assert "ZeroDivisionError" in caplog.text
     error = writer.get(address).json()["error"]
@@ -264,7 +264,7 @@ def test_worker_stops_at_the_next_step_of_a_cancelled_job(
         check()
         return looks.append(-1)
 
-    monkeypatch.setattr(scenario_jobs, "options_written", cancelled_meanwhile)
+    monkeypatch.setattr(simulating, "options_written", cancelled_meanwhile)
     assert worked(job) == 1
     assert looks == [0]
     assert writer.get(address).json()["state"] == "cancelled"
@@ -304,4 +304,7 @@ def test_job_of_another_workspace_is_not_there(
         stranger.delete(address),
     ):
         assert answer.status_code == 404
-    assert simulate(document())["options"] == writer.get(f"{address}/result").json()["options"]
+    assert (
+        simulating.simulate(document())["options"]
+        == writer.get(f"{address}/result").json()["options"]
+    )

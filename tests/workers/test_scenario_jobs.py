@@ -18,8 +18,10 @@ from backend.common import clock
 from backend.config.celery import app
 from backend.domain.scenarios.simulate import simulate
 from backend.scenarios.models import JobState, ScenarioJob, ScenarioJobPiece
+from backend.scenarios.services import job_requests
 from backend.scenarios.services import jobs as services
-from backend.scenarios.services.jobs import job_create, jobs_wake
+from backend.scenarios.services.job_requests import job_create
+from backend.scenarios.services.jobs import jobs_wake
 from tests import factories
 from tests.domain.scenarios.documents import Document, all_of, hybrid, price, startup
 from workers import scenario_jobs, tasks
@@ -76,7 +78,7 @@ def outcome(job: ScenarioJob) -> dict[str, Any]:
 def test_two_workers_share_a_job_and_make_the_one_result(
     queued: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(services, "PIECE_WORK", 1)
+    monkeypatch.setattr(job_requests, "PIECE_WORK", 1)
     given = document(8, days=120, uncertainty={"draws": 50, "seed": 1, "demand_growth_cv": "0.1"})
     job = made(given)
     pair = [worker(job) for _ in range(2)]
@@ -152,7 +154,7 @@ def test_worker_that_lost_its_lease_writes_nothing(queued: list[Any]) -> None:
 def test_messages_carry_the_job_alone_and_take_it_to_its_end(
     queued: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(services, "PIECE_WORK", 1)
+    monkeypatch.setattr(job_requests, "PIECE_WORK", 1)
     given = document(3)
     job = made(given)
     assert queued == [(tasks.simulate_job.name, {"job_id": str(job.pk)})] * 3

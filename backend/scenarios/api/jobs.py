@@ -19,7 +19,7 @@ from backend.domain.errors import InvalidDocument
 from backend.domain.scenarios.work import TooMuchWork
 from backend.scenarios.models import JobState, ScenarioJob
 from backend.scenarios.selectors.jobs import job_progress, job_result
-from backend.scenarios.services.jobs import TooManyJobs, job_create
+from backend.scenarios.services.job_requests import TooManyJobs, job_create
 
 OR_A_JOB = "or send Prefer: respond-async with a token that may write, and workers calculate it"
 

@@ -1,4 +1,4 @@
-"""Writes of jobs: asked for, calculated in pieces by workers, ended.
+"""Writes of jobs: calculated in pieces by workers, and ended; job_requests has how they begin.
 
 The row of the job is locked before any of its pieces, so that no two of these wait for each other.
 A piece is claimed with a lease as steps of runs are: whoever lost it writes nothing.
@@ -13,81 +13,21 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import Q, QuerySet
 
-from backend.accounts.models import Workspace
 from backend.accounts.services.audit import audit_record
 from backend.common import clock
 from backend.common.queue import Task, enqueue
-from backend.common.work import calculation
 from backend.domain.errors import DomainError, Reason
-from backend.domain.scenarios.documents import scenario_from
-from backend.domain.scenarios.work import ADVICE, check_job_work
 from backend.scenarios.models import OPEN_STATES, JobState, ScenarioJob, ScenarioJobPiece
 from backend.scenarios.selectors.jobs import pieces_due
-from backend.scenarios.selectors.resolving import resolved
-from backend.scenarios.selectors.scenarios import storable
 
-PIECE_WORK = 60_000_000
-"""Steps of a piece: about three seconds, in which reading the document again is little."""
 MOST_ATTEMPTS = 3
 """Of a piece: what ended so many workers would end the next one."""
 MOST_WOKEN = 8
 """Messages for a job at once; each goes on with the next piece."""
 
 
-class TooManyJobs(DomainError):
-    """A workspace has as many open jobs as it may."""
-
-
 class JobEnded(DomainError):
     """The job was cancelled or failed meanwhile, or somebody else has the piece."""
-
-
-@transaction.atomic
-def job_create(*, workspace: Workspace, document: object, actor: str) -> ScenarioJob:
-    """Have a document calculated with the prices and scores of this moment.
-
-    Raises InvalidDocument with everything that is wrong, and TooManyJobs.
-    """
-    plain = resolved(document, workspace_slug=workspace.slug, today=clock.now().date())
-    work = check_job_work(plain.document)
-    with calculation(work, advice=ADVICE) as check:
-        scenario = scenario_from(plain.document, check)
-    # One after the other, so that two do not both find the last place free.
-    Workspace.objects.select_for_update(no_key=True).get(pk=workspace.pk)
-    most = settings.SCENARIO_JOBS_OPEN
-    if ScenarioJob.objects.filter(workspace=workspace, state__in=OPEN_STATES).count() >= most:
-        raise TooManyJobs(f"{most} jobs of this workspace are not done yet: wait or cancel one")
-    job = ScenarioJob.objects.create(
-        workspace=workspace,
-        created_by=actor,
-        document=json.dumps(storable(plain.document)),
-        assumptions=json.dumps(plain.assumptions),
-        data_version=plain.data_version,
-        options_count=len(scenario.options),
-        woken_at=clock.now(),
-    )
-    pieces = _pieces(job, max(1, PIECE_WORK // max(1, work)))
-    ScenarioJobPiece.objects.bulk_create(pieces)
-    detail = {"name": scenario.name, "options": job.options_count}
-    audit_record(
-        workspace=workspace,
-        actor=actor,
-        action="scenario_job_create",
-        target=job,
-        detail={**detail, "steps": work * job.options_count},
-    )
-    _wake(job, len(pieces) - 1)
-    return job
-
-
-def _pieces(job: ScenarioJob, size: int) -> list[ScenarioJobPiece]:
-    """So many options each, and the comparison behind them."""
-    whole = job.options_count
-    options = [
-        ScenarioJobPiece(job=job, first=first, count=min(size, whole - first))
-        for first in range(0, whole, size)
-    ]
-    return [*options, ScenarioJobPiece(job=job, first=whole, count=0)]
 
 
 @transaction.atomic
@@ -142,7 +82,7 @@ def piece_done(*, piece: ScenarioJobPiece, figures: list[dict[str, Any]]) -> Non
     ScenarioJobPiece.objects.filter(pk=piece.pk).update(
         figures=json.dumps(figures), lease_until=None
     )
-    _wake(job, 1)
+    job_wake(job, 1)
 
 
 @transaction.atomic
@@ -170,12 +110,13 @@ def jobs_wake() -> int:
     woken = 0
     for job in stale.select_for_update(skip_locked=True).defer("document"):
         if pieces := pieces_due(job).count():
-            _wake(job, pieces)
+            job_wake(job, pieces)
             woken += 1
     return woken
 
 
-def _wake(job: ScenarioJob, pieces: int) -> None:
+def job_wake(job: ScenarioJob, pieces: int) -> None:
+    """Have workers do so many of its pieces."""
     ScenarioJob.objects.filter(pk=job.pk).update(woken_at=clock.now())
     for _ in range(min(pieces, MOST_WOKEN)):
         enqueue(Task.SIMULATE_JOB, job_id=str(job.pk))
