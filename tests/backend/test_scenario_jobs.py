@@ -176,10 +176,7 @@ def test_result_is_the_answer_of_a_request_to_the_byte(
     assert (found["state"], found["progress"], found["failure"]) == ("done", 1.0, "")
     assert found["created_at"] <= found["started_at"] <= found["finished_at"]
     assert writer.get(found["result_url"]).content == within.content
-    # Nothing of the document is kept but in its result.
     assert not ScenarioJobPiece.objects.exists()
-    job.refresh_from_db()
-    assert job.document == ""
 
 
 def test_progress_counts_the_options_that_are_done(
@@ -220,6 +217,14 @@ def test_document_without_a_result_fails_with_its_reason(writer: Client) -> None
     assert "optimal would try" in found["failure"]
     assert found["error"]["status"] == posted(writer, many, "").status_code == 400
     assert writer.get(f"{address}/result").status_code == 409
+    job.refresh_from_db()
+    assert job.document == ""
+
+
+def test_document_that_no_database_keeps_is_refused(writer: Client) -> None:
+    refused = posted(writer, document(name="a\0b"))
+    assert refused.status_code == 400
+    assert "NUL" in refused.json()["errors"][0]["detail"]
 
 
 def test_fault_of_ours_fails_the_job_and_is_logged(
@@ -289,6 +294,8 @@ def test_result_is_gone_after_its_days_and_the_job_after_more(writer: Client) ->
 
     assert later(6) == [200, 200]
     assert later(8) == [410, 200]
+    job.refresh_from_db()
+    assert (job.document, job.result) == ("", None)
     assert later(91) == [404, 404]
 
 

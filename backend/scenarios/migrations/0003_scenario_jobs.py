@@ -17,6 +17,7 @@ class Migration(migrations.Migration):
                 ('id', models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
                 ('created_at', models.DateTimeField(auto_now_add=True)),
                 ('created_by', models.CharField(max_length=150)),
+                ('name', models.CharField(max_length=100)),
                 ('state', models.CharField(choices=[('queued', 'Queued'), ('running', 'Running'), ('done', 'Done'), ('failed', 'Failed'), ('cancelled', 'Cancelled')], default='queued', max_length=10)),
                 ('document', models.TextField(blank=True)),
                 ('assumptions', models.TextField()),

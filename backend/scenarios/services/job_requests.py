@@ -10,7 +10,8 @@ from backend.accounts.models import Workspace
 from backend.accounts.services.audit import audit_record
 from backend.common import clock
 from backend.common.work import calculation
-from backend.domain.errors import DomainError
+from backend.domain.errors import DomainError, InvalidDocument
+from backend.domain.parsing.texts import why_not_kept
 from backend.domain.scenarios.documents import scenario_from
 from backend.domain.scenarios.work import ADVICE, check_job_work
 from backend.scenarios.models import OPEN_STATES, ScenarioJob, ScenarioJobPiece
@@ -18,6 +19,7 @@ from backend.scenarios.selectors.resolving import resolved
 from backend.scenarios.selectors.scenarios import storable
 from backend.scenarios.services.jobs import job_wake
 
+MOST_NAME = 100
 PIECE_WORK = 60_000_000
 """Steps of a piece: about three seconds, in which reading the document again is little."""
 
@@ -36,6 +38,9 @@ def job_create(*, workspace: Workspace, document: object, actor: str) -> Scenari
     work = check_job_work(plain.document)
     with calculation(work, advice=ADVICE) as check:
         scenario = scenario_from(plain.document, check)
+    document_kept = storable(plain.document)
+    if why := why_not_kept(document_kept):
+        raise InvalidDocument([("", why)])
     # One after the other, so that two do not both find the last place free.
     Workspace.objects.select_for_update(no_key=True).get(pk=workspace.pk)
     most = settings.SCENARIO_JOBS_OPEN
@@ -44,7 +49,8 @@ def job_create(*, workspace: Workspace, document: object, actor: str) -> Scenari
     job = ScenarioJob.objects.create(
         workspace=workspace,
         created_by=actor,
-        document=json.dumps(storable(plain.document)),
+        name=scenario.name[:MOST_NAME],
+        document=json.dumps(document_kept),
         assumptions=json.dumps(plain.assumptions),
         data_version=plain.data_version,
         options_count=len(scenario.options),
@@ -52,7 +58,7 @@ def job_create(*, workspace: Workspace, document: object, actor: str) -> Scenari
     )
     pieces = _pieces(job, max(1, PIECE_WORK // max(1, work)))
     ScenarioJobPiece.objects.bulk_create(pieces)
-    detail = {"name": scenario.name, "options": job.options_count}
+    detail = {"name": job.name, "options": job.options_count}
     audit_record(
         workspace=workspace,
         actor=actor,

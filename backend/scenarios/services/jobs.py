@@ -144,7 +144,10 @@ def _job_of(piece: ScenarioJobPiece) -> ScenarioJob:
     return job
 
 
-def _end(job: ScenarioJob, **fields: Any) -> None:
-    # Nothing is read of the document any more, and it may be a trade secret of megabytes.
-    ScenarioJob.objects.filter(pk=job.pk).update(document="", finished_at=clock.now(), **fields)
+def _end(job: ScenarioJob, *, state: JobState, **fields: Any) -> None:
+    # What has no result needs no document either, and that may be a trade secret of megabytes.
+    forgotten = {} if state == JobState.DONE else {"document": ""}
+    ScenarioJob.objects.filter(pk=job.pk).update(
+        state=state, finished_at=clock.now(), **forgotten, **fields
+    )
     job.pieces.all().delete()

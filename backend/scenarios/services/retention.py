@@ -14,7 +14,7 @@ def _results(before: dt.datetime) -> QuerySet[ScenarioJob]:
 
 def _forget_results(before: dt.datetime, size: int) -> int:
     keys = list(_results(before).order_by("pk").values_list("pk", flat=True)[:size])
-    return ScenarioJob.objects.filter(pk__in=keys).update(result=None)
+    return ScenarioJob.objects.filter(pk__in=keys).update(result=None, document="")
 
 
 POLICIES = (
