@@ -14,6 +14,7 @@ from backend.scenarios.models import Scenario, ScenarioJob
 from backend.scenarios.selectors import scenarios as selectors
 from backend.scenarios.services.retention import POLICIES
 from backend.scenarios.services.scenarios import scenario_create
+from backend.web.scenarios.forms import ScenarioForm
 from tests import factories
 from workers import scenario_jobs
 
@@ -68,6 +69,25 @@ def test_page_of_more_steps_than_are_allowed_offers_the_background(
     assert BUTTON in shown(analyst, f"/scenarios/{kept.slug}/")
     monkeypatch.setattr(selectors, "MOST_WORK", work.MOST_WORK)
     assert BUTTON not in shown(analyst, f"/scenarios/{kept.slug}/")
+
+
+@pytest.mark.parametrize("is_new", [True, False])
+def test_editor_offers_the_background_for_what_cannot_be_saved(
+    analyst: Client, kept: Scenario, monkeypatch: pytest.MonkeyPatch, is_new: bool
+) -> None:
+    page = "/scenarios/new/" if is_new else f"/scenarios/{kept.slug}/edit/"
+    form = ScenarioForm(document=kept.document)
+    typed = {name: form[name].value() or "" for name in form.fields} | {"name": "Too large"}
+    monkeypatch.setattr(selectors, "MOST_WORK", 1_000)
+    refused = analyst.post(page, typed | {"save": "1"})
+    assert BUTTON in refused.content.decode()
+    begun = analyst.post(page, typed | {"background": "1"})
+    job = ScenarioJob.objects.get()
+    assert (begun["Location"], job.name) == (f"/scenarios/jobs/{job.pk}/", "Too large")
+    wrong = analyst.post(page, typed | {"background": "1", "horizon.days": "-1"})
+    assert b"Not saved yet:" in wrong.content
+    assert BUTTON not in wrong.content.decode()
+    assert ScenarioJob.objects.count() == 1
 
 
 def test_job_is_followed_until_its_result_is_shown(

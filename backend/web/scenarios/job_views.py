@@ -31,14 +31,18 @@ def scenario_job_form(request: HttpRequest, slug: str) -> HttpResponse:
     demand(request, Scope.WRITE)
     scenario = scenario_or_404(request, slug)
     try:
-        job = job_create(
-            workspace=scenario.workspace,
-            document=scenario.document,
-            actor=request.user.get_username(),
-        )
+        return job_begun(request, scenario.document)
     except DomainError as error:
         messages.error(request, str(error))
         return HttpResponseRedirect(reverse("scenario", args=[slug]))
+
+
+def job_begun(request: HttpRequest, document: object) -> HttpResponse:
+    """Has workers calculate a document, and leads to the page that follows it; raises as job_create."""
+    demand(request, Scope.WRITE)
+    job = job_create(
+        workspace=workspace_of(request), document=document, actor=request.user.get_username()
+    )
     return HttpResponseRedirect(reverse("scenario-job", args=[job.pk]))
 
 
