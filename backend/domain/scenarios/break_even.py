@@ -28,6 +28,9 @@ HOURLY = HOURS_BEGUN | {"per_second", "per_minute", "sustained_use", "spot"}
 """Rules that bill a server by its own time."""
 
 
+Paid = dict[Hashable, Fraction]
+
+
 @dataclass(frozen=True)
 class Meeting:
     """Two options cost the same when the parameter has the value; None with the reason: never."""
@@ -44,9 +47,10 @@ def meetings(scenario: ScenarioInput, options: Sequence[OptionAlone]) -> list[Me
     """For every pair of options the prices at which they meet, and the hours a month from which
     on a monthly price costs less than the bill by the hour for the same units."""
     points: list[Meeting] = []
-    for a, b in combinations(options, 2):
+    paid = [_by_price(one) for one in options]
+    for (a, paid_a), (b, paid_b) in combinations(zip(options, paid, strict=True), 2):
         scenario.check()
-        points += _prices(a, b)
+        points += _prices(a, b, paid_a, paid_b)
         points += _hours(scenario, a.option, b.option)
     return points
 
@@ -63,16 +67,15 @@ def paid_for_parts(scenario: ScenarioInput, one: OptionOutcome) -> tuple[Fractio
     return tuple(rest if amount is None else amount for amount in fixed)
 
 
-def _by_price(one: OptionAlone) -> dict[Hashable, Fraction]:
+def _by_price(one: OptionAlone) -> Paid:
     """What an option pays at each price."""
-    paid: dict[Hashable, Fraction] = {}
+    paid: Paid = {}
     for part, amount in zip(one.option.parts, one.paid, strict=True):
         paid[price_key(part)] = paid.get(price_key(part), Fraction(0)) + amount
     return paid
 
 
-def _prices(a: OptionAlone, b: OptionAlone) -> Iterator[Meeting]:
-    paid_a, paid_b = _by_price(a), _by_price(b)
+def _prices(a: OptionAlone, b: OptionAlone, paid_a: Paid, paid_b: Paid) -> Iterator[Meeting]:
     parts: dict[Hashable, OptionPart] = {
         price_key(part): part for one in (a, b) for part in one.option.parts
     }

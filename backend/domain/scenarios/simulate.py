@@ -79,4 +79,5 @@ def _interpolated(option: str, error_ratio: float) -> dict[str, str]:
 
 
 def _meeting(one: Meeting) -> dict[str, Any]:
-    return asdict(one) | {"value": None if one.value is None else money(one.value)}
+    # vars and not asdict, which copies each exact value: there are some for every pair of options.
+    return {**vars(one), "value": None if one.value is None else money(one.value)}
