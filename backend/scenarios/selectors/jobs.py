@@ -19,10 +19,11 @@ def job_by_id(workspace: Workspace, job_id: UUID) -> ScenarioJob | None:
 
 def job_progress(job: ScenarioJob) -> float:
     """Share of its options that are calculated with all their draws; comparing them counts as one."""
-    if job.state == JobState.DONE:
-        return 1.0
-    done = job.pieces.exclude(figures=None).aggregate(options=Sum("count"))["options"]
-    return (done or 0) / (job.options_count + 1)
+    # In one statement: a job that ends meanwhile has no pieces any more, and would fall back to 0.
+    done = Sum("pieces__count", filter=~Q(pieces__figures=None))
+    rows = ScenarioJob.objects.filter(pk=job.pk).annotate(done=done)
+    state, options = rows.values_list("state", "done").get()
+    return 1.0 if state == JobState.DONE else (options or 0) / (job.options_count + 1)
 
 
 def job_result(job: ScenarioJob) -> dict[str, Any] | None:
