@@ -27,7 +27,7 @@ FIRST_ACCOUNT = "admin"
 # Arrays of rankings come and go by the megabyte: without it they leave holes in the heaps of threads.
 # For the web alone: what a worker measures on this machine would inherit it.
 WEB_MEMORY = {"MALLOC_ARENA_MAX": "2", "MALLOC_MMAP_THRESHOLD_": "262144"}
-QUEUES = "engine,poll,reap,price,notify"
+QUEUES = "engine,poll,reap,price,notify,simulate"
 Process = subprocess.Popen[bytes]
 
 

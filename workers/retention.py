@@ -8,12 +8,14 @@ from backend.catalog.services import retention as catalog
 from backend.common.alone import alone
 from backend.common.retention import Retention, count_old, forget_old
 from backend.notifications.services import retention as notifications
+from backend.scenarios.services import retention as scenarios
 
 POLICIES: tuple[Retention, ...] = (
     *accounts.POLICIES,
     *notifications.POLICIES,
     *catalog.POLICIES,
     *benchmarks.POLICIES,
+    *scenarios.POLICIES,
 )
 LOCK = 0x7265_7461_696E
 # Of each kind in one round of the task, which comes every hour: it ends within its time.

@@ -1,11 +1,12 @@
 """Celery tasks: they carry ids only, PostgreSQL holds the truth. A lost or doubled message is harmless."""
 
 import logging
+from uuid import UUID
 
 from backend.benchmarks.services.leases import Claim
 from backend.common.object_store import StoreAway
 from backend.config.celery import app
-from workers import bills, retention
+from workers import bills, retention, scenario_jobs
 from workers.engine import dispatch, host_scan, periodic, poller, presence
 from workers.notifications import delivery
 from workers.pricelists import fetching
@@ -85,3 +86,13 @@ def fetch_prices() -> None:
 def read_bills() -> None:
     """Make bills of the files that people sent."""
     bills.read_waiting()
+
+
+@app.task(
+    name="workers.simulate_job",
+    soft_time_limit=scenario_jobs.TASK_S,
+    time_limit=scenario_jobs.TASK_S + 60,
+)
+def simulate_job(job_id: str) -> None:
+    """Calculate the next piece of a job of scenarios."""
+    scenario_jobs.work(UUID(job_id))

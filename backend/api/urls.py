@@ -6,6 +6,7 @@ from backend.accounts.api.audit import AuditView
 from backend.accounts.api.tokens import TokensView, TokenView
 from backend.api.errors import NotFoundView
 from backend.api.index import IndexView
+from backend.api.jobs import JobResultView, JobView
 from backend.api.openapi import docs_view, schema_view
 from backend.api.problems import ProblemsView
 from backend.api.schemas import SchemaView
@@ -48,7 +49,7 @@ from backend.benchmarks.api.runs import (
 )
 from backend.benchmarks.api.schedules import SchedulesView, ScheduleView
 from backend.benchmarks.api.setup import SetupView
-from backend.bills.api.bills import BillsView, BillView, JobView
+from backend.bills.api.bills import BillsView, BillView
 from backend.catalog.api.extras import ExtrasView
 from backend.catalog.api.feeds import PriceFeedsView, PriceFeedView
 from backend.catalog.api.hardware import AssumptionsView, HardwareListView, HardwareView
@@ -223,6 +224,7 @@ plain = [
     path("contention", ContentionView.as_view(), name="contention"),
     path("bills/<slug:slug>", BillView.as_view(), name="bill"),
     path("jobs/<uuid:job_id>", JobView.as_view(), name="job"),
+    path("jobs/<uuid:job_id>/result", JobResultView.as_view(), name="job-result"),
     path("scenarios/simulate", ScenarioSimulateView.as_view(), name="scenario-simulate"),
     path("scenarios/<slug:slug>", ScenarioView.as_view(), name="scenario"),
     path("scenarios/<slug:slug>/result", ScenarioResultView.as_view(), name="scenario-result"),

@@ -24,6 +24,7 @@ class Task(StrEnum):
     SEND_NOTICES = "workers.send_notices"
     CHECK_ACCOUNT = "workers.check_account"
     READ_BILLS = "workers.read_bills"
+    SIMULATE_JOB = "workers.simulate_job"
 
 
 def shared_queues() -> list[str]:

@@ -53,6 +53,8 @@ app.conf.update(
         "workers.retention": {"queue": "price"},
         # Minutes long, as price lists are.
         "workers.read_bills": {"queue": "price"},
+        # Seconds each and hundreds of them: neither runs nor price lists wait behind them.
+        "workers.simulate_job": {"queue": "simulate"},
     },
     beat_schedule={
         # Expires: ticks that pile up while no worker listens are worth nothing later.

@@ -289,6 +289,8 @@ EVIDENCE_STORE_REGION = env.text("EVIDENCE_STORE_REGION", "us-east-1")
 EVIDENCE_STORE_KEY_ID = env.text("EVIDENCE_STORE_KEY_ID", "")
 EVIDENCE_STORE_SECRET = env.text("EVIDENCE_STORE_SECRET", "")
 EVIDENCE_STORE_AFTER_DAYS = env.whole("EVIDENCE_STORE_AFTER_DAYS", 30, at_least=1)
+RETAIN_JOB_RESULTS_DAYS = env.whole("RETAIN_JOB_RESULTS_DAYS", 7)
+RETAIN_JOBS_DAYS = env.whole("RETAIN_JOBS_DAYS", 90)
 RETAIN_AUDIT_DAYS = env.whole("RETAIN_AUDIT_DAYS", 730)
 
 # --- prices -------------------------------------------------------------------------------------
@@ -317,6 +319,8 @@ WORK_RATE_ANONYMOUS = env.text("WORK_RATE_ANONYMOUS", "240000000/min")
 WORK_ANONYMOUS_STEPS = env.whole("WORK_ANONYMOUS_STEPS", 30_000_000, at_least=1)
 WORK_SIGNED_IN_S = env.whole("WORK_SIGNED_IN_S", 60, at_least=1)
 WORK_ANONYMOUS_S = env.whole("WORK_ANONYMOUS_S", 10, at_least=1)
+# What workers calculate for those who do not wait is counted as jobs that are not done.
+SCENARIO_JOBS_OPEN = env.whole("SCENARIO_JOBS_OPEN", 10, at_least=1)
 WORK_AT_ONCE = env.whole("WORK_AT_ONCE", 1, at_least=1)
 THROTTLE_ANONYMOUS = env.text("THROTTLE_ANONYMOUS", "600/min")
 # Pages of people who have not signed in, by address: behind one there may be a whole office.
@@ -337,12 +341,14 @@ CORS_ALLOW_HEADERS = [
     "idempotency-key",
     "if-match",
     "if-none-match",
+    "prefer",
 ]
 CORS_EXPOSE_HEADERS = [
     "ETag",
     "Idempotency-Replayed",
     "Link",
     "Location",
+    "Preference-Applied",
     "RateLimit",
     "RateLimit-Policy",
     "Retry-After",

@@ -1,6 +1,7 @@
 """Scenarios that people keep: the document that was asked, and of frozen ones the answer."""
 
 from django.db import models
+from django.db.models import Q
 
 from backend.accounts.models import Workspace
 from backend.common.models import Identified, Remembering
@@ -34,3 +35,76 @@ class Scenario(Remembering, Identified):
 
     def __str__(self) -> str:
         return self.slug
+
+
+class JobState(models.TextChoices):
+    QUEUED = "queued"
+    RUNNING = "running"
+    DONE = "done"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+
+OPEN_STATES = (JobState.QUEUED, JobState.RUNNING)
+
+
+class ScenarioJob(Identified):
+    """A document that workers calculate for somebody who does not wait for the answer."""
+
+    workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, related_name="scenario_jobs")
+    created_by = models.CharField(max_length=150)
+    name = models.CharField(max_length=100)
+    """That of its document."""
+    state = models.CharField(max_length=10, choices=JobState, default=JobState.QUEUED)
+    # As text: PostgreSQL puts members of JSON in another order, and the answer has that of the request.
+    document = models.TextField(blank=True)
+    """With the prices and scores of the moment it was asked for; of a job that has a result or may
+    come to one."""
+    assumptions = models.TextField()
+    """What stands for offers in it, as JSON."""
+    data_version = models.BigIntegerField()
+    options_count = models.PositiveIntegerField()
+    result = models.TextField(null=True)  # noqa: DJ001 - an empty text is no result
+    reason = models.CharField(max_length=20, blank=True)
+    """Why it failed: one of domain.errors.Reason."""
+    failure = models.TextField(blank=True)
+    started_at = models.DateTimeField(null=True)
+    finished_at = models.DateTimeField(null=True)
+    woken_at = models.DateTimeField()
+    """When workers were last told of it, or one of them worked on it."""
+
+    class Meta:
+        ordering = ("created_at",)
+        indexes = [
+            models.Index(
+                fields=("woken_at",),
+                name="scenario_job_open",
+                condition=Q(state__in=("queued", "running")),
+            )
+        ]
+
+    def __str__(self) -> str:
+        return str(self.pk)
+
+
+class ScenarioJobPiece(models.Model):
+    """Some options of a job for one worker, or without any the comparison of all; deleted when the
+    job ends."""
+
+    job = models.ForeignKey(ScenarioJob, on_delete=models.CASCADE, related_name="pieces")
+    first = models.PositiveIntegerField()
+    count = models.PositiveIntegerField()
+    attempts = models.PositiveSmallIntegerField(default=0)
+    lease_token = models.PositiveIntegerField(default=0)
+    lease_until = models.DateTimeField(null=True)
+    figures = models.TextField(null=True)  # noqa: DJ001 - None: it was not calculated yet
+    """Its options by themselves (domain.scenarios.alone), as JSON."""
+
+    class Meta:
+        ordering = ("first",)
+        constraints = [
+            models.UniqueConstraint(fields=("job", "first"), name="scenario_job_piece_once")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.job_id}/{self.first}"

@@ -34,7 +34,7 @@ from backend.web.requirements import views as requirements
 from backend.web.runs import evidence_views, list_views, sample_views
 from backend.web.runs import views as runs
 from backend.web.saved_views import views as saved_views
-from backend.web.scenarios import editor_views, offers_page, trace_views
+from backend.web.scenarios import editor_views, job_views, offers_page, trace_views
 from backend.web.scenarios import views as scenarios
 from backend.web.schedules import views as schedules
 from backend.web.search import views as search_views
@@ -181,6 +181,17 @@ urlpatterns = [
     path("scenarios/trace/", trace_views.scenario_trace, name="scenario-trace"),
     path("scenarios/compare/", scenarios.scenarios_compare, name="scenarios-compare"),
     path("scenarios/<slug:slug>/", scenarios.scenario_page, name="scenario"),
+    path("scenarios/jobs/<uuid:job_id>/", job_views.scenario_job_page, name="scenario-job"),
+    path(
+        "scenarios/jobs/<uuid:job_id>/cancel/",
+        job_views.scenario_job_cancel_form,
+        name="scenario-job-cancel",
+    ),
+    path(
+        "scenarios/<slug:slug>/background/",
+        job_views.scenario_job_form,
+        name="scenario-background",
+    ),
     path("scenarios/<slug:slug>/map/", scenarios.scenario_map, name="scenario-map"),
     path("scenarios/<slug:slug>/curves/", scenarios.scenario_curves, name="scenario-curves"),
     path("scenarios/<slug:slug>/offers/", offers_page.scenario_offers, name="scenario-offers"),

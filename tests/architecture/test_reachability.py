@@ -69,6 +69,7 @@ REACHED = {
     ("backend/*/models/*.py", "*"): "column that queries name as a keyword or a string",
     ("backend/accounts/models.py", "calls_*"): "column that SQL names",
     ("backend/notifications/models.py", "sent_at"): "column that queries name as a keyword",
+    ("backend/scenarios/models.py", "woken_at"): "column that queries name as a keyword",
     ("backend/catalog/services/price_import.py", "new_types"): "SUMMARY and the command name it",
     ("backend/rankings/selectors/rows.py", "price_usd_hour"): "COLUMNS names it",
     ("backend/web/*forms.py", "*"): FORM,

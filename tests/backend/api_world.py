@@ -16,7 +16,7 @@ from backend.benchmarks.selectors.hosts import fingerprint
 from backend.benchmarks.services.hosts import host_scan, host_scan_record
 from backend.benchmarks.services.imports import result_import
 from backend.benchmarks.services.schedules import schedule_create
-from backend.bills.models import Bill, BillUpload
+from backend.bills.models import Bill
 from backend.bills.services.uploads import upload_keep
 from backend.catalog.models import Offer, TableMapping
 from backend.catalog.services.feeds import feed_enable
@@ -27,12 +27,13 @@ from backend.rankings.services.feeds import feed_key_create
 from backend.rankings.services.views import view_create
 from backend.rentals.services.account_access import account_mark_checked
 from backend.rentals.services.cloud_accounts import account_check
+from backend.scenarios.services.job_requests import job_create
 from backend.scenarios.services.scenarios import scenario_create
 from tests import factories
 from tests.backend import campaigns, clouds
 from tests.backend.test_archive import finished_run, gone
 from tests.market import FEW_OFFERS
-from workers import bills
+from workers import bills, scenario_jobs
 
 KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIBLu5qSvk2zvkdmbB5ZQyC8Po1gPzPxmVPJIEeLkXSJ2"
 RAW = b"CMIPS 1\n"
@@ -94,7 +95,7 @@ def build() -> World:
     world = World()
     world.ids = {
         "bills": [_bill()],
-        "jobs": [BillUpload.objects.get().pk],
+        "jobs": _jobs(),
         "cloud-accounts": [_account(with_machine=True), _account(with_machine=False)],
         "hardware": [hardware_create(workspace=workspace, document=HARDWARE, actor="test").pk],
         "offers": [ODD],
@@ -187,6 +188,18 @@ def _scenario() -> str:
     }
     made = scenario_create(workspace=factories.workspace(), document=document, actor="test")
     return made.slug
+
+
+def _jobs() -> list[Any]:
+    """One that is done, and one that waits."""
+    document = TEMPLATES["game_night"].document
+    done, waiting = (
+        job_create(workspace=factories.workspace(), document=document, actor="test")
+        for _ in range(2)
+    )
+    while scenario_jobs.work(done.pk):
+        pass
+    return [done.pk, waiting.pk]
 
 
 def _bill() -> str:
@@ -291,6 +304,7 @@ def _calls(world: World, odd: Offer) -> dict[str, Call]:
         "DELETE /offers/{slug}": Call(ids={"slug": OWN}),
         "DELETE /runs/{run_id}": Call(ids={"run_id": world.ids["archived runs"][0]}),
         "POST /bills": Call(b"type,hours,cost,month,currency\nm5.large,1,1,2026-10,USD\n"),
+        "DELETE /jobs/{job_id}": Call(ids={"job_id": world.ids["jobs"][1]}),
         "POST /arrays": Call(ARRAY),
         "POST /contention": Call(LINKS),
         "POST /scenarios": Call(SCENARIO | {"name": "Another"}),

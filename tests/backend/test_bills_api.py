@@ -45,12 +45,9 @@ def test_body_that_is_sent_is_read_by_a_worker_and_answered(
     assert response.status_code == 202
     assert ("workers.read_bills", {}) in sent
     job = response["Location"]
-    assert writer.get(job).json() == {
-        "state": "queued",
-        "progress": 0.0,
-        "result_url": None,
-        "failure": "",
-    }
+    found = writer.get(job).json()
+    assert (found["state"], found["progress"], found["result_url"]) == ("queued", 0.0, None)
+    assert (found["failure"], found["error"]) == ("", None)
     assert worker.read_waiting() == 1
     done = writer.get(job).json()
     assert (done["state"], done["progress"]) == ("done", 1.0)

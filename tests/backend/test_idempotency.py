@@ -24,7 +24,8 @@ TOKEN = {"name": "sheet", "scope": "read"}
 
 def post(client: Client, path: str, body: Any, key: str) -> Any:
     kind = "application/octet-stream" if isinstance(body, bytes) else "application/json"
-    headers = {"idempotency-key": key} if key else {}
+    # Where an answer may become something that is made, it does.
+    headers = {"Prefer": "respond-async"} | ({"idempotency-key": key} if key else {})
     return client.post(f"{API}{path}", body, content_type=kind, headers=headers)
 
 

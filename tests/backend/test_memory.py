@@ -8,11 +8,11 @@ import weakref
 import pytest
 from django.conf import settings
 
+from backend.benchmarks.services.current_data import current_stamp
 from backend.rankings.selectors import ranking as rankings
 from backend.rankings.selectors.basis_table import BasisTable
 from backend.rankings.selectors.cache import StampedCache
 from backend.rankings.selectors.ranking import query_from, ranking
-from backend.rankings.services.current_data import current_stamp
 
 MIB = 2**20
 # Small blocks lie behind large ones, as answers lie behind the arrays that they are made from.

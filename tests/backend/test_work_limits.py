@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from django.conf import LazySettings
+from django.core.cache import caches
 from django.test import Client
 
 from backend.common import work
@@ -38,8 +39,9 @@ def _public(settings: LazySettings, monkeypatch: pytest.MonkeyPatch) -> None:
         "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
     }
     monkeypatch.setattr(work, "WAIT_S", 0)
-    # What another test has calculated takes no work.
+    # What another test has calculated, or shown, takes no work.
     _stored_results._texts.clear()
+    caches["fragments"].clear()
 
 
 @pytest.fixture

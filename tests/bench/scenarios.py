@@ -37,7 +37,7 @@ from backend.domain.scenarios.results import outcome
 from backend.domain.scenarios.screening import screened
 from backend.domain.scenarios.steps import Steps
 from backend.domain.scenarios.trajectories import trajectory
-from backend.domain.scenarios.uncertainty import uncertainty_members
+from backend.domain.scenarios.uncertainty import factors, spread, uncertainty_members
 from tests.domain.scenarios.documents import Document, all_of, price, startup
 from tests.oracles.scenarios.mixed import Candidate, mixed
 
@@ -247,7 +247,12 @@ def draws() -> float:
     )
     given = replace(scenario("window"), uncertainty=spreads)
     one = outcome(given, given.options[0])
-    return least_s(lambda: uncertainty_members(given, [one]), 3)
+
+    def drawn() -> None:
+        found = spread(given, one, factors(given, spreads))
+        uncertainty_members(given, spreads, [found], [one.service.share])
+
+    return least_s(drawn, 3)
 
 
 def linear(year: ScenarioInput) -> dict[str, float]:

@@ -29,10 +29,13 @@ from backend.notifications.models import Subscription
 from backend.rankings.models import Report
 from backend.rankings.services.feeds import feed_key_create
 from backend.rankings.services.views import view_create
+from backend.scenarios.models import Scenario
+from backend.scenarios.services.job_requests import job_create
 from backend.scenarios.services.scenarios import scenario_create, scenario_freeze
 from tests import factories
 from tests.frontend import cloud_rows, engine_rows
 from tests.frontend.rows import measured_offer, published
+from workers import scenario_jobs
 
 BILL = Path(__file__).parents[2] / "fixtures/bills/focus/focus_1_0_sample.csv"
 TYPED = Path(__file__).parents[2] / "fixtures" / "probes" / "sysbench-1.0.20-cpu.txt"
@@ -338,6 +341,13 @@ def _kept(client: Client, admin: User) -> dict[str, list[str]]:
     }
 
 
+def _scenario_job(scenario: Scenario, admin: User) -> str:
+    job = job_create(workspace=scenario.workspace, document=scenario.document, actor=admin.username)
+    while scenario_jobs.work(job.pk):
+        pass
+    return str(job.pk)
+
+
 def _scenarios(admin: User) -> dict[str, list[str]]:
     """One that may be changed, one that is frozen, and one that is sized by a score."""
     made = [
@@ -368,6 +378,7 @@ def _scenarios(admin: User) -> dict[str, list[str]]:
         "scenario-trace": ["/scenarios/trace/"],
         "scenario-new": ["/scenarios/new/", "/scenarios/new/?template=startup"],
         "scenario-edit": [f"/scenarios/{kept}/edit/"],
+        "scenario-job": [f"/scenarios/jobs/{_scenario_job(made[0], admin)}/"],
         "scenarios-compare": ["/scenarios/compare/", f"/scenarios/compare/?s={kept}&s={frozen}"],
     }
 

@@ -13,6 +13,7 @@ from backend.common.queue import Task, enqueue
 from backend.domain.errors import DomainError
 from backend.notifications.selectors.notices import has_due_notices
 from backend.rentals.selectors.cloud_accounts import checks_due
+from backend.scenarios.services.jobs import jobs_wake
 from workers.rentals import account_access
 
 log = logging.getLogger(__name__)
@@ -33,6 +34,7 @@ def tick() -> None:
         enqueue(Task.SEND_NOTICES)
     if uploads_waiting().exists():
         enqueue(Task.READ_BILLS)
+    jobs_wake()
     for account_id in checks_due(since_s=CHECK_AGAIN_S):
         enqueue(Task.CHECK_ACCOUNT, account_id=account_id)
 

@@ -4,7 +4,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import IO, Any, ClassVar
-from uuid import UUID
 
 from django.http import Http404
 from drf_spectacular.types import OpenApiTypes
@@ -19,16 +18,17 @@ from backend.accounts.api.authentication import actor
 from backend.accounts.services.acting import workspace_of
 from backend.benchmarks.services.current_data import current_stamp
 from backend.bills.models import Bill, BillUpload
-from backend.bills.selectors.bills import bill_by_slug, bills_visible, upload_by_id
+from backend.bills.selectors.bills import bill_by_slug, bills_visible
 from backend.bills.selectors.compared import ASSUMED, READERS, compared_document
 from backend.bills.services.bills import bill_delete
 from backend.bills.services.uploads import MOST_BYTES, PART_BYTES, upload_keep
 from backend.common.rest.documents import Problem
+from backend.common.rest.jobs import Job, job_data
 from backend.common.rest.parameters import read
 from backend.common.rest.permissions import WRITE
 from backend.common.rest.table import Column, ColumnType
 from backend.common.rest.views import ListAnswer, ListView, View
-from backend.domain.errors import InvalidValue
+from backend.domain.errors import InvalidValue, Reason
 
 COLUMNS = (
     Column("slug", ColumnType.TEXT, "Name in addresses, which never changes"),
@@ -94,15 +94,6 @@ class BillDetail(serializers.Serializer[Any]):
     alternatives = serializers.ListField(child=serializers.DictField())
 
 
-class Job(serializers.Serializer[Any]):
-    """Work that somebody waits for."""
-
-    state = serializers.ChoiceField(choices=["queued", "done", "failed"])
-    progress = serializers.FloatField(help_text="From 0 to 1")
-    result_url = serializers.URLField(allow_null=True)
-    failure = serializers.CharField(help_text="Why it failed; empty otherwise")
-
-
 def _requested(request: Request, slug: str) -> Bill:
     bill = bill_by_slug(workspace_of(request), slug)
     if bill is None:
@@ -116,18 +107,19 @@ def _cells(bill: Bill) -> dict[str, Any]:
     return cells | {"total": Decimal(f"{bill.total.normalize():f}")}
 
 
-def _job(upload: BillUpload, request: Request) -> Any:
+def upload_job(upload: BillUpload, request: Request) -> Any:
+    """How far the reading of a file is."""
     bill = upload.bill
-    return Job(
-        {
-            "state": upload.state,
-            "progress": upload.progress_ratio,
-            "result_url": reverse("api:bill", kwargs={"slug": bill.slug}, request=request)
-            if bill is not None
-            else None,
-            "failure": upload.failure,
-        }
-    ).data
+    return job_data(
+        state=upload.state,
+        progress=upload.progress_ratio,
+        created_at=upload.created_at,
+        result_url=reverse("api:bill", kwargs={"slug": bill.slug}, request=request)
+        if bill is not None
+        else None,
+        reason=Reason.UNSUPPORTED if upload.failure else "",
+        failure=upload.failure,
+    )
 
 
 class BillsView(ListView):
@@ -173,7 +165,7 @@ class BillsView(ListView):
             actor=actor(request),
         )
         url = reverse("api:job", kwargs={"job_id": upload.pk}, request=request)
-        return Response(_job(upload, request), status=202, headers={"Location": url})
+        return Response(upload_job(upload, request), status=202, headers={"Location": url})
 
 
 def _sent(request: Request) -> tuple[str, Iterable[bytes]]:
@@ -214,16 +206,3 @@ class BillView(View):
     def delete(self, request: Request, slug: str) -> Response:
         bill_delete(bill=_requested(request, slug), actor=actor(request))
         return Response(status=204)
-
-
-class JobView(View):
-    """How far a job is."""
-
-    scopes: ClassVar[Mapping[str, str]] = SCOPES
-
-    @extend_schema(operation_id="jobs_get", responses={200: Job})
-    def get(self, request: Request, job_id: UUID) -> Response:
-        upload = upload_by_id(workspace_of(request), job_id)
-        if upload is None:
-            raise Http404
-        return Response(_job(upload, request))

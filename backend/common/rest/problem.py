@@ -35,6 +35,7 @@ PROBLEM_CODES: Mapping[str, tuple[int, str]] = {
     "not_found": (404, "There is nothing under this address; the detail says what is missing"),
     "method_not_allowed": (405, "The address knows the methods in Allow alone"),
     "conflict": (409, "The state of the object forbids it; the detail says which"),
+    "gone": (410, "It was there, and is kept no longer"),
     "length_required": (411, "The body states no Content-Length"),
     "precondition_failed": (412, "If-Match names another version"),
     "too_large": (413, "The body is longer than the address takes"),
@@ -80,6 +81,13 @@ class Unprocessable(exceptions.APIException):
         self.members = {"errors": errors}
 
 
+class Gone(exceptions.APIException):
+    """410: what was there is kept no longer."""
+
+    status_code = HTTPStatus.GONE
+    default_code = "gone"
+
+
 class BadGateway(exceptions.APIException):
     """502: the machine asked on the caller's behalf did not answer properly."""
 
@@ -111,19 +119,24 @@ def problem(
         return HttpResponse(
             f"{line}\r\n", status=status, content_type="text/plain; charset=utf-8", headers=headers
         )
-    document: dict[str, Any] = {
-        "type": "about:blank",
-        "title": HTTPStatus(status).phrase,
-        "status": int(status),
-        "detail": detail,
-        "code": code or CODE_OF_STATUS.get(int(status), "error"),
-    }
+    document = problem_document(status, detail, code=code)
     if errors is not None:
         document["errors"] = [{"field": field, "detail": text} for field, text in errors]
     document |= members
     return HttpResponse(
         json.dumps(document), status=status, content_type=CONTENT_TYPE, headers=headers
     )
+
+
+def problem_document(status: int, detail: str, *, code: str = "") -> dict[str, Any]:
+    """The members that every problem has."""
+    return {
+        "type": "about:blank",
+        "title": HTTPStatus(status).phrase,
+        "status": int(status),
+        "detail": detail,
+        "code": code or CODE_OF_STATUS.get(int(status), "error"),
+    }
 
 
 def exception_handler(error: Exception, context: Mapping[str, Any]) -> HttpResponse | None:

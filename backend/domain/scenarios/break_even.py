@@ -11,8 +11,9 @@ from fractions import Fraction
 from itertools import combinations
 
 from backend.domain.pricing.billing.lifetimes import HOUR_S, Horizon, months
+from backend.domain.scenarios.alone import OptionAlone
 from backend.domain.scenarios.charges import base_cost, cost, whole
-from backend.domain.scenarios.model import OptionPart, Price, ScenarioInput
+from backend.domain.scenarios.model import Option, OptionPart, Price, ScenarioInput
 from backend.domain.scenarios.results import OptionOutcome
 from backend.domain.scenarios.uncertainty import option_with_counts, price_key
 from backend.domain.texts import number
@@ -27,6 +28,9 @@ HOURLY = HOURS_BEGUN | {"per_second", "per_minute", "sustained_use", "spot"}
 """Rules that bill a server by its own time."""
 
 
+Paid = dict[Hashable, Fraction]
+
+
 @dataclass(frozen=True)
 class Meeting:
     """Two options cost the same when the parameter has the value; None with the reason: never."""
@@ -39,36 +43,39 @@ class Meeting:
     reason: str | None = None
 
 
-def meetings(scenario: ScenarioInput, outcomes: Sequence[OptionOutcome]) -> list[Meeting]:
+def meetings(scenario: ScenarioInput, options: Sequence[OptionAlone]) -> list[Meeting]:
     """For every pair of options the prices at which they meet, and the hours a month from which
     on a monthly price costs less than the bill by the hour for the same units."""
     points: list[Meeting] = []
-    for a, b in combinations(outcomes, 2):
+    paid = [_by_price(one) for one in options]
+    for (a, paid_a), (b, paid_b) in combinations(zip(options, paid, strict=True), 2):
         scenario.check()
-        points += _prices(scenario, a, b)
-        points += _hours(scenario, a, b)
+        points += _prices(a, b, paid_a, paid_b)
+        points += _hours(scenario, a.option, b.option)
     return points
 
 
-def by_price(scenario: ScenarioInput, one: OptionOutcome) -> dict[Hashable, Fraction]:
-    """What an option pays at each price."""
-    option = option_with_counts(one)
-    paid: dict[Hashable, Fraction] = {}
+def paid_for_parts(scenario: ScenarioInput, one: OptionOutcome) -> tuple[Fraction, ...]:
+    """What an option pays for the servers of each of its parts."""
+    horizon = scenario.steps.horizon
+    fixed = [
+        base_cost(part.price, part.count, horizon) if isinstance(part.count, int) else None
+        for part in option_with_counts(one).parts
+    ]
     # The engine bills a fleet as a whole: what always runs is known, the rest is elastic.
-    rest = one.fleet.compute
-    for part in option.parts:
-        if isinstance(part.count, int):
-            fixed = base_cost(part.price, part.count, scenario.steps.horizon)
-            paid[price_key(part)] = paid.get(price_key(part), Fraction(0)) + fixed
-            rest -= fixed
-    for part in option.parts:
-        if part.count is None:
-            paid[price_key(part)] = paid.get(price_key(part), Fraction(0)) + rest
+    rest = one.fleet.compute - sum(amount for amount in fixed if amount is not None)
+    return tuple(rest if amount is None else amount for amount in fixed)
+
+
+def _by_price(one: OptionAlone) -> Paid:
+    """What an option pays at each price."""
+    paid: Paid = {}
+    for part, amount in zip(one.option.parts, one.paid, strict=True):
+        paid[price_key(part)] = paid.get(price_key(part), Fraction(0)) + amount
     return paid
 
 
-def _prices(scenario: ScenarioInput, a: OptionOutcome, b: OptionOutcome) -> Iterator[Meeting]:
-    paid_a, paid_b = by_price(scenario, a), by_price(scenario, b)
+def _prices(a: OptionAlone, b: OptionAlone, paid_a: Paid, paid_b: Paid) -> Iterator[Meeting]:
     parts: dict[Hashable, OptionPart] = {
         price_key(part): part for one in (a, b) for part in one.option.parts
     }
@@ -100,11 +107,11 @@ def _prices(scenario: ScenarioInput, a: OptionOutcome, b: OptionOutcome) -> Iter
         )
 
 
-def _hours(scenario: ScenarioInput, a: OptionOutcome, b: OptionOutcome) -> Iterator[Meeting]:
+def _hours(scenario: ScenarioInput, a: Option, b: Option) -> Iterator[Meeting]:
     for one, other in ((a, b), (b, a)):
-        if len(one.option.parts) != 1 or len(other.option.parts) != 1:
+        if len(one.parts) != 1 or len(other.parts) != 1:
             continue
-        hour, month = one.option.parts[0], other.option.parts[0]
+        hour, month = one.parts[0], other.parts[0]
         if (
             hour.price.unit == "hour"
             and month.price.unit == "month"
@@ -112,8 +119,8 @@ def _hours(scenario: ScenarioInput, a: OptionOutcome, b: OptionOutcome) -> Itera
         ):
             hours = _hours_a_month(scenario, hour, month)
             yield Meeting(
-                one.option.name,
-                other.option.name,
+                one.name,
+                other.name,
                 _("hours a month of one server"),
                 hours,
                 "h/month",

@@ -83,8 +83,8 @@ def _uncarried(scenario: ScenarioInput, fleet: OptionFleet) -> Values:
 # --- the document -------------------------------------------------------------------------------
 
 
-def result_document(scenario: ScenarioInput, outcomes: list[OptionOutcome]) -> dict[str, Any]:
-    """The result document without what uncertainty adds."""
+def result_document(scenario: ScenarioInput, options: list[dict[str, Any]]) -> dict[str, Any]:
+    """The result document of such options, without what comparing them adds."""
     demand = scenario.demand.values
     return {
         "schema": 1,
@@ -95,7 +95,7 @@ def result_document(scenario: ScenarioInput, outcomes: list[OptionOutcome]) -> d
             "mean": float(demand.mean()),
             "unit_hours": float(demand.sum()) * scenario.steps.step_s / HOUR_S,
         },
-        "options": [option_result(scenario, one) for one in outcomes],
+        "options": options,
         "break_even": [],
         "tornado": [],
         "assumptions": [
@@ -111,8 +111,8 @@ def input_sha256(document: Mapping[str, object]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def option_result(scenario: ScenarioInput, one: OptionOutcome) -> dict[str, Any]:
-    """The figures of an option."""
+def option_members(scenario: ScenarioInput, one: OptionOutcome) -> dict[str, Any]:
+    """What the result says of an option, without what uncertainty adds."""
     fleet, service = one.fleet, one.service
     steps = scenario.steps
     plain, restarts = fleet.charges.plain, fleet.charges.interruptions

@@ -18,7 +18,7 @@ from backend.domain.pricing.billing.lifetimes import CALENDAR, DAY_S, HOUR_S, mo
 from backend.domain.scenarios.charges import ZERO, base_cost, extras_costs
 from backend.domain.scenarios.choice import serves
 from backend.domain.scenarios.model import Option, Price, ScenarioInput
-from backend.domain.scenarios.results import OptionOutcome, option_result, outcome
+from backend.domain.scenarios.results import OptionOutcome, option_members, outcome
 from backend.domain.scenarios.trajectories import peak_count
 
 LONGEST_MONTH_S = 31 * DAY_S
@@ -68,7 +68,7 @@ def screened(scenario: ScenarioInput, options: Iterable[Option], *, limit: int) 
                 insort(best, cost)
                 del best[limit:]
             key = (not is_serving, ZERO if is_serving else Fraction(share), cost, name)
-            rows.append((key, cost, option, option_result(scenario, one)))
+            rows.append((key, cost, option, option_members(scenario, one)))
     rows.sort(key=lambda row: row[0])
     return Screening(tuple(_ranked(rows[:limit])), faults)
 

@@ -1,16 +1,17 @@
 """A scenario document in, its result document out."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from backend.domain.scenarios.break_even import Meeting, meetings
+from backend.domain.scenarios.alone import OptionAlone, alone_from, written
+from backend.domain.scenarios.break_even import Meeting, meetings, paid_for_parts
 from backend.domain.scenarios.contracts import contract_result
 from backend.domain.scenarios.documents import scenario_from
-from backend.domain.scenarios.model import unlimited
-from backend.domain.scenarios.results import money, outcome, result_document
-from backend.domain.scenarios.tornado import Bar, bars
-from backend.domain.scenarios.uncertainty import uncertainty_members
+from backend.domain.scenarios.model import Option, ScenarioInput, unlimited
+from backend.domain.scenarios.results import money, option_members, outcome, result_document
+from backend.domain.scenarios.tornado import bars, moved_inputs
+from backend.domain.scenarios.uncertainty import factors, spread, uncertainty_members
 
 
 def simulate(document: object, check: Callable[[], None] = unlimited) -> dict[str, Any]:
@@ -19,17 +20,55 @@ def simulate(document: object, check: Callable[[], None] = unlimited) -> dict[st
     What `check` raises ends it; it is called between its parts.
     """
     scenario = scenario_from(document, check)
-    outcomes = [outcome(scenario, option) for option in scenario.options]
-    result = result_document(scenario, outcomes)
-    for members, one, (more, error) in zip(
-        result["options"], outcomes, uncertainty_members(scenario, outcomes), strict=True
-    ):
-        members.update(more)
-        members["contract"] = contract_result(scenario, one)
-        if error:
-            result["assumptions"].append(_interpolated(one.option.name, error))
-    result["break_even"] = [_meeting(one) for one in meetings(scenario, outcomes)]
-    result["tornado"] = [_bar(one) for one in bars(scenario, outcomes)]
+    return _compared(scenario, list(_alone(scenario, scenario.options)))
+
+
+def options_written(
+    document: object, first: int, count: int, check: Callable[[], None] = unlimited
+) -> list[dict[str, Any]]:
+    """So many options from the first one on, each by itself; `compared` makes the result of all."""
+    scenario = scenario_from(document, check)
+    return [written(one) for one in _alone(scenario, scenario.options[first : first + count])]
+
+
+def compared(
+    document: object, options: Sequence[dict[str, Any]], check: Callable[[], None] = unlimited
+) -> dict[str, Any]:
+    """The result of a document whose options were calculated elsewhere; that of `simulate`."""
+    scenario = scenario_from(document, check)
+    alone = [alone_from(*pair) for pair in zip(scenario.options, options, strict=True)]
+    return _compared(scenario, alone)
+
+
+def _alone(scenario: ScenarioInput, options: Sequence[Option]) -> Iterator[OptionAlone]:
+    drawn = factors(scenario, scenario.uncertainty) if scenario.uncertainty else None
+    inputs = moved_inputs(scenario)
+    for option in options:
+        one = outcome(scenario, option)
+        yield OptionAlone(
+            option,
+            {**option_members(scenario, one), "contract": contract_result(scenario, one)},
+            one.total,
+            one.service.share,
+            paid_for_parts(scenario, one),
+            None if drawn is None else spread(scenario, one, drawn),
+            tuple(spread(scenario, one, moved.factors) for moved in inputs),
+        )
+
+
+def _compared(scenario: ScenarioInput, alone: list[OptionAlone]) -> dict[str, Any]:
+    result = result_document(scenario, [dict(one.members) for one in alone])
+    if scenario.uncertainty:
+        spreads = [one.drawn for one in alone if one.drawn is not None]
+        shares = [one.unserved_share for one in alone]
+        by_option = uncertainty_members(scenario, scenario.uncertainty, spreads, shares)
+        for members, more, one in zip(result["options"], by_option, spreads, strict=True):
+            members.update(more)
+            if one.cost_error_ratio:
+                note = _interpolated(members["name"], one.cost_error_ratio)
+                result["assumptions"].append(note)
+    result["break_even"] = [_meeting(one) for one in meetings(scenario, alone)]
+    result["tornado"] = [asdict(one) for one in bars(scenario, alone)]
     return result
 
 
@@ -40,8 +79,5 @@ def _interpolated(option: str, error_ratio: float) -> dict[str, str]:
 
 
 def _meeting(one: Meeting) -> dict[str, Any]:
-    return asdict(one) | {"value": None if one.value is None else money(one.value)}
-
-
-def _bar(one: Bar) -> dict[str, Any]:
-    return asdict(one)
+    # vars and not asdict, which copies each exact value: there are some for every pair of options.
+    return {**vars(one), "value": None if one.value is None else money(one.value)}

@@ -2,21 +2,15 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
+from backend.domain.scenarios.alone import OptionAlone
 from backend.domain.scenarios.choice import cheapest
 from backend.domain.scenarios.document import Uncertainty
 from backend.domain.scenarios.model import ScenarioInput
-from backend.domain.scenarios.results import OptionOutcome
-from backend.domain.scenarios.uncertainty import (
-    Draws,
-    Factors,
-    price_key,
-    score_key,
-    sigma,
-    spread,
-)
+from backend.domain.scenarios.uncertainty import Draws, Factors, price_key, score_key, sigma
 from backend.domain.texts import number
 from backend.domain.texts import text as _
 
@@ -40,28 +34,33 @@ class Bar:
     winner_high: str
 
 
-def bars(scenario: ScenarioInput, outcomes: Sequence[OptionOutcome]) -> list[Bar]:
+class MovedInput(NamedTuple):
+    """An input, its two ends, and two draws in which only it differs from what is said."""
+
+    name: str
+    ends: Draws
+    factors: Factors
+
+
+def bars(scenario: ScenarioInput, options: Sequence[OptionAlone]) -> list[Bar]:
     """One bar for each input with a spread, the widest first."""
-    if scenario.uncertainty is None:
-        return []
     winner = cheapest(
         scenario,
-        np.array([float(one.total) for one in outcomes]),
-        np.array([one.service.share for one in outcomes]),
+        np.array([float(one.total) for one in options]),
+        np.array([one.unserved_share for one in options]),
     )
     unsorted = []
-    for name, ends, moved in _inputs(scenario, scenario.uncertainty):
-        spreads = [spread(scenario, one, moved) for one in outcomes]
-        costs = np.stack([one.costs for one in spreads])
-        unserved = np.stack([one.unserved for one in spreads])
+    for n, (name, ends, _factors) in enumerate(moved_inputs(scenario)):
+        costs = np.stack([one.moved[n].costs for one in options])
+        unserved = np.stack([one.moved[n].unserved for one in options])
         low, high = (
-            outcomes[cheapest(scenario, costs[:, end], unserved[:, end])].option.name
+            options[cheapest(scenario, costs[:, end], unserved[:, end])].option.name
             for end in (0, 1)
         )
         unsorted.append(
             Bar(
                 input=name,
-                option=outcomes[winner].option.name,
+                option=options[winner].option.name,
                 low=float(ends[0]),
                 high=float(ends[1]),
                 cost_low=float(costs[winner, 0]),
@@ -73,8 +72,12 @@ def bars(scenario: ScenarioInput, outcomes: Sequence[OptionOutcome]) -> list[Bar
     return sorted(unsorted, key=lambda bar: -abs(bar.cost_high - bar.cost_low))
 
 
-def _inputs(scenario: ScenarioInput, spreads: Uncertainty) -> Iterator[tuple[str, Draws, Factors]]:
-    """Name of an input, its two ends, and two draws in which only it differs from what is said."""
+def moved_inputs(scenario: ScenarioInput) -> list[MovedInput]:
+    """The inputs that have a spread."""
+    return list(_inputs(scenario, scenario.uncertainty)) if scenario.uncertainty else []
+
+
+def _inputs(scenario: ScenarioInput, spreads: Uncertainty) -> Iterator[MovedInput]:
     parts = [part for option in scenario.options for part in option.parts]
     still = np.ones(2)
     scores = dict.fromkeys(map(score_key, parts), still)
@@ -82,7 +85,7 @@ def _inputs(scenario: ScenarioInput, spreads: Uncertainty) -> Iterator[tuple[str
     as_stated = Factors(still, still, scores, prices)
     if spreads.demand_growth_cv:
         ends = _ends(spreads.demand_growth_cv)
-        yield _("demand"), ends, replace(as_stated, demand=ends)
+        yield MovedInput(_("demand"), ends, replace(as_stated, demand=ends))
     if spreads.score_cv:
         ends = _ends(spreads.score_cv)
         for part in {score_key(part): part for part in parts}.values():
@@ -92,7 +95,9 @@ def _inputs(scenario: ScenarioInput, spreads: Uncertainty) -> Iterator[tuple[str
                 if len(scores) == 1
                 else _("score of {units} units a server", units=number(f"{units:g}"))
             )
-            yield name, ends, replace(as_stated, scores=scores | {score_key(part): ends})
+            yield MovedInput(
+                name, ends, replace(as_stated, scores=scores | {score_key(part): ends})
+            )
     if spreads.price_cv:
         ends = _ends(spreads.price_cv)
         for part in {price_key(part): part for part in parts}.values():
@@ -104,10 +109,10 @@ def _inputs(scenario: ScenarioInput, spreads: Uncertainty) -> Iterator[tuple[str
                 currency=price.currency,
             )
             moved = prices | {price_key(part): ends}
-            yield name, ends, replace(as_stated, prices=moved)
+            yield MovedInput(name, ends, replace(as_stated, prices=moved))
     if spreads.boot_cv and scenario.policy.warmup_s:
         ends = _ends(spreads.boot_cv)
-        yield "boot time", ends, replace(as_stated, boot=ends)
+        yield MovedInput("boot time", ends, replace(as_stated, boot=ends))
 
 
 def _ends(cv: float) -> Draws:

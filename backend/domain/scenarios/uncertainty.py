@@ -103,7 +103,7 @@ def factors(scenario: ScenarioInput, spreads: Uncertainty) -> Factors:
     parts = [part for option in scenario.options for part in option.parts]
 
     def drawn(cv: float) -> Draws:
-        return np.exp(sigma(cv) * random.standard_normal(spreads.draws))
+        return _drawn(random, cv, spreads)
 
     return Factors(
         demand=drawn(spreads.demand_growth_cv),
@@ -117,6 +117,15 @@ def factors(scenario: ScenarioInput, spreads: Uncertainty) -> Factors:
             if part.price.terms.interruptions_per_month
         },
     )
+
+
+def demand_factors(spreads: Uncertainty) -> Draws:
+    """The draws of the demand alone, which are the first."""
+    return _drawn(np.random.default_rng(spreads.seed), spreads.demand_growth_cv, spreads)
+
+
+def _drawn(random: np.random.Generator, cv: float, spreads: Uncertainty) -> Draws:
+    return np.exp(sigma(cv) * random.standard_normal(spreads.draws))
 
 
 def sigma(cv: float) -> float:
@@ -310,40 +319,36 @@ def _boot(scenario: ScenarioInput, one: OptionOutcome, boot: Draws) -> Draws:
 
 
 def uncertainty_members(
-    scenario: ScenarioInput, outcomes: Sequence[OptionOutcome]
-) -> list[tuple[dict[str, Any], float]]:
-    """Members of each option of the result (interval, regret, and whether it is distinguishable),
-    with its `cost_error_ratio`.
+    scenario: ScenarioInput,
+    spreads: Uncertainty,
+    by_option: Sequence[OptionSpread],
+    shares: Sequence[float],
+) -> list[dict[str, Any]]:
+    """Members of each option of the result: interval, regret, and whether it is distinguishable.
+    `shares` are what they leave unserved as stated.
 
     Only options that serve the demand of a draw compete in it (see `choice`). `p_cheapest` is the
     share of draws in which the option does and no other costs less; `regret` what it then costs
     more than the best, None where it never serves; `distinguishable` whether 95 % of its paired
     differences to the serving option cheapest at the median lie on one side.
     """
-    spreads = scenario.uncertainty
-    if spreads is None:
-        return [({}, 0.0) for _ in outcomes]
-    drawn = factors(scenario, spreads)
-    by_option = [spread(scenario, one, drawn) for one in outcomes]
+    demand = demand_factors(spreads)
     unserved = np.stack([one.unserved for one in by_option])
     may_win = serves(scenario, unserved)
-    costs = judged(scenario, np.stack([one.costs for one in by_option]), unserved, drawn.demand)
+    costs = judged(scenario, np.stack([one.costs for one in by_option]), unserved, demand)
     # Where no option serves the demand of a draw none is its cheapest.
     best = np.where(may_win, costs, np.inf).min(axis=0)
     medians = np.median(costs, axis=1)
-    is_stated = serves(scenario, np.array([one.service.share for one in outcomes]))
+    is_stated = serves(scenario, np.array(shares))
     winner = int(np.argmin(np.where(is_stated, medians, np.inf) if is_stated.any() else medians))
     return [
-        (
-            {
-                **_interval(one),
-                "p_cheapest": float(np.mean(wins & (judged_costs <= best))),
-                "regret": _amount(np.mean((judged_costs - best)[wins])) if wins.any() else None,
-                "cvar95": _amount(_tail_mean(one.costs)),
-                "distinguishable": _is_apart(judged_costs - costs[winner]),
-            },
-            one.cost_error_ratio,
-        )
+        {
+            **_interval(one),
+            "p_cheapest": float(np.mean(wins & (judged_costs <= best))),
+            "regret": _amount(np.mean((judged_costs - best)[wins])) if wins.any() else None,
+            "cvar95": _amount(_tail_mean(one.costs)),
+            "distinguishable": _is_apart(judged_costs - costs[winner]),
+        }
         for one, judged_costs, wins in zip(by_option, costs, may_win, strict=True)
     ]
 

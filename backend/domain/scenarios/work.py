@@ -20,7 +20,16 @@ MOST_MAP_WORK = 40_000_000
 SCREENED_AT_ONCE, STEPS_OF_OFFER = 5, 4_000
 """Trajectories with a bill that take as long as a simulation is taken to, and what the price and the
 bill of one offer take; measured."""
+MOST_JOB_WORK = 4_000_000_000
+"""Steps of all options and passes of a job, each option of which takes at most MOST_WORK: a year of
+minutes for 300 options with uncertainty is 2,995,920,000."""
+MOST_JOB_DRAWS = 5_000_000
+"""Of all options of a job, which are kept until they are compared: 16 bytes each."""
 ADVICE = "take longer steps, fewer options or no uncertainty"
+
+
+class TooMuchWork(InvalidDocument):
+    """It is more than may be calculated."""
 
 
 def check_work(document: object, most: int = MOST_WORK) -> int:
@@ -28,6 +37,16 @@ def check_work(document: object, most: int = MOST_WORK) -> int:
     if not isinstance(document, Mapping):
         return 0
     return _checked(document, _passes(document), "passes", most)
+
+
+def check_job_work(document: Mapping[str, Any]) -> int:
+    """Steps of one option in all passes; TooMuchWork for more than a job may take."""
+    options = max(1, _options(document))
+    draws = exact(_object(document, "uncertainty").get("draws")) or 0
+    if draws * options > MOST_JOB_DRAWS:
+        detail = f"{options:,} options of that many are more than {MOST_JOB_DRAWS:,} in all"
+        raise TooMuchWork([("/uncertainty/draws", detail)])
+    return check_work(document, min(MOST_JOB_WORK, options * MOST_WORK)) // options
 
 
 def check_map_work(document: Mapping[str, Any], most: int = MOST_MAP_WORK) -> int:
@@ -62,7 +81,7 @@ def _checked(document: Mapping[str, Any], times: int, name: str, most: int) -> i
             f"{steps:,} steps × {options:,} options × {times:,} {name} are more than "
             f"{most:,}: {ADVICE}"
         )
-        raise InvalidDocument([("/horizon/step_s", detail)])
+        raise TooMuchWork([("/horizon/step_s", detail)])
     return work
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from django.http import Http404
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.exceptions import PermissionDenied
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -12,20 +12,25 @@ from rest_framework.response import Response
 from backend.accounts.api.authentication import actor
 from backend.accounts.services.acting import workspace_of, workspace_slug
 from backend.common.rest.documents import Problem
+from backend.common.rest.jobs import Job
 from backend.common.rest.parameters import InvalidParameters, given
 from backend.common.rest.parsers import ExactJSONParser
 from backend.common.rest.permissions import READ, WRITE
+from backend.common.rest.preferences import RESPOND_ASYNC, prefers
 from backend.common.rest.problem import Conflict
 from backend.common.rest.table import Column, ColumnType
 from backend.common.rest.views import ListAnswer, ListView, View, created
+from backend.common.work import WorkRefused
 from backend.domain.errors import InvalidDocument
 from backend.domain.scenarios.document import ScenarioDocument
+from backend.domain.scenarios.work import TooMuchWork
 from backend.scenarios.api.documents import (
     ScenarioChange,
     ScenarioDetail,
     ScenarioNote,
     ScenarioResult,
 )
+from backend.scenarios.api.jobs import naming_jobs, queued
 from backend.scenarios.models import Scenario
 from backend.scenarios.selectors.scenarios import (
     scenario_by_slug,
@@ -85,8 +90,16 @@ class ScenarioSimulateView(View):
 
     @extend_schema(
         operation_id="scenarios_simulate",
+        parameters=[
+            OpenApiParameter(
+                "Prefer",
+                str,
+                OpenApiParameter.HEADER,
+                description="respond-async: workers calculate it, and the answer is a job (202)",
+            )
+        ],
         request=ScenarioDocument,
-        responses={200: ScenarioResult, 413: Problem, 422: Problem, 503: Problem},
+        responses={200: ScenarioResult, 202: Job, 413: Problem, 422: Problem, 503: Problem},
     )
     def post(self, request: Request, **_: Any) -> Response:
         """What each option costs and what it leaves unserved."""
@@ -94,7 +107,12 @@ class ScenarioSimulateView(View):
         if unknown := given(dict(request.query_params.lists())):
             detail = "simulate takes no parameters: everything stands in the document"
             raise InvalidParameters([(name, detail) for name in unknown])
-        return Response(simulated(request.data, workspace_slug=workspace_slug(request)).result)
+        if prefers(request, RESPOND_ASYNC):
+            return queued(request)
+        try:
+            return Response(simulated(request.data, workspace_slug=workspace_slug(request)).result)
+        except (TooMuchWork, WorkRefused) as error:
+            raise naming_jobs(error) from error
 
 
 class ScenariosView(ListView):

@@ -16,11 +16,13 @@ from backend.domain.errors import InvalidDocument, InvalidValue
 from backend.domain.scenarios.templates import TEMPLATES
 from backend.scenarios.models import Scenario
 from backend.scenarios.selectors.offer_matches import offer_names
+from backend.scenarios.services.job_requests import TooManyJobs
 from backend.scenarios.services.scenarios import ScenarioFrozen, scenario_create, scenario_update
 from backend.web.bills.views import bill_document
 from backend.web.scenarios.editor import editor_context
 from backend.web.scenarios.edits import MOST_NAMED, asked_for, edited, with_offer
 from backend.web.scenarios.forms import ScenarioForm, is_editable
+from backend.web.scenarios.job_views import job_begun
 from backend.web.scenarios.part_prices import part_prices
 from backend.web.scenarios.preview import preview
 from backend.web.scenarios.views import scenario_or_404
@@ -49,7 +51,8 @@ def scenario_new(request: HttpRequest) -> HttpResponse:
         if scenario is not None:
             messages.success(request, _("“{name}” is saved.", name=scenario.name))
             return HttpResponseRedirect(reverse("scenario", args=[scenario.slug]))
-        return _page(request, form, template=template, is_refused=True)
+    elif "background" in request.POST and (begun := _begun(request, form)):
+        return begun
     return _page(request, form, template=template)
 
 
@@ -73,7 +76,8 @@ def scenario_edit(request: HttpRequest, slug: str) -> HttpResponse:
         if _saved(request, form, scenario, "") is not None:
             messages.success(request, _("The changes are saved."))
             return HttpResponseRedirect(reverse("scenario", args=[slug]))
-        return _page(request, form, scenario=scenario, is_refused=True)
+    elif "background" in request.POST and (begun := _begun(request, form)):
+        return begun
     return _page(request, form, scenario=scenario)
 
 
@@ -107,9 +111,21 @@ def _saved(
     return None
 
 
-def _page(
-    request: HttpRequest, form: ScenarioForm, *, is_refused: bool = False, **more: Any
-) -> HttpResponse:
+def _begun(request: HttpRequest, form: ScenarioForm) -> HttpResponse | None:
+    """The way to the job of what was typed; None where it is refused, which the form then says."""
+    try:
+        return job_begun(request, form.document())
+    except (InvalidDocument, InvalidValue) as error:
+        form.report(error)
+        form.is_too_much = False
+    except TooManyJobs as error:
+        form.add_error(None, str(error))
+    return None
+
+
+def _page(request: HttpRequest, form: ScenarioForm, **more: Any) -> HttpResponse:
+    # What comes to a page after one of these buttons was refused.
+    is_refused = not {"save", "background"}.isdisjoint(request.POST)
     context = {
         **editor_context(form, workspace_slug(request), is_refused=is_refused),
         "is_refused": is_refused,

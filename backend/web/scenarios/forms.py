@@ -8,6 +8,7 @@ from django import forms
 
 from backend.domain.errors import InvalidDocument, InvalidValue
 from backend.domain.scenarios.price_document import PURCHASE
+from backend.domain.scenarios.work import TooMuchWork
 from backend.web.scenarios import form_layout as layout
 from backend.web.scenarios.document_values import entry_text, typed
 from backend.web.scenarios.form_help import help_for
@@ -70,6 +71,8 @@ class ScenarioForm(WriteForm):
     stated: Mapping[str, Any] = {}
     # What was reported of it: (name of the field or empty, words).
     refused: Sequence[tuple[str, str]] = ()
+    is_too_much = False
+    """Whether it was refused as more work than a request may take."""
 
     # --- as a document --------------------------------------------------------------------------
 
@@ -166,6 +169,7 @@ class ScenarioForm(WriteForm):
             self.add_error(name or None, detail if name else f"{pointer}: {detail}".strip(": "))
             said.append((name, f"{self._spoken(name)}: {detail}" if name else detail))
         self.refused = said
+        self.is_too_much = isinstance(error, TooMuchWork)
         return said
 
     def field_of(self, pointer: str) -> str:

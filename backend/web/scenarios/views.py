@@ -10,8 +10,10 @@ from django.views.decorators.http import require_POST, require_safe
 
 from backend.accounts.models import Scope
 from backend.accounts.services.acting import workspace_of, workspace_slug
+from backend.common.work import WorkRefused
 from backend.domain.errors import InvalidDocument
 from backend.domain.scenarios.templates import TEMPLATES
+from backend.domain.scenarios.work import TooMuchWork
 from backend.scenarios.models import Scenario
 from backend.scenarios.selectors.scenarios import (
     follows_from,
@@ -74,12 +76,19 @@ def scenario_page(request: HttpRequest, slug: str) -> HttpResponse:
             **result_context(scenario, **asked),
         }
 
+    status = None
     try:
         content = fragment(request, "scenarios/_content.html", follows_from(scenario), result)
         context["content"] = content
     except InvalidDocument as error:
-        context["errors"] = error.errors
-    return render(request, "scenarios/page.html", context)
+        context |= {"errors": error.errors, "is_too_much": isinstance(error, TooMuchWork)}
+    except WorkRefused as error:
+        # Only what takes too long: others who calculate will have ended soon.
+        if error.wait is not None or not context["may_write"]:
+            raise
+        context |= {"errors": [("", error.detail)], "is_too_much": True}
+        status = error.status_code
+    return render(request, "scenarios/page.html", context, status=status)
 
 
 @readable

@@ -10,7 +10,7 @@ import pytest
 from backend.domain.errors import InvalidDocument
 from backend.domain.scenarios.documents import scenario_from
 from backend.domain.scenarios.model import Demand, ScenarioInput
-from backend.domain.scenarios.results import OptionOutcome, outcome, result_document
+from backend.domain.scenarios.results import OptionOutcome, option_members, outcome
 from backend.domain.scenarios.service import unserved
 from backend.domain.scenarios.simulate import simulate
 from backend.domain.scenarios.steps import Steps
@@ -85,8 +85,7 @@ def total(document: Document) -> Fraction:
 def first(document: Document) -> dict[str, Any]:
     """The first option of the result."""
     scenario = scenario_of(document)
-    found = [outcome(scenario, option) for option in scenario.options]
-    return dict(result_document(scenario, found)["options"][0])
+    return option_members(scenario, outcome(scenario, scenario.options[0]))
 
 
 def refused(document: Document) -> set[str]:

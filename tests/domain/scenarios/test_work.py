@@ -14,6 +14,8 @@ from backend.domain.scenarios.simulate import simulate
 from backend.domain.scenarios.work import (
     MOST_MAP_WORK,
     MOST_WORK,
+    TooMuchWork,
+    check_job_work,
     check_map_work,
     check_screening_work,
     check_work,
@@ -59,6 +61,23 @@ def test_screening_counts_sizes_of_servers_and_bills_of_offers() -> None:
     ((field, detail),) = refused.value.errors
     assert field == "/horizon/step_s"
     assert "4,000 offers of 1,000 sizes over 525,600 steps take more than 120,000,000" in detail
+
+
+def test_job_may_take_more_of_many_options_and_no_more_of_one() -> None:
+    uncertain = {"uncertainty": {"draws": 10}}
+    whole = startup(*options(200), horizon=YEAR, **uncertain)
+    assert check_job_work(whole) == 525_600 * 19
+    one = startup(*options(1), horizon={**YEAR, "days": 3650}, **uncertain)
+    for document in (startup(*options(4), horizon={**YEAR, "step_s": 3}, **uncertain), one):
+        with pytest.raises(TooMuchWork) as refused:
+            check_job_work({**document, "policy": {"kind": "step"}})
+        assert refused.value.errors[0][0] == "/horizon/step_s"
+
+
+def test_job_keeps_only_so_many_draws_of_all_options() -> None:
+    document = startup(*options(60), uncertainty={"draws": 100_000})
+    with pytest.raises(TooMuchWork, match="60 options of that many are more than 5,000,000"):
+        check_job_work(document)
 
 
 def test_months_count_as_their_longest() -> None:
