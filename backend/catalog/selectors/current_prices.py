@@ -21,7 +21,7 @@ from backend.catalog.selectors.price_choice import (
     PriceChoice,
     chosen_prices,
 )
-from backend.catalog.selectors.read_prices import PriceRows
+from backend.catalog.selectors.read_prices import ReadPrices
 
 
 def prices_visible(workspace_slug: str = DEFAULT_WORKSPACE) -> QuerySet[PriceObservation]:
@@ -61,7 +61,7 @@ def best_prices(
 KIND = tuple(name for name in IDENTITY if name not in {"operating_system", "tenancy"})
 
 
-def newest_prices(basis: PriceBasis, offer_ids: Sequence[UUID] | None = None) -> PriceRows:
+def newest_prices(basis: PriceBasis, offer_ids: Sequence[UUID] | None = None) -> ReadPrices:
     """The newest observation of each kind that may price an offer, whatever the currency."""
     # Quarantined ones wait for a person and price nothing meanwhile.
     rows = PriceObservation.objects.filter(_of_term(basis), is_published=True)
@@ -72,21 +72,21 @@ def newest_prices(basis: PriceBasis, offer_ids: Sequence[UUID] | None = None) ->
     # DISTINCT ON, in the order of the index: the newest of each kind without sorting all of them.
     newest = rows.order_by(*KIND, "-observed_at").distinct(*KIND)
     newest = newest.annotate(is_questioned=_is_questioned(basis.as_of))
-    return PriceRows(newest, "id", basis.as_of)
+    return ReadPrices(newest, "id", basis.as_of)
 
 
-def stored_prices(basis: PriceBasis, offer_ids: Collection[UUID] | None = None) -> PriceRows:
+def stored_prices(basis: PriceBasis, offer_ids: Collection[UUID] | None = None) -> ReadPrices:
     """The same of this day, from CurrentPrice; `as_of` is not asked."""
     rows = CurrentPrice.objects.filter(_of_term(basis)).order_by()
     if offer_ids is not None:
         rows = rows.filter(offer_id__in=offer_ids)
-    return PriceRows(rows, "observation_id", None)
+    return ReadPrices(rows, "observation_id", None)
 
 
 def prices_by_id(ids: Iterable[UUID], workspace_slug: str) -> dict[UUID, PriceChoice]:
     """Published prices of any kind and age, by the id of their observation."""
     rows = prices_visible(workspace_slug).filter(pk__in=list(ids), is_published=True)
-    choices = PriceRows(rows.annotate(is_questioned=Value(value=False)), "id", None)
+    choices = ReadPrices(rows.annotate(is_questioned=Value(value=False)), "id", None)
     return {choice.observation_id: choice for choice in choices}
 
 

@@ -46,8 +46,8 @@ KIND = (
 )
 
 
-class PriceRow(NamedTuple):
-    """One observation; what `quote` and `kind` say is read by PriceRows."""
+class ReadPrice(NamedTuple):
+    """One observation; what `quote` and `kind` say is read by ReadPrices."""
 
     offer: bytes
     observation: bytes
@@ -57,7 +57,7 @@ class PriceRow(NamedTuple):
     kind: str
 
 
-class PriceRows:
+class ReadPrices:
     """Prices that rows of observations state, on a day (`as_of`), or now for None.
 
     As choices they are read one by one. A table of many reads `rows`, of which few quotes and kinds
@@ -72,7 +72,7 @@ class PriceRows:
         self._as_of = as_of
         self._today = as_of or clock.now().date()
 
-    def rows(self) -> Iterator[PriceRow]:
+    def rows(self) -> Iterator[ReadPrice]:
         """Every one, while they are read from the database."""
         read = self._observations.annotate(
             offer_key=_key("offer_id"),
@@ -90,7 +90,7 @@ class PriceRows:
                 Cast("included", TextField()),
             ),
         ).values_list("offer_key", "observation_key", "observed_us", "quote", "kind")
-        return map(PriceRow._make, read.iterator(CHUNK))
+        return map(ReadPrice._make, read.iterator(CHUNK))
 
     def quote(self, text: str) -> Quote:
         """What rows of this text ask for."""

@@ -20,7 +20,7 @@ from backend.catalog.selectors.price_choice import (
     preferred,
     preferred_terms,
 )
-from backend.catalog.selectors.read_prices import EPOCH, MICROSECOND, PriceRows
+from backend.catalog.selectors.read_prices import EPOCH, MICROSECOND, ReadPrices
 from backend.domain.amounts import CLOSE, Flags, Ints, codes_of
 from backend.domain.pricing.price_columns import ChargeColumns
 from backend.domain.pricing.purchase import PurchaseModel
@@ -42,7 +42,7 @@ class PriceTable:
     table: OfferTable
 
     @classmethod
-    def of(cls, prices: PriceRows, table: OfferTable) -> "PriceTable":
+    def of(cls, prices: ReadPrices, table: OfferTable) -> "PriceTable":
         """Prices of any offers; those that the table does not have are left out."""
         offers: list[bytes] = []
         keys: list[bytes] = []
@@ -66,7 +66,7 @@ class PriceTable:
             table=table,
         )
 
-    def patched(self, prices: PriceRows, offers: Iterable[UUID]) -> "PriceTable":
+    def patched(self, prices: ReadPrices, offers: Iterable[UUID]) -> "PriceTable":
         """The same with other prices of some offers, which are all that these have."""
         others = PriceTable.of(prices, self.table)
         gone = self.table.numbers([offer.bytes for offer in offers])
