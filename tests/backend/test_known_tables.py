@@ -195,7 +195,7 @@ def test_one_price_reads_no_table_whole(
 
     monkeypatch.setattr(rankings.OfferTable, "read", refuse)
     with monkeypatch.context() as patch:
-        patch.setattr(rankings.ScoreTable, "of", refuse)
+        patch.setattr(rankings.ScoreTable, "read", refuse)
         rows = shown()[0]
     assert patched == [PriceTable, PriceTable]
     assert next(row for row in rows if row.offer_id == SLUGS[3]).price == Decimal("0.05")
@@ -285,7 +285,7 @@ def test_process_reads_no_table_that_another_one_left(
     before = shown()
     forget(monkeypatch, tmp_path)
     with monkeypatch.context() as patch:
-        for table, name in ((OfferTable, "read"), (PriceTable, "of"), (ScoreTable, "of")):
+        for table, name in ((OfferTable, "read"), (PriceTable, "of"), (ScoreTable, "read")):
             patch.setattr(table, name, refuse)
         assert shown() == before
     prices = rankings._prices(query_from({})[0], stamped(), clock.now().date(), "default", offers())

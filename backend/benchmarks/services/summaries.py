@@ -4,10 +4,13 @@
 `stored` reads what it stored.
 """
 
+import datetime as dt
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import islice
-from typing import Any
+from math import nan
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.db import connection, transaction
@@ -15,8 +18,8 @@ from django.db import connection, transaction
 from backend.benchmarks.models import Sample, StoredSummary
 from backend.benchmarks.selectors.scores import Score, computed, site_url
 from backend.catalog.selectors.data_version import DataStamp
-from backend.catalog.selectors.read_prices import CHUNK
 from backend.catalog.services.current_prices import MANY, SUMMARIES, marks_taken
+from backend.common.reading import CHUNK, json_text, key_bytes
 from backend.common.statistics import tables_analyze
 from backend.domain.metrics import METRICS
 from backend.domain.stats import IntervalBasis, Summary
@@ -38,24 +41,59 @@ SAME = (
 )
 """Fields of Score that are columns of the same name."""
 STORED = (*SUMMARY, *SAME, "interval_basis", "is_unstable", "flags", "result")
+FIGURES = ("value", "ci95_low", "ci95_high")
+ABOUT = tuple(name for name in STORED if name not in FIGURES)
 
 
 def stored(**conditions: Any) -> Iterator[tuple[UUID, Score]]:
     """Offer and score of every stored summary that meets the conditions."""
-    site = site_url()
+    of = partial(_score, site_url())
     rows = StoredSummary.objects.filter(**conditions).order_by()
-    for row in rows.values("offer_id", "metric", *STORED).iterator(CHUNK):
-        figures = {name: row[name] for name in SUMMARY}
-        basis = IntervalBasis(row["interval_basis"])
-        result = row["result"]
-        score = Score(
-            metric=METRICS[row["metric"]],
-            summary=Summary(**figures, interval_basis=basis, is_unstable=row["is_unstable"]),
-            flags=tuple(row["flags"]),
-            result_url=site + result if result.startswith("/") else result or None,
-            **{name: row[name] for name in SAME},
-        )
-        yield row["offer_id"], score
+    return map(of, rows.values("offer_id", "metric", *STORED).iterator(CHUNK))
+
+
+def _score(site: str, row: Mapping[str, Any]) -> tuple[UUID, Score]:
+    figures = {name: row[name] for name in SUMMARY}
+    basis = IntervalBasis(row["interval_basis"])
+    result = row["result"]
+    score = Score(
+        metric=METRICS[row["metric"]],
+        summary=Summary(**figures, interval_basis=basis, is_unstable=row["is_unstable"]),
+        flags=tuple(row["flags"]),
+        result_url=site + result if result.startswith("/") else result or None,
+        **{name: row[name] for name in SAME},
+    )
+    return row["offer_id"], score
+
+
+class ReadScore(NamedTuple):
+    """A stored summary of one metric: the bytes of its offer's key, the FIGURES, and a text of all
+    else, of which most offers share a few."""
+
+    offer: bytes
+    value: float
+    low: float
+    high: float
+    text: str
+
+
+def scores_read(metric: str, **conditions: Any) -> Iterator[ReadScore]:
+    """The same of one metric, for tables of many: `score_of` says what a text stands for."""
+    rows = StoredSummary.objects.filter(metric=metric, **conditions).order_by()
+    return map(
+        ReadScore._make,
+        rows.annotate(offer_key=key_bytes("offer_id"), text=json_text(*ABOUT))
+        .values_list("offer_key", *FIGURES, "text")
+        .iterator(CHUNK),
+    )
+
+
+def score_of(metric: str, text: str) -> Score:
+    """A score with this text; its figures are not those of any offer."""
+    row = dict(zip(ABOUT, json.loads(text), strict=True))
+    row["measured_at"] = dt.datetime.fromisoformat(row["measured_at"])
+    figures = dict.fromkeys(FIGURES, nan)
+    return _score(site_url(), {"offer_id": None, "metric": metric, **figures, **row})[1]
 
 
 def is_pending(stamp: DataStamp) -> bool:

@@ -7,16 +7,15 @@ from decimal import Decimal
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from django.db.models import BigIntegerField, BinaryField, Func, QuerySet, TextField
+from django.db.models import BigIntegerField, Func, QuerySet, TextField
 from django.db.models.functions import Cast, TruncDate
 
 from backend.catalog.selectors.price_choice import PriceChoice, Quote, QuoteKind
 from backend.common import clock
+from backend.common.reading import CHUNK, json_text, key_bytes
 from backend.domain.pricing.effective import Charge
 from backend.domain.pricing.quoted import GROSS, net
 
-CHUNK = 500
-"""Rows read from the database at a time: what lies between them in memory is lost to all else."""
 EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 MICROSECOND = dt.timedelta(microseconds=1)
 QUOTE = (
@@ -75,16 +74,15 @@ class ReadPrices:
     def rows(self) -> Iterator[ReadPrice]:
         """Every one, while they are read from the database."""
         read = self._observations.annotate(
-            offer_key=_key("offer_id"),
-            observation_key=_key(self._observation),
+            offer_key=key_bytes("offer_id"),
+            observation_key=key_bytes(self._observation),
             observed_us=Func(
                 "observed_at",
                 template="(extract(epoch FROM %(expressions)s) * 1000000)::bigint",
                 output_field=BigIntegerField(),
             ),
-            quote=_array(*QUOTE),
-            # As text: objects of thousands of rows would take longer to read than all the rest.
-            kind=_array(
+            quote=json_text(*QUOTE),
+            kind=json_text(
                 *KIND,
                 TruncDate("observed_at", tzinfo=dt.UTC),
                 Cast("included", TextField()),
@@ -155,17 +153,6 @@ class ReadPrices:
         if missing_since is None:
             return False
         return self._as_of is None or _moment(missing_since).date() <= self._as_of
-
-
-def _key(column: str) -> Func:
-    # Its bytes, since tables hold them: objects of keys take longer to make than to read.
-    return Func(column, function="uuid_send", output_field=BinaryField())
-
-
-def _array(*columns: Any) -> Func:
-    return Func(
-        *columns, template="json_build_array(%(expressions)s)::text", output_field=TextField()
-    )
 
 
 def _moment(text: str) -> dt.datetime:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from backend.catalog.models import Offer, Provider, Region
 from backend.catalog.selectors.offers import offers_visible
-from backend.catalog.selectors.read_prices import CHUNK
+from backend.common.reading import CHUNK
 from backend.domain.amounts import Flags, Ints, codes_of
 from backend.rankings.selectors.coded import Coded, CodedBuilder
 from backend.rankings.selectors.rows import offer_cells

@@ -12,6 +12,7 @@ import numpy as np
 from django.conf import settings
 
 from backend.accounts.services.workspaces import DEFAULT_WORKSPACE
+from backend.benchmarks.services.summaries import scores_read
 from backend.catalog.selectors.current_prices import newest_prices, stored_prices
 from backend.catalog.selectors.data_changes import OFFERS, PRICES, SUMMARIES, read_of
 from backend.catalog.selectors.data_version import DataStamp, data_stamp
@@ -227,6 +228,8 @@ def _score_table(
         return old.patched(scores_seen(metric, None, workspace_slug, changed), changed)
 
     def read() -> ScoreTable:
+        if as_of is None and workspace_slug == DEFAULT_WORKSPACE:
+            return ScoreTable.read(scores_read(metric.key), metric, offers)
         return ScoreTable.of(scores_seen(metric, as_of, workspace_slug), metric, offers)
 
     if as_of:

@@ -1,14 +1,18 @@
 """The scores of all offers in one metric, or in a mix, as arrays."""
 
 import datetime as dt
-from collections.abc import Iterable
+from array import array
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
+from math import nan
 from typing import Any, NamedTuple
 from uuid import UUID
 
 import numpy as np
 from django.utils.functional import cached_property
+from numpy.typing import NDArray
 
+from backend.benchmarks.services.summaries import ReadScore, score_of
 from backend.domain.amounts import Floats, Ints, codes_of
 from backend.domain.metrics import Metric
 from backend.domain.stats import IntervalBasis, Summary
@@ -32,7 +36,16 @@ class ScoreKind(NamedTuple):
     n_repeats: int | None
 
 
-NO_FIGURE = (np.nan, np.nan, np.nan)
+class ScoreAbout(NamedTuple):
+    """All that a score says beside its figures."""
+
+    kind: ScoreKind | None
+    measured_at: dt.datetime | None
+    result: str | None
+    cpu_models: tuple[tuple[str, int], ...] | None
+
+
+NOTHING = ScoreAbout(None, None, None, None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,28 +67,47 @@ class ScoreTable:
     def of(
         cls, scores: Iterable[tuple[UUID, Score]], metric: Metric, table: OfferTable
     ) -> "ScoreTable":
+        """Scores of any offers; those that the table does not have are left out."""
+        rows = (
+            (key.bytes, one.summary.value, one.summary.ci95_low, one.summary.ci95_high, _about(one))
+            for key, one in scores
+        )
+        return cls._made(rows, CodedBuilder(), metric, table)
+
+    @classmethod
+    def read(cls, rows: Iterable[ReadScore], metric: Metric, table: OfferTable) -> "ScoreTable":
+        """The same of what is stored, read without an object for each."""
+
+        def about(text: str) -> ScoreAbout:
+            return _about(score_of(metric.key, text))
+
+        return cls._made(rows, CodedBuilder(about), metric, table)
+
+    @classmethod
+    def _made(
+        cls,
+        rows: Iterable[tuple[bytes, float, float, float, Hashable]],
+        about: CodedBuilder,
+        metric: Metric,
+        table: OfferTable,
+    ) -> "ScoreTable":
         offers: list[bytes] = []
-        figures: list[tuple[float, float, float]] = []
-        kinds, measured, results, models = (CodedBuilder() for _ in range(4))
-        for offer_id, one in scores:
-            offers.append(offer_id.bytes)
-            summary = one.summary
-            figures.append((summary.value, summary.ci95_low, summary.ci95_high))
-            kinds.append(_kind(one))
-            measured.append(one.measured_at)
-            results.append(one.result_url)
-            models.append(tuple(one.cpu_models.items()))
+        figures = array("d")
+        for offer, value, low, high, given in rows:
+            offers.append(offer)
+            figures.extend((value, low, high))
+            about.append(given)
         # Last, so that it is the row that numbers of offers without a score lead to: -1.
-        figures.append(NO_FIGURE)
-        for column in (kinds, measured, results, models):
-            column.append(None)
-        rows = np.full(len(table), -1, np.int64)
+        figures.extend((nan, nan, nan))
+        known = about.coded()
+        codes = np.append(known.codes, np.int32(len(known.values)))
+        at = np.full(len(table), -1, np.int64)
         numbers = table.numbers(offers)
-        known = np.flatnonzero(numbers >= 0)
-        rows[numbers[known]] = known
-        value, low, high = np.array(figures, np.float64)[rows].T.copy()
-        kind, at, result, model = (c.coded().at(rows) for c in (kinds, measured, results, models))
-        return cls(metric, table, value, low, high, kind, at, result, model)
+        listed = np.flatnonzero(numbers >= 0)
+        at[numbers[listed]] = listed
+        value, low, high = np.array(figures).reshape(-1, 3)[at].T.copy()
+        columns = zip(*known.values, NOTHING, strict=True)
+        return cls(metric, table, value, low, high, *(_coded(one, codes[at]) for one in columns))
 
     @cached_property
     def figure_keys(self) -> Ints:
@@ -136,9 +168,9 @@ class ScoreTable:
         )
 
 
-def _kind(one: Score) -> ScoreKind:
+def _about(one: Score) -> ScoreAbout:
     summary = one.summary
-    return ScoreKind(
+    kind = ScoreKind(
         one.variant,
         one.is_unfit,
         one.flags,
@@ -150,3 +182,13 @@ def _kind(one: Score) -> ScoreKind:
         summary.n_instances,
         summary.n_repeats,
     )
+    return ScoreAbout(kind, one.measured_at, one.result_url, tuple(one.cpu_models.items()))
+
+
+def _coded(values: Iterable[Hashable], codes: NDArray[np.int32]) -> Coded:
+    """A column by numbers of values, some of which may be equal."""
+    builder = CodedBuilder()
+    for value in values:
+        builder.append(value)
+    different = builder.coded()
+    return Coded(different.codes[codes], different.values)
