@@ -143,7 +143,8 @@ def _firsts(url: str, token: str, addresses: Sequence[str]) -> dict[str, Any]:
         address: max(Reader(url, token).seconds(address) for _ in range(4)) for address in addresses
     }
     address = max(slowest, key=lambda one: slowest[one])
-    return {"max": round(slowest[address], 2), "at": address.removeprefix(PAGE)}
+    each = {one.removeprefix(PAGE): round(seconds, 2) for one, seconds in slowest.items()}
+    return {"max": round(slowest[address], 2), "at": address.removeprefix(PAGE), "each": each}
 
 
 def _per_second(url: str, token: str) -> float:

@@ -7,8 +7,10 @@ The same figures at 10,080 offers with 100,800 prices and at 100,080 with 1,000,
 - `page_per_s`: the JSON page by eight clients at once;
 - `first_s`: the slowest first request of a new basis or filter;
 - `change_s`: the first request after one price changed, its refresh included;
+- `screening_s`: every offer of one provider under a load of a year of minutes, the cheapest 50;
 - `search_ms`: a page of what holds two words, each request other words;
-- `web_mb`: the largest web process afterwards (its own memory, VmRSS).
+- `web_mb`, `web_screened_mb`: the largest web process afterwards (its own memory, VmRSS), without and
+  with the offers of the load.
 
 Not timed alone, as it is the database's: `load_s`, making the rows.
 """
@@ -36,6 +38,8 @@ from backend.benchmarks.services.demo import demo_remove
 from backend.catalog.models import Offer, PriceObservation
 from backend.catalog.services.data_version import data_version_bump
 from backend.common import clock
+from backend.domain.scenarios.templates import TEMPLATES
+from backend.scenarios.services.scenarios import scenario_create
 from tests import factories
 from tests.bench import _scale_data
 from tests.bench.ranking import PAGE, Reader, _firsts, _per_second, _spread
@@ -44,6 +48,32 @@ SIZES = {10_080: 56, 100_080: 556}
 """Offers, and the types that make them."""
 BASES = ("period=month", "currency=EUR", "term=reserved_1y", "term=spot", "hours_per_month=700")
 FILTERS = ("provider=maker-1", "vcpu__gte=8", "price__lte=1", "sort=price,-score", "q=type7")
+SCREENING = "/api/v1/scenarios/year/screening?provider=maker-1"
+"""Of a load of a year of minutes: a sixth of the smaller catalog, 1,680 offers of 56 sizes; of the larger
+one 16,680 of 556."""
+YEAR = {
+    **TEMPLATES["startup"].document,
+    "name": "Year",
+    "horizon": {"start": "2026-01-01T00:00:00+00:00", "days": 365, "step_s": 60},
+    "capacity": {"metric": "cmips_score", "units_per_score": "0.001"},
+    "options": [
+        {
+            "name": "known",
+            "parts": [
+                {
+                    "role": "all",
+                    "capacity": "1",
+                    "price": {
+                        "amount": "0.4",
+                        "currency": "USD",
+                        "unit": "hour",
+                        "billing": "per_second",
+                    },
+                }
+            ],
+        }
+    ],
+}
 RUNS = 5
 PAGES = 200
 
@@ -65,7 +95,10 @@ def figures(url: str, token: str) -> dict[str, Any]:
         "search_ms": round(
             _median([reader.seconds(f"{PAGE}&q=type{n}+region-{n}") for n in range(3, 20)]) * 1e3
         ),
+        # Before the offers of a load, which take room of their own.
         "web_mb": _web_mb(),
+        "screening_s": _median([reader.seconds(SCREENING) for _ in range(RUNS)]),
+        "web_screened_mb": _web_mb(),
     }
 
 
@@ -115,6 +148,7 @@ def main() -> int:
     _scale_data.begin()
     workspace, owner = Workspace.objects.get(slug="default"), factories.owner()
     token = token_create(workspace=workspace, owner=owner, name="bench", scope="read")[1]
+    scenario_create(workspace=workspace, document=YEAR, actor="bench")
     found: dict[int, dict[str, Any]] = {}
     first = 0
     for offers, types in SIZES.items():
