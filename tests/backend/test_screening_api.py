@@ -148,13 +148,16 @@ def test_offers_that_may_mislead_are_left_out_and_counted(sales: None, reader: C
     slowed = factories.offer("slowed", vcpu_kind="burstable")
     factories.sample(slowed, 9000)
     factories.price(slowed, "0.001")
+    shared = factories.offer("micro", provider_slug="gcp", name="e2-micro", vcpu_kind="shared")
+    factories.sample(shared, 100)
+    factories.price(shared, "0.001")
     gone = factories.offer("gone", discontinued_on=factories.AT.date())
     factories.sample(gone, 100)
     factories.price(gone, "0.001")
     scenario = kept()
     answer = reader.get(screening(scenario)).json()
     assert answer["left_out"] == {
-        "burstable": 1,
+        "burstable": 2,
         "no_price": 1,
         "not_listed": 1,
         "tax_unknown": 1,

@@ -129,6 +129,9 @@ RECORD = ProviderRecord(
     region=re.compile(r"[a-z]{2,15}-[a-z]{3,15}[0-9]{1,2}"),
     example_region="europe-west1",
     family=re.compile(r"[^-]+"),
+    # Shared-core types: a fraction of a core over time, more of it only in bursts
+    # (https://cloud.google.com/compute/docs/general-purpose-machines#sharedcore).
+    burstable=re.compile(r"(?:f1-micro|g1-small|e2-(?:micro|small|medium))$"),
     slow_boot=re.compile(r"-metal$"),
     increment=BY_SECOND,
     feeds=(

@@ -26,6 +26,7 @@ from backend.domain.scenarios.model import Option, ScenarioInput
 from backend.domain.scenarios.peak_mix import PeakMix, peak_mix
 from backend.domain.scenarios.screening import screened
 from backend.domain.scenarios.work import MOST_WORK, check_screening_work
+from backend.providers.registry import provider as provider_record
 from backend.scenarios.models import Scenario
 from backend.scenarios.selectors.capacities import METRIC, UNITS, asked_capacity, carried
 from backend.scenarios.selectors.resolving import NamedPrice, named_prices, resolved
@@ -205,12 +206,18 @@ def _offers(workspace_slug: str, query: ScreeningQuery) -> Any:
     return offers
 
 
+def _is_burstable(offer: Offer) -> bool:
+    # A list may only say that its processors are shared.
+    by_name = provider_record(offer.provider.slug).vcpu_kind_of(offer.name)
+    return VcpuKind.BURSTABLE in (offer.vcpu_kind, by_name)
+
+
 def _lacks(offer: Offer, score: Score, price: NamedPrice, query: ScreeningQuery) -> str:
     """Why an offer with a price and a score would mislead; empty where it would not."""
     if score.is_unfit:
         return UNFIT
     # Carrying a load for hours, such a machine is as slow as its credits let it be.
-    if offer.vcpu_kind == VcpuKind.BURSTABLE and not query.burstable:
+    if _is_burstable(offer) and not query.burstable:
         return CREDITS
     if price.choice.is_missing:
         return GONE
