@@ -139,7 +139,7 @@ def _context(scenario: Scenario, market: LoadMarket) -> dict[str, Any]:
 
 def _rows(scenario: Scenario, its: ScreenedMarket) -> list[dict[str, Any]]:
     """The offers with the options of the scenario among them, the cheapest first; each bar is its
-    share of the dearest cost."""
+    share of the dearest offer's cost, at most all of it."""
     outcome = scenario_outcome(scenario)
     lost = lost_cost(outcome)
     own = [
@@ -149,9 +149,10 @@ def _rows(scenario: Scenario, its: ScreenedMarket) -> list[dict[str, Any]]:
     rows = [*own, *(_row(row, its.market) for row in its.rows)]
     # As they are ranked: where unserved demand has a price, it counts.
     rows.sort(key=lambda row: (row["is_short"], _judged(row["result"], lost)))
-    dearest = max((float(row["result"]["cost_total"]) for row in rows), default=0.0)
+    # Of the offers: an option that costs twenty times as much would leave points of their bars.
+    dearest = max((float(row["result"]["cost_total"]) for row in rows if row["of"]), default=0.0)
     for row in rows:
-        share = float(row["result"]["cost_total"]) / dearest if dearest else 0.0
+        share = min(1.0, float(row["result"]["cost_total"]) / dearest) if dearest else 0.0
         row["bar"] = f"{100 * share:.1f}"
     return rows
 
