@@ -71,7 +71,7 @@ class ScenarioJob(Identified):
     started_at = models.DateTimeField(null=True)
     finished_at = models.DateTimeField(null=True)
     woken_at = models.DateTimeField()
-    """When workers were last told of it, or one of them worked on it."""
+    """When the last message for it was sent to workers, or one of them last began a piece of it."""
 
     class Meta:
         ordering = ("created_at",)

@@ -78,7 +78,7 @@ DESCRIBED = {
     "term": f"How they are bought, of {', '.join(SCREENED_TERMS)} (default on_demand)",
     "provider": "Slug of the provider",
     "region": "Region, as the provider calls it",
-    "burstable": "1: also machines whose score holds only while their CPU credits last",
+    "burstable": "1: also machines whose score holds only in bursts",
 }
 
 

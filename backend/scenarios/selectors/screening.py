@@ -60,7 +60,7 @@ class ScreeningQuery:
     region: str = ""
     limit: int = LIMIT
     burstable: bool = False
-    """Also machines whose score holds only while their CPU credits last."""
+    """Also machines whose score holds only in bursts: on CPU credits, or on a shared core."""
 
 
 @dataclass(frozen=True)
@@ -216,7 +216,7 @@ def _lacks(offer: Offer, score: Score, price: NamedPrice, query: ScreeningQuery)
     """Why an offer with a price and a score would mislead; empty where it would not."""
     if score.is_unfit:
         return UNFIT
-    # Carrying a load for hours, such a machine is as slow as its credits let it be.
+    # Carrying a load for hours, such a machine is as slow as its credits or its share let it be.
     if _is_burstable(offer) and not query.burstable:
         return CREDITS
     if price.choice.is_missing:

@@ -47,7 +47,7 @@ LEFT_OUT = {
     "not_listed": lazy("no longer on their price list"),
     "tax_unknown": lazy("whose price may include tax"),
     "unfit": lazy("with a score that takes no rank"),
-    "burstable": lazy("as fast as that only while their CPU credits last"),
+    "burstable": lazy("as fast as that only in bursts"),
     "too_small": lazy("too small for this load"),
 }
 """What is said of offers by what they lack, after their number."""
