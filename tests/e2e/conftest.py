@@ -1,9 +1,11 @@
 """Fixtures of the tests that drive the whole: the browser, and services that may be killed."""
 
+import json
 import os
 import signal
 import subprocess
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +23,7 @@ from backend.web.ranking import views as ranking_views
 from backend.web.shared import state
 from tests.database import empty
 from tests.e2e.browser import browser
-from tests.e2e.chaos_form import CASES, LEASE_S, NOTES, table
+from tests.e2e.chaos_form import CASES, LEASE_S, NOTES, Case, table
 from tests.e2e.stack import Database, Stack
 from tests.fakes.sshd import FakeSshd
 from workers.remote.probes import build
@@ -30,6 +32,21 @@ __all__ = ["browser"]
 
 SMALL_DISK_BYTES = 24 * 2**20
 """More than a run asks for before it begins, and soon full."""
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """One of several processes of pytest-xdist leaves to the first one what it has to say."""
+    if hasattr(session.config, "workeroutput"):
+        said = {"cases": [asdict(case) for case in CASES], "notes": NOTES}
+        session.config.workeroutput["chaos"] = json.dumps(said)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    # One that crashed said nothing.
+    said = json.loads(getattr(node, "workeroutput", {}).get("chaos", "{}"))
+    CASES.extend(Case(**case) for case in said.get("cases", ()))
+    NOTES.extend(said.get("notes", ()))
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
