@@ -13,7 +13,7 @@ import os
 import pickle  # what is read with it was verified before
 import struct
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from functools import cache
 from io import BytesIO
@@ -24,6 +24,7 @@ from django.conf import settings
 
 CODE_BYTES = hashlib.sha256().digest_size
 ALIGNED = 64
+READ_BYTES = 1_000_000
 MOST_BYTES = 200_000_000
 """Of all files together; those that were longest not opened go."""
 MOST_FILES = 200
@@ -56,17 +57,19 @@ class SharedFiles:
         path = self._path(name)
         try:
             with path.open("rb") as file:
+                code, read = file.read(CODE_BYTES), iter(lambda: file.read(READ_BYTES), b"")
+                # Read and not mapped: of what is mapped only what is looked at takes memory.
+                if not hmac.compare_digest(code, _code(name, read)):
+                    return None
                 mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+                # Nor is what lies beside it.
+                mapped.madvise(mmap.MADV_RANDOM)
             os.utime(path)
         # A file without a byte cannot be mapped.
         except (OSError, ValueError):
             return None
-        whole = memoryview(mapped)
-        code, content = bytes(whole[:CODE_BYTES]), whole[CODE_BYTES:]
-        if not hmac.compare_digest(code, _code(name, content)):
-            return None
         try:
-            return _FileReader(content, known).load()
+            return _FileReader(memoryview(mapped)[CODE_BYTES:], known).load()
         # It belongs to another one than those that are known.
         except LookupError:
             return None
@@ -81,7 +84,7 @@ class SharedFiles:
             handle, temporary = tempfile.mkstemp(dir=self._directory, suffix=".new")
             try:
                 with os.fdopen(handle, "wb") as file:
-                    file.write(_code(name, content))
+                    file.write(_code(name, [content]))
                     file.write(content)
                 # In one step: whoever has opened the old one keeps it.
                 Path(temporary).replace(self._path(name))
@@ -109,9 +112,12 @@ class SharedFiles:
 # --- what a file holds: its code, where each array lies, the object, the arrays -------------------
 
 
-def _code(name: str, content: bytes | memoryview) -> bytes:
+def _code(name: str, content: Iterable[bytes]) -> bytes:
     key = hmac.digest(settings.SECRET_KEY.encode(), f"{_program()} {name}".encode(), "sha256")
-    return hmac.digest(key, content, "sha256")
+    code = hmac.new(key, digestmod="sha256")
+    for part in content:
+        code.update(part)
+    return code.digest()
 
 
 @cache

@@ -8,12 +8,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from decimal import Decimal
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+Ints = NDArray[np.signedinteger[Any]]
+"""Numbers of rows, codes and ranks: of 32 bits wherever they are kept, as most of what a list of a
+hundred thousand offers takes is columns of them."""
 Flags = NDArray[np.bool_]
 
 MOST_COUNTED = 2**20
@@ -114,15 +117,15 @@ def mixed_runs(ascending: Floats, keys: Ints) -> list[tuple[int, int]]:
 def codes_of(*columns: NDArray[np.integer]) -> tuple[Ints, Ints]:
     """Numbers from 0 for the different combinations of codes, in their order, and the first row of
     each."""
-    together = np.zeros(columns[0].size, np.int64)
+    together: Ints = np.zeros(columns[0].size, np.int64)
     for column in columns:
         low = int(column.min(initial=0))
         width = int(column.max(initial=0)) - low + 1
         # Numbered anew after each column, so that the product of all widths fits.
         together = _numbered(together * width + (column.astype(np.int64) - low))
-    first = np.empty(int(together.max(initial=-1)) + 1, np.int64)
+    first = np.empty(int(together.max(initial=-1)) + 1, np.int32)
     first[together[::-1]] = np.arange(together.size)[::-1]
-    return together, first
+    return together.astype(np.int32), first
 
 
 def _numbered(codes: Ints) -> Ints:

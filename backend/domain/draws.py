@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from backend.domain.amounts import Floats, Ints
 from backend.domain.stats import CONFIDENCE, Z_95
 
 SEED = 20_130_921  # the day the first table of this kind was published; any fixed number serves
@@ -22,9 +23,6 @@ BLOCK = 300_000  # plausible values at a time: they then fit the processor's cac
 AT_ONCE = 10_000  # offers whose draws are sorted at a time
 GROUP_BLOCK = 64  # rows looked at first for the end of a tie group
 GRID = np.linspace(-8.0, 8.0, 321)  # normal deviates; beyond lie 1e-15
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 class Spreads(NamedTuple):
@@ -83,7 +81,7 @@ def rank_bounds(
     blocks = [
         _competition_ranks(block) if rows is None else _ranks_of(rows, block) for block in draws
     ]
-    low, high = np.empty((2, asked.size), np.int64)
+    low, high = np.empty((2, asked.size), np.int32)
     # Some offers at a time: the draws of all of them are held once, in narrow integers.
     for first in range(0, asked.size, AT_ONCE):
         some = slice(first, first + AT_ONCE)
@@ -140,7 +138,7 @@ def tie_groups(of: Spreads) -> Ints:
     (`is_clear`), among as many offers as there are rows.
     """
     n_rows = of.centre.size
-    groups = np.zeros(n_rows, np.int64)
+    groups = np.zeros(n_rows, np.int32)
     first = number = 0
     while first < n_rows:
         end, number = _end_of_group(of, first), number + 1

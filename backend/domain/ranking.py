@@ -133,7 +133,7 @@ class RankBounds:
     def __init__(self, spread: Spreads, rank: Ints) -> None:
         self._spread, self._rank = spread, rank
         # With a last one, which stands for rows that are not compared.
-        self._low, self._high = np.zeros((2, rank.size + 1), np.int64)
+        self._low, self._high = np.zeros((2, rank.size + 1), np.int32)
         self._is_known = np.zeros(rank.size + 1, bool)
         self._is_known[-1] = True
         self._part_count = 0
@@ -228,15 +228,15 @@ def standings(of: Contest, metric: Metric) -> Standings:
         alike = np.searchsorted(rank, rank)
         spread = spread._replace(centre=spread.centre[alike])
     others = _by_score(of, np.flatnonzero(np.isnan(of.value.floats)), metric)
-    none = np.zeros(others.size, np.int64)
+    none = np.zeros(others.size, np.int32)
     return Standings(
-        order=np.concatenate((compared, others)),
+        order=np.concatenate((compared, others)).astype(np.int32),
         rank=np.concatenate((rank, none)),
         tie_group=np.concatenate((tie_groups(spread), none)),
         pareto=np.concatenate(
             (_pareto(of.price.at(compared), of.score[compared], metric), none.astype(bool))
         ),
-        bounded=np.concatenate((np.arange(rank.size), none - 1)),
+        bounded=np.concatenate((np.arange(rank.size, dtype=np.int32), none - 1)),
         bounds=RankBounds(spread, rank),
     )
 
@@ -256,7 +256,7 @@ def _ranks(values: Amounts, metric: Metric) -> Ints:
         most = values.figure(int(best[first]))
         if most - values.figure(int(best[group])) <= most * same:
             leader[group], rank[group] = first, rank[first]
-    ranks = np.empty(order.size, np.int64)
+    ranks = np.empty(order.size, np.int32)
     ranks[order] = np.repeat(rank, np.diff(np.append(starts, order.size)))
     return ranks
 

@@ -1,14 +1,17 @@
 """Tables that a process holds, against those that are read whole, after every kind of change."""
 
 import datetime as dt
+import gc
 import os
 import random
+import weakref
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from threading import Event
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -258,6 +261,37 @@ def test_changes_are_known_of_one_database_and_since_they_are_kept() -> None:
     assert changed_offers(PRICES, now, alone()) is None
 
 
+def test_table_stays_as_long_as_those_that_refer_to_it() -> None:
+    build()
+    current_stamp()
+    tables, now = KnownTables(25, SharedFiles(None)), alone()
+    offers, others, prices = (SimpleNamespace(nbytes=10) for _ in range(3))
+
+    def get(key: str, read: Callable[[], Any], **known: Any) -> Any:
+        return tables.get(key, (PRICES, ""), now, read, lambda old, _: old, known=known)
+
+    get("offers", lambda: offers)
+    get("others", lambda: others)
+    # One of the two has to go: not that of which the third one is made.
+    get("prices", lambda: prices, offers=offers)
+    assert get("offers", refuse) is offers
+    with pytest.raises(AssertionError, match="read whole"):
+        get("others", refuse)
+
+
+def test_table_of_offers_goes_without_the_collector() -> None:
+    build()
+    table = OfferTable.read("default")
+    names, known = list(table.as_known), weakref.ref(table)
+    gc.disable()
+    try:
+        del table
+        assert known() is None
+    finally:
+        gc.enable()
+    assert list(OfferTable.read("default").as_known) == names
+
+
 # --- tables of other processes ------------------------------------------------------------------
 
 
@@ -283,6 +317,8 @@ def test_process_reads_no_table_that_another_one_left(
     build()
     forget(monkeypatch, tmp_path)
     before = shown()
+    # What it made itself it holds as the others do.
+    assert not offers().keys.flags.owndata
     forget(monkeypatch, tmp_path)
     with monkeypatch.context() as patch:
         for table, name in ((OfferTable, "read"), (PriceTable, "of"), (ScoreTable, "read")):

@@ -3,6 +3,7 @@
 import datetime as dt
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 
 import pytest
 
@@ -77,6 +78,18 @@ def test_what_did_not_change_between_states_counts_once() -> None:
         cache.get(stamp, "table", lambda: shared)
     cache.get(states(2)[1], "list", Counted())
     assert all(cache.get(stamp, "table", refuse) is shared for stamp in states(2))
+
+
+def test_what_a_result_keeps_in_memory_counts_with_it() -> None:
+    cache = StampedCache(3 * BYTES_OF_SMALL)
+    table = SimpleNamespace(nbytes=2 * BYTES_OF_SMALL)
+    cache.get(ONE, "table", lambda: table)
+    cache.get(ONE, "list", lambda: SimpleNamespace(nbytes=BYTES_OF_SMALL, holds=(table,)))
+    # All that there may be; without the table nothing less would be in memory.
+    cache.get(ONE, "more", Counted())
+    assert cache.get(ONE, "more", refuse) == 1
+    with pytest.raises(AssertionError, match="computed again"):
+        cache.get(ONE, "list", refuse)
 
 
 def test_nothing_is_cached_while_nothing_was_counted() -> None:

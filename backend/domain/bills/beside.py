@@ -6,7 +6,7 @@ from enum import StrEnum
 
 import numpy as np
 
-from backend.domain.draws import Floats, Ints
+from backend.domain.amounts import Floats, Ints
 
 FloatTiers = Sequence[tuple[float | None, float]]
 """Upper bound in GB (None = without limit) and the price of a GB."""

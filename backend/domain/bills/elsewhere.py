@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from backend.domain.amounts import Floats
 from backend.domain.bills.beside import NOTHING_BESIDE, Beside, BillPart
 from backend.domain.bills.moves import Relocation, cheapest
 from backend.domain.bills.replacing import (
@@ -18,7 +19,7 @@ from backend.domain.bills.replacing import (
     Work,
 )
 from backend.domain.bills.swings import Swing, swings
-from backend.domain.draws import Floats, common_draws, spreads
+from backend.domain.draws import common_draws, spreads
 from backend.domain.pareto import undominated
 
 DRAWS = 2_000

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from backend.domain.amounts import Floats, Ints
 from backend.domain.bills.beside import NOTHING_BESIDE, Beside, BillPart, beside_costs
 from backend.domain.bills.replacing import (
     HARDWARE,
@@ -19,7 +20,6 @@ from backend.domain.bills.replacing import (
     Replacement,
     Work,
 )
-from backend.domain.draws import Floats, Ints
 
 SLACK = 0.05
 MOST_SECOND = 100

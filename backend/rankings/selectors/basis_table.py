@@ -30,8 +30,9 @@ MOST_ROWS_KEPT, FEWEST_ROWS_KEPT = 8_192, 1_000
 """Rows that are kept once they were made: all of a small catalog, a part of a larger one, whose
 rows would take more memory than everything else."""
 BYTES_OF_ROW = 3_000
-COLUMNS_OF_BASIS = 18
-"""Columns of eight bytes that a basis comes to hold: figures, their keys, and codes of cells."""
+COLUMNS_OF_BASIS = 36
+"""Columns of four bytes that a basis comes to hold, figures being two each: figures, their keys, and
+codes of cells."""
 SCORES = {"score": "value", "score_ci95_low": "low", "score_ci95_high": "high"}
 WORTH = ("cup", "value_per_cost", "value_per_cost_ci95_low", "value_per_cost_ci95_high")
 MONEY = frozenset({"price", "price_usd_hour", *WORTH})
@@ -99,6 +100,10 @@ class BasisTable:
     def nbytes(self) -> int:
         return COLUMNS_OF_BASIS * self.chosen.nbytes + BYTES_OF_ROW * len(self._exact.known)
 
+    @property
+    def holds(self) -> tuple[Any, ...]:
+        return self.offers, self.prices, self.scores
+
     @cached_property
     def _exact(self) -> ExactRows:
         of = self.offers, self.prices, self.scores, self.shared, self.chosen
@@ -133,7 +138,7 @@ class BasisTable:
         else:
             codes, first = self._shapes
         rows = map(self.row, first.tolist())
-        return Coded(codes.astype(np.int32), [getattr(row, name) for row in rows])
+        return Coded(codes, [getattr(row, name) for row in rows])
 
     @cached_property
     def _shapes(self) -> tuple[Ints, Ints]:
@@ -158,10 +163,10 @@ class BasisTable:
     @cached_property
     def _lacking_codes(self) -> Ints:
         if not self.lacking:
-            return np.zeros(len(self.offers), np.int64)
+            return np.zeros(len(self.offers), np.int32)
         seen: dict[tuple[str, ...], int] = {}
         names = (self.lacking.get(key_of(key), ()) for key in self.offers.keys)
-        return np.array([seen.setdefault(one, len(seen)) for one in names], np.int64)
+        return np.array([seen.setdefault(one, len(seen)) for one in names], np.int32)
 
     @property
     def is_tax_unknown(self) -> Flags:
@@ -188,7 +193,9 @@ class BasisTable:
         if name in SCORES:
             floats: Floats = getattr(self.scores, SCORES[name])
             _, codes = np.unique(floats, return_inverse=True)
-            return Amounts(floats, codes, lambda row: exact_decimal(float(floats[row])))
+            return Amounts(
+                floats, codes.astype(np.int32), lambda row: exact_decimal(float(floats[row]))
+            )
         floats, keys = self._money[name], self._price_keys
         if name in WORTH:
             keys = self._worth_keys
@@ -214,10 +221,10 @@ class BasisTable:
         """Prices and what follows from them and the scores, by column; NaN is unknown."""
         query = self.shared.query
         price = self._price(query.currency, query.period)
-        per_hour = self._price(query.currency, "hour")
-        per_hour[self._is_purchase] = np.nan
-        dollars = self._price("USD", "hour")
-        dollars[self._is_purchase] = np.nan
+        per_hour = np.where(self._is_purchase, np.nan, self._price(query.currency, "hour"))
+        dollars = per_hour
+        if query.currency != "USD":
+            dollars = np.where(self._is_purchase, np.nan, self._price("USD", "hour"))
         compared = np.where(self.is_unfit, np.nan, price)
         if not self.shared.is_tax_ranked:
             compared[self.is_tax_unknown] = np.nan
@@ -274,7 +281,7 @@ class BasisTable:
     def _extras(self) -> tuple[Ints, Ints]:
         """Numbers of what decides the extras of an offer, and the first offer of each."""
         if self.shared.query.extra_amounts == NOTHING:
-            return np.zeros(len(self.offers), np.int64), np.zeros(0, np.int64)
+            return np.zeros(len(self.offers), np.int32), np.zeros(0, np.int32)
         of = self.offers.fields
         return codes_of(
             *(of[name].codes for name in ("provider", "region", "disk_bytes")),

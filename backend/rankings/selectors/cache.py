@@ -21,8 +21,8 @@ STATES = 3
 class StampedCache:
     """Keeps results of the newest data states up to so many bytes.
 
-    A result says by `nbytes` how large it is. What several threads want at once is computed by one
-    of them, the others wait for it.
+    A result says by `nbytes` how large it is, and by `holds` which other results it keeps in memory.
+    What several threads want at once is computed by one of them, the others wait for it.
     """
 
     def __init__(self, most_bytes: int) -> None:
@@ -103,7 +103,13 @@ class StampedCache:
 
     def _nbytes(self) -> int:
         # What has not changed from one state to the next is the very same object.
-        different = {id(value): value for value in self._values.values()}
+        different: dict[int, Any] = {}
+        values = list(self._values.values())
+        while values:
+            value = values.pop()
+            if id(value) not in different:
+                different[id(value)] = value
+                values.extend(getattr(value, "holds", ()))
         return sum(getattr(value, "nbytes", BYTES_OF_SMALL) for value in different.values())
 
     def _touched(self, entry: tuple[DataStamp, Hashable]) -> Any:

@@ -72,7 +72,7 @@ class KnownTables:
         table: Table | None = renewed(earlier)
         if table is None:
             table = self._shared(key, now, renewed, read, known)
-        self._keep(key, now, table)
+        self._keep(key, now, table, known)
         return table
 
     def _shared(
@@ -92,12 +92,18 @@ class KnownTables:
                 # Whoever had the lock before has made it.
                 table = renewed(self._files.load(name, known))
                 if table is None:
-                    table = read()
-                    self._files.save(name, (now, table), known)
+                    made = read()
+                    self._files.save(name, (now, made), known)
+                    # From now on its arrays are those of the file, as for the others.
+                    table = renewed(self._files.load(name, known)) or made
         return table
 
-    def _keep(self, key: Hashable, now: Position, table: Sized) -> None:
+    def _keep(self, key: Hashable, now: Position, table: Sized, known: Mapping[str, Any]) -> None:
         with self._lock:
+            # What it refers to stays as long: without it the same would be read and held twice.
+            for other, (_, kept) in list(self._known.items()):
+                if any(kept is one for one in known.values()):
+                    self._known.move_to_end(other)
             # A slow request must not take the place of a newer table.
             if key in self._known and now.precedes(self._known[key][0]):
                 return

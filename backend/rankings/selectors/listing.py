@@ -23,6 +23,8 @@ from backend.rankings.selectors.scores import DISTURBED
 STANDING = frozenset({"rank", "rank_low", "rank_high", "tie_group", "pareto"})
 IS_DISTURBED = Filter("flags", "=", (DISTURBED,))
 TEXTS_AT_ONCE = 2_000
+COLUMNS_OF_LIST = 8
+"""Numbers, how each row stands, and rank bounds with the spreads that they are drawn of."""
 LAST = np.iinfo(np.int64).max
 
 
@@ -38,7 +40,7 @@ class Listing(Sequence[RankingRow]):
 
     @property
     def nbytes(self) -> int:
-        return 6 * self.numbers.nbytes
+        return COLUMNS_OF_LIST * self.numbers.nbytes
 
     def __len__(self) -> int:
         return self.numbers.size
@@ -129,6 +131,8 @@ class Listing(Sequence[RankingRow]):
 
     def kept(self, filters: Sequence[Filter]) -> "Listing":
         """The rows that meet all the filters, each standing as it does."""
+        if not filters:
+            return self
         mask = np.ones(len(self), bool)
         for condition in filters:
             mask &= meeting(self.column(condition.column), condition)
@@ -160,6 +164,10 @@ class RankedLists:
     def nbytes(self) -> int:
         return self.scored.nbytes + self.unscored.nbytes
 
+    @property
+    def holds(self) -> Sequence[BasisTable]:
+        return (self.scored.basis,)
+
 
 def ranked_lists(basis: BasisTable, numbers: Ints, metric: Metric) -> RankedLists:
     """The offers of these numbers of a basis, ranked among each other."""
@@ -179,7 +187,7 @@ def ranked_lists(basis: BasisTable, numbers: Ints, metric: Metric) -> RankedList
         metric,
     )
     has_score = ~np.isnan(score.floats[made.order])
-    everyone = Listing(basis, numbers[made.order], made)
+    everyone = Listing(basis, numbers[made.order].astype(np.int32), made)
     return RankedLists(
         everyone.at(np.flatnonzero(has_score)), everyone.at(np.flatnonzero(~has_score))
     )

@@ -16,6 +16,7 @@ from backend.common.reading import CHUNK
 from backend.domain.amounts import Flags, Ints, codes_of
 from backend.rankings.selectors.coded import Coded, CodedBuilder
 from backend.rankings.selectors.rows import offer_cells
+from backend.rankings.selectors.texts import Texts
 
 OWN = (
     "name", "kind", "arch", "cpu_model", "vcpu_count", "vcpu_kind", "thread_count", "memory_bytes",
@@ -31,14 +32,13 @@ COLUMN_OF = {
 }  # fmt: skip
 """What decides the cells of each column that offers alone decide, but for the slug."""
 KEY_BYTES = 16
-BYTES_OF_SLUG = 110
 
 
 @dataclass(frozen=True, eq=False)
 class OfferTable:
     """The offers in the order of their slugs; a row of any column is the offer's number in it."""
 
-    slugs: Sequence[str]
+    slugs: Texts
     keys: NDArray[np.bytes_]
     fields: dict[str, Coded]
     """By name of the model's field; `provider` and `region` hold rows of theirs."""
@@ -54,12 +54,12 @@ class OfferTable:
     def of(cls, rows: Iterable[tuple[Any, ...]]) -> "OfferTable":
         """Rows of the slug, the key, and the fields OWN, PROVIDER and REGION."""
         slugs: list[str] = []
-        keys: list[bytes] = []
+        keys = bytearray()
         columns = {name: CodedBuilder() for name in (*OWN, "provider", "region")}
         end = len(OWN) + 2
         for row in rows:
             slugs.append(row[0])
-            keys.append(row[1].bytes)
+            keys += row[1].bytes
             for name, value in zip(OWN, row[2:end], strict=True):
                 columns[name].append(value)
             columns["provider"].append(row[end : end + len(PROVIDER)])
@@ -67,8 +67,8 @@ class OfferTable:
         # By Python, as rankings compare slugs: the database sorts by its own rules.
         order = sorted(range(len(slugs)), key=slugs.__getitem__)
         return cls(
-            [slugs[row] for row in order],
-            np.array(keys, f"S{KEY_BYTES}")[order],
+            Texts.of([slugs[row] for row in order]),
+            keys_of(keys)[order],
             {name: column.coded().at(np.array(order, np.int64)) for name, column in columns.items()},
         )  # fmt: skip
 
@@ -77,15 +77,18 @@ class OfferTable:
 
     @property
     def nbytes(self) -> int:
-        return len(self) * (KEY_BYTES + BYTES_OF_SLUG) + sum(
-            column.nbytes for column in self.fields.values()
-        )
+        fields = sum(column.nbytes for column in self.fields.values())
+        return self.slugs.nbytes + self.keys.nbytes + fields
 
     @cached_property
+    def _digest(self) -> str:
+        return hashlib.sha256(self.keys.tobytes() + self.slugs.utf8.tobytes()).hexdigest()
+
+    @property
     def as_known(self) -> dict[str, Any]:
         """What tables that number its rows call it: equal numbers are of equal offers by it."""
-        words = hashlib.sha256(self.keys.tobytes() + "\0".join(self.slugs).encode())
-        return {f"offers {words.hexdigest()}": self}
+        # Not kept: the table would hold itself until the collector comes.
+        return {f"offers {self._digest}": self}
 
     def offer(self, row: int) -> Offer:
         """The offer of a row, as far as a ranking knows it."""
@@ -112,26 +115,22 @@ class OfferTable:
             for key, code, country in of
         ]
 
-    def numbers(self, keys: Sequence[bytes]) -> Ints:
-        """The rows of offers by the bytes of their keys; −1 where the table has none."""
-        order = self._by_key
-        if not (order.size and keys):
-            return np.full(len(keys), -1, np.int64)
-        asked, ordered = np.array(keys, f"S{KEY_BYTES}"), self.keys[order]
+    def numbers(self, keys: bytes | bytearray) -> Ints:
+        """The rows of offers by their keys, one behind the other; −1 where the table has none."""
+        asked, order = keys_of(keys), self._by_key
+        if not (order.size and asked.size):
+            return np.full(asked.size, -1, np.int32)
+        ordered = self.keys[order]
         at = np.minimum(np.searchsorted(ordered, asked), order.size - 1)
         return np.where(ordered[at] == asked, order[at], -1)
 
     @cached_property
     def _by_key(self) -> Ints:
-        return np.argsort(self.keys).astype(np.int64)
-
-    @cached_property
-    def _number_of(self) -> dict[str, int]:
-        return {slug: row for row, slug in enumerate(self.slugs)}
+        return np.argsort(self.keys).astype(np.int32)
 
     def number(self, slug: str) -> int | None:
         """The row of an offer by its slug; None where the table has none."""
-        return self._number_of.get(slug)
+        return self.slugs.index_of_sorted(slug)
 
     def slug_by_key(self) -> dict[UUID, str]:
         return dict(zip(map(key_of, self.keys), self.slugs, strict=True))
@@ -143,7 +142,7 @@ class OfferTable:
         for name, field in COLUMN_OF.items():
             codes, first = codes_of(self.fields[field].codes)
             rows = map(self.offer, first.tolist())
-            made[name] = Coded(codes.astype(np.int32), [offer_cells(row)[name] for row in rows])
+            made[name] = Coded(codes, [offer_cells(row)[name] for row in rows])
         return made
 
     def with_words(self, searched: str) -> Flags:
@@ -156,7 +155,7 @@ class OfferTable:
         return kept
 
     def _with_word(self, word: str) -> Flags:
-        met = np.array([word in slug for slug in self._lower_slugs], bool)
+        met = self.slugs.containing(word)
         parts: tuple[tuple[str, Callable[[Any], str]], ...] = (
             ("name", str),
             ("cpu_model", str),
@@ -168,10 +167,10 @@ class OfferTable:
             met |= column.mapped([word in text(value).lower() for value in column.values])
         return met
 
-    @cached_property
-    def _lower_slugs(self) -> Sequence[str]:
-        # The slugs themselves wherever they are lower already, which costs nothing to keep.
-        return self.slugs if all(map(str.islower, self.slugs)) else [s.lower() for s in self.slugs]
+
+def keys_of(joined: bytes | bytearray) -> NDArray[np.bytes_]:
+    """Keys whose bytes lie one behind the other, as many objects would take four times as much."""
+    return np.frombuffer(joined, f"S{KEY_BYTES}")
 
 
 def key_of(stored: bytes) -> UUID:

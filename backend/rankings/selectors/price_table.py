@@ -25,7 +25,7 @@ from backend.domain.amounts import CLOSE, Flags, Ints, codes_of
 from backend.domain.pricing.price_columns import ChargeColumns
 from backend.domain.pricing.purchase import PurchaseModel
 from backend.rankings.selectors.coded import Coded, CodedBuilder
-from backend.rankings.selectors.offer_table import KEY_BYTES, OfferTable, key_of
+from backend.rankings.selectors.offer_table import OfferTable, key_of, keys_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,13 +44,12 @@ class PriceTable:
     @classmethod
     def of(cls, prices: ReadPrices, table: OfferTable) -> "PriceTable":
         """Prices of any offers; those that the table does not have are left out."""
-        offers: list[bytes] = []
-        keys: list[bytes] = []
+        offers, keys = bytearray(), bytearray()
         seen_us = array("q")
         quotes, kinds = CodedBuilder(prices.quote), CodedBuilder(prices.kind)
         for row in prices.rows():
-            offers.append(row.offer)
-            keys.append(row.observation)
+            offers += row.offer
+            keys += row.observation
             seen_us.append(row.observed_us)
             quotes.append(row.quote)
             kinds.append(row.kind)
@@ -59,7 +58,7 @@ class PriceTable:
         order = order[np.searchsorted(numbers[order], 0) :]
         return cls(
             offers=numbers[order],
-            keys=np.array(keys, f"S{KEY_BYTES}")[order],
+            keys=keys_of(keys)[order],
             seen_us=np.array(seen_us, np.int64)[order],
             quotes=quotes.coded().at(order),
             kinds=kinds.coded().at(order),
@@ -69,7 +68,7 @@ class PriceTable:
     def patched(self, prices: ReadPrices, offers: Iterable[UUID]) -> "PriceTable":
         """The same with other prices of some offers, which are all that these have."""
         others = PriceTable.of(prices, self.table)
-        gone = self.table.numbers([offer.bytes for offer in offers])
+        gone = self.table.numbers(b"".join(offer.bytes for offer in offers))
         kept = np.flatnonzero(~np.isin(self.offers, gone))
         numbers = np.concatenate((self.offers[kept], others.offers))
         order = np.argsort(numbers, kind="stable")
@@ -114,7 +113,7 @@ class PriceTable:
 
     def chosen(self, basis: PriceBasis) -> Ints:
         """By number of the offer the row of the price that is preferred; −1 without one."""
-        chosen = np.full(len(self.table), -1, np.int64)
+        chosen = np.full(len(self.table), -1, np.int32)
         rows = np.flatnonzero(self.kinds.meets(lambda kind: kind.basis in basis.allowed))
         if not rows.size:
             return chosen

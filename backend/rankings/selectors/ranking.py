@@ -28,7 +28,14 @@ from backend.rankings.selectors.basis_table import BasisTable
 from backend.rankings.selectors.cache import StampedCache
 from backend.rankings.selectors.columns import COLUMN
 from backend.rankings.selectors.known_tables import KnownTables
-from backend.rankings.selectors.listing import RankedLists, called, joined, meeting, ranked_lists
+from backend.rankings.selectors.listing import (
+    Listing,
+    RankedLists,
+    called,
+    joined,
+    meeting,
+    ranked_lists,
+)
 from backend.rankings.selectors.mix import Mix, mix
 from backend.rankings.selectors.offer_table import OfferTable
 from backend.rankings.selectors.parsing import parsed_query
@@ -41,14 +48,15 @@ from backend.rankings.selectors.scores import scores_by_metric, scores_seen
 from backend.rankings.selectors.stated_basis import stated_basis, stated_mix
 
 MOST_BYTES = 60_000_000
-"""About; a hundred thousand offers take 20 MB, each basis of them 18 MB, and a list 5 MB."""
+"""About; a hundred thousand offers take 11 MB, their prices of a term 7 MB, each basis of them 14 MB,
+and a list 3 MB."""
 # Tables of a data state and all lists made of them: memory of a web process is what limits them.
 _cache = StampedCache(MOST_BYTES)
 LIST = "ranking"
 """What the keys of whole rankings begin with."""
 MOST_ANEW = 4
 """Lists that a new state is given before it is shown."""
-MOST_BYTES_OF_TABLES = 40_000_000
+MOST_BYTES_OF_TABLES = 32_000_000
 # The tables of the newest state once more, mostly the very same: the next one is made of them.
 _tables = KnownTables(MOST_BYTES_OF_TABLES, SharedFiles(settings.SHARED_TABLES_DIR))
 
@@ -64,7 +72,18 @@ class Ranking:
     data_version: int
     metric: Metric
     unpriced_count: int
-    nbytes: int = 0
+
+    @property
+    def nbytes(self) -> int:
+        return sum(rows.nbytes for rows in self._listings)
+
+    @property
+    def holds(self) -> Sequence[Any]:
+        return [rows.basis for rows in self._listings]
+
+    @property
+    def _listings(self) -> list[Listing]:
+        return [rows for rows in (self.rows, self.unscored) if isinstance(rows, Listing)]
 
     @property
     def everyone(self) -> Sequence[RankingRow]:
@@ -334,7 +353,6 @@ def _ranking(
         data_version=stamp.number,
         metric=metric,
         unpriced_count=unpriced_count,
-        nbytes=rows.nbytes + unscored.nbytes,
     )
 
 

@@ -91,10 +91,10 @@ class ScoreTable:
         metric: Metric,
         table: OfferTable,
     ) -> "ScoreTable":
-        offers: list[bytes] = []
+        offers = bytearray()
         figures = array("d")
         for offer, value, low, high, given in rows:
-            offers.append(offer)
+            offers += offer
             figures.extend((value, low, high))
             about.append(given)
         # Last, so that it is the row that numbers of offers without a score lead to: -1.
@@ -118,7 +118,7 @@ class ScoreTable:
     def patched(self, scores: Iterable[tuple[UUID, Score]], offers: Iterable[UUID]) -> "ScoreTable":
         """The same with other scores of some offers, which are all that these have."""
         others = ScoreTable.of(scores, self.metric, self.table)
-        numbers = self.table.numbers([offer.bytes for offer in offers])
+        numbers = self.table.numbers(b"".join(offer.bytes for offer in offers))
         rows = np.arange(len(self.table))
         # Each row of one of the two tables, the second below the first.
         rows[numbers[numbers >= 0]] += rows.size
