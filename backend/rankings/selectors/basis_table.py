@@ -14,6 +14,8 @@ from uuid import UUID
 import numpy as np
 from django.utils.functional import cached_property
 
+from backend.catalog.models import Offer
+from backend.catalog.selectors.price_choice import PriceChoice
 from backend.domain.amounts import Amounts, Flags, Floats, Ints, codes_of
 from backend.domain.errors import UnknownRate
 from backend.domain.pricing.price_columns import spans
@@ -23,8 +25,9 @@ from backend.rankings.selectors.coded import Coded
 from backend.rankings.selectors.offer_table import OfferTable, key_of
 from backend.rankings.selectors.price_table import PriceTable
 from backend.rankings.selectors.prices import NOTHING, Context, extras_of, month_of_extras
-from backend.rankings.selectors.rows import RankingRow, ranking_row
+from backend.rankings.selectors.rows import RankingRow, money_cells, ranking_row
 from backend.rankings.selectors.score_table import ScoreTable
+from backend.rankings.selectors.scores import Score
 
 MOST_ROWS_KEPT, FEWEST_ROWS_KEPT = 8_192, 1_000
 """Rows that are kept once they were made: all of a small catalog, a part of a larger one, whose
@@ -60,18 +63,23 @@ class ExactRows:
         """The row of an offer by its number, not compared with any other."""
         if (known := self.known.get(number)) is not None:
             return known
-        chosen = int(self.chosen[number])
-        made = ranking_row(
-            self.offers.offer(number),
-            None if chosen < 0 else self.prices.choice(chosen),
-            self.scores.score(number),
-            self.shared,
-            self.lacking.get(key_of(self.offers.keys[number]), ()) if self.lacking else (),
-        )
+        lacking = self.lacking.get(key_of(self.offers.keys[number]), ()) if self.lacking else ()
+        made = ranking_row(*self._parts(number), self.shared, lacking)
         is_small = len(self.offers) <= MOST_ROWS_KEPT
         if len(self.known) < (MOST_ROWS_KEPT if is_small else FEWEST_ROWS_KEPT):
             self.known[number] = made
         return made
+
+    def money(self, number: int) -> Mapping[str, Any]:
+        """The exact amounts of that row, by column of MONEY."""
+        if (known := self.known.get(number)) is not None:
+            return {name: getattr(known, name) for name in MONEY}
+        return money_cells(*self._parts(number), self.shared)
+
+    def _parts(self, number: int) -> tuple[Offer, PriceChoice | None, Score | None]:
+        chosen = int(self.chosen[number])
+        choice = None if chosen < 0 else self.prices.choice(chosen)
+        return self.offers.offer(number), choice, self.scores.score(number)
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,6 +120,10 @@ class BasisTable:
     def row(self, number: int) -> RankingRow:
         """The row of an offer by its number, not compared with any other."""
         return self._exact.row(number)
+
+    def money(self, number: int) -> Mapping[str, Any]:
+        """The exact amounts of that row, by column of MONEY."""
+        return self._exact.money(number)
 
     # --- columns ------------------------------------------------------------------------------
 
@@ -200,7 +212,7 @@ class BasisTable:
         if name in WORTH:
             keys = self._worth_keys
         exact = self._exact
-        return Amounts(floats, keys, lambda row: getattr(exact.row(row), name))
+        return Amounts(floats, keys, lambda row: exact.money(row)[name])
 
     @cached_property
     def _price_keys(self) -> Ints:

@@ -23,6 +23,8 @@ from backend.rankings.selectors.scores import DISTURBED
 STANDING = frozenset({"rank", "rank_low", "rank_high", "tie_group", "pareto"})
 IS_DISTURBED = Filter("flags", "=", (DISTURBED,))
 TEXTS_AT_ONCE = 2_000
+FIGURES_KEPT = 10_000
+"""Of a column, as texts: in the order of value for money equal scores lie far apart."""
 COLUMNS_OF_LIST = 8
 """Numbers, how each row stands, and rank bounds with the spreads that they are drawn of."""
 LAST = np.iinfo(np.int64).max
@@ -96,36 +98,11 @@ class Listing(Sequence[RankingRow]):
     def texts(self, names: Sequence[str], text: Callable[[Any], str]) -> Iterator[Sequence[str]]:
         """The cells of each row as texts. Without making the rows: `text` is asked once for equal
         cells of some thousand rows."""
-        known: dict[int, dict[str, str]] = {}
+        made = _Texts(text)
         for start in range(0, len(self), TEXTS_AT_ONCE):
             part = self[start : start + TEXTS_AT_ONCE]
-            if len(known) > TEXTS_AT_ONCE:
-                known.clear()
-            amounts = part._amount_texts(text, known) if MONEY.intersection(names) else []
-            yield from zip(*(part._texts(name, text, amounts) for name in names), strict=True)
-
-    def _texts(
-        self, name: str, text: Callable[[Any], str], amounts: Sequence[Mapping[str, str]]
-    ) -> Sequence[str]:
-        if name in MONEY:
-            return [of[name] for of in amounts]
-        column = self.column(name)
-        if isinstance(column, Amounts):
-            return [text(None if isnan(value) else value) for value in column.floats.tolist()]
-        used, at = np.unique(column.codes, return_inverse=True)
-        cells = [text(column.values[code]) for code in used.tolist()]
-        return [cells[code] for code in at.tolist()]
-
-    def _amount_texts(
-        self, text: Callable[[Any], str], known: dict[int, dict[str, str]]
-    ) -> Sequence[Mapping[str, str]]:
-        """Of each row its exact amounts, which are made once for all rows that share them."""
-        keys = self.basis.amount_keys[self.numbers].tolist()
-        for number, key in zip(self.numbers.tolist(), keys, strict=True):
-            if key not in known:
-                row = self.basis.row(number)
-                known[key] = {name: text(getattr(row, name)) for name in MONEY}
-        return [known[key] for key in keys]
+            amounts = made.amounts(part) if MONEY.intersection(names) else []
+            yield from zip(*(made.column(part, name, amounts) for name in names), strict=True)
 
     # --- other lists --------------------------------------------------------------------------
 
@@ -151,6 +128,53 @@ class Listing(Sequence[RankingRow]):
         if is_ranked:
             keys.insert(0, meeting(self.column("flags"), IS_DISTURBED).astype(np.int64))
         return self.at(np.lexsort((self.numbers, *reversed(keys))))
+
+
+class _Texts:
+    """Cells as texts, of which those are kept that later rows may have as well."""
+
+    def __init__(self, text: Callable[[Any], str]) -> None:
+        self._text = text
+        self._amounts: dict[int, dict[str, str]] = {}
+        self._columns: dict[str, dict[int, str]] = {}
+
+    def amounts(self, rows: Listing) -> Sequence[Mapping[str, str]]:
+        """Of each row its exact amounts, which are made once for all rows that share them."""
+        if len(self._amounts) > TEXTS_AT_ONCE:
+            self._amounts.clear()
+        keys = rows.basis.amount_keys[rows.numbers].tolist()
+        for number, key in zip(rows.numbers.tolist(), keys, strict=True):
+            if key not in self._amounts:
+                of = rows.basis.money(number)
+                self._amounts[key] = {name: self._text(of[name]) for name in MONEY}
+        return [self._amounts[key] for key in keys]
+
+    def column(
+        self, rows: Listing, name: str, amounts: Sequence[Mapping[str, str]]
+    ) -> Sequence[str]:
+        if name in MONEY:
+            return [of[name] for of in amounts]
+        column = rows.column(name)
+        if isinstance(column, Amounts):
+            return self._figures(name, column)
+        codes = column.codes.tolist()
+        # Where rows of a list stand is numbered by its part, all else by the basis.
+        if name in STANDING or len(column.values) > TEXTS_AT_ONCE:
+            cells = {code: self._text(column.values[code]) for code in set(codes)}
+        else:
+            if name not in self._columns:
+                self._columns[name] = dict(enumerate(map(self._text, column.values)))
+            cells = self._columns[name]
+        return [cells[code] for code in codes]
+
+    def _figures(self, name: str, column: Amounts) -> Sequence[str]:
+        cells, keys = self._columns.setdefault(name, {}), column.keys.tolist()
+        if len(cells) > FIGURES_KEPT:
+            cells.clear()
+        for key, value in zip(keys, column.floats.tolist(), strict=True):
+            if key not in cells:
+                cells[key] = self._text(None if isnan(value) else value)
+        return [cells[key] for key in keys]
 
 
 @dataclass(frozen=True)

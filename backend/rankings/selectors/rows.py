@@ -11,7 +11,7 @@ from uuid import UUID
 from backend.catalog.models import Offer, VcpuKind
 from backend.catalog.selectors.price_choice import PriceChoice
 from backend.domain.credits import credit_flag
-from backend.domain.ranking import NOT_COMPARED, Standing, Worth, worth
+from backend.domain.ranking import NOT_COMPARED, Standing, worth
 from backend.domain.region_groups import region_group
 from backend.domain.units import BYTES_PER_GB, BYTES_PER_GIB
 from backend.providers.registry import provider
@@ -119,16 +119,7 @@ def ranking_row(
 
     `unmeasured` are the metrics of a mix that it lacks.
     """
-    price, per_hour = price_cells(offer, choice, shared)
-    amount: Decimal | None = price["price"]
-    metric = shared.query.ranked_metric
-    is_unfit = bool(score and score.is_unfit)
-    # A gross price beside net ones would lose by its tax alone.
-    is_tax_faulty = TAX_UNKNOWN in price["flags"].split() and not shared.is_tax_ranked
-    # Worked out for an unfit score, too: an amount that cannot be right is refused in any row.
-    its = worth(score.summary, amount, per_hour, metric) if score else None
-    if is_tax_faulty or is_unfit:
-        its = None
+    price, worth_cells = _price_and_worth(offer, choice, score, shared)
     # The score's first, then the machine's, then the price's: as the columns follow each other.
     flags = (
         *(score.flags if score else ()),
@@ -142,9 +133,9 @@ def ranking_row(
         "hours_run": simple_number(shared.query.hours_run or shared.query.hours_per_month),
         "setup_months": shared.query.setup_months,
         "currency": shared.query.currency,
-        **_score_cells(score, metric.key),
+        **_score_cells(score, shared.query.ranked_metric.key),
         "hardware": _hardware(offer, score),
-        **_worth_cells(its),
+        **worth_cells,
         **vars(NOT_COMPARED),
         "data_version": shared.data_version,
         # A flag is shown, a column can be filtered: both say the same.
@@ -153,7 +144,36 @@ def ranking_row(
         "flags": " ".join(dict.fromkeys(filter(None, flags))),
         "missing": _missing(price, score, unmeasured),
     }
-    return RankingRow(**cells, is_unfit=is_unfit)
+    return RankingRow(**cells, is_unfit=bool(score and score.is_unfit))
+
+
+def money_cells(
+    offer: Offer, choice: PriceChoice | None, score: Score | None, shared: Context
+) -> Mapping[str, Decimal | None]:
+    """The exact amounts of that row alone, by column: half the work."""
+    price, worth_cells = _price_and_worth(offer, choice, score, shared)
+    return {"price": price["price"], "price_usd_hour": price["price_usd_hour"], **worth_cells}
+
+
+def _price_and_worth(
+    offer: Offer, choice: PriceChoice | None, score: Score | None, shared: Context
+) -> tuple[dict[str, Any], Mapping[str, Decimal | None]]:
+    """The cells of the price, and of what the offer comes to by it and its score."""
+    price, per_hour = price_cells(offer, choice, shared)
+    if score is None:
+        return price, NO_WORTH
+    # Worked out for an unfit score, too: an amount that cannot be right is refused in any row.
+    its = worth(score.summary, price["price"], per_hour, shared.query.ranked_metric)
+    # A gross price beside net ones would lose by its tax alone.
+    is_tax_faulty = TAX_UNKNOWN in price["flags"].split() and not shared.is_tax_ranked
+    if its is None or is_tax_faulty or score.is_unfit:
+        return price, NO_WORTH
+    return price, {
+        "cup": its.cup,
+        "value_per_cost": its.value_per_cost,
+        "value_per_cost_ci95_low": its.low,
+        "value_per_cost_ci95_high": its.high,
+    }
 
 
 def _missing(price: Mapping[str, Any], score: Score | None, unmeasured: tuple[str, ...]) -> str:
@@ -226,14 +246,3 @@ def _hardware(offer: Offer, score: Score | None) -> str | None:
     # Providers put different processors behind one type, and buyers get what is met most.
     models = sorted(seen, key=lambda model: (-seen[model], model))
     return ", ".join(models) or offer.cpu_model or None
-
-
-def _worth_cells(its: Worth | None) -> Mapping[str, Decimal | None]:
-    if its is None:
-        return NO_WORTH
-    return {
-        "cup": its.cup,
-        "value_per_cost": its.value_per_cost,
-        "value_per_cost_ci95_low": its.low,
-        "value_per_cost_ci95_high": its.high,
-    }
