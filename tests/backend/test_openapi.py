@@ -88,6 +88,18 @@ def test_every_parameter_of_a_query_has_words() -> None:
     assert silent == []
 
 
+CALCULATIONS = (
+    *("GET /scenarios/{slug}/screening", "GET /scenarios/{slug}/mix"),
+    *("POST /scenarios/simulate", "GET /scenarios/{slug}/result"),
+)
+
+
+def test_calculations_say_that_they_may_be_refused() -> None:
+    described = dict(operations())
+    for name in CALCULATIONS:
+        assert {"422", "503"} <= described[name]["responses"].keys(), name
+
+
 def test_every_refusal_is_documented_as_a_problem() -> None:
     for name, one in operations():
         refusals = {code: answer for code, answer in one["responses"].items() if code >= "400"}

@@ -193,6 +193,7 @@ class Listed(Protocol):
     columns: tuple[Column, ...]
     renderer_classes: Any
     required_parameters: frozenset[str]
+    refused: frozenset[int]
 
     def described_parameters(self) -> Mapping[str, str]:
         """Names and meanings of its own parameters."""
@@ -242,8 +243,8 @@ class ListSchema(ViewSchema):
 
     def refusals(self, operation: Mapping[str, Any]) -> set[int]:
         # A page past the last.
-        is_list = self.method == "GET"
-        return super().refusals(operation) | ({int(HTTPStatus.NOT_FOUND)} if is_list else set())
+        own = {int(HTTPStatus.NOT_FOUND), *self._list().refused} if self.method == "GET" else set()
+        return super().refusals(operation) | own
 
     def refusal_content(self) -> dict[str, Any]:
         content = super().refusal_content()

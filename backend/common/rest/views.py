@@ -149,6 +149,8 @@ class ListView(View):
     name: ClassVar[str] = "rows"
     columns: ClassVar[tuple[Column, ...]] = ()
     required_parameters: ClassVar[frozenset[str]] = frozenset()
+    refused: ClassVar[frozenset[int]] = frozenset()
+    """Statuses of refusals that other lists do not have."""
     orders: ClassVar[Mapping[str, str]] = {}
     """Column → field of the query that the list may be sorted by."""
     since: ClassVar[str] = ""

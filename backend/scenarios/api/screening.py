@@ -98,6 +98,7 @@ class ScenarioScreeningView(ListView):
 
     name = "scenario-screening"
     columns = COLUMNS
+    refused = frozenset({422, 503})
 
     def described_parameters(self) -> Mapping[str, str]:
         limit = f"Offers to list, 1 to {MOST_LIMIT} (default {LIMIT})"
