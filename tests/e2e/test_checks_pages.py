@@ -27,7 +27,7 @@ from playwright.sync_api import Page, Response, expect
 from backend.accounts.models import User
 from tests import factories
 from tests.database import Loaded
-from tests.e2e.browser import opened, overflow_px, violations
+from tests.e2e.browser import opened, overflow_px, sign_in, violations
 from tests.e2e.every_page import (
     NO_PAGES,
     OTHERS_PAGES,
@@ -107,10 +107,7 @@ def pages(site, queued) -> dict[str, list[str]]:
 
 
 def signed_in(page: Page, site: str) -> None:
-    client = Client()
-    client.force_login(User.objects.get(username="ada"))
-    cookie = client.cookies["sessionid"].value
-    page.context.add_cookies([{"name": "sessionid", "value": cookie, "url": site}])
+    sign_in(page, site, User.objects.get(username="ada"))
 
 
 def test_every_address_is_walked_or_is_no_page(pages):

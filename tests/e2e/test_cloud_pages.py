@@ -1,14 +1,13 @@
 """The pages of clouds and rented machines in a real browser."""
 
 import pytest
-from django.test import Client
 from playwright.sync_api import Page, expect
 
 from backend.accounts.models import CloudAccount
 from backend.benchmarks.models import Run
 from backend.rentals.services.account_access import account_mark_checked, account_mark_looked_over
 from tests import factories
-from tests.e2e.browser import opened
+from tests.e2e.browser import opened, sign_in
 from tests.frontend import cloud_rows
 from tests.frontend.cloud_rows import Clouds
 
@@ -26,10 +25,7 @@ def rows(site, queued) -> Clouds:
 
 def signed_in(page: Page, site: str) -> None:
     """Makes the page that of an admin."""
-    client = Client()
-    client.force_login(factories.user(role="admin"))
-    cookie = client.cookies["sessionid"].value
-    page.context.add_cookies([{"name": "sessionid", "value": cookie, "url": site}])
+    sign_in(page, site, factories.user(role="admin"))
 
 
 def test_account_is_made_followed_and_given_up_without_a_reload_of_ours(browser, site, rows):

@@ -5,13 +5,12 @@ import re
 
 import pytest
 from django.conf import settings
-from django.test import Client
 from playwright.sync_api import Page, expect
 
 from backend.benchmarks.models import Campaign, CampaignState, Host, HostState, Run, RunState
 from backend.web.shared.figures import figure
 from tests import factories
-from tests.e2e.browser import opened
+from tests.e2e.browser import opened, sign_in
 from tests.frontend import engine_rows
 from tests.frontend.engine_rows import Engine
 
@@ -30,10 +29,7 @@ def rows(site, queued) -> Engine:
 
 def signed_in(page: Page, site: str) -> None:
     """Makes the page that of an admin."""
-    client = Client()
-    client.force_login(factories.user(role="admin"))
-    cookie = client.cookies["sessionid"].value
-    page.context.add_cookies([{"name": "sessionid", "value": cookie, "url": site}])
+    sign_in(page, site, factories.user(role="admin"))
 
 
 def settled(page: Page) -> None:

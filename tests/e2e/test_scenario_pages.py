@@ -8,8 +8,11 @@ from playwright.sync_api import Page, expect
 from backend.accounts.services.workspaces import default_workspace
 from backend.common import work
 from backend.domain.scenarios.templates import TEMPLATES
+from backend.scenarios.services import job_requests
 from backend.scenarios.services.scenarios import scenario_create
-from tests.e2e.browser import opened
+from tests import factories
+from tests.e2e.browser import opened, sign_in
+from workers import scenario_jobs
 
 pytestmark = [
     pytest.mark.browser,
@@ -122,6 +125,31 @@ def test_page_that_others_delay_comes_by_itself(browser, site, startup, monkeypa
             page.goto(f"{STARTUP}map/")
             expect(page.locator("#main")).to_contain_text("tries again by itself")
         expect(page.locator("#main")).to_contain_text("1,320.00 USD")
+
+
+def test_page_of_a_job_follows_it_to_its_result(browser, site, db, queued, monkeypatch):
+    monkeypatch.setattr(job_requests, "PIECE_WORK", 1)  # a piece for each option
+    document = TEMPLATES["startup"].document
+    document |= {"options": [{**document["options"][0], "name": name} for name in "ab"]}
+    job = job_requests.job_create(workspace=default_workspace(), document=document, actor="ada")
+    with opened(browser, site) as page:
+        sign_in(page, site, factories.user(role="write"))
+        page.goto(f"/scenarios/jobs/{job.pk}/")
+        page.evaluate("window.isSamePage = true")
+        expect(page.get_by_role("status")).to_contain_text("It waits for a worker.")
+        assert scenario_jobs.work(job.pk)
+        expect(page.get_by_role("status")).to_contain_text("Workers calculate it.")
+        expect(page.locator("progress")).not_to_have_attribute("value", "0.00")
+        while scenario_jobs.work(job.pk):
+            pass
+        expect(page.locator("#job")).to_contain_text("1,884.00")
+        # The chart came with the part that was fetched.
+        expect(page.locator("#job figure[data-plot]")).to_have_attribute("data-is-drawn", "")
+        assert page.evaluate("isSamePage")
+        asked = []
+        page.on("request", lambda request: asked.append(request.url))
+        page.wait_for_timeout(2_500)  # longer than it waits between two questions
+        assert asked == []
 
 
 def test_editor_and_result_work_without_scripts(browser, site, startup):
