@@ -138,15 +138,19 @@ class Authenticator(Identified, ThrottlingMixin, Device):  # type: ignore[misc, 
         """The key that makes the codes."""
         return opened(bytes(self.sealed_key), identity=identity_of(self), ring=self.ring)
 
+    def _codes(self) -> TOTP:
+        codes = TOTP(self.key(), drift=self.drift)
+        codes.time = time.time()
+        return codes
+
     def verify_token(self, token: str) -> bool:
         """Whether the code is that of now, or of the step before or after it, and was not used;
         after failures none is for a while. Called by django-otp with the row locked."""
         if not self.verify_is_allowed()[0]:
             return False
-        codes = TOTP(self.key(), drift=self.drift)
-        codes.time = time.time()
-        is_right = token.isdecimal() and codes.verify(int(token), STEPS_APART, self.last_t + 1)
-        if not is_right:
+        # A recovery code is tried here, too: it has to let in also where the key is lost.
+        codes = self._codes() if token.isdecimal() else None
+        if codes is None or not codes.verify(int(token), STEPS_APART, self.last_t + 1):
             self.throttle_increment(commit=True)
             return False
         self.last_t, self.drift = codes.t(), codes.drift
