@@ -4,7 +4,7 @@ import base64
 import hmac
 
 import pytest
-from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PublicKey
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDFExpand
@@ -215,6 +215,18 @@ def test_public_key_is_that_of_the_key_unless_there_is_none():
     with pytest.raises(ImproperlyConfigured, match="does not belong to CREDENTIAL_KEY") as refusal:
         keys.public_key(NEW, stated=own)
     assert stated(own) not in str(refusal.value)
+
+
+def test_derived_keys_are_those_of_hkdf_whatever_the_version():
+    """By the formula: another derivation would lose all that is stored."""
+
+    def derived(info: bytes) -> bytes:
+        return hmac.digest(hmac.digest(bytes(32), OLD, "sha256"), info + b"\x01", "sha256")
+
+    pair = X25519PrivateKey.from_private_bytes(derived(b"rackrate credential key pair"))
+    assert keys.public_key(OLD, stated=b"") == pair.public_key().public_bytes_raw()
+    (web,) = keys.web_keys(b"", [], credential_key=OLD, credential_keys_previous=[])
+    assert web == derived(b"rackrate web key")
 
 
 def test_web_seals_with_its_stated_key_and_opens_with_derived_ones():
