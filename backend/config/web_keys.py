@@ -42,6 +42,8 @@ def _write(path: Path, values: Sequence[bytes]) -> None:
 
 
 if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit("name the directory for the files")
     try:
         write(Path(sys.argv[1]))
     except (ImproperlyConfigured, OSError) as error:
