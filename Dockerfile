@@ -48,7 +48,8 @@ ENV PATH=/opt/venv/bin:/opt/postgresql/client/18/bin:$PATH \
     PROMETHEUS_MULTIPROC_DIR=/tmp/request-times \
     SHARED_TABLES_DIR=/tmp/tables
 RUN groupadd --gid 10001 rackrate && useradd --create-home --uid 10001 --gid 10001 rackrate \
-    && install -d -o 10001 -g 10001 /srv/static /srv/state
+    && install -d -o 10001 -g 10001 /srv/static /srv/state \
+    && install -d -m 700 -o 10001 -g 10001 /srv/web-keys
 WORKDIR /srv/rackrate
 COPY --from=packages /opt/venv /opt/venv
 COPY --from=packages /opt/postgresql /opt/postgresql
@@ -66,7 +67,6 @@ COPY --from=probes /build/workers/remote/probes/native/build workers/remote/prob
 USER 10001:10001
 # collectstatic loads the settings; none of these stand-ins stays in the image's environment.
 RUN DATABASE_URL=postgresql://none@none/none REDIS_URL=redis://none SECRET_KEY=none TOKEN_PEPPER=none \
-    CREDENTIAL_KEY=MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY= \
     python manage.py collectstatic --no-input -v 0
 EXPOSE 8000
 CMD ["granian", "--interface", "wsgi", "--host", "0.0.0.0", "--port", "8000", "--workers", "2", \

@@ -11,6 +11,9 @@ from launcher.state import StackState
 # Set by ./rackrate for its own Python; the programs it starts must not inherit them.
 OWN_VARIABLES = ("PYTHONPATH", "PYTHONDONTWRITEBYTECODE", "PYTHONHOME", "VIRTUAL_ENV")
 
+WEB_KEYS = ("CREDENTIAL_PUBLIC_KEY", "WEB_KEY", "WEB_KEYS_PREVIOUS")
+KEYS = ("CREDENTIAL_KEY", "CREDENTIAL_KEYS_PREVIOUS", "BACKUP_KEY", *WEB_KEYS)
+
 
 def dotenv(path: Path) -> dict[str, str]:
     """NAME=value lines; blank lines and comments are left out, quotes around a value removed."""
@@ -70,6 +73,19 @@ def application_environment(state: StackState, defaults: Mapping[str, str]) -> d
     # Else the last lines of a child that was killed never reach its log.
     environment["PYTHONUNBUFFERED"] = "1"
     return environment
+
+
+def without_keys(environment: Mapping[str, str]) -> dict[str, str]:
+    """For a process that seals and opens nothing."""
+    names = {*KEYS, *(f"{name}_FILE" for name in KEYS)}
+    return {name: value for name, value in environment.items() if name not in names}
+
+
+def web_environment(environment: Mapping[str, str], directory: Path) -> dict[str, str]:
+    """For the web process: the keys that `backend.config.web_keys` wrote into the directory, which
+    open no credentials, and no others."""
+    files = {f"{name}_FILE": str(directory / name.lower()) for name in WEB_KEYS}
+    return {**without_keys(environment), **files}
 
 
 def production_environment() -> dict[str, str]:

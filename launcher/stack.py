@@ -8,7 +8,12 @@ import time
 from pathlib import Path
 
 from launcher.console import LauncherError, say
-from launcher.environment import application_environment, chosen
+from launcher.environment import (
+    application_environment,
+    chosen,
+    web_environment,
+    without_keys,
+)
 from launcher.loopback import LOOPBACK, answers, free_port
 from launcher.paths import BIN, MANAGE, PYTHON, ROOT, digest
 from launcher.postgres import Postgres
@@ -154,16 +159,27 @@ class Stack:
         shutil.rmtree(times, ignore_errors=True)
         self.environment.setdefault("PROMETHEUS_MULTIPROC_DIR", str(times))
         self.environment.setdefault("SHARED_TABLES_DIR", str(self.state.directory / "tables"))
+        environments = self._environments()
         for name, argv in self._application(port).items():
-            own = WEB_MEMORY if name == "web" else {}
-            environment = {**own, **self.environment}
-            self.supervisor.start(Program(name, argv, environment, APPLICATION_TIER))
+            self.supervisor.start(Program(name, argv, environments[name], APPLICATION_TIER))
         deadline = time.monotonic() + READY_WITHIN_S
         self.supervisor.run_until(lambda: answers(url) or time.monotonic() > deadline, 0.1)
         if not answers(url):
             raise LauncherError(f"The web server does not answer; see {self.state.log('web')}.")
         self.publish(url)
         return url
+
+    def _environments(self) -> dict[str, dict[str, str]]:
+        """Of web, worker and beat: each has the keys that it needs, as where others reach it."""
+        keys = self.state.directory / "web-keys"
+        write = [str(PYTHON), "-m", "backend.config.web_keys", str(keys)]
+        if self.wait(self.start(write, PYTHONPATH=str(ROOT))) != [0]:
+            raise LauncherError("The keys of the web process could not be written.")
+        return {
+            "web": {**WEB_MEMORY, **web_environment(self.environment, keys)},
+            "worker": self.environment,
+            "beat": without_keys(self.environment),
+        }
 
     def _application(self, port: int) -> dict[str, list[str]]:
         """The commands of web, worker and beat by name."""

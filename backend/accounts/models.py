@@ -12,7 +12,7 @@ from django.utils.functional import cached_property
 from django_otp.models import Device, ThrottlingMixin
 from django_otp.oath import TOTP
 
-from backend.common.crypto import opened
+from backend.common.crypto import WEB, opened
 from backend.common.models import Identified, Remembering
 from backend.common.sealing import identity_of
 from backend.domain.texts import text as _
@@ -123,6 +123,8 @@ class User(AbstractUser, Remembering):  # type: ignore[django-manager-missing]
 class Authenticator(Identified, ThrottlingMixin, Device):  # type: ignore[misc, django-manager-missing]
     """What shows a person's time-based codes (TOTP); django-otp's own keeps its key as it is."""
 
+    ring = WEB
+    """Codes are checked by the web process."""
     sealed_key = models.BinaryField(editable=False)
     drift = models.SmallIntegerField(default=0)
     """Steps of 30 s by which its clock is known to differ from ours."""
@@ -134,17 +136,21 @@ class Authenticator(Identified, ThrottlingMixin, Device):  # type: ignore[misc, 
 
     def key(self) -> bytes:
         """The key that makes the codes."""
-        return opened(bytes(self.sealed_key), identity=identity_of(self))
+        return opened(bytes(self.sealed_key), identity=identity_of(self), ring=self.ring)
+
+    def _codes(self) -> TOTP:
+        codes = TOTP(self.key(), drift=self.drift)
+        codes.time = time.time()
+        return codes
 
     def verify_token(self, token: str) -> bool:
         """Whether the code is that of now, or of the step before or after it, and was not used;
         after failures none is for a while. Called by django-otp with the row locked."""
         if not self.verify_is_allowed()[0]:
             return False
-        codes = TOTP(self.key(), drift=self.drift)
-        codes.time = time.time()
-        is_right = token.isdecimal() and codes.verify(int(token), STEPS_APART, self.last_t + 1)
-        if not is_right:
+        # A recovery code is tried here, too: it has to let in also where the key is lost.
+        codes = self._codes() if token.isdecimal() else None
+        if codes is None or not codes.verify(int(token), STEPS_APART, self.last_t + 1):
             self.throttle_increment(commit=True)
             return False
         self.last_t, self.drift = codes.t(), codes.drift
@@ -266,6 +272,8 @@ class KeptAnswer(Identified):
     """Of method, address and body."""
     status = models.PositiveSmallIntegerField(default=0)
     headers = models.JSONField(default=dict)
+    ring = WEB
+    """The web process gives the answer again."""
     sealed_body = models.BinaryField(null=True, editable=False)
     """Sealed, for the answer may show a token this once."""
 

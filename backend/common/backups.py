@@ -3,7 +3,7 @@ key for it, with a manifest beside it.
 
 The manifest (`NAME.json`) says what the file holds and how to know it again: sha256 and size of the
 file, rows of each table in the dump's own snapshot, the migrations, and the ids of the keys that
-are needed: of the file itself, and of the credentials in it. Both keys stay apart from the copy.
+are needed: of the file itself, and of what is sealed in it. All keys stay apart from the copy.
 """
 
 import hashlib
@@ -25,7 +25,7 @@ from django.db import connection, transaction
 from django.db.migrations.recorder import MigrationRecorder
 
 from backend.common import clock
-from backend.common.crypto import SealBroken, key_id
+from backend.common.crypto import CREDENTIALS, WEB, KeyMissing, SealBroken, key_id
 from backend.common.sealed_file import Sealer, unsealed
 
 PREFIX, PLAIN, SEALED = "rackrate-", ".dump", ".dump.sealed"
@@ -50,11 +50,13 @@ class Manifest:
     sealed_by: str | None
     """Id of the BACKUP_KEY; None: not sealed."""
     credentials_by: str
-    """Id of the CREDENTIAL_KEY that the stored credentials need."""
+    """Id of the CREDENTIAL_KEY that the stored credentials need: of its public half, of itself in older files."""
     migrations: Mapping[str, str]
     """App → its last migration."""
     rows: Mapping[str, int]
     """Table → rows."""
+    web_by: str = ""
+    """Id of the WEB_KEY that second factors need; empty in older files, where the other key sealed them."""
 
 
 # --- backup ------------------------------------------------------------------------------------
@@ -66,6 +68,10 @@ def backup(directory: Path) -> Manifest:
     All tables are of one moment, whatever is written meanwhile. A file that is not whole never has
     its final name.
     """
+    try:
+        credentials_by, web_by = CREDENTIALS.id(), WEB.id()
+    except KeyMissing as error:
+        raise BackupError(f"the copy could not say which keys it needs: {error}") from None
     directory.mkdir(parents=True, exist_ok=True)
     now = clock.now()
     key = settings.BACKUP_KEY
@@ -86,7 +92,8 @@ def backup(directory: Path) -> Manifest:
             size_bytes=target.size_bytes,
             sha256=target.sha256.hexdigest(),
             sealed_by=key_id(key).hex() if key else None,
-            credentials_by=key_id(settings.CREDENTIAL_KEY).hex(),
+            credentials_by=credentials_by,
+            web_by=web_by,
             migrations=migrations,
             rows=rows,
         )
@@ -218,10 +225,13 @@ def restore(path: Path, *, is_replacing: bool = False) -> Manifest:
     return manifest
 
 
-def needs_other_credential_key(manifest: Manifest) -> bool:
-    """Whether the stored credentials open with none of the keys given here."""
-    keys = (settings.CREDENTIAL_KEY, *settings.CREDENTIAL_KEYS_PREVIOUS)
-    return manifest.credentials_by not in {key_id(key).hex() for key in keys}
+def missing_keys(manifest: Manifest) -> dict[str, str]:
+    """The settings whose keys here open none of what the copy has sealed, with the id that it needs."""
+    needed = {
+        "CREDENTIAL_KEY": (CREDENTIALS, manifest.credentials_by),
+        "WEB_KEY": (WEB, manifest.web_by),
+    }
+    return {name: id_ for name, (ring, id_) in needed.items() if id_ and id_ not in ring.ids()}
 
 
 def _own_data() -> str:

@@ -64,7 +64,12 @@ def scrub(secret: str) -> None:
 @cache
 def _own_secrets() -> tuple[str, ...]:
     """Of the settings, also as they stand in addresses; the longest first."""
-    keys = [settings.CREDENTIAL_KEY, settings.BACKUP_KEY, *settings.CREDENTIAL_KEYS_PREVIOUS]
+    keys = [
+        settings.CREDENTIAL_KEY,
+        *settings.CREDENTIAL_KEYS_PREVIOUS,
+        *settings.WEB_KEYS,
+        settings.BACKUP_KEY,
+    ]
     values = {
         settings.SECRET_KEY,
         settings.TOKEN_PEPPER,

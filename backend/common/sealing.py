@@ -1,4 +1,4 @@
-"""Every column that holds a sealed value, and the change of all of them to the current key."""
+"""Every column that holds a sealed value, and the change of all of them to the present keys."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -7,7 +7,14 @@ from typing import Any
 from django.apps import apps
 from django.db.models import Model, QuerySet
 
-from backend.common.crypto import SealBroken, is_current, rewrapped
+from backend.common.crypto import (
+    CREDENTIALS,
+    KeyMissing,
+    Ring,
+    SealBroken,
+    is_current,
+    rewrapped,
+)
 
 # Rows between two reports: rare enough to cost nothing, often enough to show that it goes on.
 CHUNK = 500
@@ -49,7 +56,7 @@ class Rotated:
 
 
 def keys_rotate(*, seen: Callable[[Rotated], None]) -> list[Rotated]:
-    """Wrap every sealed value under the current key, row by row; no secret is opened.
+    """Wrap every sealed value under the present key of its ring, row by row; no secret is opened.
 
     Each row is one statement that holds only for the value that was read, so the rotation may be
     ended and begun again at any time, beside workers. `seen` hears of every CHUNK rows.
@@ -72,15 +79,17 @@ def _column_rotated(column: SealedColumn, seen: Callable[[Rotated], None]) -> Ro
 
 
 def _row_rotated(row: QuerySet[Any], rotated: Rotated) -> None:
-    name = rotated.column.column
+    name, ring = rotated.column.column, ring_of(row.model)
     # Without a limit: a row is only read again when somebody else has written it in between.
     while (stored := row.only("pk", name).first()) is not None:
         value = bytes(getattr(stored, name))
         try:
-            if is_current(value):
+            if is_current(value, ring=ring):
                 rotated.current += 1
                 return
-            wrapped = rewrapped(value, identity=identity_of(stored))
+            wrapped = rewrapped(value, identity=identity_of(stored), ring=ring)
+        except KeyMissing:
+            raise
         except SealBroken:
             rotated.broken.append(str(stored.pk))
             return
@@ -88,6 +97,11 @@ def _row_rotated(row: QuerySet[Any], rotated: Rotated) -> None:
         if row.filter(**{name: value}).update(**{name: wrapped}):
             rotated.rewrapped += 1
             return
+
+
+def ring_of(model: type[Model]) -> Ring:
+    """The keys that seal and open what rows of the model hold: the credentials' unless it names others."""
+    return getattr(model, "ring", CREDENTIALS)
 
 
 def identity_of(row: Model) -> str:

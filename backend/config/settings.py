@@ -5,14 +5,26 @@ import socket
 from pathlib import Path
 
 from backend.config import environment as env
+from backend.config import keys
 
 BASE_DIR = Path(__file__).resolve().parent.parent.parent
 
 # --- security ---------------------------------------------------------------------------------
 SECRET_KEY = env.text("SECRET_KEY")
-CREDENTIAL_KEY = env.key_bytes("CREDENTIAL_KEY")
-BACKUP_KEY = env.optional_key("BACKUP_KEY")
+# Each process is given what it needs of the keys (docs/security.md): workers open credentials, the web seals them
+# and has a key for what it opens itself, beat has none.
+CREDENTIAL_KEY = env.optional_key("CREDENTIAL_KEY")
 CREDENTIAL_KEYS_PREVIOUS = env.keys_bytes("CREDENTIAL_KEYS_PREVIOUS")
+CREDENTIAL_PUBLIC_KEY = keys.public_key(
+    CREDENTIAL_KEY, stated=env.optional_key("CREDENTIAL_PUBLIC_KEY")
+)
+WEB_KEYS = keys.web_keys(
+    env.optional_key("WEB_KEY"),
+    env.keys_bytes("WEB_KEYS_PREVIOUS"),
+    credential_key=CREDENTIAL_KEY,
+    credential_keys_previous=CREDENTIAL_KEYS_PREVIOUS,
+)
+BACKUP_KEY = env.optional_key("BACKUP_KEY")
 TOKEN_PEPPER = env.text("TOKEN_PEPPER")
 TOKEN_PEPPERS_PREVIOUS = env.words("TOKEN_PEPPERS_PREVIOUS", "")
 DEBUG = env.flag("DEBUG", False)

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import yaml
 
+from launcher.environment import KEYS, WEB_KEYS
+
 ROOT = Path(__file__).resolve().parents[2]
 SERVICES = {"postgres", "redis", "web", "worker", "beat", "reaper", "proxy"}
 COMPOSE_ONLY = {
@@ -15,8 +17,12 @@ COMPOSE_ONLY = {
     "COMPOSE_FILE",
     "COMPOSE_PROFILES",
 }
-APPLICATION = {"migrate", "web", "worker", "beat", "reaper"}
-SECRETS = {"SECRET_KEY", "CREDENTIAL_KEY", "TOKEN_PEPPER", "DATABASE_PASSWORD", "REDIS_PASSWORD"}
+APPLICATION = {"migrate", "web", "worker", "beat", "reaper", "commands"}
+SECRETS = {"SECRET_KEY", "TOKEN_PEPPER", "DATABASE_PASSWORD", "REDIS_PASSWORD"}
+OF_WEB = set(WEB_KEYS)
+OF_WORKERS = {"CREDENTIAL_KEY", "CREDENTIAL_KEYS_PREVIOUS"}
+OF_ALL = OF_WORKERS | {"WEB_KEY", "WEB_KEYS_PREVIOUS"}
+"""What is given by hand: the public key is derived where the other one is."""
 BUNDLED = {"postgres", "redis"}
 
 
@@ -131,16 +137,50 @@ def test_beat_is_unhealthy_when_the_broker_is_gone_in_compose():
     assert "-m backend.config.broker" in compose()["services"]["beat"]["healthcheck"]["test"][-1]
 
 
+def given_keys(names):
+    """Keys of stored secrets among the names of variables, by the names of their settings."""
+    return {name.removesuffix("_FILE") for name in names} & set(KEYS)
+
+
+def test_each_service_has_the_keys_that_it_needs_in_compose():
+    services = compose()["services"]
+    assert {name: given_keys(services[name]["environment"]) for name in APPLICATION} == {
+        "migrate": OF_ALL,
+        "web": OF_WEB | {"BACKUP_KEY"},
+        "worker": OF_WORKERS,
+        "beat": set(),
+        "reaper": OF_WORKERS,
+        "commands": OF_ALL | {"BACKUP_KEY"},
+    }
+    assert services["commands"]["profiles"] == ["commands"]
+
+
+def test_web_reads_the_keys_that_the_migration_wrote_for_it_in_compose():
+    migrate, web = (compose()["services"][name] for name in ("migrate", "web"))
+    directory = "/srv/web-keys"
+    assert f"python -m backend.config.web_keys {directory} && " in migrate["command"][-1]
+    assert migrate["volumes"] == [f"web-keys:{directory}"]
+    assert web["volumes"] == [f"web-keys:{directory}:ro"]
+    assert web["depends_on"]["migrate"]["condition"] == "service_completed_successfully"
+    for name in OF_WEB:
+        assert web["environment"][f"{name}_FILE"] == f"{directory}/{name.lower()}"
+    assert f"-m 700 -o 10001 -g 10001 {directory}\n" in (ROOT / "Dockerfile").read_text()
+
+
 def test_secrets_overlay_replaces_every_secret_by_a_file():
     overlay = compose("docker-compose.secrets.yml")
     for name in APPLICATION:
         service = overlay["services"][name]
-        for secret in SECRETS:
+        opens = given_keys(compose()["services"][name]["environment"]) >= OF_WORKERS
+        assert given_keys(service["environment"]) == ({"CREDENTIAL_KEY"} if opens else set()), name
+        for secret in SECRETS | ({"CREDENTIAL_KEY"} if opens else set()):
             assert service["environment"][secret] == "", name
             path = Path(service["environment"][f"{secret}_FILE"])
             assert path.parent == Path("/run/secrets"), name
             assert path.name in service["secrets"], name
-        assert set(service["secrets"]) == set(overlay["secrets"])
+        assert set(overlay["secrets"]) - set(service["secrets"]) == (
+            set() if opens else {"credential_key"}
+        )
     for name, secret in {"postgres": "POSTGRES_PASSWORD", "redis": "REDIS_PASSWORD"}.items():
         assert overlay["services"][name]["environment"][secret] == ""
     assert "/secrets/" in (ROOT / ".gitignore").read_text().split()
@@ -167,8 +207,9 @@ def test_compose_volumes_are_declared_when_used():
 
 def test_compose_passes_only_known_settings_when_parsed():
     known = settings_variables()
-    for name in ("web", "worker", "beat"):
-        assert set(compose()["services"][name]["environment"]) - {"TMPDIR"} <= known
+    for name in APPLICATION:
+        passed = set(compose()["services"][name]["environment"]) - {"TMPDIR"}
+        assert {variable.removesuffix("_FILE") for variable in passed} <= known, name
 
 
 def test_worker_listens_to_the_same_queues_in_compose_and_launcher():

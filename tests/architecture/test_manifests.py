@@ -10,8 +10,14 @@ import kubernetes_validate
 import pytest
 import yaml
 
+from launcher.environment import KEYS
 from launcher.stack import QUEUES
-from tests.architecture.test_deployment_files import SECRETS, settings_variables
+from tests.architecture.test_deployment_files import (
+    OF_WEB,
+    SECRETS,
+    given_keys,
+    settings_variables,
+)
 
 ROOT = Path(__file__).resolve().parents[2]
 KUBERNETES = ROOT / "deploy/kubernetes"
@@ -86,6 +92,33 @@ def test_pods_run_without_root_and_with_secrets_as_files():
     assert not set(settings) & SECRETS
 
 
+def test_each_pod_has_the_keys_that_it_needs():
+    opens = {"CREDENTIAL_KEY"}
+    keys = {
+        name: {
+            one["name"]: given_keys(entry["name"] for entry in one.get("env", []))
+            for one in [*pod.get("initContainers", []), *pod["containers"]]
+        }
+        for name, pod in pods().items()
+    }
+    assert keys == {
+        "migrate": {"migrate": opens | OF_WEB - {"CREDENTIAL_PUBLIC_KEY"}},
+        "web": {"migrated": set(), "web": OF_WEB},
+        "worker-runs": {"migrated": set(), "worker": opens},
+        "worker-lists": {"migrated": set(), "worker": opens},
+        "beat": {"migrated": set(), "beat": set()},
+        "reaper": {"reaper": opens},
+    }
+    assert given_keys(of_kind("ConfigMap")["rackrate-settings"]["data"]) == set()
+    for name, pod in pods().items():
+        volumes = {one["name"]: one.get("secret", {}) for one in pod["volumes"]}
+        files = {entry["key"] for entry in volumes["secrets"].get("items", [])}
+        # A file that is not named in a variable could still be read.
+        is_without = {secret.lower() for secret in SECRETS} == files
+        assert is_without == (name in {"web", "beat"}), name
+        assert ("web-keys" in volumes) == (name in {"web", "migrate"}), name
+
+
 def test_workers_listen_to_every_queue_together():
     queues = [
         queue
@@ -130,6 +163,35 @@ def test_units_are_sound_when_systemd_reads_them(tmp_path):
     )  # fmt: skip
     ours = [line for line in done.stderr.splitlines() if "rackrate" in line]
     assert (done.returncode, ours) == (0, [])
+
+
+def test_each_unit_has_the_keys_that_it_needs():
+    """All read one file of settings, which systemd opens; what is not theirs is taken out again."""
+    left = {}
+    for path in UNITS.glob("*.service"):
+        text = path.read_text()
+        unset = set(" ".join(re.findall(r"^UnsetEnvironment=(.+)$", text, re.MULTILINE)).split())
+        given = set(re.findall(r"\b(\w+)=%t/rackrate-keys/", text))
+        names = {*KEYS, *(f"{name}_FILE" for name in KEYS)} - unset
+        left[path.stem] = given_keys(names)
+        is_alone = {"PrivateUsers=true", "InaccessiblePaths=/etc/rackrate/settings.env"} <= set(
+            text.splitlines()
+        )
+        assert is_alone == (path.stem in {"rackrate-web", "rackrate-beat"}), path.name
+        if path.stem == "rackrate-web":
+            assert given == {f"{name}_FILE" for name in OF_WEB}
+    opens = {"CREDENTIAL_KEY", "CREDENTIAL_KEYS_PREVIOUS", "CREDENTIAL_PUBLIC_KEY"}
+    assert left == {
+        "rackrate-web": OF_WEB,
+        "rackrate-beat": set(),
+        "rackrate-worker": opens,
+        "rackrate-reap": opens,
+        "rackrate-migrate": set(KEYS),
+        "rackrate-backup": set(KEYS),
+    }
+    migrate = (UNITS / "rackrate-migrate.service").read_text()
+    assert "RuntimeDirectory=rackrate-keys\n" in migrate
+    assert "python -m backend.config.web_keys %t/rackrate-keys\n" in migrate
 
 
 def test_units_start_what_the_compose_file_starts():

@@ -1,103 +1,275 @@
-"""Sealed values, the keys that open them, and the change of all of them to another key."""
+"""Sealed values, and the keys that seal and open them."""
 
 import base64
-import json
-import os
+import hmac
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDFExpand
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management import CommandError, call_command
 
-from backend.accounts.models import Authenticator, CloudAccount, KeptAnswer
-from backend.benchmarks.models import Host
-from backend.benchmarks.services.login_keys import host_private_key, login_key_replace
-from backend.common import crypto, sealing
-from backend.common.crypto import SealBroken, is_current, key_id, opened, rewrapped, sealed
-from backend.config import environment
-from backend.notifications.models import Subscription
-from backend.notifications.services.subscriptions import subscription_secret
-from backend.rentals.services.account_access import account_secret
-from tests import factories
+from backend.common.crypto import (
+    CREDENTIALS,
+    WEB,
+    KeyMissing,
+    SealBroken,
+    is_current,
+    key_id,
+    opened,
+    rewrapped,
+    sealed,
+)
+from backend.config import environment, keys, web_keys
+from tests.keys import NEW, OLD, OTHER, in_first_form, in_second_form, set_keys, set_keys_of_web
 
-OLD, NEW, OTHER = (bytes([number]) * 32 for number in (1, 2, 3))
 SECRET = b"correct horse battery staple"
 
 
 @pytest.fixture(autouse=True)
 def _keys(settings):
-    settings.CREDENTIAL_KEY, settings.CREDENTIAL_KEYS_PREVIOUS = OLD, []
+    set_keys(settings, OLD)
 
 
-def in_first_form(secret: bytes, identity: str, key: bytes = OLD) -> bytes:
-    """What the first version of the program stored: it did not name its key."""
-    data_key, key_nonce, nonce = os.urandom(32), os.urandom(12), os.urandom(12)
-    bound = identity.encode()
-    wrapped = AESGCM(key).encrypt(key_nonce, data_key, bound)
-    return b"\x01" + key_nonce + wrapped + nonce + AESGCM(data_key).encrypt(nonce, secret, bound)
+def in_present_form(secret: bytes, identity: str) -> bytes:
+    return sealed(secret, identity=identity)
+
+
+def for_the_web(secret: bytes, identity: str) -> bytes:
+    return sealed(secret, identity=identity, ring=WEB)
+
+
+RINGS = pytest.mark.parametrize("ring", [CREDENTIALS, WEB], ids=["credentials", "web"])
 
 
 def test_secret_comes_back_and_its_value_names_the_key_when_sealed():
     value = sealed(SECRET, identity="host:1")
     assert opened(value, identity="host:1") == SECRET
-    assert value[:5] == b"\x02" + key_id(OLD)
+    assert value[:5] == b"\x03" + key_id(keys.public_key(OLD, stated=b""))
     assert SECRET not in value
     assert OLD not in value
     assert sealed(SECRET, identity="host:1") != value
     assert is_current(value)
 
 
-@pytest.mark.parametrize("at", [0, 1, 5, 20, 70, -1])
-def test_value_does_not_open_when_one_byte_of_it_is_changed(at):
-    value = bytearray(sealed(SECRET, identity="host:1"))
+def test_value_of_the_web_names_the_key_of_the_web(settings):
+    set_keys(settings, OLD, web_key=NEW)
+    value = sealed(SECRET, identity="authenticator:1", ring=WEB)
+    assert opened(value, identity="authenticator:1", ring=WEB) == SECRET
+    assert value[:5] == b"\x02" + key_id(NEW)
+    with pytest.raises(SealBroken):
+        opened(value, identity="authenticator:1")
+
+
+@RINGS
+@pytest.mark.parametrize("at", [0, 1, 5, 20, 70, 100, -1])
+def test_value_does_not_open_when_one_byte_of_it_is_changed(at, ring):
+    value = bytearray(sealed(SECRET, identity="host:1", ring=ring))
     value[at] ^= 0x80
     with pytest.raises(SealBroken):
-        opened(bytes(value), identity="host:1")
+        opened(bytes(value), identity="host:1", ring=ring)
 
 
-@pytest.mark.parametrize("length", [0, 1, 5, 40, 76])
-def test_value_does_not_open_when_it_is_cut_off(length):
+@RINGS
+@pytest.mark.parametrize("length", [0, 1, 5, 36, 40, 76, 84, 96, 112])
+def test_value_does_not_open_when_it_is_cut_off(length, ring):
     with pytest.raises(SealBroken):
-        opened(sealed(SECRET, identity="host:1")[:length], identity="host:1")
+        opened(sealed(SECRET, identity="host:1", ring=ring)[:length], identity="host:1", ring=ring)
 
 
-def test_value_does_not_open_when_it_is_copied_to_another_row():
+@RINGS
+def test_value_does_not_open_when_it_is_copied_to_another_row(ring):
     with pytest.raises(SealBroken):
-        opened(sealed(SECRET, identity="host:1"), identity="host:2")
+        opened(sealed(SECRET, identity="host:1", ring=ring), identity="host:2", ring=ring)
 
 
-def test_value_of_the_first_format_opens_with_current_and_previous_key(settings):
-    value = in_first_form(SECRET, "host:1")
-    assert opened(value, identity="host:1") == SECRET
-    assert not is_current(value)
-    settings.CREDENTIAL_KEY, settings.CREDENTIAL_KEYS_PREVIOUS = NEW, [OTHER, OLD]
-    assert opened(value, identity="host:1") == SECRET
+def test_value_does_not_open_when_its_key_is_of_another_row():
+    """Neither the wrapped key nor the ciphertext fits beside those of another row."""
+    one, other = (sealed(SECRET, identity=f"host:{number}") for number in (1, 2))
+    for value in (one[:85] + other[85:], other[:85] + one[85:]):
+        with pytest.raises(SealBroken):
+            opened(value, identity="host:1")
 
 
-def test_value_opens_with_a_previous_key_only_while_that_is_given(settings):
+def test_value_is_an_envelope_of_rfc_9180_when_sealed():
+    """By X25519, HKDF and AES-GCM themselves, after chapter 4.1 and 5.1 of the RFC."""
     value = sealed(SECRET, identity="host:1")
-    settings.CREDENTIAL_KEY, settings.CREDENTIAL_KEYS_PREVIOUS = NEW, [OLD]
-    assert opened(value, identity="host:1") == SECRET
-    assert not is_current(value)
-    settings.CREDENTIAL_KEYS_PREVIOUS = [OTHER]
+    header, sent, wrapped = value[:5], value[5:37], value[37:85]
+    private = keys.private_key(OLD)
+    received = private.public_key().public_bytes_raw()
+    kem, suite = b"KEM\0\x20", b"HPKE\0\x20\0\x01\0\x02"
+    shared = private.exchange(X25519PublicKey.from_public_bytes(sent))
+    eae = labelled_extract(kem, b"", b"eae_prk", shared)
+    shared = labelled_expand(kem, eae, b"shared_secret", sent + received, 32)
+    context = b"\0" + labelled_extract(suite, b"", b"psk_id_hash", b"")
+    context += labelled_extract(suite, b"", b"info_hash", header + b"host:1")
+    secret = labelled_extract(suite, shared, b"secret", b"")
+    key = labelled_expand(suite, secret, b"key", context, 32)
+    nonce = labelled_expand(suite, secret, b"base_nonce", context, 12)
+    data_key = AESGCM(key).decrypt(nonce, wrapped, b"")
+    assert AESGCM(data_key).decrypt(value[85:97], value[97:], b"host:1") == SECRET
+
+
+def labelled_extract(suite: bytes, salt: bytes, label: bytes, material: bytes) -> bytes:
+    text = b"HPKE-v1" + suite + label + material
+    return hmac.digest(salt or bytes(32), text, "sha256")
+
+
+def labelled_expand(suite: bytes, key: bytes, label: bytes, info: bytes, length: int) -> bytes:
+    text = length.to_bytes(2, "big") + b"HPKE-v1" + suite + label + info
+    return HKDFExpand(SHA256(), length, text).derive(key)
+
+
+@pytest.mark.parametrize("make", [in_first_form, in_second_form])
+@RINGS
+def test_value_of_an_earlier_form_opens_with_the_key_that_sealed_it(settings, make, ring):
+    value = make(SECRET, "host:1")
+    assert opened(value, identity="host:1", ring=ring) == SECRET
+    assert not is_current(value, ring=ring)
+    set_keys(settings, NEW, OTHER, OLD, web_key=OTHER)
+    assert opened(value, identity="host:1", ring=ring) == SECRET
+    set_keys(settings, NEW)
     with pytest.raises(SealBroken, match="keys of this server"):
-        opened(value, identity="host:1")
+        opened(value, identity="host:1", ring=ring)
 
 
-@pytest.mark.parametrize("make", [in_first_form, lambda s, i: sealed(s, identity=i)])
-def test_only_the_data_key_is_wrapped_anew_when_the_key_changes(settings, make):
+@RINGS
+def test_value_opens_with_a_previous_key_only_while_that_is_given(settings, ring):
+    value = sealed(SECRET, identity="host:1", ring=ring)
+    set_keys(settings, NEW, OLD)
+    assert opened(value, identity="host:1", ring=ring) == SECRET
+    assert not is_current(value, ring=ring)
+    set_keys(settings, NEW, OTHER)
+    with pytest.raises(SealBroken, match="keys of this server"):
+        opened(value, identity="host:1", ring=ring)
+
+
+def test_web_opens_what_it_sealed_before_it_had_a_key_of_its_own(settings):
+    value = for_the_web(SECRET, "authenticator:1")
+    set_keys(settings, OLD, web_key=NEW)
+    assert opened(value, identity="authenticator:1", ring=WEB) == SECRET
+    assert not is_current(value, ring=WEB)
+
+
+@pytest.mark.parametrize(
+    ("make", "ring"),
+    [
+        (in_first_form, CREDENTIALS), (in_second_form, CREDENTIALS), (in_present_form, CREDENTIALS),
+        (in_first_form, WEB), (in_second_form, WEB), (for_the_web, WEB),
+    ],
+)  # fmt: skip
+def test_only_the_data_key_is_wrapped_anew_when_the_key_changes(settings, make, ring):
     value = make(SECRET, "host:1")
     content = value[-(12 + len(SECRET) + 16) :]
-    settings.CREDENTIAL_KEY, settings.CREDENTIAL_KEYS_PREVIOUS = NEW, [OLD]
-    wrapped = rewrapped(value, identity="host:1")
+    set_keys(settings, NEW, OLD)
+    wrapped = rewrapped(value, identity="host:1", ring=ring)
     assert wrapped.endswith(content)
-    settings.CREDENTIAL_KEYS_PREVIOUS = []
-    assert opened(wrapped, identity="host:1") == SECRET
+    set_keys(settings, NEW)
+    assert opened(wrapped, identity="host:1", ring=ring) == SECRET
     with pytest.raises(SealBroken):
-        rewrapped(value, identity="host:1")
+        rewrapped(value, identity="host:1", ring=ring)
+
+
+# --- processes that have some of the keys ---------------------------------------------------------
+
+
+def test_credential_is_sealed_and_not_opened_with_the_keys_of_the_web(settings):
+    set_keys_of_web(settings, OLD, NEW)
+    value = sealed(SECRET, identity="host:1")
+    with pytest.raises(KeyMissing, match="has no CREDENTIAL_KEY"):
+        opened(value, identity="host:1")
+    with pytest.raises(KeyMissing):
+        opened(in_second_form(SECRET, "host:1"), identity="host:1")
+    own = for_the_web(SECRET, "authenticator:1")
+    assert opened(own, identity="authenticator:1", ring=WEB) == SECRET
+    set_keys(settings, OLD)
+    assert opened(value, identity="host:1") == SECRET
+    with pytest.raises(SealBroken):
+        opened(own, identity="authenticator:1", ring=WEB)
+
+
+@RINGS
+def test_nothing_is_sealed_or_opened_without_keys(settings, ring):
+    value = sealed(SECRET, identity="host:1", ring=ring)
+    set_keys(settings, b"")
+    with pytest.raises(KeyMissing, match="this process"):
+        sealed(SECRET, identity="host:1", ring=ring)
+    with pytest.raises(KeyMissing, match="this process"):
+        opened(value, identity="host:1", ring=ring)
 
 
 # --- settings -------------------------------------------------------------------------------------
+
+
+def stated(key: bytes) -> str:
+    return base64.b64encode(key).decode()
+
+
+def test_public_key_is_that_of_the_key_unless_there_is_none():
+    own = keys.public_key(OLD, stated=b"")
+    assert len(own) == 32
+    assert keys.public_key(OLD, stated=own) == keys.public_key(b"", stated=own) == own
+    assert keys.public_key(b"", stated=b"") == b""
+    with pytest.raises(ImproperlyConfigured, match="does not belong to CREDENTIAL_KEY") as refusal:
+        keys.public_key(NEW, stated=own)
+    assert stated(own) not in str(refusal.value)
+
+
+def test_derived_keys_are_those_of_hkdf_whatever_the_version():
+    """By the formula: another derivation would lose all that is stored."""
+
+    def derived(info: bytes) -> bytes:
+        return hmac.digest(hmac.digest(bytes(32), OLD, "sha256"), info + b"\x01", "sha256")
+
+    pair = X25519PrivateKey.from_private_bytes(derived(b"rackrate credential key pair"))
+    assert keys.public_key(OLD, stated=b"") == pair.public_key().public_bytes_raw()
+    (web,) = keys.web_keys(b"", [], credential_key=OLD, credential_keys_previous=[])
+    assert web == derived(b"rackrate web key")
+
+
+def test_web_seals_with_its_stated_key_and_opens_with_derived_ones():
+    def made(key: bytes, *previous: bytes, of: bytes, before: list[bytes]) -> list[bytes]:
+        return keys.web_keys(key, previous, credential_key=of, credential_keys_previous=before)
+
+    (derived,) = made(b"", of=OLD, before=[])
+    assert derived not in {OLD, keys.public_key(OLD, stated=b"")}
+    assert made(NEW, OTHER, of=OLD, before=[]) == [NEW, OTHER, derived]
+    assert made(b"", of=NEW, before=[OLD]) == [*made(b"", of=NEW, before=[]), derived]
+    assert made(b"", OTHER, of=OLD, before=[]) == [derived, OTHER]
+    assert made(derived, of=OLD, before=[]) == [derived]
+    assert made(NEW, of=b"", before=[]) == [NEW]
+    assert made(b"", of=b"", before=[]) == []
+
+
+def test_keys_of_the_web_are_files_that_its_settings_take(monkeypatch, settings, tmp_path):
+    for name in ("CREDENTIAL_PUBLIC_KEY", "WEB_KEYS_PREVIOUS", "CREDENTIAL_KEYS_PREVIOUS"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("CREDENTIAL_KEY", stated(OLD))
+    monkeypatch.setenv("WEB_KEY", stated(NEW))
+    web_keys.write(tmp_path / "own")
+    web_keys.write(tmp_path / "own")  # each start of a deployment
+    set_keys(settings, OLD, web_key=NEW)
+    monkeypatch.delenv("CREDENTIAL_KEY")
+    monkeypatch.delenv("WEB_KEY")
+    for path in (tmp_path / "own").iterdir():
+        assert path.stat().st_mode & 0o777 == 0o600
+        monkeypatch.setenv(f"{path.name.upper()}_FILE", str(path))
+    assert environment.optional_key("CREDENTIAL_PUBLIC_KEY") == settings.CREDENTIAL_PUBLIC_KEY
+    assert environment.optional_key("WEB_KEY") == NEW
+    assert [NEW, *environment.keys_bytes("WEB_KEYS_PREVIOUS")] == settings.WEB_KEYS
+    with pytest.raises(ImproperlyConfigured, match="CREDENTIAL_KEY is not set"):
+        web_keys.write(tmp_path)
+
+
+def test_public_key_is_printed_and_is_no_secret_of_the_server(settings, capsys):
+    call_command("credential_public_key")
+    printed = capsys.readouterr().out.strip()
+    assert printed == stated(settings.CREDENTIAL_PUBLIC_KEY)
+    set_keys(settings, b"")
+    with pytest.raises(CommandError, match="CREDENTIAL_KEY is not set"):
+        call_command("credential_public_key")
 
 
 def test_previous_keys_are_read_from_a_comma_separated_variable(monkeypatch):
@@ -114,149 +286,3 @@ def test_invalid_previous_keys_are_refused_without_being_quoted(monkeypatch, tex
     with pytest.raises(ImproperlyConfigured, match="CREDENTIAL_KEYS_PREVIOUS") as refusal:
         environment.keys_bytes("CREDENTIAL_KEYS_PREVIOUS")
     assert text not in str(refusal.value)
-
-
-# --- every column ---------------------------------------------------------------------------------
-
-
-def test_sealed_columns_of_all_apps_are_listed():
-    assert {str(column) for column in sealing.sealed_columns()} == {
-        "accounts.Authenticator.sealed_key",
-        "accounts.CloudAccount.sealed_secret",
-        "accounts.KeptAnswer.sealed_body",
-        "benchmarks.Host.sealed_private_key",
-        "benchmarks.LoginKey.sealed_earlier_key",
-        "benchmarks.LoginKey.sealed_private_key",
-        "notifications.Subscription.sealed_secret",
-    }
-
-
-@pytest.fixture
-def rows(db) -> tuple[Host, CloudAccount, Subscription]:
-    """A row of each model with a secret, the host's in the first form; and one host without."""
-    factories.host()
-    host = factories.host()
-    host.sealed_private_key = in_first_form(SECRET, f"host:{host.pk}")
-    host.save()
-    account = CloudAccount(workspace=factories.workspace(), name="a", provider="hetzner")
-    account.sealed_secret = sealed(b'{"token": "abc"}', identity=f"cloudaccount:{account.pk}")
-    account.save()
-    subscription = Subscription(workspace=factories.workspace(), channel="webhook", kinds=[])
-    subscription.sealed_secret = sealed(SECRET, identity=f"subscription:{subscription.pk}")
-    subscription.save()
-    login_key_replace(workspace=factories.workspace(), actor="boss")
-    answer = KeptAnswer(caller="user 1", key="once", request_sha256=b"")
-    answer.sealed_body = sealed(SECRET, identity=f"keptanswer:{answer.pk}")
-    answer.save()
-    authenticator = Authenticator(user=factories.user(), name="phone")
-    authenticator.sealed_key = sealed(SECRET, identity=f"authenticator:{authenticator.pk}")
-    authenticator.save()
-    return host, account, subscription
-
-
-def rotated(capsys) -> dict[str, dict[str, object]]:
-    capsys.readouterr()
-    call_command("rotate_keys", "--json")
-    answer = json.loads(capsys.readouterr().out)
-    assert answer["key"] == key_id(NEW).hex()
-    return {entry.pop("column"): entry for entry in answer["columns"]}
-
-
-def test_previous_keys_may_be_emptied_when_the_rotation_is_through(settings, capsys, rows):
-    settings.CREDENTIAL_KEY, settings.CREDENTIAL_KEYS_PREVIOUS = NEW, [OLD]
-    once = {"rewrapped": 1, "current": 0, "broken": []}
-    assert rotated(capsys) == {str(column): once for column in sealing.sealed_columns()}
-    settings.CREDENTIAL_KEYS_PREVIOUS = []
-    for row in rows:
-        row.refresh_from_db()
-    host, account, subscription = rows
-    assert host_private_key(host=host) == SECRET
-    assert account_secret(account=account) == {"token": "abc"}
-    assert subscription_secret(subscription=subscription) == SECRET
-
-
-def test_rotation_changes_nothing_when_it_is_done_again(settings, capsys, rows):
-    settings.CREDENTIAL_KEY, settings.CREDENTIAL_KEYS_PREVIOUS = NEW, [OLD]
-    rotated(capsys)
-    before = list(Host.objects.values_list("sealed_private_key", flat=True))
-    again = {"rewrapped": 0, "current": 1, "broken": []}
-    assert rotated(capsys) == {str(column): again for column in sealing.sealed_columns()}
-    assert list(Host.objects.values_list("sealed_private_key", flat=True)) == before
-
-
-def test_rotation_goes_on_where_it_was_interrupted(settings, capsys, rows, monkeypatch):
-    settings.CREDENTIAL_KEY, settings.CREDENTIAL_KEYS_PREVIOUS = NEW, [OLD]
-    real, calls = sealing.rewrapped, []
-
-    def failing(value, *, identity):
-        if calls:
-            raise KeyboardInterrupt
-        calls.append(identity)
-        return real(value, identity=identity)
-
-    monkeypatch.setattr(sealing, "rewrapped", failing)
-    with pytest.raises(KeyboardInterrupt):
-        call_command("rotate_keys")
-    monkeypatch.setattr(sealing, "rewrapped", real)
-    counts = [entry["rewrapped"] for entry in rotated(capsys).values()]
-    assert sorted(counts) == [0, *[1] * (len(counts) - 1)]
-
-
-def test_rotation_keeps_what_a_person_replaced_meanwhile(settings, capsys, rows, monkeypatch):
-    host = rows[0]
-    settings.CREDENTIAL_KEY, settings.CREDENTIAL_KEYS_PREVIOUS = NEW, [OLD]
-    real = sealing.rewrapped
-
-    def late(value, *, identity):
-        if identity == f"host:{host.pk}":
-            newer = sealed(b"newer", identity=identity)
-            Host.objects.filter(pk=host.pk).update(sealed_private_key=newer)
-        return real(value, identity=identity)
-
-    monkeypatch.setattr(sealing, "rewrapped", late)
-    answer = rotated(capsys)
-    assert answer["benchmarks.Host.sealed_private_key"]["current"] == 1
-    host.refresh_from_db()
-    assert host_private_key(host=host) == b"newer"
-
-
-def test_rotation_names_the_rows_that_no_key_opens_and_leaves_them(settings, capsys, rows):
-    host = rows[0]
-    host.sealed_private_key = in_first_form(SECRET, f"host:{host.pk}", key=OTHER)
-    host.save()
-    settings.CREDENTIAL_KEY, settings.CREDENTIAL_KEYS_PREVIOUS = NEW, [OLD]
-    with pytest.raises(CommandError, match="1 values open with none"):
-        call_command("rotate_keys", "--json")
-    captured = capsys.readouterr()
-    columns = {column["column"]: column for column in json.loads(captured.out)["columns"]}
-    assert columns["benchmarks.Host.sealed_private_key"]["broken"] == [str(host.pk)]
-    assert "benchmarks.Host.sealed_private_key: 0 wrapped again, 0 already, 1 not" in captured.err
-    settings.CREDENTIAL_KEYS_PREVIOUS = [OTHER]
-    assert host_private_key(host=Host.objects.get(pk=host.pk)) == SECRET
-
-
-def test_rotation_prints_progress_when_there_are_many_rows(settings, capsys, rows, monkeypatch):
-    monkeypatch.setattr(sealing, "CHUNK", 1)
-    settings.CREDENTIAL_KEY, settings.CREDENTIAL_KEYS_PREVIOUS = NEW, [OLD]
-    call_command("rotate_keys")
-    told = [line for line in capsys.readouterr().err.splitlines() if "Host" in line]
-    assert told == ["benchmarks.Host.sealed_private_key: 1 wrapped again, 0 already"] * 2
-
-
-def test_rotation_never_opens_a_secret(settings, capsys, rows, monkeypatch):
-    def forbidden(*_, **__):
-        raise AssertionError("a secret was opened")
-
-    settings.CREDENTIAL_KEY, settings.CREDENTIAL_KEYS_PREVIOUS = NEW, [OLD]
-    monkeypatch.setattr(crypto, "opened", forbidden)
-    lengths = []
-    real = AESGCM.decrypt
-    monkeypatch.setattr(
-        crypto, "AESGCM", type("Counting", (), {
-            "__init__": lambda self, key: setattr(self, "cipher", AESGCM(key)),
-            "encrypt": lambda self, *a: self.cipher.encrypt(*a),
-            "decrypt": lambda self, *a: lengths.append(len(a[1])) or real(self.cipher, *a),
-        }),
-    )  # fmt: skip
-    rotated(capsys)
-    assert set(lengths) == {crypto.WRAPPED_KEY_BYTES}

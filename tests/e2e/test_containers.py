@@ -124,10 +124,11 @@ def test_run_is_done_although_each_service_is_killed_meanwhile(deployment, excha
     # Known and measured once, so that what follows needs no key.
     deployment.once(exchange, *target, "--set", "seconds=0.5")
     began = time.monotonic()
-    web = [
-        "exec",
+    command = [
+        "run",
+        "--rm",
         "--detach",
-        "web",
+        "commands",
         "python",
         "manage.py",
         "benchmark",
@@ -135,7 +136,7 @@ def test_run_is_done_although_each_service_is_killed_meanwhile(deployment, excha
         "--probe",
         "cmips",
     ]
-    deployment.run(*web, "--set", "seconds=20", "--set", "repeats=3", "--label", "part=killed")
+    deployment.run(*command, "--set", "seconds=20", "--set", "repeats=3", "--label", "part=killed")
 
     def states() -> list[str]:
         listed = json.loads(deployment.manage("runs", "list", "--host", "target", "--json"))

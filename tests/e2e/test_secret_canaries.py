@@ -7,6 +7,7 @@ real processes, much of it in vain; then every place is searched for each of the
 import json
 import os
 import secrets
+import shutil
 import subprocess
 import sys
 from base64 import b64encode
@@ -32,6 +33,7 @@ from backend.benchmarks.models import (
     Run,
 )
 from backend.benchmarks.services.login_keys import host_private_key
+from backend.config import keys
 from backend.notifications.models import Notice
 from launcher.paths import MANAGE
 from tests import factories
@@ -139,7 +141,13 @@ def service_account(net: Net, token_uri: str) -> str:
 @pytest.fixture
 def net() -> Net:
     found = Net()
-    found.plant("credential key", b64encode(settings.CREDENTIAL_KEY).decode())
+    private_key = keys.private_key(settings.CREDENTIAL_KEY).private_bytes_raw()
+    for name, key in {
+        "credential key": settings.CREDENTIAL_KEY,
+        "private key of the credentials": private_key,
+        "key of the web": settings.WEB_KEYS[0],
+    }.items():
+        found.plant(name, b64encode(key).decode())
     found.plant("pepper", settings.TOKEN_PEPPER)
     found.plant("signing key", settings.SECRET_KEY)
     return found
@@ -369,6 +377,7 @@ def test_no_secret_leaks_anywhere_when_rentals_go_wrong(net, busy, caller, tmp_p
         net.see("database", content)
     for content in broker_values(busy.broker_url):
         net.see("broker", content)
+    shutil.rmtree(busy.web_keys)  # the one place that the web process is given its keys in
     for content in file_contents([busy.directory, standing]):
         net.see("logs and files", content)
     # The net hangs where something passes by.

@@ -14,6 +14,7 @@ from backend.accounts.models import Authenticator, User
 from backend.accounts.services.people import sign_in_link_create
 from backend.common.crypto import SealBroken
 from tests import factories
+from tests.keys import NEW, set_keys
 
 pytestmark = pytest.mark.django_db
 PASSWORD = "a horse with correct batteries"
@@ -203,6 +204,18 @@ def test_key_is_stored_sealed_and_bound_to_its_row(ada):
     other.sealed_key = one.sealed_key
     with pytest.raises(SealBroken):
         other.key()
+
+
+def test_recovery_codes_let_in_where_the_key_is_lost(ada, settings):
+    one, other, *_ = with_factor(ada)
+    set_keys(settings, NEW)
+    client = Client()
+    tried(client, PASSWORD)
+    assert client.post("/accounts/code/", {"code": one}).status_code == 302
+    assert is_signed_in(client)
+    Authenticator.objects.update(throttling_failure_timestamp=None)
+    client.post("/accounts/second-factor/remove/", {"code": other})
+    assert not Authenticator.objects.exists()
 
 
 def test_keys_of_before_become_sealed_ones_and_back(ada):

@@ -13,6 +13,8 @@ from launcher.environment import (
     dotenv,
     plain_environment,
     production_environment,
+    web_environment,
+    without_keys,
 )
 from tests.launcher.conftest import SETTINGS
 
@@ -127,6 +129,17 @@ def test_generated_value_gives_precedence_to_a_file_of_that_value(state, monkeyp
     assert "SECRET_KEY" not in made  # both at once are an error of the settings
     assert made["SECRET_KEY_FILE"] == "/run/secrets/key"
     assert made["TOKEN_PEPPER"] == state.secrets()["TOKEN_PEPPER"]
+
+
+def test_web_has_its_own_keys_as_files_and_beat_has_none(tmp_path):
+    given = dict.fromkeys((*environment.KEYS, "SECRET_KEY", "CREDENTIAL_KEY_FILE"), "x")
+    assert without_keys(given) == {"SECRET_KEY": "x"}
+    assert web_environment(given, tmp_path) == {
+        "SECRET_KEY": "x",
+        "CREDENTIAL_PUBLIC_KEY_FILE": f"{tmp_path}/credential_public_key",
+        "WEB_KEY_FILE": f"{tmp_path}/web_key",
+        "WEB_KEYS_PREVIOUS_FILE": f"{tmp_path}/web_keys_previous",
+    }
 
 
 def test_settings_module_is_not_what_the_person_set(state, monkeypatch):

@@ -10,6 +10,7 @@ from backend.benchmarks.models import Campaign, Run
 from backend.benchmarks.services.campaigns import campaign_start
 from tests import factories
 from tests.backend.campaigns import campaign, ended, measured
+from tests.keys import NEW, OLD, set_keys_of_web
 from tests.workers.conftest import TINY
 from workers.engine import in_process
 from workers.management.commands import campaign as command
@@ -89,6 +90,15 @@ def test_run_says_how_many_did_not_end_well(monkeypatch):
     monkeypatch.setattr(in_process, "StandIn", Failing)
     with pytest.raises(CommandError, match="2 of 2 runs did not end as done"):
         called("run", str(made.pk))
+
+
+def test_runs_wait_for_a_worker_where_the_command_opens_no_credentials(settings):
+    campaign(name="Nightly")
+    set_keys_of_web(settings, OLD, NEW)
+    for arguments in (["campaign", "run", "Nightly"], ["pump", "--once"]):
+        with pytest.raises(CommandError, match="opens no credentials: it has no CREDENTIAL_KEY"):
+            call_command(*arguments, stdout=io.StringIO(), stderr=io.StringIO())
+    assert set(Run.objects.values_list("state", flat=True)) == {"queued"}
 
 
 def test_run_is_cancelled_by_ctrl_c(monkeypatch):

@@ -15,6 +15,7 @@ from django.db import connection
 
 from backend.benchmarks.models import Tick
 from backend.common import clock
+from backend.common.crypto import CREDENTIALS, KeyMissing
 from workers.engine.pump import AWAY, Pump
 
 log = logging.getLogger(__name__)
@@ -51,9 +52,18 @@ class StandIn:
     def look(self) -> None:
         """Step in if that is needed and has not happened yet, or ended by a fault."""
         if not self._thread.is_alive() and not is_worker_alive():
+            require_keys()
             if self._thread.ident:
                 self._renew()
             self._thread.start()
+
+
+def require_keys() -> None:
+    """Raises CommandError in a process that opens no credentials, whose work would only fail runs."""
+    try:
+        CREDENTIALS.opening()
+    except KeyMissing as error:
+        raise CommandError(str(error)) from None
 
 
 def follow(

@@ -6,7 +6,7 @@ import django.db.models.deletion
 from django.conf import settings
 from django.db import migrations, models
 
-from backend.common.crypto import opened, sealed
+from backend.common.crypto import WEB, opened, sealed
 
 SAME = ("user_id", "name", "confirmed", "drift", "last_t")
 
@@ -15,7 +15,7 @@ def seal(apps, schema):
     """Move every authenticator of django-otp into the sealed table."""
     for old in apps.get_model("otp_totp", "TOTPDevice").objects.all():
         made = uuid.uuid4()
-        key = sealed(bytes.fromhex(old.key), identity=f"authenticator:{made}")
+        key = sealed(bytes.fromhex(old.key), identity=f"authenticator:{made}", ring=WEB)
         given = {name: getattr(old, name) for name in SAME}
         apps.get_model("accounts", "Authenticator").objects.create(id=made, sealed_key=key, **given)
         old.delete()
@@ -24,7 +24,8 @@ def seal(apps, schema):
 def unseal(apps, schema):
     """Give them back to django-otp, with their keys as they are."""
     for row in apps.get_model("accounts", "Authenticator").objects.all():
-        key = opened(bytes(row.sealed_key), identity=f"authenticator:{row.pk}").hex()
+        identity = f"authenticator:{row.pk}"
+        key = opened(bytes(row.sealed_key), identity=identity, ring=WEB).hex()
         given = {name: getattr(row, name) for name in SAME}
         apps.get_model("otp_totp", "TOTPDevice").objects.create(key=key, **given)
         row.delete()

@@ -46,12 +46,12 @@ def answer_claim(*, caller: str, key: str, digest: bytes) -> tuple[KeptAnswer, S
         return row, None
     if not hmac.compare_digest(bytes(row.request_sha256), digest):
         raise KeyReused
-    body = opened(bytes(row.sealed_body or b""), identity=identity_of(row))
+    body = opened(bytes(row.sealed_body or b""), identity=identity_of(row), ring=row.ring)
     return row, StoredAnswer(row.status, row.headers, body)
 
 
 def answer_keep(*, row: KeptAnswer, answer: StoredAnswer) -> None:
     """Keeps the answer for whoever asks again."""
     row.status, row.headers = answer.status, dict(answer.headers)
-    row.sealed_body = sealed(answer.body, identity=identity_of(row))
+    row.sealed_body = sealed(answer.body, identity=identity_of(row), ring=row.ring)
     row.save()

@@ -29,7 +29,8 @@ def second_factor_begin(*, user: User) -> Authenticator:
     if waiting is not None:
         return waiting
     device = Authenticator(user=user, confirmed=False, name=ISSUER)
-    device.sealed_key = sealed(secrets.token_bytes(_KEY_BYTES), identity=identity_of(device))
+    key = secrets.token_bytes(_KEY_BYTES)
+    device.sealed_key = sealed(key, identity=identity_of(device), ring=device.ring)
     device.save()
     return device
 

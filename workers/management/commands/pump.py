@@ -5,6 +5,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandParser
 
+from workers.engine.in_process import require_keys
 from workers.engine.pump import Pump
 
 
@@ -21,6 +22,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
+        require_keys()
         pump = Pump(has_schedules=True)
         if options["once"]:
             pump.once()

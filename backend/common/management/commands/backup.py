@@ -12,8 +12,8 @@ from backend.common.backups import BackupError, backup, remove_older
 class Command(BaseCommand):
     help = (
         "Copy the database into a file of a directory, with a manifest beside it. It may be in use"
-        " meanwhile. With BACKUP_KEY the file is sealed. CREDENTIAL_KEY and BACKUP_KEY are not in it:"
-        " keep them elsewhere."
+        " meanwhile. With BACKUP_KEY the file is sealed. CREDENTIAL_KEY, WEB_KEY and BACKUP_KEY are"
+        " not in it: keep them elsewhere."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:

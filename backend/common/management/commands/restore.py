@@ -6,8 +6,10 @@ from typing import Any
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from backend.common.backups import BackupError, needs_other_credential_key, restore
+from backend.common.backups import BackupError, missing_keys, restore
 from backend.common.crypto import SealBroken
+
+SEALED_UNDER = {"CREDENTIAL_KEY": "The stored credentials", "WEB_KEY": "Second factors"}
 
 
 class Command(BaseCommand):
@@ -30,8 +32,8 @@ class Command(BaseCommand):
         call_command("migrate", interactive=False, verbosity=0)
         rows = sum(manifest.rows.values())
         self.stdout.write(f"restored {rows:,} rows of {manifest.created_at}")
-        if needs_other_credential_key(manifest):
+        for name, key_id in missing_keys(manifest).items():
             self.stderr.write(
-                "The stored credentials were sealed under another CREDENTIAL_KEY (id"
-                f" {manifest.credentials_by}): set it, or replace them."
+                f"{SEALED_UNDER[name]} were sealed under another {name} (id {key_id}): set it, or"
+                " replace them."
             )

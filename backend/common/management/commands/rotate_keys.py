@@ -1,33 +1,36 @@
-"""Wrap every stored secret under the current key."""
+"""Wrap every stored secret under the present keys."""
 
 import json
 from typing import Any
 
-from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from backend.common.crypto import key_id
+from backend.common.crypto import CREDENTIALS, WEB, KeyMissing
 from backend.common.sealing import Rotated, keys_rotate
 
 
 class Command(BaseCommand):
     help = (
-        "Wrap every stored secret under CREDENTIAL_KEY. Afterwards CREDENTIAL_KEYS_PREVIOUS may be"
-        " emptied. It may be ended and started again at any time; no secret is opened."
+        "Wrap every stored secret under CREDENTIAL_KEY, and what the web opens itself under WEB_KEY."
+        " Afterwards CREDENTIAL_KEYS_PREVIOUS and WEB_KEYS_PREVIOUS may be emptied. It may be ended and"
+        " started again at any time; no secret is opened."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--json", action="store_true", help="print one JSON document")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        columns = keys_rotate(seen=self._report)
+        try:
+            columns = keys_rotate(seen=self._report)
+        except KeyMissing as error:
+            raise CommandError(str(error)) from None
         if options["json"]:
             self.stdout.write(json.dumps(_document(columns)))
         broken = sum(len(rotated.broken) for rotated in columns)
         if broken:
             raise CommandError(
-                f"{broken} values open with none of the keys given; keep CREDENTIAL_KEYS_PREVIOUS,"
-                " add the missing key to it, or replace those secrets"
+                f"{broken} values open with none of the keys given; keep the previous keys,"
+                " add the missing key to them, or replace those secrets"
             )
 
     def _report(self, rotated: Rotated) -> None:
@@ -39,7 +42,8 @@ class Command(BaseCommand):
 
 def _document(columns: list[Rotated]) -> dict[str, Any]:
     return {
-        "key": key_id(settings.CREDENTIAL_KEY).hex(),
+        "key": CREDENTIALS.id(),
+        "web_key": WEB.id(),
         "columns": [
             {
                 "column": str(rotated.column),
