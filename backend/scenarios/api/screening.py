@@ -132,7 +132,7 @@ class ScenarioScreeningView(ListView):
 
 def _cells(row: ScreenedOffer, market: LoadMarket) -> dict[str, Any]:
     of, result = row.of, row.result
-    offer, score, choice = of.offer, of.score, of.price.choice
+    offer, score, choice = of.offer, of.score, of.price
     return {
         "rank": row.rank,
         "offer_id": offer.slug,
@@ -154,7 +154,7 @@ def _cells(row: ScreenedOffer, market: LoadMarket) -> dict[str, Any]:
         "score_source": score.source,
         "flags": " ".join(of.flags),
         "licence": score.licence or None,
-        "billing": of.price.used["billing"],
+        "billing": of.billing,
         "price_id": str(choice.observation_id),
         "price_observed_on": choice.observed_on,
         "data_version": market.data_version,
@@ -197,5 +197,5 @@ class ScenarioMixView(View):
 
 
 def _servers(market: LoadMarket, slug: str, count: int) -> dict[str, Any]:
-    price_id = market.offers[slug].price.choice.observation_id
+    price_id = market.offers[slug].price.observation_id
     return {"offer": slug, "count": count, "price_id": str(price_id)}

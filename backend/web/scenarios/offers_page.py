@@ -162,7 +162,6 @@ def _judged(result: Mapping[str, Any], lost: float) -> float:
 
 
 def _row(row: ScreenedOffer, market: LoadMarket) -> dict[str, Any]:
-    billing = str(row.of.price.used["billing"])
     term = market.query.term
     added = {"offer": row.of.offer.slug, **({} if term == ON_DEMAND else {"term": term})}
     return {
@@ -172,7 +171,7 @@ def _row(row: ScreenedOffer, market: LoadMarket) -> dict[str, Any]:
         "of": row.of,
         "flags": " ".join(row.of.flags),
         "units": float(row.of.option.parts[0].units_per_server),
-        "billed": BILLING_WORDS.get(billing, billing),
+        "billed": BILLING_WORDS.get(row.of.billing, row.of.billing),
         "added": urlencode(added),
     }
 
