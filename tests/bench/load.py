@@ -7,6 +7,8 @@ five seconds.
 
 - `pages`: of each kind of page, how often it was there and how soon, in ms;
 - `errors`: whatever was no 200, with its count;
+- `processor_s`: what each program took meanwhile; `bench` are the people and the hosts themselves,
+  who share the processors with what they measure;
 - `late_s`: how much later than a period after the one before a reading of a run came, as its host saw it;
 - `steps`: what the hosts measured, and what of it is `lost`: no evidence and no sample of it;
 - `runs`: how they ended; `load`: the machine's load averages at the end.
@@ -45,6 +47,7 @@ from backend.scenarios.services.scenarios import scenario_create
 from tests import factories
 from tests.bench import _ranking_data
 from tests.bench._farm import Farm
+from tests.bench._processor_time import processor_s
 from tests.bench.engine import farm_hosts
 from workers.engine.followed_run import PERIOD_S
 
@@ -219,13 +222,15 @@ def browsed(url: str, campaign: Campaign) -> dict[str, Any]:
     """What the people saw, once every page has been there."""
     pages, cookies = pages_of(campaign), [signed_in() for _ in range(PEOPLE // 2)]
     asyncio.run(Crowd(url, pages, cookies).browse(8, 15, (0, 0.2)))
-    crowd = Crowd(url, pages, cookies)
+    crowd, before = Crowd(url, pages, cookies), processor_s()
     asyncio.run(crowd.browse(PEOPLE, BROWSED_S, THINKING_S))
+    taken = processor_s() - before
     everything = [one for seconds in crowd.seconds.values() for one in seconds]
     return {
         "pages": {name: spread_ms(seconds) for name, seconds in sorted(crowd.seconds.items())}
         | {"all": spread_ms(everything)},
         "errors": dict(crowd.errors),
+        "processor_s": {program: round(seconds) for program, seconds in taken.most_common()},
     }
 
 
