@@ -19,7 +19,7 @@ from backend.benchmarks.models import Sample, StoredSummary
 from backend.benchmarks.selectors.scores import Score, computed, site_url
 from backend.catalog.selectors.data_version import DataStamp
 from backend.catalog.services.current_prices import MANY, SUMMARIES, marks_taken
-from backend.common.reading import CHUNK, json_text, key_bytes
+from backend.common.reading import CHUNK, copied, json_text, key_bytes
 from backend.common.statistics import tables_analyze
 from backend.domain.metrics import METRICS
 from backend.domain.stats import IntervalBasis, Summary
@@ -80,12 +80,9 @@ class ReadScore(NamedTuple):
 def scores_read(metric: str, **conditions: Any) -> Iterator[ReadScore]:
     """The same of one metric, for tables of many: `score_of` says what a text stands for."""
     rows = StoredSummary.objects.filter(metric=metric, **conditions).order_by()
-    return map(
-        ReadScore._make,
-        rows.annotate(offer_key=key_bytes("offer_id"), text=json_text(*ABOUT))
-        .values_list("offer_key", *FIGURES, "text")
-        .iterator(CHUNK),
-    )
+    read = rows.annotate(offer_key=key_bytes("offer_id"), text=json_text(*ABOUT))
+    of = read.values_list("offer_key", *FIGURES, "text")
+    return map(ReadScore._make, copied(of, "bytea", *("float8" for _ in FIGURES), "text"))
 
 
 def score_of(metric: str, text: str) -> Score:
