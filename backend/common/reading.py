@@ -6,6 +6,7 @@ from typing import Any
 from django.core.exceptions import EmptyResultSet
 from django.db import connection
 from django.db.models import BinaryField, Func, QuerySet, TextField
+from psycopg import ClientCursor
 
 CHUNK = 500
 """Rows read from the database at a time: what lies between them in memory is lost to all else."""
@@ -35,7 +36,9 @@ def copied(rows: QuerySet[Any, Any], *types: str) -> Iterator[tuple[Any, ...]]:
     # Conditions that no row can meet.
     except EmptyResultSet:
         return
-    whole = f"COPY ({sql}) TO STDOUT (FORMAT BINARY)"
-    with connection.cursor() as cursor, cursor.copy(whole, parameters) as copy:
-        copy.set_types(types)
-        yield from copy.rows()
+    with connection.cursor() as cursor:
+        # COPY takes no parameters of its own.
+        query = ClientCursor(connection.connection).mogrify(sql, parameters)
+        with cursor.copy(f"COPY ({query}) TO STDOUT (FORMAT BINARY)") as copy:
+            copy.set_types(types)
+            yield from copy.rows()
