@@ -29,7 +29,7 @@ def copied(rows: QuerySet[Any, Any], *types: str) -> Iterator[tuple[Any, ...]]:
     """The values of a query, of these types of PostgreSQL, while the database still makes the next.
 
     For all of a large table: of a cursor each side waits for the other, and only one process of the
-    database works for it.
+    database works for it. Nothing else may be asked of the connection until all were read.
     """
     try:
         sql, parameters = rows.query.sql_with_params()
