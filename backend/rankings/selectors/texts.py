@@ -48,8 +48,8 @@ class Texts(Sequence[str]):
 
     def containing(self, word: str) -> Flags:
         """Which texts hold a word in lower case, in any case of theirs."""
-        found: Flags = np.strings.find(self._lower, word.encode()) >= 0
-        return found
+        contains: Flags = np.strings.find(self._lower, word.encode()) >= 0
+        return contains
 
     @cached_property
     def _lower(self) -> NDArray[np.bytes_]:
