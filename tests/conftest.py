@@ -21,6 +21,8 @@ SERIAL_FOLDERS = ("e2e", "launcher")
 LONG_MARKERS = ("browser", "hypothesis")
 SLOW_FIXTURES = {"aws", "gce", "cloud", "price_server"}
 """Servers that stand for providers: they need nothing, but are no part of the fast tests."""
+OURS = ("127.", "::1", "localhost", "198.18.")
+"""Loopback, and the network of tests.e2e.namespaces, which no other machine has."""
 GARBAGE_MANY = 50_000
 """Objects made since the last look for garbage; with Python's 700 a quarter of the time goes to it."""
 
@@ -134,7 +136,7 @@ def _loopback_only(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def guarded(self: socket.socket, address: Any) -> None:
         host = address[0] if isinstance(address, tuple) else ""
-        if self.family != socket.AF_UNIX and not str(host).startswith(("127.", "::1", "localhost")):
+        if self.family != socket.AF_UNIX and not str(host).startswith(OURS):
             raise AssertionError(f"a test tried to reach {address}")
         return connect(self, address)
 

@@ -13,6 +13,8 @@ from django.conf import settings
 # Far above task_time_limit: Redis hands a message that is longer unacknowledged to a second worker.
 # kombu reads it from three different places, hence three lines of it below.
 VISIBILITY_TIMEOUT_S = 3600
+BROKER_S = 5
+"""In which the broker connects, and answers; a worker that waits for a message waits on."""
 
 app = Celery("rackrate")
 app.conf.update(
@@ -37,7 +39,13 @@ app.conf.update(
     broker_connection_retry_on_startup=True,
     # Redis may be away for as long as it likes; `pump` goes on without it.
     broker_connection_max_retries=None,
-    broker_transport_options={"visibility_timeout": VISIBILITY_TIMEOUT_S},
+    broker_transport_options={
+        "visibility_timeout": VISIBILITY_TIMEOUT_S,
+        # A broker whose machine lost power refuses nothing, and kombu tries again as long as it is not refused:
+        # a page that sent a message waited for minutes.
+        "socket_connect_timeout": BROKER_S,
+        "socket_timeout": BROKER_S,
+    },
     result_backend_transport_options={"visibility_timeout": VISIBILITY_TIMEOUT_S},
     visibility_timeout=VISIBILITY_TIMEOUT_S,
     task_default_queue="engine",

@@ -19,6 +19,18 @@ _CONNECT_TIMEOUT_S = 5
 # PostgreSQL compiles what it takes for a long query, and does so by its guess alone: of the joins of
 # one step on tables that were never analyzed. It took 250 ms to compile what runs in one.
 _NO_COMPILING = "-c jit=off"
+# Who loses power says nothing, and by Linux's own times its connections stay for two hours: those of a
+# worker with the rows that it has locked, and those to a server with whoever waits for its answer. So
+# either end looks after half a minute of silence, and takes the other one for gone after a minute.
+_SILENCE = {"keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3}
+_GONE_MS = 60_000
+_SERVER_OPTIONS = " ".join(
+    (
+        _NO_COMPILING,
+        *(f"-c tcp_{name}={value}" for name, value in _SILENCE.items()),
+        f"-c tcp_user_timeout={_GONE_MS}",
+    )
+)
 # A list of what may be given: an option that is silently dropped, as sslmode once was, leaves a
 # connection in the clear that its owner takes for encrypted.
 _DATABASE_OPTIONS = (
@@ -238,8 +250,9 @@ def _database_options(name: str, query: list[tuple[str, str]]) -> dict[str, obje
     timeout_s = given.pop("connect_timeout", str(_CONNECT_TIMEOUT_S))
     if not timeout_s.isdecimal():
         raise ImproperlyConfigured(f"{name}: connect_timeout must be a whole number of seconds")
-    options = f"{_NO_COMPILING} {given.pop('options', '')}".rstrip()
-    return {**given, "options": options, "connect_timeout": int(timeout_s)}
+    options = f"{_SERVER_OPTIONS} {given.pop('options', '')}".rstrip()
+    patience = {"connect_timeout": int(timeout_s), "tcp_user_timeout": _GONE_MS, **_SILENCE}
+    return {**given, "options": options, **patience}
 
 
 def broker(name: str, *, password: str = "") -> str:

@@ -1,5 +1,7 @@
 """Settings from the environment: database addresses, secrets in files, errors without secrets."""
 
+import os
+import socket
 import subprocess
 import sys
 
@@ -32,15 +34,13 @@ def test_database_takes_the_parts_of_its_address(entry):
 
 def test_database_takes_options_and_gives_up_soon_by_default(entry):
     url = "postgresql://u@h/n?sslmode=verify-full&sslrootcert=%2Fetc%2Fca.pem"
-    assert entry(url)["OPTIONS"] == {
-        "sslmode": "verify-full",
-        "sslrootcert": "/etc/ca.pem",
-        "options": "-c jit=off",
-        "connect_timeout": 5,
-    }
+    made = entry(url)["OPTIONS"]
+    assert (made["sslmode"], made["sslrootcert"]) == ("verify-full", "/etc/ca.pem")
+    assert made["options"].startswith("-c jit=off -c tcp_")
+    assert made["connect_timeout"] == 5
     assert entry("postgresql://u@h/n?connect_timeout=9")["OPTIONS"]["connect_timeout"] == 9
     made = entry("postgresql://u@h/n?options=-c%20jit%3Don")
-    assert made["OPTIONS"]["options"] == "-c jit=off -c jit=on"
+    assert made["OPTIONS"]["options"].endswith(" -c jit=on")
 
 
 def test_libpq_gets_the_options_when_django_connects(entry):
@@ -51,6 +51,26 @@ def test_libpq_gets_the_options_when_django_connects(entry):
     assert parameters["sslmode"] == "verify-full"
     assert parameters["application_name"] == "rack"
     assert parameters["connect_timeout"] == 5
+
+
+@pytest.mark.services
+def test_either_end_of_a_connection_takes_a_silent_other_one_for_gone(entry):
+    here = settings.DATABASES["default"]
+    made = entry("postgresql://u@h/n?options=-c%20tcp_keepalives_count%3D4")
+    server = {"tcp_keepalives_idle": 30, "tcp_keepalives_interval": 10, "tcp_keepalives_count": 4}
+    client = {"TCP_KEEPIDLE": 30, "TCP_KEEPINTVL": 10, "TCP_KEEPCNT": 3, "TCP_USER_TIMEOUT": 60_000}
+    with psycopg.connect(
+        host=here["HOST"], port=here["PORT"], user=here["USER"], password=here["PASSWORD"],
+        dbname="postgres", **made["OPTIONS"],
+    ) as connection:  # fmt: skip
+        for name, value in {**server, "tcp_user_timeout": 60_000}.items():
+            row = connection.execute("SELECT setting FROM pg_settings WHERE name = %s", [name])
+            assert row.fetchone() == (str(value),)
+        with socket.socket(fileno=os.dup(connection.fileno())) as wire:
+            found = {
+                name: wire.getsockopt(socket.IPPROTO_TCP, getattr(socket, name)) for name in client
+            }
+    assert found == client
 
 
 @pytest.mark.services

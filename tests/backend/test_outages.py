@@ -1,9 +1,15 @@
 """Answers while the database or the broker is away."""
 
+import socket
+
 import pytest
 from django.db import OperationalError
 from django.test import Client
+from kombu.exceptions import OperationalError as NotSent
 from redis.exceptions import ConnectionError as BrokerAway
+
+from backend.common.queue import Task
+from backend.config.celery import BROKER_S, app
 
 
 @pytest.fixture
@@ -44,3 +50,15 @@ def test_other_failures_stay_500(client, monkeypatch):
     answer = client.get("/api/v1/runs")
     assert answer.status_code == 500
     assert "a fault of ours" not in answer.content.decode()
+
+
+def test_message_for_a_broker_that_is_silent_is_soon_refused(monkeypatch):
+    options = app.conf.broker_transport_options
+    for name in ("socket_connect_timeout", "socket_timeout"):
+        assert options[name] == BROKER_S
+        monkeypatch.setitem(options, name, 0.1)
+    # It takes connections and never answers, like a machine that has lost power.
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"redis://127.0.0.1:{silent.getsockname()[1]}/0"
+        with app.connection_for_write(url) as connection, pytest.raises(NotSent, match="Timeout"):
+            app.send_task(Task.TICK, connection=connection)

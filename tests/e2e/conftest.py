@@ -4,7 +4,7 @@ import json
 import os
 import signal
 import subprocess
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -135,17 +135,22 @@ def database(
 def make_stack(
     tmp_path_factory: pytest.TempPathFactory, database: Database, django_db_blocker: Any
 ) -> Iterator[Callable[..., Stack]]:
-    """A broker, a worker and a beat with leases of so many seconds and perhaps other settings, and
-    Django on their database.
+    """A broker, a worker and a beat (or what is named) with leases of so many seconds and perhaps
+    other settings, and Django on their database.
 
     They serve the tests of a module one after the other: a worker takes seconds to start.
     """
     made: list[Stack] = []
 
-    def make(lease_s: int, settings: Mapping[str, str] | None = None) -> Stack:
+    def make(
+        lease_s: int,
+        settings: Mapping[str, str] | None = None,
+        *,
+        names: Sequence[str] = ("broker", "worker", "beat"),
+    ) -> Stack:
         directory = tmp_path_factory.mktemp("stack")
         made.append(Stack(directory, database, lease_s=lease_s, settings=settings or {}))
-        made[-1].up("broker", "worker", "beat")
+        made[-1].up(*names)
         return made[-1]
 
     with django_db_blocker.unblock(), database.redirected():

@@ -1,13 +1,13 @@
-"""Hosts in network namespaces of their own, each with a real sshd, on links of a given rate.
+"""Network namespaces on one bridge, and hosts in them with a real sshd, on links of a given rate.
 
-Every host has one link, as rented machines do: it carries the measurement and our SSH alike. The
-addresses are those set aside for benchmarks of networks (198.18.0.0/15).
+Every namespace has one link, as rented machines do: it carries the measurement and our SSH alike.
+The addresses are those set aside for benchmarks of networks (198.18.0.0/15).
 """
 
 import os
 import signal
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -48,60 +48,88 @@ def _run(*command: str) -> None:
         raise Refused(f"{' '.join(command)}: {error.stderr.strip()}") from None
 
 
+@dataclass(frozen=True)
+class Namespace:
+    """Where processes have a network of their own."""
+
+    name: str
+    address: str
+
+    def inside(self, argv: list[str]) -> list[str]:
+        """The command that runs this one there."""
+        return ["ip", "netns", "exec", self.name, *argv]
+
+    def send(self, number: int) -> None:
+        """A signal to everything that runs there."""
+        said = subprocess.run(
+            ["ip", "netns", "pids", self.name], capture_output=True, text=True, check=True
+        )
+        for pid in said.stdout.split():
+            with suppress(ProcessLookupError):
+                os.kill(int(pid), number)
+
+
+class Network:
+    """A bridge at which this machine has an address, and namespaces linked to it."""
+
+    def __init__(self, undo: ExitStack) -> None:
+        self._undo, self._count = undo, 0
+        self._prefix, self._network = f"rr{os.getpid()}", f"198.18.{os.getpid() % 256}"
+        self._bridge, self.address = f"{self._prefix}br", f"{self._network}.1"
+        _run("ip", "link", "add", self._bridge, "type", "bridge")
+        undo.callback(_run, "ip", "link", "del", self._bridge)
+        _run("ip", "addr", "add", f"{self.address}/24", "dev", self._bridge)
+        _run("ip", "link", "set", self._bridge, "up")
+
+    def namespace(self, shape: Sequence[str] = ()) -> Namespace:
+        """A new one; `shape` is a queueing discipline for both ends of its link."""
+        number, self._count = self._count, self._count + 1
+        made = Namespace(f"{self._prefix}n{number}", f"{self._network}.{number + 10}")
+        _run("ip", "netns", "add", made.name)
+        self._undo.callback(_run, "ip", "netns", "del", made.name)
+        self._undo.callback(made.send, signal.SIGKILL)
+        self._link(made, f"{self._prefix}h{number}", shape)
+        return made
+
+    def _link(self, to: Namespace, outer: str, shape: Sequence[str]) -> None:
+        inside = ("ip", "-n", to.name)
+        _run("ip", "link", "add", outer, "type", "veth", "peer", "name", "eth0", "netns", to.name)
+        _run("ip", "link", "set", outer, "master", self._bridge, "up")
+        _run(*inside, "addr", "add", f"{to.address}/24", "dev", "eth0")
+        _run(*inside, "link", "set", "eth0", "up")
+        _run(*inside, "link", "set", "lo", "up")
+        if shape:
+            _run("tc", "qdisc", "add", "dev", outer, *shape)
+            _run("tc", "-n", to.name, "qdisc", "add", "dev", "eth0", *shape)
+
+
+@contextmanager
+def network() -> Iterator[Network]:
+    """A network without namespaces yet; it ends with all that runs in them. Raises Refused."""
+    if os.geteuid() != 0:
+        raise Refused("only root may make network namespaces")
+    with ExitStack() as undo:
+        yield Network(undo)
+
+
 @contextmanager
 def shaped_hosts(directory: Path, count: int) -> Iterator[list[ShapedHost]]:
     """So many hosts on one bridge, both ends of each link shaped to 1 Gbit/s. Raises Refused."""
-    if os.geteuid() != 0:
-        raise Refused("only root may make network namespaces")
     if not Path(SSHD).exists():
         raise Refused("no sshd is installed")
-    pid = os.getpid()
-    bridge, network = f"rr{pid}br", f"198.18.{pid % 256}"
     with ExitStack() as undo:
-        _run("ip", "link", "add", bridge, "type", "bridge")
-        undo.callback(_run, "ip", "link", "del", bridge)
-        _run("ip", "addr", "add", f"{network}.1/24", "dev", bridge)
-        _run("ip", "link", "set", bridge, "up")
+        bridged = undo.enter_context(network())
         if not SEPARATION.exists():
             SEPARATION.mkdir(mode=0o755)
             undo.callback(SEPARATION.rmdir)
         processes = Processes(directory)
-        places = []
-        for number in range(count):
-            name = f"rr{pid}n{number}"
-            _run("ip", "netns", "add", name)
-            undo.callback(_remove, name)
-            address = f"{network}.{number + 10}"
-            _link(name, f"rr{pid}h{number}", bridge, address)
-            places.append(_serve(processes, directory / name, name, address))
         undo.callback(processes.kill_all)
-        yield places
+        yield [_serve(processes, bridged.namespace(SHAPE)) for _ in range(count)]
 
 
-def _link(namespace: str, outer: str, bridge: str, address: str) -> None:
-    inside = ("ip", "-n", namespace)
-    _run("ip", "link", "add", outer, "type", "veth", "peer", "name", "eth0", "netns", namespace)
-    _run("ip", "link", "set", outer, "master", bridge, "up")
-    _run(*inside, "addr", "add", f"{address}/24", "dev", "eth0")
-    _run(*inside, "link", "set", "eth0", "up")
-    _run(*inside, "link", "set", "lo", "up")
-    _run("tc", "qdisc", "add", "dev", outer, *SHAPE)
-    _run("tc", "-n", namespace, "qdisc", "add", "dev", "eth0", *SHAPE)
-
-
-def _remove(namespace: str) -> None:
-    """End what runs in a namespace of ours, and the namespace with its link."""
-    said = subprocess.run(
-        ["ip", "netns", "pids", namespace], capture_output=True, text=True, check=True
-    )
-    for pid in said.stdout.split():
-        with suppress(ProcessLookupError):
-            os.kill(int(pid), signal.SIGKILL)
-    _run("ip", "netns", "del", namespace)
-
-
-def _serve(processes: Processes, directory: Path, namespace: str, address: str) -> ShapedHost:
+def _serve(processes: Processes, there: Namespace) -> ShapedHost:
     """A real sshd that lets one key in; everything it starts has a TMPDIR of its own."""
+    directory = processes.directory / there.name
     temporary = directory / "tmp"
     temporary.mkdir(parents=True)
     client = asyncssh.generate_private_key("ssh-ed25519")
@@ -109,19 +137,19 @@ def _serve(processes: Processes, directory: Path, namespace: str, address: str) 
         _run("ssh-keygen", "-q", "-t", name, "-N", "", "-f", str(directory / f"host_{name}_key"))
     (directory / "authorized_keys").write_bytes(client.export_public_key("openssh"))
     (directory / "sshd_config").write_text(
-        f"Port 22\nListenAddress {address}\nHostKey {directory}/host_rsa_key\n"
+        f"Port 22\nListenAddress {there.address}\nHostKey {directory}/host_rsa_key\n"
         f"HostKey {directory}/host_ecdsa_key\nHostKey {directory}/host_ed25519_key\n"
         f"AuthorizedKeysFile {directory}/authorized_keys\nStrictModes no\nUsePAM no\n"
         f"PasswordAuthentication no\nPermitRootLogin prohibit-password\nPidFile none\n"
         f"SetEnv TMPDIR={temporary}\n"
     )
     argv = [SSHD, "-D", "-e", "-f", str(directory / "sshd_config")]
-    processes.start(namespace, ["ip", "netns", "exec", namespace, *argv], env=dict(os.environ))
-    log = processes.directory / f"{namespace}.log"
+    processes.start(there.name, there.inside(argv), env=dict(os.environ))
+    log = processes.directory / f"{there.name}.log"
     eventually(lambda: "Server listening" in log.read_text(), log.read_text(), within_s=20)
     return ShapedHost(
-        name=namespace,
-        address=address,
+        name=there.name,
+        address=there.address,
         port=22,
         username="root",
         private_key=client.export_private_key("openssh").decode(),

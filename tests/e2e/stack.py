@@ -31,6 +31,11 @@ NEIGHBOUR = "neighbour"
 DIES_WITH_US = ["setpriv", "--pdeathsig", "KILL"] if shutil.which("setpriv") else []
 """Nothing stays when the test run itself is killed."""
 MANAGED = [sys.executable, str(MANAGE)]
+CELERY = [sys.executable, "-m", "celery", "-A", "backend.config.celery"]
+BEAT = [*CELERY, "beat", "--pidfile=", "-s"]
+WEB = [sys.executable, "-m", "granian", "--interface", "wsgi", "--access-log"]
+APPLICATION = "backend.config.wsgi:application"
+ENGINE_QUEUES = "engine,poll,reap,notify"
 
 
 def eventually(is_so: Callable[[], bool], what: str, *, within_s: float = WITHIN_S) -> None:
@@ -40,6 +45,14 @@ def eventually(is_so: Callable[[], bool], what: str, *, within_s: float = WITHIN
         if time.monotonic() > until:
             raise AssertionError(f"not within {within_s:g} s: {what}")
         time.sleep(0.1)
+
+
+def worker_argv(name: str, queues: str = ENGINE_QUEUES) -> list[str]:
+    """A Celery worker of that name, name@machine."""
+    return [
+        *(*CELERY, "worker", "-Q", queues, "--concurrency", "2"),
+        *("--without-gossip", "--without-mingle", "--hostname", name),
+    ]
 
 
 class Processes:
@@ -219,23 +232,14 @@ class Stack(Processes):
 
     def up(self, *names: str) -> None:
         """Start what does not run of broker, worker, neighbour, beat, pump, web."""
-        celery = [sys.executable, "-m", "celery", "-A", "backend.config.celery"]
-        beat = ["beat", "--pidfile=", "-s"]
-        worker = [
-            *("worker", "-Q", "engine,poll,reap,notify", "--concurrency", "2"),
-            *("--without-gossip", "--without-mingle"),
-        ]
         programs = {
             "broker": [str(get_binary_path()), str(self._configuration)],
-            "worker": [*celery, *worker, "--hostname", f"{self._port}@chaos"],
-            "neighbour": [*celery, *worker, "--hostname", f"{self._port}@neighbour"],
-            "beat": [*celery, *beat, str(self.directory / "beat")],
-            "second beat": [*celery, *beat, str(self.directory / "second-beat")],
+            "worker": worker_argv(f"{self._port}@chaos"),
+            "neighbour": worker_argv(f"{self._port}@neighbour"),
+            "beat": [*BEAT, str(self.directory / "beat")],
+            "second beat": [*BEAT, str(self.directory / "second-beat")],
             "pump": [*MANAGED, "pump"],
-            "web": [
-                *(sys.executable, "-m", "granian", "--interface", "wsgi", "--port"),
-                *(str(self.web_port), "--access-log", "backend.config.wsgi:application"),
-            ],
+            "web": [*WEB, "--port", str(self.web_port), APPLICATION],
         }
         for name in names:
             if not self.is_running(name):

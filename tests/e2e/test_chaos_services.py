@@ -12,6 +12,7 @@ from backend.accounts.services.workspaces import default_workspace
 from backend.benchmarks.models import Host, Run
 from backend.benchmarks.services.hosts import host_local
 from backend.benchmarks.services.runs import run_cancel
+from backend.config.celery import BROKER_S
 from tests.backend.campaigns import campaign
 from tests.e2e.chaos_form import case
 from tests.e2e.stack import MANAGED, Stack, eventually
@@ -56,6 +57,15 @@ def test_runs_end_done_when_the_broker_is_killed_and_comes_back_empty(stack, run
         done.did = "SIGKILL, and a start without any message"
         stack.kill("broker")
         stack.up("broker")
+        assert_all_goes_on(stack, run, begin)
+
+
+def test_runs_end_done_when_the_broker_is_silent_for_a_while(stack, run, begin):
+    with case("broker silent", stack.said) as done:
+        done.did = f"SIGSTOP for {2 * BROKER_S} s: it takes connections and does not answer"
+        stack.send("broker", signal.SIGSTOP)
+        time.sleep(2 * BROKER_S)
+        stack.send("broker", signal.SIGCONT)
         assert_all_goes_on(stack, run, begin)
 
 
