@@ -267,13 +267,17 @@ def _by_offer(
 ) -> None:
     # What is no slug names no offer, and PostgreSQL would refuse a NUL in it.
     slugs = {slug for named in by_term.values() for _, slug in named if SLUG.fullmatch(slug)}
-    offers = {o.slug: o for o in offers_visible(workspace_slug).filter(slug__in=slugs)}
+    rows = offers_visible(workspace_slug).filter(slug__in=slugs)
+    # Of many offers, each would have a provider and a region of its own.
+    shared = rows.select_related(None).prefetch_related("provider", "region")
+    offers = {offer.slug: offer for offer in shared}
     ids = [offer.pk for offer in offers.values()]
     # A savings plan is stated as a discount on the price without a commitment.
     terms = {*by_term, *([ON_DEMAND] if any(t.startswith("savings") for t in by_term) else ())}
     # A query for each term and none for each part: a document may name hundreds of offers.
     choices = {term: best_prices(PriceBasis(term=term), ids) for term in terms}
-    kept = _observations(c.observation_id for of in choices.values() for c in of.values())
+    ids_of_prices = [c.observation_id for of in choices.values() for c in of.values()]
+    kept = PriceObservation.objects.select_related("hardware").in_bulk(ids_of_prices)
     for term, named in by_term.items():
         for entry, slug in named:
             offer = offers.get(slug)
@@ -286,7 +290,9 @@ def _by_offer(
                 faults[f"{entry.pointer}/price/{TERM if term != ON_DEMAND else OFFER}"] = detail
             else:
                 listed = choices.get(ON_DEMAND, {}).get(offer.pk)
-                entry.quote = OfferQuote(offer, choice, kept[choice.observation_id], listed)
+                observation = kept[choice.observation_id]
+                observation.offer = offer
+                entry.quote = OfferQuote(offer, choice, observation, listed)
 
 
 def _by_observation(
@@ -295,7 +301,8 @@ def _by_observation(
     if not named:
         return
     prices = prices_by_id((pk for _, pk in named), workspace_slug)
-    kept = _observations(prices)
+    rows = PriceObservation.objects.select_related("offer", "hardware")
+    kept = rows.in_bulk(list(prices))
     for entry, pk in named:
         choice = prices.get(pk)
         if choice is None:
@@ -306,11 +313,6 @@ def _by_observation(
             faults[f"{entry.pointer}/price/{OBSERVATION}"] = detail
         else:
             entry.quote = OfferQuote(kept[pk].offer, choice, kept[pk], None)
-
-
-def _observations(ids: Iterable[UUID]) -> dict[UUID, PriceObservation]:
-    rows = PriceObservation.objects.select_related("offer", "hardware")
-    return rows.in_bulk(list(ids))
 
 
 def _uuid(value: object) -> UUID | None:

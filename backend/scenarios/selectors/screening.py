@@ -147,19 +147,20 @@ def market_of(scenario: Scenario, query: ScreeningQuery) -> LoadMarket:
         price = {"term": query.term, "currency": load.currency}
         left_out: Counter[str] = Counter()
         made: dict[str, MarketOffer] = {}
-        for some in _parts(offers.filter(pk__in=scores)):
-            named = {"options": [{"parts": [{"price": {"offer": o.slug, **price}}]} for o in some]}
+        # Some at a time: what a price follows from takes ten times the memory of what stays of it.
+        for slugs in _parts(list(offers.filter(pk__in=scores).values_list("slug", flat=True))):
+            named = {"options": [{"parts": [{"price": {"offer": one, **price}}]} for one in slugs]}
             prices = named_prices(named, workspace_slug=slug, today=today)
-            by_offer = {one.offer.pk: one for one in prices.values()}
-            for offer in some:
-                priced, score = by_offer.get(offer.pk), scores[offer.pk]
-                lack = _lacks(offer, score, priced, query) if priced else NO_PRICE
-                if priced is None or lack:
+            left_out[NO_PRICE] += len(slugs) - len(prices)
+            for priced in prices.values():
+                offer, score = priced.offer, scores[priced.offer.pk]
+                if lack := _lacks(offer, score, priced, query):
                     left_out[lack] += 1
                     continue
                 option, billing = _option(offer, score, priced, units, whole)
                 made[offer.slug] = MarketOffer(offer, priced.choice, billing, score, option)
-    return LoadMarket(query, load, document, metric, made, left_out, version)
+    # Without what was counted and never met.
+    return LoadMarket(query, load, document, metric, made, +left_out, version)
 
 
 def screened_market(market: LoadMarket) -> ScreenedMarket:
@@ -208,15 +209,12 @@ def _offers(workspace_slug: str, query: ScreeningQuery) -> QuerySet[Offer]:
         offers = offers.filter(provider__slug=query.provider)
     if query.region:
         offers = offers.filter(region__code=query.region)
-    # Providers and regions once for all of them: of each offer they took half of its memory.
-    return offers.select_related(None).prefetch_related("provider", "region")
+    return offers
 
 
-def _parts(offers: QuerySet[Offer]) -> Iterator[Sequence[Offer]]:
-    """Some at a time: what a price follows from takes ten times the memory of what stays of it."""
-    known = list(offers)
-    for start in range(0, len(known), PRICED_AT_ONCE):
-        yield known[start : start + PRICED_AT_ONCE]
+def _parts(slugs: Sequence[str]) -> Iterator[Sequence[str]]:
+    for start in range(0, len(slugs), PRICED_AT_ONCE):
+        yield slugs[start : start + PRICED_AT_ONCE]
 
 
 def _is_burstable(offer: Offer) -> bool:
