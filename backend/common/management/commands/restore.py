@@ -33,7 +33,7 @@ class Command(BaseCommand):
             call_command("migrate", interactive=False, verbosity=0)
         except KeyMissing as error:
             raise CommandError(
-                f"The rows are restored, but not brought to this version: {error}. `manage.py"
+                f"The rows are restored, but not migrated to this version: {error}. `manage.py"
                 " migrate` does so where it is set."
             ) from None
         rows = sum(manifest.rows.values())
