@@ -142,6 +142,8 @@ def test_credential_key_is_changed_as_the_documents_say(deployment, exchange, re
         deployment.set("CREDENTIAL_KEY", key)
         deployment.set("CREDENTIAL_KEYS_PREVIOUS", previous)
         deployment.up("--force-recreate", "migrate", "web", "worker", "reaper")
+        # The proxy finds the new web server; an older Caddy loses a body that it sends twice.
+        eventually(lambda: reader.get("/readyz").status_code == 200, "readiness")
         again = _subscribe(reader, token)
         assert again.headers.get("Idempotency-Replayed") == "true", again.text
         assert again.json() == first.json()
