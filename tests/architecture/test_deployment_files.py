@@ -127,6 +127,10 @@ def test_bundled_servers_are_left_out_when_there_are_external_ones():
             assert service["depends_on"][other]["required"] is False, f"{name} needs {other}"
 
 
+def test_commands_of_people_neither_build_nor_migrate_in_compose():
+    assert set(compose()["services"]["commands"]["depends_on"]) == BUNDLED
+
+
 def test_reaper_needs_neither_broker_nor_workers_in_compose():
     reaper = compose()["services"]["reaper"]
     assert set(reaper["depends_on"]) == {"migrate"}

@@ -12,7 +12,7 @@ from backend.accounts.models import Authenticator, CloudAccount, KeptAnswer
 from backend.benchmarks.models import Host
 from backend.benchmarks.services.login_keys import host_private_key, login_key_replace
 from backend.common import crypto, sealing
-from backend.common.crypto import WEB, SealBroken, is_current, key_id, sealed
+from backend.common.crypto import WEB, KeyMissing, is_current, key_id, sealed
 from backend.config import keys
 from backend.notifications.models import Subscription
 from backend.notifications.services.subscriptions import subscription_secret
@@ -220,5 +220,5 @@ def test_upgrade_leaves_second_factors_that_no_key_here_opens(settings, authenti
 
 def test_upgrade_is_refused_without_the_key_of_the_second_factors(settings, authenticator):
     set_keys_of_web(settings, OLD, NEW)
-    with pytest.raises(SealBroken, match="keys of this server"):
+    with pytest.raises(KeyMissing, match="need CREDENTIAL_KEY"):
         UPGRADE.move(apps, None)

@@ -90,6 +90,11 @@ class Deployment:
         with self._file.open("a") as file:
             file.write(f"{name}='{value}'\n")
 
+    def value(self, name: str) -> str:
+        """Of a setting, as docker compose reads it."""
+        lines = [line.partition("=") for line in self._file.read_text().splitlines()]
+        return [value.strip("'") for key, _, value in lines if key == name][-1]
+
     def run(self, *arguments: str, files: tuple[str, ...] = ()) -> str:
         """`docker compose …`; its stdout. AssertionError with what it said when it fails."""
         names = ["docker-compose.yml", *files, "tests/containers/compose.yml"]

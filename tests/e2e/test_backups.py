@@ -13,6 +13,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection
 
+from backend.accounts.models import Authenticator
 from backend.benchmarks.models import Run
 from backend.catalog.models import Offer
 from backend.common.backups import Manifest, backup, manifest_path, missing_keys, restore
@@ -22,7 +23,7 @@ from launcher.paths import MANAGE
 from tests import factories
 from tests.database import empty
 from tests.e2e.stack import Database
-from tests.keys import NEW, OLD, OTHER, set_keys, set_keys_of_web
+from tests.keys import NEW, OLD, OTHER, in_second_form, set_keys, set_keys_of_web
 
 pytestmark = [pytest.mark.serial, pytest.mark.native]
 KEY = b"backup key of thirty-two bytes.."
@@ -199,6 +200,24 @@ def test_copy_is_made_with_the_keys_of_the_web_and_not_without_any(source, tmp_p
     with pytest.raises(CommandError, match="which keys it needs: this process"):
         call_command("backup", str(tmp_path / "none"))
     assert not (tmp_path / "none").exists()
+
+
+def test_copy_of_an_earlier_version_needs_the_key_that_sealed(source, target, tmp_path, settings):
+    set_keys(settings, OLD)
+    made = Authenticator(user=factories.user(), name="phone")
+    made.sealed_key = in_second_form(b"seed", f"authenticator:{made.pk}")
+    made.save()
+    call_command("migrate", "accounts", "0015", verbosity=0)
+    path = _copy(tmp_path)
+    call_command("migrate", verbosity=0)
+    with target.redirected():
+        set_keys_of_web(settings, OLD, NEW)
+        with pytest.raises(CommandError, match="need CREDENTIAL_KEY, which this process"):
+            call_command("restore", str(path))
+        # What the message asks for.
+        set_keys(settings, OLD)
+        call_command("migrate", verbosity=0)
+        assert Authenticator.objects.get().key() == b"seed"
 
 
 def test_only_the_newest_copies_are_kept(source, tmp_path, monkeypatch):

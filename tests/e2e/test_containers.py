@@ -7,9 +7,11 @@ images is reached, tests/containers/base_images.sh makes stand-ins first.
 import json
 import os
 import re
+import secrets
 import ssl
 import subprocess
 import time
+from base64 import b64encode
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,6 +19,7 @@ import asyncssh
 import httpx
 import pytest
 
+from launcher.environment import KEYS
 from tests.containers import deployment as form
 from tests.containers.deployment import PASSWORD, SERVICES, SSH_TARGET, UID, Deployment
 from tests.e2e.chaos_form import NOTES
@@ -24,6 +27,12 @@ from tests.e2e.stack import eventually
 
 pytestmark = [pytest.mark.serial, pytest.mark.deep]
 RUN_WITHIN_S = 300
+SECRET = "signs what is sent to a hook"
+OPENING = """
+from backend.notifications.models import Subscription
+from backend.notifications.services.subscriptions import subscription_secret
+print(subscription_secret(subscription=Subscription.objects.get()).decode())
+"""
 
 
 @pytest.fixture(scope="module")
@@ -92,6 +101,58 @@ def test_containers_are_healthy_bounded_and_without_root(deployment):
             assert host["ReadonlyRootfs"], name
         # Not among the arguments, which every user of the machine may read.
         assert PASSWORD not in json.dumps(said["Args"]), name
+
+
+def _keys_of(deployment: Deployment, service: str) -> set[str]:
+    """The keys in a container's environment, by the names of their settings."""
+    pairs = [pair.partition("=") for pair in deployment.container(service)["Config"]["Env"]]
+    names = {name.removesuffix("_FILE") for name, _, value in pairs if value}
+    return names & set(KEYS)
+
+
+def test_containers_are_given_the_keys_that_they_need(deployment):
+    assert {name: _keys_of(deployment, name) for name in ("web", "worker", "reaper", "beat")} == {
+        "web": {"CREDENTIAL_PUBLIC_KEY", "WEB_KEY", "WEB_KEYS_PREVIOUS", "BACKUP_KEY"},
+        "worker": {"CREDENTIAL_KEY"},
+        "reaper": {"CREDENTIAL_KEY"},
+        "beat": set(),
+    }
+    said = deployment.run("exec", "-T", "web", "sh", "-c", "stat -c '%a %u %n' /srv/web-keys/*")
+    files = ("credential_public_key", "web_key", "web_keys_previous")
+    assert said.splitlines() == [f"600 {UID} /srv/web-keys/{name}" for name in files]
+
+
+def _subscribe(reader: httpx.Client, token: str) -> httpx.Response:
+    """Always the same request, which is answered anew from what the web has sealed."""
+    document = {
+        "channel": "webhook", "address": "https://hooks.example/x", "secret": SECRET,
+        "kinds": ["run_failed"],
+    }  # fmt: skip
+    headers = {"Authorization": f"Bearer {token}", "Idempotency-Key": "once"}
+    return reader.post("/api/v1/subscriptions", json=document, headers=headers)
+
+
+def test_credential_key_is_changed_as_the_documents_say(deployment, exchange, reader):
+    token = deployment.manage("token", "create", "keys", "--scope", "admin").strip()
+    first = _subscribe(reader, token)
+    assert first.status_code == 201, first.text
+    old, new = deployment.value("CREDENTIAL_KEY"), b64encode(secrets.token_bytes(32)).decode()
+    # docs/security.md, "Another credential key", steps 2 to 5
+    for key, previous in ((old, new), (new, old), (new, "")):
+        deployment.set("CREDENTIAL_KEY", key)
+        deployment.set("CREDENTIAL_KEYS_PREVIOUS", previous)
+        deployment.up("--force-recreate", "migrate", "web", "worker", "reaper")
+        # The proxy finds the new web server; an older Caddy loses a body that it sends twice.
+        eventually(lambda: reader.get("/readyz").status_code == 200, "readiness")
+        again = _subscribe(reader, token)
+        assert again.headers.get("Idempotency-Replayed") == "true", again.text
+        assert again.json() == first.json()
+        opening = ["python", "manage.py", "shell", "--verbosity", "0", "--command", OPENING]
+        assert deployment.run("exec", "-T", "worker", *opening).strip() == SECRET
+        if (key, previous) == (new, old):
+            done = json.loads(deployment.once(exchange, "rotate_keys", "--json"))
+            assert sum(one["rewrapped"] for one in done["columns"]) >= 2
+            assert not any(one["broken"] for one in done["columns"])
 
 
 def test_first_admin_signs_in_over_tls_and_sees_the_example_offers(deployment, reader):

@@ -3,7 +3,7 @@
 from django.conf import settings
 from django.db import migrations
 
-from backend.common.crypto import WEB, SealBroken, is_current, rewrapped
+from backend.common.crypto import WEB, KeyMissing, SealBroken, is_current, rewrapped
 
 
 def move(apps, schema):
@@ -19,7 +19,9 @@ def move(apps, schema):
             except SealBroken:
                 # Without the key all would stay, and nobody with a second factor could sign in.
                 if not settings.CREDENTIAL_KEY:
-                    raise
+                    raise KeyMissing(
+                        "second factors of before need CREDENTIAL_KEY, which this process does not have"
+                    ) from None
                 continue
             rows.filter(pk=pk).update(**{column: moved})
 

@@ -7,7 +7,7 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from backend.common.backups import BackupError, missing_keys, restore
-from backend.common.crypto import SealBroken
+from backend.common.crypto import KeyMissing, SealBroken
 
 SEALED_UNDER = {"CREDENTIAL_KEY": "The stored credentials", "WEB_KEY": "Second factors"}
 
@@ -29,7 +29,13 @@ class Command(BaseCommand):
             manifest = restore(options["file"], is_replacing=options["replace"])
         except (BackupError, SealBroken, OSError) as error:
             raise CommandError(str(error)) from None
-        call_command("migrate", interactive=False, verbosity=0)
+        try:
+            call_command("migrate", interactive=False, verbosity=0)
+        except KeyMissing as error:
+            raise CommandError(
+                f"The rows are restored, but not migrated to this version: {error}. `manage.py"
+                " migrate` does so where it is set."
+            ) from None
         rows = sum(manifest.rows.values())
         self.stdout.write(f"restored {rows:,} rows of {manifest.created_at}")
         for name, key_id in missing_keys(manifest).items():
