@@ -11,6 +11,9 @@ from launcher.state import StackState
 # Set by ./rackrate for its own Python; the programs it starts must not inherit them.
 OWN_VARIABLES = ("PYTHONPATH", "PYTHONDONTWRITEBYTECODE", "PYTHONHOME", "VIRTUAL_ENV")
 
+# Arrays of rankings come and go by the megabyte: without it they leave holes in the heaps of threads.
+# For the web alone: what a worker measures on this machine would inherit it.
+WEB_MEMORY = {"MALLOC_ARENA_MAX": "2", "MALLOC_MMAP_THRESHOLD_": "262144"}
 WEB_KEYS = ("CREDENTIAL_PUBLIC_KEY", "WEB_KEY", "WEB_KEYS_PREVIOUS")
 KEYS = ("CREDENTIAL_KEY", "CREDENTIAL_KEYS_PREVIOUS", "BACKUP_KEY", *WEB_KEYS)
 
@@ -86,6 +89,17 @@ def web_environment(environment: Mapping[str, str], directory: Path) -> dict[str
     open no credentials, and no others."""
     files = {f"{name}_FILE": str(directory / name.lower()) for name in WEB_KEYS}
     return {**without_keys(environment), **files}
+
+
+def process_environments(
+    environment: Mapping[str, str], web_keys: Path
+) -> dict[str, Mapping[str, str]]:
+    """Of web, worker and beat: each has the keys that it needs, as where others reach it."""
+    return {
+        "web": {**WEB_MEMORY, **web_environment(environment, web_keys)},
+        "worker": environment,
+        "beat": without_keys(environment),
+    }
 
 
 def production_environment() -> dict[str, str]:

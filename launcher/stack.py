@@ -8,12 +8,7 @@ import time
 from pathlib import Path
 
 from launcher.console import LauncherError, say
-from launcher.environment import (
-    application_environment,
-    chosen,
-    web_environment,
-    without_keys,
-)
+from launcher.environment import application_environment, chosen, process_environments
 from launcher.loopback import LOOPBACK, answers, free_port
 from launcher.paths import BIN, MANAGE, PYTHON, ROOT, digest
 from launcher.postgres import Postgres
@@ -29,9 +24,6 @@ REST_WITHIN_S = 60.0
 # Of all CPUs. Repeats with more than 0.05 of them for others are disturbed.
 REST_RATIO = 0.02
 FIRST_ACCOUNT = "admin"
-# Arrays of rankings come and go by the megabyte: without it they leave holes in the heaps of threads.
-# For the web alone: what a worker measures on this machine would inherit it.
-WEB_MEMORY = {"MALLOC_ARENA_MAX": "2", "MALLOC_MMAP_THRESHOLD_": "262144"}
 QUEUES = "engine,poll,reap,price,notify,simulate"
 Process = subprocess.Popen[bytes]
 
@@ -159,7 +151,7 @@ class Stack:
         shutil.rmtree(times, ignore_errors=True)
         self.environment.setdefault("PROMETHEUS_MULTIPROC_DIR", str(times))
         self.environment.setdefault("SHARED_TABLES_DIR", str(self.state.directory / "tables"))
-        environments = self._environments()
+        environments = process_environments(self.environment, self._web_keys())
         for name, argv in self._application(port).items():
             self.supervisor.start(Program(name, argv, environments[name], APPLICATION_TIER))
         deadline = time.monotonic() + READY_WITHIN_S
@@ -169,17 +161,13 @@ class Stack:
         self.publish(url)
         return url
 
-    def _environments(self) -> dict[str, dict[str, str]]:
-        """Of web, worker and beat: each has the keys that it needs, as where others reach it."""
+    def _web_keys(self) -> Path:
+        """The directory with the keys of the web process, which are written."""
         keys = self.state.directory / "web-keys"
         write = [str(PYTHON), "-m", "backend.config.web_keys", str(keys)]
         if self.wait(self.start(write, PYTHONPATH=str(ROOT))) != [0]:
             raise LauncherError("The keys of the web process could not be written.")
-        return {
-            "web": {**WEB_MEMORY, **web_environment(self.environment, keys)},
-            "worker": self.environment,
-            "beat": without_keys(self.environment),
-        }
+        return keys
 
     def _application(self, port: int) -> dict[str, list[str]]:
         """The commands of web, worker and beat by name."""

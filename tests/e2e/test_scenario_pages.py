@@ -130,7 +130,8 @@ def test_page_that_others_delay_comes_by_itself(browser, site, startup, monkeypa
 def test_page_of_a_job_follows_it_to_its_result(browser, site, db, queued, monkeypatch):
     monkeypatch.setattr(job_requests, "PIECE_WORK", 1)  # a piece for each option
     document = TEMPLATES["startup"].document
-    document |= {"options": [{**document["options"][0], "name": name} for name in "ab"]}
+    options = [{**document["options"][0], "name": name} for name in "ab"]
+    document = {**document, "options": options}
     job = job_requests.job_create(workspace=default_workspace(), document=document, actor="ada")
     with opened(browser, site) as page:
         sign_in(page, site, factories.user(role="write"))
