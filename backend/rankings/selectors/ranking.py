@@ -56,7 +56,7 @@ LIST = "ranking"
 """What the keys of whole rankings begin with."""
 MOST_ANEW = 4
 """Lists that a new state is given before it is shown."""
-MOST_BYTES_OF_TABLES = 32_000_000
+MOST_BYTES_OF_TABLES = 24_000_000
 # The tables of the newest state once more, mostly the very same: the next one is made of them.
 _tables = KnownTables(MOST_BYTES_OF_TABLES, SharedFiles(settings.SHARED_TABLES_DIR))
 
