@@ -51,9 +51,8 @@ STATES = (
 MAX_DELAY_S = 0.8
 """How far into a state a kill may come."""
 MET_WITHIN_S = 4
-CLEAN_WITHIN_S = 180
-"""A look that a cloud refuses is tried again after half a minute, and several in a row may be."""
-END_SEEN_WITHIN_S = 5 * LEASE_S + 60
+CLEAN_WITHIN_S = 60
+END_SEEN_WITHIN_S = 5 * LEASE_S + CLEAN_WITHIN_S
 """Where a provider never says when it took a machine back: a host may be silent for five leases before
 anybody asks for its machine, and of twenty answers one is none."""
 SEED = 4
