@@ -361,5 +361,5 @@ def test_many_offers_take_few_queries(
         factories.sample(offer, 100.0)
     options = [all_of(offer.slug, {"offer": offer.slug}) for offer in offers]
     assert PriceObservation.objects.count() == 20
-    with django_assert_max_num_queries(7):
+    with django_assert_max_num_queries(6):
         resolved_startup(*options, capacity=SCORED)

@@ -267,10 +267,7 @@ def _by_offer(
 ) -> None:
     # What is no slug names no offer, and PostgreSQL would refuse a NUL in it.
     slugs = {slug for named in by_term.values() for _, slug in named if SLUG.fullmatch(slug)}
-    rows = offers_visible(workspace_slug).filter(slug__in=slugs)
-    # Of many offers, each would have a provider and a region of its own.
-    shared = rows.select_related(None).prefetch_related("provider", "region")
-    offers = {offer.slug: offer for offer in shared}
+    offers = {o.slug: o for o in offers_visible(workspace_slug).filter(slug__in=slugs)}
     ids = [offer.pk for offer in offers.values()]
     # A savings plan is stated as a discount on the price without a commitment.
     terms = {*by_term, *([ON_DEMAND] if any(t.startswith("savings") for t in by_term) else ())}
