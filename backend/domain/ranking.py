@@ -30,6 +30,8 @@ CUP_METRIC = "cmips_score"
 SAME_VALUE_RATIO = Decimal("1e-30")
 ROWS_ALONE = 120
 """Rank bounds of more rows at once are worked out for the whole list."""
+SHORT_ROWS = 300
+"""A list of up to so many has them worked out for all of it at once: the draws take longer than the rest."""
 PARTS_ALONE = 3
 """Pages of a list whose rank bounds are worked out alone, before those of the whole list are."""
 
@@ -157,7 +159,11 @@ class RankBounds:
     def _draw(self, rows: Ints) -> None:
         self._part_count += 1
         # Whoever turns over pages is spared further draws.
-        is_whole = rows.size > ROWS_ALONE or self._part_count > PARTS_ALONE
+        is_whole = (
+            rows.size > ROWS_ALONE
+            or self._part_count > PARTS_ALONE
+            or self._rank.size <= SHORT_ROWS
+        )
         low, high = rank_bounds(drawn_blocks(self._spread), self._rank, None if is_whole else rows)
         drawn = slice(self._rank.size) if is_whole else rows
         self._low[drawn], self._high[drawn], self._is_known[drawn] = low, high, True

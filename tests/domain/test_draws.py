@@ -81,12 +81,17 @@ def test_rank_bounds_and_tie_groups_of_no_rows_are_empty():
     assert groups(nobody) == []
 
 
-def test_rank_bounds_of_some_rows_are_those_of_all():
+@pytest.mark.parametrize("half_width", [0, 0.2])  # without a spread, equal ones are drawn equal
+@pytest.mark.parametrize("some", [[0, 5, 333, 334, 699], range(0, 700, 20)])
+def test_rank_bounds_of_some_rows_are_those_of_all(some, half_width):
     chance = random.Random(3)
     values = sorted(chance.choice((10.0, 20.0, chance.uniform(1, 50))) for _ in range(700))[::-1]
-    of, ranks = around(values, 0.2), np.arange(1, 701)
+    of, ranks = (
+        around(values, half_width),
+        np.searchsorted(np.negative(values), np.negative(values)) + 1,
+    )
     whole = draws.rank_bounds(draws.drawn_blocks(of), ranks)
-    some = np.array([0, 5, 333, 334, 699])
+    some = np.array(some)
     part = draws.rank_bounds(draws.drawn_blocks(of), ranks, some)
     assert [ends.tolist() for ends in part] == [ends[some].tolist() for ends in whole]
 

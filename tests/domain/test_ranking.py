@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backend.domain import ranking
-from backend.domain.draws import rank_bounds, spreads
+from backend.domain.draws import Spreads, rank_bounds, spreads
 from backend.domain.errors import InvalidValue
 from backend.domain.metrics import metric
 from backend.domain.ranking import worth
@@ -257,7 +257,7 @@ def test_standing_without_rank_bounds_says_all_else():
 
 
 def test_rank_bounds_are_the_same_in_parts_and_as_a_whole(monkeypatch):
-    count = 300
+    count = ranking.SHORT_ROWS + 1
     values = np.linspace(100.0, 50.0, count)
     spread, rank = spreads(values, 0.9 * values, 1.1 * values), np.arange(1, count + 1)
     drawn = []
@@ -282,6 +282,8 @@ def test_rank_bounds_are_the_same_in_parts_and_as_a_whole(monkeypatch):
     assert page.at(8, np.array([7, 8, -1])) == (low[9], high[9])
     assert page.at(7, np.array([7, 8, -1])) == (low[8], high[8])
     assert drawn[5:] == [[7, 8]]
+    ranking.RankBounds(Spreads(*(column[:-1] for column in spread)), rank[:-1]).of(np.array([7]))
+    assert drawn[6:] == ["all"]  # of a short list
 
 
 # --- invariants ---

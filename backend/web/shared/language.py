@@ -21,6 +21,8 @@ __all__ = ["PageLanguage", "_", "counted", "language", "lazy", "localized", "spo
 
 # Read for every text and figure of a page, so not from Django, whose thread-locals are slower.
 _language = ContextVar("language", default=settings.LANGUAGE_CODE)
+MOST_MESSAGES = 10_000
+"""More than all that the code says in all languages."""
 _FOR_PROGRAMS = re.compile(r"/(?:api|feeds|admin)/|/(?:healthz|readyz)$|.*\.(?:csv|tsv|xlsx|json)$")
 
 
@@ -61,7 +63,15 @@ def _(message: str, /, **values: Any) -> str:
 
 
 def _translated(message: str) -> str:
-    return message if language() == settings.LANGUAGE_CODE else translation.gettext(message)
+    code = language()
+    return message if code == settings.LANGUAGE_CODE else _in(code, message)
+
+
+# A page says some hundred messages a thousand times, and Django looks each up in the catalogues of all apps.
+@lru_cache(maxsize=MOST_MESSAGES)
+def _in(code: str, message: str) -> str:
+    with translation.override(code):
+        return translation.gettext(message)
 
 
 def counted(one: str, many: str, n: int, /, **values: Any) -> str:
@@ -86,6 +96,9 @@ def _separators(code: str) -> Mapping[int, str]:
 
 def spoken(value: Any) -> Any:
     """A JSON document with its texts in the reader's language; an encoder would take their English."""
+    # First what most of a document is: charts have thousands of numbers and names.
+    if type(value) in (str, int, float, bool):
+        return value
     if isinstance(value, texts.Local):
         return str(value)
     if isinstance(value, dict):
