@@ -6,6 +6,7 @@ import random
 import time
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any
@@ -151,14 +152,17 @@ def stack_of(make_stack: Any, world: World) -> Iterator[Stack]:
     made.kill_all()
 
 
-def is_clean(world: World) -> bool:
-    """Whether nothing is left there, and we know that."""
+def missing(world: World) -> list[str]:
+    """What is left there, or was and nobody has seen it go, in words."""
     rented = Resource.objects.filter(account__provider=world.provider)
     named = set(rented.values_list("provider_id", flat=True))
     others = {life.provider_id for life in world.lives()} - named
-    surplus = {key for row in rented for key, one in row.surplus.items() if one["is_over"]}
-    is_gone = not rented.exclude(state=ResourceState.GONE).exists()
-    return not world.left() and is_gone and others <= surplus
+    over = {key for row in rented for key, one in row.surplus.items() if one["is_over"]}
+    return [
+        *world.left(),
+        *(f"not seen gone: {row}" for row in rented.exclude(state=ResourceState.GONE)),
+        *(f"not booked to its end: {one}" for one in sorted(others - over)),
+    ]
 
 
 def booked(resource: Resource) -> list[tuple[Any, Decimal, Decimal]]:
@@ -242,9 +246,9 @@ def test_nothing_is_left_when_clouds_fail_and_workers_are_killed(world, stack_of
         cycles = Cycles(stack_of, watch, offer, count)
         world.trouble(SEED)
         kills = cycles.work()
-        eventually(
-            lambda: is_clean(world), f"an empty cloud: {world.left()}", within_s=CLEAN_WITHIN_S
-        )
+        with suppress(AssertionError):  # the next line says what it is
+            eventually(lambda: not missing(world), "an empty cloud", within_s=CLEAN_WITHIN_S)
+        assert missing(world) == []
         named, others, late_s = assert_paid(world)
         states = Counter(offer.runs.values_list("state", flat=True))
         reasons = Counter(

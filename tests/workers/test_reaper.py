@@ -17,6 +17,7 @@ from backend.rentals.services.resources import resource_mark_created, surplus_re
 from tests.fakes.fake.cloud import Fault, moment, now_ms
 from tests.fakes.fake_provider import FakeProvider
 from tests.workers import clouds
+from tests.workers.clouds import REGION
 from tests.workers.reaping import (
     HOUR,
     alive,
@@ -170,6 +171,31 @@ def surplus_of(resource, cloud):
         )
     assert resource.ledger.get(kind=LedgerKind.SURPLUS).amount == amount > 0
     return [life["is_over"] for life in resource.surplus.values()]
+
+
+@pytest.mark.parametrize("closed", [[], [REGION]])
+def test_further_machine_that_a_run_has_ended_is_closed(account, offer, cloud, closed):
+    cloud.fault(Fault.DOUBLED, times=1)
+    resource = created(offer)
+    (other,) = set(machines(cloud)) - {resource.provider_id}
+    row = next(row for row in cloud.record() if f"machine-{row['number']}" == other)
+    seen_at = moment(now_ms())
+    # As its teardown does, which is killed before it sees that the machine is gone.
+    surplus_record(
+        resource=resource,
+        provider_id=other,
+        since=moment(row["launched_ms"]),
+        until=seen_at,
+        is_over=False,
+    )
+    cloud.terminate(row["number"])
+    settings = {**account.settings, "closed_regions": closed}
+    CloudAccount.objects.filter(pk=account.pk).update(settings=settings)
+    look()
+    # A region that does not answer says nothing of it.
+    assert surplus_of(resource, cloud) == [not closed]
+    until = dt.datetime.fromisoformat(resource.surplus[other]["until"])
+    assert (until > seen_at) == (not closed)
 
 
 def test_machine_that_turns_up_after_its_launch_was_closed_is_paid(account, offer, cloud):

@@ -176,6 +176,7 @@ class _Reaping:
     def work(self) -> None:
         if not self.is_dry:
             self.alarm_stuck()
+        self.asked_at = _now()
         try:
             everything: machines.Inventory = self.ask(
                 methodcaller("inventory", str(self.account.workspace_id))
@@ -229,7 +230,7 @@ class _Reaping:
         for key in self.look.verified:
             log.info("%s of %s is gone", key, self.account)
         if not self.is_dry:
-            surplus_close(self.account, self.look.verified, self.now)
+            surplus_close(self.account, listed, self.unread, asked_at=self.asked_at, now=self.now)
         refusals = [f"{region}: {why}" for region, why in self.unread.items()]
         self.look.error = "; ".join([*refusals, *self.errors])
         if not self.is_dry:

@@ -6,7 +6,7 @@ from collections.abc import Collection
 from backend.accounts.models import CloudAccount
 from backend.benchmarks.models import Resource
 from backend.providers.machines import OVER, ProviderResource
-from backend.rentals.selectors.leaks import resources_with_surplus
+from backend.rentals.selectors.leaks import resources_with_living_surplus
 from backend.rentals.services.resources import surplus_record
 
 
@@ -22,11 +22,21 @@ def surplus_book(resource: Resource, machine: ProviderResource, now: dt.datetime
     )
 
 
-def surplus_close(account: CloudAccount, gone: Collection[str], now: dt.datetime) -> None:
-    """Those the provider no longer lists lived until now, as far as anybody knows."""
-    for resource in resources_with_surplus(account, gone):
-        for provider_id in resource.surplus.keys() & set(gone):
-            since = dt.datetime.fromisoformat(resource.surplus[provider_id]["since"])
-            surplus_record(
-                resource=resource, provider_id=provider_id, since=since, until=now, is_over=True
-            )
+def surplus_close(
+    account: CloudAccount,
+    listed: Collection[str],
+    unread: Collection[str],
+    *,
+    asked_at: dt.datetime,
+    now: dt.datetime,
+) -> None:
+    """Those that were seen before the provider was asked, and that it no longer lists, lived until now,
+    as far as anybody knows: whoever ended them may not have seen that they went. Of regions that were
+    not read nothing is known."""
+    for resource in resources_with_living_surplus(account).exclude(region__in=unread):
+        for provider_id, life in resource.surplus.items():
+            since, until = (dt.datetime.fromisoformat(life[end]) for end in ("since", "until"))
+            if not life["is_over"] and provider_id not in listed and until < asked_at:
+                surplus_record(
+                    resource=resource, provider_id=provider_id, since=since, until=now, is_over=True
+                )

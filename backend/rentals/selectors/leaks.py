@@ -5,7 +5,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from django.conf import settings
-from django.db.models import BooleanField, ExpressionWrapper, F, Min, Q, QuerySet
+from django.db.models import BooleanField, ExpressionWrapper, F, Func, Min, Q, QuerySet
 from django.db.models.functions import Coalesce
 
 from backend.accounts.models import AccessKind, CloudAccount
@@ -50,13 +50,20 @@ def resources_of_tokens(account: CloudAccount, tokens: Collection[str]) -> Query
     )
 
 
-def resources_with_surplus(account: CloudAccount, ids: Collection[str]) -> QuerySet[Resource]:
-    """Launches of which one of these machines was a further one (Resource.surplus)."""
-    if not ids:
-        return Resource.objects.none()
-    return Resource.objects.filter(account=account, surplus__has_any_keys=ids).select_related(
-        "account"
+def resources_with_living_surplus(account: CloudAccount) -> QuerySet[Resource]:
+    """Launches with a further machine that nobody saw gone yet (Resource.surplus)."""
+    return (
+        Resource.objects.filter(account=account)
+        .exclude(surplus={})
+        .alias(lives=_HasLivingSurplus("surplus"))
+        .filter(lives=True)
+        .select_related("account")
     )
+
+
+class _HasLivingSurplus(Func):
+    template = "jsonb_path_exists(%(expressions)s, '$.* ? (@.is_over == false)')"
+    output_field = BooleanField()
 
 
 def resources_left(account: CloudAccount) -> QuerySet[Resource]:
