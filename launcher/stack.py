@@ -171,7 +171,7 @@ class Stack:
 
     def _application(self, port: int) -> dict[str, list[str]]:
         """The commands of web, worker and beat by name."""
-        celery = [str(BIN / "celery"), "-A", "backend.config.celery"]
+        celery = [str(BIN / "celery"), "-A"]
         # The CPUs that this process may use, which in a container are fewer than the machine has.
         web_workers = min(4, len(os.sched_getaffinity(0)))
         return {
@@ -193,6 +193,7 @@ class Stack:
             ],
             "worker": [
                 *celery,
+                "backend.config.celery",
                 "worker",
                 "-Q",
                 QUEUES,
@@ -209,6 +210,7 @@ class Stack:
             ],
             "beat": [
                 *celery,
+                "backend.config.beat",
                 "beat",
                 "--schedule",
                 str(self.state.directory / "beat-schedule"),

@@ -78,6 +78,12 @@ def test_worker_loads_no_page_when_it_starts():
     assert loaded(program, *names) == "workers.tasks"
 
 
+def test_beat_loads_neither_tasks_nor_models_when_it_starts():
+    program = "from backend.config.beat import app; app.loader.import_default_modules()"
+    names = ("backend.config.messages", "workers.tasks", "backend.benchmarks.models")
+    assert loaded(program, *names) == "backend.config.messages"
+
+
 def test_command_checks_the_settings_and_loads_no_page(monkeypatch):
     monkeypatch.setenv("LEASE_S", "5")
     monkeypatch.setenv("TICK_S", "5")

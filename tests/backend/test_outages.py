@@ -9,7 +9,8 @@ from kombu.exceptions import OperationalError as NotSent
 from redis.exceptions import ConnectionError as BrokerAway
 
 from backend.common.queue import Task
-from backend.config.celery import BROKER_S, app
+from backend.config.celery import app
+from backend.config.messages import BROKER_S
 
 
 @pytest.fixture

@@ -32,7 +32,7 @@ DIES_WITH_US = ["setpriv", "--pdeathsig", "KILL"] if shutil.which("setpriv") els
 """Nothing stays when the test run itself is killed."""
 MANAGED = [sys.executable, str(MANAGE)]
 CELERY = [sys.executable, "-m", "celery", "-A", "backend.config.celery"]
-BEAT = [*CELERY, "beat", "--pidfile=", "-s"]
+BEAT = [*CELERY[:-1], "backend.config.beat", "beat", "--pidfile=", "-s"]
 WEB = [sys.executable, "-m", "granian", "--interface", "wsgi", "--access-log"]
 APPLICATION = "backend.config.wsgi:application"
 ENGINE_QUEUES = "engine,poll,reap,notify"

@@ -12,7 +12,7 @@ from backend.accounts.services.workspaces import default_workspace
 from backend.benchmarks.models import Host, Run
 from backend.benchmarks.services.hosts import host_local
 from backend.benchmarks.services.runs import run_cancel
-from backend.config.celery import BROKER_S
+from backend.config.messages import BROKER_S
 from tests.backend.campaigns import campaign
 from tests.e2e.chaos_form import case
 from tests.e2e.stack import MANAGED, Stack, eventually
