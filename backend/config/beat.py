@@ -14,5 +14,5 @@ from backend.config.messages import CONFIGURATION
 
 # What Celery's part for Django would do, and no more.
 dictConfig(settings.LOGGING)
-app = Celery("rackrate", fixups=set())
+app = Celery("rackrate", fixups=[])
 app.conf.update(CONFIGURATION)
