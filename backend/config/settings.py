@@ -259,7 +259,12 @@ SHARED_TABLES_DIR = Path(shared) if (shared := env.text("SHARED_TABLES_DIR", "")
 PAGES_BEHIND_S = env.whole("PAGES_BEHIND_S", 10, at_least=0)
 LOCK_TIMEOUT_S = env.whole("LOCK_TIMEOUT_S", 30)
 CACHES = {
-    "default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": REDIS_URL},
+    "default": {
+        "BACKEND": "django.core.cache.backends.redis.RedisCache",
+        "LOCATION": REDIS_URL,
+        # Requests are counted in it, and a machine that lost power refuses nothing.
+        "OPTIONS": {"socket_connect_timeout": 1, "socket_timeout": 1},
+    },
     # Of pages, as HTML of up to some 300 kB each, by all that they follow from. A minute, because some
     # say how old a price is.
     "fragments": {

@@ -3,12 +3,15 @@
 import socket
 
 import pytest
+from django.conf import settings
+from django.core.cache.backends.redis import RedisCache
 from django.db import OperationalError
 from django.test import Client
 from kombu.exceptions import OperationalError as NotSent
 from redis.exceptions import ConnectionError as BrokerAway
 
 from backend.common.queue import Task
+from backend.common.rest import throttles
 from backend.config.celery import app
 from backend.config.messages import BROKER_S
 
@@ -63,3 +66,25 @@ def test_message_for_a_broker_that_is_silent_is_soon_refused(monkeypatch):
         url = f"redis://127.0.0.1:{silent.getsockname()[1]}/0"
         with app.connection_for_write(url) as connection, pytest.raises(NotSent, match="Timeout"):
             app.send_task(Task.TICK, connection=connection)
+
+
+def test_counter_that_is_silent_is_asked_once_in_a_while(monkeypatch):
+    options = settings.CACHES["default"]["OPTIONS"]
+    assert options.keys() == {"socket_connect_timeout", "socket_timeout"}
+    monkeypatch.setattr(throttles, "_silence", throttles._Silence())
+    asked = []
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"redis://127.0.0.1:{silent.getsockname()[1]}/0"
+        counters = RedisCache(url, {"OPTIONS": dict.fromkeys(options, 0.1)})
+
+        def incr(*given):
+            asked.append(given)
+            return counters.incr(*given)
+
+        monkeypatch.setattr(throttles.cache, "incr", incr)
+        assert [throttles.spent("pages", "1/min", "somebody") for _ in range(3)] == [None] * 3
+        assert len(asked) == 1
+        monkeypatch.setattr(throttles, "SILENT_S", 0)
+        throttles._silence.begin()
+        assert throttles.spent("pages", "1/min", "somebody") is None
+    assert len(asked) == 2

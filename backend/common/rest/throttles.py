@@ -2,6 +2,7 @@
 
 import logging
 import math
+import time
 from dataclasses import dataclass
 
 from django.conf import settings
@@ -9,12 +10,15 @@ from django.core.cache import cache
 from django.core.exceptions import ImproperlyConfigured
 from django.http import HttpRequest
 from redis.exceptions import RedisError
+from redis.exceptions import TimeoutError as NoAnswer
 from rest_framework.request import Request
 from rest_framework.throttling import BaseThrottle
 
 from backend.common import clock
 
 logger = logging.getLogger(__name__)
+SILENT_S = 10
+"""After a counter that did not answer nothing is counted for so long: each request would wait for it."""
 WINDOW_S = {"s": 1, "sec": 1, "m": 60, "min": 60, "h": 3600, "hour": 3600}
 
 
@@ -86,6 +90,8 @@ class WindowThrottle(BaseThrottle):
 
 def spent(name: str, rate: str, caller: str, count: int = 1) -> Allowance | None:
     """What a caller has used of a rate after `count` more; None where it cannot be counted."""
+    if _silence.lasts:
+        return None
     allowed, window_s = parsed_rate(rate)
     now = clock.now().timestamp()
     # Retry-After is in whole seconds, and 0 would invite the next refusal.
@@ -93,11 +99,30 @@ def spent(name: str, rate: str, caller: str, count: int = 1) -> Allowance | None
     try:
         used = _counted(f"throttle:{name}:{caller}:{int(now // window_s)}", count)
     except RedisError as error:
+        if isinstance(error, NoAnswer):
+            _silence.begin()
         # A broken counter must not stop the site: the limits are for its protection, not for its
         # users.
         logger.warning("%s is not counted: %s", name, error)
         return None
     return Allowance(name, allowed, window_s, used, wait_s)
+
+
+class _Silence:
+    """That of the counters, as this process has last met it."""
+
+    def __init__(self) -> None:
+        self._until_s = 0.0
+
+    @property
+    def lasts(self) -> bool:
+        return time.monotonic() < self._until_s
+
+    def begin(self) -> None:
+        self._until_s = time.monotonic() + SILENT_S
+
+
+_silence = _Silence()
 
 
 def _counted(key: str, count: int) -> int:
