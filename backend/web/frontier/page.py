@@ -1,7 +1,7 @@
 """The price-performance chart as plain data: points, the line that nothing beats, and limits."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -25,6 +25,7 @@ CELLS_ACROSS, CELLS_DOWN = 160, 100
 MARGIN_RATIO = 0.06
 LABELLED_BY = ("offer", "region", "price_observed_on")
 """Columns of the label of an offer."""
+INTERVAL = ("score_ci95_low", "score_ci95_high")
 LIMITS = {
     ("price", "__lte"): lazy("price at most"),
     ("price", "__gte"): lazy("price at least"),
@@ -61,19 +62,20 @@ def frontier_chart(
     within = rows_at(within, np.argsort(~_are_own(within), kind="stable"))
     head = list(first.values())
     named_count = max(most_points - len(head), 0)
-    points = [*head[:most_points], *within[:named_count]]
+    named = (head[:most_points], within[:named_count])
     bounds = _Bounds.of((head, within, beyond), frontier.limits)
     dots = _dots(
-        (head[most_points:], within[named_count:], beyond), points, bounds, most_dots, scale
+        (head[most_points:], within[named_count:], beyond), named, bounds, most_dots, scale
     )
-    providers = dict.fromkeys([*(row.provider for row in points), *(dot[2] for dot in dots)])
+    points = [point for rows in named for point in _points(rows, scale, bounds)]
+    providers = dict.fromkeys([*(point["provider"] for point in points), *(dot[2] for dot in dots)])
     return {
         "title": _("{label}: price and score", label=frontier.metric.label),
         "isHigherBetter": frontier.metric.is_higher_better,
         "x": {"label": _("Price, {cost}", cost=cost), "unit": cost, **_axis(bounds.prices)},
         "y": {"label": _("Score, {unit}", unit=scale.unit), "unit": scale.unit}
         | _axis([scale.shown(score) or 0 for score in bounds.scores]),
-        "points": [_point(row, scale, bounds) for row in points],
+        "points": points,
         "dots": dots,
         "providers": {name: words.provider(name) for name in providers},
         "line": [
@@ -144,26 +146,42 @@ def _price(row: RankingRow) -> float:
     return float(row.price or 0)
 
 
-def _point(row: RankingRow, scale: figures.UnitScale, bounds: _Bounds) -> dict[str, Any]:
-    low, high = row.score_ci95_low, row.score_ci95_high
-    is_cut = low is not None and low <= 0
-    return {
-        "offer": row.offer_id,
-        "label": charts.row_label(row),
-        "provider": row.provider,
-        "x": charts.rounded(_price(row)),
-        "y": charts.rounded(scale.shown(row.score)),
-        "low": charts.rounded(scale.shown(bounds.floor if is_cut else low)),
-        "high": charts.rounded(scale.shown(high)),
-        "isCut": is_cut,
-        "isFrontier": bool(row.pareto),
-        "isOwn": is_own(row),
-    }
+def _points(
+    rows: Sequence[RankingRow], scale: figures.UnitScale, bounds: _Bounds
+) -> Iterator[dict[str, Any]]:
+    """Points with a name and an interval; of hundreds of offers no rows are made."""
+    names = (_texts(rows, name) for name in ("offer_id", "provider", "pareto", *LABELLED_BY))
+    values = (floats(rows, name) for name in ("price", "score", *INTERVAL))
+    columns = zip(*names, *(column.tolist() for column in values), _are_own(rows), strict=True)
+    for offer, provider, pareto, *label, price, score, low, high, own in columns:
+        is_cut = low <= 0  # not of an unknown one, which is no number
+        yield {
+            "offer": offer,
+            "label": charts.offer_label(*label),
+            "provider": provider,
+            "x": charts.rounded(price),
+            "y": charts.rounded(scale.shown(score)),
+            "low": _end(bounds.floor if is_cut else low, scale),
+            "high": _end(high, scale),
+            "isCut": is_cut,
+            "isFrontier": bool(pareto),
+            "isOwn": bool(own),
+        }
+
+
+def _end(value: float, scale: figures.UnitScale) -> float | None:
+    """Of an interval; None where it is unknown."""
+    return None if math.isnan(value) else charts.rounded(scale.shown(value))
+
+
+def _texts(rows: Sequence[RankingRow], name: str) -> list[Any]:
+    column = cells(rows, name)
+    return [column.values[code] for code in column.codes]
 
 
 def _dots(
     parts: Sequence[Sequence[RankingRow]],
-    points: Sequence[RankingRow],
+    named: Sequence[Sequence[RankingRow]],
     bounds: _Bounds,
     most: int,
     scale: figures.UnitScale,
@@ -173,21 +191,17 @@ def _dots(
 
     Of thousands of offers no rows are made: those drawn lie apart from what is drawn before them.
     """
-    prices, scores = (
-        np.concatenate([floats(rows, name) for rows in parts]) for name in ("price", "score")
-    )
-    kept = _thinned(_Positions(prices, scores), _Positions.of(points), bounds, most)
+    positions = _Positions.of(parts)
+    kept = _thinned(positions, _Positions.of(named), bounds, most)
     dots: list[list[Any]] = []
     start = 0
     for rows in parts:
         end = start + len(rows)
         at = kept[(start <= kept) & (kept < end)]
         some = rows_at(rows, at - start)
-        columns = (cells(some, name) for name in ("offer_id", "provider", *LABELLED_BY))
-        names = zip(*([of.values[code] for code in of.codes] for of in columns), strict=True)
-        for (offer, provider, *label), price, score in zip(
-            names, prices[at].tolist(), scores[at].tolist(), strict=True
-        ):
+        columns = (_texts(some, name) for name in ("offer_id", "provider", *LABELLED_BY))
+        figures_at = (column[at].tolist() for column in positions)
+        for offer, provider, *label, price, score in zip(*columns, *figures_at, strict=True):
             x, y = charts.rounded(price), charts.rounded(scale.shown(score))
             dots.append([offer, charts.offer_label(*label), provider, x, y, rows is parts[-1]])
         start = end
@@ -201,8 +215,11 @@ class _Positions(NamedTuple):
     scores: Floats
 
     @classmethod
-    def of(cls, rows: Sequence[RankingRow]) -> "_Positions":
-        return cls(floats(rows, "price"), floats(rows, "score"))
+    def of(cls, parts: Sequence[Sequence[RankingRow]]) -> "_Positions":
+        """Those of all rows of some lists, one after the other."""
+        return cls(
+            *(np.concatenate([floats(rows, name) for rows in parts]) for name in ("price", "score"))
+        )
 
     def cells(self, bounds: _Bounds, coarseness: float) -> Ints:
         """Numbers of the cells of a grid, which is logarithmic like the axes, so that it thins
