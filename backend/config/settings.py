@@ -225,6 +225,7 @@ TEMPLATES = [
         },
     }
 ]
+FORM_RENDERER = "backend.web.shared.form_renderer.FormRenderer"
 LANGUAGE_CODE = "en"
 # The languages whose catalogues (frontend/src/locale) are complete, each by its own name.
 LANGUAGES = [("en", "English"), ("de", "Deutsch"), ("es", "Español")]
@@ -271,6 +272,13 @@ CACHES = {
         "BACKEND": "django.core.cache.backends.locmem.LocMemCache",
         "TIMEOUT": 60,
         "OPTIONS": {"MAX_ENTRIES": 50},
+    },
+    # Of forms, as HTML of some kB.
+    "fields": {
+        "BACKEND": "django.core.cache.backends.locmem.LocMemCache",
+        "LOCATION": "fields",
+        "TIMEOUT": None,
+        "OPTIONS": {"MAX_ENTRIES": 200},
     },
 }
 

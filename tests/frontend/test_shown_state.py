@@ -213,8 +213,11 @@ def test_one_reader_makes_the_next_state_and_the_others_go_on(
     monkeypatch.setattr(current_data, "rank_anew", slow)
     measured(offers[0], 250.0)
     with ThreadPoolExecutor(3) as threads:
-        # Old enough to make the next one, and not too old to go on with.
+        # The next one is begun in time for one that takes as long as the last, and not earlier.
+        keeper._made[-1] = (keeper._made[-1][0], LONG_S / 20)
         grow_old(keeper, 0.7)
+        assert keeper.get(is_fresh=False).refreshes == first.refreshes
+        grow_old(keeper, 0.8)
         maker = threads.submit(asked)
         assert begun.wait(30)
         assert [threads.submit(asked).result(30) for _ in range(2)] == [first.refreshes] * 2

@@ -12,8 +12,9 @@ from backend.rankings.selectors.ranking import rank_anew
 
 BUSY_RATIO = 0.2
 """Of the time: when pages begin to go on with the last state rather than have the present one made."""
-MADE_AFTER_RATIO = 0.6
-"""Of the time that a state is shown, when the next one is begun."""
+TIMES_AHEAD = 5
+"""The next state is begun so many times as long before the shown one is over as the last one took, at most
+half of its time."""
 
 
 class ShownStamp:
@@ -41,7 +42,7 @@ class ShownStamp:
         # What a transaction has written itself it has to see.
         if is_fresh or not behind_s or present.position.is_writing:
             return current_stamp(present)
-        early_s = MADE_AFTER_RATIO * behind_s
+        early_s = self._early_s(behind_s)
         # While one makes the next one, the others go on.
         if known := self._known(present, asked_at, behind_s if self._making.locked() else early_s):
             return known
@@ -66,6 +67,10 @@ class ShownStamp:
             # Made since it was asked for it is no older than what would be made now.
             is_young = asked_at - seen_at < (most_s if self._is_busy else 0)
             return replace(stamp, is_kept=True) if is_young else None
+
+    def _early_s(self, behind_s: float) -> float:
+        took_s = self._made[-1][1] if self._made else 0
+        return max(behind_s - TIMES_AHEAD * took_s, behind_s / 2)
 
     def _newest(self) -> DataStamp:
         began, behind_s = time.monotonic(), settings.PAGES_BEHIND_S
