@@ -51,9 +51,11 @@ def lives(running: Servers, steps: Steps) -> Lives:
     before, after = running[at - 1].astype(np.int64), running[at].astype(np.int64)
     at, before = np.append(0, at), np.append(0, before)
     after = np.append(int(running[0]), after)
-    is_up = after > before
-    started, rise, low = at[is_up], (after - before)[is_up], before[is_up]
-    ended, fall, left = at[~is_up], (before - after)[~is_up], after[~is_up]
+    change = after - before
+    # By position: a mask that is true now and then costs several times as much.
+    up, down = np.flatnonzero(change > 0), np.flatnonzero(change < 0)
+    started, rise, low = at[up], change[up], before[up]
+    ended, fall, left = at[down], -change[down], after[down]
     if int(rise.sum()) > MOST_LIVES:
         detail = f"servers start {int(rise.sum())} times; at most {MOST_LIVES} are possible"
         raise InvalidValue("/policy", f"{detail}: take longer steps, or larger servers")
