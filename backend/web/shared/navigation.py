@@ -1,5 +1,6 @@
 """The menus at the head of every page: one entry for each part of the site."""
 
+from functools import cache
 from typing import Any, NamedTuple
 
 from django.http import HttpRequest
@@ -95,7 +96,7 @@ def navigation(request: HttpRequest) -> dict[str, Any]:
             (
                 label,
                 [
-                    (reverse(entry.page), entry)
+                    (_address(entry.page), entry)
                     for entry in entries
                     # A link that leads to a refusal is no help.
                     if entry.needed is None or may(request, entry.needed)
@@ -104,3 +105,9 @@ def navigation(request: HttpRequest) -> dict[str, Any]:
             for label, entries in MENUS.items()
         ],
     }
+
+
+# Every page asks for two dozen of them.
+@cache
+def _address(page: str) -> str:
+    return reverse(page)
