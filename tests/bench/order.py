@@ -1,10 +1,10 @@
 """Order and figures at size: `./rackrate bench order`. Prints one JSON document.
 
-Fifty random questions about a catalog of 100,080 offers with 1,000,800 prices (_scale_data.py), each
+Random questions about a catalog of 6,120 offers and of 100,080 with 1,000,800 prices (_scale_data.py), each
 answered by the real ranking and by the definition that the tests have (tests/backend/reference.py):
-every row of every list, in its order, with all cells.
+every row of every list, in its order, with all cells. Of each catalog:
 
-- `questions`, `rows`: how many were compared;
+- `offers`, `questions`, `rows`: how many were compared;
 - `with_bounds`: questions whose lists are short enough for the definition of ranks' bounds and of ties,
   which takes the square of their length;
 - `different`: rows that are not as defined, with the first few. Any is an error.
@@ -22,7 +22,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from itertools import groupby
+from itertools import cycle, groupby, islice
 from typing import Any
 
 import django
@@ -40,8 +40,10 @@ from tests.backend.reference import PLACE, Asked, Cells, Reference, Row, in_orde
 from tests.backend.test_ranking_reference import EXACT_COLUMNS, NUMBER_COLUMNS, asked, is_same
 from tests.bench import _scale_data
 
-TYPES = 556
-QUESTIONS = 50
+CATALOGS = ((34, 2_000), (556, 50))
+"""How many types a catalog has, each in every region, and how many questions are asked of it."""
+BASES = 6
+"""The least number of bases that the questions are about; of thirty questions each one has its own."""
 SEED = 18
 MOST_BOUNDED = 700
 """Rows of a list whose ranks' bounds are compared, too."""
@@ -150,17 +152,19 @@ def _mark_pareto(rows: Iterable[Row], metric: Metric) -> None:
         cheaper = best if cheaper is None else max(best, cheaper)
 
 
-def questions() -> list[tuple[dict[str, str], dict[tuple[str, str], str], list[tuple[str, bool]]]]:
+def questions(
+    count: int,
+) -> list[tuple[dict[str, str], dict[tuple[str, str], str], list[tuple[str, bool]]]]:
     """Parameters of a basis, conditions, and columns to sort by; those of one basis together."""
     chance = random.Random(SEED)
     bases = [
         {"term": term, "period": chance.choice(("hour", "month", "year")),
          "currency": chance.choice(("USD", "EUR")),
          "hours_per_month": chance.choice(("720", "730", "744"))}
-        for term in (*TERMS, "on_demand", "reserved_1y")
+        for term in islice(cycle((*TERMS, "on_demand", "reserved_1y")), max(BASES, count // 30))
     ]  # fmt: skip
     made = []
-    for number in range(QUESTIONS):
+    for number in range(count):
         some = chance.sample(FILTERS, chance.choice((0, 1, 1, 2, 3)))
         conditions = {(column, operator): chance.choice(texts) for column, operator, texts in some}
         columns = chance.sample(SORTS, chance.choice((0, 0, 1, 2)))
@@ -178,12 +182,21 @@ def shown_rows(listed: Ranking, *, is_bounded: bool) -> list[Any]:
 def main() -> int:
     demo_remove()
     _scale_data.begin()
-    _scale_data.grow(0, TYPES - 1)
-    defined = LargeReference()
-    current_stamp()
-    began, compared, bounded = time.perf_counter(), 0, 0
-    different: list[str] = []
-    for number, (query, conditions, sort) in enumerate(questions(), start=1):
+    answers, first = [], 0
+    for types, count in CATALOGS:
+        _scale_data.grow(first, types - 1)
+        first = types
+        current_stamp()
+        answers.append(compared(count))
+    print(json.dumps(answers, indent=1))
+    return 1 if any(answer["different"] for answer in answers) else 0
+
+
+def compared(count: int) -> dict[str, Any]:
+    """What comes of so many questions about the catalog as it is."""
+    began, row_count, bounded = time.perf_counter(), 0, 0
+    defined, different = LargeReference(), list[str]()
+    for number, (query, conditions, sort) in enumerate(questions(count), start=1):
         params = query | {f"{c}{op}": text for (c, op), text in conditions.items()}
         if sort:
             params["sort"] = ",".join(f"{'-' * is_down}{column}" for column, is_down in sort)
@@ -198,19 +211,17 @@ def main() -> int:
         if [row.offer_id for row in listed.rows] != [one["offer_id"] for one in expected]:
             wrong.append("another order")
         different += [f"{params}: {one}" for one in wrong]
-        compared, bounded = compared + len(rows), bounded + is_bounded
-        print(f"{number} of {QUESTIONS}: {len(rows)} rows, {len(wrong)} wrong", file=sys.stderr)
-    answer = {
+        row_count, bounded = row_count + len(rows), bounded + is_bounded
+        print(f"{number} of {count}: {len(rows)} rows, {len(wrong)} wrong", file=sys.stderr)
+    return {
         "offers": len(defined.offers),
-        "questions": QUESTIONS,
+        "questions": count,
         "with_bounds": bounded,
-        "rows": compared,
+        "rows": row_count,
         "different": len(different),
         "first": different[:5],
         "seconds": round(time.perf_counter() - began),
     }
-    print(json.dumps(answer, indent=1))
-    return 1 if different else 0
 
 
 def _differences(
