@@ -157,11 +157,12 @@ def missing(world: World) -> list[str]:
     rented = Resource.objects.filter(account__provider=world.provider)
     named = set(rented.values_list("provider_id", flat=True))
     others = {life.provider_id for life in world.lives()} - named
-    over = {key for row in rented for key, one in row.surplus.items() if one["is_over"]}
+    booked = {key: one for row in rented for key, one in row.surplus.items()}
+    over = {key for key, one in booked.items() if one["is_over"]}
     return [
         *world.left(),
         *(f"not seen gone: {row}" for row in rented.exclude(state=ResourceState.GONE)),
-        *(f"not booked to its end: {one}" for one in sorted(others - over)),
+        *(f"not booked to its end: {one}: {booked.get(one)}" for one in sorted(others - over)),
     ]
 
 

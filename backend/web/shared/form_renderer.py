@@ -1,6 +1,5 @@
 """How fields of forms become HTML."""
 
-from collections.abc import Mapping
 from hashlib import sha256
 from typing import Any
 
@@ -8,7 +7,6 @@ from django.core.cache import caches
 from django.forms.renderers import DjangoTemplates
 from django.forms.widgets import Select
 from django.http import HttpRequest
-from django.utils.safestring import SafeString
 
 from backend.web.shared.language import language
 
@@ -20,13 +18,15 @@ class FormRenderer(DjangoTemplates):
     and a page has hundreds."""
 
     def render(
-        self, template_name: str, context: Mapping[str, Any], request: HttpRequest | None = None
-    ) -> SafeString:
-        def made() -> SafeString:
+        self, template_name: str, context: dict[str, Any], request: HttpRequest | None = None
+    ) -> str:
+        def made() -> str:
             return super(FormRenderer, self).render(template_name, context, request)
 
         if template_name != Select.template_name:
             return made()
-        whole = repr((language(), context["widget"]))
-        html: SafeString = kept.get_or_set(sha256(whole.encode()).hexdigest(), made)
+        key = sha256(repr((language(), context["widget"])).encode()).hexdigest()
+        html: str | None = kept.get(key)
+        if html is None:
+            kept.set(key, html := made())
         return html
