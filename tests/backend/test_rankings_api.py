@@ -16,6 +16,7 @@ from django.test import Client
 from backend.catalog.services.data_version import data_version_bump
 from backend.common.rest import views
 from backend.rankings.selectors.columns import COLUMN
+from backend.rankings.selectors.rows import DECIDED_BY, offer_cells
 from tests import factories
 from tests.backend.conftest import API, fields, rows
 
@@ -81,6 +82,10 @@ def test_commitment_months_are_those_that_must_be_paid(
     term = "_".join(filter(None, (given.get("purchase_model", "on_demand"), given.get("term"))))
     [row] = results(client, f"metric=cmips_score&term={term}")
     assert row["commitment_months"] == months
+
+
+def test_every_cell_of_an_offer_names_the_fields_that_decide_it() -> None:
+    assert set(offer_cells(factories.offer())) == {"offer_id", *DECIDED_BY}
 
 
 def test_cup_and_value_follow_from_the_printed_columns(client: Client, demo: None) -> None:

@@ -15,7 +15,7 @@ from backend.catalog.selectors.offers import offers_visible
 from backend.common.reading import CHUNK
 from backend.domain.amounts import Flags, Ints, codes_of
 from backend.rankings.selectors.coded import Coded, CodedBuilder
-from backend.rankings.selectors.rows import offer_cells
+from backend.rankings.selectors.rows import DECIDED_BY, offer_cells
 from backend.rankings.selectors.texts import Texts
 
 OWN = (
@@ -24,13 +24,6 @@ OWN = (
 )  # fmt: skip
 PROVIDER = ("provider_id", "provider__slug", "provider__name")
 REGION = ("region_id", "region__code", "region__country")
-COLUMN_OF = {
-    "provider": "provider", "offer": "name", "kind": "kind", "region": "region", "arch": "arch",
-    "vcpu": "vcpu_count", "vcpu_kind": "vcpu_kind", "threads": "thread_count",
-    "ram_gib": "memory_bytes", "disk_gb": "disk_bytes", "disk_kind": "disk_kind",
-    "region_group": "region",
-}  # fmt: skip
-"""What decides the cells of each column that offers alone decide, but for the slug."""
 KEY_BYTES = 16
 
 
@@ -139,8 +132,8 @@ class OfferTable:
     def cells(self) -> dict[str, Coded]:
         """The columns that offers alone decide, by name; `offer_id` is left out."""
         made = {}
-        for name, field in COLUMN_OF.items():
-            codes, first = codes_of(self.fields[field].codes)
+        for name, fields in DECIDED_BY.items():
+            codes, first = codes_of(*(self.fields[field].codes for field in fields))
             rows = map(self.offer, first.tolist())
             made[name] = Coded(codes, [offer_cells(row)[name] for row in rows])
         return made
