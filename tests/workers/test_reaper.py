@@ -14,7 +14,7 @@ from backend.benchmarks.selectors.rental_prices import resource_cost
 from backend.domain.rentals import BY_HOUR, charges, stored
 from backend.domain.rented_parts import LedgerKind
 from backend.rentals.services.resources import resource_mark_created, surplus_record
-from tests.fakes.fake.cloud import Fault, moment, now_ms
+from tests.fakes.fake.cloud import FakeCloud, Fault, _resource, moment, now_ms
 from tests.fakes.fake_provider import FakeProvider
 from tests.workers import clouds
 from tests.workers.clouds import REGION
@@ -196,6 +196,34 @@ def test_further_machine_that_a_run_has_ended_is_closed(account, offer, cloud, c
     assert surplus_of(resource, cloud) == [not closed]
     until = dt.datetime.fromisoformat(resource.surplus[other]["until"])
     assert (until > seen_at) == (not closed)
+
+
+def test_machines_that_nobody_saw_alive_are_paid_where_they_are_still_listed(
+    account, offer, cloud, monkeypatch
+):
+    """AWS lists machines for an hour after their end."""
+    cloud.fault(Fault.DOUBLED, times=1)
+    resource = called(offer)
+    launched(account, str(resource.pk))  # its answer was lost
+    for row in sorted(cloud.alive(), key=lambda row: row["kind"] != "machine"):
+        cloud.terminate(row["number"])
+    end_run(resource)
+    inventory = FakeCloud.inventory
+
+    def with_those_over(self, tag, *, token, **asked):
+        over = [_resource(row) for row in self.record() if token and row["token"] == token]
+        return [*inventory(self, tag, token=token, **asked), *over]
+
+    monkeypatch.setattr(FakeCloud, "inventory", with_those_over)
+    look()
+    named, further = sorted(
+        f"machine-{row['number']}" for row in cloud.record() if row["kind"] == "machine"
+    )
+    resource.refresh_from_db()
+    assert (resource.provider_id, resource.state) == (named, ResourceState.GONE)
+    assert resource.ledger.get(kind=LedgerKind.MACHINE).amount > 0
+    assert list(resource.surplus) == [further]
+    assert surplus_of(resource, cloud) == [True]
 
 
 def test_machine_that_turns_up_after_its_launch_was_closed_is_paid(account, offer, cloud):

@@ -307,6 +307,8 @@ class _Reaping:
             if str(resource.pk) in tokens or resource.region in self.unread:
                 continue
             try:
+                if self.is_left(resource):
+                    continue
                 machine = self.describe(resource)
             except DriverError as error:
                 self.errors.append(f"{resource.provider_id}: {error}")
@@ -317,6 +319,19 @@ class _Reaping:
                 self.look.closed.append(str(resource))
                 if not self.is_dry:
                     resource_mark_gone(resource=resource, ended_at=machine.ended_at)
+
+    def is_left(self, resource: Resource) -> bool:
+        """Whether something of a launch is left after all. Some providers list what is over for a while where
+        one launch is asked for: it is booked, as nobody may have seen it alive."""
+        token = str(resource.pk)
+        tag = str(resource.workspace_id)
+        everything: machines.Inventory = self.ask(
+            methodcaller("inventory", tag, token=token, region=resource.region)
+        )
+        listed = [thing for thing in of_ours(everything) if thing.token == token]
+        if not self.is_dry:
+            self.record_costs(listed, {token: resource})
+        return any(thing.state not in machines.OVER for thing in listed)
 
     def describe(self, resource: Resource) -> machines.ProviderResource:
         """ABSENT for one that the provider never named."""
