@@ -198,6 +198,41 @@ def test_further_machine_that_a_run_has_ended_is_closed(account, offer, cloud, c
     assert (until > seen_at) == (not closed)
 
 
+def test_machine_that_ends_before_its_run_knows_it_is_paid(account, offer, cloud):
+    resource = called(offer)
+    machine = launched(account, str(resource.pk))  # its answer was lost
+    look()
+    assert surplus_of(resource, cloud) == [False]
+    cloud.interrupt(int(machine.id.partition("-")[2]))
+    look()
+    assert surplus_of(resource, cloud) == [True]
+
+
+def test_machine_is_booked_once_when_its_run_names_it_later(account, offer, cloud):
+    cloud.fault(Fault.DOUBLED, times=1)
+    resource = called(offer)
+    machine = launched(account, str(resource.pk))  # its answer comes late
+    look()
+    assert surplus_of(resource, cloud) == [False, False]
+    resource_mark_created(
+        resource=resource, provider_id=machine.id, launched_at=machine.launched_at, zone=""
+    )
+    assert surplus_of(resource, cloud) == [False]
+    # By a look that had begun before.
+    surplus_record(
+        resource=resource,
+        provider_id=machine.id,
+        since=moment(now_ms()),
+        until=moment(now_ms()) + HOUR,
+        is_over=False,
+    )
+    assert machine.id not in resource.surplus
+    look()
+    look()
+    assert surplus_of(resource, cloud) == [True]
+    assert resource.ledger.get(kind=LedgerKind.MACHINE).amount > 0
+
+
 def test_machines_that_nobody_saw_alive_are_paid_where_they_are_still_listed(
     account, offer, cloud, monkeypatch
 ):

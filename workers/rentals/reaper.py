@@ -288,9 +288,12 @@ class _Reaping:
                 continue
             is_closed = resource.state == ResourceState.GONE
             is_named = thing.id == resource.provider_id
-            if not is_named and (is_closed or resource.provider_id):
+            # Nobody else will name it.
+            is_left = not (resource.provider_id or is_closed) and resource.run.is_finished
+            if not (is_named or is_left):
+                # Also while its run may still name it: it may end before.
                 surplus_book(resource, thing, self.now)
-            elif not is_closed and (is_named or resource.run.is_finished):
+            elif not is_closed:
                 resource_mark_created(
                     resource=resource,
                     provider_id=thing.id,

@@ -63,8 +63,8 @@ class Resource(Identified):
     parts = models.JSONField(default=list)
     """What is charged by the hour beside it (domain.rented_parts)."""
     surplus = models.JSONField(default=dict, db_default=models.Value({}, models.JSONField()))
-    """Machines that the provider made of the launch beside this one: by their id `since`, `until` and
-    `is_over`. They are ended when they are seen, and charged until they are."""
+    """Machines that the provider made of the launch beside the one that it is known to be: by their id
+    `since`, `until` and `is_over`. They are charged until they are over."""
     currency = models.CharField(max_length=3, blank=True)
     # The machine ends itself after so many seconds, whatever becomes of us.
     lifetime_s = models.PositiveIntegerField()

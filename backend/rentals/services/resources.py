@@ -113,6 +113,7 @@ def resource_mark_created(
     if is_new:
         resource.provider_id = provider_id
         resource.zone = zone or resource.zone
+        _unbook_surplus(resource, provider_id)
     resource.launched_at = resource.launched_at or launched_at
     if resource.state in (ResourceState.RESERVED, ResourceState.CALLED):
         resource.state = ResourceState.CREATED
@@ -221,14 +222,25 @@ def surplus_record(
     *, resource: Resource, provider_id: str, since: dt.datetime, until: dt.datetime, is_over: bool
 ) -> None:
     """Write down what a further machine of the launch has cost up to that time. A later look corrects
-    an earlier one, until one saw that it is over."""
+    an earlier one, until one saw that it is over. A launch that is not answered yet has further ones only;
+    the one that its answer names is taken out again."""
     _lock(resource)
-    if resource.surplus.get(provider_id, {}).get("is_over"):
+    # Its run may have named it since it was seen.
+    if provider_id == resource.provider_id or resource.surplus.get(provider_id, {}).get("is_over"):
         return
     life = {"since": since.isoformat(), "until": until.isoformat(), "is_over": is_over}
     resource.surplus[provider_id] = life
     resource.save(update_fields=["surplus"])
     if resource.hourly_amount is not None:
+        _record_surplus(resource, resource.hourly_amount + known_hourly(parts_of(resource.parts)))
+
+
+def _unbook_surplus(resource: Resource, provider_id: str) -> None:
+    """It is the machine of the launch itself, and was seen before that was known."""
+    if resource.surplus.pop(provider_id, None) is None:
+        return
+    resource.ledger.filter(kind=LedgerKind.SURPLUS).delete()
+    if resource.surplus and resource.hourly_amount is not None:
         _record_surplus(resource, resource.hourly_amount + known_hourly(parts_of(resource.parts)))
 
 
