@@ -201,12 +201,18 @@ class FakeCloud:
     def inventory(
         self, tag: str, *, token: str, region: str, regions: Sequence[str]
     ) -> list[ProviderResource]:
+        """Of one launch also the machines that are over, after those that live: as AWS does, whose launches
+        alone may make two machines, for an hour (docs.aws.amazon.com/AWSEC2/latest/UserGuide/
+        terminating-instances.html)."""
+        at = now_ms()
         rows = self._rows(
-            "tag = ? AND ? IN ('', token) AND ? IN ('', region)"
-            " AND visible_ms <= ? AND (ends_ms IS NULL OR ends_ms > ?)",
-            *(tag, token, region, now_ms(), now_ms()),
+            "tag = ? AND ? IN ('', token) AND ? IN ('', region) AND visible_ms <= ?",
+            *(tag, token, region, at),
         )
-        return [_resource(row) for row in rows if row["region"] in regions]
+        listed = [_resource(row) for row in rows if row["region"] in regions]
+        over = [one for one in listed if one.state == ProviderResourceState.GONE]
+        machines = [one for one in over if token and one.kind == ResourceKind.MACHINE]
+        return [*(one for one in listed if one not in over), *machines]
 
     def console(self, number: int) -> str:
         """What the console shows; "" until the machine has booted."""
