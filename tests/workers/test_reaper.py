@@ -233,7 +233,7 @@ def test_machine_is_booked_once_when_its_run_names_it_later(account, offer, clou
     assert resource.ledger.get(kind=LedgerKind.MACHINE).amount > 0
 
 
-def test_machines_that_nobody_saw_alive_are_paid_where_they_are_still_listed(account, offer, cloud):
+def test_machines_that_nobody_saw_alive_are_paid_while_still_listed(account, offer, cloud):
     cloud.fault(Fault.DOUBLED, times=1)
     resource = called(offer)
     launched(account, str(resource.pk))  # its answer was lost
