@@ -257,7 +257,7 @@ STATEMENT_TIMEOUT_S = env.whole("STATEMENT_TIMEOUT_S", 60)
 # Where the processes of this machine share what they have read for rankings; "": each reads it.
 SHARED_TABLES_DIR = Path(shared) if (shared := env.text("SHARED_TABLES_DIR", "")) else None
 # For how long pages may go on with a state of the data that is over.
-PAGES_BEHIND_S = env.whole("PAGES_BEHIND_S", 10, at_least=0)
+PAGES_BEHIND_S = env.whole("PAGES_BEHIND_S", 20, at_least=0)
 LOCK_TIMEOUT_S = env.whole("LOCK_TIMEOUT_S", 30)
 CACHES = {
     "default": {
