@@ -3,6 +3,7 @@
 import pytest
 from django import forms
 from django.core.cache import caches
+from django.forms.renderers import get_default_renderer
 from django.template import Template
 from django.utils import translation
 
@@ -40,6 +41,27 @@ def test_select_is_made_once_for_the_same_choice(rendered):
     assert len(rendered) == count > 0
     assert '<option value="a" selected>&lt;b&gt;</option>' in first
     assert '<option value="c" selected>' in str(Shown({"one": "c"})["one"])
+
+
+def test_select_of_rows_is_known_by_what_it_shows(rendered):
+    class Row:
+        """As Django's value of a choice from a table: no `repr` of its own."""
+
+        def __init__(self, key):
+            self.key = key
+
+        def __repr__(self):
+            return "<Row at the same address>"
+
+        def __str__(self):
+            return self.key
+
+    def shown(key):
+        return forms.Select(choices=[(Row(key), "alike")]).render(
+            "one", None, renderer=get_default_renderer()
+        )
+
+    assert ('value="1"' in shown("1"), 'value="2"' in shown("2")) == (True, True)
 
 
 def test_select_is_in_the_language_of_its_reader(rendered):

@@ -289,8 +289,8 @@ class _Reaping:
             is_closed = resource.state == ResourceState.GONE
             is_named = thing.id == resource.provider_id
             # Nobody else will name it.
-            is_left = not (resource.provider_id or is_closed) and resource.run.is_finished
-            if not (is_named or is_left):
+            is_nameless = not (resource.provider_id or is_closed) and resource.run.is_finished
+            if not (is_named or is_nameless):
                 # Also while its run may still name it: it may end before.
                 surplus_book(resource, thing, self.now)
             elif not is_closed:

@@ -1,5 +1,6 @@
 """How fields of forms become HTML."""
 
+import json
 from hashlib import sha256
 from typing import Any
 
@@ -25,7 +26,10 @@ class FormRenderer(DjangoTemplates):
 
         if template_name != Select.template_name:
             return made()
-        key = sha256(repr((language(), context["widget"])).encode()).hexdigest()
+        # By what is written and not by `repr`: choices of rows of a table would be known by their addresses in
+        # memory, which come again.
+        whole = json.dumps((language(), context["widget"]), default=str)
+        key = sha256(whole.encode()).hexdigest()
         html: str | None = kept.get(key)
         if html is None:
             kept.set(key, html := made())
