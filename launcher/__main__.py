@@ -13,8 +13,8 @@ from launcher.supervisor import heed_interrupts
 # As shells say it of a program that Ctrl-C ended: 128 + SIGINT.
 INTERRUPTED = 130
 
+# What manage.py reads itself.
 PASSED_ON = ("manage", "user", "backup", "restore")
-"""What manage.py reads itself."""
 
 
 def parser() -> argparse.ArgumentParser:

@@ -28,14 +28,14 @@ REMEMBERING = ["-p", "tests.failed_tests"]
 SIDE_BY_SIDE = ["-n", "2", "--dist", "worksteal"]
 SERIAL = ["tests/e2e", "tests/launcher"]  # tests/conftest.py accepts the mark nowhere else
 CHAOS = "tests/e2e/test_*chaos*.py"
+# In the part of the others, so that both parts take equally long.
 CHAOS_OF_SERVICES = "tests/e2e/test_chaos_services.py"
-"""In the part of the others, so that both parts take equally long."""
+# Processes for all that is not serial: one more than a small machine has processors, as many tests
+# wait for hosts and pages.
 BESIDE = 3
-"""Processes for all that is not serial: one more than a small machine has processors, as many tests
-wait for hosts and pages."""
 FAST = ["tests/domain", "tests/providers", "tests/workers"]
+# So many failed tests may run once more: a busy machine spoils a few, a fault of ours many.
 FAILED_AGAIN_MAX = 5
-"""So many failed tests may run once more: a busy machine spoils a few, a fault of ours many."""
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ from launcher.console import LauncherError, say
 from launcher.paths import ROOT
 
 FILES = ("Dockerfile", "docker-compose.yml")
+# Status of `images` while one has no digest.
 UNPINNED = 1
-"""Status of `images` while one has no digest."""
 WITHIN_S = 60
 # Stages of our own and images that we build have no tag.
 _NAMED = re.compile(

@@ -17,8 +17,8 @@ from launcher.setup import set_up
 
 ADVISORIES = "https://api.osv.dev/v1/querybatch"
 TIMEOUT_S = 20
+# Statuses of `audit-dependencies`; 0 is that no fault is known.
 VULNERABLE, UNREACHABLE = 1, 3
-"""Statuses of `audit-dependencies`; 0 is that no fault is known."""
 NOTICE_HEAD = (
     "Libraries that run with Rackrate, and the licence that each states (./rackrate sbom --notice):"
 )

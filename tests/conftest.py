@@ -16,15 +16,15 @@ from backend.config.frames import with_large_stack
 IS_DEEP = os.environ.get("HYPOTHESIS_PROFILE") == "deep"
 DATABASE_FIXTURES = {"db", "transactional_db", "live_server", "django_db_setup"}
 BUILD_FIXTURES = {"built_probes", "compiler", "built"}
+# Where the whole suite looks for its serial part, so that it need not read all the others.
 SERIAL_FOLDERS = ("e2e", "launcher")
-"""Where the whole suite looks for its serial part, so that it need not read all the others."""
 LONG_MARKERS = ("browser", "hypothesis")
+# Servers that stand for providers: they need nothing, but are no part of the fast tests.
 SLOW_FIXTURES = {"aws", "gce", "cloud", "price_server"}
-"""Servers that stand for providers: they need nothing, but are no part of the fast tests."""
+# Loopback, and the network of tests.e2e.namespaces, which no other machine has.
 OURS = ("127.", "::1", "localhost", "198.18.")
-"""Loopback, and the network of tests.e2e.namespaces, which no other machine has."""
+# Objects made since the last look for garbage; with Python's 700 a quarter of the time goes to it.
 GARBAGE_MANY = 50_000
-"""Objects made since the last look for garbage; with Python's 700 a quarter of the time goes to it."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

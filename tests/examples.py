@@ -2,5 +2,5 @@
 
 import hypothesis
 
+# Each run draws others, so that what one run leaves out the next ones find.
 FEW = hypothesis.settings().max_examples // 4
-"""Each run draws others, so that what one run leaves out the next ones find."""

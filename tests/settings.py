@@ -6,8 +6,8 @@ environment does not name.
 
 import os
 
+# The address that stands for a service nobody started.
 NO_SERVICE = "127.0.0.1:1"
-"""The address that stands for a service nobody started."""
 
 for _name, _value in {
     "DATABASE_URL": f"postgresql://rackrate:unused@{NO_SERVICE}/rackrate",

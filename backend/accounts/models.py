@@ -24,8 +24,8 @@ else:
     PeopleBase = UserManager
 
 
+# How far from now a code of an authenticator may be, in steps of 30 s.
 STEPS_APART = 1
-"""How far from now a code of an authenticator may be, in steps of 30 s."""
 
 
 class Workspace(Identified):

@@ -9,6 +9,7 @@ JSON = "application/json"
 HOST = "3f2b8c1e-6a57-4d0e-9c53-0d6f1c7e8a11"
 CAMPAIGN = "9a4b1f60-2f0c-4f6e-8a39-5b1f0f6f2d22"
 SCENARIO = dict(TEMPLATES["content"].document)
+# By the name of the operation.
 EXAMPLES: Mapping[str, Any] = {
     "array_estimate": {
         "schema": 1,
@@ -86,7 +87,6 @@ EXAMPLES: Mapping[str, Any] = {
     "tokens_create": {"name": "ci", "scope": "run"},
     "views_create": {"name": "Large machines", "params": {"vcpu__gte": ["16"]}},
 }
-"""By the name of the operation."""
 
 
 def add_examples(result: dict[str, Any], **_: Any) -> dict[str, Any]:

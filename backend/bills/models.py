@@ -7,8 +7,8 @@ from backend.accounts.models import Workspace
 from backend.common.models import Identified
 from backend.domain.texts import text as _
 
+# Who imported the example estate.
 EXAMPLE_ACTOR = "demo"
-"""Who imported the example estate."""
 
 
 class Bill(Identified):

@@ -8,8 +8,8 @@ from django.db import connection
 from django.db.models import BinaryField, Func, QuerySet, TextField
 from psycopg import ClientCursor
 
+# Rows read from the database at a time: what lies between them in memory is lost to all else.
 CHUNK = 500
-"""Rows read from the database at a time: what lies between them in memory is lost to all else."""
 
 
 def key_bytes(column: str) -> Func:

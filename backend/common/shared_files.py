@@ -25,8 +25,8 @@ from django.conf import settings
 CODE_BYTES = hashlib.sha256().digest_size
 ALIGNED = 64
 READ_BYTES = 1_000_000
+# Of all files together; those that were longest not opened go.
 MOST_BYTES = 200_000_000
-"""Of all files together; those that were longest not opened go."""
 MOST_FILES = 200
 
 

@@ -6,8 +6,8 @@ from django.utils.text import slugify
 
 MOST = 80
 MOST_OF_OFFER = 120
+# Of the characters of a slug these are left for the number of a name that is taken.
 NUMBER_LENGTH = 8
-"""Of the characters of a slug these are left for the number of a name that is taken."""
 
 
 def slug_base(name: str, fallback: str) -> str:

@@ -22,8 +22,8 @@ from rest_framework.exceptions import APIException
 from backend.common.rest.problem import problem
 from backend.common.rest.throttles import client_address, spent
 
+# Called between the parts of a calculation; raises WorkRefused when there is no more time.
 Check = Callable[[], None]
-"""Called between the parts of a calculation; raises WorkRefused when there is no more time."""
 # How long a request waits for the calculation before it.
 WAIT_S = 2
 RETRY_S = 5

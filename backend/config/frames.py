@@ -7,8 +7,8 @@ from typing import ParamSpec, TypeVar
 Params = ParamSpec("Params")
 Value = TypeVar("Value")
 
+# Eight bytes each: more than 256 KiB, so that the chunk has 512 KiB and half of it is left.
 STACK_ENTRIES = 2**15 + 1
-"""Eight bytes each: more than 256 KiB, so that the chunk has 512 KiB and half of it is left."""
 
 
 def with_large_stack(function: Callable[Params, Value]) -> Callable[Params, Value]:

@@ -8,8 +8,8 @@ from django.conf import settings
 # Far above task_time_limit: Redis hands a message that is longer unacknowledged to a second worker.
 # kombu reads it from three different places, hence three lines of it below.
 VISIBILITY_TIMEOUT_S = 3600
+# In which the broker connects, and answers; a worker that waits for a message waits on.
 BROKER_S = 5
-"""In which the broker connects, and answers; a worker that waits for a message waits on."""
 
 CONFIGURATION: dict[str, Any] = {
     "broker_url": settings.REDIS_URL,

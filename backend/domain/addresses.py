@@ -12,8 +12,8 @@ MAX_LENGTH = 253
 _GLOBAL_UNICAST = ipaddress.IPv6Network("2000::/3")
 _6TO4 = ipaddress.IPv6Network("2002::/16")
 _NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
+# Protocol assignments, some of which older Pythons take for global.
 _IETF = ipaddress.IPv4Network("192.0.0.0/24")
-"""Protocol assignments, some of which older Pythons take for global."""
 _LABEL = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?", re.ASCII)
 
 

@@ -14,15 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
+# Numbers of rows, codes and ranks: of 32 bits wherever they are kept, as most of what a list of a
+# hundred thousand offers takes is columns of them.
 Ints = NDArray[np.signedinteger[Any]]
-"""Numbers of rows, codes and ranks: of 32 bits wherever they are kept, as most of what a list of a
-hundred thousand offers takes is columns of them."""
 Flags = NDArray[np.bool_]
 
+# Codes of a column up to which a flag for each is cheaper than an order of the rows.
 MOST_COUNTED = 2**20
-"""Codes of a column up to which a flag for each is cheaper than an order of the rows."""
+# Ratio; wider than what rounding adds up to, and than what a mix takes for one value.
 CLOSE = 1e-11
-"""Ratio; wider than what rounding adds up to, and than what a mix takes for one value."""
 
 
 @dataclass(frozen=True, eq=False)

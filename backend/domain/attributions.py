@@ -29,6 +29,7 @@ class Attribution:
         )
 
 
+# By the licence that is stored with a figure.
 ATTRIBUTIONS = {
     SPARE_CORES_LICENCE: Attribution(
         "Imported figures",
@@ -56,7 +57,6 @@ ATTRIBUTIONS = {
         " are registered trademarks of the Standard Performance Evaluation Corporation.",
     ),
 }
-"""By the licence that is stored with a figure."""
 
 
 def attributions(licences: Iterable[str | None]) -> list[Attribution]:

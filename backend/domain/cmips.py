@@ -13,8 +13,8 @@ from backend.domain.units import EXACT, exact_decimal
 ITERATIONS_PER_CMIPS_S = 1_024_000
 MIN_CPU_SHARE_RATIO = 0.95
 MAX_FOREIGN_CPU_RATIO = 0.05
+# `observe` writes shares with four decimals; their sum must not fall below by rounding.
 SHARE_DECIMALS = 6
-"""`observe` writes shares with four decimals; their sum must not fall below by rounding."""
 
 
 def _positive(field: str, value: float) -> float:

@@ -6,8 +6,8 @@ from decimal import Decimal
 
 from backend.domain.units import EXACT
 
+# What a trait that only one of two things states counts for: as if they differed by half.
 UNKNOWN_DISTANCE = math.log(2)
-"""What a trait that only one of two things states counts for: as if they differed by half."""
 
 
 def delta_ratio(value: Decimal, base: Decimal) -> Decimal | None:

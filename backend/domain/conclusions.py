@@ -12,8 +12,8 @@ from backend.domain.texts import text as _
 
 # A sentence with more names is a list, and the table below is that list.
 MOST_NAMES = 3
+# The least surplus (ratio) that percent with one decimal shows as more than nothing.
 SPARE_SHOWN = 0.0005
-"""The least surplus (ratio) that percent with one decimal shows as more than nothing."""
 
 
 class Certainty(StrEnum):

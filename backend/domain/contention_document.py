@@ -17,8 +17,8 @@ MOST_LINKS = 1000
 MOST_FLOWS = 1000
 MOST_COUNT = 1_000_000_000
 MOST_PATH = 50
+# Links × flows × the shorter of them: each round fills a link or serves a flow.
 MOST_WORK = 20_000_000
-"""Links × flows × the shorter of them: each round fills a link or serves a flow."""
 
 
 class LinkDocument(Document):

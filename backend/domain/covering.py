@@ -14,13 +14,13 @@ import highspy
 
 from backend.domain.pareto import undominated
 
+# Pairs (index of a type, units of it), by index.
 Counts = tuple[tuple[int, int], ...]
-"""Pairs (index of a type, units of it), by index."""
 
+# Share of a demand by which HiGHS may miss it; its default of 1e-7 is one server in ten million.
 FEASIBILITY = 1e-9
-"""Share of a demand by which HiGHS may miss it; its default of 1e-7 is one server in ten million."""
+# Share that is asked for in addition where an answer missed a demand all the same.
 MARGIN = 1e-6
-"""Share that is asked for in addition where an answer missed a demand all the same."""
 
 
 @dataclass(frozen=True, slots=True)

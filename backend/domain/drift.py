@@ -13,8 +13,8 @@ from backend.domain.errors import InsufficientSamples
 
 # A run has dozens of series: at one in twenty most runs would show a trend that is none.
 MOST_P = 0.01
+# With five, the steadiest climb still has p = 2/120.
 MIN_REPEATS = 6
-"""With five, the steadiest climb still has p = 2/120."""
 MOST_EXACT = 40
 
 

@@ -26,6 +26,7 @@ class Fact:
     outcome: str = ""
 
 
+# Prices and power of parts, as shops and owners stated them.
 PARTS = (
     Fact("AMD Ryzen 7 3700X, 8 cores, 16 threads, 3.6 to 4.4 GHz", D(65), "W", "2020-11-03", NEWS),
     Fact("AMD board with 2.5 Gb Ethernet (B550)", D("169.99"), "GBP", "2020-11-03", NEWS),
@@ -40,8 +41,8 @@ PARTS = (
     Fact("NAS for 16 blades", D(30_000), "EUR", "2013", NAS),
     Fact("16 blades", D(30_000), "EUR", "2013", NAS),
 )
-"""Prices and power of parts, as shops and owners stated them."""
 
+# How long jobs took. Two kernels of different versions are not the same job.
 JOBS = (
     Fact("Kernel unpacked over NFS, no log device", D(203), "s", "", MORE_LOG_DEVICES),
     Fact("Kernel unpacked over NFS, one SSD as log device", D(76), "s", "", MORE_LOG_DEVICES),
@@ -60,8 +61,8 @@ JOBS = (
         "My Experiences With DFS Replication on Windows 2008 R2",
     ),
 )  # fmt: skip
-"""How long jobs took. Two kernels of different versions are not the same job."""
 
+# What was seen on servers that worked, and on some that did not.
 SERVERS = (
     Fact("CMIPS of two E5-2620 v4, one module each", D(16_000), "CMIPS", "2019", REBUILDS),
     Fact("CMIPS of the same with three modules each, about", D(20_000), "CMIPS", "2019", REBUILDS),
@@ -74,7 +75,6 @@ SERVERS = (
         "How to Resolve Extreme Memory Usage on Windows 2008 R2-Based File Servers",
     ),
 )  # fmt: skip
-"""What was seen on servers that worked, and on some that did not."""
 
 EBS = (
     Fact("EBS volumes of a MongoDB server, as RAID 10", D(4), "volumes", "", "An EC2 instance died"),

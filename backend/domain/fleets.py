@@ -59,8 +59,8 @@ class ServerType:
     tiers: Tiers | None = None
 
 
+# Servers with their counts.
 Parts = Sequence[tuple[ServerType, int]]
-"""Servers with their counts."""
 
 
 @dataclass(frozen=True, slots=True)

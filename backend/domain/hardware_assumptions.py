@@ -97,10 +97,12 @@ _TABLE = (
 )  # fmt: skip
 
 ASSUMPTIONS: Mapping[str, HardwareAssumption] = MappingProxyType({one.name: one for one in _TABLE})
+# Amounts whose default is in euros; a document in another currency has it converted.
 IN_EUROS = ("energy_price_per_kwh", "rack_price_per_unit_month", "staff_price_per_hour")
-"""Amounts whose default is in euros; a document in another currency has it converted."""
+# Fields of the whole set whose default is that of one server.
 OF_A_SERVER = ("rack_units", "staff_hours_per_month")
-"""Fields of the whole set whose default is that of one server."""
+# Units of a currency for a euro: reference rates of the European Central Bank of 2026-10-30. Fixed,
+# so that a document means the same every day; a default is an assumption of that size.
 EURO_RATES: Mapping[str, Decimal] = MappingProxyType(
     {
         "EUR": D(1), "USD": D("1.1172"), "GBP": D("0.8338"), "CHF": D("0.9194"),
@@ -108,8 +110,6 @@ EURO_RATES: Mapping[str, Decimal] = MappingProxyType(
         "CAD": D("1.5606"), "AUD": D("1.5904"), "INR": D("106.084"), "BRL": D("6.0692"),
     }
 )  # fmt: skip
-"""Units of a currency for a euro: reference rates of the European Central Bank of 2026-10-30. Fixed,
-so that a document means the same every day; a default is an assumption of that size."""
 
 PUBLISHED = (
     Published("pue", D("1.56"), _("ratio"), "survey mean 2024 (Uptime Institute)"),

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from backend.domain.addresses import key_fingerprint
 
 ECDSA_BITS = ("256", "384", "521")
+# The type that is preferred first, as ssh and ssh-keyscan show them.
 TYPES = ("ssh-ed25519", *(f"ecdsa-sha2-nistp{bits}" for bits in ECDSA_BITS), "ssh-rsa")
-"""The type that is preferred first, as ssh and ssh-keyscan show them."""
 
 
 @dataclass(frozen=True)

@@ -20,8 +20,8 @@ _PAYABLE = (
     "TND TOP TRY TTD TWD TZS UAH UGX USD UYU UZS VED VES VND VUV WST XAF XCD XOF XPF YER ZAR "
     "ZMW "
 )
+# Codes of ISO 4217 in which something can be paid; XXX, XTS and metals are none.
 CURRENCIES = frozenset(_PAYABLE.split())
-"""Codes of ISO 4217 in which something can be paid; XXX, XTS and metals are none."""
 _CURRENCY = re.compile(r"[A-Z]{3}")
 
 

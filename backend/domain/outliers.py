@@ -5,10 +5,10 @@ from statistics import median
 
 MIN_VALUES = 5
 THRESHOLD = 3.5
+# The median deviation of a normal distribution, in standard deviations.
 NORMAL_QUARTILE = 0.6745
-"""The median deviation of a normal distribution, in standard deviations."""
+# Repeats agree this well by chance: a smaller median deviation counts as this one.
 FLOOR_RATIO = 0.005
-"""Repeats agree this well by chance: a smaller median deviation counts as this one."""
 
 
 def outliers(values: Sequence[float]) -> set[int]:

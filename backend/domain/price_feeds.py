@@ -8,8 +8,8 @@ from zoneinfo import ZoneInfo
 
 DAY_S = 86_400
 HOUR_S = 3_600
+# Share of the interval by which a reading may come later, so that samples move round the clock.
 SPREAD = 0.1
-"""Share of the interval by which a reading may come later, so that samples move round the clock."""
 FIRST_BACKOFF_S = 300
 MAX_BACKOFF_S = 6 * HOUR_S
 

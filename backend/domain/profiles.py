@@ -38,12 +38,12 @@ class Profile:
     values: Mapping[str, float | int]
 
 
+# The most that either end may send in the network tests of one run.
 SENT_BYTES = "sent_bytes"
-"""The most that either end may send in the network tests of one run."""
+# Of a machine that is rented for the run. At 0.09 USD a GB: 0.9, 4.5 and 9 USD.
 RENTED_SENT_BYTES: Mapping[str, int] = MappingProxyType(
     {"quick": 10 * GB, "standard": 50 * GB, "full": 100 * GB}
 )
-"""Of a machine that is rented for the run. At 0.09 USD a GB: 0.9, 4.5 and 9 USD."""
 # Powers of two, since fio reports how deep the queue was in those steps.
 MATRIX_DEPTHS = (1, 2, 4, 8, 16, 32, 64)
 MATRIX_JOBS = (1, 4)
@@ -153,8 +153,8 @@ PROFILES: Mapping[str, Profile] = MappingProxyType(
 )
 DIRECTORY = "directory"
 INSTALL_TOOLS = "install_tools"
+# The parameter of a run on a host that is in production: it gives way to everybody else.
 CAREFUL = "careful"
-"""The parameter of a run on a host that is in production: it gives way to everybody else."""
 MAX_DIRECTORIES = 16
 PURCHASE_MODELS = ("on_demand", "spot")
 _DEVICE = re.compile(r"/dev/[A-Za-z0-9][A-Za-z0-9/_.:-]{0,200}", re.ASCII)
@@ -344,9 +344,9 @@ _CHECKS: Mapping[str, Callable[[str, object], Value]] = MappingProxyType(
         "lifetime_s": _lifetime_s,
     }
 )
+# Parameters that are not numbers.
 OTHER_PARAMETERS = tuple(_CHECKS)
-"""Parameters that are not numbers."""
+# Those of machines that are rented for the run.
 RENTED_ONLY = (RENTED, "credit_mode", "lifetime_s")
-"""Those of machines that are rented for the run."""
+# Of those, the ones that take several values.
 LISTS = ("directories", "matrix_depths", "matrix_jobs")
-"""Of those, the ones that take several values."""

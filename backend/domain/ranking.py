@@ -28,12 +28,13 @@ CUP_METRIC = "cmips_score"
 # Values closer than this are one value: it is wider than the rounding of the 34-digit context,
 # so that offers equal in one currency stay equal in another.
 SAME_VALUE_RATIO = Decimal("1e-30")
+# Rank bounds of more rows at once are worked out for the whole list.
 ROWS_ALONE = 120
-"""Rank bounds of more rows at once are worked out for the whole list."""
+# A list of up to so many has them worked out for all of it at once: the draws take longer than the
+# rest.
 SHORT_ROWS = 300
-"""A list of up to so many has them worked out for all of it at once: the draws take longer than the rest."""
+# Pages of a list whose rank bounds are worked out alone, before those of the whole list are.
 PARTS_ALONE = 3
-"""Pages of a list whose rank bounds are worked out alone, before those of the whole list are."""
 
 
 @dataclass(frozen=True, slots=True)

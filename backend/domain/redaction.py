@@ -3,10 +3,10 @@
 import json
 from collections.abc import Mapping
 
+# Shorter values are words that occur by chance.
 MIN_REDACTED_CHARACTERS = 8
-"""Shorter values are words that occur by chance."""
+# What is secret in a key file.
 SECRET_KEYS = ("private_key", "private_key_id")
-"""What is secret in a key file."""
 
 
 def redacted(text: str, secret: Mapping[str, str]) -> str:

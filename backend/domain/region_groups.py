@@ -2,6 +2,8 @@
 
 from types import MappingProxyType
 
+# ISO 3166-1 codes, and XK of Kosovo, by continent: what stands on two is where its capital is, but
+# for Cyprus, whose machines are sold as Europe's.
 _COUNTRIES = {
     "africa": "AO BF BI BJ BW CD CF CG CI CM CV DJ DZ EG EH ER ET GA GH GM GN GQ GW KE KM LR LS LY MA MG "
     "ML MR MU MW MZ NA NE NG RE RW SC SD SH SL SN SO SS ST SZ TD TG TN TZ UG YT ZA ZM ZW",
@@ -15,8 +17,6 @@ _COUNTRIES = {
     "oceania": "AS AU CK FJ FM GU KI MH MP NC NF NR NU NZ PF PG PN PW SB TK TL TO TV UM VU WF WS",
     "south-america": "AR BO BR CL CO EC FK GF GY PE PY SR UY VE",
 }
-"""ISO 3166-1 codes, and XK of Kosovo, by continent: what stands on two is where its capital is, but
-for Cyprus, whose machines are sold as Europe's."""
 
 REGION_GROUPS = tuple(_COUNTRIES)
 _GROUPS = MappingProxyType(

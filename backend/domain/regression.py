@@ -24,8 +24,8 @@ MIN_RUNS = 5
 MAD_TO_SD = 1.4826
 BAND_SDS = 3
 MIN_EFFECT_RATIO = 0.05
+# What a kernel keeps of the memory for itself differs between versions; a DIMM is more.
 MEMORY_TOLERANCE_RATIO = 0.03
-"""What a kernel keeps of the memory for itself differs between versions; a DIMM is more."""
 
 HARDWARE = (
     "cpu_model",

@@ -27,8 +27,8 @@ class Increment:
 
 BY_SECOND = Increment(60, 1)
 BY_HOUR = Increment(3600, 3600)
+# For copying the probes and installing their packages, collecting, and the end of the machine.
 TIDY_UP_S = 600
-"""For copying the probes and installing their packages, collecting, and the end of the machine."""
 STORED = Decimal(1).scaleb(-18)
 SHOWN = Decimal(1).scaleb(-10)
 

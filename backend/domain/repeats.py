@@ -21,12 +21,12 @@ EXIT_DISK_FULL = 5
 EXIT_UNAVAILABLE = 7
 UNAVAILABLE = re.compile(r"^=== failure unavailable: (.*)$", re.MULTILINE)
 VOLUME_SMALL = "volume_small"
+# How a machine was rented, which no evidence shows.
 RENTED_FLAGS = CREDIT_FLAGS | {VOLUME_SMALL}
-"""How a machine was rented, which no evidence shows."""
+# How often a kernel looks who runs on a CPU, at least.
 LOOKS_PER_S = 100
-"""How often a kernel looks who runs on a CPU, at least."""
+# Between what a command printed and what it complained of, in the text that is stored.
 STDERR_MARK = "\n--- stderr ---\n"
-"""Between what a command printed and what it complained of, in the text that is stored."""
 
 
 @dataclass(frozen=True)

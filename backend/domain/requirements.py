@@ -34,12 +34,12 @@ from backend.domain.units import EXACT, exact_decimal
 
 TRAFFIC = "egress_gb_per_month"
 # More is bought by other means than a page, and each more digit doubles the search.
+# Mixed fleets of more servers are not searched.
 MOST_MIXED = 1000
-"""Mixed fleets of more servers are not searched."""
+# Nodes of the search tree among all types, among those of one provider, and in any search.
 NODES, NODES_OF_PROVIDER, LEAST_NODES = 500, 50, 5
-"""Nodes of the search tree among all types, among those of one provider, and in any search."""
+# An end for a search whose first node takes too long; usually one takes a tenth of a second.
 SECONDS = 5.0
-"""An end for a search whose first node takes too long; usually one takes a tenth of a second."""
 
 
 class Fault(StrEnum):

@@ -18,8 +18,8 @@ from backend.domain.draws import are_apart
 from backend.domain.metrics import Metric
 from backend.domain.stats import summary
 
+# Value and the ends of its 95 % interval.
 Interval = tuple[float, float, float]
-"""Value and the ends of its 95 % interval."""
 
 
 class RunChange(IntEnum):

@@ -22,8 +22,8 @@ SHOWN_TIMES = 5
 MIN_EVERY_S = 60
 MAX_EVERY_S = 366 * 86_400
 MAX_CRON_LENGTH = 100
+# Starts looked at for one inside the window: a week of every minute, a year of every hour.
 CANDIDATES = 10_000
-"""Starts looked at for one inside the window: a week of every minute, a year of every hour."""
 _VALUE = r"(?:[0-9]{1,2}|[A-Za-z]{3})"
 _TERM = rf"(?:\*|{_VALUE}(?:-{_VALUE})?)(?:/[0-9]{{1,2}})?"
 _FIELD = re.compile(rf"{_TERM}(?:,{_TERM})*", re.ASCII)

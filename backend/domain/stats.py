@@ -21,23 +21,23 @@ MIN_INSTANCES_T = 3
 MIN_INSTANCES_ORDER = 6  # of five values even the least and the greatest hold the median in 93.75 %
 MOST_DEGREES = 10**9  # Student's t is the normal distribution there
 
+# Flag of a repeat during which something else ran on the machine.
 DISTURBED = "disturbed"
-"""Flag of a repeat during which something else ran on the machine."""
+# Flag of a repeat that may have measured memory instead of the disk.
 CACHED = "cached"
-"""Flag of a repeat that may have measured memory instead of the disk."""
+# Flag of a figure of which is only known that the true one is larger.
 LOWER_BOUND = "lower_bound"
-"""Flag of a figure of which is only known that the true one is larger."""
+# Flag of a job that was stopped: its time is that until then.
 ABORTED = "aborted"
-"""Flag of a job that was stopped: its time is that until then."""
+# Flag of a figure of which nobody says how it was made.
 CONDITIONS_UNKNOWN = "conditions_unknown"
-"""Flag of a figure of which nobody says how it was made."""
+# Flag of a copy of nothing but zeros, which disks that compress never store.
 ZEROS = "zeros"
-"""Flag of a copy of nothing but zeros, which disks that compress never store."""
 UNFIT = frozenset({DISTURBED, CACHED, LOWER_BOUND, ABORTED, CONDITIONS_UNKNOWN, ZEROS})
 
 Repeat = TypeVar("Repeat")
+# Run → values of its repeats, of one machine.
 Machine = Mapping[str, Sequence[float]]
-"""Run → values of its repeats, of one machine."""
 
 
 class IntervalBasis(StrEnum):

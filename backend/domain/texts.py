@@ -71,8 +71,8 @@ class LocalList(str):
         return self.between.join(map(str, self.parts))
 
 
+# What a page says in the language of its reader.
 Local = LocalText | LocalFigure | LocalList
-"""What a page says in the language of its reader."""
 
 
 def _english(value: Any) -> Any:

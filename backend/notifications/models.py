@@ -20,8 +20,8 @@ class NoticeKind(models.TextChoices):
     AUDIT = "audit", _("somebody did something that the audit trail records")
 
 
+# Of what people are notified unless they say otherwise: every run that ends well is for programs.
 USUAL_KINDS = [kind for kind in NoticeKind.values if kind != NoticeKind.RUN_DONE]
-"""Of what people are notified unless they say otherwise: every run that ends well is for programs."""
 
 
 class Subscription(Remembering, Identified):

@@ -30,6 +30,7 @@ PRINTABLE = re.compile(r"[!-~]{8,4096}")
 # Zones and regions become parts of addresses and of filters that providers read: no other characters.
 ZONE = re.compile(r"[a-z0-9][a-z0-9-]{0,60}")
 
+# Settings that an account at every provider may have.
 COMMON: Mapping[str, Setting] = MappingProxyType(
     {
         "image": Setting(
@@ -53,7 +54,6 @@ COMMON: Mapping[str, Setting] = MappingProxyType(
         ),
     }
 )
-"""Settings that an account at every provider may have."""
 
 
 def account_providers() -> list[str]:

@@ -74,13 +74,13 @@ class Setting:
 
 
 PRIVATE = "private"
+# For providers whose driver can do without public addresses.
 ADDRESS = Setting(
     _("Address"),
     rf"public|{PRIVATE}",
     _("public or private is needed"),
     _("private: machines get no public address; workers must reach their network. Empty: public."),
 )
-"""For providers whose driver can do without public addresses."""
 
 
 @dataclass(frozen=True)

@@ -33,10 +33,10 @@ class Refusal:
     is_retryable: bool
 
 
+# Also with another status than 429.
 TOO_MANY_CALLS = Refusal(
     re.compile(r"rate.?limit|too many (requests|calls)", re.IGNORECASE), Reason.TIMEOUT, True
 )
-"""Also with another status than 429."""
 
 
 class HosterError(DriverError):

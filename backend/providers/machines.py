@@ -11,13 +11,13 @@ from backend.domain.errors import DriverError, Reason
 from backend.domain.host_keys import HostKey
 from backend.domain.money import Money
 
+# First and last of those at which a machine may serve the network tests of another one; by TCP and
+# UDP.
 PEER_PORTS = (20_000, 32_003)
-"""First and last of those at which a machine may serve the network tests of another one; by TCP
-and UDP."""
+# What `let_in` says where nothing has to be opened.
 UNGUARDED = "no firewall of the provider is in front of the machine"
-"""What `let_in` says where nothing has to be opened."""
+# The label that says which installation of ours made something.
 INSTALLATION = "installation"
-"""The label that says which installation of ours made something."""
 
 
 class ProviderResourceState(StrEnum):

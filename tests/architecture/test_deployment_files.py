@@ -21,8 +21,8 @@ APPLICATION = {"migrate", "web", "worker", "beat", "reaper", "commands"}
 SECRETS = {"SECRET_KEY", "TOKEN_PEPPER", "DATABASE_PASSWORD", "REDIS_PASSWORD"}
 OF_WEB = set(WEB_KEYS)
 OF_WORKERS = {"CREDENTIAL_KEY", "CREDENTIAL_KEYS_PREVIOUS"}
+# What is given by hand: the public key is derived where the other one is.
 OF_ALL = OF_WORKERS | {"WEB_KEY", "WEB_KEYS_PREVIOUS"}
-"""What is given by hand: the public key is derived where the other one is."""
 BUNDLED = {"postgres", "redis"}
 
 

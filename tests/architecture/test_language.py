@@ -94,6 +94,16 @@ def test_texts_for_people_hold_no_banned_word():
     assert not faults, "\n".join(faults)
 
 
+def test_reasons_of_constants_stand_above_them_as_comments():
+    below = [
+        f"{path.relative_to(ROOT)}:{statement.lineno}"
+        for path in [*production(), *sources.files("tests")]
+        for statement in sources.tree(path).body[1:]
+        if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+    ]
+    assert not below, "\n".join(below)
+
+
 def test_class_names_stand_for_one_thing():
     where = defaultdict(list)
     for path in production():

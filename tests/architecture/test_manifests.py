@@ -22,8 +22,8 @@ from tests.architecture.test_deployment_files import (
 ROOT = Path(__file__).resolve().parents[2]
 KUBERNETES = ROOT / "deploy/kubernetes"
 UNITS = ROOT / "deploy/systemd"
+# The oldest that is looked at, and the newest of the schemas.
 VERSIONS = ("1.29", "1.37")
-"""The oldest that is looked at, and the newest of the schemas."""
 
 
 def manifests() -> list[dict[str, Any]]:

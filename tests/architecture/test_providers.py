@@ -13,12 +13,12 @@ from tests.architecture.sources import ROOT
 
 PAGE = (ROOT / "docs/add-a-provider.md").read_text()
 DECLARED = {slug: record for slug, record in PROVIDERS.items() if slug != "fake"}
+# By the words of the page's table: the providers that need its files.
 FILES = {
     "every provider": set(DECLARED),
     "price lists": {slug for slug, record in DECLARED.items() if record.feeds} - {"ecb"},
     "machines": {slug for slug, record in DECLARED.items() if record.rents_machines},
 }
-"""By the words of the page's table: the providers that need its files."""
 
 
 def rows() -> list[tuple[str, str]]:

@@ -22,6 +22,7 @@ HOOK = "the framework calls it by name"
 FORM = "field of a form: pages and cleaned_data name it by its position or by a string"
 ANNOTATION = "in a quoted annotation: the class takes no parameter while the program runs"
 RESULT = "asdict writes it into the document of the answer"
+# (file, name), both as patterns → how it is reached.
 REACHED = {
     ("backend/config/settings.py", "[A-Z]*"): "Django, Celery and DRF read settings by name",
     ("backend/urls.py", "handler?00"): HOOK,
@@ -82,12 +83,11 @@ REACHED = {
     ("backend/providers/aws/offer_file.py", "_csv"): ANNOTATION,
     ("backend/web/imports/forms.py", "UploadedFile"): ANNOTATION,
 }
-"""(file, name), both as patterns → how it is reached."""
+# Not reached yet, and what is to become of it. Nothing is added here.
 WAITING = {
     ("backend/*/services/resources.py", "seen_at"): "written, never read: to be shown or dropped",
     ("backend/domain/parsing/prices/*.py", "gpu_count"): "read from lists, has no column yet",
 }
-"""Not reached yet, and what is to become of it. Nothing is added here."""
 
 
 def _names_in_templates() -> set[str]:

@@ -8,8 +8,8 @@ from django.apps import apps
 from tests.architecture import sources
 from tests.architecture.sources import ROOT
 
+# Calls that take the name of a relation as a string.
 BY_NAME = {"Avg", "Count", "F", "Max", "Min", "Sum", "prefetch_related", "select_related"}
-"""Calls that take the name of a relation as a string."""
 
 
 def reverse_names():

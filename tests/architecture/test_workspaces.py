@@ -7,8 +7,8 @@ from tests.architecture import sources
 from tests.architecture.sources import ROOT
 
 PARAMETER = "workspace_slug"
+# Only chooses the metric of a ranking that names none.
 ANYWHERE = {"query_from"}
-"""Only chooses the metric of a ranking that names none."""
 
 
 def trees(*folders: str) -> Iterator[tuple[str, ast.Module]]:

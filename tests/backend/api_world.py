@@ -57,11 +57,11 @@ LINKS = {
     "flows": [{"name": "bulk", "path": ["nas"]}],
 }
 LIFE = dt.timedelta(days=30)
+# As dd prints it.
 DD = "1024+0 records in\n1024+0 records out\n1073741824 bytes (1.1 GB) copied, 8.2 s, 131 MB/s\n"
-"""As dd prints it."""
 ODD = "odd-name"
+# An offer whose name looks like a formula.
 OWN = "own-spare"
-"""An offer whose name looks like a formula."""
 
 
 @dataclass

@@ -32,12 +32,12 @@ METHODS = ("GET", "POST")
 ROLES = ("viewer", "analyst", "operator", "admin", "superuser")
 SCOPES = {"viewer": "read", "analyst": "write", "operator": "run", "admin": "admin"}
 OWN, FOREIGN, OURS, SHARED, NO_OBJECT = "own", "foreign", "shared by us", "shared", "–"
+# Who knows the secret in the address may follow it.
 SECRETS = {"link", "invitation", "feeds"}
-"""Who knows the secret in the address may follow it."""
+# Words of the program, which belong to nobody.
 VOCABULARY = {"metrics", "scores", "schemas", "new", "table-templates"}
-"""Words of the program, which belong to nobody."""
+# There is one of each for all workspaces.
 OF_ALL = {"price-feeds", "lists", "payloads"}
-"""There is one of each for all workspaces."""
 
 
 @dataclass(frozen=True)

@@ -21,20 +21,20 @@ from tests import factories
 from tests.backend.conftest import API
 
 pytestmark = pytest.mark.django_db
+# Of the lists that cannot do without.
 QUERIES = {
     "compare": "o=one",
     "prices/history": "offer=one",
     "prices/difference": "from=2026-01-01&to=2026-02-01",
     "requirements": "target=cmips_score:1",
 }
-"""Of the lists that cannot do without."""
 SUFFIXES = ("json", "csv", "tsv", "xlsx")
+# They tell what happens, which has no version of the data.
 LIVE = {"runs", "hosts", "campaigns", "tokens", "schedules", "subscriptions", "resources"} | {
     "table-mappings",
     "samples", "evidence", "views", "feed-keys", "cloud-accounts", "scenarios", "bills",
     "host-authorities", "problems", "results", "audit",
 }  # fmt: skip
-"""They tell what happens, which has no version of the data."""
 
 
 @pytest.fixture

@@ -34,6 +34,7 @@ LINES = "tests/launcher/test_command_line.py"
 CONTAINERS = "it needs an engine of containers; tests/e2e/test_containers.py where there is one"
 ITSELF = "it runs checks or tests, as what you read now"
 TOOL = "a tool that ./rackrate check runs in its form that changes nothing: launcher/checks.py"
+# Pattern of the command: who executes it, or why nobody does here.
 ELSEWHERE = {
     r"(\./rackrate )?(up|demo|stop)\b.*": STACK,
     r"\./rackrate": "a word in a sentence",
@@ -67,7 +68,7 @@ ELSEWHERE = {
     r"node --test .*": ITSELF,
     r"node frontend/build\.mjs --watch": "it goes on until it is ended; launcher/node.py builds once",
 }
-"""Pattern of the command: who executes it, or why nobody does here."""
+# In an order in which each finds what it needs.
 LOCAL = [
     "manage check", "user create ada --role analyst", "user link ada", "user link admin", "user list",
     "user create NAME", "workspace create lab --name Laboratory --admin ada",
@@ -86,9 +87,8 @@ LOCAL = [
     "apply rackrate.yaml --dry-run", "apply rackrate.yaml", "export_config", "apply rackrate.yaml --prune",
     "demo remove",
 ]  # fmt: skip
-"""In an order in which each finds what it needs."""
+# Nobody is there to answer.
 UNASKED = {"delete offer own-typo": "--yes", "apply rackrate.yaml --prune": "--yes"}
-"""Nobody is there to answer."""
 
 
 def plain(command: str) -> str:
@@ -129,6 +129,7 @@ def _tables(command: str) -> bytes:
     return table(GOOD).encode()
 
 
+# What lies in the file that a command reads, by its first word.
 FILES: dict[str, Callable[[str], bytes]] = {
     "simulate": lambda _: (ROOT / "fixtures/scenarios/startup.json").read_bytes(),
     "import_hosts": lambda _: b"name,address\nrack-1,rack-1.example.org\n",
@@ -138,7 +139,6 @@ FILES: dict[str, Callable[[str], bytes]] = {
     "import_bill": lambda command: focus(line(hour=len(command) % 10)),
     "apply": lambda _: (ROOT / "docs/examples/rackrate.yaml").read_bytes(),
 }
-"""What lies in the file that a command reads, by its first word."""
 
 
 @pytest.fixture

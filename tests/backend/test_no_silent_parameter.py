@@ -13,6 +13,7 @@ from tests.backend.conftest import API
 
 pytestmark = pytest.mark.django_db
 BASIS = "basis=disk,ip,egress&period=month"
+# By parameter: what must be asked for it to matter, and another value of it.
 CHANGES = {
     "metric": ("", "metric=coremark_score"),
     "weights": ("", "weights=cmips_score:1,coremark_score:1"),
@@ -37,7 +38,6 @@ CHANGES = {
     "page": ("per_page=1", "page=2"),
     "per_page": ("", "per_page=1"),
 }
-"""By parameter: what must be asked for it to matter, and another value of it."""
 
 
 @pytest.fixture(autouse=True)

@@ -11,11 +11,11 @@ from backend.api.examples import EXAMPLES, JSON
 from backend.common.rest.problem import PROBLEM_CODES
 
 pytestmark = pytest.mark.django_db
+# Operations that take JSON and have no example, and why.
 BY_NAME = {
     "cloud_accounts_create": "each provider has settings and secrets of its own",
     "cloud_accounts_secret_create": "likewise",
 }
-"""Operations that take JSON and have no example, and why."""
 
 
 @pytest.fixture(scope="module")

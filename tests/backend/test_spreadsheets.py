@@ -49,8 +49,8 @@ NUMBERS = st.one_of(
 TEXTS = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), min_size=1)
 XML = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 ODD = ["=1+1", "@x", "-y", "+z", "\tt", "\rr", "\nn", "＝1", "＋1", "－1", "＠x"]
+# LibreOffice's CSV filter: comma, double quote, and 76 for UTF-8; else it writes the locale's.
 UTF8_CSV = "csv:Text - txt - csv (StarCalc):44,34,76"
-"""LibreOffice's CSV filter: comma, double quote, and 76 for UTF-8; else it writes the locale's."""
 BOUNDS = [2**53 + 1, 0.1 + 0.2, 1e-300, -3.5, Decimal("0.1234567890123456789012345678901234")]
 
 

@@ -38,8 +38,8 @@ COPIED = (
     "included", "basis", "observed_at", "source", "raw_id", "payload_sha256", "is_published",
     "doubt", "reviewed_by", "note",
 )  # fmt: skip
+# Of a row, where a column has another name.
 ATTRIBUTES = {"doubt": "anomaly"}
-"""Of a row, where a column has another name."""
 KINDS = (
     {"purchase_model": "on_demand"},
     {"purchase_model": "on_demand", "currency": "EUR"},

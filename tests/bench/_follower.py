@@ -34,11 +34,11 @@ from workers.remote.driver import Target, Transport
 from workers.remote.pipeline import Snapshot
 from workers.remote.static import StaticDriver
 
+# The first seconds are for logging in.
 SETTLE_S = 10
-"""The first seconds are for logging in."""
 times: dict[str, dict[Any, list[float]]] = {"read": defaultdict(list), "write": defaultdict(list)}
+# By the port of the host.
 waits: dict[int, list[float]] = defaultdict(list)
-"""By the port of the host."""
 
 
 def noting() -> None:

@@ -23,10 +23,10 @@ FIXTURES = Path(__file__).resolve().parents[2] / "fixtures/probes"
 SERIES = (FIXTURES / "observe-series.txt").read_bytes()
 RECORD = json.loads((FIXTURES / "observe-clocks.txt").read_text())
 PROFILE = "standard"
+# As many as end before the time cap of the profile.
 STEPS = 105
-"""As many as end before the time cap of the profile."""
+# Of a run without trouble.
 EVENTS = 10
-"""Of a run without trouble."""
 STATES = (
     "queued", "reachable", "prepared", "running", "collecting", "parsed", "tearing_down",
     "verified_gone",

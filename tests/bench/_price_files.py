@@ -14,6 +14,7 @@ from typing import Any
 AWS_REGION = "eu-west-1"
 AWS_TYPES, AWS_SKUS = 614, 50_969
 SIZES = (("large", 2), ("xlarge", 4), ("2xlarge", 8), ("4xlarge", 16), ("8xlarge", 32))
+# The first is the right one.
 ROWS_A_TYPE = tuple(
     product(
         ("Shared", "Dedicated", "Host"),
@@ -22,7 +23,6 @@ ROWS_A_TYPE = tuple(
         ("NA", "SQL Web", "SQL Std"),
     )
 )
-"""The first is the right one."""
 USAGE = {
     "Used": "BoxUsage",
     "UnusedCapacityReservation": "UnusedBox",

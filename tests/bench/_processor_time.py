@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+# What stands in a command line, and what that is.
 PROGRAMS = {
     "granian": "web",
     " beat": "beat",
@@ -14,10 +15,9 @@ PROGRAMS = {
     "tests.bench.": "bench",
     "tests/bench/": "bench",
 }
-"""What stands in a command line, and what that is."""
 TICKS_A_SECOND = os.sysconf("SC_CLK_TCK")
+# Of the fields behind the name: user and system, of itself and of children that ended (proc(5)).
 OWN_TIMES = slice(11, 15)
-"""Of the fields behind the name: user and system, of itself and of children that ended (proc(5))."""
 
 
 def processor_s() -> Counter[str]:

@@ -29,10 +29,10 @@ from backend.common import clock
 PROVIDERS = 12
 REGIONS = 10
 OFFERS = 6_000
+# Offers with results of three machines; the others have a published figure with its spread.
 MEASURED = 600
-"""Offers with results of three machines; the others have a published figure with its spread."""
+# On-demand or monthly prices of an offer over time.
 DAYS = 20
-"""On-demand or monthly prices of an offer over time."""
 COMMITTED = tuple(
     (model, term, upfront)
     for model in ("reserved", "savings")

@@ -15,8 +15,8 @@ from backend.common import clock
 
 PROVIDERS = 6
 REGIONS = 30
+# Of an offer.
 PRICES = 10
-"""Of an offer."""
 
 OFFERS = """
 INSERT INTO catalog_offer (

@@ -49,8 +49,8 @@ QUEUED = 10_000
 FOLLOWED = 250
 SILENT = 50
 FOLLOWED_S = 60
+# Every followed host brings a result this often.
 STEP_S = 4.0
-"""Every followed host brings a result this often."""
 HERE = Path(__file__).parent
 
 

@@ -50,13 +50,13 @@ HOSTS = 20
 NIGHTS = int(os.environ.get("GROWTH_NIGHTS", "365"))
 TABLES: Sequence[type[Model]] = (Run, Step, Event, Evidence, Sample)
 LOADS = 20
+# Of a run's progress in a night: two a second.
 WRITES = 1_500
-"""Of a run's progress in a night: two a second."""
 VACUUM_WITHIN_S = 150
+# Shorter than by default, so that within a year something goes.
 KEPT_DAYS = {"RETAIN_STEPS_DAYS": 90, "RETAIN_EVENTS_DAYS": 180, "RETAIN_SERIES_DAYS": 90}
-"""Shorter than by default, so that within a year something goes."""
+# One run of so many counts no longer.
 EXCLUDED_PART = 20
-"""One run of so many counts no longer."""
 
 
 def sizes() -> dict[str, dict[str, int]]:

@@ -58,8 +58,8 @@ PATIENCE_S = 30
 HOSTS = 50
 STEP_S = 5.0
 STEPS = 45
+# The runs are under way, and over, within so many seconds of their time.
 WITHIN_S = 300
-"""The runs are under way, and over, within so many seconds of their time."""
 TEMPLATE = "startup"
 Pages = Mapping[str, Callable[[random.Random], str]]
 

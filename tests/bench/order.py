@@ -40,13 +40,13 @@ from tests.backend.reference import PLACE, Asked, Cells, Reference, Row, in_orde
 from tests.backend.test_ranking_reference import EXACT_COLUMNS, NUMBER_COLUMNS, asked, is_same
 from tests.bench import _scale_data
 
+# How many types a catalog has, each in every region, and how many questions are asked of it.
 CATALOGS = ((34, 2_000), (556, 50))
-"""How many types a catalog has, each in every region, and how many questions are asked of it."""
+# The least number of bases that the questions are about; of thirty questions each one has its own.
 BASES = 6
-"""The least number of bases that the questions are about; of thirty questions each one has its own."""
 SEED = 18
+# Rows of a list whose ranks' bounds are compared, too.
 MOST_BOUNDED = 700
-"""Rows of a list whose ranks' bounds are compared, too."""
 BOUNDS = ("rank_low", "rank_high", "tie_group")
 TERMS = ("on_demand", "spot", "reserved_1y", "savings_3y")
 FILTERS: Sequence[tuple[str, str, Sequence[str]]] = (

@@ -19,8 +19,8 @@ from backend.domain.cmips import MAX_FOREIGN_CPU_RATIO
 from launcher.paths import MANAGE, PYTHON
 from launcher.processes import cpu_s
 
+# About as long as a repeat on the CPU.
 WINDOW_S = 3.0
-"""About as long as a repeat on the CPU."""
 
 
 def main() -> None:

@@ -54,8 +54,8 @@ SD_RATIO = 0.02
 PAGE = "/api/v1/rankings?per_page=25"
 SEQUENTIAL = 300
 CLIENTS = 8
+# Requests of each of the clients.
 EACH = 100
-"""Requests of each of the clients."""
 BASES = (
     "period=month",
     "currency=EUR",

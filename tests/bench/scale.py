@@ -44,13 +44,13 @@ from tests import factories
 from tests.bench import _scale_data
 from tests.bench.ranking import PAGE, Reader, _firsts, _per_second, _spread
 
+# Offers, and the types that make them.
 SIZES = {10_080: 56, 100_080: 556}
-"""Offers, and the types that make them."""
 BASES = ("period=month", "currency=EUR", "term=reserved_1y", "term=spot", "hours_per_month=700")
 FILTERS = ("provider=maker-1", "vcpu__gte=8", "price__lte=1", "sort=price,-score", "q=type7")
+# Of a load of a year of minutes: a sixth of the smaller catalog, 1,680 offers of 56 sizes; of the
+# larger one 16,680 of 556.
 SCREENING = "/api/v1/scenarios/year/screening?provider=maker-1"
-"""Of a load of a year of minutes: a sixth of the smaller catalog, 1,680 offers of 56 sizes; of the larger
-one 16,680 of 556."""
 YEAR = {
     **TEMPLATES["startup"].document,
     "name": "Year",

@@ -60,9 +60,9 @@ def browser() -> Iterator[Browser]:
         chromium.close()
 
 
+# What htmx writes of a request that a newer one replaced. Of one that failed it writes the first,
+# too, and then why: htmx:sendError, htmx:timeout.
 REPLACED = ("htmx:afterRequest", "htmx:sendAbort")
-"""What htmx writes of a request that a newer one replaced. Of one that failed it writes the first,
-too, and then why: htmx:sendError, htmx:timeout."""
 
 
 class Visit(list[str]):

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+# Environment variable that asks for the long form when it is `long`.
 LONG = "CHAOS"
-"""Environment variable that asks for the long form when it is `long`."""
+# And the one that says how often its worker is killed.
 KILLS = "CHAOS_KILLS"
-"""And the one that says how often its worker is killed."""
 
 
 @dataclass(frozen=True)
@@ -58,8 +58,8 @@ LONG_FORM = Form(
 )
 FORM = LONG_FORM if os.environ.get(LONG) == "long" else SHORT
 LEASE_S = 10
+# After the end of its lease a step goes on within this: the tick and a worker that starts.
 RESUME_SLACK_S = 10
-"""After the end of its lease a step goes on within this: the tick and a worker that starts."""
 
 
 @dataclass
@@ -81,8 +81,8 @@ class Case:
 
 
 CASES: list[Case] = []
+# Figures of other tests that are worth a line at the end.
 NOTES: list[str] = []
-"""Figures of other tests that are worth a line at the end."""
 
 
 @contextmanager

@@ -30,8 +30,8 @@ from workers.remote.probes import build
 
 __all__ = ["browser"]
 
+# More than a run asks for before it begins, and soon full.
 SMALL_DISK_BYTES = 24 * 2**20
-"""More than a run asks for before it begins, and soon full."""
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

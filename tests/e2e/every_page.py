@@ -39,6 +39,7 @@ from workers import scenario_jobs
 
 BILL = Path(__file__).parents[2] / "fixtures/bills/focus/focus_1_0_sample.csv"
 TYPED = Path(__file__).parents[2] / "fixtures" / "probes" / "sysbench-1.0.20-cpu.txt"
+# URL names that answer GET and are no page of their own, each with its reason.
 NO_PAGES: Mapping[str, str] = {
     "run-progress": "part of the page of a run",
     "campaign-progress": "part of the page of a campaign",
@@ -61,12 +62,11 @@ NO_PAGES: Mapping[str, str] = {
     "identity-unlink": "only where single sign-on is set up (test_single_sign_on)",
     "feed-key-new": "leads to the page of its view but right after a form was sent",
 }
-"""URL names that answer GET and are no page of their own, each with its reason."""
+# URL namespaces that the walk leaves out.
 OTHERS_PAGES = {
     "admin": "Django's own pages",
     "api": "the API; the page that describes it has a test of its own",
 }
-"""URL namespaces that the walk leaves out."""
 
 
 def names(patterns: list[Any] | None = None) -> Iterator[str]:

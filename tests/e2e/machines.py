@@ -24,8 +24,8 @@ from tests.e2e.stack import (
     worker_argv,
 )
 
+# The name by which people know the installation, as behind a proxy that spreads requests.
 SITE = "rackrate.test"
-"""The name by which people know the installation, as behind a proxy that spreads requests."""
 WEB_PORT = 8000
 CSRF = "c" * 32
 WORKERS = ("worker 1", "worker 2")

@@ -18,8 +18,8 @@ from tests.e2e.stack import Processes, eventually
 
 SHAPE = ("root", "tbf", "rate", "1gbit", "burst", "256kb", "latency", "50ms")
 SSHD = "/usr/sbin/sshd"
+# OpenSSH insists on this directory; its package makes it when the service starts.
 SEPARATION = Path("/run/sshd")
-"""OpenSSH insists on this directory; its package makes it when the service starts."""
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,8 @@ from tests.e2e.stack import Processes, eventually
 CPU_GROUPS = (Path("/sys/fs/cgroup/cpu"), Path("/sys/fs/cgroup"))
 PERIOD_US = 100_000
 BEFORE_OTHERS = ("nice", "-n", "-30")
+# OpenSSH insists on this directory; its package makes it when the service starts.
 SEPARATION = Path("/run/sshd")
-"""OpenSSH insists on this directory; its package makes it when the service starts."""
 
 
 class Unsupported(Exception):

@@ -28,8 +28,8 @@ READY_WITHIN_S = 60
 WITHIN_S = 120
 LOG_CHARS = 3000
 NEIGHBOUR = "neighbour"
+# Nothing stays when the test run itself is killed.
 DIES_WITH_US = ["setpriv", "--pdeathsig", "KILL"] if shutil.which("setpriv") else []
-"""Nothing stays when the test run itself is killed."""
 MANAGED = [sys.executable, str(MANAGE)]
 CELERY = [sys.executable, "-m", "celery", "-A", "backend.config.celery"]
 BEAT = [*CELERY[:-1], "backend.config.beat", "beat", "--pidfile=", "-s"]

@@ -54,12 +54,12 @@ NEEDED_TOOL = {
     "stress_ng": "stress-ng",
     "sysbench": "sysbench",
 }
+# One would write twice the memory of this machine, the other one rents it; tests/probes has both.
 LEFT_OUT = ("fio_steady", "local_disk")
-"""One would write twice the memory of this machine, the other one rents it; tests/probes has both."""
 LEASE_S = 120
+# At most what is left of 1 Gbit/s without the headers of TCP, IP and Ethernet; less where both ends
+# of the link share busy processors.
 LINK_BITS_PER_S = (0.85e9, 0.97e9)
-"""At most what is left of 1 Gbit/s without the headers of TCP, IP and Ethernet; less where both
-ends of the link share busy processors."""
 
 
 class Hosts:

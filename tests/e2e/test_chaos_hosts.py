@@ -18,15 +18,15 @@ from tests.fakes.sshd import FakeSshd
 
 pytestmark = [pytest.mark.chaos, pytest.mark.serial, pytest.mark.native]
 
+# Some ten seconds: on an idle machine every run is in the middle when all have begun.
 SHORT_REPEATS = 10
-"""Some ten seconds: on an idle machine every run is in the middle when all have begun."""
+# Of runs that what befalls them ends: on a busy machine ten seconds are over before it does.
 FAILING_REPEATS = 50
-"""Of runs that what befalls them ends: on a busy machine ten seconds are over before it does."""
 LONG_REPEATS = 10
+# So that the run outlasts the cut.
 LONG_SECONDS = FORM.cut_s / (2 * LONG_REPEATS - 2)
-"""So that the run outlasts the cut."""
+# Results that are stored before anything happens.
 BEFORE = 3
-"""Results that are stored before anything happens."""
 LEFT_BLOCKS = 4
 
 

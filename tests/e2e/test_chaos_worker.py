@@ -19,15 +19,15 @@ from tests.e2e.watch import Change, Watch, watching
 
 pytestmark = [pytest.mark.chaos, pytest.mark.serial, pytest.mark.native]
 
+# Of hosts that are simply there.
 STATES = (
     *(RunState.QUEUED, RunState.REACHABLE, RunState.PREPARED, RunState.RUNNING),
     *(RunState.COLLECTING, RunState.PARSED, RunState.TEARING_DOWN, RunState.VERIFIED_GONE),
 )
-"""Of hosts that are simply there."""
 REPEATS = 2
 SECONDS = 0.3
+# How far into a state a kill may come; the others last some milliseconds.
 MAX_DELAY_S = {RunState.REACHABLE: 0.2, RunState.PREPARED: 0.4, RunState.RUNNING: 1.5}
-"""How far into a state a kill may come; the others last some milliseconds."""
 SEED = 1
 
 

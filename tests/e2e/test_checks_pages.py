@@ -43,15 +43,15 @@ pytestmark = [
     pytest.mark.django_db(transaction=True),
 ]
 PAGES = Loaded(lambda: everything(factories.user(role="admin", username="ada")))
+# Tests that share the walk, so that no process ends long after the others.
 PARTS = 3
-"""Tests that share the walk, so that no process ends long after the others."""
 QUIET = """() => {
   const asking = [...document.querySelectorAll("[hx-trigger*=every]")];
   asking.filter((one) => !one.matches(".htmx-request")).forEach((one) => one.remove());
   return !asking.some((one) => one.isConnected) && !document.querySelector(".htmx-request");
 }"""
+# Of the window in pixels, in this order; 640 is 1280 at 200 %.
 WIDTHS = (1440, 640, 360, 320)
-"""Of the window in pixels, in this order; 640 is 1280 at 200 %."""
 THEMES: dict[int, Literal["light", "dark"]] = {1440: "light", 360: "dark"}
 NO_WIDER = "document.documentElement.scrollWidth <= document.documentElement.clientWidth"
 CHARTS = """() => [...document.querySelectorAll("canvas")].filter((one) => {
@@ -67,14 +67,14 @@ FINISHED = """() => {
   changing.forEach((one) => one.finish());
   return !changing.length;
 }"""
+# Widths at which pages are loaded in turn.
 LOADED_AT = (1440, 360)
-"""Widths at which pages are loaded in turn."""
 COMPLETE = """() => document.readyState === "complete"
   && !document.querySelector(".later, .htmx-request")
   && [...document.querySelectorAll("figure[data-plot]:not([data-is-drawn])")]
     .every((one) => !one.checkVisibility())"""
+# Of the layout while a page loads (web.dev/articles/cls: above it is no longer good).
 SHIFT_MOST = 0.1
-"""Of the layout while a page loads (web.dev/articles/cls: above it is no longer good)."""
 SHIFT = """() => new Promise((resolve) => {
   let sum = 0;
   const add = (entries) => entries.forEach((one) => { sum += one.hadRecentInput ? 0 : one.value; });

@@ -39,23 +39,23 @@ from tests.e2e.worlds import WORLDS, Life, World
 
 pytestmark = [pytest.mark.chaos, pytest.mark.serial, pytest.mark.native]
 
+# Of an account: those that end, too.
 MAX_MACHINES = 2 * FORM.at_once + 2
-"""Of an account: those that end, too."""
 HOURLY = Decimal("0.123456789")
+# Short, so that everything is over while the test waits.
 LIMITS = {"REAP_S": "2", "PROVIDER_SETTLE_S": "3", "BOOT_LIMIT_S": "10", "CLOUD_ENDPOINTS": "1"}
-"""Short, so that everything is over while the test waits."""
+# In which a kill may meet a run; some last milliseconds.
 STATES = (
     *(RunState.QUEUED, RunState.BUDGET_RESERVED, RunState.LAUNCHING, RunState.BOOTING),
     *(RunState.REACHABLE, RunState.RUNNING, RunState.TEARING_DOWN, RunState.VERIFIED_GONE),
 )
-"""In which a kill may meet a run; some last milliseconds."""
+# How far into a state a kill may come.
 MAX_DELAY_S = 0.8
-"""How far into a state a kill may come."""
 MET_WITHIN_S = 4
 CLEAN_WITHIN_S = 60
+# Where a provider never says when it took a machine back: a host may be silent for five leases
+# before anybody asks for its machine, and of twenty answers one is none.
 END_SEEN_WITHIN_S = 5 * LEASE_S + CLEAN_WITHIN_S
-"""Where a provider never says when it took a machine back: a host may be silent for five leases before
-anybody asks for its machine, and of twenty answers one is none."""
 SEED = 4
 
 

@@ -25,8 +25,8 @@ pytestmark = [pytest.mark.serial, pytest.mark.native, pytest.mark.deep]
 # Short, so that some repeats lie between two looks of the server, which is on the same machine.
 BENCHMARK = "--probe cmips --set seconds=0.5 --set repeats=4 --set quiet_budget_s=5"
 FINE, WORSE, UNCLEAR = 0, 1, 2
+# What others do on this machine meanwhile makes repeats disturbed, and a gate unclear.
 TRIES = 3
-"""What others do on this machine meanwhile makes repeats disturbed, and a gate unclear."""
 
 
 @pytest.fixture(scope="module")

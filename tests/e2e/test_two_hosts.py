@@ -40,8 +40,8 @@ LIST = f"{API}/rankings?metric=cmips_score&provider=aws&per_page=20"
 OFFERS = 45
 PASSWORD = "a sentence that nobody guesses"
 YEAR = {"start": "2026-01-01T00:00:00+00:00", "days": 365, "step_s": 60}
+# With draws, a year of minutes for six of them is a piece of the job.
 OPTIONS = 30
-"""With draws, a year of minutes for six of them is a piece of the job."""
 
 
 @dataclass

@@ -9,8 +9,8 @@ from backend.benchmarks.models import TERMINAL_STATES, Run, RunState
 from tests.fakes.sshd import processes_in
 
 SERIES = ("cmips_score", "cmips_single_score")
+# Between two repeats the runner needs a few hundredths; more only when the machine is busy.
 GAP_S = 3.0
-"""Between two repeats the runner needs a few hundredths; more only when the machine is busy."""
 
 
 def ended(*runs: Run) -> Callable[[], bool]:

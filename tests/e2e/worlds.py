@@ -57,8 +57,8 @@ class World(Protocol):
         ...
 
 
+# Makes a world that keeps its files in a directory and ends with the context.
 Open = Callable[[Path], AbstractContextManager[World]]
-"""Makes a world that keeps its files in a directory and ends with the context."""
 
 
 class FakeWorld(FakeProvider):
@@ -96,6 +96,7 @@ class FakeWorld(FakeProvider):
         ]
 
 
+# Probability and seconds.
 TROUBLE: Mapping[Fault, tuple[float, float]] = {
     Fault.THROTTLED: (0.04, 0),
     Fault.SLOW_ANSWER: (0.10, 0.6),
@@ -113,7 +114,6 @@ TROUBLE: Mapping[Fault, tuple[float, float]] = {
     Fault.SLOW_END: (0.30, 1.5),
     Fault.DISK_LEFT: (0.15, 0),
 }
-"""Probability and seconds."""
 
 
 def _aws(directory: Path) -> AbstractContextManager[World]:
@@ -158,6 +158,7 @@ def _vultr(directory: Path) -> AbstractContextManager[World]:
     return VultrWorld(directory)
 
 
+# The clouds that the provisioning cycles can be tried on.
 WORLDS: Mapping[str, Open] = {
     "fake": FakeWorld,
     "aws": _aws,
@@ -168,4 +169,3 @@ WORLDS: Mapping[str, Open] = {
     "scaleway": _scaleway,
     "vultr": _vultr,
 }
-"""The clouds that the provisioning cycles can be tried on."""

@@ -49,8 +49,8 @@ EXTERNAL_ID = "an-external-id"
 DEBIAN = "136693071363"
 REGION = "us-east-1"
 PARAMETER = re.compile(r"/aws/service/debian/release/12/latest/(amd64|arm64)")
+# Types whose console cannot be asked for what it says now.
 OLD = re.compile(r"(t2|m4|c4)\.")
-"""Types whose console cannot be asked for what it says now."""
 RATE = "Request limit exceeded."
 
 

@@ -13,11 +13,12 @@ from xml.sax.saxutils import escape
 from tests.fakes.policy import Asked
 
 ACCOUNT = "123456789012"
+# Body, status and headers.
 Answer = tuple[Iterable[bytes], str, Any]
-"""Body, status and headers."""
+# The tags of something by its id (a key pair: by its name).
 Marks = Callable[[str], Mapping[str, str]]
-"""The tags of something by its id (a key pair: by its name)."""
 
+# By action: the kind of thing it is done to, and the parameter with its id.
 RESOURCES = {
     "AuthorizeSecurityGroupIngress": ("security-group", "GroupId"),
     "DeleteSecurityGroup": ("security-group", "GroupId"),
@@ -29,7 +30,6 @@ RESOURCES = {
     "TerminateInstances": ("instance", "InstanceId.1"),
     "AssociateIamInstanceProfile": ("instance", "InstanceId"),
 }
-"""By action: the kind of thing it is done to, and the parameter with its id."""
 BY_PREFIX = {"i": "instance", "vol": "volume", "sg": "security-group", "eni": "network-interface"}
 
 

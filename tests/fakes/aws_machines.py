@@ -14,13 +14,13 @@ from tests.fakes.fake.cloud import Fault
 from tests.fakes.machines import Machines
 from tests.fakes.sshd import FakeSshd
 
+# A fault beside those of tests.fakes.fake.cloud: the console says nothing for so many seconds.
 CONSOLE_LATE = "console_late"
-"""A fault beside those of tests.fakes.fake.cloud: the console says nothing for so many seconds."""
 TAKEN = "Server.SpotInstanceTermination: Spot instance termination"
 ITSELF = "Client.InstanceInitiatedShutdown: Instance initiated shutdown"
+# The launch is accepted, and then its disk cannot be decrypted
+# (aws.amazon.com/premiumsupport/knowledge-center/encrypted-volumes-stops-immediately).
 NO_KEY = "Client.InternalError: Client error on launch"
-"""The launch is accepted, and then its disk cannot be decrypted
-(aws.amazon.com/premiumsupport/knowledge-center/encrypted-volumes-stops-immediately)."""
 USER = "Client.UserInitiatedShutdown: User initiated shutdown"
 PUBLIC = r"NetworkInterface\.\d+\.AssociatePublicIpAddress"
 TIMER = re.compile(r"#!/bin/sh\nshutdown -h \+(\d+)\n")

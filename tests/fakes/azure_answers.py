@@ -2,13 +2,13 @@
 
 from typing import Any
 
+# Zones by region and size.
 SIZES = {
     ("westeurope", "Standard_D2s_v5"): ("1", "2", "3"),
     ("westeurope", "Standard_D2ps_v5"): ("1",),
     ("westeurope", "Standard_B2s"): (),
     ("northeurope", "Standard_D2s_v5"): ("1",),
 }
-"""Zones by region and size."""
 FAMILIES = {"Standard_B2s": "standardBSFamily", "Standard_D2ps_v5": "standardDPSv5Family"}
 IMAGES = {("Debian", "debian-12", "12-gen2"), ("Debian", "debian-12", "12-arm64")}
 

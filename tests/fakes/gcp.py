@@ -42,6 +42,7 @@ CALL_FAULTS = (
     ("invalid", 400, "invalid"),
 )
 _ZONE, _NAMED = "/zones/(?P<zone>[^/]+)", "/(?P<name>[^/]+)"
+# HTTP method, path below the project, method of the API (answered by the one named after it).
 ROUTES = (
     ("GET", "", "projects.get"),
     ("GET", "/zones", "zones.list"),
@@ -68,7 +69,6 @@ ROUTES = (
     ("GET", f"{_ZONE}/operations", "zoneOperations.list"),
     ("POST", f"{_ZONE}/operations{_NAMED}/wait", "zoneOperations.wait"),
 )
-"""HTTP method, path below the project, method of the API (answered by the one named after it)."""
 
 
 @dataclass

@@ -22,8 +22,8 @@ from tests.fakes.machines import Machines
 from tests.fakes.rest import Answer, Asked, HangUp, RestServer
 from tests.fakes.sshd import FakeSshd
 
+# Locations by type of server.
 TYPES = {"cx22": ("fsn1", "nbg1"), "cax11": ("fsn1",)}
-"""Locations by type of server."""
 IMAGES = ("debian-12", "ubuntu-24.04")
 LABEL = re.compile(r"[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?")
 CALL_FAULTS = (

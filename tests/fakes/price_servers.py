@@ -45,8 +45,8 @@ class Reply:
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
+# Sends an answer of its own in the place of the reply.
 Fault = Callable[[BaseHTTPRequestHandler, Reply], None]
-"""Sends an answer of its own in the place of the reply."""
 
 
 def fixture(name: str) -> Any:

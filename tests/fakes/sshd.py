@@ -32,10 +32,10 @@ from backend.domain.addresses import key_fingerprint
 
 asyncssh.set_log_level("WARNING")  # several lines for every command otherwise
 BOOT_ID = "/proc/sys/kernel/random/boot_id"
+# As `systemctl show` prints it: 0 of a unit that is not active (org.freedesktop.systemd1(5)).
 UNITS = "Id=ssh.socket\\nActiveEnterTimestampMonotonic=0\\n\\nId=ssh.service\\nActiveEnterTimestampMonotonic={}\\n"
-"""As `systemctl show` prints it: 0 of a unit that is not active (org.freedesktop.systemd1(5))."""
+# Of the keys that images of Linux make on the first boot, in the order in which ssh asks for them.
 HOST_KEY_TYPES = ("ssh-ed25519", "ecdsa-sha2-nistp256", "ssh-rsa")
-"""Of the keys that images of Linux make on the first boot, in the order in which ssh asks for them."""
 PORT_FREE_WITHIN_S = 5.0
 _Listener = TypeVar("_Listener")
 

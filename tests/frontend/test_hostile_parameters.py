@@ -11,6 +11,7 @@ from backend.scenarios.services.scenarios import scenario_create
 from tests import factories
 from tests.frontend.rows import measured_offer, published
 
+# Every list, and the parameters that it reads beside those of its form.
 READ: dict[str, tuple[str, ...]] = {
     "/": ("also", "at", "cols", "format", "o", "open", "page", "per_page", "sort", "view"),
     "/accounts/clouds/": (),
@@ -46,7 +47,6 @@ READ: dict[str, tuple[str, ...]] = {
     "/views/": ("page",),
     "/views/new/": ("q", "sort", "view"),
 }
-"""Every list, and the parameters that it reads beside those of its form."""
 SINGLY = ("\0", "9999-12-31")
 TOGETHER = ("a\0b", "0001-01-01", "9" * 400, "-1", "1e999999")
 

@@ -19,10 +19,10 @@ from backend.web.scenarios.forms import ScenarioForm, is_editable
 
 FIELDS = dict(every_field(ScenarioDocument))
 HARDWARE = "/options/*/parts/*/price/hardware"
+# Always 1; shown as lines of demand/csv; shown as the fields of its own document.
 WITHOUT_FIELD = {"/schema", "/demand/points", HARDWARE}
-"""Always 1; shown as lines of demand/csv; shown as the fields of its own document."""
+# One currency for all; the unit follows from the billing; the role from that of the base.
 STANDS_ALONE = {"currency", "unit", "role"}
-"""One currency for all; the unit follows from the billing; the role from that of the base."""
 
 
 def sent(form: ScenarioForm, **changes: str) -> dict[str, str]:

@@ -42,8 +42,8 @@ pytestmark = pytest.mark.django_db(transaction=True)
 AT = dt.datetime(2026, 11, 15, tzinfo=dt.UTC)
 # Of 20 GiB at 0.08 a month, and of an address.
 PARTS = {"disk": stored(Decimal("0.08") * 20 / 730), "address": Decimal("0.005")}
+# US dollars an hour.
 PRICES = {"c6a.large": Decimal("0.0765"), "c6a.xlarge": Decimal("0.153")}
-"""US dollars an hour."""
 
 
 @pytest.fixture

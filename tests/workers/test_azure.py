@@ -612,6 +612,8 @@ async def test_preflight_says_what_to_do_when_something_is_missing(cloud, driver
 
 # --- the role -------------------------------------------------------------------------------------
 
+# What a machine that is made or ended takes along
+# (learn.microsoft.com/azure/role-based-access-control/permissions).
 PARTS = {
     *(f"Microsoft.Network/{kind}/delete" for kind in ("networkInterfaces", "publicIPAddresses")),
     *(f"Microsoft.Network/{kind}/delete" for kind in ("networkSecurityGroups", "virtualNetworks")),
@@ -625,8 +627,6 @@ PARTS = {
     "Microsoft.Compute/disks/delete",
     "Microsoft.Compute/disks/write",
 }
-"""What a machine that is made or ended takes along
-(learn.microsoft.com/azure/role-based-access-control/permissions)."""
 VERBS = {"GET": "read", "PUT": "write", "DELETE": "delete"}
 
 

@@ -646,6 +646,7 @@ async def test_call_is_refused_when_the_worker_has_no_identity(monkeypatch):
 
 # --- what it may ----------------------------------------------------------------------------------
 
+# What Google demands for each method, as its reference says for requests like ours.
 NEEDED: dict[str, set[str]] = {
     "compute.projects.get": {"compute.projects.get"},
     "compute.zones.list": {"compute.zones.list"},
@@ -681,7 +682,6 @@ NEEDED: dict[str, set[str]] = {
     "compute.firewalls.delete": {"compute.firewalls.delete", "compute.networks.updatePolicy"},
     "compute.globalOperations.wait": {"compute.globalOperations.get"},
 }
-"""What Google demands for each method, as its reference says for requests like ours."""
 
 
 async def test_role_allows_exactly_what_the_driver_calls(gce, driver):

@@ -31,11 +31,11 @@ from workers.engine import dispatch, poller
 from workers.engine.pump import Pump
 
 pytestmark = pytest.mark.django_db(transaction=True)
+# States that are worked on by steps.
 ON_THE_WAY = (
     *("queued", "budget_reserved", "launching", "booting", "reachable", "prepared"),
     *("collecting", "parsed", "tearing_down", "verified_gone"),
 )
-"""States that are worked on by steps."""
 
 
 @pytest.fixture(autouse=True)

@@ -37,8 +37,8 @@ from tests.workers.clouds import account, offer, rented_run
 
 pytestmark = pytest.mark.django_db(transaction=True)
 AT = dt.datetime(2026, 11, 15, 12, tzinfo=dt.UTC)
+# One hour begun at 0.36 USD is what a run of this reserves.
 HOUR = {"parameters": {"lifetime_s": 3600}}
-"""One hour begun at 0.36 USD is what a run of this reserves."""
 
 
 @pytest.fixture(autouse=True)

@@ -13,6 +13,7 @@ from workers.remote.registry import cloud
 
 THROTTLED = (Reason.TIMEOUT, True)
 PAGE = b"<html><title>429 Too Many Requests</title></html>"
+# What they are asked with.
 HOSTERS = {
     "hetzner": {"token": "t"},
     "digitalocean": {"token": "t"},
@@ -22,7 +23,6 @@ HOSTERS = {
     "upcloud": {"username": "u", "password": "p"},
     "vultr": {"token": "t"},
 }
-"""What they are asked with."""
 
 
 class Busy(RestServer):

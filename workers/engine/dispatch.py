@@ -46,8 +46,8 @@ from workers.engine.steps import HANDLERS, Move, Wait, failed, failing, jittered
 from workers.remote.driver import HostKeyChanged
 
 log = logging.getLogger(__name__)
+# Sends a claimed step on; None asks for a poller.
 Dispatch = Callable[[Claim | None], None]
-"""Sends a claimed step on; None asks for a poller."""
 
 # With the waits between them some ten seconds: what lasts longer is for a person to know.
 MAX_ATTEMPTS = 4

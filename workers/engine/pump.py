@@ -21,8 +21,8 @@ log = logging.getLogger(__name__)
 # A look is one indexed query, and whoever pressed a button is waiting.
 IDLE_S = 0.25
 AWAY_S = 1.0
+# What a connection raises that was cut or is refused, as while PostgreSQL restarts.
 AWAY = (OperationalError, InterfaceError)
-"""What a connection raises that was cut or is refused, as while PostgreSQL restarts."""
 
 
 class Pump:

@@ -385,6 +385,7 @@ def _unsettled_s(resource: Resource, step: Step) -> float:
     return settings.PROVIDER_SETTLE_S - (clock.now() - latest).total_seconds()
 
 
+# Those of a machine that stands, with what is different for a rented one.
 HANDLERS: Mapping[RunState, Handler] = {
     **steps.HANDLERS,
     RunState.QUEUED: reserve,
@@ -394,4 +395,3 @@ HANDLERS: Mapping[RunState, Handler] = {
     RunState.RUNNING: look_after,
     RunState.TEARING_DOWN: patient(end),
 }
-"""Those of a machine that stands, with what is different for a rented one."""

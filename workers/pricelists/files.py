@@ -27,8 +27,8 @@ GZIP_MAGIC = b"\x1f\x8b"
 # What parsers call a document that they know no name of.
 PAGE = re.compile(r"^(?:page [0-9]+|offer file|savings plan file|pricing)(?: |$)")
 
+# The known on-demand prices of a region.
 OnDemand = Callable[[str], Sequence[ParsedPrice]]
-"""The known on-demand prices of a region."""
 
 
 @dataclass(frozen=True)

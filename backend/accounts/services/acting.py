@@ -16,8 +16,8 @@ from backend.accounts.services.workspaces import DEFAULT_WORKSPACE, default_work
 
 SIGN_IN_BACKEND = "backend.accounts.services.acting.MembersBackend"
 KEPT = "_workspace"
+# Key of the session: slug of the workspace that the person chose.
 CHOSEN = "workspace"
-"""Key of the session: slug of the workspace that the person chose."""
 
 
 class MembersBackend(ModelBackend):

@@ -10,8 +10,8 @@ from django.dispatch import Signal
 from backend.accounts.models import AuditEntry, Workspace
 from backend.common.models import Remembering
 
+# Sent with `entries`, all of one workspace and action, once they are written.
 recorded = Signal()
-"""Sent with `entries`, all of one workspace and action, once they are written."""
 # Address and id of the request that is being answered; no service has to hand them on.
 _origin: ContextVar[tuple[str, str]] = ContextVar("origin", default=("", ""))
 

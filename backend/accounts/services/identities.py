@@ -16,8 +16,8 @@ from backend.accounts.services.workspaces import workspace_named
 from backend.domain.errors import InvalidValue
 
 ACTOR = "single sign-on"
+# ASCII, as OpenID Connect Core 1.0 says in section 2.
 SUBJECT = re.compile("[ -~]{1,255}")
-"""ASCII, as OpenID Connect Core 1.0 says in section 2."""
 
 
 def identity_person(claims: Mapping[str, Any]) -> User:

@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     # Loaded at the first sign-in: most web processes never need them.
     import httpx
 
+# Of signatures: of none a secret that we share with the provider is the key.
 ALGORITHMS = ("RS256", "ES256")
-"""Of signatures: of none a secret that we share with the provider is the key."""
 SCOPE = "openid email profile"
 DISCOVERY = "/.well-known/openid-configuration"
 AUTHENTICATION = "token_endpoint_auth_methods_supported"
 TIMEOUT_S = 10
+# How far the provider's clock may be from ours.
 LEEWAY_S = 60
-"""How far the provider's clock may be from ours."""
 _KEY_TYPES = {"RSA", "EC"}
 _SECRET_BYTES = 32
 

@@ -13,8 +13,8 @@ from backend.domain.texts import text as _
 
 # Shorter ones are parts of many words.
 LEAST_WORD = 4
+# Of SHA-1 in hex.
 DIGEST_CHARACTERS = 40
-"""Of SHA-1 in hex."""
 
 
 class OwnWords:

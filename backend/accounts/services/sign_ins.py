@@ -12,8 +12,8 @@ from backend.accounts.services.audit import audit_record
 from backend.accounts.services.workspaces import default_workspace
 from backend.common.rest.throttles import Allowance, client_address, spent
 
+# Who tried, where that is nobody whom we know: what was typed may be a password.
 UNKNOWN = "unknown"
-"""Who tried, where that is nobody whom we know: what was typed may be a password."""
 
 
 @receiver(user_logged_in)

@@ -26,8 +26,8 @@ from backend.common.rest.parameters import PER_PAGE
 from backend.domain.probes import CHOICES, INVENTORY, NETWORK, PROBES
 from backend.domain.profiles import PROFILES
 
+# Status of a command whose tool is missing, too old or not permitted on the target.
 UNAVAILABLE_EXIT = 7
-"""Status of a command whose tool is missing, too old or not permitted on the target."""
 
 WAITING = "waiting"
 RUNNING = "running"

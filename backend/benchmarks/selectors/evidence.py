@@ -12,8 +12,8 @@ from backend.benchmarks.models import Evidence, Run
 from backend.benchmarks.selectors.redaction import NOTHING_HIDDEN, Redaction
 from backend.common import object_store
 
+# The error of a probe that cannot be measured on the host begins so; it fails no run.
 NOT_AVAILABLE = "not available: "
-"""The error of a probe that cannot be measured on the host begins so; it fails no run."""
 
 
 class EvidenceDamaged(Exception):

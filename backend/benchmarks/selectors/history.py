@@ -28,8 +28,8 @@ from backend.domain.regression import (
 )
 from backend.domain.stats import counted_repeats
 
+# The newest of the comparable runs make the band.
 COMPARED_RUNS = 20
-"""The newest of the comparable runs make the band."""
 # Thrice as many: runs of other profiles and parameters between them are passed over.
 LOOKED_AT_RUNS = 60
 SHOWN_RUNS = 200

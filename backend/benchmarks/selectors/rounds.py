@@ -20,8 +20,8 @@ from backend.benchmarks.selectors.costs import HISTORY_RUNS
 from backend.domain.profiles import PROFILES
 
 NOT_DONE = (RunState.FAILED, RunState.LOST, RunState.CANCELLED)
+# The host, or the offer to rent, and the other end of a network pair.
 Target = tuple[UUID, UUID | None]
-"""The host, or the offer to rent, and the other end of a network pair."""
 
 REMAINING = """
 WITH unfinished AS (

@@ -10,8 +10,8 @@ from backend.domain.metrics import METRICS, between_instance_cv
 from backend.domain.regression import HARDWARE, SOFTWARE, changes
 from backend.domain.run_changes import MetricChange, RunChange, metric_change, overall
 
+# The loss that counts unless another one is asked about.
 LEAST_LOSS_RATIO = 0.05
-"""The loss that counts unless another one is asked about."""
 
 
 @dataclass(frozen=True)

@@ -37,10 +37,10 @@ STAGES: Mapping[str, str] = {
     RunState.CANCELLED: _("cancelled"),
     RunState.LOST: _("lost"),
 }
+# Kinds of events that a person is to see beside the result.
 WARNINGS = ("warning", "unavailable")
-"""Kinds of events that a person is to see beside the result."""
+# As many earlier runs of the same kind say how long this one takes.
 PAST_RUNS = 5
-"""As many earlier runs of the same kind say how long this one takes."""
 
 
 @dataclass(frozen=True)

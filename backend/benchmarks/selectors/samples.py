@@ -7,12 +7,12 @@ from backend.accounts.services.workspaces import DEFAULT_WORKSPACE
 from backend.benchmarks.models import Run, Sample
 from backend.catalog.models import Offer
 
+# Samples that count: all see the score of a shared offer, and its owner alone may change it.
 BY_OWNER = (
     Q(run=None)
     | Q(run__workspace=F("offer__workspace"))
     | Q(offer__workspace=None, run__workspace__slug=DEFAULT_WORKSPACE)
 )
-"""Samples that count: all see the score of a shared offer, and its owner alone may change it."""
 
 
 def samples_visible(workspace: Workspace) -> QuerySet[Sample]:

@@ -21,8 +21,8 @@ from backend.domain.regression import HARDWARE
 from backend.domain.repeats import RENTED_FLAGS
 from backend.domain.stats import DISTURBED, Summary
 
+# Flag of a figure that is published for a part of the machine and not for the offer.
 DERIVED = "derived"
-"""Flag of a figure that is published for a part of the machine and not for the offer."""
 # What we measured ourselves, with its raw output, before what others state.
 SOURCE_ORDER = (Source.MEASURED, Source.IMPORTED, Source.PUBLISHED)
 READ = (
@@ -51,12 +51,12 @@ READ = (
     "method_version",
     "measured_at",
 )
+# A sample with the fields READ.
 Row = Mapping[str, Any]
-"""A sample with the fields READ."""
+# Flags of samples that a score repeats, and that keep it from no rank.
 NOTED = RENTED_FLAGS | {SMALL_PAGES}
-"""Flags of samples that a score repeats, and that keep it from no rank."""
+# What says whether a repeat counts (domain.stats.counted_repeats).
 MARKS = itemgetter("flags", "excluded_reason")
-"""What says whether a repeat counts (domain.stats.counted_repeats)."""
 SAME_ORIGIN = itemgetter("run_id", "host_id", "method_version")
 # Samples of others never make a score; an import has two of them for one of these.
 RANKING_VARIANTS = frozenset(

@@ -52,8 +52,8 @@ from backend.catalog.models import Offer
 from backend.domain.errors import DomainError, InvalidValue
 from backend.notifications.services.subscriptions import campaign_subscriptions_delete
 
+# What may change between rounds: the rest decides what is measured.
 CHANGED_LATER = frozenset({"concurrency", "budget"})
-"""What may change between rounds: the rest decides what is measured."""
 
 
 class CampaignActive(DomainError):

@@ -17,8 +17,8 @@ from backend.benchmarks.models import Drain, Host, Run, RunState, Step, Worker
 from backend.benchmarks.services.workers import instance, workers_alive
 
 BATCH = 200
+# A host or worker that is silent for this many leases (10 minutes by default) is lost.
 LOST_AFTER_LEASES = 5
-"""A host or worker that is silent for this many leases (10 minutes by default) is lost."""
 _RELATED = (
     "run__peer__worker",
     "run__offer",

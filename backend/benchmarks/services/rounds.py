@@ -23,10 +23,10 @@ from backend.domain.profiles import INSTALL_TOOLS, RENTED_ONLY, rented_parameter
 BATCH = 200
 # As few need no new statistics of the tables.
 ANALYZE_RUNS = 1000
+# A host or a machine to rent, and the other end of a network pair, which is of the same kind.
 Machine = tuple[Host | Rental, Host | Rental | None]
-"""A host or a machine to rent, and the other end of a network pair, which is of the same kind."""
+# Host, offer to rent, other end: a host or an offer.
 Key = tuple[str | None, str | None, str | None]
-"""Host, offer to rent, other end: a host or an offer."""
 
 
 def round_begin(*, campaign: Campaign, machines: Sequence[Machine], actor: str) -> None:

@@ -26,8 +26,8 @@ from backend.notifications.models import NoticeKind
 from backend.notifications.services.notices import notice_queue
 
 INVENTORY = "inventory"
+# Why its samples are left out of scores.
 OF_CANCELLED_RUN = "the run was cancelled"
-"""Why its samples are left out of scores."""
 
 
 def run_ended(run: Run) -> None:

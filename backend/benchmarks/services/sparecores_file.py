@@ -30,6 +30,7 @@ NEEDED = {
     ),
     "benchmark_score": ("vendor_id", "benchmark_id", "config", "score", "observed_at"),
 }
+# Columns that are read as nothing where a file has none.
 LATER = {
     "vendor": ("status",),
     "region": ("api_reference", "country_id", "display_name", "status"),
@@ -56,7 +57,6 @@ LATER = {
         "status",
     ),
 }
-"""Columns that are read as nothing where a file has none."""
 KERNEL = "CASE WHEN json_valid(environment) THEN json_extract(environment, '$.kernel_version') END"
 SCORE = (
     "vendor_id",
@@ -72,8 +72,8 @@ SCORE = (
 )
 OF_A_SERVER = "coalesce(lower(resource_type), 'server') = 'server'"
 Row = dict[str, Any]
+# Vendor, server, benchmark, configuration, score, time, version, kernel, note, status.
 Score = tuple[Any, ...]
-"""Vendor, server, benchmark, configuration, score, time, version, kernel, note, status."""
 
 
 class SpareCoresFile:

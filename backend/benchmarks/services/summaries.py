@@ -28,8 +28,9 @@ from backend.domain.stats import IntervalBasis, Summary
 FORMULAS = 5
 OFFERS_AT_ONCE = 500
 BATCH = 10_000
+# Fields of Summary that are columns of the same name.
 SUMMARY = ("value", "ci95_low", "ci95_high", "n_instances", "n_repeats")
-"""Fields of Summary that are columns of the same name."""
+# Fields of Score that are columns of the same name.
 SAME = (
     "variant",
     "is_unfit",
@@ -39,7 +40,6 @@ SAME = (
     "licence",
     "cpu_models",
 )
-"""Fields of Score that are columns of the same name."""
 STORED = (*SUMMARY, *SAME, "interval_basis", "is_unstable", "flags", "result")
 FIGURES = ("value", "ci95_low", "ci95_high")
 ABOUT = tuple(name for name in STORED if name not in FIGURES)

@@ -15,8 +15,8 @@ from django.db.models.functions import Now
 from backend.benchmarks.models import Host, Worker
 
 LOCAL_DRIVER = "local"
+# A worker that has not been seen for so long is not there, and its id is free.
 ALIVE_S = 60
-"""A worker that has not been seen for so long is not there, and its id is free."""
 
 
 @cache

@@ -24,16 +24,17 @@ from backend.rankings.selectors.query import RankingQuery
 from backend.rankings.selectors.ranking import query_from, ranking
 from backend.rankings.selectors.rows import RankingRow
 
+# Forty hours of moving, an hour a month and server, at 60 an hour, in whatever currency: to be
+# changed.
 DEFAULTS = Assumptions(moving_cost=2400, staff_per_server=60, spares=1)
-"""Forty hours of moving, an hour a month and server, at 60 an hour, in whatever currency: to be changed."""
 TARGETS: Mapping[str, Destination] = {
     "cloud": Destination.CLOUD,
     "vps": Destination.VPS,
     "dedicated": Destination.DEDICATED,
     "onprem": Destination.OWN,
 }
+# Ways to buy a year of a machine; the cheapest that an offer has counts.
 COMMITMENTS = ("savings_1y", "reserved_1y", "committed_1y")
-"""Ways to buy a year of a machine; the cheapest that an offer has counts."""
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ import pyarrow as pa
 from backend.domain.bills.formats import FORMATS, BillFormat, recognised
 from backend.domain.errors import InvalidValue
 
+# A line that does not end would fill the memory; those of bills have some kilobytes.
 MOST_LINE_BYTES = 64 * 1024 * 1024
-"""A line that does not end would fill the memory; those of bills have some kilobytes."""
 
 
 @dataclass(frozen=True)
@@ -21,8 +21,8 @@ class Batch:
     """Number of the line in the file that each begins in; the first line is 1."""
 
 
+# Takes the number of a line that is no row of the table, and what is wrong with it.
 BadLine = Callable[[int, str], None]
-"""Takes the number of a line that is no row of the table, and what is wrong with it."""
 
 
 def format_of(header: Sequence[str], slug: str | None) -> tuple[BillFormat, dict[str, str]]:

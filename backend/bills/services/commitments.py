@@ -8,8 +8,8 @@ import pyarrow.compute as pc
 from backend.bills.services.amounts import MONEY, money
 from backend.domain.bills.estate import ZERO
 
+# Of Azure, whose lines are their unused part.
 UNUSED_CHARGES = ("UnusedReservation", "UnusedSavingsPlan")
-"""Of Azure, whose lines are their unused part."""
 
 
 def spread_over_use(columns: Mapping[str, pa.Array], billed: pa.Array) -> tuple[pa.Array, pa.Array]:

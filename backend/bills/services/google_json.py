@@ -23,8 +23,8 @@ from backend.domain.parsing.prices.json_stream import Scanner
 ROWS = 50_000
 HEAD_BYTES = 64 * 1024
 
+# Number of a line or object, and its flat fields.
 Row = tuple[int, Mapping[str, str]]
-"""Number of a line or object, and its flat fields."""
 
 
 def json_batches(

@@ -30,8 +30,8 @@ from backend.domain.bills.joined import (
 from backend.domain.errors import InvalidValue
 
 PROGRESS_S = 1.0
+# A worker that dies while it reads leaves the upload to the next one, so often.
 MOST_ATTEMPTS = 3
-"""A worker that dies while it reads leaves the upload to the next one, so often."""
 
 
 @dataclass(frozen=True)

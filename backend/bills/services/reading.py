@@ -38,6 +38,7 @@ from backend.domain.bills.formats import BillFormat
 from backend.domain.bills.moments import moment
 from backend.domain.units import HOURS_PER_MONTH
 
+# Columns whose words say what a line charges for.
 WORDS = (
     "provider",
     "service",
@@ -53,7 +54,6 @@ WORDS = (
     "details",
     "machine",
 )
-"""Columns whose words say what a line charges for."""
 SEPARATOR = "\x1f"
 COUNT = pa.decimal128(20, 6)
 NOTHING = ("NULL", "null", "None")

@@ -31,12 +31,12 @@ from backend.bills.services.google_json import json_batches
 from backend.domain.bills.formats import AMOUNTS, BillFormat
 from backend.domain.errors import InvalidValue
 
+# Unpacked: a year of the largest sample's lines takes 2 GB.
 MOST_BYTES = 8 * 1024**3
-"""Unpacked: a year of the largest sample's lines takes 2 GB."""
 HEAD_BYTES = 1024 * 1024
 BLOCK_BYTES = 8 * 1024 * 1024
+# So many lines before the head may be titles.
 HEAD_LINES = 20
-"""So many lines before the head may be titles."""
 SEPARATORS = ",;\t"
 BOMS = {
     codecs.BOM_UTF8: "utf-8-sig",

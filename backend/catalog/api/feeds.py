@@ -22,8 +22,8 @@ from backend.common.rest.permissions import ADMIN
 from backend.common.rest.table import Column, ColumnType
 from backend.common.rest.views import ListAnswer, View, created
 
+# Of the last answer, as PriceFeed.summary tells them.
 COUNTS = ("priced", "published", "unchanged", "quarantined", "missing", "unpriced")
-"""Of the last answer, as PriceFeed.summary tells them."""
 
 
 class PriceFeedDocument(Strict):

@@ -9,6 +9,7 @@ from backend.catalog.models.offers import Offer, Provider, Region
 from backend.common.models import Identified, Remembering
 from backend.domain.pricing.purchase import PriceUnit, PurchaseModel
 
+# What a price of an offer is of: two observations that agree in these supersede each other.
 PRICE_IDENTITY = (
     "zone",
     "operating_system",
@@ -20,7 +21,6 @@ PRICE_IDENTITY = (
     "basis",
     "plan",
 )
-"""What a price of an offer is of: two observations that agree in these supersede each other."""
 
 
 def _choices(members: type[StrEnum]) -> list[tuple[str, str]]:

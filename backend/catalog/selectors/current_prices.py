@@ -30,11 +30,11 @@ def prices_visible(workspace_slug: str = DEFAULT_WORKSPACE) -> QuerySet[PriceObs
     ).select_related("offer__provider", "offer__region")
 
 
+# Offer and identity of a price, in the order of the unique index, so that the database need not
+# sort them all.
 IDENTITY = ("offer_id", *PRICE_IDENTITY)
-"""Offer and identity of a price, in the order of the unique index, so that the database need not
-sort them all."""
+# What a ranking compares. Only spot prices differ by zone.
 PLAIN = Q(operating_system="linux", tenancy="shared") & (Q(zone="") | Q(purchase_model="spot"))
-"""What a ranking compares. Only spot prices differ by zone."""
 
 
 def end_of(day: dt.date) -> dt.datetime:

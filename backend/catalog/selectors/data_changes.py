@@ -12,8 +12,8 @@ from backend.catalog.selectors.data_version import DataStamp, Position, StateGon
 
 OFFERS, PRICES, SUMMARIES = "offers", "prices", "summaries"
 Value = TypeVar("Value")
+# Changed offers above which all are read again, which is no slower then.
 MOST = 2_000
-"""Changed offers above which all are read again, which is no slower then."""
 
 
 def changed_offers(

@@ -14,15 +14,15 @@ from backend.domain.pricing.extras import (
     tiers_of,
 )
 
+# The name of an extra in a basis, by the kind of its price.
 NAME_OF_KIND: Mapping[str, str] = {
     ExtraKind.DISK: DISK,
     ExtraKind.IPV4: IP,
     ExtraKind.EGRESS: EGRESS,
 }
-"""The name of an extra in a basis, by the kind of its price."""
 
+# By provider and region id (None = every region without one of its own), then by extra.
 Tariffs = Mapping[tuple[int, int | None], Mapping[str, Tariff]]
-"""By provider and region id (None = every region without one of its own), then by extra."""
 
 
 def newest_extras(as_of: dt.date | None = None) -> QuerySet[ExtraPrice]:

@@ -13,8 +13,8 @@ from backend.domain.pricing.purchase import PurchaseModel
 from backend.domain.units import HOURS_PER_MONTH
 
 ON_DEMAND = "on_demand"
+# Hours of a month, only to compare two prices of one offer.
 SIDE_BY_SIDE = Decimal(HOURS_PER_MONTH)
-"""Hours of a month, only to compare two prices of one offer."""
 MACHINE = "machine"
 SUSTAINED_USE = "sustained_use"
 BASES = (MACHINE, SUSTAINED_USE)

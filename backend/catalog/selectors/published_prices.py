@@ -12,6 +12,7 @@ from backend.catalog.selectors.current_prices import IDENTITY
 from backend.domain.parsing.prices import Key, ParsedPrice
 from backend.domain.pricing.purchase import PriceUnit, PurchaseModel
 
+# Fields of ParsedPrice that are columns of the same name.
 PRICE_COLUMNS = (
     "zone",
     "operating_system",
@@ -33,7 +34,6 @@ PRICE_COLUMNS = (
     "effective_from",
     "note",
 )
-"""Fields of ParsedPrice that are columns of the same name."""
 READ = (
     *PRICE_COLUMNS,
     "purchase_model",

@@ -6,8 +6,8 @@ from backend.accounts.services.workspaces import DEFAULT_WORKSPACE
 from backend.catalog.models import PriceObservation
 from backend.catalog.selectors.price_list import PriceFilter, price_list
 
+# What the source of a quote's price begins with.
 QUOTE = "quote"
-"""What the source of a quote's price begins with."""
 
 
 def quotes_listed(workspace_slug: str = DEFAULT_WORKSPACE) -> QuerySet[PriceObservation]:

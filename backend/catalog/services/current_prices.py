@@ -15,11 +15,11 @@ from backend.catalog.selectors.data_version import DataStamp
 from backend.common.statistics import tables_analyze
 
 PRICES, SUMMARIES = "prices", "summaries"
+# To be counted up with what a stored price says; older ones are then made anew.
 FORMULAS = 2
-"""To be counted up with what a stored price says; older ones are then made anew."""
 # Below it the planner's figures stay good, and analysing costs more than it saves.
+# Marks from which on a refresh changes so much that the planner has to look again.
 MANY = 500
-"""Marks from which on a refresh changes so much that the planner has to look again."""
 
 
 def marks_taken(kind: str, formulas: int) -> set[tuple[UUID | None, str]]:

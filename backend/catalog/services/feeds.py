@@ -27,8 +27,8 @@ from backend.domain.price_feeds import FeedKind, backoff_s, next_due
 from backend.providers.registry import feed_kind
 from backend.providers.spool import Payload
 
+# Longer than a fetch may take (workers.pricelists.fetching).
 LEASE = dt.timedelta(minutes=30)
-"""Longer than a fetch may take (workers.pricelists.fetching)."""
 PAYLOADS_KEPT = dt.timedelta(days=90)
 MIN_EVERY_S, MAX_EVERY_S = 600, 30 * 86_400
 MAX_ERROR_CHARACTERS = 500

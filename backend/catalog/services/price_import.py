@@ -49,9 +49,10 @@ from backend.providers.registry import provider as provider_record
 from backend.providers.spool import Payload
 
 BATCH = 2000
+# What counts when a person knows that much of a list is gone for good.
 SHRINKING = replace(LIMITS, missing=Decimal(1), is_currency_free=True)
-"""What counts when a person knows that much of a list is gone for good."""
 MOMENT = dt.timedelta(microseconds=1)
+# What a feed keeps of the report on its last list.
 SUMMARY = (
     "priced",
     "published",
@@ -64,7 +65,6 @@ SUMMARY = (
     "unpriced",
     "skipped",
 )
-"""What a feed keeps of the report on its last list."""
 
 
 @dataclass

@@ -14,6 +14,7 @@ from backend.domain.parsing.prices.collected import is_within
 from backend.providers.registry import provider as provider_record
 
 BATCH = 2000
+# What a list may state of a type; the names are those of ParsedType and of Offer.
 FIGURES = (
     "kind",
     "arch",
@@ -24,7 +25,6 @@ FIGURES = (
     "disk_bytes",
     "disk_kind",
 )
-"""What a list may state of a type; the names are those of ParsedType and of Offer."""
 LARGEST_BYTES = 2**63
 LARGEST_VCPUS, VCPU_DECIMALS = Decimal(10) ** 5, 3
 

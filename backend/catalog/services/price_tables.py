@@ -12,12 +12,12 @@ from backend.catalog.services.table_rows import TableImport, price_key, provider
 from backend.domain.parsing.offer_rows import OfferRow, PriceRow
 from backend.domain.pricing.quoted import GROSS
 
+# What a line says of a price; its source and times cannot be corrected.
 STATED = (
     "amount", "currency", "unit", "zone", "operating_system", "tenancy", "purchase_model", "term",
     "upfront", "plan", "basis", "setup_amount", "tax_basis", "tax_rate", "minimum_months",
     "valid_until",
 )  # fmt: skip
-"""What a line says of a price; its source and times cannot be corrected."""
 
 
 class PriceTableImport(TableImport):

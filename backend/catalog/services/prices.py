@@ -22,8 +22,8 @@ MOST_REASON = 500
 
 ENTERED = "entered by "
 BY_OWNER = "stated by its owner"
+# Sources of what people typed in: for any offer, and with a machine of their own.
 OF_HARDWARE = "own hardware "
-"""Sources of what people typed in: for any offer, and with a machine of their own."""
 
 
 @dataclass(frozen=True)

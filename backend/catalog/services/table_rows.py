@@ -28,11 +28,11 @@ from backend.domain.parsing.tables import Remark
 from backend.providers.registry import PROVIDERS
 
 BATCH = 1000
+# How alike two slugs of providers are of which one may be a slip of the other.
 NEAR = 0.8
-"""How alike two slugs of providers are of which one may be a slip of the other."""
 LEARNT = (*FACTS, "kind", "note")
+# Fields in which an observation read again agrees with the one stored.
 SAME = ("amount", "unit", "setup_amount", "tax_basis", "tax_rate", "minimum_months", "valid_until")
-"""Fields in which an observation read again agrees with the one stored."""
 
 
 @dataclass(frozen=True)

@@ -22,8 +22,8 @@ from backend.common import clock
 from backend.domain.parsing.prices import Key, ParsedType
 from backend.domain.parsing.sparecores import ListedPrice
 
+# Code of a region ("" for none) and name of a type there.
 RegionAndName = tuple[str, str]
-"""Code of a region ("" for none) and name of a type there."""
 
 
 @dataclass(frozen=True)

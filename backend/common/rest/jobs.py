@@ -12,13 +12,13 @@ from backend.common.rest.problem import problem_document
 from backend.domain.errors import Reason
 
 STATES = ("queued", "running", "done", "failed", "cancelled")
+# Why a job may fail; more may be added.
 STATUS_OF_REASON: Mapping[str, HTTPStatus] = {
     Reason.UNSUPPORTED: HTTPStatus.BAD_REQUEST,
     Reason.TIMEOUT: HTTPStatus.GATEWAY_TIMEOUT,
     Reason.INTERRUPTED: HTTPStatus.SERVICE_UNAVAILABLE,
     Reason.BUG: HTTPStatus.INTERNAL_SERVER_ERROR,
 }
-"""Why a job may fail; more may be added."""
 
 
 class JobError(Problem):

@@ -26,6 +26,7 @@ NAMED_IN_ROUTE = re.compile(r"([a-z-]+)/(?:<\w+:|\(\?P<)(\w+)>")
 DJANGO_WORDS = re.compile(r"matches the given query|^\{")
 
 FieldError = tuple[str, str]
+# Member `code` of every problem: its status, and what it says. Codes stay; new ones may be added.
 PROBLEM_CODES: Mapping[str, tuple[int, str]] = {
     "invalid": (400, "A parameter, field or line is wrong; `errors` names each one"),
     "parse_error": (400, "The body is no JSON, or is nested too deeply"),
@@ -52,11 +53,10 @@ PROBLEM_CODES: Mapping[str, tuple[int, str]] = {
     "work_refused": (503, "Others are calculating; try again after Retry-After"),
     "gateway_timeout": (504, "A provider or host that was asked did not answer in time"),
 }
-"""Member `code` of every problem: its status, and what it says. Codes stay; new ones may be added."""
+# The first code of each status, for answers that name none.
 CODE_OF_STATUS: Mapping[int, str] = {
     status: code for code, (status, _) in reversed(list(PROBLEM_CODES.items()))
 }
-"""The first code of each status, for answers that name none."""
 
 
 class Conflict(exceptions.APIException):

@@ -46,8 +46,8 @@ class Column:
     unit: str = ""
 
 
+# Of the names of columns and what prints a cell, the printed cells of each row.
 Texts = Callable[[Sequence[str], Callable[[Any], str]], Iterable[Sequence[str]]]
-"""Of the names of columns and what prints a cell, the printed cells of each row."""
 
 
 @dataclass(frozen=True)

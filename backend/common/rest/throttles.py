@@ -17,8 +17,9 @@ from rest_framework.throttling import BaseThrottle
 from backend.common import clock
 
 logger = logging.getLogger(__name__)
+# After a counter that did not answer nothing is counted for so long: each request would wait for
+# it.
 SILENT_S = 10
-"""After a counter that did not answer nothing is counted for so long: each request would wait for it."""
 WINDOW_S = {"s": 1, "sec": 1, "m": 60, "min": 60, "h": 3600, "hour": 3600}
 
 

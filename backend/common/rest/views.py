@@ -47,8 +47,8 @@ MAX_EXPORT_ROWS = 50_000
 ONLY_HERE = "this computer alone; PUBLIC_URL names the address that others use"
 # Of columns and documents; additions keep it.
 SCHEMA_VERSION = "1"
+# Parameters that every list knows beside those of paging.
 LIST_READERS: Mapping[str, Reader] = {"dialect": one_of(DIALECTS), "cursor": cursor}
-"""Parameters that every list knows beside those of paging."""
 
 
 class SuffixNegotiation(DefaultContentNegotiation):

@@ -24,10 +24,10 @@ MOST_CHARACTERS = 32_767
 # Excel's limit for such a message; the library leaves out a validation with a longer one.
 MOST_PROMPT = 255
 AMOUNT, COUNT = "#,##0.00########", "#,##0"
+# Units of amounts begin so.
 MONEY = ("currency", "USD")
-"""Units of amounts begin so."""
+# In characters; names and addresses may be longer than a screen is wide.
 LEAST_WIDTH, MOST_WIDTH = 12, 40
-"""In characters; names and addresses may be longer than a screen is wide."""
 # Before it, the calendars of spreadsheets differ.
 FIRST_DAY = dt.date(1900, 3, 1)
 NOTES = {

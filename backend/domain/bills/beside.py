@@ -8,8 +8,8 @@ import numpy as np
 
 from backend.domain.amounts import Floats, Ints
 
+# Upper bound in GB (None = without limit) and the price of a GB.
 FloatTiers = Sequence[tuple[float | None, float]]
-"""Upper bound in GB (None = without limit) and the price of a GB."""
 
 
 class BillPart(StrEnum):

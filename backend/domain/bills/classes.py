@@ -59,8 +59,8 @@ AWS_TYPE = re.compile(
     r"\b((?!db\.|cache\.|search\.)[a-z][a-z0-9]*\d[a-z0-9-]*\."
     r"(?:nano|micro|small|medium|large|xlarge|\d+xlarge|metal(?:-\d+xl)?))\b"
 )
+# Machines that run a service of the provider.
 MANAGED_TYPE = re.compile(r"\b(?:db|cache|search|ml|dms|kafka)\.[a-z0-9]+\.")
-"""Machines that run a service of the provider."""
 AZURE_TYPE = re.compile(
     r'"?(?:ServiceType|VMSize|vmSize)"?\s*:\s*"((?:Standard|Basic)_[A-Za-z0-9_-]+)"'
 )
@@ -70,8 +70,8 @@ AZURE_SIZE = re.compile(r"[A-Z]{1,3}\d+[a-z-]*\d*[a-z]*(?: v\d)?")
 GOOGLE_TYPE = re.compile(r'machine_spec"?,?\s*"?value"?\s*:\s*"([a-z0-9-]+)"')
 GOOGLE_CORES = re.compile(r'/cores"?,?\s*"?value"?\s*:\s*"(\d+)"')
 FOCUS_TYPE = re.compile(r'"(?:x_)?InstanceType"\s*:\s*"([^"]+)"')
+# What is read of a column that holds a document.
 DETAILS = (FOCUS_TYPE, AZURE_TYPE, GOOGLE_TYPE, GOOGLE_CORES)
-"""What is read of a column that holds a document."""
 PROVIDERS = {
     "aws": ("aws", "amazon"),
     "azure": ("azure", "microsoft"),
@@ -105,6 +105,7 @@ KIND_WORDS: tuple[tuple[ChargeKind, re.Pattern[str]], ...] = (
     ),
 )
 IDLE_WORDS = re.compile(r"\bidle|\bunused|\bunattached|\bstatic ip charge", re.IGNORECASE)
+# By the line's own word for what kind of charge it is, whatever its service.
 CHARGES = {
     "tax": ChargeKind.TAX,
     "credit": ChargeKind.CREDIT,
@@ -119,7 +120,6 @@ CHARGES = {
     "unusedreservation": ChargeKind.COMMITMENT,
     "unusedsavingsplan": ChargeKind.COMMITMENT,
 }
-"""By the line's own word for what kind of charge it is, whatever its service."""
 
 
 def charge_of(words: Mapping[str, str], provider: str = "") -> BillCharge:

@@ -23,8 +23,8 @@ from backend.domain.draws import common_draws, spreads
 from backend.domain.pareto import undominated
 
 DRAWS = 2_000
+# Of one provider, so many types are tried as the first and as the second one of a mix.
 MOST_TYPES = 12
-"""Of one provider, so many types are tried as the first and as the second one of a mix."""
 
 
 @dataclass(frozen=True)

@@ -14,11 +14,11 @@ from backend.domain.units import EXACT
 
 ZERO = Decimal(0)
 HOUR = dt.timedelta(hours=1)
+# A bill of centuries is one with a wrong date, and hour by hour it fills the memory.
 MOST_YEARS = 10
-"""A bill of centuries is one with a wrong date, and hour by hour it fills the memory."""
 MOST_HOURS = MOST_YEARS * 366 * 24
+# So many unreadable lines are named; all are counted.
 NAMED_LINES = 20
-"""So many unreadable lines are named; all are counted."""
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ from backend.domain.units import EXACT
 
 SHOWN = Decimal("0.000001")
 WEEK_HOURS = 168
+# The first Monday of 1970 began 96 hours after its first moment.
 MONDAY_HOUR = 96
-"""The first Monday of 1970 began 96 hours after its first moment."""
 
 
 def estate_document(estate: Estate, first_hour: int) -> dict[str, Any]:

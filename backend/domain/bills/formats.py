@@ -50,12 +50,12 @@ class BillFormat:
         return ours in NEEDED and not named[ours]
 
 
+# Columns without which nothing can be said.
 NEEDED = frozenset({"start", "billed", "currency"})
-"""Columns without which nothing can be said."""
+# Columns of numbers.
 AMOUNTS = frozenset(("billed", "effective", "listed", "quantity", "count", "credits")) | frozenset(
     ("reserved", "saved", "unused_upfront", "unused_recurring", "plan_commitment", "plan_used")
 )
-"""Columns of numbers."""
 
 FOCUS = BillFormat(
     slug="focus",

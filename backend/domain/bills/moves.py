@@ -22,8 +22,8 @@ from backend.domain.bills.replacing import (
 )
 
 SLACK = 0.05
+# So many servers of a second type stand at most beside those of the first.
 MOST_SECOND = 100
-"""So many servers of a second type stand at most beside those of the first."""
 
 
 @dataclass(frozen=True)

@@ -20,10 +20,10 @@ class Destination(StrEnum):
 
 
 SAME = (Destination.SAME_PROVIDER, Destination.COMMITTED)
+# Rented by the hour: each machine of the bill becomes some that run as long as it did.
 HOURLY = (*SAME, Destination.CLOUD)
-"""Rented by the hour: each machine of the bill becomes some that run as long as it did."""
+# Percent.
 MOST_HEADROOM = 90
-"""Percent."""
 HARDWARE = (Destination.DEDICATED, Destination.OWN)
 
 

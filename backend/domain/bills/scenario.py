@@ -12,8 +12,8 @@ from backend.domain.units import HOURS_PER_MONTH
 
 DAY_HOURS = 24
 MONTHS = 12
+# Characters of an option's name: charts and tables have its words beside others.
 MOST_NAME = 80
-"""Characters of an option's name: charts and tables have its words beside others."""
 STEP_S = 3600
 
 

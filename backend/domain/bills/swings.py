@@ -7,8 +7,9 @@ from enum import StrEnum
 from backend.domain.bills.moves import Relocation
 from backend.domain.bills.replacing import HARDWARE, Assumptions, Figure
 
+# How far a price is moved to show what the cost depends on: what a year may bring or a quote takes
+# off.
 PRICE_SWING = 0.10
-"""How far a price is moved to show what the cost depends on: what a year may bring or a quote takes off."""
 STAFF_SWING = 0.5
 
 

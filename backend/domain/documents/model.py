@@ -23,14 +23,14 @@ from pydantic_core import CoreSchema, InitErrorDetails, PydanticUndefined
 from backend.domain.documents.values import JsonSchema, Value, Word, escaped, fault
 from backend.domain.errors import InvalidDocument
 
+# Pairs of the address of a field, relative to its object, and what is wrong with it.
 Faults = Iterator[tuple[str, str]]
-"""Pairs of the address of a field, relative to its object, and what is wrong with it."""
+# What the values do not say themselves, by pydantic's type of error.
 _MESSAGES: Mapping[str, str] = {
     "extra_forbidden": "unknown field",
     "invalid_key": "unknown field",
     "missing": "a value is needed",
 }
-"""What the values do not say themselves, by pydantic's type of error."""
 
 
 @dataclass(frozen=True)

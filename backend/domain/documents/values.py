@@ -23,8 +23,8 @@ DAY_S = 86_400
 MOST_DIGITS = 40
 MOST = 10**18
 MOST_TEXT = 200
+# Characters of a field's name that an error repeats.
 MOST_NAME = 60
-"""Characters of a field's name that an error repeats."""
 # Patterns of JSON Schema are not anchored by themselves.
 NUMBER = r"^[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]{1,2})?$"
 CLOCK = r"^([01][0-9]|2[0-4]):[0-5][0-9](:[0-5][0-9])?$"

@@ -37,10 +37,11 @@ CPU_METRICS = frozenset({*own.CPU_METRICS, *spare_cores.CPU_METRICS})
 METRICS: Mapping[str, Metric] = MappingProxyType(
     {metric.key: metric for metric in (*own.OWN, *spare_cores.SPARE_CORES)}
 )
+# First words of the keys of metrics of disks.
 DISK_SUBJECTS = ("disk", "dd", "small", "fsync")
-"""First words of the keys of metrics of disks."""
 # One stream at depth one understates what takes many requests at a time, a small file what comes after the caches, and
 # a volume over the network what the machine's own disks do.
+# Variants that are shown beside the one that ranks, and take no rank.
 BESIDE: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "disk_read_bytes_per_s": ("fio_1m_qd8", "local_1m_qd8"),
@@ -49,9 +50,8 @@ BESIDE: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "disk_rand_write_iops": ("steady_4k_qd32", "local_4k_qd32"),
     }
 )
-"""Variants that are shown beside the one that ranks, and take no rank."""
+# Those that our own probes and imports know; the others come with the data of others.
 OWN_METRICS = frozenset(metric.key for metric in own.OWN)
-"""Those that our own probes and imports know; the others come with the data of others."""
 
 
 def metric(key: str) -> Metric:

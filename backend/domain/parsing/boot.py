@@ -9,8 +9,8 @@ import datetime as dt
 import re
 from dataclasses import dataclass
 
+# As far may its clock be from ours; a launch is stated in whole seconds by some providers.
 CLOCK_LIMIT_S = 2.0
-"""As far may its clock be from ours; a launch is stated in whole seconds by some providers."""
 _LINE = re.compile(
     r"^(now|uptime|key|sshd_ticks) ([0-9]+(?:\.[0-9]+)?)(?: ([0-9]+))?$", re.MULTILINE | re.ASCII
 )

@@ -8,8 +8,8 @@ from backend.domain.parsing.texts import checked_text
 
 TOOL = "coremark"
 MAX_CHARACTERS = 2**18
+# CoreMark's own rule for a result that may be reported.
 MIN_SECONDS = 10
-"""CoreMark's own rule for a result that may be reported."""
 TOLERANCE = 0.01
 MAX_RATE = 1e12
 VALIDATED = "Correct operation validated"

@@ -18,10 +18,10 @@ from backend.domain.stats import CACHED, CONDITIONS_UNKNOWN, ZEROS
 
 TOOL = "dd"
 DIRECTIONS = ("write", "read")
+# From the one that measures the disk best to the one that measures it least.
 CONDITIONS = ("direct", "fdatasync", "cached", "unknown")
-"""From the one that measures the disk best to the one that measures it least."""
+# What was copied, or was written to the file that is read.
 SOURCES = ("random", "zero", "unknown")
-"""What was copied, or was written to the file that is read."""
 KEYS = (
     "direction",
     "conditions",

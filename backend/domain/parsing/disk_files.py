@@ -2,17 +2,17 @@
 
 import re
 
+# File systems without a disk; they accept O_DIRECT all the same.
 IN_MEMORY = ("tmpfs", "ramfs")
-"""File systems without a disk; they accept O_DIRECT all the same."""
+# Its cache, the ARC, is neither passed by O_DIRECT nor emptied by /proc/sys/vm/drop_caches.
 OWN_CACHE = "zfs"
-"""Its cache, the ARC, is neither passed by O_DIRECT nor emptied by /proc/sys/vm/drop_caches."""
 # Desktops mount removable disks below /run/media.
 _MEMORY_PATH = re.compile(r"/+(?:dev/+shm|run(?!/+media/))(?:/|$)")
+# Four lanes of PCIe 3.0. A single reader that is faster has as often met memory as a newer drive; a
+# file of twice the memory settles it.
 PLAUSIBLE_BYTES_PER_S = 3_940_000_000
-"""Four lanes of PCIe 3.0. A single reader that is faster has as often met memory as a newer drive;
-a file of twice the memory settles it."""
+# A byte that is copied passes the memory bus at least twice: it is read, and it is written.
 COPIES = 2
-"""A byte that is copied passes the memory bus at least twice: it is read, and it is written."""
 
 
 def lies_in_memory(path: str) -> bool:

@@ -36,10 +36,10 @@ COLUMNS = (
     "source",
     LOCALE,
 )
+# Units by kind; the first is what an amount is of where nobody says it.
 UNITS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {"disk": ("gb_month",), "ipv4": ("hour", "month"), "egress": ("gb",)}
 )
-"""Units by kind; the first is what an amount is of where nobody says it."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,8 +12,8 @@ VERSION = re.compile(r"fio-([0-9]{1,3})\..*")
 LEVEL = re.compile(r"(?:>=)?[0-9]{1,4}")
 SIGNAL = "terminating on signal"
 MAX_ERRNO = 4096
+# Percent of the operations at depth one from which on a job counts as one of depth one.
 AT_ONE = 90.0
-"""Percent of the operations at depth one from which on a job counts as one of depth one."""
 
 
 @dataclass(frozen=True)

@@ -33,8 +33,8 @@ MAX_BYTES = 2**50
 MAX_NAME = 40
 # No loss is a result; every other metric that is 0 was not measured.
 ZERO_ALLOWED = frozenset({"net_udp_loss_ratio"})
+# What a device gives to dd (dd.SOURCES).
 DEVICES = {"/dev/zero": "zero", "/dev/urandom": "random", "/dev/random": "random"}
-"""What a device gives to dd (dd.SOURCES)."""
 ALL_CPUS = r" ?[\"']?\$\(nproc\)"
 NO_RAM = (
     "ram_bytes is not given, so memory may stand in for the disk: flagged cached, and takes no rank"
@@ -389,6 +389,6 @@ _READERS: Mapping[str, tuple[Reader, tuple[str, ...]]] = {
     "stated": (_stated, ()),
 }
 TOOLS = tuple(_READERS)
+# Parameters that say something of the machine, and so of every tool.
 OF_MACHINES = ("credit_mode",)
-"""Parameters that say something of the machine, and so of every tool."""
 PARAMETERS = tuple(Parameters.__dataclass_fields__)

@@ -22,15 +22,15 @@ VERSION = re.compile(r"iperf 3\.([0-9]{1,3})\b.*")
 NAN = re.compile(r'(":\s*)-?(?:nan|inf)(?=\s*[,}\]])')
 # Printed once for each stream.
 REPEATED = ("sock_bufsize", "sndbuf_actual", "rcvbuf_actual")
+# Endings of the keys that hold the client's sending, and the way back of a test of both.
 FORWARD, REVERSE = "", "_bidir_reverse"
-"""Endings of the keys that hold the client's sending, and the way back of a test of both."""
 THREADED_SINCE = 16
 BUSY_CPU_PERCENT = 90
 CPU_BOUND = "cpu_bound"
 TOLERANCE = 0.02
 LEAST_SECONDS = 0.95
+# The rest at the end of a test is too short for a rate.
 LEAST_INTERVAL_S = 0.1
-"""The rest at the end of a test is too short for a rate."""
 MAX_INTERVALS = 3600
 
 

@@ -8,19 +8,19 @@ from backend.domain.errors import InvalidValue
 
 MAX_HOSTS = 2_000
 COLUMNS = ("name", "address", "port", "username", "kind", "tags", "bastion", "production")
+# What the list of hosts has beside: a header with the first of them is its export.
 EXPORTED = (
     "id", "offer", "driver", "state", "fingerprint_sha256", "approved_sha256", "authority_sha256",
     "scanned_at", "scan_error", "created_at", "is_in_production", "login_key", "certificate_refusal",
 )  # fmt: skip
-"""What the list of hosts has beside: a header with the first of them is its export."""
+# How hosts are reached that lists may name.
 STATIC = "static"
-"""How hosts are reached that lists may name."""
 SSH_PORT = 22
 YES = frozenset(
     ["yes", "true", "ja", "wahr", "oui", "vrai", "sí", "si", "verdadero", "sì", "vero", "1"]
 )
+# As people write them, and as spreadsheets in their languages write TRUE and FALSE of an export.
 NO = frozenset(["no", "false", "nein", "falsch", "non", "faux", "falso", "0"])
-"""As people write them, and as spreadsheets in their languages write TRUE and FALSE of an export."""
 
 
 @dataclass(frozen=True)

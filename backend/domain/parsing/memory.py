@@ -10,8 +10,8 @@ TOOL = "memory"
 CAPPED = "cached"
 SMALL_PAGES = "small_pages"
 LEAST_HUGE_RATIO = 0.5
+# Of the triad.
 ARRAYS = 3
-"""Of the triad."""
 MAX_NODES = 8192
 
 

@@ -24,12 +24,12 @@ KEYS = (
     "tool",
 )
 MTU = re.compile(r"[0-9]{1,6}")
+# The section that says what the device sent, or received in a test of the way back.
 SENT = "sent"
-"""The section that says what the device sent, or received in a test of the way back."""
 BYTES = ("bytes",)
 FAILURE = "=== failure "
+# ping's status after a packet was lost, also when others were answered.
 NOT_ANSWERED = 1
-"""ping's status after a packet was lost, also when others were answered."""
 
 
 def parse(text: str) -> list[ParsedSample]:

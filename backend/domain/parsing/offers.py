@@ -58,8 +58,8 @@ COLUMNS = (
     "note",
     LOCALE,
 )
+# Which lists of rankings and offers have beside: the offer's slug.
 EXPORTED = "offer_id"
-"""Which lists of rankings and offers have beside: the offer's slug."""
 KINDS = ("cloud", "vps", "dedicated", "onprem")
 VCPU_KINDS = ("dedicated", "shared", "burstable")
 MODELS = ("on_demand", "spot", "monthly", "purchase", *COMMITMENTS)

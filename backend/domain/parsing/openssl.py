@@ -21,8 +21,8 @@ SIZES = re.compile(r"\+H((?::[0-9]{1,9}){1,12})")
 RATES = re.compile(r"\+F:[0-9]{1,3}:([A-Za-z0-9-]{1,40})((?::[0-9]{1,15}\.[0-9]{2}){1,12})")
 GOT = re.compile(r"Got: (.+) from [0-9]{1,6}")
 OTHER = re.compile(r"Forked child [0-9]{1,6}|\+DT:.{1,60}|\+R:.{1,60}|\+A?E[DC]?:.{1,60}")
+# How the sum of several processes is called; 1.1.1 does not name the digest.
 SUM_NAMES = (DIGEST, "evp")
-"""How the sum of several processes is called; 1.1.1 does not name the digest."""
 
 
 def parse(text: str) -> list[ParsedSample]:

@@ -14,8 +14,8 @@ ANSWER = re.compile(r"[0-9]+ bytes from .+ time[=<]([0-9]{1,9}(?:\.[0-9]{1,6})?)
 COUNTS = re.compile(
     r"([0-9]{1,9}) packets transmitted, ([0-9]{1,9}) (?:packets )?received,.* packet loss.*"
 )
+# Characters: more than ten thousand answers.
 MOST = 2**20
-"""Characters: more than ten thousand answers."""
 REPEATED = "(DUP!)"
 DECIMAL_COMMA = re.compile(r".*=[0-9]+,[0-9]+ ms.*")
 

@@ -43,8 +43,8 @@ COLUMNS = (
     "disk_kind",
     LOCALE,
 )
+# Which the list of quotes has beside.
 EXPORTED = "price_id"
-"""Which the list of quotes has beside."""
 UNLIMITED = "unlimited"
 MOST_MONTHS = 120
 _DISK = re.compile(

@@ -9,8 +9,8 @@ from backend.domain.errors import ProbeError
 
 T = TypeVar("T")
 MAX_NUMBER = 1e30
+# The native probes keep their line below 64 KiB.
 MAX_CHARACTERS = 2**20
-"""The native probes keep their line below 64 KiB."""
 MAX_DETAIL = 300
 
 

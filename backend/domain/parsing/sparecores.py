@@ -22,16 +22,16 @@ from backend.domain.units import BYTES_PER_GB, BYTES_PER_GIB, exact_decimal
 Row = dict[str, Any]
 
 SITE = "https://sparecores.com"
+# Their name of a vendor → ours, where they differ.
 PROVIDERS: Mapping[str, str] = MappingProxyType({"hcloud": "hetzner"})
-"""Their name of a vendor → ours, where they differ."""
 ORDERED = frozenset({"active", "planned_for_retirement", ""})
 DATACENTER = re.compile(r"-dc[0-9]+$")
 MIB = 2**20
 MOST_WORD, MOST_ZONE, MOST_SYSTEM, MOST_NAME = 20, 50, 20, 150
 PURCHASES = MappingProxyType({"ondemand": PurchaseModel.ON_DEMAND, "spot": PurchaseModel.SPOT})
 UNITS = MappingProxyType({"hour": PriceUnit.HOUR, "month": PriceUnit.MONTH, "year": PriceUnit.YEAR})
+# Where the first tier begins, and what the last of two costs.
 CAPPED = (Decimal(0), Decimal(0))
-"""Where the first tier begins, and what the last of two costs."""
 NEXT_HOUR, ROUNDED = Decimal(1), Decimal("0.0001")
 
 

@@ -16,12 +16,12 @@ from backend.domain.metrics.suites import GEEKBENCH_PARTS, PASSMARK_CPU, PASSMAR
 from backend.domain.parsing.texts import why_not_kept
 
 KILO, MEGA, GIGA = 1e3, 1e6, 1e9
+# In nanoseconds.
 MILLISECOND, SECOND = 1e6, 1e9
-"""In nanoseconds."""
 MIB = 2.0**20
 PER_MINUTE = 1 / 60
+# In older files one more part of the configuration; no two series differ in it alone.
 VERSION = "framework_version"
-"""In older files one more part of the configuration; no two series differ in it alone."""
 NO_CONFIGURATION = "standard"
 MOST_VARIANT, MOST_START = 40, 31
 CORES = {"Single-Core Performance": "single", "Multi-Core Performance": "multi"}
@@ -41,6 +41,7 @@ class Benchmark:
     variant: str = ""
 
 
+# Where PassMark counts in thousands or millions.
 PASSMARK_FACTORS: Mapping[str, float] = MappingProxyType(
     {
         "passmark_integer_ops_per_s": MEGA,
@@ -52,7 +53,6 @@ PASSMARK_FACTORS: Mapping[str, float] = MappingProxyType(
         "passmark_database_ops_per_s": KILO,
     }
 )
-"""Where PassMark counts in thousands or millions."""
 WEB, REDIS = ("size", "connections_per_vcpus"), ("operation", "pipeline")
 COMPRESSION = ("algo", "compression_level", "cores")
 MEMBENCH = ("size_kb",)

@@ -17,11 +17,11 @@ METRIC, UNIT = "stress_ng_div16", "bogo ops/s"
 METHOD = "div16"
 MAX_CHARACTERS = 2**18
 MAX_RATE = 1e12
+# Below this the printed time is too coarse to check the rate with.
 MIN_SECONDS = 1.0
-"""Below this the printed time is too coarse to check the rate with."""
 TOLERANCE = 0.02
+# Share of the time asked for that a whole result has at least.
 ENDED_EARLY = 0.9
-"""Share of the time asked for that a whole result has at least."""
 LINE = re.compile(r"stress-ng: ([a-z]{4,5}): +\[[0-9]{1,10}\] +(.*)")
 HOGS = re.compile(r"dispatching hogs: ([0-9]{1,6}) (.+)")
 ASKED = re.compile(r"setting to a ([0-9]{1,7}) sec(?:ond)?s? run per stressor")

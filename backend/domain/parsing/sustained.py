@@ -9,8 +9,8 @@ from backend.domain.parsing.record import ProbeRecord, read_record
 
 LAST_PART = 4
 MAX_LAST = 10
+# The probe prints scores with three decimals.
 ROUNDING = 0.0005
-"""The probe prints scores with three decimals."""
 TOLERANCE = 1e-6
 
 

@@ -17,8 +17,8 @@ COMMA_LANGUAGES = frozenset((
 POINT_LANGUAGES = frozenset(("en", "ga", "he", "hi", "ja", "ko", "mt", "th", "zh"))
 # Regions that write a point although their language writes a comma.
 POINT_LOCALES = frozenset({"de-ch", "de-li", "it-ch", "es-mx"})
+# Of a quote; a spreadsheet shows an empty date as 1899-12-30.
 FIRST_YEAR = 1990
-"""Of a quote; a spreadsheet shows an empty date as 1899-12-30."""
 _LANGUAGE = re.compile(r"([a-z]{2})(?:[-_][a-z]{2})?(?:\.utf-?8)?")
 _SPACED = re.compile(r"[+-]?[0-9]{1,3}(?:[ \u00a0\u2009\u202f'’][0-9]{3})+(?:[.,][0-9]+)?")
 _SPACES = re.compile(r"[ \u00a0\u2009\u202f'’]")

@@ -18,8 +18,8 @@ MAX_BYTES = 1_000_000
 MAX_UNPACKED_BYTES = 30_000_000
 MAX_COLUMNS = 200
 MAX_LINES = 6_000
+# So many lines before the header may be titles.
 HEAD_LINES = 30
-"""So many lines before the header may be titles."""
 SEPARATORS = ",;\t"
 _SEPARATOR_LINE = re.compile(r'"?sep=(?P<mark>[,;\t])"?[,;\t]*\r?\n', re.IGNORECASE)
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")

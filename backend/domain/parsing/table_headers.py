@@ -9,10 +9,11 @@ from backend.domain.money import CURRENCIES
 from backend.domain.parsing.table_files import HEAD_LINES, Line
 from backend.domain.parsing.table_remarks import RefusedTable, Remark, shown
 
+# What a mapping names for a column that is not read.
 LEFT_OUT = "-"
-"""What a mapping names for a column that is not read."""
 UNKNOWN = "unknown column"
 SIGNS: Mapping[str, str] = {"€": "EUR", "£": "GBP", "zł": "PLN", "kč": "CZK", "us$": "USD"}
+# What may stand in brackets behind a header: any other unit would make another figure of it.
 UNITS: Mapping[str, frozenset[str]] = {
     "ram_gib": frozenset({"gib", "gb", "go"}),
     "disk_gb": frozenset({"gb", "go"}),
@@ -20,7 +21,6 @@ UNITS: Mapping[str, frozenset[str]] = {
     "traffic_tb": frozenset({"tb", "to"}),
     "min_term_months": frozenset({"months", "monate", "mois", "meses"}),
 }
-"""What may stand in brackets behind a header: any other unit would make another figure of it."""
 _SYNONYMS: Mapping[str, str] = {
     "provider": "provider|hoster|vendor|supplier|anbieter|lieferant|fournisseur|hébergeur|proveedor",
     "location": "location|site|datacenter|data center|standort|rechenzentrum|emplacement|ubicación"

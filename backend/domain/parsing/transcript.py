@@ -10,6 +10,7 @@ from types import MappingProxyType
 _PROMPT = re.compile(
     r"(?P<prompt>(?:\[[^\]\n]{1,100}\]|[\w@.:~/+-]{0,100}(?: [\w.~/-]{1,60})?) ?[$#%>❯]) +(?P<rest>\S.*)"
 )
+# Other words than the tool's name that its command has.
 _PROGRAMS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "bonnie": ("bonnie++",),
@@ -18,7 +19,6 @@ _PROGRAMS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "yabs": ("curl", "wget"),
     }
 )
-"""Other words than the tool's name that its command has."""
 _CONTINUED = "\\"
 MAX_COMMAND = 1000
 

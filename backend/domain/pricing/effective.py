@@ -10,12 +10,12 @@ from backend.domain.pricing.billing.sustained_use import N1, N2, billed_share
 from backend.domain.pricing.periods import price_per_period
 from backend.domain.units import EXACT, HOURS_PER_MONTH
 
+# Hours of a commitment: years of 365 days, as the providers calculate.
 TERM_HOURS: Mapping[str, Decimal] = MappingProxyType(
     {"1y": Decimal(8760), "3y": Decimal(26280), "5y": Decimal(43800)}
 )
-"""Hours of a commitment: years of 365 days, as the providers calculate."""
+# Tables of discounts for sustained use.
 TIERS = MappingProxyType({"n1": N1, "n2": N2})
-"""Tables of discounts for sustained use."""
 HOUR, ONCE = "hour", "once"
 
 

@@ -13,10 +13,10 @@ from backend.domain.units import BYTES_PER_GB, EXACT
 
 DISK, IP, EGRESS = "disk", "ip", "egress"
 EXTRAS = (DISK, IP, EGRESS)
+# The missing input that a row names, by extra.
 PRICE_MISSING: Mapping[str, str] = MappingProxyType(
     {DISK: "disk_price", IP: "ipv4_price", EGRESS: "egress_price"}
 )
-"""The missing input that a row names, by extra."""
 GB_PER_TB = Decimal(1000)
 MOST_TIERS = 20
 

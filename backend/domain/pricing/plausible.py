@@ -7,11 +7,11 @@ from statistics import median
 from backend.domain.units import EXACT, HOURS_PER_MONTH
 
 MONTHS_PER_YEAR = 12
+# The largest machines that clouds rent out cost a fifth of it.
 MOST_USD_PER_MONTH = Decimal(1_000_000)
-"""The largest machines that clouds rent out cost a fifth of it."""
 MOST_USD_ONCE = Decimal(50_000_000)
+# Of the cheapest machines, spot prices among them, a vCPU costs three times as much.
 LEAST_USD_PER_VCPU_MONTH = Decimal("0.10")
-"""Of the cheapest machines, spot prices among them, a vCPU costs three times as much."""
 FACTOR_BESIDE = Decimal(10)
 
 

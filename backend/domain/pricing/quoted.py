@@ -9,17 +9,17 @@ from backend.domain.pricing.effective import TERM_HOURS
 from backend.domain.units import EXACT
 
 LARGEST_AMOUNT = Decimal(10) ** 10
+# Columns of amounts have 28 digits, 18 of them decimals.
 MOST_DECIMALS = 18
-"""Columns of amounts have 28 digits, 18 of them decimals."""
 LEAST_AMOUNT = Decimal(1).scaleb(-MOST_DECIMALS)
 SETUP_MONTHS = 12
 MOST_SETUP_MONTHS = 120
 NET, GROSS, UNKNOWN = "net", "gross", "unknown"
 TAX_BASES = (NET, GROSS, UNKNOWN)
+# How a price is taken to be bought where nobody says it.
 MODEL_OF_UNIT: Mapping[str, str] = MappingProxyType(
     {"hour": "on_demand", "month": "monthly", "year": "monthly", "once": "purchase"}
 )
-"""How a price is taken to be bought where nobody says it."""
 COMMITMENTS = ("reserved", "savings", "committed")
 
 

@@ -28,10 +28,10 @@ __all__ = [
 ]
 
 _ROUND = (*HOST_PROBES, *CPU_PROBES, *DISK_PROBES, *LASTING_PROBES, *NETWORK_PROBES)
+# In the order of a round. The inventory always comes first, once.
 PROBES: Mapping[str, Probe] = MappingProxyType({probe.name: probe for probe in _ROUND})
-"""In the order of a round. The inventory always comes first, once."""
+# The probes that people choose from.
 CHOICES = tuple(name for name in PROBES if name not in {INVENTORY, PACKAGES})
-"""The probes that people choose from."""
 _CELL = re.compile(r"(read|write)_qd([0-9]{1,4})_jobs([0-9]{1,4})")
 
 

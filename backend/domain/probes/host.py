@@ -5,8 +5,8 @@ from backend.domain.probes.series import Probe, ProbeSeries
 
 INVENTORY = "inventory"
 PACKAGES = "packages"
+# What a host's package manager installs where a run may do so.
 INSTALLED = ("fio", "iperf3", "stress-ng", "sysbench", "openssl")
-"""What a host's package manager installs where a run may do so."""
 HOST_PROBES: tuple[Probe, ...] = (
     Probe(
         name=PACKAGES,

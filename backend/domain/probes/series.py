@@ -10,8 +10,8 @@ from backend.domain.parsing.inventory import HostFacts
 EVERY_PROFILE = ("quick", "standard", "full")
 FROM_STANDARD = ("standard", "full")
 FULL_ONLY = ("full",)
+# The parameter that every run on a machine that is rented for it has, and no other run.
 RENTED = "purchase_model"
-"""The parameter that every run on a machine that is rented for it has, and no other run."""
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,8 @@ import numpy as np
 from backend.domain.scenarios.model import Option
 from backend.domain.scenarios.uncertainty import Draws, OptionSpread
 
+# Of arrays that are handed on: the same bytes on every machine.
 FLOATS = "<f8"
-"""Of arrays that are handed on: the same bytes on every machine."""
 
 
 @dataclass(frozen=True)

@@ -28,10 +28,10 @@ from backend.domain.units import HOURS_PER_MONTH
 
 # A cap far above the price would overflow the 64 bits of the arrays.
 MOST_HOURS = 10**9
+# Of a second, so that those of a century still fit 64 bits.
 MOST_PARTS = 10**8
-"""Of a second, so that those of a century still fit 64 bits."""
+# Cost of each slot, the oldest first.
 Costs = list[Fraction]
-"""Cost of each slot, the oldest first."""
 SlotRule = Callable[[Lives, Horizon, Terms], Costs]
 
 

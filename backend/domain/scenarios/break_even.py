@@ -19,13 +19,13 @@ from backend.domain.scenarios.uncertainty import option_with_counts, price_key
 from backend.domain.texts import number
 from backend.domain.texts import text as _
 
+# Rules whose cost is a multiple of the price: no cap, fee or commitment stands beside it.
 LINEAR = frozenset(
     {"per_second", "per_minute", "hour_ceil", "sustained_use", "spot", "monthly", "purchase"}
 )
-"""Rules whose cost is a multiple of the price: no cap, fee or commitment stands beside it."""
 HOURS_BEGUN = frozenset({"hour_ceil", "hour_ceil_cap"})
+# Rules that bill a server by its own time.
 HOURLY = HOURS_BEGUN | {"per_second", "per_minute", "sustained_use", "spot"}
-"""Rules that bill a server by its own time."""
 
 
 Paid = dict[Hashable, Fraction]

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from backend.domain.pricing.billing.lifetimes import HOUR_S
 from backend.domain.scenarios.model import ScenarioInput
 
+# Shares are sums of floats: so far beyond the tolerated one is still within it.
 NEAR = 1e-12
-"""Shares are sums of floats: so far beyond the tolerated one is still within it."""
 Figures = NDArray[np.float64]
 
 

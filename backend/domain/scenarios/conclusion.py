@@ -8,13 +8,13 @@ from backend.domain.documents.values import exact
 from backend.domain.texts import joined, number
 from backend.domain.texts import text as _
 
+# Share of the draws that makes the cheapest option clear.
 SURE = 0.95
-"""Share of the draws that makes the cheapest option clear."""
+# Share of the draws from which on another option may be the cheapest as well.
 POSSIBLE = 1 - SURE
-"""Share of the draws from which on another option may be the cheapest as well."""
 
+# Shares below it are not written out; the share that is tolerated by default.
 SMALL = 0.001
-"""Shares below it are not written out; the share that is tolerated by default."""
 
 Option = Mapping[str, Any]
 

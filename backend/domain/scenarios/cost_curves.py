@@ -21,12 +21,12 @@ from backend.domain.texts import text as _
 
 # What a break-even is exact to: nobody knows a load to a thousandth.
 LOAD_STEP = Fraction(1, 1000)
+# A tenth to four times the load, in thousandths of it.
 LOAD_POINTS = tuple(range(100, 4001, 100))
-"""A tenth to four times the load, in thousandths of it."""
+# From one hour on: without any the peak that servers are counted for is another one.
 POINTS_A_DAY = 24
-"""From one hour on: without any the peak that servers are counted for is another one."""
+# Loads at which all options are run for both curves; see `work.check_curve_work`.
 MOST_RUNS = 200
-"""Loads at which all options are run for both curves; see `work.check_curve_work`."""
 
 Values = NDArray[np.float64]
 

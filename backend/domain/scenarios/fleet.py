@@ -25,8 +25,8 @@ from backend.domain.scenarios.policies import REMEMBERING, pace
 from backend.domain.scenarios.scan import Servers
 from backend.domain.scenarios.trajectories import ElasticRun, nobody, peak_count, run, trajectory
 
+# Counts × steps (or lives, or hours) that are tried for the best base; a few seconds.
 MOST_TRIED = 200_000_000
-"""Counts × steps (or lives, or hours) that are tried for the best base; a few seconds."""
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ from backend.domain.scenarios.scan import Servers
 
 BLOCK = 16_384  # steps at a time: the buffers then stay in the processor's cache
 SLACK = 1e-9  # so that float noise above a whole number starts no further server
+# A float quotient this close to a whole number, as a share of it, is looked at exactly.
 NEAR = 1e-12
-"""A float quotient this close to a whole number, as a share of it, is looked at exactly."""
 MOST_SERVERS = 1_000_000
 
 

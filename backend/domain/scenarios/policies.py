@@ -166,8 +166,8 @@ _RUNS: Mapping[str, Runs] = MappingProxyType(
     }
 )
 KINDS = tuple(_RUNS)
+# Policies for which fewer servers to run are not simply the same servers without the oldest.
 REMEMBERING = frozenset({"target_tracking", "step"})
-"""Policies for which fewer servers to run are not simply the same servers without the oldest."""
 
 
 def pace(kind: str) -> int:

@@ -37,8 +37,8 @@ UNITS_OF_BILLINGS = {
     "dedicated": MONTH,
 }
 BILLINGS = tuple(UNITS_OF_BILLINGS)
+# Rules that bill an amount; so does one that is not known.
 RENTED = ("", *(billing for billing in BILLINGS if billing != PURCHASE))
-"""Rules that bill an amount; so does one that is not known."""
 OF_A_MONTH = ("hour_ceil_cap", "monthly", "sustained_use", "dedicated")
 
 

@@ -9,8 +9,8 @@ from backend.domain.texts import text as _
 
 Document = dict[str, Any]
 ON_DEMAND, COMMITTED, MONTHLY, SERVER = "0.4", "0.25", "100", "3000"
+# Amounts that nobody asked for.
 EXAMPLE_PRICES = frozenset({ON_DEMAND, COMMITTED, MONTHLY})
-"""Amounts that nobody asked for."""
 
 
 @dataclass(frozen=True)
@@ -75,8 +75,8 @@ _ALL_OPTIONS = (
         ),
     ),
 )
+# By key, in the order in which they are shown.
 READY_OPTIONS: Mapping[str, ReadyOption] = MappingProxyType({one.key: one for one in _ALL_OPTIONS})
-"""By key, in the order in which they are shown."""
 
 
 def with_option(

@@ -14,10 +14,10 @@ from backend.domain.scenarios.documents import scenario_from
 from backend.domain.scenarios.model import Option, OptionPart, ScenarioInput, unlimited
 from backend.domain.scenarios.results import OptionOutcome, outcome
 
+# Factors on every hourly price; prices by the month stay.
 PRICES = tuple(Fraction(n, 10) for n in (2, 3, 5, 7, 10, 14, 20, 30, 50))
-"""Factors on every hourly price; prices by the month stay."""
+# How far the demand goes from its mean, of how far it goes as stated.
 SHAPES = (0.0, 0.5, 1.0, 1.5, 2.0)
-"""How far the demand goes from its mean, of how far it goes as stated."""
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+# Counts a step, of any unsigned or signed integer type.
 Servers = NDArray[Any]
-"""Counts a step, of any unsigned or signed integer type."""
 
 
 def clamped(lo: Servers, hi: Servers) -> Servers:

@@ -22,8 +22,8 @@ from backend.domain.scenarios.results import OptionOutcome, option_members, outc
 from backend.domain.scenarios.trajectories import peak_count
 
 LONGEST_MONTH_S = 31 * DAY_S
+# Served demand is a sum of floats: a bound stays below what it may be off by.
 NEARLY = 1 - Fraction(1, 10**9)
-"""Served demand is a sum of floats: a bound stays below what it may be off by."""
 
 
 @dataclass(frozen=True)
@@ -83,8 +83,8 @@ def _ranked(
         yield Screened(None if is_short else rank, option, result)
 
 
+# What an option costs at least if it serves enough, its name, and the option.
 Bounded = tuple[Fraction, str, Option]
-"""What an option costs at least if it serves enough, its name, and the option."""
 
 
 def _groups(

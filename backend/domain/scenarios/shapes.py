@@ -22,8 +22,8 @@ from backend.domain.texts import text as _
 
 Demand = dict[str, Any]
 WORKDAYS = [0, 1, 2, 3, 4]
+# Where the document states no start.
 MONDAY = dt.datetime(2026, 1, 5, tzinfo=dt.UTC)
-"""Where the document states no start."""
 OUTLINE_POINTS = 168
 LOW, HIGH = "3", "20"
 
@@ -123,8 +123,8 @@ _ALL_SHAPES = (
         lambda demand: demand.get("kind") == TRACE,
     ),
 )  # fmt: skip
+# By key, in the order in which a demand is asked whether it is like them.
 SHAPES: Mapping[str, LoadShape] = MappingProxyType({one.key: one for one in _ALL_SHAPES})
-"""By key, in the order in which a demand is asked whether it is like them."""
 
 
 def shape_of(demand: Mapping[str, Any]) -> LoadShape | None:

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from backend.domain.errors import InvalidValue
 from backend.domain.pricing.billing.lifetimes import DAY_S, Horizon
 
+# Three years of minutes; more is refused.
 MAX_STEPS = 2_000_000
-"""Three years of minutes; more is refused."""
 
 Instants = NDArray[np.int64]
 

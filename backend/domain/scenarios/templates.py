@@ -372,5 +372,5 @@ _ALL_TEMPLATES = (
         policy={"kind": "hpa", "min": 2, "in_window_s": 300, "warmup_s": 120, "lag_s": 60},
     ),
 )
+# By key, in the order in which they are shown.
 TEMPLATES: Mapping[str, Template] = MappingProxyType({one.key: one for one in _ALL_TEMPLATES})
-"""By key, in the order in which they are shown."""

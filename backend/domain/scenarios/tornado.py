@@ -14,8 +14,8 @@ from backend.domain.scenarios.uncertainty import Draws, Factors, price_key, scor
 from backend.domain.texts import number
 from backend.domain.texts import text as _
 
+# Standard deviations of the 95th percentile; the 5th lies as far below.
 Z_95 = 1.6448536269514722
-"""Standard deviations of the 95th percentile; the 5th lies as far below."""
 
 
 @dataclass(frozen=True)

@@ -22,10 +22,10 @@ from backend.domain.scenarios.steps import Steps
 
 MOST_POINTS = 5_000_000
 MOST_UNITS = 10**12
+# Start of the year 2200.
 LAST_S = 7_258_118_400
-"""Start of the year 2200."""
+# Location, time and value of a point.
 Row = tuple[str, object, object]
-"""Location, time and value of a point."""
 
 
 @dataclass(frozen=True)

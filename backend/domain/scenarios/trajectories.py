@@ -16,8 +16,8 @@ from backend.domain.scenarios.service import Service, served
 
 ZERO = Fraction(0)
 FLOAT_SAFE_DIGITS = 14  # a float of these reads back as the same decimal
+# Trajectories kept of a scenario; options that share one stand side by side as a rule.
 MOST_KEPT = 4
-"""Trajectories kept of a scenario; options that share one stand side by side as a rule."""
 
 
 @dataclass(frozen=True)

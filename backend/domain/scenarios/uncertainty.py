@@ -31,12 +31,12 @@ from backend.domain.scenarios.results import OptionOutcome, money, outcome
 
 GRID = 9
 FINEST_GRID = 129
+# Steps of all options together that exact draws may take.
 EXACT_WORK = 12_000_000
-"""Steps of all options together that exact draws may take."""
+# Of the engine, for all options together: each has a cost beside its steps.
 MOST_RUNS = 900
-"""Of the engine, for all options together: each has a cost beside its steps."""
+# Of demand: with more, servers start at so many ratios that no draw shares a stretch.
 MOST_LEVELS = 2000
-"""Of demand: with more, servers start at so many ratios that no draw shares a stretch."""
 MOST_STRETCHES = 200_000
 TAIL = 0.95
 CONFIDENCE = 0.95

@@ -11,20 +11,20 @@ from backend.domain.scenarios.policies import pace
 from backend.domain.scenarios.regimes import PRICES, SHAPES
 from backend.domain.scenarios.uncertainty import GRID, exact_runs
 
+# Steps of all options and passes; a year of minutes for 200 offers is 105,120,000.
 MOST_WORK = 120_000_000
-"""Steps of all options and passes; a year of minutes for 200 offers is 105,120,000."""
 
 
+# Steps of all options and cells of a map; each cell has a cost beside its steps.
 MOST_MAP_WORK = 40_000_000
-"""Steps of all options and cells of a map; each cell has a cost beside its steps."""
+# Trajectories with a bill that take as long as a simulation is taken to, and what the price and the
+# bill of one offer take; measured.
 SCREENED_AT_ONCE, STEPS_OF_OFFER = 5, 4_000
-"""Trajectories with a bill that take as long as a simulation is taken to, and what the price and the
-bill of one offer take; measured."""
+# Steps of all options and passes of a job, each option of which takes at most MOST_WORK: a year of
+# minutes for 300 options with uncertainty is 2,995,920,000.
 MOST_JOB_WORK = 4_000_000_000
-"""Steps of all options and passes of a job, each option of which takes at most MOST_WORK: a year of
-minutes for 300 options with uncertainty is 2,995,920,000."""
+# Of all options of a job, which are kept until they are compared: 16 bytes each.
 MOST_JOB_DRAWS = 5_000_000
-"""Of all options of a job, which are kept until they are compared: 16 bytes each."""
 ADVICE = "take longer steps, fewer options or no uncertainty"
 
 

@@ -18,8 +18,8 @@ from types import MappingProxyType
 
 from backend.domain.texts import text as _
 
+# Four labels and the boot block: 4 MiB before and 512 KiB behind the data of every disk.
 LABEL_BYTES = 4 * 2**20 + 2**19
-"""Four labels and the boot block: 4 MiB before and 512 KiB behind the data of every disk."""
 REPORTING_RECORD_BYTES = 128 * 2**10
 UNIT_BYTES = 512
 METASLAB_SHIFT = 29

@@ -18,8 +18,8 @@ from backend.domain.webhooks import Endpoint, endpoint
 from backend.notifications.channels.channel import NotDelivered
 
 POST_S = 15.0
+# Of one name, to try one after the other.
 MAX_ADDRESSES = 3
-"""Of one name, to try one after the other."""
 
 
 def post_json(url: str, body: bytes, headers: Mapping[str, str]) -> None:

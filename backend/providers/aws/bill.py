@@ -18,8 +18,8 @@ from backend.providers.aws import api
 from backend.providers.aws.request import TOKEN
 from backend.providers.machines import Access
 
+# Where Cost Explorer stands, whatever regions an account has.
 REGION = "us-east-1"
-"""Where Cost Explorer stands, whatever regions an account has."""
 
 
 class AwsBill:

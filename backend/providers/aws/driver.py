@@ -53,12 +53,12 @@ USERNAME = "admin"
 # "User initiated (2026-11-20 10:11:12 GMT)": the only place where EC2 says when a machine ended.
 ENDED_AT = re.compile(r"\((\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) (?:GMT|UTC)\)")
 
+# Any other one is on its way out, or stopped: it may still cost money.
 STATES = {
     "pending": ProviderResourceState.PENDING,
     "running": ProviderResourceState.RUNNING,
     "terminated": ProviderResourceState.GONE,
 }
-"""Any other one is on its way out, or stopped: it may still cost money."""
 
 
 @dataclass(frozen=True)

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 # Public SSM parameter that names Debian's own image in a region: ids differ by region and release.
 IMAGE = "/aws/service/debian/release/12/latest/{arch}"
+# By ours: Debian's name and that of EC2.
 ARCHITECTURES = {"x86_64": ("amd64", "x86_64"), "arm64": ("arm64", "arm64")}
-"""By ours: Debian's name and that of EC2."""
 # A launch that has taken longer before it comes to the machine is given up: the step ends, and RunInstances
 # must not be under way when it does.
 PREPARE_LIMIT_S = 10

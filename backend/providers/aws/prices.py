@@ -37,10 +37,10 @@ RIGHT_ROW: tuple[tuple[str, str, SkipReason], ...] = (
     ("capacitystatus", "Used", SkipReason.OTHER_CAPACITY),
 )
 ON_DEMAND, RESERVED = "OnDemand", "Reserved"
+# Kinds of terms that are read, by the provider's word.
 PURCHASE_MODELS: Mapping[str, PurchaseModel] = MappingProxyType(
     {ON_DEMAND: PurchaseModel.ON_DEMAND, RESERVED: PurchaseModel.RESERVED}
 )
-"""Kinds of terms that are read, by the provider's word."""
 HOURS, WHOLE_TERM = "Hrs", "Quantity"
 TERMS: Mapping[str, str] = MappingProxyType({"1yr": "1y", "3yr": "3y"})
 UPFRONT: Mapping[str, str] = MappingProxyType(

@@ -20,8 +20,8 @@ from backend.providers.base import (
     Volume,
 )
 
+# Every size takes it; premium ones need a size with an s in its name.
 DISK_TYPE = "StandardSSD_LRS"
-"""Every size takes it; premium ones need a size with an s in its name."""
 UUID = r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 
 

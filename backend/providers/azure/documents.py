@@ -27,18 +27,20 @@ from backend.providers.machines import (
 
 USERNAME = "rackrate"
 PUBLISHER, OFFER = "Debian", "debian-12"
+# Of the publisher's offer, by architecture.
 IMAGES = {"x86_64": "12-gen2", "arm64": "12-arm64"}
-"""Of the publisher's offer, by architecture."""
+# As Azure calls them: what `{arch}` in the account's image stands for.
 ARCHES = {"x86_64": "x64", "arm64": "arm64"}
-"""As Azure calls them: what `{arch}` in the account's image stands for."""
+# Names within the group of a launch, which is its own.
 MACHINE, NETWORK, SUBNET, FIREWALL = "machine", "network", "machines", "firewall"
-"""Names within the group of a launch, which is its own."""
 PREFIX = "rackrate-"
 WORKSPACE, TOKEN, EXPIRES = "rackrate-workspace", "rackrate-token", "rackrate-expires"
 HOST_KEY, ATTEMPT = "rackrate-host-key", "rackrate-attempt"
 EXPIRES_FORMAT = "%Y%m%dT%H%M%SZ"
 GROUP = re.compile(r"rackrate-[A-Za-z0-9-]{1,64}")
 TAG_VALUE = re.compile(r"[^\x00-\x1f\x7f']{0,256}")
+# Of power. Any other state is on the way to the end, or stopped, which costs all the same
+# (learn.microsoft.com/azure/virtual-machines/states-billing).
 STATES: Mapping[str, ProviderResourceState] = MappingProxyType(
     {
         "": ProviderResourceState.PENDING,
@@ -46,8 +48,6 @@ STATES: Mapping[str, ProviderResourceState] = MappingProxyType(
         "running": ProviderResourceState.RUNNING,
     }
 )
-"""Of power. Any other state is on the way to the end, or stopped, which costs all the same
-(learn.microsoft.com/azure/virtual-machines/states-billing)."""
 
 
 # --- what we send ---------------------------------------------------------------------------------

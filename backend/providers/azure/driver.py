@@ -69,8 +69,8 @@ LAUNCH_S = 18.0
 LOOK_S = 1.0
 # Azure's readers lag behind what it has written.
 SHOWN_WITHIN = dt.timedelta(minutes=1)
+# Kinds whose machines are ended without waiting for their shutdown.
 FORCED = "Microsoft.Compute/virtualMachines"
-"""Kinds whose machines are ended without waiting for their shutdown."""
 
 
 class AzureDriver:

@@ -11,8 +11,8 @@ from backend.providers.machines import Access, Overview, Preflight, unsupported
 SERVICES = ("Microsoft.Compute", "Microsoft.Network")
 ROLE_ADVICE = "Compare the rights of the identity with docs/policies/azure-role.json."
 SMALLEST_VCPUS = 2
+# Of all families together, on demand and spot; those of families follow where they are used up.
 QUOTAS = ("cores", "lowPriorityCores")
-"""Of all families together, on demand and spot; those of families follow where they are used up."""
 
 
 class AskedSubscription(Protocol):

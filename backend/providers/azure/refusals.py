@@ -25,8 +25,8 @@ NO_ACCESS = {
     "SubscriptionNotFound",
     "ReadOnlyDisabledSubscription",
 }
+# Also where the status says that it is only not now.
 NEVER = {"MissingSubscriptionRegistration", "RequestDisallowedByPolicy"}
-"""Also where the status says that it is only not now."""
 
 
 def refused(

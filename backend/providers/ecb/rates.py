@@ -69,8 +69,8 @@ class SkippedRate:
 
 
 Result = ParsedRate | SkippedRate
+# Day, currency, and what is written there.
 Cell = tuple[dt.date, str, str]
-"""Day, currency, and what is written there."""
 
 
 def parse(text: str) -> list[Result]:

@@ -22,8 +22,8 @@ from backend.providers.machines import Access, unsupported
 HOST = "https://bigquery.googleapis.com"
 SCOPES = ("https://www.googleapis.com/auth/bigquery",)
 CALL_S = 20
+# How long one call waits for the query's end.
 ANSWER_S = 10
-"""How long one call waits for the query's end."""
 QUERY_S = 120
 # As text: floats would lose digits of amounts. Credits say nothing of what the machines used.
 QUERY = """

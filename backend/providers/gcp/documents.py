@@ -27,14 +27,15 @@ if TYPE_CHECKING:
 USERNAME = "rackrate"
 IMAGE = "projects/debian-cloud/global/images/family/"
 FAMILIES = {"x86_64": "debian-12", "arm64": "debian-12-arm64"}
+# As image families call them: what `{arch}` in the account's image stands for.
 ARCHES = {"x86_64": "amd64", "arm64": "arm64"}
-"""As image families call them: what `{arch}` in the account's image stands for."""
 WORKSPACE, TOKEN, EXPIRES = "rackrate-workspace", "rackrate-token", "expires"
 # Labels take lower-case letters, digits, hyphens and underscores: no colon, no plus.
 EXPIRES_FORMAT = "%Y%m%dt%H%M%Sz"
 NAME = re.compile(r"[a-z](?:[a-z0-9-]{0,61}[a-z0-9])?")
 LABEL_KEY = re.compile(r"[a-z][a-z0-9_-]{0,62}")
 LABEL_VALUE = re.compile(r"[a-z0-9_-]{0,63}")
+# Of machines. Any other state is on the way to the end, or stopped.
 STATES: Mapping[str, ProviderResourceState] = MappingProxyType(
     {
         "PROVISIONING": ProviderResourceState.PENDING,
@@ -43,7 +44,6 @@ STATES: Mapping[str, ProviderResourceState] = MappingProxyType(
         "RUNNING": ProviderResourceState.RUNNING,
     }
 )
-"""Of machines. Any other state is on the way to the end, or stopped."""
 # Parts of the words by which the API names an error: answers spell them otherwise than operations.
 NO_CAPACITY = ("ZONE_RESOURCE_POOL_EXHAUSTED", "RESOURCE_POOL_EXHAUSTED", "STOCKOUT")
 TOO_MANY_CALLS = (

@@ -18,8 +18,8 @@ SERVICE = "6F81-5844-456A"
 SKUS, TYPES = "skus", "machine_types"
 # The most that each interface gives in a page.
 MOST_SKUS, MOST_TYPES = "5000", "500"
+# The catalogue's limit is a strict one.
 PAUSE_S = 30.0
-"""The catalogue's limit is a strict one."""
 SCOPES = ("https://www.googleapis.com/auth/cloud-platform",)
 
 

@@ -15,10 +15,10 @@ from backend.providers.machines import Access, Overview, Preflight, unsupported
 if TYPE_CHECKING:
     from google.cloud import compute_v1
 
+# One call: `ask("Regions", "get", region=…)`.
 Ask = Callable[..., Any]
-"""One call: `ask("Regions", "get", region=…)`."""
+# By name, what the smallest machine of ours takes of it.
 QUOTAS = {"CPUS": 2, "IN_USE_ADDRESSES": 1, "INSTANCES": 1, "SSD_TOTAL_GB": 20}
-"""By name, what the smallest machine of ours takes of it."""
 ROLE_ADVICE = "Compare the rights of the identity with docs/policies/gcp-role.yaml."
 OS_LOGIN_ADVICE = (
     "gcloud services enable oslogin.googleapis.com; the identity, a service account, needs"

@@ -20,6 +20,7 @@ UNITS: Mapping[str, str] = MappingProxyType({CORE: "h", RAM: "GiBy.h"})
 MODELS: Mapping[str, PurchaseModel] = MappingProxyType(
     {"OnDemand": PurchaseModel.ON_DEMAND, "Preemptible": PurchaseModel.SPOT}
 )
+# (words of a description, why it is no component of a plain machine).
 OTHERS: tuple[tuple[str, SkipReason], ...] = (
     ("Commitment", SkipReason.OTHER_TERMS),
     ("Reserved", SkipReason.OTHER_TERMS),
@@ -30,7 +31,6 @@ OTHERS: tuple[tuple[str, SkipReason], ...] = (
     ("Custom", SkipReason.CUSTOM),
     ("Extended", SkipReason.CUSTOM),
 )
-"""(words of a description, why it is no component of a plain machine)."""
 PART = re.compile(r"(?P<machine>.+?)(?: Instance)? (?P<part>Core|Ram) running in .+")
 WHOLE = re.compile(r"(?P<size>Micro|Small) Instance with .+ running in .+")
 GPU = re.compile(r"(?P<name>Nvidia .+) GPU (?:attached to Spot Preemptible VMs )?running in .+")

@@ -14,6 +14,7 @@ from backend.domain.errors import DriverError, Reason
 CALL_S = 10
 # The most that a page may have.
 PAGE = 50
+# What the API's names of errors mean, and whether the same call may succeed later.
 REASONS: Mapping[str, tuple[Reason, bool]] = MappingProxyType(
     {
         "unauthorized": (Reason.AUTH, False),
@@ -32,7 +33,6 @@ REASONS: Mapping[str, tuple[Reason, bool]] = MappingProxyType(
         "unavailable": (Reason.UNREACHABLE, True),
     }
 )
-"""What the API's names of errors mean, and whether the same call may succeed later."""
 
 
 class HetznerApi:

@@ -50,8 +50,8 @@ from backend.providers.machines import (
 
 API = "https://api.hetzner.cloud/v1"
 USERNAME = "root"
+# Of the architecture that the type of machine has.
 IMAGE = "debian-12"
-"""Of the architecture that the type of machine has."""
 WORKSPACE, TOKEN, EXPIRES = "rackrate-workspace", "rackrate-token", "rackrate-expires"
 HOST_KEY = "rackrate-host-key"
 EXPIRES_FORMAT = "%Y%m%dT%H%M%SZ"

@@ -19,8 +19,8 @@ from backend.rankings.selectors.query import Filter, RankingQuery
 from backend.rankings.selectors.ranking import Ranking, query_from, ranking
 from backend.rankings.selectors.rows import RankingRow
 
+# The parameters of a need, and the filter of the ranking that each stands for.
 NEEDS = {"vcpu": "vcpu__gte", "ram": "ram_gib__gte", "budget": "price__lte"}
-"""The parameters of a need, and the filter of the ranking that each stands for."""
 OWN = "own"
 
 

@@ -29,13 +29,13 @@ from backend.rankings.selectors.rows import RankingRow, money_cells, ranking_row
 from backend.rankings.selectors.score_table import ScoreTable
 from backend.rankings.selectors.scores import Score
 
+# Rows that are kept once they were made: all of a small catalog, a part of a larger one, whose rows
+# would take more memory than everything else.
 MOST_ROWS_KEPT, FEWEST_ROWS_KEPT = 8_192, 1_000
-"""Rows that are kept once they were made: all of a small catalog, a part of a larger one, whose
-rows would take more memory than everything else."""
 BYTES_OF_ROW = 3_000
+# Columns of four bytes that a basis comes to hold, figures being two each: figures, their keys, and
+# codes of cells.
 COLUMNS_OF_BASIS = 36
-"""Columns of four bytes that a basis comes to hold, figures being two each: figures, their keys, and
-codes of cells."""
 SCORES = {"score": "value", "score_ci95_low": "low", "score_ci95_high": "high"}
 WORTH = ("cup", "value_per_cost", "value_per_cost_ci95_low", "value_per_cost_ci95_high")
 MONEY = frozenset({"price", "price_usd_hour", *WORTH})

@@ -14,8 +14,8 @@ Value = TypeVar("Value")
 BYTES_OF_SMALL = 10_000
 
 
+# Of the data: that which pages show, the one that is made, and what one request reads between.
 STATES = 3
-"""Of the data: that which pages show, the one that is made, and what one request reads between."""
 
 
 class StampedCache:

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from backend.domain.amounts import Flags, Ints
 
+# About what a value takes with its position in a list.
 BYTES_OF_VALUE = 150
-"""About what a value takes with its position in a list."""
 
 
 @dataclass(frozen=True, eq=False)

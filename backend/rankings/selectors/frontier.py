@@ -14,8 +14,8 @@ from backend.rankings.selectors.query import Filter, RankingQuery
 from backend.rankings.selectors.ranking import ranking
 from backend.rankings.selectors.rows import RankingRow
 
+# Column and operator of the filters that set offers apart instead of hiding them.
 LIMITING = frozenset({(c, o) for c in ("price", "score") for o in ("__lte", "__gte")})
-"""Column and operator of the filters that set offers apart instead of hiding them."""
 
 
 @dataclass(frozen=True)

@@ -23,10 +23,10 @@ from backend.rankings.selectors.scores import DISTURBED
 STANDING = frozenset({"rank", "rank_low", "rank_high", "tie_group", "pareto"})
 IS_DISTURBED = Filter("flags", "=", (DISTURBED,))
 TEXTS_AT_ONCE = 2_000
+# Of a column, as texts: in the order of value for money equal scores lie far apart.
 FIGURES_KEPT = 10_000
-"""Of a column, as texts: in the order of value for money equal scores lie far apart."""
+# Numbers, how each row stands, and rank bounds with the spreads that they are drawn of.
 COLUMNS_OF_LIST = 8
-"""Numbers, how each row stands, and rank bounds with the spreads that they are drawn of."""
 LAST = np.iinfo(np.int64).max
 
 

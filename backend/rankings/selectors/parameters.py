@@ -17,8 +17,8 @@ from backend.domain.texts import text as _
 from backend.rankings.selectors.columns import COLUMN
 from backend.rankings.selectors.query import DEFAULTS, RANKED, UNRANKED
 
+# What a price may hold, in the order in which its cell names them; the machine is always in.
 BASIS_PARTS = (MACHINE, SUSTAINED_USE, DISK, IP, EGRESS)
-"""What a price may hold, in the order in which its cell names them; the machine is always in."""
 MOST_METRICS = 12
 MOST_SORT_KEYS = 10
 MOST_WEIGHT = Decimal(1000)
@@ -281,9 +281,9 @@ READERS: Mapping[str, Reader] = {
 }
 
 
+# Ends a condition that leaves values out where `!` would do: in the description of the API, for
+# what generates clients makes one identifier of `arch` and `arch!`.
 NOT = "__not"
-"""Ends a condition that leaves values out where `!` would do: in the description of the API, for
-what generates clients makes one identifier of `arch` and `arch!`."""
 
 
 def canonical_names(params: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:

@@ -29,8 +29,8 @@ from backend.rankings.selectors.query import DEFAULTS, Filter, RankingQuery
 from backend.rankings.selectors.ranking_column import RankingColumn
 
 # Check boxes of a form cannot send nothing, and so send "any".
+# Filters that a reader may state to be none.
 HAS_ANY = ("measured", "available")
-"""Filters that a reader may state to be none."""
 KNOWN = frozenset(described_parameters()) | frozenset(READERS)
 # The longer ones first: `price__gte` also ends like `price__gt` plus a letter.
 OPERATORS = ("__gte", "__lte", "__gt", "__lt", "!")

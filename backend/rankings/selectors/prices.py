@@ -30,11 +30,11 @@ from backend.rankings.selectors.query import RankingQuery
 STALE_AFTER = dt.timedelta(days=30)
 ONCE = "once"
 NOTHING = ExtraAmounts()
+# Flag of a price that includes tax at an unknown rate, or may include some.
 TAX_UNKNOWN = "tax_unknown"
-"""Flag of a price that includes tax at an unknown rate, or may include some."""
 
+# Flag of a spot price: the provider may take the machine back.
 INTERRUPTIBLE = "interruptible"
-"""Flag of a spot price: the provider may take the machine back."""
 
 
 @dataclass(frozen=True)

@@ -112,9 +112,9 @@ def _default_text(name: str, value: Any) -> str:
     return "" if value is None else str(value)
 
 
+# Values of RankingQuery as a URL states them; what is empty is left out.
 DEFAULTS: Mapping[str, str] = {
     field.name: stated
     for field in dataclass_fields(RankingQuery)
     if (stated := _default_text(field.name, field.default))
 }
-"""Values of RankingQuery as a URL states them; what is empty is left out."""

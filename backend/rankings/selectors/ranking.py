@@ -47,15 +47,15 @@ from backend.rankings.selectors.score_table import ScoreTable
 from backend.rankings.selectors.scores import scores_by_metric, scores_seen
 from backend.rankings.selectors.stated_basis import stated_basis, stated_mix
 
+# About; a hundred thousand offers take 11 MB, their prices of a term 7 MB, each basis of them 14
+# MB, and a list 3 MB.
 MOST_BYTES = 60_000_000
-"""About; a hundred thousand offers take 11 MB, their prices of a term 7 MB, each basis of them 14 MB,
-and a list 3 MB."""
 # Tables of a data state and all lists made of them: memory of a web process is what limits them.
 _cache = StampedCache(MOST_BYTES)
+# What the keys of whole rankings begin with.
 LIST = "ranking"
-"""What the keys of whole rankings begin with."""
+# Lists that a new state is given before it is shown.
 MOST_ANEW = 4
-"""Lists that a new state is given before it is shown."""
 MOST_BYTES_OF_TABLES = 24_000_000
 # The tables of the newest state once more, mostly the very same: the next one is made of them.
 _tables = KnownTables(MOST_BYTES_OF_TABLES, SharedFiles(settings.SHARED_TABLES_DIR))

@@ -44,10 +44,10 @@ from backend.rankings.selectors.rows import RankingRow
 from backend.rankings.selectors.scores import Score, scores_by_metric
 
 RAM, DISK_GB = "ram_gib", "disk_gb"
+# What an offer and a search take, in steps of a simulation.
 STEPS_PER_OFFER, STEPS_MIXED = 2_000, 10_000_000
-"""What an offer and a search take, in steps of a simulation."""
+# Parameters of a ranking that mean nothing here.
 OVERRIDDEN = ("metric", "weights", "base", "period", "sort", "cols", "page", "per_page")
-"""Parameters of a ranking that mean nothing here."""
 
 
 @dataclass(frozen=True)

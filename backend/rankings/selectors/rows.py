@@ -22,17 +22,17 @@ NO_WORTH: Mapping[str, None] = dict.fromkeys(
     ("cup", "value_per_cost", "value_per_cost_ci95_low", "value_per_cost_ci95_high")
 )
 
+# The fields that decide each cell of `offer_cells` but the slug: filters and orders work one cell
+# out for all offers in which these are the same.
 DECIDED_BY: Mapping[str, tuple[str, ...]] = {
     "provider": ("provider",), "offer": ("name",), "kind": ("kind",), "region": ("region",),
     "arch": ("arch",), "vcpu": ("vcpu_count",), "vcpu_kind": ("vcpu_kind",),
     "threads": ("thread_count",), "ram_gib": ("memory_bytes",), "disk_gb": ("disk_bytes",),
     "disk_kind": ("disk_kind",), "region_group": ("region",),
 }  # fmt: skip
-"""The fields that decide each cell of `offer_cells` but the slug: filters and orders work one cell
-out for all offers in which these are the same."""
 
+# Flag of an offer that can no longer be bought.
 DISCONTINUED = "discontinued"
-"""Flag of an offer that can no longer be bought."""
 
 
 @dataclass(frozen=True)

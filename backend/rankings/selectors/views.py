@@ -18,8 +18,8 @@ from backend.rankings.selectors.ranking import query_from
 
 Params = dict[str, list[str]]
 
+# Parameters that say how much of a list is shown, not which list.
 NOT_KEPT = frozenset({"view", "page", "per_page", "cursor", "dialect", "format"})
-"""Parameters that say how much of a list is shown, not which list."""
 SLUG = re.compile(r"[a-z0-9][a-z0-9-]{0,79}\Z")
 
 

@@ -10,11 +10,11 @@ from backend.benchmarks.services.current_data import current_stamp, is_any_pendi
 from backend.catalog.selectors.data_version import DataStamp, data_stamp
 from backend.rankings.selectors.ranking import rank_anew
 
+# Of the time: when pages begin to go on with the last state rather than have the present one made.
 BUSY_RATIO = 0.2
-"""Of the time: when pages begin to go on with the last state rather than have the present one made."""
+# The next state is begun so many times as long before the shown one is over as the last one took,
+# at most half of its time.
 TIMES_AHEAD = 5
-"""The next state is begun so many times as long before the shown one is over as the last one took, at most
-half of its time."""
 
 
 class ShownStamp:
@@ -86,5 +86,5 @@ class ShownStamp:
         return stamp
 
 
+# What the pages of this process show.
 shown = ShownStamp()
-"""What the pages of this process show."""

@@ -27,8 +27,8 @@ from backend.rankings.models import FeedKey, SavedView
 SECRET_BYTES = 24
 DEFAULT_LIFE = dt.timedelta(days=365)
 LONGEST_LIFE = dt.timedelta(days=3_650)
+# Keys in force of one view.
 MOST_KEYS = 50
-"""Keys in force of one view."""
 
 
 # --- reads ------------------------------------------------------------------------------------

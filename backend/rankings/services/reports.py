@@ -18,10 +18,10 @@ from backend.rankings.selectors.rows import RankingRow
 MOST_ROWS = 2000
 MOST_TITLE = 150
 MOST_NOTE = 20_000
+# Rows that a report shows first where no other number was chosen.
 TOP = 10
-"""Rows that a report shows first where no other number was chosen."""
+# Slugs that are pages of their own.
 RESERVED = frozenset({"new"})
-"""Slugs that are pages of their own."""
 
 
 def reports_visible(workspace: Workspace, *, has_bills: bool = False) -> QuerySet[Report]:

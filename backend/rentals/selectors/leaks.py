@@ -12,8 +12,8 @@ from backend.accounts.models import AccessKind, CloudAccount
 from backend.benchmarks.models import TERMINAL_STATES, Resource, ResourceState, RunState, Step
 from backend.common import clock
 
+# Failed looks at an account one after the other, or failed calls to end a machine.
 ALARM_AFTER = 3
-"""Failed looks at an account one after the other, or failed calls to end a machine."""
 # A disabled account is looked at for so long after its last machine went: one may turn up late.
 STILL_LOOKED_AT = dt.timedelta(days=1)
 # One that only reads prices has nothing to be looked at, and often may not look.

@@ -19,8 +19,8 @@ from backend.domain.rentals import Budget
 from backend.domain.units import EXACT
 from backend.rentals.selectors.leaks import RENTS
 
+# States in which a machine counts in its account and its budgets.
 COUNTED = (ResourceState.RESERVED, ResourceState.CALLED, ResourceState.CREATED)
-"""States in which a machine counts in its account and its budgets."""
 
 
 def month_budget(account: CloudAccount) -> Budget | None:

@@ -17,8 +17,8 @@ from backend.common.sealing import identity_of
 USE_NOTED_EVERY = dt.timedelta(minutes=1)
 # The audit trail is never emptied: an entry for each call would bury what people did.
 USE_AUDITED_EVERY = dt.timedelta(hours=1)
+# Who uses a secret, in the audit trail.
 WORKER = "worker"
-"""Who uses a secret, in the audit trail."""
 
 
 def account_secret(*, account: CloudAccount) -> dict[str, str]:

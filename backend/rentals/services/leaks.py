@@ -17,8 +17,8 @@ from backend.rentals.selectors.leaks import ALARM_AFTER
 
 # Fifteen looks, of which none had time for an account.
 OVERDUE = dt.timedelta(minutes=15)
+# Who ends machines, in the audit trail.
 REAPER = "reaper"
-"""Who ends machines, in the audit trail."""
 
 
 @dataclass(frozen=True)

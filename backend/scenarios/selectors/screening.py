@@ -33,12 +33,12 @@ from backend.scenarios.models import Scenario
 from backend.scenarios.selectors.capacities import METRIC, UNITS, asked_capacity, carried
 from backend.scenarios.selectors.resolving import NamedPrice, named_prices, resolved
 
+# A savings plan commits to an amount of money, which nobody has stated; what is bought is no offer.
 SCREENED_TERMS = tuple(t for t in TERMS if not t.startswith(("savings", "purchase")))
-"""A savings plan commits to an amount of money, which nobody has stated; what is bought is no offer."""
 LIMIT, MOST_LIMIT = 50, 500
 PRICED_AT_ONCE = 1_000
+# What the search for a mix takes, in steps of a simulation.
 MIX_STEPS = 10_000_000
-"""What the search for a mix takes, in steps of a simulation."""
 ALWAYS_ON = frozenset({"reserved", "purchase"})
 VCPU_FLAGS: Mapping[str, str] = {VcpuKind.SHARED: "shared_vcpu", VcpuKind.BURSTABLE: "burstable"}
 NO_PRICE, UNFIT, GONE, TAX = "no_price", "unfit", "not_listed", "tax_unknown"

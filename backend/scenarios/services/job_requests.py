@@ -20,8 +20,8 @@ from backend.scenarios.selectors.scenarios import storable
 from backend.scenarios.services.jobs import job_wake
 
 MOST_NAME = 100
+# Steps of a piece: about three seconds, in which reading the document again is little.
 PIECE_WORK = 60_000_000
-"""Steps of a piece: about three seconds, in which reading the document again is little."""
 
 
 class TooManyJobs(DomainError):

@@ -20,10 +20,10 @@ from backend.domain.errors import DomainError, Reason
 from backend.scenarios.models import OPEN_STATES, JobState, ScenarioJob, ScenarioJobPiece
 from backend.scenarios.selectors.jobs import pieces_due
 
+# Of a piece: what ended so many workers would end the next one.
 MOST_ATTEMPTS = 3
-"""Of a piece: what ended so many workers would end the next one."""
+# Messages for a job at once; each goes on with the next piece.
 MOST_WOKEN = 8
-"""Messages for a job at once; each goes on with the next piece."""
 
 
 class JobEnded(DomainError):

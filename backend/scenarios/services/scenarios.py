@@ -18,8 +18,8 @@ from backend.scenarios.models import Scenario
 from backend.scenarios.selectors.scenarios import simulated, storable
 
 RESERVED = frozenset({"new", "simulate", "compare", "preview"})
+# Of a document that is kept.
 MOST_BYTES = 8_000_000
-"""Of a document that is kept."""
 MOST_NAME = 100
 MOST_NOTE = 20_000
 

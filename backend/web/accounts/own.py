@@ -21,8 +21,8 @@ from backend.web.people.forms import WorkspaceForm
 from backend.web.shared.access import person_of, signed_in
 from backend.web.shared.language import _
 
+# Key of the session: the person came by a link, so another password needs no former one.
 BY_LINK = "by_link"
-"""Key of the session: the person came by a link, so another password needs no former one."""
 
 
 @signed_in

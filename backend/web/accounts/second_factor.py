@@ -26,8 +26,8 @@ from backend.web.shared.access import person_of, signed_in
 from backend.web.shared.forms import WriteForm, text
 from backend.web.shared.language import _, lazy
 
+# Key of the session of who gave the right password, and how long the code is waited for.
 WAITING, WAITING_S = "waiting_for_code", 300
-"""Key of the session of who gave the right password, and how long the code is waited for."""
 
 
 class CodeForm(WriteForm):

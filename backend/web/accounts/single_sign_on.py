@@ -34,10 +34,11 @@ from backend.web.shared.access import person_of, signed_in
 from backend.web.shared.forms import WriteForm
 from backend.web.shared.language import _, lazy
 
+# Key of the session: what was sent to the provider, and how long its answer is waited for.
 BEGUN, BEGUN_S = "single_sign_on", 900
-"""Key of the session: what was sent to the provider, and how long its answer is waited for."""
+# Key of the session: when the person gave their password to link the account, and how long it
+# holds.
 LINK, LINK_S = "single_sign_on_link", 300
-"""Key of the session: when the person gave their password to link the account, and how long it holds."""
 _NOT_ADMITTED = lazy("It knows you, but you may not come in here. Ask whoever runs this Rackrate.")
 REASONS = {
     "account_disabled": lazy("Your account here is switched off."),

@@ -40,8 +40,8 @@ TARGETS: Mapping[str, str] = {
     Destination.DEDICATED: lazy("dedicated servers"),
     Destination.OWN: lazy("your own servers"),
 }
+# From this probability on a sentence says so without doubt.
 CLEAR = 0.95
-"""From this probability on a sentence says so without doubt."""
 MOST_DRAWN = 6
 DAY_HOURS = 24
 

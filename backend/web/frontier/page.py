@@ -23,8 +23,8 @@ MOST_DOTS = 1000
 CELLS_ACROSS, CELLS_DOWN = 160, 100
 # Of the length of an axis: enough for the outermost point to be drawn whole.
 MARGIN_RATIO = 0.06
+# Columns of the label of an offer.
 LABELLED_BY = ("offer", "region", "price_observed_on")
-"""Columns of the label of an offer."""
 INTERVAL = ("score_ci95_low", "score_ci95_high")
 LIMITS = {
     ("price", "__lte"): lazy("price at most"),

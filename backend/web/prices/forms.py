@@ -46,8 +46,8 @@ LOCALES = tuple(
         ("pt", "1.234,56", "30/11/2026"),
     )
 )
+# Of a file of 1 MB in base64.
 MOST_KEPT = 1_400_000
-"""Of a file of 1 MB in base64."""
 
 
 def kept_text(content: bytes | str) -> str:

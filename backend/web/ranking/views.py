@@ -25,8 +25,8 @@ from backend.web.shared.language import _
 from backend.web.shared.page_defaults import COOKIE_AGE_S, currency_remembered, page_defaults
 from backend.web.shared.shown_state import stamp_shown
 
+# A parameter of the page beside those of the ranking.
 OFFERS = frozenset({"o"})
-"""A parameter of the page beside those of the ranking."""
 COLUMNS_COOKIE = "columns"
 
 

@@ -42,6 +42,7 @@ from backend.web.shared.access import demand, may, readable
 from backend.web.shared.confirming import Question, confirmed
 from backend.web.shared.language import _, lazy
 
+# What a view says beside its filters.
 CHOICES = {
     "metric": lazy("Metric"),
     "term": lazy("Term"),
@@ -51,7 +52,6 @@ CHOICES = {
     "sort": lazy("Order"),
     "cols": lazy("Columns"),
 }
-"""What a view says beside its filters."""
 
 
 def _view(request: HttpRequest, slug: str) -> SavedView:

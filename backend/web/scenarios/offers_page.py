@@ -42,6 +42,7 @@ from backend.web.shared.access import may, readable
 from backend.web.shared.fragments import fragment
 from backend.web.shared.language import _, counted, lazy
 
+# What is said of offers by what they lack, after their number.
 LEFT_OUT = {
     "no_price": lazy("without a price at this term"),
     "not_listed": lazy("no longer on their price list"),
@@ -50,7 +51,6 @@ LEFT_OUT = {
     "burstable": lazy("as fast as that only in bursts"),
     "too_small": lazy("too small for this load"),
 }
-"""What is said of offers by what they lack, after their number."""
 
 
 class MarketForm(forms.Form):

@@ -21,8 +21,8 @@ __all__ = ["PageLanguage", "_", "counted", "language", "lazy", "localized", "spo
 
 # Read for every text and figure of a page, so not from Django, whose thread-locals are slower.
 _language = ContextVar("language", default=settings.LANGUAGE_CODE)
+# More than all that the code says in all languages.
 MOST_MESSAGES = 10_000
-"""More than all that the code says in all languages."""
 _FOR_PROGRAMS = re.compile(r"/(?:api|feeds|admin)/|/(?:healthz|readyz)$|.*\.(?:csv|tsv|xlsx|json)$")
 
 

@@ -51,8 +51,8 @@ from rackrate_client.sending import Careful, Refused
 from rackrate_client.tables import Rows
 
 MOST_PER_PAGE = 250
+# So often a list is begun anew whose data change between two pages.
 READ_AGAIN = 3
-"""So often a list is begun anew whose data change between two pages."""
 LOOK_S = 2.0
 FINAL = frozenset({"done", "failed", "cancelled", "lost"})
 Document = TypeVar("Document")

@@ -12,8 +12,8 @@ import httpx
 TRIES = 4
 LONGEST_WAIT_S = 60.0
 FIRST_WAIT_S = 0.5
+# Ends of addresses that make nothing: their answers are not kept.
 CALCULATIONS = ("/simulate", "/solve", "/contention", "/arrays")
-"""Ends of addresses that make nothing: their answers are not kept."""
 REPEATABLE = frozenset({"GET", "HEAD", "PUT", "DELETE"})
 
 

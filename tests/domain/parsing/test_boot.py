@@ -6,6 +6,7 @@ import pytest
 
 from backend.domain.parsing.boot import UnknownBootTime, boot_seconds, boot_times
 
+# Its socket listens from 9 s on, and the service starts with the first login (Ubuntu 22.10).
 UBUNTU = """\
 now 1700000060.500000000
 uptime 30.25
@@ -23,7 +24,6 @@ ActiveEnterTimestampMonotonic=9500000
 
 sshd_ticks 2900 100
 """
-"""Its socket listens from 9 s on, and the service starts with the first login (Ubuntu 22.10)."""
 DEBIAN = UBUNTU.replace("Monotonic=9000000", "Monotonic=0").replace("=29000000", "=8000000")
 ALPINE = "now 1700000060.5\nuptime 30.25\nsshd_ticks 700 100\n"
 

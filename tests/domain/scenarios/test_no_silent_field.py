@@ -192,8 +192,8 @@ REFUSED: Mapping[str, Any] = {
     f"{PRICE}/term": "spot",
     f"{PRICE}/price_observation": "x",
 }
+# Shown above the result, and not in it.
 HEADINGS = {"/name"}
-"""Shown above the result, and not in it."""
 
 
 def leaves(model: type[Model]) -> set[str]:

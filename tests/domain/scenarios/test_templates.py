@@ -12,8 +12,8 @@ from backend.domain.scenarios.simulate import simulate
 from backend.domain.scenarios.templates import TEMPLATES
 from backend.domain.scenarios.work import check_map_work, check_work
 
+# WORK_ANONYMOUS_STEPS, as it is by default.
 STRANGERS_STEPS = 30_000_000
-"""WORK_ANONYMOUS_STEPS, as it is by default."""
 
 
 @cache

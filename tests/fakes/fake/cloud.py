@@ -29,10 +29,10 @@ FILE = "provider.sqlite3"
 USERNAME = "bench"
 LOCK_WAIT_S = 20
 EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+# Made before a machine, and left to whoever asked for it.
 PARTS = (ResourceKind.KEY_PAIR, ResourceKind.SECURITY_GROUP)
-"""Made before a machine, and left to whoever asked for it."""
+# What cannot go before the machine.
 HELD = (ResourceKind.SECURITY_GROUP, ResourceKind.DISK)
-"""What cannot go before the machine."""
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS resources (

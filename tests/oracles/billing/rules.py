@@ -14,6 +14,7 @@ from tests.oracles.billing.sustained_use import sustained_use
 
 Rule = Callable[[Sequence[Lifetime], Horizon, Terms], Fraction]
 
+# Cost in the price's currency of the lifetimes over the horizon.
 RULES: Mapping[str, Rule] = MappingProxyType(
     {
         "per_second": per_second,
@@ -28,4 +29,3 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "spot": spot,
     }
 )
-"""Cost in the price's currency of the lifetimes over the horizon."""

@@ -19,8 +19,8 @@ from backend.domain.pricing.purchase import PriceUnit, PurchaseModel
 from backend.domain.units import EXACT
 
 LARGEST_AMOUNT = Decimal(10) ** 10
+# Of a key.
 CURRENCY_INDEX = 10
-"""Of a key."""
 
 
 class PriceState(StrEnum):

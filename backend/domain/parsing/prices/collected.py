@@ -19,8 +19,8 @@ from backend.domain.parsing.prices.answers import shown
 from backend.domain.pricing.purchase import PurchaseModel
 
 NEARNESS = {reason: rank for rank, reason in enumerate(SkipReason)}
+# Decimals that are kept of an amount and of a tax rate; nothing is rounded to fit.
 DECIMALS, TAX_DECIMALS = 18, 4
-"""Decimals that are kept of an amount and of a tax rate; nothing is rounded to fit."""
 LONGEST_NAME, LONGEST_CODE = 150, 50
 WIDE = Context(prec=100)
 

@@ -11,8 +11,8 @@ from backend.domain.errors import InvalidValue
 from backend.domain.parsing.prices.answers import decoder, shown
 
 PIECE = 1 << 16
+# Characters of one value that may be asked for; the real ones have a few thousand.
 LARGEST_VALUE = 1 << 24
-"""Characters of one value that may be asked for; the real ones have a few thousand."""
 BLANK = " \t\n\r"
 AFTER_A_VALUE = BLANK + ",:]}"
 

@@ -50,8 +50,8 @@ LIMITS = Limits()
 
 
 Known = TypeVar("Known", bound=ParsedPrice)
+# (provider, region, type).
 Machine = tuple[str, str, str]
-"""(provider, region, type)."""
 
 
 class PriceCheck(Generic[Known]):

@@ -5,8 +5,8 @@ from fractions import Fraction
 
 F = Fraction
 N1 = ((F(1, 4), F(1)), (F(1, 2), F(4, 5)), (F(3, 4), F(3, 5)), (F(1), F(2, 5)))
+# (cumulative share of the month, factor on the list price); 30 % and 20 % off a whole month.
 N2 = ((F(1, 4), F(1)), (F(1, 2), F(8678, 10000)), (F(3, 4), F(733, 1000)), (F(1), F(3, 5)))
-"""(cumulative share of the month, factor on the list price); 30 % and 20 % off a whole month."""
 
 
 def billed_share(used: Fraction, tiers: Sequence[tuple[Fraction, Fraction]]) -> Fraction:
