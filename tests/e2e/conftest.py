@@ -159,6 +159,7 @@ def make_stack(
         finally:
             for stack in made:
                 stack.kill_all()
+            database.start()  # a test that failed may have left it stopped
             empty()
 
 

@@ -27,6 +27,7 @@ REPEATS = 4
 @pytest.fixture
 def run(stack, begin) -> Run:
     """A run on this machine of four seconds and more, with some of it measured."""
+    stack.database.start()  # a test that failed may have left it stopped
     stack.down("pump")
     stack.up("broker", "worker", "beat")
     made: Run = begin(host_local(workspace=default_workspace()), repeats=REPEATS)
@@ -96,6 +97,7 @@ ENDLESS = {**SMALL, "repeats": 50}
 @pytest.fixture
 def alone(stack) -> Stack:
     """The stack without anybody who works on runs."""
+    stack.database.start()
     stack.up("broker")
     for name in ("worker", "beat", "pump"):
         stack.down(name)

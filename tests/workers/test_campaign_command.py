@@ -2,6 +2,7 @@
 
 import io
 import json
+import signal
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -108,7 +109,7 @@ def test_run_is_cancelled_by_ctrl_c(monkeypatch):
     def look(self):
         if not pressed:
             pressed.append(True)
-            raise KeyboardInterrupt
+            signal.raise_signal(signal.SIGINT)
 
     monkeypatch.setattr(in_process.StandIn, "look", look)
     with pytest.raises(CommandError, match="2 of 2 runs"):

@@ -26,7 +26,7 @@ from backend.domain.profiles import OTHER_PARAMETERS, PARAMETERS
 from tests import factories
 from tests.workers.conftest import tiny_run
 from workers.engine import dispatch, report
-from workers.engine.in_process import is_worker_alive, pumped
+from workers.engine.in_process import Interrupts, is_worker_alive, pumped
 from workers.engine.pump import Pump
 from workers.management.commands import benchmark
 
@@ -324,6 +324,24 @@ def test_benchmark_is_cancelled_by_a_signal(monkeypatch, numbers):
         benchmarked("local", *TINY, "--set", "repeats=50")
     assert Run.objects.get().state == RunState.CANCELLED
     assert signal.getsignal(signal.SIGTERM) == before
+
+
+def test_pause_ends_once_for_each_signal():
+    with Interrupts() as interrupts:
+        signal.raise_signal(signal.SIGTERM)
+        interrupts.pause(3600)
+        interrupts.pause(0.01)
+        assert interrupts.signals == [signal.SIGTERM]
+
+
+def test_second_ctrl_c_ends_the_next_pause_where_python_ignored_it():
+    with Interrupts() as interrupts:
+        signal.raise_signal(signal.SIGINT)
+        interrupts.pause(3600)
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+        with pytest.raises(KeyboardInterrupt):
+            interrupts.pause(3600)
 
 
 # --- pump -----------------------------------------------------------------------------------------

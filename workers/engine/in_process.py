@@ -4,8 +4,7 @@ import logging
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from types import TracebackType
 from typing import TypeVar
 
@@ -23,6 +22,8 @@ log = logging.getLogger(__name__)
 TICKS_OF_SILENCE = 3
 # A restart takes seconds, one after a crash or on another machine some minutes.
 PATIENCE_S = 300.0
+# Whoever presses Ctrl-C expects an answer at once; ten looks at a flag a second take no CPU.
+SLICE_S = 0.1
 Seen = TypeVar("Seen")
 
 
@@ -78,23 +79,18 @@ def follow(
     The first Ctrl-C or SIGTERM cancels what is followed, which takes a moment; a second Ctrl-C ends
     the command. A database that is away is waited for, but not for ever.
     """
-    pause_s, away_since = 0.0, None
-    is_unwanted = is_cancelled = False
-    with StandIn() as stand_in, sigterm_noted() as sigterm:
+    pause_s, away_since, is_cancelled = 0.0, None, False
+    with StandIn() as stand_in, Interrupts() as interrupts:
         while True:
+            interrupts.pause(pause_s)
+            pause_s = every_s
             try:
-                time.sleep(pause_s)
-                pause_s = every_s
-                if (is_unwanted or sigterm.is_set()) and not is_cancelled:
+                if interrupts.signals and not is_cancelled:
                     cancel()
                     is_cancelled = True
                 if (seen := look(stand_in)) is not None:
                     return seen
                 away_since = None
-            except KeyboardInterrupt:
-                if is_unwanted:
-                    raise
-                is_unwanted, pause_s = True, 0
             except AWAY as error:
                 connection.close()
                 # libpq's lines name the server, never the password.
@@ -108,19 +104,50 @@ def follow(
                     ) from error
 
 
-@contextmanager
-def sigterm_noted() -> Iterator[threading.Event]:
-    """An event that SIGTERM sets, by which CI ends a job: whoever follows a run ends that first.
+class Interrupts:
+    """A context that notes a first Ctrl-C, and SIGTERM, by which CI ends a job; a second Ctrl-C
+    raises KeyboardInterrupt.
 
-    Raised as an exception it would break into the cancelling where both signals come, as a launcher
+    Raised at once they would break into whatever is under way, such as the cancelling: a launcher
     passes SIGTERM on after a Ctrl-C that its command got too.
     """
-    noted = threading.Event()
-    before = signal.signal(signal.SIGTERM, lambda *_: noted.set())
-    try:
-        yield noted
-    finally:
-        signal.signal(signal.SIGTERM, before)
+
+    def __init__(self) -> None:
+        self.signals: list[int] = []
+        """Those that came, in order."""
+        self._answered = 0
+
+    def __enter__(self) -> "Interrupts":
+        self._before = {
+            number: signal.signal(number, self._note) for number in (signal.SIGINT, signal.SIGTERM)
+        }
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
+    def _note(self, number: int, _: object) -> None:
+        self.signals.append(number)
+        self._raise_second()
+
+    def _raise_second(self) -> None:
+        if self.signals.count(signal.SIGINT) > 1:
+            raise KeyboardInterrupt
+
+    def pause(self, seconds: float) -> None:
+        """Wait so long, or until a signal comes that no pause ended for yet."""
+        # Once more: Python ignores what a handler raises in a destructor.
+        self._raise_second()
+        until = time.monotonic() + seconds
+        while len(self.signals) == self._answered and (left_s := until - time.monotonic()) > 0:
+            time.sleep(min(left_s, SLICE_S))
+        self._answered = len(self.signals)
 
 
 def pumped(pump: Pump) -> None:
