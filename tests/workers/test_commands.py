@@ -327,7 +327,7 @@ def test_benchmark_is_cancelled_by_a_signal(monkeypatch, numbers):
 
 
 def test_pause_ends_once_for_each_signal():
-    with Interrupts() as interrupts:
+    with Interrupts().noted() as interrupts:
         signal.raise_signal(signal.SIGTERM)
         interrupts.pause(3600)
         interrupts.pause(0.01)
@@ -335,7 +335,7 @@ def test_pause_ends_once_for_each_signal():
 
 
 def test_second_ctrl_c_ends_the_next_pause_where_python_ignored_it():
-    with Interrupts() as interrupts:
+    with Interrupts().noted() as interrupts:
         signal.raise_signal(signal.SIGINT)
         interrupts.pause(3600)
         with pytest.raises(KeyboardInterrupt):

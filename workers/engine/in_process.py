@@ -4,9 +4,10 @@ import logging
 import signal
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import TracebackType
-from typing import TypeVar
+from typing import Self, TypeVar
 
 from django.conf import settings
 from django.core.management.base import CommandError
@@ -80,7 +81,7 @@ def follow(
     the command. A database that is away is waited for, but not for ever.
     """
     pause_s, away_since, is_cancelled = 0.0, None, False
-    with StandIn() as stand_in, Interrupts() as interrupts:
+    with StandIn() as stand_in, Interrupts().noted() as interrupts:
         while True:
             interrupts.pause(pause_s)
             pause_s = every_s
@@ -105,8 +106,8 @@ def follow(
 
 
 class Interrupts:
-    """A context that notes a first Ctrl-C, and SIGTERM, by which CI ends a job; a second Ctrl-C
-    raises KeyboardInterrupt.
+    """Notes a first Ctrl-C, and SIGTERM, by which CI ends a job; a second Ctrl-C raises
+    KeyboardInterrupt.
 
     Raised at once they would break into whatever is under way, such as the cancelling: a launcher
     passes SIGTERM on after a Ctrl-C that its command got too.
@@ -117,20 +118,17 @@ class Interrupts:
         """Those that came, in order."""
         self._answered = 0
 
-    def __enter__(self) -> "Interrupts":
-        self._before = {
+    @contextmanager
+    def noted(self) -> Iterator[Self]:
+        """From now to the end of the context."""
+        before = {
             number: signal.signal(number, self._note) for number in (signal.SIGINT, signal.SIGTERM)
         }
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        for number, handler in self._before.items():
-            signal.signal(number, handler)
+        try:
+            yield self
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
 
     def _note(self, number: int, _: object) -> None:
         self.signals.append(number)
