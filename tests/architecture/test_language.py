@@ -86,6 +86,13 @@ def test_texts_for_people_hold_no_banned_word():
         for path in sources.files("frontend/src", ".js")
         for number, line in enumerate(path.read_text().splitlines(), start=1)
     ]
+    documents = [*ROOT.glob("*.md"), *sources.files("docs", ".md"), *sources.files("client", ".md")]
+    said += [
+        (path, number, line)
+        for path in documents
+        if path.name != "glossary.md"  # it lists the words that are not used
+        for number, line in enumerate(sources.text(path).splitlines(), start=1)
+    ]
     faults = [
         f"{path.relative_to(ROOT)}:{line}: {word}"
         for path, line, text in said
