@@ -33,8 +33,8 @@ from backend.domain.texts import text as _
 from backend.domain.units import EXACT, exact_decimal
 
 TRAFFIC = "egress_gb_per_month"
-# More is bought by other means than a page, and each more digit doubles the search.
 # Mixed fleets of more servers are not searched.
+# More is bought by other means than a page, and each more digit doubles the search.
 MOST_MIXED = 1000
 # Nodes of the search tree among all types, among those of one provider, and in any search.
 NODES, NODES_OF_PROVIDER, LEAST_NODES = 500, 50, 5

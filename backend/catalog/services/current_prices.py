@@ -17,8 +17,8 @@ from backend.common.statistics import tables_analyze
 PRICES, SUMMARIES = "prices", "summaries"
 # To be counted up with what a stored price says; older ones are then made anew.
 FORMULAS = 2
-# Below it the planner's figures stay good, and analysing costs more than it saves.
 # Marks from which on a refresh changes so much that the planner has to look again.
+# Below it the planner's figures stay good, and analysing costs more than it saves.
 MANY = 500
 
 

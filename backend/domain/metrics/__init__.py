@@ -39,9 +39,9 @@ METRICS: Mapping[str, Metric] = MappingProxyType(
 )
 # First words of the keys of metrics of disks.
 DISK_SUBJECTS = ("disk", "dd", "small", "fsync")
+# Variants that are shown beside the one that ranks, and take no rank.
 # One stream at depth one understates what takes many requests at a time, a small file what comes after the caches, and
 # a volume over the network what the machine's own disks do.
-# Variants that are shown beside the one that ranks, and take no rank.
 BESIDE: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "disk_read_bytes_per_s": ("fio_1m_qd8", "local_1m_qd8"),

@@ -39,9 +39,9 @@ _AMOUNT = re.compile(
 )
 # What makes a spreadsheet take a text for a formula.
 FORMULA = re.compile(r"['\s]*[=+\-@＝＋－＠]['\s=+\-@＝＋－＠]*|'\s+")
+# Characters that move a terminal's cursor, or turn the text behind them round.
 # A cell is shown in terminals and pages; characters that turn text round can make 1 look like another
 # number.
-# Characters that move a terminal's cursor, or turn the text behind them round.
 _CONTROL = re.compile("[\x01-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 

@@ -28,8 +28,8 @@ from backend.rankings.selectors.parameters import (
 from backend.rankings.selectors.query import DEFAULTS, Filter, RankingQuery
 from backend.rankings.selectors.ranking_column import RankingColumn
 
-# Check boxes of a form cannot send nothing, and so send "any".
 # Filters that a reader may state to be none.
+# Check boxes of a form cannot send nothing, and so send "any".
 HAS_ANY = ("measured", "available")
 KNOWN = frozenset(described_parameters()) | frozenset(READERS)
 # The longer ones first: `price__gte` also ends like `price__gt` plus a letter.

@@ -14,9 +14,9 @@ from backend.web.ranking.cells import NOTED, STRONG, Cells, Marked, is_own
 from backend.web.ranking.remembered import remembered
 from backend.web.shared import columns, figures, state
 
-# Of the standard columns these are left out when they say nothing of any offer in the whole list.
 # More than are seen of a table that scrolls.
 PART_ROWS = 20
+# Of the standard columns these are left out when they say nothing of any offer in the whole list.
 MAY_HIDE = ("region", "cup", "flags")
 
 
