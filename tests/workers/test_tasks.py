@@ -1,6 +1,9 @@
 """The Celery tasks: every name that is sent exists, and each does its part."""
 
+import gc
+
 import pytest
+from celery.signals import worker_before_create_process
 
 from backend.benchmarks.models import RunState, Tick
 from backend.common.queue import Task
@@ -13,6 +16,13 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 def test_every_task_that_is_sent_exists():
     assert {task.value for task in Task} <= set(app.tasks)
+
+
+def test_child_looks_for_no_garbage_in_what_it_shares():
+    shared = gc.get_freeze_count()
+    imported = [[] for _ in range(1000)]
+    worker_before_create_process.send(sender=None)
+    assert gc.get_freeze_count() >= shared + len(imported)
 
 
 def test_tasks_carry_ids_only_and_take_a_run_to_its_end(ssh_host, queued):
