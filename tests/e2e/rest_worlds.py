@@ -169,7 +169,9 @@ class AzureWorld(RestWorld):
         "lost_answer": (0.20, 0),
         "late": (0.25, 1.5),
         "slow_create": (0.25, 1.5),
-        "interrupted": (0.08, 3),
+        # Not sooner, by azure/virtual-machines/linux/scheduled-events; of what nobody has seen by
+        # then, as no worker was there, Azure says nothing any more.
+        "interrupted": (0.08, 30),
         "no_sshd": (0.04, 0),
         "locked": (0.10, 0),
         "delete_failed": (0.15, 0),
@@ -197,6 +199,13 @@ class AzureWorld(RestWorld):
     def left(self) -> list[str]:
         self.api.tick()
         return [*self.api.groups, *(f"machine of {one.token}" for one in self.api.alive)]
+
+    def happened(self) -> Counter[str]:
+        evicted = [
+            one.evicted_from is not None and one.ended is not None and one.ended >= one.evicted_from
+            for one in self.api.vms
+        ]
+        return super().happened() + Counter(evicted=sum(evicted))
 
     def provider_id(self, machine: Any) -> str:
         return str(machine.group)

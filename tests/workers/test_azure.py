@@ -459,6 +459,7 @@ async def test_machine_still_costs_when_it_has_switched_itself_off(cloud, driver
     assert (ending.state, ending.detail) == (ProviderResourceState.ENDING, "stopped")
     (listed,) = await driver.inventory(TAG)
     assert (listed.kind, listed.expires_at) == (ResourceKind.MACHINE, SPEC.expires_at)
+    assert listed.launched_at == made.launched_at is not None
     assert len(cloud.alive) == 1
     await driver.terminate(listed)
     assert cloud.alive == []

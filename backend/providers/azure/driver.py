@@ -308,13 +308,15 @@ class _Subscription(Clients):
         if not listed:
             return Inventory()
         # One that never got its place costs nothing.
-        with_machine = {
-            (machine.get("tags") or {}).get(TOKEN)
+        launched = {
+            (machine.get("tags") or {}).get(TOKEN): moment(machine["properties"].get("timeCreated"))
             for machine in self.compute.virtual_machines.list_all()
             if provisioned(machine) not in {"Failed", "Canceled"}
         }
         return Inventory(
-            one if one.token in with_machine else replace(one, kind=ResourceKind.RESOURCE_GROUP)
+            replace(one, launched_at=launched[one.token])
+            if one.token in launched
+            else replace(one, kind=ResourceKind.RESOURCE_GROUP)
             for one in listed
         )
 
