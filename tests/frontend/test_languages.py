@@ -1,6 +1,7 @@
 """Pages in the languages of their readers; what programs read stays English."""
 
 import re
+from contextvars import copy_context
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from django.conf import LazySettings, settings
 from django.test import Client
 
 from backend.accounts.models import Scope
+from backend.web.shared.language import _language, counted
 from frontend import translations
 from tests import factories
 from tests.e2e import every_page
@@ -55,6 +57,14 @@ def test_translations_name_the_values_of_their_messages(language):
 def test_languages_that_pages_offer_are_complete():
     offered = [code for code, _ in settings.LANGUAGES if code != settings.LANGUAGE_CODE]
     assert {code: translations.missing(code) for code in offered} == {code: [] for code in offered}
+
+
+def test_numbers_of_messages_have_the_separators_of_the_reader():
+    german = copy_context()
+    german.run(_language.set, "de")
+    message = ("{n} thing", "{n} things", 1234)
+    assert counted(*message) == "1,234 things"
+    assert german.run(counted, *message) == "1.234 things"
 
 
 @pytest.fixture

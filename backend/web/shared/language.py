@@ -76,7 +76,7 @@ def _in(code: str, message: str) -> str:
 
 def counted(one: str, many: str, n: int, /, **values: Any) -> str:
     """A message that depends on a number, which is its {n}."""
-    return translation.ngettext(one, many, n).format(n=n, **values)
+    return translation.ngettext(one, many, n).format(n=localized(f"{n:,}"), **values)
 
 
 def localized(shown: str) -> str:
