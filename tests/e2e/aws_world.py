@@ -19,6 +19,7 @@ class AwsWorld(FakeAws):
     provider, region, machine_type = "aws", REGION, "c6a.large"
     environment: Mapping[str, str] = {}
     are_ends_known = True
+    begins_early_s = 0.0
 
     def __init__(self, directory: Path) -> None:
         super().__init__(directory)

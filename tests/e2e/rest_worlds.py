@@ -32,6 +32,7 @@ class RestWorld(ABC):
     machine_type: str
     environment: Mapping[str, str] = {}
     are_ends_known = True
+    begins_early_s = 0.0
     trouble_by_fault: Mapping[str, tuple[float, float]] = {}
     """Probability and seconds."""
 
@@ -157,6 +158,7 @@ class AzureWorld(RestWorld):
     environment = {"BOOT_LIMIT_S": "30"}
     """A worker that has just begun loads the library first, which takes seconds."""
     are_ends_known = False
+    begins_early_s = 1.5
     trouble_by_fault = {
         "throttled": (0.02, 0),
         "broken": (0.02, 0),
@@ -168,10 +170,8 @@ class AzureWorld(RestWorld):
         "lost_request": (0.10, 0),
         "lost_answer": (0.20, 0),
         "late": (0.25, 1.5),
-        "slow_create": (0.25, 1.5),
-        # Not sooner, by azure/virtual-machines/linux/scheduled-events; of what nobody has seen by
-        # then, as no worker was there, Azure says nothing any more.
-        "interrupted": (0.08, 30),
+        "slow_create": (0.25, begins_early_s),
+        "interrupted": (0.08, 3),
         "no_sshd": (0.04, 0),
         "locked": (0.10, 0),
         "delete_failed": (0.15, 0),

@@ -225,9 +225,7 @@ def assert_surplus_paid(world: World, life: Life) -> float:
     mine = lives[life.provider_id]
     late_s = (mine.ended - life.ended).total_seconds()
     early_s = (life.began - mine.began).total_seconds()
-    # Who does not say when it ended says when it was asked for, not when it began.
-    most_early_s = 0 if world.are_ends_known else END_SEEN_WITHIN_S
-    assert 0 <= early_s <= most_early_s, life.provider_id
+    assert 0 <= early_s <= world.begins_early_s, life.provider_id
     assert 0 <= late_s <= END_SEEN_WITHIN_S, life.provider_id
     due = sum(amount for one in lives.values() for *_, amount in owed(world.provider, one))
     assert resource.ledger.get(kind=LedgerKind.SURPLUS).amount == due

@@ -35,6 +35,8 @@ class World(Protocol):
     """Settings that the workers need beside those of every installation."""
     are_ends_known: bool
     """Whether the provider says when a machine ended; else only that it is gone."""
+    begins_early_s: float
+    """How much sooner than it began a machine may say that it was made, at most."""
 
     def account(self) -> dict[str, Any]:
         """Access, settings and secret of the account (rentals.services.cloud_accounts.account_create)."""
@@ -67,6 +69,7 @@ class FakeWorld(FakeProvider):
     provider, region, machine_type = "fake", "here-1", "fake.small"
     environment: Mapping[str, str] = {}
     are_ends_known = True
+    begins_early_s = 0.0
 
     def account(self) -> dict[str, Any]:
         settings = {"regions": [self.region], "folder": str(self.folder)}
