@@ -10,6 +10,7 @@ from typing import Any
 
 import asyncssh
 
+from backend.domain.pricing.purchase import PurchaseModel
 from tests.e2e.worlds import Life
 from tests.fakes.azure import Azure
 from tests.fakes.digitalocean import DigitalOcean
@@ -32,6 +33,7 @@ class RestWorld(ABC):
     machine_type: str
     environment: Mapping[str, str] = {}
     are_ends_known = True
+    purchase_model = PurchaseModel.ON_DEMAND
     begins_early_s = 0.0
     trouble_by_fault: Mapping[str, tuple[float, float]] = {}
     """Probability and seconds."""
@@ -158,6 +160,7 @@ class AzureWorld(RestWorld):
     environment = {"BOOT_LIMIT_S": "30"}
     """A worker that has just begun loads the library first, which takes seconds."""
     are_ends_known = False
+    purchase_model = PurchaseModel.SPOT
     begins_early_s = 1.5
     trouble_by_fault = {
         "throttled": (0.02, 0),

@@ -66,24 +66,29 @@ class Cycles:
     stack: Stack
     watch: Watch
     offer: Offer
-    count: int
-    """Of machines to rent."""
+    world: World
     runs: list[Run] = field(default_factory=list)
     hits: Counter[str] = field(default_factory=Counter)
     choice: random.Random = field(default_factory=lambda: random.Random(SEED))
+
+    @property
+    def count(self) -> int:
+        """Of machines to rent."""
+        return FORM.clouds[self.world.provider]
 
     def active_runs(self) -> int:
         return Run.objects.exclude(state__in=TERMINAL_STATES).count()
 
     def keep_busy(self) -> None:
         """A new run for each that ended, until there were enough."""
+        parameters = {"seconds": 0.2, "repeats": 1, "quiet_budget_s": 0}
         for _ in range(min(FORM.at_once - self.active_runs(), self.count - len(self.runs))):
             run = rented_run_create(
                 workspace=default_workspace(),
                 offer=self.offer,
                 profile="quick",
                 probes=["cmips"],
-                parameters={"seconds": 0.2, "repeats": 1, "quiet_budget_s": 0},
+                parameters=parameters | {"purchase_model": self.world.purchase_model},
                 budget=None,
                 actor="tester",
             )
@@ -130,6 +135,7 @@ def offer(stack_of: Any, queued: list[Any], world: World) -> Offer:
     made = factories.offer(
         provider_slug=world.provider, region=region, name=world.machine_type, arch="x86_64"
     )
+    # Without a price of spot it is the one on demand.
     factories.price(made, str(HOURLY))
     with override_settings(CLOUD_ENDPOINTS=True):
         account_create(
@@ -185,7 +191,9 @@ def assert_paid(world: World) -> tuple[int, int, float]:
     """The ledger is the provider's record, each machine of it. Returns how many machines the runs had,
     how many others there were (further machines of a token), and how many seconds too long an end was
     booked at most."""
-    lives = {life.provider_id: life for life in world.lives()}
+    everything = world.lives()
+    lives = {life.provider_id: life for life in everything}
+    assert len(lives) == len(everything), "a launch of which one machine is known has made another"
     # The clouds are tried one after the other on one database.
     rented = Resource.objects.filter(account__provider=world.provider)
     named = {row.provider_id: row for row in rented.exclude(provider_id="")}
@@ -245,8 +253,8 @@ def test_nothing_is_left_when_clouds_fail_and_workers_are_killed(world, stack_of
         case(f"machines of {world.provider}", stack_of.said) as done,
         watching(stack_of.database.url) as watch,
     ):
-        count = FORM.clouds[world.provider]
-        cycles = Cycles(stack_of, watch, offer, count)
+        cycles = Cycles(stack_of, watch, offer, world)
+        count = cycles.count
         world.trouble(SEED)
         kills = cycles.work()
         with suppress(AssertionError):  # the next line says what it is

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
+from backend.domain.pricing.purchase import PurchaseModel
 from backend.providers.machines import ResourceKind
 from tests.fakes.fake.cloud import Fault, moment, now_ms
 from tests.fakes.fake_provider import FakeProvider
@@ -35,6 +36,8 @@ class World(Protocol):
     """Settings that the workers need beside those of every installation."""
     are_ends_known: bool
     """Whether the provider says when a machine ended; else only that it is gone."""
+    purchase_model: PurchaseModel
+    """How its machines are rented: some providers take back those alone that are spot."""
     begins_early_s: float
     """How much sooner than it began a machine may say that it was made, at most."""
 
@@ -69,6 +72,7 @@ class FakeWorld(FakeProvider):
     provider, region, machine_type = "fake", "here-1", "fake.small"
     environment: Mapping[str, str] = {}
     are_ends_known = True
+    purchase_model = PurchaseModel.ON_DEMAND
     begins_early_s = 0.0
 
     def account(self) -> dict[str, Any]:

@@ -17,13 +17,14 @@ Each behaviour follows its page of learn.microsoft.com:
 - `If-None-Match: *` makes no second machine but 412 (rest/api/compute/virtual-machines/create-or-update).
 - Deleting a group ends all in it (azure/azure-resource-manager/management/delete-resource-group); a machine
   that switches itself off is `stopped`, is billed, and stays (azure/virtual-machines/states-billing).
-- An evicted spot machine with the policy Delete is gone with its disk (azure/virtual-machines/spot-vms).
+- A spot machine that is evicted costs nothing more. With the policy Delete it is gone with its disk, with
+  Deallocate it stays as deallocated (azure/virtual-machines/spot-vms). Others are not evicted.
 - A service that is not registered is 409 MissingSubscriptionRegistration
   (azure/azure-resource-manager/troubleshooting/error-register-resource-provider).
 
 Faults (`faults.set`). Any call: throttled, forbidden, broken, hung, garbled. A launch: quota, policy, sku,
 capacity, constrained, lost_request, lost_answer, late (seconds unseen), slow_create (seconds), no_sshd,
-interrupted (seconds). An end: locked, delete_failed, delete_lost, slow_end (seconds).
+interrupted (seconds; of spot machines). An end: locked, delete_failed, delete_lost, slow_end (seconds).
 """
 
 import base64
@@ -74,6 +75,9 @@ class Vm:
     is_off: bool = False
     evicted_from: dt.datetime | None = None
     ended: dt.datetime | None = None
+    """From when it costs nothing more."""
+    is_removed: bool = False
+    """One that was evicted may be there for longer than it costs."""
 
     @property
     def token(self) -> str:
@@ -133,14 +137,21 @@ class Azure(RestServer):
             for name, group in list(self.groups.items()):
                 if group.ends_from is not None and now >= group.ends_from:
                     del self.groups[name]
-            for vm in [one for one in self.vms if one.ended is None]:
-                is_evicted = vm.evicted_from is not None and now >= vm.evicted_from
-                if vm.group not in self.groups or is_evicted:
-                    vm.ended = now
+            for vm in [one for one in self.vms if not one.is_removed]:
+                if vm.group not in self.groups:
+                    self._remove(vm)
+                elif vm.evicted_from is not None and now >= vm.evicted_from:
+                    vm.ended = vm.ended or now
+                    vm.is_removed = vm.body["properties"]["evictionPolicy"] == "Delete"
                 elif not vm.failed and now >= vm.began + vm.lifetime:
                     vm.is_off = True
                 if vm.ended or vm.is_off:
                     self.machines.stop(vm.server.address)
+
+    def _remove(self, vm: Vm) -> None:
+        vm.ended = vm.ended or self.clock()
+        vm.is_removed = True
+        self.machines.stop(vm.server.address)
 
     # --- the protocol -------------------------------------------------------------------------
 
@@ -179,7 +190,9 @@ class Azure(RestServer):
         if kind == "skus":
             return Answer({"value": skus(asked.query["$filter"])})
         if kind == "virtualMachines":
-            shown = [one for one in self.vms if one.ended is None and self.clock() >= one.seen_from]
+            shown = [
+                one for one in self.vms if not one.is_removed and self.clock() >= one.seen_from
+            ]
             return Answer({"value": [self._vm_document(vm) for vm in shown]})
         if kind == "usages":
             return Answer({"value": usages(self.cores_left)})
@@ -294,7 +307,7 @@ class Azure(RestServer):
     # --- machines -----------------------------------------------------------------------------
 
     def vm_of(self, group: str) -> Vm | None:
-        return next((vm for vm in self.vms if vm.group == group and vm.ended is None), None)
+        return next((vm for vm in self.vms if vm.group == group and not vm.is_removed), None)
 
     def _get_vm(self, _: Asked, name: str, __: Group) -> Answer:
         vm = self.vm_of(name)
@@ -314,7 +327,7 @@ class Azure(RestServer):
             )
             statuses = [{"code": f"ProvisioningState/failed/{vm.failed}", "message": message}]
         elif state == "Succeeded":
-            power = "stopped" if vm.is_off else "running"
+            power = "deallocated" if vm.ended else "stopped" if vm.is_off else "running"
             statuses.append({"code": f"PowerState/{power}"})
         # Seven digits of a second, as Azure writes them.
         created = vm.asked.strftime("%Y-%m-%dT%H:%M:%S.%f") + "0+00:00"
@@ -356,7 +369,8 @@ class Azure(RestServer):
             self.machines.stop(machine.address)
         elif self.faults.happens("no_sshd") is None:
             machine.accept()
-        lived = self.faults.happens("interrupted")
+        is_spot = body["properties"].get("priority") == "Spot"
+        lived = self.faults.happens("interrupted") if is_spot else None
         self.vms.append(
             Vm(
                 name,
@@ -394,13 +408,12 @@ class Azure(RestServer):
     def _delete_vm(self, _: Asked, name: str, __: Group) -> Answer:
         vm = self.vm_of(name)
         if vm is not None:
-            vm.ended = self.clock()
-            self.machines.stop(vm.server.address)
+            self._remove(vm)
         return self._accepted(None, 202)
 
     def _addresses(self, name: str, kind: str) -> list[dict[str, Any]]:
         vm = self.vm_of(name)
-        if vm is None or self.clock() < vm.began:
+        if vm is None or vm.ended or self.clock() < vm.began:
             return []
         (interface,) = vm.body["properties"]["networkProfile"]["networkInterfaceConfigurations"]
         (of_ip,) = interface["properties"]["ipConfigurations"]

@@ -212,10 +212,10 @@ async def test_launch_uses_the_private_subnet_when_the_account_names_one(cloud):
 
 
 @pytest.mark.parametrize(("price", "sent"), [(None, -1), ("0.05", 0.05)])
-async def test_spot_machine_is_deleted_when_it_is_taken_away(cloud, driver, price, sent):
+async def test_spot_machine_stays_listed_when_it_is_taken_away(cloud, driver, price, sent):
     await driver.launch(replace(SPEC, is_spot=True, max_price_per_hour=price), TOKEN)
     properties = _body(cloud)["properties"]
-    assert (properties["priority"], properties["evictionPolicy"]) == ("Spot", "Delete")
+    assert (properties["priority"], properties["evictionPolicy"]) == ("Spot", "Deallocate")
     assert properties["billingProfile"] == {"maxPrice": sent}
 
 
@@ -493,13 +493,29 @@ async def test_terminate_may_be_asked_again_when_it_failed(cloud, driver, fault,
     assert cloud.alive == []
 
 
-async def test_group_is_listed_until_it_is_ended_when_the_machine_was_taken(cloud, driver, clock):
+async def test_machine_that_is_evicted_is_listed_and_not_made_again(cloud, driver, clock):
     cloud.faults.set("interrupted", times=1, seconds=60)
-    made = await driver.launch(replace(SPEC, is_spot=True), TOKEN)
+    cloud.faults.set("lost_answer", times=1)
+    spec = replace(SPEC, is_spot=True)
+    await _refusal(driver.launch(spec, TOKEN))
+    clock.go(60)
+    (listed,) = await driver.inventory(TAG, token=TOKEN, region="westeurope")
+    assert (listed.kind, listed.launched_at) == (ResourceKind.MACHINE, cloud.vms[0].asked)
+    taken = await driver.launch(spec, TOKEN)
+    assert (taken.state, taken.detail) == (ProviderResourceState.ENDING, "deallocated")
+    assert (await driver.describe(taken)).state == ProviderResourceState.ENDING
+    assert len(cloud.vms) == 1
+    await driver.terminate(taken)
+    assert cloud.groups == {}
+
+
+async def test_group_is_listed_until_it_is_ended_when_the_machine_was_taken(cloud, driver, clock):
+    made = await driver.launch(SPEC, TOKEN)
+    cloud._remove(cloud.vms[0])
     clock.go(60)
     taken = await driver.describe(made)
     assert taken.state == ProviderResourceState.ENDING
-    assert taken.detail == "Azure or somebody else took the machine away"
+    assert taken.detail == "somebody took the machine away"
     just_now = replace(made, launched_at=dt.datetime.now(dt.UTC))
     assert (await driver.describe(just_now)).state == ProviderResourceState.PENDING
     (listed,) = await driver.inventory(TAG, token=TOKEN, region="westeurope")

@@ -623,6 +623,12 @@ def test_run_cancelled_after_a_launch_without_an_answer_finds_its_machine(provid
     dispatch.run_step(claim, lambda claim: None)
     assert Resource.objects.get(run=run).state == ResourceState.CALLED
     run_cancel(run=run, actor="tester")
+    stepped(run, RunState.TEARING_DOWN)
+    (claim,) = _made_due(run)
+    dispatch.run_step(claim, lambda claim: None)
+    # Where a launch has a group of its own, ending the group ends a machine that nobody has seen.
+    assert len(provider.cloud.alive()) > 1
+    assert "terminate" not in calls(provider)
     over(run)
     assert run.state == RunState.CANCELLED
     assert len(machines(provider)) == 1

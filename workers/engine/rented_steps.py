@@ -308,17 +308,19 @@ def end(run: Run, step: Step) -> Move | Wait:
     if resource.state != ResourceState.GONE and resource.called_at is not None:
         provider = ProviderCalls(resource.account, is_end=True)
         machine, left = _machines_of(provider, resource, step)
-        if left:
+        is_gone = machine is not None and machine.state == machines.ProviderResourceState.GONE
+        unsettled_s = 0.0 if is_gone else _unsettled_s(resource, step)
+        # The machine of a launch without an answer may not be listed before its parts are, and may end with
+        # them: nobody would ever know of it, nor what it cost.
+        if left and (resource.provider_id or unsettled_s <= 0):
             with fenced(claim_of(step)):
                 # It goes on costing until the provider says that it is over.
                 ledger_record(resource=resource, until=clock.now())
             _terminate(provider, left)
             return Wait(_look_s(step), _named(left), is_progress=True)
-        if machine is None or machine.state != machines.ProviderResourceState.GONE:
-            seconds = _unsettled_s(resource, step)
-            if seconds > 0:
-                why = "the provider may not list it yet"
-                return Wait(min(seconds, LOOK_S[1]), why, is_progress=True)
+        if unsettled_s > 0:
+            why = "the provider may not list it yet"
+            return Wait(min(unsettled_s, LOOK_S[1]), why, is_progress=True)
         with fenced(claim_of(step)):
             resource_mark_gone(resource=resource, ended_at=machine.ended_at if machine else None)
     moved = steps.tear_down(run, step)

@@ -178,7 +178,10 @@ def _spot(spec: LaunchSpec) -> dict[str, Any]:
     price = spec.max_price_per_hour
     return {
         "priority": "Spot",
-        "evictionPolicy": "Delete",
+        # One that Azure takes back is still listed, and says that it ran; deleted, nobody who has not seen
+        # it before would ever know, and a launch without an answer would be made again. Its group goes
+        # as soon as we look.
+        "evictionPolicy": "Deallocate",
         # JSON has no Decimal; what is sent is a limit and counted nowhere.
         "billingProfile": {"maxPrice": -1 if price is None else float(price)},
     }

@@ -349,8 +349,8 @@ def _without_machine(group: ProviderResource, launched_at: dt.datetime | None) -
     now = dt.datetime.now(dt.UTC)
     if launched_at is None or now < launched_at + SHOWN_WITHIN:
         return replace(group, state=ProviderResourceState.PENDING)
-    # Azure removes a spot machine that it evicts.
-    detail = "Azure or somebody else took the machine away"
+    # Azure keeps a spot machine that it evicts.
+    detail = "somebody took the machine away"
     return replace(group, state=ProviderResourceState.ENDING, detail=detail)
 
 
