@@ -29,9 +29,12 @@ WAIT_S = 2
 RETRY_S = 5
 # Processor time of a stranger within about the last half minute; somebody who reads takes a tenth of
 # it, unless they come first after the data changed.
-MUCH_S = 1.0
+MUCH_S = 0.5
 FORGOTTEN_S = 30
-MOST_ADDRESSES = 10_000
+# Of addresses that ask, and of paths that are asked for.
+MOST_KNOWN = 10_000
+# Of the last request for a path, in what the next one is expected to take.
+NEWEST_SHARE = 0.25
 # What watches the site asks them often, and from one address.
 UNCOUNTED = ("/healthz", "/readyz")
 
@@ -81,24 +84,33 @@ _capacities = {
 
 
 class _Usage:
-    """Processor time by address, in this process; the longer ago, the less it counts."""
+    """Processor time of strangers in this process: what an address has used, the longer ago the less
+    it counts, and what a request for a path takes."""
 
     def __init__(self) -> None:
         self._used: dict[str, tuple[float, float]] = {}
+        self._expected: dict[str, float] = {}
 
-    def of(self, address: str) -> float:
+    def is_much(self, address: str, path: str) -> bool:
+        """Whether the address would have used much with this request, by what others for it took."""
+        return self._of(address) + self._expected.get(path, 0.0) > MUCH_S
+
+    def add(self, address: str, path: str, seconds: float) -> None:
+        for known in (self._used, self._expected):
+            if len(known) >= MOST_KNOWN:
+                known.clear()
+        self._used[address] = (self._of(address) + seconds, time.monotonic())
+        before_s = self._expected.get(path, seconds)
+        self._expected[path] = before_s + NEWEST_SHARE * (seconds - before_s)
+
+    def _of(self, address: str) -> float:
         now = time.monotonic()
         used_s, at = self._used.get(address, (0.0, now))
         return used_s * math.exp((at - now) / FORGOTTEN_S)
 
-    def add(self, address: str, seconds: float) -> None:
-        if len(self._used) >= MOST_ADDRESSES:
-            self._used.clear()
-        self._used[address] = (self.of(address) + seconds, time.monotonic())
-
 
 _usage = _Usage()
-# Two wait and one is served: of the four threads of a process one is there for everybody else.
+# Two wait and one is served: of the eight threads of a process five are there for everybody else.
 _in_turn = _Capacity(1, 2)
 
 
@@ -217,10 +229,10 @@ class StrangersInTurn:
             return self.get_response(request)
         address = client_address(request)
         try:
-            with _in_turn.seat() if _usage.of(address) > MUCH_S else nullcontext():
+            with _in_turn.seat() if _usage.is_much(address, request.path) else nullcontext():
                 began_s = time.thread_time()
                 response = self.get_response(request)
-                _usage.add(address, time.thread_time() - began_s)
+                _usage.add(address, request.path, time.thread_time() - began_s)
                 return response
         except WorkRefused:
             detail = "your address has asked for much lately; try again in a few seconds"
