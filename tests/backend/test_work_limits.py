@@ -146,7 +146,7 @@ def test_what_a_stranger_asked_for_is_forgotten(monkeypatch: pytest.MonkeyPatch)
     assert not usage.is_much("192.0.2.1", "/others")
 
 
-def test_request_that_takes_much_has_its_turn_from_the_first_of_an_address() -> None:
+def test_request_that_takes_much_has_a_turn_from_the_first_one() -> None:
     usage = work._Usage()
     usage.add("192.0.2.1", "/all.csv", 2 * work.MUCH_S)
     assert usage.is_much("192.0.2.2", "/all.csv")
