@@ -35,6 +35,7 @@ FORGOTTEN_S = 30
 MOST_KNOWN = 10_000
 # Of the last request for a path, in what the next one is expected to take.
 NEWEST_SHARE = 0.25
+API = "/api/"
 # What watches the site asks them often, and from one address.
 UNCOUNTED = ("/healthz", "/readyz")
 
@@ -92,8 +93,13 @@ class _Usage:
         self._expected: dict[str, float] = {}
 
     def is_much(self, address: str, path: str) -> bool:
-        """Whether the address would have used much with this request, by what others for it took."""
-        return self._of(address) + self._expected.get(path, 0.0) > MUCH_S
+        """Whether the address would have used much with this request, by what others for it took.
+
+        Of the API nobody knows what a path takes before it was asked for once; pages are read by many
+        when a process begins, and take little.
+        """
+        unknown_s = 2 * MUCH_S if path.startswith(API) else 0.0
+        return self._of(address) + self._expected.get(path, unknown_s) > MUCH_S
 
     def add(self, address: str, path: str, seconds: float) -> None:
         for known in (self._used, self._expected):
@@ -110,8 +116,9 @@ class _Usage:
 
 
 _usage = _Usage()
-# Two wait and one is served: of the eight threads of a process five are there for everybody else.
-_in_turn = _Capacity(1, 2)
+# One is served and one waits. As many of those who have signed in calculate, so of the five threads of a
+# process one is there for everybody else.
+_in_turn = _Capacity(1, 1)
 
 
 def most_steps(most: int) -> int:
@@ -223,7 +230,7 @@ class StrangersInTurn:
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         # Whose token it is, the API finds out later; a wrong one is refused soon.
-        is_api = request.path.startswith("/api/")
+        is_api = request.path.startswith(API)
         has_token = is_api and "Authorization" in request.headers
         if has_token or request.path in UNCOUNTED or request.user.is_authenticated:
             return self.get_response(request)

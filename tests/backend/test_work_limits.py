@@ -148,6 +148,9 @@ def test_what_a_stranger_asked_for_is_forgotten(monkeypatch: pytest.MonkeyPatch)
 
 def test_request_that_takes_much_has_a_turn_from_the_first_one() -> None:
     usage = work._Usage()
+    assert usage.is_much("192.0.2.2", f"{API}/samples.csv")
+    usage.add("192.0.2.1", f"{API}/samples.csv", 0.1)
+    assert not usage.is_much("192.0.2.2", f"{API}/samples.csv")
     usage.add("192.0.2.1", "/all.csv", 2 * work.MUCH_S)
     assert usage.is_much("192.0.2.2", "/all.csv")
     assert not usage.is_much("192.0.2.2", "/")
