@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from backend.domain.pricing.purchase import PurchaseModel
 from tests.e2e.worlds import TROUBLE, Life
 from tests.fakes.aws import EXTERNAL_ID, REGION, ROLE, WORKER_KEY, WORKER_SECRET, FakeAws
 from tests.fakes.aws_machines import CONSOLE_LATE, Rented
@@ -19,6 +20,7 @@ class AwsWorld(FakeAws):
     provider, region, machine_type = "aws", REGION, "c6a.large"
     environment: Mapping[str, str] = {}
     are_ends_known = True
+    purchase_model = PurchaseModel.ON_DEMAND
     begins_early_s = 0.0
 
     def __init__(self, directory: Path) -> None:

@@ -48,7 +48,8 @@ class Sweep:
 
     def keep_busy(self) -> None:
         """A new run for each host whose last one ended."""
-        assert not Run.objects.filter(state__in=TERMINAL_STATES).exclude(state=RunState.DONE)
+        others = Run.objects.filter(state__in=TERMINAL_STATES).exclude(state=RunState.DONE)
+        assert list(others.values_list("host__name", "failure_reason", "failure_detail")) == []
         busy = set(Run.objects.exclude(state__in=TERMINAL_STATES).values_list("host_id", flat=True))
         for host in self.hosts:
             if host.pk not in busy:
