@@ -70,4 +70,4 @@ RUN DATABASE_URL=postgresql://none@none/none REDIS_URL=redis://none SECRET_KEY=n
     python manage.py collectstatic --no-input -v 0
 EXPOSE 8000
 CMD ["granian", "--interface", "wsgi", "--host", "0.0.0.0", "--port", "8000", "--workers", "2", \
-     "--blocking-threads", "5", "--no-ws", "backend.config.wsgi:application"]
+     "--blocking-threads", "8", "--no-ws", "backend.config.wsgi:application"]

@@ -186,7 +186,7 @@ class Stack:
                 "--workers",
                 str(web_workers),
                 "--blocking-threads",
-                "5",
+                "8",
                 "--no-ws",
                 "--respawn-failed-workers",
                 "backend.config.wsgi:application",

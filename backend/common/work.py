@@ -8,7 +8,7 @@ What else is done for strangers is counted by its time (StrangersInTurn): lists 
 import math
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from http import HTTPStatus
 from threading import BoundedSemaphore
@@ -35,7 +35,6 @@ FORGOTTEN_S = 30
 MOST_KNOWN = 10_000
 # Of the last request for a path, in what the next one is expected to take.
 NEWEST_SHARE = 0.25
-API = "/api/"
 # What watches the site asks them often, and from one address.
 UNCOUNTED = ("/healthz", "/readyz")
 
@@ -93,13 +92,12 @@ class _Usage:
         self._expected: dict[str, float] = {}
 
     def is_much(self, address: str, path: str) -> bool:
-        """Whether the address would have used much with this request, by what others for it took.
+        """Whether the address would have used much with this request, by what others for it took."""
+        return self._of(address) + self._expected.get(path, 0.0) > MUCH_S
 
-        Of the API nobody knows what a path takes before it was asked for once; pages are read by many
-        when a process begins, and take little.
-        """
-        unknown_s = 2 * MUCH_S if path.startswith(API) else 0.0
-        return self._of(address) + self._expected.get(path, unknown_s) > MUCH_S
+    def is_known(self, path: str) -> bool:
+        """Whether anybody has asked for it."""
+        return path in self._expected
 
     def add(self, address: str, path: str, seconds: float) -> None:
         for known in (self._used, self._expected):
@@ -116,9 +114,12 @@ class _Usage:
 
 
 _usage = _Usage()
-# One is served and one waits. As many of those who have signed in calculate, so of the five threads of a
-# process one is there for everybody else.
-_in_turn = _Capacity(1, 1)
+_in_turn = _Capacity(1, 2)
+# Of the eight threads of a process so many work while the others wait: more at once would each take longer,
+# and the interpreter more time to go from one to the next.
+_working = BoundedSemaphore(4)
+# Strangers' requests that are not known to take little leave one of them to everybody else.
+_costly = BoundedSemaphore(3)
 
 
 def most_steps(most: int) -> int:
@@ -219,24 +220,34 @@ class WorkLimit:
 
 
 class StrangersInTurn:
-    """Middleware that serves strangers who ask for much one after the other in each process.
+    """Middleware that serves few requests at once, and strangers who ask for much one after the other
+    in each process.
 
     Whatever they ask for: a list, a file or a page takes as long as a simulation when it is asked
-    for all the time. Strangers who read, and all who have signed in, never wait for them.
+    for all the time. Strangers who read, and all who have signed in, have no turns to wait for.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        # Whose token it is, the API finds out later; a wrong one is refused soon.
-        is_api = request.path.startswith(API)
-        has_token = is_api and "Authorization" in request.headers
-        if has_token or request.path in UNCOUNTED or request.user.is_authenticated:
+        if request.path in UNCOUNTED:
             return self.get_response(request)
+        # Whose token it is, the API finds out later; a wrong one is refused soon.
+        is_api = request.path.startswith("/api/")
+        has_token = is_api and "Authorization" in request.headers
+        if has_token or request.user.is_authenticated:
+            with _working:
+                return self.get_response(request)
         address = client_address(request)
+        is_much = _usage.is_much(address, request.path)
         try:
-            with _in_turn.seat() if _usage.is_much(address, request.path) else nullcontext():
+            with ExitStack() as room:
+                if is_much:
+                    room.enter_context(_in_turn.seat())
+                if is_much or not _usage.is_known(request.path):
+                    room.enter_context(_costly)
+                room.enter_context(_working)
                 began_s = time.thread_time()
                 response = self.get_response(request)
                 _usage.add(address, request.path, time.thread_time() - began_s)

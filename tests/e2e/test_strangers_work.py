@@ -23,7 +23,7 @@ REQUESTS = 8
 
 @pytest.fixture
 def web(tmp_path: Path) -> Iterator[str]:
-    """One process of the web server with its five threads, on the test's own database."""
+    """One process of the web server with its eight threads, on the test's own database."""
     known = connection.settings_dict
     login = f"{known['USER']}:{known['PASSWORD']}@{known['HOST']}:{known['PORT']}"
     static = tmp_path / "static"
@@ -41,7 +41,7 @@ def web(tmp_path: Path) -> Iterator[str]:
     port = free_port()
     server = [
         *(sys.executable, "-m", "granian", "--interface", "wsgi", "--port", str(port)),
-        *("--workers", "1", "--blocking-threads", "5", "backend.config.wsgi:application"),
+        *("--workers", "1", "--blocking-threads", "8", "backend.config.wsgi:application"),
     ]
     processes = Processes(tmp_path)
     processes.start("web", server, env=environment)
