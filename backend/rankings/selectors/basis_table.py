@@ -5,7 +5,7 @@ counted by number (Coded), and figures are floats that tell nearly all rows apar
 made from the rows themselves wherever it matters, so that `rows` alone says what a cell holds.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
@@ -14,10 +14,10 @@ from uuid import UUID
 import numpy as np
 from django.utils.functional import cached_property
 
-from backend.catalog.models import Offer
 from backend.catalog.selectors.price_choice import PriceChoice
 from backend.domain.amounts import Amounts, Flags, Floats, Ints, codes_of
 from backend.domain.errors import UnknownRate
+from backend.domain.pricing.extras import Extra
 from backend.domain.pricing.price_columns import spans
 from backend.domain.ranking import CUP_METRIC
 from backend.domain.units import exact_decimal
@@ -27,7 +27,6 @@ from backend.rankings.selectors.price_table import PriceTable
 from backend.rankings.selectors.prices import NOTHING, Context, extras_of, month_of_extras
 from backend.rankings.selectors.rows import RankingRow, money_cells, ranking_row
 from backend.rankings.selectors.score_table import ScoreTable
-from backend.rankings.selectors.scores import Score
 
 # Rows that are kept once they were made: all of a small catalog, a part of a larger one, whose rows
 # would take more memory than everything else.
@@ -64,7 +63,12 @@ class ExactRows:
         if (known := self.known.get(number)) is not None:
             return known
         lacking = self.lacking.get(key_of(self.offers.keys[number]), ()) if self.lacking else ()
-        made = ranking_row(*self._parts(number), self.shared, lacking)
+        offer, choice, score = (
+            self.offers.offer(number),
+            self._choice(number),
+            self.scores.score(number),
+        )
+        made = ranking_row(offer, choice, score, self.shared, lacking)
         is_small = len(self.offers) <= MOST_ROWS_KEPT
         if len(self.known) < (MOST_ROWS_KEPT if is_small else FEWEST_ROWS_KEPT):
             self.known[number] = made
@@ -74,12 +78,16 @@ class ExactRows:
         """The exact amounts of that row, by column of MONEY."""
         if (known := self.known.get(number)) is not None:
             return {name: getattr(known, name) for name in MONEY}
-        return money_cells(*self._parts(number), self.shared)
+        choice, score = self._choice(number), self.scores.score(number)
+        extras: Sequence[Extra] = ()
+        # An offer takes as long to make as all its amounts.
+        if choice is not None and self.shared.query.extra_amounts != NOTHING:
+            extras = extras_of(self.offers.offer(number), choice, self.shared)
+        return money_cells(choice, extras, score, self.shared)
 
-    def _parts(self, number: int) -> tuple[Offer, PriceChoice | None, Score | None]:
+    def _choice(self, number: int) -> PriceChoice | None:
         chosen = int(self.chosen[number])
-        choice = None if chosen < 0 else self.prices.choice(chosen)
-        return self.offers.offer(number), choice, self.scores.score(number)
+        return None if chosen < 0 else self.prices.choice(chosen)
 
 
 @dataclass(frozen=True, eq=False)

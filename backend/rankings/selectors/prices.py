@@ -1,7 +1,7 @@
 """What an offer costs under a query: the machine, the extras in the basis, and the reader's tax."""
 
 import datetime as dt
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
@@ -51,6 +51,50 @@ class Context:
     """Whether prices of unknown tax take a rank: not beside net ones, unless the reader says so."""
 
 
+@dataclass(frozen=True, slots=True)
+class Priced:
+    """What a price comes to under a query; None is not known."""
+
+    price: Decimal | None
+    usd_hour: Decimal | None
+    per_hour: Decimal | None
+    """In the reader's currency; None for what is paid once."""
+    missing: str
+    """Names of what is not known, with spaces between them."""
+    is_purchase: bool
+    """Paid once for no stated term."""
+    rate: Decimal | None = None
+    """To the reader's currency."""
+    rate_day: dt.date | None = None
+
+
+NOT_PRICED = Priced(None, None, None, "price", is_purchase=False)
+
+
+def priced(choice: PriceChoice, extras: Sequence[Extra], shared: Context) -> Priced:
+    """The amounts alone; `extras` are those of the offer (extras_of)."""
+    query = shared.query
+    # What is paid once for no stated term has no hours to be divided by.
+    # A term tells over which hours an amount paid once is spread.
+    is_purchase = choice.charge.unit == ONCE and choice.charge.term not in TERM_HOURS
+    # An unknown extra makes the whole unknown: left out it would be free.
+    missing = _missing(extras, is_purchase=is_purchase)
+    hourly = {} if is_purchase or missing else _hourly(choice, extras, shared)
+    usd_hour, per_hour = hourly.get("USD"), hourly.get(query.currency)
+    try:
+        rate, day = shared.rates.rate(choice.currency, query.currency)
+    # The price is known and only not in this currency: the row says which of both is missing.
+    except UnknownRate:
+        words = " ".join(("price", "fx_rate", *missing))
+        return Priced(None, usd_hour, None, words, is_purchase)
+    if missing:
+        return Priced(None, usd_hour, None, " ".join(missing), is_purchase, rate, day)
+    is_hourly = query.period == "hour" and not is_purchase
+    price = per_hour if is_hourly else _amount(choice, extras, shared, query.currency, query.period)
+    words = "" if price is not None else "price fx_rate"
+    return Priced(price, usd_hour, per_hour, words, is_purchase, rate, day)
+
+
 def price_cells(
     offer: Offer, choice: PriceChoice | None, shared: Context
 ) -> tuple[dict[str, Any], Decimal | None]:
@@ -73,40 +117,20 @@ def price_cells(
     if choice is None:
         return cells, None
     flags = _flags(choice, shared)
-    cells["flags"] = " ".join(flags)
     cells["included"] = _included(offer, choice)
     extras = extras_of(offer, choice, shared)
     cells["price_basis"] = _basis_words(choice, extras, query)
-    # What is paid once for no stated term has no hours to be divided by.
-    # A term tells over which hours an amount paid once is spread.
-    is_purchase = choice.charge.unit == ONCE and choice.charge.term not in TERM_HOURS
-    if is_purchase:
+    of = priced(choice, extras, shared)
+    if of.is_purchase:
         cells["period"] = ONCE
-    # An unknown extra makes the whole unknown: left out it would be free.
-    missing = _missing(extras, is_purchase=is_purchase)
-    hourly = {} if is_purchase or missing else _hourly(choice, extras, shared)
-    cells["price_usd_hour"] = hourly.get("USD")
-    try:
-        rate, day = shared.rates.rate(choice.currency, query.currency)
-    # The price is known and only not in this currency: the row says which of both is missing.
-    except UnknownRate:
-        cells["missing"] = " ".join(("price", "fx_rate", *missing))
-        return cells, None
-    if choice.currency != query.currency:
-        cells["fx_rate"], cells["fx_date"] = rate, day
+    cells |= {"price": of.price, "price_usd_hour": of.usd_hour, "missing": of.missing}
+    if of.rate is not None and choice.currency != query.currency:
+        cells["fx_rate"], cells["fx_date"] = of.rate, of.rate_day
         # Rates of the day come on working days; a month without one is an error of the import.
-        if day is not None and shared.today - day > STALE_AFTER:
-            cells["flags"] = " ".join((*flags, "stale_fx"))
-    if missing:
-        cells["missing"] = " ".join(missing)
-        return cells, None
-    per_hour = hourly.get(query.currency)
-    is_hourly = query.period == "hour" and not is_purchase
-    cells["price"] = (
-        per_hour if is_hourly else _amount(choice, extras, shared, query.currency, query.period)
-    )
-    cells["missing"] = "" if cells["price"] is not None else "price fx_rate"
-    return cells, per_hour
+        if of.rate_day is not None and shared.today - of.rate_day > STALE_AFTER:
+            flags.append("stale_fx")
+    cells["flags"] = " ".join(flags)
+    return cells, of.per_hour
 
 
 def _hourly(

@@ -1,7 +1,7 @@
 """One row per offer: what it is, what it costs, what it scored, and how it stands."""
 
 import datetime as dt
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from decimal import Decimal
@@ -11,11 +11,12 @@ from uuid import UUID
 from backend.catalog.models import Offer, VcpuKind
 from backend.catalog.selectors.price_choice import PriceChoice
 from backend.domain.credits import credit_flag
+from backend.domain.pricing.extras import Extra
 from backend.domain.ranking import NOT_COMPARED, Standing, worth
 from backend.domain.region_groups import region_group
 from backend.domain.units import BYTES_PER_GB, BYTES_PER_GIB
 from backend.providers.registry import provider
-from backend.rankings.selectors.prices import TAX_UNKNOWN, Context, price_cells
+from backend.rankings.selectors.prices import NOT_PRICED, Context, price_cells, priced
 from backend.rankings.selectors.scores import Score
 
 NO_WORTH: Mapping[str, None] = dict.fromkeys(
@@ -128,7 +129,8 @@ def ranking_row(
 
     `unmeasured` are the metrics of a mix that it lacks.
     """
-    price, worth_cells = _price_and_worth(offer, choice, score, shared)
+    price, per_hour = price_cells(offer, choice, shared)
+    worth_cells = _worth_cells(choice, price["price"], per_hour, score, shared)
     # The score's first, then the machine's, then the price's: as the columns follow each other.
     flags = (
         *(score.flags if score else ()),
@@ -157,27 +159,32 @@ def ranking_row(
 
 
 def money_cells(
-    offer: Offer, choice: PriceChoice | None, score: Score | None, shared: Context
+    choice: PriceChoice | None, extras: Sequence[Extra], score: Score | None, shared: Context
 ) -> Mapping[str, Decimal | None]:
-    """The exact amounts of that row alone, by column: half the work."""
-    price, worth_cells = _price_and_worth(offer, choice, score, shared)
-    return {"price": price["price"], "price_usd_hour": price["price_usd_hour"], **worth_cells}
+    """The exact amounts of that row alone, by column: a third of the work. `extras` are those of its
+    offer, which is needed for nothing else."""
+    of = priced(choice, extras, shared) if choice is not None else NOT_PRICED
+    worth_cells = _worth_cells(choice, of.price, of.per_hour, score, shared)
+    return {"price": of.price, "price_usd_hour": of.usd_hour, **worth_cells}
 
 
-def _price_and_worth(
-    offer: Offer, choice: PriceChoice | None, score: Score | None, shared: Context
-) -> tuple[dict[str, Any], Mapping[str, Decimal | None]]:
-    """The cells of the price, and of what the offer comes to by it and its score."""
-    price, per_hour = price_cells(offer, choice, shared)
+def _worth_cells(
+    choice: PriceChoice | None,
+    price: Decimal | None,
+    per_hour: Decimal | None,
+    score: Score | None,
+    shared: Context,
+) -> Mapping[str, Decimal | None]:
+    """What an offer comes to by its price and its score."""
     if score is None:
-        return price, NO_WORTH
+        return NO_WORTH
     # Worked out for an unfit score, too: an amount that cannot be right is refused in any row.
-    its = worth(score.summary, price["price"], per_hour, shared.query.ranked_metric)
+    its = worth(score.summary, price, per_hour, shared.query.ranked_metric)
     # A gross price beside net ones would lose by its tax alone.
-    is_tax_faulty = TAX_UNKNOWN in price["flags"].split() and not shared.is_tax_ranked
+    is_tax_faulty = choice is not None and choice.is_tax_unknown and not shared.is_tax_ranked
     if its is None or is_tax_faulty or score.is_unfit:
-        return price, NO_WORTH
-    return price, {
+        return NO_WORTH
+    return {
         "cup": its.cup,
         "value_per_cost": its.value_per_cost,
         "value_per_cost_ci95_low": its.low,
