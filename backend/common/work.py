@@ -242,12 +242,12 @@ class StrangersInTurn:
         address = client_address(request)
         is_much = _usage.is_much(address, request.path)
         try:
-            with ExitStack() as room:
+            with ExitStack() as stack:
                 if is_much:
-                    room.enter_context(_in_turn.seat())
+                    stack.enter_context(_in_turn.seat())
                 if is_much or not _usage.is_known(request.path):
-                    room.enter_context(_costly)
-                room.enter_context(_working)
+                    stack.enter_context(_costly)
+                stack.enter_context(_working)
                 began_s = time.thread_time()
                 response = self.get_response(request)
                 _usage.add(address, request.path, time.thread_time() - began_s)

@@ -132,25 +132,25 @@ def test_strangers_who_ask_for_much_are_served_in_turn(
 
 
 @pytest.mark.parametrize("is_signed_in", [False, True])
-def test_what_a_stranger_may_cost_leaves_a_place_to_others(
+def test_requests_of_strangers_leave_a_thread_to_others(
     client: Client, monkeypatch: pytest.MonkeyPatch, is_signed_in: bool
 ) -> None:
     if is_signed_in:
         client.force_login(factories.user())
-    places = {name: Places() for name in ("_costly", "_working")}
+    gates = {name: Entered() for name in ("_costly", "_working")}
     monkeypatch.setattr(work, "_usage", work._Usage())
-    for name, place in places.items():
-        monkeypatch.setattr(work, name, place)
+    for name, gate in gates.items():
+        monkeypatch.setattr(work, name, gate)
     for _ in range(3):
         assert client.get("/metrics/").status_code == 200
     # The second and third one are known to take little.
-    assert places["_costly"].taken == (not is_signed_in)
-    assert places["_working"].taken == 3
+    assert gates["_costly"].taken == (not is_signed_in)
+    assert gates["_working"].taken == 3
     assert client.get("/healthz").status_code == 200
-    assert places["_working"].taken == 3
+    assert gates["_working"].taken == 3
 
 
-class Places(AbstractContextManager[None]):
+class Entered(AbstractContextManager[None]):
     """Counts who comes in."""
 
     taken = 0
