@@ -60,6 +60,11 @@ def answers(url: str) -> bool:
         return False
 
 
+def from_address(address: str) -> httpx.Client:
+    transport = httpx.HTTPTransport(local_address=address)
+    return httpx.Client(transport=transport, timeout=300)
+
+
 def test_pages_answer_while_strangers_calculate_as_much_as_they_may(web: str) -> None:
     document = startup(
         *(all_of(f"{n}", price("0.4")) for n in range(3)),
@@ -70,20 +75,23 @@ def test_pages_answer_while_strangers_calculate_as_much_as_they_may(web: str) ->
 
     def ask(number: int) -> httpx.Response:
         asked = document | {"name": f"stranger {number}"}
-        return httpx.post(f"{web}/api/v1/scenarios/simulate", json=asked, timeout=300)
+        with from_address(f"127.0.0.{number + 3}") as client:
+            return client.post(f"{web}/api/v1/scenarios/simulate", json=asked)
 
     assert httpx.get(web, timeout=60).status_code == 200
     with ThreadPoolExecutor(REQUESTS) as strangers:
         asked = [strangers.submit(ask, number) for number in range(REQUESTS)]
-        page = httpx.get(web, timeout=60)
+        with from_address("127.0.0.2") as reader:
+            page = reader.get(web)
         are_over = all(one.done() for one in asked)
         responses = [one.result() for one in asked]
     assert page.status_code == 200
     assert not are_over
-    refused = [one for one in responses if one.status_code == 503]
+    # 503 beside others' calculations; 429 once it is known how long one takes.
+    refused = [one for one in responses if one.status_code in {429, 503}]
     # One calculates and one waits for it; whoever comes after them may find the room empty again.
     assert len(refused) >= REQUESTS // 4
     assert {one.headers["Retry-After"] for one in refused} == {"5"}
     assert {one.headers["Content-Type"] for one in refused} == {"application/problem+json"}
-    assert {one.status_code for one in responses} - {503} <= {200, 422}
+    assert {one.status_code for one in responses} - {429, 503} <= {200, 422}
     assert len(refused) < REQUESTS
