@@ -96,14 +96,18 @@ class _Usage:
         return self._of(address) + self._expected.get(path, 0.0) > MUCH_S
 
     def is_known(self, path: str) -> bool:
-        """Whether anybody has asked for it."""
+        """Whether anybody has got an answer from it."""
         return path in self._expected
 
-    def add(self, address: str, path: str, seconds: float) -> None:
-        for known in (self._used, self._expected):
-            if len(known) >= MOST_KNOWN:
-                known.clear()
+    def add(self, address: str, seconds: float) -> None:
+        if len(self._used) >= MOST_KNOWN:
+            self._used.clear()
         self._used[address] = (self._of(address) + seconds, time.monotonic())
+
+    def learn(self, path: str, seconds: float) -> None:
+        """What a request took that was answered with all it asked for."""
+        if len(self._expected) >= MOST_KNOWN:
+            self._expected.clear()
         before_s = self._expected.get(path, seconds)
         self._expected[path] = before_s + NEWEST_SHARE * (seconds - before_s)
 
@@ -250,7 +254,12 @@ class StrangersInTurn:
                 stack.enter_context(_working)
                 began_s = time.thread_time()
                 response = self.get_response(request)
-                _usage.add(address, request.path, time.thread_time() - began_s)
+                took_s = time.thread_time() - began_s
+                _usage.add(address, took_s)
+                # Refusals and unchanged answers take next to nothing, and anybody can make up paths that
+                # are not there.
+                if response.status_code == HTTPStatus.OK:
+                    _usage.learn(request.path, took_s)
                 return response
         except WorkRefused:
             detail = "your address has asked for much lately; try again in a few seconds"

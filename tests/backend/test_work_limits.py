@@ -120,7 +120,7 @@ def test_strangers_who_ask_for_much_are_served_in_turn(
     monkeypatch.setattr(work, "_usage", usage)
     assert client.get(address).status_code == 200
     assert not usage.is_much("127.0.0.1", "/healthz")
-    usage.add("127.0.0.1", "/", 60)
+    usage.add("127.0.0.1", 60)
     with work._in_turn.seat():
         refused = client.get(address)
         assert known.get(address).status_code == 200
@@ -166,26 +166,39 @@ def test_what_a_stranger_asked_for_is_forgotten(monkeypatch: pytest.MonkeyPatch)
     now = 1000.0
     monkeypatch.setattr(work.time, "monotonic", lambda: now)
     usage = work._Usage()
-    usage.add("192.0.2.1", "/", 0.4 * work.MUCH_S)
-    assert not usage.is_much("192.0.2.1", "/others")
-    usage.add("192.0.2.1", "/", 0.7 * work.MUCH_S)
-    assert usage.is_much("192.0.2.1", "/others")
+    usage.add("192.0.2.1", 0.4 * work.MUCH_S)
+    assert not usage.is_much("192.0.2.1", "/")
+    usage.add("192.0.2.1", 0.7 * work.MUCH_S)
+    assert usage.is_much("192.0.2.1", "/")
     now += 2.5 * work.FORGOTTEN_S
-    assert not usage.is_much("192.0.2.1", "/others")
-    usage.add("192.0.2.1", "/", 2 * work.MUCH_S)
+    assert not usage.is_much("192.0.2.1", "/")
+    usage.add("192.0.2.1", 2 * work.MUCH_S)
     monkeypatch.setattr(work, "MOST_KNOWN", 1)
-    usage.add("192.0.2.2", "/", 0.0)
-    assert not usage.is_much("192.0.2.1", "/others")
+    usage.add("192.0.2.2", 0.0)
+    assert not usage.is_much("192.0.2.1", "/")
 
 
 def test_request_that_takes_much_has_a_turn_from_the_first_one() -> None:
     usage = work._Usage()
-    usage.add("192.0.2.1", "/all.csv", 2 * work.MUCH_S)
+    usage.learn("/all.csv", 2 * work.MUCH_S)
     assert usage.is_much("192.0.2.2", "/all.csv")
     assert not usage.is_much("192.0.2.2", "/")
     for _ in range(8):  # it has become cheap
-        usage.add("192.0.2.1", "/all.csv", 0.0)
+        usage.learn("/all.csv", 0.0)
     assert not usage.is_much("192.0.2.2", "/all.csv")
+
+
+def test_time_of_a_path_is_learned_from_answers_alone(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    usage = work._Usage()
+    monkeypatch.setattr(work, "_usage", usage)
+    assert client.get("/there-is-none/").status_code == 404
+    assert client.get(f"{API}/metrics", {"per_page": "many"}).status_code == 400
+    assert not usage.is_known("/there-is-none/")
+    assert not usage.is_known(f"{API}/metrics")
+    assert client.get(f"{API}/metrics").status_code == 200
+    assert usage.is_known(f"{API}/metrics")
 
 
 @pytest.mark.parametrize("name", CALCULATIONS)
