@@ -17,7 +17,7 @@ API = "/api/v1"
 
 
 @pytest.fixture(autouse=True)
-def _roomy_throttles(settings: LazySettings) -> None:
+def roomy_throttles(settings: LazySettings) -> None:
     """Counters live in the shared Redis: tests that are not about them never meet a limit."""
     settings.THROTTLE_TOKEN = "1000000/min"
     settings.THROTTLE_ANONYMOUS = "1000000/min"

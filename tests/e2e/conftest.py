@@ -1,6 +1,7 @@
 """Fixtures of the tests that drive the whole: the browser, and services that may be killed."""
 
 import json
+import math
 import os
 import signal
 import subprocess
@@ -21,6 +22,7 @@ from backend.benchmarks.services.runs import run_create
 from backend.common import work
 from backend.web.ranking import views as ranking_views
 from backend.web.shared import state
+from tests.backend.conftest import roomy_throttles
 from tests.database import empty
 from tests.e2e.browser import browser
 from tests.e2e.chaos_form import CASES, LEASE_S, NOTES, Case, table
@@ -28,7 +30,7 @@ from tests.e2e.stack import Database, Stack
 from tests.fakes.sshd import FakeSshd
 from workers.remote.probes import build
 
-__all__ = ["browser"]
+__all__ = ["browser", "roomy_throttles"]
 
 # More than a run asks for before it begins, and soon full.
 SMALL_DISK_BYTES = 24 * 2**20
@@ -69,9 +71,10 @@ def _reader(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(autouse=True)
 def _patient_calculations(monkeypatch: pytest.MonkeyPatch) -> None:
-    """On a busy machine the calculation of the page before takes longer than people wait for it;
-    tests/backend/test_work_limits.py is about those who are sent away."""
+    """On a busy machine the calculation of the page before takes longer than people wait for it, and
+    all tests ask from one address; tests/backend/test_work_limits.py is about those who are sent away."""
     monkeypatch.setattr(work, "WAIT_S", 30)
+    monkeypatch.setattr(work, "MUCH_S", math.inf)
 
 
 @pytest.fixture(scope="module")

@@ -5,10 +5,10 @@ from django.conf import LazySettings
 
 from backend.web.ranking import views as ranking_views
 from backend.web.shared import state
-from tests.backend.conftest import demo, market
+from tests.backend.conftest import demo, market, roomy_throttles
 from tests.frontend.rows import Measured, measured_offer
 
-__all__ = ["demo", "market"]
+__all__ = ["demo", "market", "roomy_throttles"]
 
 
 @pytest.fixture(autouse=True)

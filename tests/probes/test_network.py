@@ -193,7 +193,6 @@ def test_test_is_ended_once_all_is_sent_that_may_be(run_directory, shell, serve,
     # Other tests may send more than that beside it.
     text = run_directory.run(shell, "network.sh", "udp", *words[1:3], 1, 10**6, "reverse", 10**15)
     assert network.sent_bytes(text)[1] > 100_000
-    assert processes_in(run_directory.path) == []
 
 
 @pytest.mark.usefixtures("paced_iperf3")
