@@ -90,6 +90,7 @@ def test_runs_end_done_by_a_pump_alone_when_beat_and_worker_are_dead(stack, run,
 # --- commands that follow a run without a worker ----------------------------------------------------
 
 AWAY = "the database is away, waiting up to 300 s for it"
+CANCELLING = "cancelling; a second Ctrl-C ends this command at once"
 SMALL = {"seconds": 0.5, "repeats": REPEATS, "quiet_budget_s": 0}
 ENDLESS = {**SMALL, "repeats": 50}
 
@@ -158,9 +159,10 @@ def test_ctrl_c_ends_run_or_command_while_the_database_is_away(alone, monkeypatc
         monkeypatch.setattr(in_process, "PATIENCE_S", 0.2)
         with pytest.raises(CommandError, match="did not come back within"):
             in_process.follow(lambda _: Run.objects.exists(), cancel=bool, warn=bool, every_s=0.1)
-        alone.send("patient", signal.SIGINT)
-        alone.send("hasty", signal.SIGINT)
-        time.sleep(1)  # two at once would count as one
+        for name in ("patient", "hasty"):
+            alone.send(name, signal.SIGINT)
+            # Before the other one: two at once would count as one.
+            eventually(lambda name=name: CANCELLING in alone.log(name), f"{name} has seen it")
         alone.send("hasty", signal.SIGINT)
         eventually(has_ended(alone, "hasty"), "the end of the hasty command")
         assert alone.status("patient") is None

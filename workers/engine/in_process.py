@@ -80,11 +80,14 @@ def follow(
     The first Ctrl-C or SIGTERM cancels what is followed, which takes a moment; a second Ctrl-C ends
     the command. A database that is away is waited for, but not for ever.
     """
-    pause_s, away_since, is_cancelled = 0.0, None, False
+    pause_s, away_since, is_cancelled, is_said = 0.0, None, False, False
     with StandIn() as stand_in, Interrupts().noted() as interrupts:
         while True:
             interrupts.pause(pause_s)
             pause_s = every_s
+            if interrupts.signals and not is_said:
+                warn("cancelling; a second Ctrl-C ends this command at once")
+                is_said = True
             try:
                 if interrupts.signals and not is_cancelled:
                     cancel()
