@@ -7,7 +7,8 @@ Through the real web server, with 6,000 offers and 300,000 prices (_ranking_data
 - `first_s`: the first request of each new basis and of each new filter;
 - `unchanged_ms`: 304 for a page that the reader has; `html_ms`: the page of the site;
 - `csv_s`, `xlsx_s`: all rows with all columns;
-- `queries`: database queries of a request; `cpu_ms`: processor time of one within this process.
+- `queries`: database queries of a request; `cpu_ms`: processor time of one within this process,
+  with the stack of the web server.
 
 Within this process: `ranked_s`, CPU time of placing 6,000 offers with intervals, ranks and tie
 groups; `ratio_to_sort`, the same over sorting them by value per cost.
@@ -41,6 +42,7 @@ from django.test.utils import CaptureQueriesContext
 from backend.accounts.models import Workspace
 from backend.accounts.services.tokens import token_create
 from backend.benchmarks.services.demo import demo_remove
+from backend.config.frames import with_large_stack
 from backend.domain.metrics import METRICS
 from backend.domain.ranking import standings
 from backend.domain.stats import published_summary
@@ -228,7 +230,12 @@ def main() -> int:
     token = token_create(workspace=workspace, owner=factories.owner(), name="bench", scope="read")[
         1
     ]
-    found = {**rows, **web_figures(url, token), **own_figures(token), **placing_figures()}
+    found = {
+        **rows,
+        **web_figures(url, token),
+        **with_large_stack(own_figures)(token),
+        **placing_figures(),
+    }
     print(json.dumps(found, indent=1))
     return 0
 

@@ -49,7 +49,9 @@ def token_in_force(plaintext: str) -> ApiToken | None:
     # PostgreSQL refuses NUL in text: a header that anybody can send would be a fault of the server.
     if plaintext.startswith(TOKEN_PREFIX) and "\0" not in plaintext:
         lookup = plaintext[len(TOKEN_PREFIX) :][:LOOKUP_LENGTH]
-        token = ApiToken.objects.select_related("workspace", "owner").filter(lookup=lookup).first()
+        rows = ApiToken.objects.select_related("workspace", "owner").filter(lookup=lookup)
+        # One at most: `first` would have it sorted, at a tenth of what a short answer takes.
+        token = next(iter(rows), None)
     is_right = is_digest_of(bytes(token.digest) if token else NO_DIGEST, plaintext)
     if token is None or not is_right:
         return None

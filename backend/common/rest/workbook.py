@@ -79,13 +79,19 @@ def _data_sheet(book: Any, table: Table) -> None:
         sheet.write_string(0, index, column.name, formats["header"])
         prompt = {"validate": "any", "input_message": _meaning(column)}
         sheet.data_validation(0, index, 0, index, prompt)
-    columns = [(column.name, formats[_number_format(column)]) for column in table.columns]
+    columns = [
+        (column.name, {**formats, "number": formats[_number_format(column)]})
+        for column in table.columns
+    ]
     widths = [max(len(name) + 2, LEAST_WIDTH) for name, _ in columns]
     last = 0
     for last, row in enumerate(table.rows, start=1):
-        for index, (name, numbers) in enumerate(columns):
-            _write(sheet, last, index, row[name], {**formats, "number": numbers})
-            widths[index] = max(widths[index], len(text_cell(row[name])) + 1)
+        for index, (name, formats_of_column) in enumerate(columns):
+            if (value := row[name]) is None:
+                continue
+            _write(sheet, last, index, value, formats_of_column)
+            if widths[index] < MOST_WIDTH:
+                widths[index] = max(widths[index], len(text_cell(value)) + 1)
     for index, width in enumerate(widths):
         sheet.set_column(index, index, min(width, MOST_WIDTH))
     sheet.autofilter(0, 0, last, len(table.columns) - 1)
@@ -107,8 +113,6 @@ def _number_format(column: Column) -> str | None:
 def _write(
     sheet: Any, row: int, column: int, value: Any, formats: Mapping[str | None, Any]
 ) -> None:
-    if value is None:
-        return
     # Before numbers: to Python a bool is one.
     if isinstance(value, bool):
         sheet.write_boolean(row, column, value)
