@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from types import MappingProxyType
+from typing import Any
 
 from backend.domain.pricing.billing.sustained_use import N1, N2, billed_share
 from backend.domain.pricing.periods import price_per_period
@@ -41,6 +42,12 @@ class Charge:
             None if cap is None else EXACT.multiply(cap, rate),
             self.sustained_use,
         )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Processes read ten thousands from a file, in half the time of the way that Python has for
+        # frozen dataclasses.
+        amounts = (self.amount, self.unit, self.term, self.setup_amount, self.monthly_cap)
+        return Charge, (*amounts, self.sustained_use)
 
 
 def price_over(
