@@ -5,6 +5,9 @@ from contextlib import contextmanager
 
 from django.db import connection
 
+# Of who changes all tables: migrations, and a copy that is put in their place.
+SCHEMA_LOCK = 7_268_101
+
 
 @contextmanager
 def alone(lock: int) -> Iterator[bool]:
@@ -19,3 +22,15 @@ def alone(lock: int) -> Iterator[bool]:
         if is_alone:
             with connection.cursor() as cursor:
                 cursor.execute("SELECT pg_advisory_unlock(%s)", [lock])
+
+
+@contextmanager
+def schema_alone() -> Iterator[None]:
+    """Waits until nobody else changes all tables; others wait for us."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_lock(%s)", [SCHEMA_LOCK])
+    try:
+        yield
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_advisory_unlock(%s)", [SCHEMA_LOCK])

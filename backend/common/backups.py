@@ -25,6 +25,7 @@ from django.db import connection, transaction
 from django.db.migrations.recorder import MigrationRecorder
 
 from backend.common import clock
+from backend.common.alone import SCHEMA_LOCK
 from backend.common.crypto import CREDENTIALS, WEB, KeyMissing, SealBroken, key_id
 from backend.common.sealed_file import Sealer, unsealed
 
@@ -297,7 +298,9 @@ def _pass_on(
     dump, statements = cast("IO[bytes]", reader.stdout), cast("IO[bytes]", writer.stdin)
     # psql ends with its input, and a transaction without COMMIT with it.
     with suppress(BrokenPipeError, SealBroken), statements as target:
-        target.write(b"BEGIN; DROP SCHEMA public CASCADE; CREATE SCHEMA public;\n")
+        # After `up` the tables of a new database may still be in the making.
+        target.write(b"BEGIN; SELECT pg_advisory_xact_lock(%d);\n" % SCHEMA_LOCK)
+        target.write(b"DROP SCHEMA public CASCADE; CREATE SCHEMA public;\n")
         while data := dump.read(CHUNK_BYTES):
             target.write(data)
         if is_whole():

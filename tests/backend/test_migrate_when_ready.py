@@ -7,6 +7,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection
 
+from backend.common.alone import SCHEMA_LOCK
 from backend.common.management.commands import migrate_when_ready as command
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -79,7 +80,7 @@ def test_second_migration_waits_when_another_migrates():
     """With the lock taken by another session the command does not come to an end."""
     other = connection.copy()
     with other.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_lock(%s)", [command.LOCK])
+        cursor.execute("SELECT pg_advisory_lock(%s)", [SCHEMA_LOCK])
     done = threading.Event()
 
     def migrate():
@@ -98,7 +99,7 @@ def test_second_migration_waits_when_another_migrates():
                 cursor.execute(
                     "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
                     " AND objid = %s",
-                    [command.LOCK],
+                    [SCHEMA_LOCK],
                 )
                 (waiting,) = cursor.fetchone()
             assert waiting == 1

@@ -6,9 +6,11 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection
@@ -16,13 +18,14 @@ from django.db import connection
 from backend.accounts.models import Authenticator
 from backend.benchmarks.models import Run
 from backend.catalog.models import Offer
+from backend.common.alone import SCHEMA_LOCK
 from backend.common.backups import Manifest, backup, manifest_path, missing_keys, restore
 from backend.common.crypto import key_id
 from backend.config import keys
 from launcher.paths import MANAGE
 from tests import factories
 from tests.database import empty
-from tests.e2e.stack import Database
+from tests.e2e.stack import Database, eventually
 from tests.keys import NEW, OLD, OTHER, in_second_form, set_keys, set_keys_of_web
 
 pytestmark = [pytest.mark.serial, pytest.mark.native]
@@ -101,6 +104,25 @@ def test_copy_is_of_one_moment_whatever_is_written_meanwhile(source, target, tmp
     with target.redirected():
         restore(path)
         assert set(Offer.objects.values_list("slug", flat=True)) == {"kept"}
+
+
+def test_restore_waits_until_the_tables_are_made(source, target, tmp_path):
+    path = _copy(tmp_path)
+    waiting = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
+    with target.redirected(), psycopg.connect(target.url, autocommit=True) as migrating:
+        migrating.execute("SELECT pg_advisory_lock(%s)", [SCHEMA_LOCK])
+
+        def end_when_awaited() -> None:
+            eventually(lambda: migrating.execute(waiting).fetchone() == (1,), "the restore waits")
+            migrating.execute("CREATE TABLE made_last ()")
+            migrating.execute("SELECT pg_advisory_unlock(%s)", [SCHEMA_LOCK])
+
+        with ThreadPoolExecutor(1) as other:
+            ended = other.submit(end_when_awaited)
+            call_command("restore", str(path))
+            ended.result()
+        assert set(Offer.objects.values_list("slug", flat=True)) == {"kept"}
+        assert "made_last" not in connection.introspection.table_names()
 
 
 def test_database_with_data_is_left_alone_unless_asked(source, target, tmp_path):

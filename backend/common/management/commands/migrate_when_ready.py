@@ -8,9 +8,9 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import OperationalError, connection
 from django.db.migrations.executor import MigrationExecutor
 
+from backend.common.alone import schema_alone
+
 PAUSE_S = 1.0
-# Of all that migrate at a time one does; a replaced job must not run into the one before it.
-LOCK = 7_268_101
 
 
 class Command(BaseCommand):
@@ -32,15 +32,9 @@ class Command(BaseCommand):
             self.stderr.write(f"waiting: {fault}")
             time.sleep(PAUSE_S)
         if not options["wait_only"]:
-            self._migrate()
-
-    def _migrate(self) -> None:
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT pg_advisory_lock(%s)", [LOCK])
-            try:
+            # A replaced job must not run into the one before it.
+            with schema_alone():
                 call_command("migrate", interactive=False, stdout=self.stdout)
-            finally:
-                cursor.execute("SELECT pg_advisory_unlock(%s)", [LOCK])
 
 
 def _fault(*, is_waiting: bool) -> str:

@@ -6,6 +6,7 @@ from typing import Any
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from backend.common.alone import schema_alone
 from backend.common.backups import BackupError, missing_keys, restore
 from backend.common.crypto import KeyMissing, SealBroken
 
@@ -30,7 +31,8 @@ class Command(BaseCommand):
         except (BackupError, SealBroken, OSError) as error:
             raise CommandError(str(error)) from None
         try:
-            call_command("migrate", interactive=False, verbosity=0)
+            with schema_alone():
+                call_command("migrate", interactive=False, verbosity=0)
         except KeyMissing as error:
             raise CommandError(
                 f"The rows are restored, but not migrated to this version: {error}. `manage.py"
