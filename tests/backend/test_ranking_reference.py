@@ -290,7 +290,7 @@ class RankingReference(TestCase):
         # What a table prints without making the rows is what they hold.
         everyone = shown.everyone
         assert isinstance(everyone, Listing)
-        names = [*(column.name for column in COLUMNS), "is_unfit"]
-        assert [*map(list, everyone.texts(names, repr))] == [
-            [repr(vars(row)[name]) for name in names] for row in everyone
+        texts = everyone.texts([column.name for column in COLUMNS], repr)
+        assert [*map(list, texts)] == [
+            [repr(vars(row)[c.name]) for c in COLUMNS] for row in everyone
         ]

@@ -98,8 +98,8 @@ def test_bars_carry_the_interval_of_what_they_show():
 def test_chart_leaves_out_unfit_results_and_has_a_median_from_three_on():
     rows = [ranking_row(f"o{n}", 10.0 * n, "1") for n in (1, 2, 6)]
     bad = [
-        ranking_row("bad", 90.0, "1", flags="imported disturbed", is_unfit=True),
-        ranking_row("memory", 95.0, "1", flags="cached", is_unfit=True),
+        ranking_row("bad", 90.0, "1", flags="imported disturbed"),
+        ranking_row("memory", 95.0, "1", flags="cached"),
     ]
     mode = charts.ranking_chart(ranking(*rows, *bad), PLAIN, "USD/hour", {})["modes"]["score"]
     assert [bar["offer"] for bar in mode["bars"]] == ["o6", "o2", "o1"]

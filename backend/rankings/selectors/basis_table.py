@@ -5,7 +5,7 @@ counted by number (Coded), and figures are floats that tell nearly all rows apar
 made from the rows themselves wherever it matters, so that `rows` alone says what a cell holds.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
@@ -25,7 +25,7 @@ from backend.rankings.selectors.coded import Coded
 from backend.rankings.selectors.offer_table import OfferTable, key_of
 from backend.rankings.selectors.price_table import PriceTable
 from backend.rankings.selectors.prices import NOTHING, Context, extras_of, month_of_extras
-from backend.rankings.selectors.rows import RankingRow, is_available, money_cells, ranking_row
+from backend.rankings.selectors.rows import RankingRow, money_cells, ranking_row
 from backend.rankings.selectors.score_table import ScoreTable
 
 # Rows that are kept once they were made: all of a small catalog, a part of a larger one, whose rows
@@ -90,27 +90,6 @@ class ExactRows:
         return None if chosen < 0 else self.prices.choice(chosen)
 
 
-def _available(of: "BasisTable") -> Coded:
-    ends, as_of = of.offers.fields["discontinued_on"], of.shared.query.as_of
-    return Coded(ends.codes, [is_available(end, as_of) for end in ends.values])
-
-
-def _unfit(of: "BasisTable") -> Coded:
-    kinds = of.scores.kinds
-    return Coded(kinds.codes, [bool(kind and kind.is_unfit) for kind in kinds.values])
-
-
-# Columns for which no row has to be made. By the last two each page chooses what it lists, after each
-# change anew.
-WITHOUT_ROWS: Mapping[str, Callable[["BasisTable"], Coded]] = {
-    "offer_id": lambda of: Coded(np.arange(len(of.offers), dtype=np.int32), of.offers.slugs),
-    "measured_at": lambda of: of.scores.measured_at,
-    "result_url": lambda of: of.scores.results,
-    "available": _available,
-    "is_unfit": _unfit,
-}
-
-
 @dataclass(frozen=True, eq=False)
 class BasisTable:
     """The columns of those rows; the fields are those of ExactRows."""
@@ -165,10 +144,14 @@ class BasisTable:
         return self._columns[name]
 
     def _column(self, name: str) -> Coded:
+        if name == "offer_id":
+            return Coded(np.arange(len(self.offers), dtype=np.int32), self.offers.slugs)
         if name in self.offers.cells:
             return self.offers.cells[name]
-        if name in WITHOUT_ROWS:
-            return WITHOUT_ROWS[name](self)
+        if name == "measured_at":
+            return self.scores.measured_at
+        if name == "result_url":
+            return self.scores.results
         if name == "hardware":
             fields = (self.offers.fields["cpu_model"], self.scores.cpu_models)
             codes, first = codes_of(*(one.codes for one in fields))
@@ -216,7 +199,7 @@ class BasisTable:
     @cached_property
     def is_unfit(self) -> Flags:
         """Whether an offer's score is shown and never compared."""
-        return _unfit(self).meets(bool)
+        return self.scores.kinds.meets(lambda kind: kind is not None and kind.is_unfit)
 
     # --- figures ------------------------------------------------------------------------------
 

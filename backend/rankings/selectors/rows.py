@@ -152,7 +152,7 @@ def ranking_row(
         **vars(NOT_COMPARED),
         "data_version": shared.data_version,
         # A flag is shown, a column can be filtered: both say the same.
-        "available": is_available(offer.discontinued_on, shared.query.as_of),
+        "available": DISCONTINUED not in flags,
         # Score and offer may both say that a machine is burstable.
         "flags": " ".join(dict.fromkeys(filter(None, flags))),
         "missing": _missing(price, score, unmeasured),
@@ -227,13 +227,10 @@ def _size(size_bytes: int | None, unit_bytes: int) -> int | float | None:
     return None if size_bytes is None else simple_number(size_bytes / unit_bytes)
 
 
-def is_available(discontinued_on: dt.date | None, as_of: dt.date | None) -> bool:
-    """Whether an offer is sold; on a day in the past it may still have been."""
-    return discontinued_on is None or (as_of is not None and discontinued_on > as_of)
-
-
 def _offer_flags(offer: Offer, as_of: dt.date | None) -> tuple[str, ...]:
-    is_discontinued = not is_available(offer.discontinued_on, as_of)
+    end = offer.discontinued_on
+    # On a day in the past it may still have been sold.
+    is_discontinued = end is not None and (as_of is None or end <= as_of)
     kinds: dict[str, str] = {VcpuKind.SHARED: "shared_vcpu", VcpuKind.BURSTABLE: "burstable"}
     kind = kinds.get(offer.vcpu_kind)
     modes = provider(offer.provider.slug).credit_modes

@@ -3,7 +3,7 @@
 import datetime as dt
 from collections.abc import Callable, Sequence
 from heapq import nlargest, nsmallest
-from operator import attrgetter, not_
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from backend.benchmarks.models import Sample
 from backend.common import clock
 from backend.domain.amounts import CLOSE, Floats
 from backend.domain.metrics import Metric
-from backend.domain.stats import DISTURBED
+from backend.domain.stats import DISTURBED, UNFIT
 from backend.rankings.selectors.listing import floats, marked, selected
 from backend.rankings.selectors.offer_detail import OfferDetail
 from backend.rankings.selectors.ranking import Ranking
@@ -149,7 +149,8 @@ def ranking_chart(
     """Both faces of the ranking chart, by value per cost and by score; bars best first."""
     metric = ranking.metric
     # What takes no rank must not stand first in the chart of the ranks.
-    rows = selected(ranking.rows, marked(ranking.rows, "is_unfit", not_))
+    is_fit = marked(ranking.rows, "flags", lambda flags: UNFIT.isdisjoint(flags.split()))
+    rows = selected(ranking.rows, is_fit)
     value = figures.value_scale(scale, metric.better, cost)
     modes = {
         "value": _mode(
