@@ -209,7 +209,8 @@ def manifest_of(path: Path) -> Manifest:
 def restore(path: Path, *, is_replacing: bool = False) -> Manifest:
     """Puts the copy in the place of all tables, in one transaction; raises BackupError.
 
-    Whatever goes wrong, the database stays as it was. Nothing else may be connected to it.
+    Whatever goes wrong, the database stays as it was. Migrations that are under way are waited for;
+    nothing else may be connected to it.
     """
     manifest = manifest_of(path)
     key = settings.BACKUP_KEY

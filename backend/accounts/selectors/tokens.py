@@ -50,7 +50,7 @@ def token_in_force(plaintext: str) -> ApiToken | None:
     if plaintext.startswith(TOKEN_PREFIX) and "\0" not in plaintext:
         lookup = plaintext[len(TOKEN_PREFIX) :][:LOOKUP_LENGTH]
         rows = ApiToken.objects.select_related("workspace", "owner").filter(lookup=lookup)
-        # One at most: `first` would have it sorted, at a tenth of what a short answer takes.
+        # One at most: `first` would have it sorted, which takes a fifth of all this.
         token = next(iter(rows), None)
     is_right = is_digest_of(bytes(token.digest) if token else NO_DIGEST, plaintext)
     if token is None or not is_right:

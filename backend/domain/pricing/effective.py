@@ -1,7 +1,7 @@
 """What a price comes to over an hour, a month or a year, with everything that belongs to it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from decimal import Decimal
 from fractions import Fraction
 from types import MappingProxyType
@@ -46,8 +46,7 @@ class Charge:
     def __reduce__(self) -> tuple[Any, ...]:
         # Processes read ten thousands from a file, in half the time of the way that Python has for
         # frozen dataclasses.
-        amounts = (self.amount, self.unit, self.term, self.setup_amount, self.monthly_cap)
-        return Charge, (*amounts, self.sustained_use)
+        return Charge, tuple(getattr(self, one.name) for one in fields(self))
 
 
 def price_over(
