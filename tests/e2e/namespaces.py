@@ -70,36 +70,49 @@ class Namespace:
 
 
 class Network:
-    """A bridge at which this machine has an address, and namespaces linked to it."""
+    """A bridge to which this machine has a link, and namespaces linked to it.
+
+    The bridge is in a namespace of its own: where a machine filters what bridges forward, as one
+    with Docker does, its rules would drop what one of our hosts sends to another.
+    """
 
     def __init__(self, undo: ExitStack) -> None:
         self._undo, self._count = undo, 0
         self._prefix, self._network = f"rr{os.getpid()}", f"198.18.{os.getpid() % 256}"
-        self._bridge, self.address = f"{self._prefix}br", f"{self._network}.1"
-        _run("ip", "link", "add", self._bridge, "type", "bridge")
-        undo.callback(_run, "ip", "link", "del", self._bridge)
-        _run("ip", "addr", "add", f"{self.address}/24", "dev", self._bridge)
-        _run("ip", "link", "set", self._bridge, "up")
+        self._switch, self.address = f"{self._prefix}br", f"{self._network}.1"
+        switch, ours = self._switch, f"{self._prefix}h"
+        self._add_namespace(switch)
+        _run("ip", "-n", switch, "link", "add", "bridge", "type", "bridge")
+        _run("ip", "-n", switch, "link", "set", "bridge", "up")
+        _run("ip", "link", "add", ours, "type", "veth", "peer", "name", "uplink", "netns", switch)
+        _run("ip", "-n", switch, "link", "set", "uplink", "master", "bridge", "up")
+        _run("ip", "addr", "add", f"{self.address}/24", "dev", ours)
+        _run("ip", "link", "set", ours, "up")
 
     def namespace(self, shape: Sequence[str] = ()) -> Namespace:
         """A new one; `shape` is a queueing discipline for both ends of its link."""
         number, self._count = self._count, self._count + 1
         made = Namespace(f"{self._prefix}n{number}", f"{self._network}.{number + 10}")
-        _run("ip", "netns", "add", made.name)
-        self._undo.callback(_run, "ip", "netns", "del", made.name)
+        self._add_namespace(made.name)
         self._undo.callback(made.send, signal.SIGKILL)
-        self._link(made, f"{self._prefix}h{number}", shape)
+        self._link(made, f"n{number}", shape)
         return made
 
+    def _add_namespace(self, name: str) -> None:
+        _run("ip", "netns", "add", name)
+        self._undo.callback(_run, "ip", "netns", "del", name)
+
     def _link(self, to: Namespace, outer: str, shape: Sequence[str]) -> None:
-        inside = ("ip", "-n", to.name)
-        _run("ip", "link", "add", outer, "type", "veth", "peer", "name", "eth0", "netns", to.name)
-        _run("ip", "link", "set", outer, "master", self._bridge, "up")
+        switch, inside = ("ip", "-n", self._switch), ("ip", "-n", to.name)
+        _run(
+            *switch, "link", "add", outer, "type", "veth", "peer", "name", "eth0", "netns", to.name
+        )
+        _run(*switch, "link", "set", outer, "master", "bridge", "up")
         _run(*inside, "addr", "add", f"{to.address}/24", "dev", "eth0")
         _run(*inside, "link", "set", "eth0", "up")
         _run(*inside, "link", "set", "lo", "up")
         if shape:
-            _run("tc", "qdisc", "add", "dev", outer, *shape)
+            _run("tc", "-n", self._switch, "qdisc", "add", "dev", outer, *shape)
             _run("tc", "-n", to.name, "qdisc", "add", "dev", "eth0", *shape)
 
 
