@@ -41,6 +41,31 @@ MONEY = frozenset({"price", "price_usd_hour", *WORTH})
 FIGURES = MONEY | frozenset(SCORES)
 
 
+class KeptRows:
+    """Rows by the number of their offer, each with the facts of the score that it was made of.
+
+    Bases share them that differ in nothing but scores: from one state of the data to the next these
+    alone change, with every result of a campaign, and only those of a few offers.
+    """
+
+    def __init__(self) -> None:
+        self._rows: dict[int, tuple[tuple[Any, ...], RankingRow]] = {}
+
+    @property
+    def nbytes(self) -> int:
+        return BYTES_OF_ROW * len(self._rows)
+
+    def row(self, number: int, scores: ScoreTable) -> RankingRow | None:
+        """The row of an offer, unless none is kept or its score is another one now."""
+        kept = self._rows.get(number)
+        return kept[1] if kept is not None and kept[0] == scores.facts(number) else None
+
+    def keep(self, number: int, scores: ScoreTable, row: RankingRow, most: int) -> None:
+        """Keep a row, where they are not so many yet."""
+        if number in self._rows or len(self._rows) < most:
+            self._rows[number] = scores.facts(number), row
+
+
 @dataclass(frozen=True, eq=False)
 class ExactRows:
     """A row for each offer of `offers`; `chosen` is its row of `prices`, −1 without one.
@@ -56,27 +81,27 @@ class ExactRows:
     chosen: Ints
     lacking: Mapping[UUID, tuple[str, ...]]
     """Of a mix the metrics that an offer lacks."""
-    known: dict[int, RankingRow] = field(default_factory=dict, init=False, repr=False)
+    kept: KeptRows
 
     def row(self, number: int) -> RankingRow:
         """The row of an offer by its number, not compared with any other."""
-        if (known := self.known.get(number)) is not None:
+        version = self.shared.data_version
+        known = self.kept.row(number, self.scores)
+        if known is not None and known.data_version == version:
             return known
-        lacking = self.lacking.get(key_of(self.offers.keys[number]), ()) if self.lacking else ()
-        offer, choice, score = (
-            self.offers.offer(number),
-            self._choice(number),
-            self.scores.score(number),
-        )
-        made = ranking_row(offer, choice, score, self.shared, lacking)
+        made = known.of_version(version) if known is not None else self._made(number)
         is_small = len(self.offers) <= MOST_ROWS_KEPT
-        if len(self.known) < (MOST_ROWS_KEPT if is_small else FEWEST_ROWS_KEPT):
-            self.known[number] = made
+        self.kept.keep(number, self.scores, made, MOST_ROWS_KEPT if is_small else FEWEST_ROWS_KEPT)
         return made
+
+    def _made(self, number: int) -> RankingRow:
+        lacking = self.lacking.get(key_of(self.offers.keys[number]), ()) if self.lacking else ()
+        choice, score = self._choice(number), self.scores.score(number)
+        return ranking_row(self.offers.offer(number), choice, score, self.shared, lacking)
 
     def money(self, number: int) -> Mapping[str, Any]:
         """The exact amounts of that row, by column of MONEY."""
-        if (known := self.known.get(number)) is not None:
+        if (known := self.kept.row(number, self.scores)) is not None:
             return {name: getattr(known, name) for name in MONEY}
         choice, score = self._choice(number), self.scores.score(number)
         extras: Sequence[Extra] = ()
@@ -100,6 +125,7 @@ class BasisTable:
     shared: Context
     chosen: Ints
     lacking: Mapping[UUID, tuple[str, ...]] = field(default_factory=dict)
+    kept: KeptRows = field(default_factory=KeptRows)
     _figures: dict[str, Amounts] = field(default_factory=dict, init=False, repr=False)
     _columns: dict[str, Coded] = field(default_factory=dict, init=False, repr=False)
 
@@ -114,16 +140,16 @@ class BasisTable:
 
     @property
     def nbytes(self) -> int:
-        return COLUMNS_OF_BASIS * self.chosen.nbytes + BYTES_OF_ROW * len(self._exact.known)
+        return COLUMNS_OF_BASIS * self.chosen.nbytes
 
     @property
     def holds(self) -> tuple[Any, ...]:
-        return self.offers, self.prices, self.scores
+        return self.offers, self.prices, self.scores, self.kept
 
     @cached_property
     def _exact(self) -> ExactRows:
         of = self.offers, self.prices, self.scores, self.shared, self.chosen
-        return ExactRows(*of, self.lacking)
+        return ExactRows(*of, self.lacking, self.kept)
 
     def row(self, number: int) -> RankingRow:
         """The row of an offer by its number, not compared with any other."""
@@ -330,3 +356,22 @@ class BasisTable:
             return float(month_of_extras(extras, self.shared.rates, currency))
         except UnknownRate:
             return np.nan
+
+
+def kept_rows(
+    earlier: BasisTable | None,
+    offers: OfferTable,
+    prices: PriceTable,
+    shared: Context,
+    lacking: Mapping[UUID, tuple[str, ...]],
+) -> KeptRows:
+    """Where a basis keeps its rows: with those of an earlier state, if only scores tell them apart."""
+    if (
+        earlier is not None
+        and earlier.offers is offers
+        and earlier.prices is prices
+        and earlier.lacking == lacking
+        and earlier.shared.is_like(shared)
+    ):
+        return earlier.kept
+    return KeptRows()

@@ -70,10 +70,11 @@ class StampedCache:
                         self._values.popitem(last=False)
             return value
 
-    def asked(self) -> list[Hashable]:
-        """The keys of results of any state, those asked for last first."""
+    def newest(self, key: Hashable) -> Any:
+        """The result under `key` of the state that was asked for last and has one; None without."""
         with self._lock:
-            return list(dict.fromkeys(key for _, key in reversed(self._values)))
+            known = ((stamp, key) for stamp in reversed(self._states))
+            return next((self._values[one] for one in known if one in self._values), None)
 
     def _admits(self, stamp: DataStamp) -> bool:
         """Whether results of a state are kept: not those of one that is older than all that are."""

@@ -1,11 +1,12 @@
 """Rankings of offers under a query, with everything that a reader needs to check them."""
 
 import datetime as dt
+from collections import deque
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 import numpy as np
@@ -24,7 +25,7 @@ from backend.common.shared_files import SharedFiles
 from backend.domain.errors import InvalidValue
 from backend.domain.metrics import Metric
 from backend.domain.money import RateTable
-from backend.rankings.selectors.basis_table import BasisTable
+from backend.rankings.selectors.basis_table import BasisTable, kept_rows
 from backend.rankings.selectors.cache import StampedCache
 from backend.rankings.selectors.columns import COLUMN
 from backend.rankings.selectors.known_tables import KnownTables
@@ -52,13 +53,25 @@ from backend.rankings.selectors.stated_basis import stated_basis, stated_mix
 MOST_BYTES = 60_000_000
 # Tables of a data state and all lists made of them: memory of a web process is what limits them.
 _cache = StampedCache(MOST_BYTES)
-# What the keys of whole rankings begin with.
-LIST = "ranking"
-# Lists that a new state is given before it is shown.
-MOST_ANEW = 4
+# Lists that a new state is given before it is shown: the longest of those last asked for, as short
+# ones are made in no time.
+MOST_ANEW, MOST_ASKED = 4, 200
 MOST_BYTES_OF_TABLES = 24_000_000
 # The tables of the newest state once more, mostly the very same: the next one is made of them.
 _tables = KnownTables(MOST_BYTES_OF_TABLES, SharedFiles(settings.SHARED_TABLES_DIR))
+
+
+class ListKey(NamedTuple):
+    """What tells the lists of one state of the data apart."""
+
+    query: RankingQuery
+    today: dt.date
+    workspace_slug: str
+    has_rank_bounds: bool
+
+
+# Those that readers asked for since a state was given its own.
+_asked: deque[ListKey] = deque(maxlen=MOST_ASKED)
 
 
 @dataclass(frozen=True)
@@ -154,39 +167,40 @@ def ranking(
     a row lies asks for rows without that: it takes longer than all the rest.
     """
     present = stamp or data_stamp()
-    today = clock.now().date()
     # Every page and every choice of columns shows the same list.
     # What changes the page and not the list must not be part of its key.
     shared = replace(query, page=1, per_page=1, cols=())
-    key = (LIST, shared, today, workspace_slug, has_rank_bounds)
-    return _cache.get(
-        present,
-        key,
-        lambda: _ranking(shared, present, today, workspace_slug, has_rank_bounds=has_rank_bounds),
-    )
+    key = ListKey(shared, clock.now().date(), workspace_slug, has_rank_bounds)
+    _asked.append(key)
+    return _list(key, present)
 
 
 def rank_anew(stamp: DataStamp) -> None:
-    """Make of a new state the lists that were asked for last, so that nobody waits for them."""
-    asked = [key for key in _cache.asked() if isinstance(key, tuple) and key[0] == LIST]
-    for _, query, _day, workspace_slug, has_rank_bounds in asked[:MOST_ANEW]:
+    """Make of a new state the longest lists that were asked for last, so that nobody waits for them."""
+    asked, today = dict.fromkeys(reversed(_asked.copy())), clock.now().date()
+    _asked.clear()
+    for key in sorted(asked, key=_length, reverse=True)[:MOST_ANEW]:
         # What the new data make impossible is said to whoever asks for it.
         with suppress(InvalidParameters, InvalidValue):
-            made = ranking(
-                query,
-                workspace_slug=workspace_slug,
-                stamp=stamp,
-                has_rank_bounds=has_rank_bounds,
-            )
             # With the bounds, which the first row asks for.
-            next(iter(made.rows), None)
+            next(iter(_list(key._replace(today=today), stamp).rows), None)
+
+
+def _length(key: ListKey) -> int:
+    """Of the list as it was last made."""
+    known = _cache.newest(key)
+    return 0 if known is None else len(known.rows) + len(known.unscored)
 
 
 # --- the parts of a ranking, each cached on its own ---------------------------------------------
 
 
 def _basis_table(
-    query: RankingQuery, stamp: DataStamp, today: dt.date, workspace_slug: str
+    query: RankingQuery,
+    stamp: DataStamp,
+    today: dt.date,
+    workspace_slug: str,
+    earlier: BasisTable | None,
 ) -> BasisTable:
     """Every visible offer with its price under the basis and its score, not yet compared."""
     offers = _offers(stamp, workspace_slug)
@@ -209,7 +223,8 @@ def _basis_table(
     day = query.as_of or today
     shared = Context(query, rates, day, stamp.number, extras, is_tax_ranked)
     lacking = _mix(query, stamp, workspace_slug).lacking if query.weights else {}
-    return BasisTable(offers, prices, of, shared, chosen, lacking)
+    kept = kept_rows(earlier, offers, prices, shared, lacking)
+    return BasisTable(offers, prices, of, shared, chosen, lacking, kept)
 
 
 def _scores(
@@ -321,14 +336,12 @@ def _mix(query: RankingQuery, stamp: DataStamp, workspace_slug: str) -> Mix:
     )
 
 
-def _ranking(
-    query: RankingQuery,
-    stamp: DataStamp,
-    today: dt.date,
-    workspace_slug: str,
-    *,
-    has_rank_bounds: bool,
-) -> Ranking:
+def _list(key: ListKey, stamp: DataStamp) -> Ranking:
+    return _cache.get(stamp, key, lambda: _ranking(key, stamp))
+
+
+def _ranking(key: ListKey, stamp: DataStamp) -> Ranking:
+    query, today, workspace_slug, has_rank_bounds = key
     # Filters by rank, tie group or front choose among rows that were ranked with all others: to
     # rank what is left would change the very figures that were asked for.
     by_rank = [one for one in query.filters if COLUMN[one.column].needs_ranking]
@@ -362,10 +375,11 @@ def _ranked(
     """The rows with a score that the filters keep, in the ranking's order, and those without."""
     # Filters change nothing of a row, so all lists under a basis share its rows.
     basis = replace(query, filters=(), q="")
+    key = ("basis", basis, today, workspace_slug)
     everyone = _cache.get(
         stamp,
-        ("basis", basis, today, workspace_slug),
-        lambda: _basis_table(basis, stamp, today, workspace_slug),
+        key,
+        lambda: _basis_table(basis, stamp, today, workspace_slug, _cache.newest(key)),
     )
     kept = everyone.offers.with_words(query.q)
     for condition in query.filters:

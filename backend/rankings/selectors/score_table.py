@@ -137,6 +137,14 @@ class ScoreTable:
         coded = (self.kinds, self.measured_at, self.results, self.cpu_models)
         return 4 * self.value.nbytes + sum(column.nbytes for column in coded)
 
+    def facts(self, row: int) -> tuple[Any, ...]:
+        """All that decides the score of a row: rows of equal facts have equal scores."""
+        if (kind := self.kinds.value(row)) is None:
+            return ()
+        figures = self.value[row], self.low[row], self.high[row]
+        about = (one.value(row) for one in (self.measured_at, self.results, self.cpu_models))
+        return kind, *figures, *about
+
     def score(self, row: int) -> Score | None:
         """The score of a row, of which an offer may have none."""
         kind: ScoreKind | None = self.kinds.value(row)
