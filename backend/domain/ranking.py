@@ -32,7 +32,7 @@ SAME_VALUE_RATIO = Decimal("1e-30")
 ROWS_ALONE = 120
 # A list of up to so many has them worked out for all of it at once: the draws take longer than the
 # rest.
-SHORT_ROWS = 300
+SHORT_ROWS = 600
 # Pages of a list whose rank bounds are worked out alone, before those of the whole list are.
 PARTS_ALONE = 3
 

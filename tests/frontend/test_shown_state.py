@@ -1,6 +1,7 @@
 """Pages that go on with a state of the data while the next one is made."""
 
 import time
+from collections import deque
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import replace
 from threading import Event
@@ -35,6 +36,7 @@ def keeper(monkeypatch: pytest.MonkeyPatch, settings: LazySettings) -> ShownStam
     settings.PAGES_BEHIND_S = LONG_S
     monkeypatch.setattr(current_data, "BUSY_RATIO", 0)  # every change is one too many
     monkeypatch.setattr(rankings, "_cache", StampedCache(10_000_000))
+    monkeypatch.setattr(rankings, "_asked", deque())
     monkeypatch.setattr(rankings, "_tables", KnownTables(10_000_000, SharedFiles(None)))
     keeper = ShownStamp()
     monkeypatch.setattr(shown_state, "shown", keeper)
@@ -126,6 +128,26 @@ def test_state_is_kept_no_longer_once_one_stays_the_present_one(
     assert listed(client) is shown
     measured(offers[0], 250.0)
     assert listed(client) is not shown
+
+
+@pytest.mark.parametrize(("ago", "is_kept"), [(1.2, True), (2.2, False)])
+def test_state_is_kept_while_each_is_followed_by_the_next(
+    client: Client,
+    offers: list[Offer],
+    keeper: ShownStamp,
+    monkeypatch: pytest.MonkeyPatch,
+    ago: float,
+    is_kept: bool,
+) -> None:
+    listed(client)
+    monkeypatch.setattr(current_data, "BUSY_RATIO", 0.2)
+    # Nobody looked in the moment in which it was over.
+    keeper._made[-1] = (time.monotonic() - ago * LONG_S, 0.1)
+    grow_old(keeper, ago)
+    measured(offers[0], 250.0)
+    shown = listed(client)
+    measured(offers[0], 250.0)
+    assert (listed(client) is shown) == is_kept
 
 
 def test_who_sends_a_form_sees_the_present_state(client: Client, offers: list[Offer]) -> None:
@@ -244,3 +266,19 @@ def test_lists_that_were_asked_for_are_made_of_the_next_state(
 
     monkeypatch.setattr(rankings, "_ranking", refuse)
     assert scores(client, sort="price")["calm"] == 250.0
+
+
+def test_longest_lists_are_made_of_the_next_state(
+    client: Client, keeper: ShownStamp, offers: list[Offer], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rankings, "MOST_ANEW", 1)
+    shown = listed(client)
+    assert list(scores(client, q="calm")) == ["calm"]
+    measured(offers[0], 250.0)
+    grow_old(keeper)
+    assert scores(client, q="calm") == {"calm": 250.0}
+    made: list[tuple[str, ...]] = []
+    monkeypatch.setattr(rankings, "_ranking", lambda key, *_: made.append(key) or shown)
+    listed(client)
+    # The shorter one was made for who asked for it, the longer one before.
+    assert made == []

@@ -11,7 +11,7 @@ from backend.catalog.selectors.data_version import DataStamp, data_stamp
 from backend.rankings.selectors.ranking import rank_anew
 
 # Of the time: when pages begin to go on with the last state rather than have the present one made.
-BUSY_RATIO = 0.2
+BUSY_RATIO = 0.1
 # The next state is begun so many times as long before the shown one is over as the last one took,
 # at most half of its time.
 TIMES_AHEAD = 5
@@ -79,8 +79,9 @@ class ShownStamp:
         ended = time.monotonic()
         with self._lock:
             self._shown = (stamp, began)
+            # One that is held on to is followed by the next when it is over, or somewhat later.
+            self._is_busy &= bool(self._made) and self._made[-1][0] > ended - 2 * behind_s
             self._made = [one for one in self._made if one[0] > ended - behind_s]
-            self._is_busy &= bool(self._made)
             self._made.append((ended, ended - began))
             self._is_busy |= sum(took_s for _, took_s in self._made) > BUSY_RATIO * behind_s
         return stamp
