@@ -3,11 +3,14 @@
 import re
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from backend.benchmarks.models import Host, HostState, Run, RunState
 from backend.benchmarks.selectors.hosts import fingerprint
 from backend.domain.profiles import PARAMETERS
 from tests import factories
+from tests.backend import campaigns
 from tests.frontend import engine_rows
 
 pytestmark = pytest.mark.django_db
@@ -314,6 +317,23 @@ def test_runs_are_filtered_by_host_state_profile_and_offer(client, django_assert
     assert run_ids("profile=full&offer=own-nas") == set()
     assert run_ids("offer=own-nas-cork") == {str(rows.failed.pk)}
     assert "No run is like this" in text_of(client.get("/runs/?state=lost"))
+
+
+def test_run_lists_read_all_their_lines_at_once(client):
+    host = factories.host()
+    campaign = campaigns.campaign(host)
+
+    def queries(address: str) -> int:
+        with CaptureQueriesContext(connection) as asked:
+            client.get(address)
+        return len(asked)
+
+    addresses = ("/runs/", "/hosts/", f"/hosts/{host.pk}/")
+    factories.run(host, campaign=campaign, state=RunState.DONE)
+    before = [queries(address) for address in addresses]
+    for _ in range(3):
+        factories.run(host, campaign=campaign, state=RunState.DONE)
+    assert [queries(address) for address in addresses] == before
 
 
 def test_runs_list_ignores_a_bad_filter_and_says_so(client):

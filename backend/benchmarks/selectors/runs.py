@@ -39,6 +39,11 @@ STAGES: Mapping[str, str] = {
 }
 # Kinds of events that a person is to see beside the result.
 WARNINGS = ("warning", "unavailable")
+# What a line of a list says of a run, its host, offer and campaign.
+LISTED = (
+    "created_at", "profile", "state", "finished_at", "round", "requested_by",
+    "host__name", "host__state", "host__is_rented", "offer__slug", "offer__name", "campaign__name",
+)  # fmt: skip
 # As many earlier runs of the same kind say how long this one takes.
 PAST_RUNS = 5
 
@@ -83,6 +88,16 @@ def runs_visible(workspace: Workspace) -> QuerySet[Run]:
     """Runs of the workspace, newest first, with host, peer, campaign, offer, price and resource."""
     return Run.objects.filter(workspace=workspace).select_related(
         "host", "peer", "campaign", "offer__provider", "price", "resource__account"
+    )
+
+
+def runs_listed(workspace: Workspace) -> QuerySet[Run]:
+    """The same for lists: with what their lines say, and nothing else that is long to read."""
+    return (
+        runs_visible(workspace)
+        .select_related(None)
+        .select_related("host", "offer", "campaign")
+        .only(*LISTED)
     )
 
 

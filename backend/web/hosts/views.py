@@ -23,7 +23,7 @@ from backend.benchmarks.selectors.hosts import (
     tags_of,
 )
 from backend.benchmarks.selectors.redaction import redaction_for
-from backend.benchmarks.selectors.runs import runs_visible
+from backend.benchmarks.selectors.runs import runs_listed
 from backend.benchmarks.services.host_lists import hosts_import
 from backend.benchmarks.services.hosts import (
     ARCHIVE_DRIVER,
@@ -76,7 +76,7 @@ def hosts_page(request: HttpRequest) -> HttpResponse:
         "hosts": hosts,
         "tag": tag,
         "tags": tags_of(known),
-        "runs": runs_visible(workspace)[:RECENT_RUNS],
+        "runs": runs_listed(workspace)[:RECENT_RUNS],
         "may_run": may(request, Scope.RUN),
     }
     return render(request, "hosts/page.html", context)
@@ -179,7 +179,7 @@ def _key_context(request: HttpRequest, host: Host) -> dict[str, Any]:
 def _context(request: HttpRequest, host: Host, form: RunForm | None = None) -> dict[str, Any]:
     return _key_context(request, host) | {
         "facts": lines.facts(redaction_for(request.user, host).value(host.facts)),
-        "runs": runs_visible(host.workspace).filter(host=host)[:RECENT_RUNS],
+        "runs": runs_listed(host.workspace).filter(host=host)[:RECENT_RUNS],
         "form": form or _run_form(host),
         "is_trusted": host.state == HostState.TRUSTED,
         **history_plots(request, host_variants(host), host=host),

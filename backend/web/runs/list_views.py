@@ -13,7 +13,7 @@ from backend.accounts.models import Workspace
 from backend.accounts.services.acting import workspace_of
 from backend.benchmarks.models import TERMINAL_STATES, Run
 from backend.benchmarks.selectors.hosts import hosts_visible
-from backend.benchmarks.selectors.runs import STAGES, runs_visible
+from backend.benchmarks.selectors.runs import STAGES, runs_listed
 from backend.catalog.selectors.offers import offers_with_words
 from backend.domain.profiles import PROFILES
 from backend.web.shared.access import readable
@@ -54,7 +54,7 @@ class RunsForm(forms.Form):
 
     def kept(self) -> QuerySet[Run]:
         """The runs that pass; a field in error narrows nothing."""
-        runs = runs_visible(self.workspace).select_related("campaign")
+        runs = runs_listed(self.workspace)
         self.full_clean()
         data = self.cleaned_data
         if data.get("host"):
