@@ -8,8 +8,10 @@ made from the rows themselves wherever it matters, so that `rows` alone says wha
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
+from itertools import islice
 from typing import Any
 from uuid import UUID
+from weakref import WeakValueDictionary
 
 import numpy as np
 from django.utils.functional import cached_property
@@ -48,7 +50,8 @@ class KeptRows:
     alone change, with every result of a campaign, and only those of a few offers.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, most: int) -> None:
+        self._most = most
         self._rows: dict[int, tuple[tuple[Any, ...], RankingRow]] = {}
 
     @property
@@ -60,10 +63,13 @@ class KeptRows:
         kept = self._rows.get(number)
         return kept[1] if kept is not None and kept[0] == scores.facts(number) else None
 
-    def keep(self, number: int, scores: ScoreTable, row: RankingRow, most: int) -> None:
-        """Keep a row, where they are not so many yet."""
-        if number in self._rows or len(self._rows) < most:
-            self._rows[number] = scores.facts(number), row
+    def keep(self, number: int, scores: ScoreTable, row: RankingRow) -> None:
+        """Keep a row, rather than one that was not asked for in longer."""
+        self._rows.pop(number, None)
+        self._rows[number] = scores.facts(number), row
+        # Several threads may find one too many.
+        for oldest in list(islice(self._rows, max(0, len(self._rows) - self._most))):
+            self._rows.pop(oldest, None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,17 +88,19 @@ class ExactRows:
     lacking: Mapping[UUID, tuple[str, ...]]
     """Of a mix the metrics that an offer lacks."""
     kept: KeptRows
+    _known: WeakValueDictionary[int, RankingRow] = field(
+        default_factory=WeakValueDictionary, init=False, repr=False
+    )
+    """Of those that are kept the ones that were asked for, whose score need not be looked at again."""
 
     def row(self, number: int) -> RankingRow:
         """The row of an offer by its number, not compared with any other."""
-        version = self.shared.data_version
-        known = self.kept.row(number, self.scores)
-        if known is not None and known.data_version == version:
+        if (known := self._known.get(number)) is not None:
             return known
-        made = known.of_version(version) if known is not None else self._made(number)
-        is_small = len(self.offers) <= MOST_ROWS_KEPT
-        self.kept.keep(number, self.scores, made, MOST_ROWS_KEPT if is_small else FEWEST_ROWS_KEPT)
-        return made
+        row = self.kept.row(number, self.scores) or self._made(number)
+        self.kept.keep(number, self.scores, row)
+        self._known[number] = row
+        return row
 
     def _made(self, number: int) -> RankingRow:
         lacking = self.lacking.get(key_of(self.offers.keys[number]), ()) if self.lacking else ()
@@ -101,7 +109,7 @@ class ExactRows:
 
     def money(self, number: int) -> Mapping[str, Any]:
         """The exact amounts of that row, by column of MONEY."""
-        if (known := self.kept.row(number, self.scores)) is not None:
+        if (known := self._known.get(number)) is not None:
             return {name: getattr(known, name) for name in MONEY}
         choice, score = self._choice(number), self.scores.score(number)
         extras: Sequence[Extra] = ()
@@ -117,15 +125,16 @@ class ExactRows:
 
 @dataclass(frozen=True, eq=False)
 class BasisTable:
-    """The columns of those rows; the fields are those of ExactRows."""
+    """The columns of those rows in a state of the data; the other fields are those of ExactRows."""
 
     offers: OfferTable
     prices: PriceTable
     scores: ScoreTable
     shared: Context
     chosen: Ints
-    lacking: Mapping[UUID, tuple[str, ...]] = field(default_factory=dict)
-    kept: KeptRows = field(default_factory=KeptRows)
+    data_version: int
+    lacking: Mapping[UUID, tuple[str, ...]]
+    kept: KeptRows
     _figures: dict[str, Amounts] = field(default_factory=dict, init=False, repr=False)
     _columns: dict[str, Coded] = field(default_factory=dict, init=False, repr=False)
 
@@ -172,6 +181,8 @@ class BasisTable:
     def _column(self, name: str) -> Coded:
         if name == "offer_id":
             return Coded(np.arange(len(self.offers), dtype=np.int32), self.offers.slugs)
+        if name == "data_version":
+            return Coded(np.zeros(len(self.offers), np.int32), [self.data_version])
         if name in self.offers.cells:
             return self.offers.cells[name]
         if name == "measured_at":
@@ -371,7 +382,7 @@ def kept_rows(
         and earlier.offers is offers
         and earlier.prices is prices
         and earlier.lacking == lacking
-        and earlier.shared.is_like(shared)
+        and earlier.shared == shared
     ):
         return earlier.kept
-    return KeptRows()
+    return KeptRows(MOST_ROWS_KEPT if len(offers) <= MOST_ROWS_KEPT else FEWEST_ROWS_KEPT)

@@ -51,9 +51,8 @@ def price_breakdown(
     if choice is None:
         return None
     today: dt.date = query.as_of or clock.now().date()
-    shared = Context(
-        query, known_rates(stamp or data_stamp(), query.as_of), today, 0, tariffs(query.as_of)
-    )
+    rates = known_rates(stamp or data_stamp(), query.as_of)
+    shared = Context(query, rates, today, tariffs(query.as_of))
 
     def price(extras: Sequence[str], tax_rate: Decimal | None = None) -> Decimal | None:
         asked = replace(query, basis=(query.machine_basis, *extras), tax_rate=tax_rate)

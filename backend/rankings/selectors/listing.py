@@ -62,7 +62,7 @@ class Listing(Sequence[RankingRow]):
     def _row(self, position: int) -> RankingRow:
         row = self.basis.row(int(self.numbers[position]))
         standing = self.standings.standing(position, has_bounds=self.has_rank_bounds)
-        return row.standing_at(standing)
+        return row.listed(standing, self.basis.data_version)
 
     def at(self, positions: Ints) -> "Listing":
         """The rows at some positions, in their order."""

@@ -2,7 +2,7 @@
 
 import datetime as dt
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
@@ -44,15 +44,10 @@ class Context:
     query: RankingQuery
     rates: RateTable
     today: dt.date
-    data_version: int
     tariffs: Tariffs = field(default_factory=dict)
     """Of extras; read only when the basis holds one."""
     is_tax_ranked: bool = True
     """Whether prices of unknown tax take a rank: not beside net ones, unless the reader says so."""
-
-    def is_like(self, other: "Context") -> bool:
-        """Whether rows of the same prices and scores differ in nothing but the data's version."""
-        return replace(self, data_version=other.data_version) == other
 
 
 @dataclass(frozen=True, slots=True)

@@ -221,10 +221,10 @@ def _basis_table(
     # Rented servers of Europe often state gross prices only: among themselves they compare.
     is_tax_ranked = query.tax_unknown == RANKED or not is_beside_net
     day = query.as_of or today
-    shared = Context(query, rates, day, stamp.number, extras, is_tax_ranked)
+    shared = Context(query, rates, day, extras, is_tax_ranked)
     lacking = _mix(query, stamp, workspace_slug).lacking if query.weights else {}
     kept = kept_rows(earlier, offers, prices, shared, lacking)
-    return BasisTable(offers, prices, of, shared, chosen, lacking, kept)
+    return BasisTable(offers, prices, of, shared, chosen, stamp.number, lacking, kept)
 
 
 def _scores(

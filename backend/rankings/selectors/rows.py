@@ -39,7 +39,8 @@ DISCONTINUED = "discontinued"
 class RankingRow:
     """An offer under a query; attribute names are the columns, None is unknown.
 
-    Made once under a basis, not yet compared; a list that ranks it makes the row with its standing.
+    Made once under a basis, not yet compared and of no state of the data; a list that ranks it makes
+    the row with its standing.
     """
 
     offer_id: str
@@ -84,7 +85,7 @@ class RankingRow:
     method_version: str | None
     source: str | None
     result_url: str | None
-    data_version: int
+    data_version: int | None
     flags: str
     missing: str
     price_zone: str | None
@@ -102,22 +103,15 @@ class RankingRow:
     is_unfit: bool = False
     """Whether its score is shown and never compared; no column, the flags say why."""
 
-    def standing_at(self, standing: Standing) -> "RankingRow":
-        """The same row with how it stands in a list."""
-        return self._with(vars(standing))
-
-    def of_version(self, data_version: int) -> "RankingRow":
-        """The same row of another state of the data, which changed nothing of it."""
-        return self._with({"data_version": data_version})
-
-    def _with(self, others: Mapping[str, Any]) -> "RankingRow":
+    def listed(self, standing: Standing, data_version: int) -> "RankingRow":
+        """The same row with how it stands in a list of a state of the data."""
         # Thousands of rows are made for each list, and `replace` would set sixty fields one by one.
         # A shallow copy, in a third of the time of `copy`: all cells are immutable, and shared with
         # the basis.
         made = object.__new__(RankingRow)
         cells = vars(made)
         cells.update(vars(self))
-        cells.update(others)
+        cells.update(vars(standing), data_version=data_version)
         return made
 
 
@@ -157,7 +151,7 @@ def ranking_row(
         "hardware": _hardware(offer, score),
         **worth_cells,
         **vars(NOT_COMPARED),
-        "data_version": shared.data_version,
+        "data_version": None,
         # A flag is shown, a column can be filtered: both say the same.
         "available": DISCONTINUED not in flags,
         # Score and offer may both say that a machine is burstable.
