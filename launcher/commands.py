@@ -58,6 +58,7 @@ def serve(
         set_up()
         if has_to_unpack:
             host_tools.install_stress_ng()
+        # Again, as setting up may take minutes, in which somebody else may have taken it.
         claim_port(port)
         stack = Stack(state)
         try:
@@ -126,6 +127,8 @@ def manage(arguments: list[str]) -> int:
         except Busy as busy:
             if busy.command not in {"manage", "stop"}:
                 return _join(state, busy, command)
+            # These end soon, and the database with them: who joined one would lose it in the
+            # middle.
             wait_until(lambda: state.holder() is None, 600, 0.2)
     try:
         stack = Stack(state)

@@ -63,6 +63,7 @@ def _can_unpack() -> bool:
 
 
 def _is_terminal() -> bool:
+    # Some CI systems give their jobs a terminal, at which nobody sits to answer.
     return sys.stdin.isatty() and sys.stdout.isatty() and not os.environ.get("CI")
 
 
@@ -109,6 +110,7 @@ def _unpack() -> None:
 
 def _fetch(options: list[str], archives: Path) -> None:
     """stress-ng and what it needs that is not installed; nothing is upgraded."""
+    # Only root may take the locks that installing needs; a simulation and `download` take none.
     planned = _apt([*options, "-s", "--no-install-recommends", "install", STRESS_NG], archives)
     _apt([*options, "download", *new_packages(planned.splitlines())], archives)
 
@@ -125,6 +127,7 @@ def new_packages(lines: Iterable[str]) -> list[str]:
 
 
 def _apt(words: list[str], directory: Path) -> str:
+    # Started by root, apt would fetch as the user _apt, who may not write into this folder.
     fixed = ["apt-get", "-q", "-o", "APT::Sandbox::User=root", "-o", "Acquire::Retries=1"]
     return tool(STRESS_NG, ["timeout", str(WITHIN_S), *fixed, *words], {"LC_ALL": "C"}, directory)
 

@@ -153,6 +153,8 @@ def audit_dependencies() -> int:
     except (OSError, ValueError, KeyError, urllib.error.URLError) as error:
         say(f"no advisory database is reachable ({address}: {error}): nothing is known")
         return UNREACHABLE
+    # The answers are known by their order alone: with one missing the others would be of other
+    # libraries.
     if len(results) != len(pinned):
         say(f"no advisory database is reachable: {address} answered about {len(results)} of them")
         return UNREACHABLE

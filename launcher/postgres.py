@@ -150,6 +150,7 @@ class Postgres:
                 capture_output=True,
                 text=True,
                 check=False,
+                # The user that it runs as may not be let into the folder that we are in.
                 cwd="/",
                 # Nothing of PG* from outside: PGPORT or PGDATA would lead the program to another cluster.
                 env={"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C"},
@@ -191,6 +192,8 @@ class Postgres:
         for data in (self.state.directory / "postgres", self.public / "data"):
             try:
                 pid = int((data / "postmaster.pid").read_text().split()[0])
+                # The file outlives a crash, and its number may be another process by now; a server
+                # works in its data folder.
                 is_ours = (PROC / str(pid) / "cwd").resolve(strict=True) == data.resolve()
             except (OSError, ValueError, IndexError):
                 continue

@@ -101,6 +101,8 @@ class ProcessRecord:
                 continue
             fields = _stat(int(entry.name))
             is_member = fields and fields[0] not in "ZX" and int(fields[3]) == self.pid
+            # Without its leader the number of a session may be anybody's: the marker says whose it
+            # is.
             if is_member and (self.is_alive() or _has_in_environment(entry, marker)):
                 yield int(entry.name)
 
@@ -139,6 +141,7 @@ def stop_left_over(record: ProcessRecord, marker: str, stop_signal: int, grace_s
     if not pids:
         return False
     if record.is_alive():
+        # The leader alone: it ends its own processes, in the order that suits it.
         send(record.pid, stop_signal)
     else:
         for pid in pids:

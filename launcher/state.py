@@ -138,6 +138,7 @@ class StackState:
             if stop_left_over(record, self.marker, kind, grace_s):
                 stopped.append(record.name)
         self.save_processes({})
+        # A launcher that was killed could not take it back: others would join a stack that is gone.
         self.write("stack.json", "{}")
         return stopped
 

@@ -128,6 +128,7 @@ class Supervisor:
         # Workers before the broker and the database that they still write to.
         for tier in sorted({child.program.tier for child in self.children.values()}, reverse=True):
             group = [child for child in self.children.values() if child.program.tier == tier]
+            # First all of them, then the waiting, so that their grace times run side by side.
             for child in group:
                 if child.process:
                     send(child.process.pid, child.program.stop_signal)

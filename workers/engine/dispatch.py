@@ -54,6 +54,7 @@ MAX_ATTEMPTS = 4
 MAX_BACKOFF_S = 300
 # Fixed: the results wait on the host, and a rented one is paid for meanwhile.
 COLLECT_RETRY_S = 5
+# Taken from the table of transitions, so that a state that is added there cannot be forgotten here.
 BEFORE_TEARDOWN = frozenset(
     state for state, following in TRANSITIONS.items() if RunState.TEARING_DOWN in following
 )
@@ -84,6 +85,7 @@ def run_step(claim: Claim, dispatch: Dispatch) -> None:
                 outcome = _after_error(step, DriverError(Reason.BUG, str(error), retryable=False))
             _write(claim, outcome, dispatch)
     except (LeaseLost, StaleState) as lost:
+        # No fault: somebody else has the step by now, and what that one writes is what counts.
         log.info("dropped: %s", lost)
     except Exception as error:  # the outermost wrapper stores the reason
         log.exception("step %s failed", claim.step_id)
@@ -147,6 +149,8 @@ def _after_error(step: Step, error: DriverError) -> Move | Wait:
 def _after_failed_collecting(step: Step, error: DriverError) -> Move | Wait:
     """What was measured waits on the host: be as patient as while the run was measuring."""
     run = step.run
+    # Collecting goes on for a cancelled run while its host answers; a silent one need not be waited
+    # for.
     if run.is_cancel_requested:
         return Move(RunState.TEARING_DOWN, {"outcome": RunState.CANCELLED})
     if clock.now() - step.created_at <= lost_after():
@@ -168,6 +172,8 @@ def _given_up(step: Step, reason: Reason, detail: str) -> Move:
 
 
 def _backoff_s(step: Step) -> float:
+    # The exponent is capped too: cleaning is tried without limit, and the power would grow to
+    # thousands of digits.
     return jittered(min(2 ** min(step.attempt - 1, 20), MAX_BACKOFF_S))
 
 
@@ -208,6 +214,8 @@ def advance(claim: Claim, outcome: Move, dispatch: Dispatch) -> None:
             said = "the machine is gone" if run.host.is_rented else "the host is clean again"
             event_record(run=run, kind="warning", detail=outcome.event or said)
             return
+        # The run is over, but what it left behind may still be there: this step stays open to clean
+        # it up.
         if target == RunState.LOST and step.state == RunState.TEARING_DOWN:
             step_put_off(step=step)
         else:
@@ -216,6 +224,7 @@ def advance(claim: Claim, outcome: Move, dispatch: Dispatch) -> None:
             outcome.effect()
         for kind, detail in (*outcome.events, ("warning", outcome.event)):
             if detail:
+                # Details quote hosts and providers, whose words have no limit of length.
                 event_record(run=run, kind=kind, detail=detail[:2000])
         if TRANSITIONS[target]:
             move(run, target, **outcome.fields)
@@ -261,6 +270,8 @@ def crashed(claim: Claim, error: Exception, dispatch: Dispatch) -> None:
     """A defect of ours: the step is tried again, and at last the run fails with the reason bug."""
     detail = f"{type(error).__name__}: {error}"
     try:
+        # The fault may have come after the lease had run out: then the step is another worker's
+        # already.
         step = renewed(claim)
         # Retryable: it may have been no more than a broken connection to the database.
         outcome = _after_error(step, DriverError(Reason.BUG, detail, retryable=True))
@@ -274,6 +285,8 @@ def crashed(claim: Claim, error: Exception, dispatch: Dispatch) -> None:
 
 def tick() -> int:
     """Claim every due step and send it to the workers; returns how many."""
+    # By it a command that waits for runs sees that a worker is there, and does not do the work
+    # itself.
     tick_record()
     claims = claim_due(is_polling=False, is_routed=True)
     for claim in claims:

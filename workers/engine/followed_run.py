@@ -98,6 +98,8 @@ class Followed:
                 self.transport = await connections.connected(
                     self.run.pk, self.machine, self.target, is_silent=self.is_silent
                 )
+            # Starting adopts a runner that lives after all, so a reading that fails later may do it
+            # again.
             if self.is_restarting:
                 await pipeline.start(self.transport, self.directory)
             return await pipeline.read(
@@ -108,12 +110,18 @@ class Followed:
                 is_live=is_live,
             )
         except ProbeError as error:
+            # One answer that does not parse ends no run: the runner measures on, and the next
+            # reading may be whole.
             raise DriverError(Reason.BUG, str(error), retryable=True) from error
         except BaseException:
+            # Also when a window that closes cancels the reading: nobody else would close the
+            # connection after that.
             await self.close()
             raise
 
     async def close(self) -> None:
+        # Cleared before the wait: whoever comes meanwhile must not use a connection that is being
+        # closed.
         transport, self.transport = self.transport, None
         if transport is not None:
             await transport.close()

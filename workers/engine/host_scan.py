@@ -23,9 +23,13 @@ async def _presented(host: Host, bastion: Target | None, *, is_certified: bool) 
     )
     key = await scan(first_type=host.host_key.partition(" ")[0])
     if host.host_key and key != host.host_key:
+        # The approved key is gone: what is shown now is the type that a person's own ssh shows, to
+        # compare.
         key = await scan()
     if not is_certified:
         return key, ""
+    # By a connection of its own: a server presents one key or one certificate in an exchange, never
+    # both.
     return key, await ssh.scan_certificate(
         host.address, host.port, is_private_allowed=is_private_allowed, via=bastion
     )

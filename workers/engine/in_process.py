@@ -35,6 +35,8 @@ class StandIn:
         self._renew()
 
     def _renew(self) -> None:
+        # Neither can be used twice: Python starts a thread once, and a pump that was stopped stays
+        # so.
         self._pump = Pump()
         self._thread = threading.Thread(target=pumped, args=(self._pump,), name="pump")
 
@@ -48,6 +50,7 @@ class StandIn:
         trace: TracebackType | None,
     ) -> None:
         self._pump.stop()
+        # Joining a thread that was never started raises.
         if self._thread.ident:
             self._thread.join()
 
@@ -96,6 +99,8 @@ def follow(
                     return seen
                 away_since = None
             except AWAY as error:
+                # Outside of requests Django does not notice that a connection is broken, and would
+                # use it for ever.
                 connection.close()
                 # libpq's lines name the server, never the password.
                 fault = str(error).partition("\n")[0]

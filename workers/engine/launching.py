@@ -65,12 +65,15 @@ def launch(run: Run, step: Step) -> Move | Wait:
     if zone is None:
         return _no_capacity(run, step)
     expiry = resource.expires_at if resource.state == ResourceState.CALLED else None
+    # Past its own expiry the machine would end at once, and a later expiry would be another
+    # specification.
     if expiry is not None and expiry < clock.now():
         detail = f"no machine within {resource.lifetime_s} s: {step.last_error}"
         return Move(RunState.TEARING_DOWN, failed(run, Reason.TIMEOUT, detail))
     provider = ProviderCalls(resource.account)
     # Refused at the first call nothing can have been made; later an earlier call may have been heard.
     is_first = resource.state == ResourceState.RESERVED
+    # Before the call: a worker that dies during it leaves a row that says that a machine may exist.
     with fenced(claim_of(step)):
         resource_mark_called(resource=resource, zone=zone)
     spec, token = _spec(run), str(resource.pk)
@@ -165,4 +168,6 @@ def _spec(run: Run) -> LaunchSpec:
 
 
 def _label(text: str) -> str:
+    # Google Cloud allows the least in a label: small letters, digits and dashes, at most 63 of
+    # them.
     return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:60] or "unknown"

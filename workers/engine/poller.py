@@ -112,6 +112,8 @@ class FollowWindow:
                 self._claim(overdue_s)
                 is_local = all(one.is_local for one in self._followed.values())
                 claim_at = now + (LOCAL_PERIOD_S if is_local else PERIOD_S)
+                # Something lay there, so the first poller does not keep up: from now on this one
+                # takes all that is due.
                 overdue_s = 0
             if not self._followed:
                 return
@@ -156,12 +158,16 @@ class FollowWindow:
         for one in self._followed.values():
             if one.reading is None and one.next_at <= now:
                 period_s = one.period_s
+                # On the run's own beat, so that runs stay apart from each other; one that fell
+                # behind begins a new beat instead of catching up.
                 one.next_at = period_s + (one.next_at if now < one.next_at + period_s else now)
                 one.sent = set(one.orders)
                 one.reading = self._hosts.submit(one.read(self._hosts))
                 one.reading.add_done_callback(partial(self._put, one))
 
     def _put(self, one: Followed, _: object) -> None:
+        # Called in the thread of the connections: all else about a run happens in the thread that
+        # owns it.
         self._read.put(one)
 
     def _wait(self, until: float) -> None:
@@ -189,10 +195,13 @@ class FollowWindow:
         """Give every step back, its connection kept for who comes next; returns how many."""
         reading = [one.reading for one in self._followed.values() if one.reading is not None]
         wait(reading, timeout=LAST_READINGS_S)
+        # Whatever has gathered is written at once, as the claims that allow it are given back next.
         self._write_at = 0
         self._take_in_all()
         for one in self._followed.values():
             if one.reading is not None:
+                # Its connection cannot be kept while an answer is on its way: the cancelled reading
+                # closes it.
                 one.reading.cancel()
             elif one.transport is not None:
                 self._hosts.keep(one.run.pk, one.target, one.transport)
@@ -214,6 +223,8 @@ class FollowWindow:
             if error is None:
                 outcome = self._after_reading(one, read.result())
             elif isinstance(error, DriverError):
+                # Written first: later it would look as if the host had answered again after its
+                # silence.
                 self._write_now(one)
                 outcome = _after_silence(one, error)
             else:
@@ -355,6 +366,7 @@ def _after_end(one: Followed, snapshot: Snapshot, readings: list[Repeat]) -> Mov
 
 def _live(run: Run, fields: dict[str, Any] | None) -> dict[str, Any]:
     said = {**run.live, **(fields["live"] if fields else {})}
+    # The host has answered: a later silence is counted from its own beginning, not from this one's.
     return {name: value for name, value in said.items() if name != "silent_since"}
 
 

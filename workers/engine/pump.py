@@ -67,14 +67,19 @@ class Pump:
             self.stop()
             for thread in threads:
                 thread.join()
+            # The last runs that were followed have handed their steps over: left lying, those would
+            # wait until their leases run out.
             self._outlast(lambda: self.steps(wait_s=0))
 
     def once(self) -> None:
         """One pass: what is due, with running runs followed to their end or for one window."""
+        # In the order in which one follows from the other: what a schedule starts is measured in
+        # this pass, and notices are sent of its end.
         if self._has_schedules:
             periodic.start_due()
         self.steps(wait_s=0)
         poller.follow(self._dispatch)
+        # Runs that ended while they were followed are collected and cleaned up in the same pass.
         self.steps(wait_s=0)
         if self._has_schedules:
             periodic.check_due()
@@ -127,6 +132,7 @@ class Pump:
                     connection.close()
                 self._stop.wait(every_s)
         finally:
+            # Connections belong to threads in Django, which does not close them when a thread ends.
             connection.close()
 
     def _outlast(self, work: Callable[[], object]) -> None:
@@ -135,6 +141,7 @@ class Pump:
             work()
             self._is_away = False
         except AWAY as error:
+            # Django would use the broken connection again, and fail on it for ever.
             connection.close()
             if not self._is_away:
                 log.info("the database is away, it is tried again: %s", error)

@@ -36,6 +36,7 @@ def handlers_of(run: Run) -> Mapping[RunState, Handler]:
 
 def other_of(run: Run) -> Run | None:
     """The run of the other machine; None for a run that is no part of a pair."""
+    # Where the other side of a one-to-one relation has no row, Django raises an AttributeError.
     client: Run | None = getattr(run, "client", None)
     return run.server or client
 
@@ -45,6 +46,8 @@ def _together(handler: Handler) -> Handler:
 
     def working(run: Run, step: Step) -> Move | Wait:
         other = other_of(run)
+        # The server's machine is needed until the client has measured, the client's while the
+        # server's is there.
         if other is not None and other.state in (MEASURED if other.server else OVER):
             return _over(run, other)
         return handler(run, step)
@@ -62,6 +65,7 @@ def _over(run: Run, other: Run) -> Move:
         fields = {"outcome": outcome}
     if run.state != RunState.QUEUED:
         return Move(RunState.TEARING_DOWN, fields)
+    # Nothing was reserved or made for it yet, so there is nothing that a teardown would clean.
     is_cancelled = outcome == RunState.CANCELLED
     return Move(RunState.CANCELLED if is_cancelled else RunState.FAILED, fields)
 

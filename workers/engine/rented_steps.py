@@ -133,6 +133,7 @@ def reserve(run: Run, step: Step) -> Move | Wait:
 
 def _too_short(run: Run) -> str | None:
     """Why the machine's life does not hold what is to be measured; None when it does."""
+    # Any port: how long the network tests take depends on whether they run, not on the port.
     port = 1 if run.peer is not None else None
     needed_s = math.ceil(steps.plan_of(run, peer_port=port).likely_s)
     life_s, last_login_s = run.resource.lifetime_s, _record(run.resource).last_login_s
@@ -164,6 +165,7 @@ def boot(run: Run, step: Step) -> Move | Wait:
     try:
         return _logged_in(run, step, provider, machine)
     except HostKeyChanged:
+        # It has the reason auth as well, but another key than the pinned one is never waited out.
         raise
     except DriverError as error:
         # The key pair of a machine that boots is not yet let in.

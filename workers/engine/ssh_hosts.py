@@ -101,6 +101,8 @@ class SshHosts:
                 f"{there.name} is not known yet: give its private key with --identity, or add one "
                 "to an SSH agent"
             )
+        # Behind a bastion the name is looked up from there, where it may mean something that we do
+        # not know.
         if bastion is None:
             _check_resolves(there)
         host = host_create(
@@ -156,6 +158,7 @@ class SshHosts:
         if is_given and self.identity is not None:
             yield self._of_file(self.identity, there)
             return
+        # As for ssh an identity may be the public half of a key that only the agent has.
         files = [path for path in there.identities if "PRIVATE KEY" in _text(path)]
         locked = [path for path in files if is_encrypted(_text(path))]
         open_files = [path for path in files if path not in locked]
@@ -167,6 +170,7 @@ class SshHosts:
         if not there.is_identity_named:
             yield from (self._of_file(path, there) for path in open_files)
         yield from (self._of_file(path, there) for path in locked)
+        # Last: a key of a file may have been let in without the agent.
         if refusal:
             raise HostRefused(refusal)
 
@@ -238,6 +242,7 @@ def _check_resolves(there: SshLogin) -> None:
     try:
         socket.getaddrinfo(there.address, there.port or DEFAULT_PORT)
     except (OSError, UnicodeError) as error:
+        # A name that cannot be encoded for the DNS raises a UnicodeError, which is no OSError.
         raise HostRefused(f"{there.address} does not resolve: {error}") from error
 
 

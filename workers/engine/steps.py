@@ -200,6 +200,7 @@ def identify(run: Run, step: Step) -> Move:
     """Look at the machines: architecture, boot, space, whether programs may run; what earlier
     runs left there goes."""
     peer = _paired(run)
+    # Both machines are looked at in one step, which must end within its lease.
     seconds = step_seconds() / (1 if peer is None else 2)
     target, swept = on_host(run.host, lambda t: _looked_at(t, run, seconds), seconds=seconds)
     live = {"directory": target.directory, "arch": target.arch, "container": gethostname()}
@@ -226,6 +227,8 @@ async def _looked_at(
     events = _clock_events(target, before, clock.now().timestamp())
     for directory in target.leftovers:
         try:
+            # A part of the time only: cleaning up after earlier runs must leave this one enough for
+            # its own look.
             async with asyncio.timeout(seconds / 3):
                 await pipeline.teardown(transport, directory)
             events.append(("swept", f"{directory} was left by an earlier run and is removed"))

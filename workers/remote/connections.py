@@ -36,6 +36,7 @@ class Connections:
         self._connects = asyncio.Semaphore(CONNECTS + SLOW_CONNECTS)
         self._silent = asyncio.Semaphore(SILENT_CONNECTS)
         self._kept: dict[object, tuple[Target, Transport, asyncio.TimerHandle]] = {}
+        # A daemon: a process that ends must not wait for hosts that are silent.
         threading.Thread(target=self._loop.run_forever, name="hosts", daemon=True).start()
 
     def submit(self, work: Coroutine[Any, Any, T]) -> "Future[T]":
@@ -67,6 +68,7 @@ class Connections:
             try:
                 await asyncio.wait({login}, timeout=SLOT_S)
             except asyncio.CancelledError:
+                # `asyncio.wait` leaves what it waits for running when it is cancelled itself.
                 login.cancel()
                 raise
         return await login

@@ -17,6 +17,8 @@ KEPT_VARIABLES = ("PATH", "HOME", "TMPDIR", "USER", "LOGNAME")
 def _environment() -> dict[str, str]:
     """What a probe may see of our environment: never the service's secrets."""
     kept = {name: os.environ[name] for name in KEPT_VARIABLES if name in os.environ}
+    # Parsers read English messages and decimal points, whatever the language of the worker's user
+    # is.
     return {"PATH": os.defpath, **kept, "LC_ALL": "C"}
 
 
@@ -38,6 +40,8 @@ class LocalTransport:
             # So that a command that takes too long is ended with all that it started.
             start_new_session=True,
         )
+        # Buffered and not waited for: a command that writes much before it has read all would else
+        # wait for us, and we for it.
         cast("asyncio.StreamWriter", process.stdin).write(stdin)
         cast("asyncio.StreamWriter", process.stdin).close()
         try:
@@ -53,6 +57,7 @@ class LocalTransport:
             ) from None
         finally:
             if process.returncode is None:
+                # It may end between the look and the signal.
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(process.pid, signal.SIGKILL)
                 await process.wait()

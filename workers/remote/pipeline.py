@@ -123,6 +123,7 @@ async def identify(transport: Transport, run_id: str, *, is_peer: bool = False) 
         boot_id=facts.get("boot_id", ""),
         directory=facts.get("directory", ""),
         seen_from=facts.get("seen_from", ""),
+        # Not every `date` knows %s; some print the letters.
         clock_s=int(said) if (said := facts.get("clock_s", "")).isdecimal() else None,
         leftovers=tuple(value for name, value in lines if name == "leftover"),
     )
@@ -138,6 +139,7 @@ def _check_able(arch: str, facts: Mapping[str, str]) -> None:
         lacking = f"the host has no {missing}"
     elif arch not in ARCHITECTURES:
         lacking = f"no probes for a {arch} machine, only for {' and '.join(PROBED)}"
+    # A `df` that says nothing is no proof of a full disk.
     elif int(facts.get("free_kib") or NEEDED_KIB) < NEEDED_KIB:
         reason = Reason.DISK_FULL
         lacking = f"{parent} has {facts['free_kib']} KiB free, {NEEDED_KIB} are needed: remove files there"

@@ -73,6 +73,7 @@ class _Client(PresentedKey):
 
 
 def _public_line(key: asyncssh.SSHKey) -> str:
+    # What may stand after the key is a comment, which is no part of what is compared.
     return " ".join(key.export_public_key("openssh").decode().split()[:2])
 
 

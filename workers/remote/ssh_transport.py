@@ -54,6 +54,8 @@ class SshTransport:
                 read_capped(process.stdout, limit_bytes), read_capped(process.stderr, limit_bytes)
             )
             await process.wait_closed()
+            # A connection that is lost in the middle may look like the end of the output; only the
+            # missing status shows it.
             if process.returncode is None:
                 raise asyncssh.ConnectionLost("the command ended without a status")
             return Output(process.returncode, stdout, stderr)
@@ -83,6 +85,7 @@ class SshTransport:
         )
 
     async def close(self) -> None:
+        # Not in the polite way, which a silent host would never answer.
         self.connection.abort()
         if self._bastion is not None:
             await self._bastion.close()

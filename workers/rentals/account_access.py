@@ -58,6 +58,8 @@ def check(account_id: str) -> None:
         error = f"{Reason.BUG}: {type(failure).__name__}"
         trace = redacted(traceback.format_exc(), secret)
         log.error("the check of account %s failed: %s", account_id, trace)
+    # Before the regions are looked over: that takes up to PREFLIGHT_S, and whoever asked is
+    # waiting.
     account_mark_checked(
         account_id=account_id,
         identity=redacted(identity, secret),

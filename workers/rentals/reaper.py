@@ -141,6 +141,7 @@ def _look(account: CloudAccount, look: Look, until: float, *, is_dry: bool) -> N
 def _locked(account: CloudAccount) -> Iterator[bool]:
     """Whether nobody else reaps the account; PostgreSQL lets go of it when this process dies."""
     # A lock of the session: a look is many transactions, and calls of the provider between them.
+    # The keys of PostgreSQL's advisory locks are signed numbers of 32 bits.
     key = int.from_bytes(account.pk.bytes[:4], signed=True)
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_try_advisory_lock(%s, %s)", [LOCK, key])
@@ -176,6 +177,8 @@ class _Reaping:
     def work(self) -> None:
         if not self.is_dry:
             self.alarm_stuck()
+        # Before the question: what somebody saw of a machine after this may be newer than the
+        # answer.
         self.asked_at = _now()
         try:
             everything: machines.Inventory = self.ask(
@@ -360,6 +363,8 @@ class _Reaping:
     ) -> T:
         """One call to the provider, once the account's bucket has it; raises DriverError."""
         self.check_time(0)
+        # Waited for here and not by the calls themselves: only the look knows how much time it has
+        # left.
         while True:
             try:
                 return ProviderCalls(self.account, is_end=is_end).ask(call)
@@ -385,6 +390,8 @@ def _launches(resources: dict[str, Resource]) -> dict[str, Launch]:
 
 def _is_uuid(text: str) -> bool:
     try:
+        # Python reads other spellings of a UUID as well, such as one in braces, which are no token
+        # of ours.
         return str(uuid.UUID(text)) == text
     except ValueError:
         return False

@@ -166,6 +166,8 @@ class Command(BaseCommand):
             hosts = self._ssh_hosts(options)
             there = hosts.login(name)
             if "@" not in name and not there.is_configured:
+                # A bare word that no file mentions is a mistyped name of a host rather than an
+                # address to log in to.
                 raise
             return hosts.host(there, name=options["name"])
 
@@ -208,6 +210,8 @@ class Command(BaseCommand):
         """Never an argument, which every process of the machine can read."""
         if (path := options["passphrase_file"]) is not None:
             try:
+                # Editors end a file with a line feed; blanks before it may belong to the
+                # passphrase.
                 return str(path.read_text().rstrip("\r\n"))
             except (OSError, UnicodeDecodeError) as error:
                 raise CommandError(f"the passphrase in {path} cannot be read: {error}") from error
@@ -216,6 +220,7 @@ class Command(BaseCommand):
                 raise CommandError(f"--passphrase-env {name}: no such variable is set")
             return os.environ[name]
         if not sys.stdin.isatty():
+            # Nobody is there to type it: getpass would take it from what the script reads.
             raise CommandError(
                 f"the private key {key} has a passphrase: give it by --passphrase-file or "
                 "--passphrase-env, or add the key to an SSH agent"
@@ -354,6 +359,7 @@ def _label(text: str) -> tuple[str, str]:
 
 
 def _value(text: str) -> object:
+    # What people write on a command line; JSON knows true and false only.
     if text in {"yes", "no"}:
         return text == "yes"
     try:

@@ -72,6 +72,7 @@ def _month(text: str) -> tuple[dt.date, dt.date]:
     if text and not re.fullmatch(r"\d{4}-(0[1-9]|1[0-2])", text):
         raise CommandError(f"--month: {text!r} is no month such as 2026-11")
     first = dt.date.fromisoformat(f"{text}-01") if text else clock.now().date().replace(day=1)
+    # 31 days after the first of any month lie in the next one, whatever the length of both.
     return first, (first + dt.timedelta(days=31)).replace(day=1)
 
 

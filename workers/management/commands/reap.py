@@ -62,6 +62,8 @@ class Command(BaseCommand):
 
     def _look(self, options: dict[str, Any]) -> None:
         report = reap(is_dry=options["dry_run"])
+        # Only after a look that came to its end: the file's age shows a health check that looks
+        # still happen.
         if options["note"]:
             options["note"].touch()
         if options["json"]:

@@ -78,6 +78,7 @@ class Command(BaseCommand):
             runs = runs.filter(host__name=options["host"])
         if options["state"]:
             runs = runs.filter(state=options["state"])
+        # Django raises an error for a negative end of a slice.
         rows = [_row(run) for run in runs[: max(0, options["limit"])]]
         if options["json"]:
             self.stdout.write(json.dumps(rows))
@@ -124,6 +125,7 @@ class Command(BaseCommand):
     def _named(self, name: str, returncode: int = 1) -> Run:
         """The run whose identifier begins so."""
         runs = runs_visible(self.workspace).annotate(text=Cast("pk", CharField()))
+        # Two are enough to see that the beginning names more than one run.
         matching = list(runs.filter(text__startswith=name.lower())[:2]) if _is_enough(name) else []
         if len(matching) != 1:
             reason = "several runs begin" if matching else "no run has an identifier that begins"

@@ -31,6 +31,8 @@ TIMEOUT_S = 300
 FLAGS = (
     "-std=c11",
     "-O2",
+    # The instructions that every CPU of the architecture has: the program runs, and does the same
+    # work, everywhere.
     "-mcpu=baseline",
     "-Wall",
     "-Wextra",
@@ -42,11 +44,16 @@ FLAGS = (
     "-no-pie",
     "-s",
     "-fno-ident",
+    # Checks that a compiler adds on its own would be measured too.
     "-fno-stack-protector",
     "-fno-sanitize=all",
+    # Fused multiplications and additions round once instead of twice, and only aarch64 has them in
+    # its baseline: results would differ between the architectures.
     "-ffp-contract=off",
+    # An identifier of the build would differ where the program is the same.
     "-Wl,--build-id=none",
 )
+# Outlined atomics are calls of the compiler's own library, which is not linked here.
 ARCH_FLAGS: Mapping[str, tuple[str, ...]] = {"x86_64": (), "aarch64": ("-mno-outline-atomics",)}
 
 
@@ -125,6 +132,7 @@ def build(
     target.mkdir(parents=True, exist_ok=True)
     built = {name: _compile(compiler, name, flags, target) for name in PROGRAMS}
     manifest = json.dumps({**expected, "binaries": built}, indent=1)
+    # Last: a build that is cut off leaves programs that no manifest speaks for.
     _replace(target / "manifest.json", f"{manifest}\n".encode())
     return binaries(arch, build_dir)
 
@@ -191,6 +199,8 @@ def _binary(path: Path) -> Binary:
 def _sources_sha256() -> str:
     digest = hashlib.sha256()
     for path in sorted([*NATIVE.glob("*.c"), *NATIVE.glob("*.h")]):
+        # With its name and size before each, so that no other split of the same bytes gives the
+        # same sum.
         digest.update(f"{path.name} {path.stat().st_size}\n".encode() + path.read_bytes())
     return digest.hexdigest()
 
