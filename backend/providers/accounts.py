@@ -236,6 +236,8 @@ def _zones(regions: Sequence[str], value: object) -> dict[str, list[str]]:
 
 
 def _pointer(parent: str, name: str) -> str:
+    # RFC 6901: the tilde first, or that of an escaped slash would be escaped again. Cut, as the
+    # name comes from whoever asks.
     return f"{parent}/{name[:60].replace('~', '~0').replace('/', '~1')}"
 
 

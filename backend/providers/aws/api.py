@@ -217,7 +217,10 @@ def _lent(access: Access, own: Login) -> Login:
     """What the role lends us."""
     answer = own.sts(home(access)).assume_role(
         RoleArn=str(access.settings.get("role_arn", "")),
+        # CloudTrail shows the calls under this name.
         RoleSessionName="rackrate",
+        # The role's policy asks for it: nobody can have another one's role assumed by naming it in
+        # an account here.
         ExternalId=str(access.settings.get("external_id", "")),
     )
     lent = answer["Credentials"]
@@ -282,6 +285,7 @@ CODES: Mapping[str, tuple[Reason, bool]] = {
         ),
         _THROTTLED,
     ),
+    # Two quotas whose names do not end as those of all others (see `meaning`).
     **dict.fromkeys(("MaxSpotInstanceCountExceeded", "InstanceQuotaExceeded"), _FULL),
     **dict.fromkeys(
         (
@@ -291,6 +295,7 @@ CODES: Mapping[str, tuple[Reason, bool]] = {
             "SpotMaxPriceTooLow",
             "InsufficientHostCapacity",
             "InsufficientReservedInstanceCapacity",
+            # Of a subnet, which lies in one zone: that of another zone has addresses of its own.
             "InsufficientFreeAddressesInSubnet",
         ),
         _NO_CAPACITY,
@@ -322,6 +327,7 @@ CODES: Mapping[str, tuple[Reason, bool]] = {
     ),
     **dict.fromkeys(
         (
+            # What still hangs on a machine that is ending: a later call meets it gone.
             "DependencyViolation",
             "VolumeInUse",
             "InvalidIPAddress.InUse",

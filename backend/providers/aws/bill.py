@@ -45,6 +45,7 @@ class AwsBill:
         page: dict[str, str] = {}
         while True:
             answer = costs.get_cost_and_usage(
+                # Cost Explorer leaves the day of the end out, as it is meant here.
                 TimePeriod={"Start": first.isoformat(), "End": end.isoformat()},
                 Granularity="MONTHLY",
                 Metrics=["UnblendedCost"],
@@ -54,6 +55,7 @@ class AwsBill:
                 **page,
             )
             for group in (one for span in answer["ResultsByTime"] for one in span["Groups"]):
+                # The key of a group is the tag's name and its value, with $ between them.
                 token = group["Keys"][0].partition("$")[2]
                 cost = group["Metrics"]["UnblendedCost"]
                 # Without a token it is of no machine of ours.

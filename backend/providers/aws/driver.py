@@ -49,6 +49,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
+# Of Debian's own images at EC2.
 USERNAME = "admin"
 # "User initiated (2026-11-20 10:11:12 GMT)": the only place where EC2 says when a machine ended.
 ENDED_AT = re.compile(r"\((\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) (?:GMT|UTC)\)")

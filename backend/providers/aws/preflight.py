@@ -143,6 +143,7 @@ def _used_vcpus(ec2: "EC2Client") -> int:
 
 
 def _trial(region: str, arch: str, tag: str) -> LaunchSpec:
+    # The private half is thrown away at once, as nothing is ever logged in to with it.
     key = ed25519.Ed25519PrivateKey.generate().public_key()
     public = key.public_bytes(
         serialization.Encoding.OpenSSH, serialization.PublicFormat.OpenSSH
@@ -175,6 +176,7 @@ def _tried(at: Login, access: Access, spec: LaunchSpec) -> str:
 
 def _removed(ec2: "EC2Client", token: str) -> None:
     """What cannot be deleted is left to the reaper."""
+    # Each by itself: what hinders the one must not leave the other behind.
     with suppress(ClientError, BotoCoreError):
         ec2.delete_key_pair(KeyName=name_of(token))
     with suppress(*ERRORS):

@@ -328,6 +328,7 @@ def _entries(page: dict[str, Any], where: str) -> Iterator[dict[str, Any]]:
 def skus(results: Iterable[Result]) -> dict[str, ParsedPrice]:
     """The on-demand prices by SKU, on which the savings plans are joined."""
     return {
+        # A rate's code begins with the SKU, and goes on with the term's after a full stop.
         result.raw_id.partition(".")[0]: result
         for result in results
         if isinstance(result, ParsedPrice) and result.purchase_model is PurchaseModel.ON_DEMAND

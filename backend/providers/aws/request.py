@@ -104,6 +104,7 @@ def request(
     is_private: bool,
 ) -> dict[str, Any]:
     """The parameters of RunInstances."""
+    # Stated, as the subnet's own setting would decide otherwise.
     network = {"DeviceIndex": 0, "Groups": [group], "AssociatePublicIpAddress": not is_private}
     asked: dict[str, Any] = {
         "MinCount": 1,

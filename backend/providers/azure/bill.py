@@ -63,6 +63,7 @@ BILL = AzureBill
 
 
 def _query(first: dt.date, end: dt.date) -> dict[str, Any]:
+    # Azure counts the last moment in, where `end` is the first day that is not asked for.
     last = end - dt.timedelta(days=1)
     return {
         "type": "ActualCost",

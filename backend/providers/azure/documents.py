@@ -92,6 +92,7 @@ class MachineOrder:
             "protocol": "Tcp",
             "access": "Allow",
             "direction": "Inbound",
+            # The lowest number decides, and Azure takes none below 100.
             "priority": 100,
             "sourceAddressPrefix": "*",
             "sourcePortRange": "*",
@@ -104,6 +105,7 @@ class MachineOrder:
     @property
     def network_body(self) -> dict[str, Any]:
         """Newer subnets have no way out but an address of the machine's own, which ours have."""
+        # The same for every launch: networks that are not joined may have the same addresses.
         subnet = {"name": SUBNET, "properties": {"addressPrefix": "10.0.0.0/24"}}
         space = {"addressPrefixes": ["10.0.0.0/24"]}
         return {**self.group_body, "properties": {"addressSpace": space, "subnets": [subnet]}}
@@ -139,6 +141,7 @@ class MachineOrder:
                 "linuxConfiguration": linux,
             },
             "networkProfile": {
+                # Needed where the interface is made by the call that makes the machine.
                 "networkApiVersion": "2022-11-01",
                 "networkInterfaceConfigurations": [self._interface(subscription)],
             },
@@ -156,6 +159,7 @@ class MachineOrder:
         at = {"id": subnet or f"{ours}/virtualNetworks/{NETWORK}/subnets/{SUBNET}"}
         address = {
             "name": "address",
+            # Basic addresses, which the API makes unless it is stated, are retired.
             "sku": {"name": "Standard"},
             "tags": self.tags,
             "properties": {"deleteOption": "Delete", "publicIPAllocationMethod": "Static"},

@@ -129,6 +129,8 @@ class _Subscription(Clients):
     # --- who, what, where ---------------------------------------------------------------------
 
     def identity(self) -> str:
+        # Azure has no question who we are: what the subscription shows us proves that the login is
+        # let in.
         next(iter(self.groups.resource_groups.list(top=1)), None)
         who = self._settings.get("client_id") or "the worker's identity"
         return f"{who} in subscription {self.id}"
@@ -304,6 +306,7 @@ class _Subscription(Clients):
     def inventory(self, tag: str, token: str, region: str) -> Inventory:
         ours = f"tagName eq '{WORKSPACE}' and tagValue eq '{tag_value(tag)}'"
         groups = [grouped(group) for group in self.groups.resource_groups.list(filter=ours)]
+        # Azure filters by one tag at most, so the rest is left out here.
         listed = [one for one in groups if region in {"", one.region} and token in {"", one.token}]
         if not listed:
             return Inventory()

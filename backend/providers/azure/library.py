@@ -77,6 +77,8 @@ class Clients:
             federated = [WorkloadIdentityCredential()]
         except ValueError:  # no token of Kubernetes is there
             federated = []
+        # Not Azure's default chain, which would also take what a developer's tools are logged in
+        # with.
         return ChainedTokenCredential(*federated, ManagedIdentityCredential())
 
 

@@ -30,6 +30,8 @@ def check_key_file(text: str, pointer: str, are_endpoints_allowed: bool) -> None
     try:
         document = json.loads(text)
     except (ValueError, RecursionError):
+        # Python's parser ends texts that are nested too deeply by a RecursionError, which is no
+        # ValueError.
         raise InvalidValue(pointer, "not JSON") from None
     if not isinstance(document, dict) or document.get("type") != "service_account":
         raise InvalidValue(pointer, "not the key file of a service account")

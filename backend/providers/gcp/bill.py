@@ -105,6 +105,7 @@ def _query(table: str, first: dt.date, end: dt.date) -> dict[str, Any]:
     return {
         # No parameter may name a table; what an account may name is checked when it is saved.
         "query": QUERY.format(table=table),
+        # Legacy SQL is the API's default, and knows no named parameters.
         "useLegacySql": False,
         "timeoutMs": ANSWER_S * 1000,
         "parameterMode": "NAMED",

@@ -128,6 +128,7 @@ def _metadata(access: Access, public_key: str) -> list[dict[str, str]]:
         **({"enable-oslogin": "TRUE"} if uses_os_login(access) else by_keys),
         # Keys of the project's people must not open a machine that is being measured.
         "block-project-ssh-keys": "TRUE",
+        # Google's images write the host keys of the machine there.
         "enable-guest-attributes": "TRUE",
         "serial-port-enable": "FALSE",  # nobody logs in there; what it prints is read all the same
     }

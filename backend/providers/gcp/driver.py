@@ -211,6 +211,7 @@ class _Project:
         except failures() as failure:
             error = call_error(failure)
             is_lost = error.reason == Reason.UNREACHABLE
+            # A call that was not answered may have made the machine: the engine must ask again.
             reason = Reason.TIMEOUT if is_lost else error.reason
             raise DriverError(reason, error.detail, retryable=error.retryable) from None
 
@@ -260,6 +261,8 @@ class _Project:
     def _finished(self, operation: "compute_v1.Operation", zone: str) -> "compute_v1.Operation":
         """What came of it; DriverError when that is a failure, or not known in time."""
         if operation.status.name != "DONE":
+            # Google answers when it is over or after two minutes: our own limit may end the call
+            # before, and the launch is asked for again.
             operation = self._ask("ZoneOperations", "wait", zone=zone, operation=operation.name)
         if operation.status.name != "DONE":
             raise DriverError(Reason.TIMEOUT, "the launch goes on", retryable=True)
