@@ -59,6 +59,7 @@ def drift_p_value(values: Sequence[float]) -> float:
     variance = (n * (n - 1) * (2 * n + 5) - sum(c * (c - 1) * (2 * c + 5) for c in counts)) / 18
     if variance == 0:
         return 1.0
+    # One less, as S moves in steps of two and the normal distribution does not.
     z = max(abs(concordance) - 1, 0) / math.sqrt(variance)
     return 2 * (1 - NormalDist().cdf(z))
 

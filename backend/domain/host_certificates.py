@@ -22,6 +22,7 @@ def names_match(patterns: str, address: str, port: int) -> bool:
     that begins with ! is. A pattern without a port is meant for all ports, as with ssh."""
     names = {address.lower()}
     if port != _SSH_PORT:
+        # So ssh writes a machine at another port.
         names.add(f"[{address.lower()}]:{port}")
     matches = False
     for pattern in patterns.lower().split(","):
@@ -70,6 +71,7 @@ def _key_refusal(
 def _name_refusal(certificate: serialization.SSHCertificate, address: str) -> str:
     if certificate.type != serialization.SSHCertificateType.HOST:
         return "its certificate is one of a user"
+    # OpenSSH defines none for hosts, and what is not known and critical has to be refused.
     if certificate.critical_options:
         return "its certificate has options that are not known for hosts"
     # One without names would stand for every host that the authority may sign for.

@@ -37,6 +37,7 @@ def host_key(key_line: str) -> HostKey | None:
     except ValueError:  # also for characters that are not ASCII
         return None
     fields = _fields(blob)
+    # Beside its type an Ed25519 key has one part, one of RSA or ECDSA has two.
     count = 2 if key_type == "ssh-ed25519" else 3
     if len(fields) != count or fields[0] != key_type.encode():
         return None

@@ -71,6 +71,7 @@ def charges(
     start = started
     while start < ended:
         lived = exact_decimal(min(ended - start, PERIOD).total_seconds())
+        # The least time is charged once, with the launch, and not again in each hour.
         least = increment.minimum_s if start == started else 0
         steps = EXACT.divide(max(lived, Decimal(least)), Decimal(increment.step_s))
         billed = steps.to_integral_value(ROUND_CEILING) * increment.step_s
@@ -82,6 +83,7 @@ def charges(
 
 def largest_cost(increment: Increment, hourly: Decimal, lifetime_s: int) -> Decimal:
     """What a machine costs that lives for the whole time it is allowed."""
+    # Any day will do: only the length of the life matters.
     began = dt.datetime(2000, 1, 1, tzinfo=dt.UTC)
     life = charges(increment, hourly, began, began + dt.timedelta(seconds=lifetime_s))
     return sum((charge.amount for charge in life), Decimal(0))

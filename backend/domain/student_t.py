@@ -31,6 +31,7 @@ def _t_quantile_exact(probability: float, degrees: int) -> float:
     low, high = 0.0, 1.0
     while _t_cdf(high, degrees) < probability:
         high *= 2
+    # Each step halves the interval: after 80 it is far below the last digit of a float.
     for _ in range(80):
         middle = (low + high) / 2
         low, high = (middle, high) if _t_cdf(middle, degrees) < probability else (low, middle)

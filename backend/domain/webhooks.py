@@ -37,6 +37,7 @@ def endpoint(url: str, *, is_private_allowed: bool, field: str = "/address") -> 
         raise InvalidValue(field, f"up to {MAX_URL_LENGTH} printable ASCII characters are needed")
     try:
         parts = urlsplit(url)
+        # Here, as `urlsplit` looks only now whether it is a number within range.
         port = parts.port
     except ValueError:
         raise InvalidValue(field, "not a URL") from None

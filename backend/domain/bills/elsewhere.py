@@ -69,6 +69,8 @@ def alternatives(
     offered: dict[Destination, list[Replacement]] = {target: [] for target in Destination}
     for one in candidates:
         offered[one.target].append(one)
+    # A commitment is worth its price on servers that always run: with less than one there is none
+    # to make.
     if any(one.base >= 1 for one in works):
         offered[Destination.COMMITTED] = offered[Destination.SAME_PROVIDER]
     best_of = []

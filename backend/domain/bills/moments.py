@@ -6,6 +6,7 @@ import re
 ISO = re.compile(r"(\d{4})-(\d{2})(?:-(\d{2}))?(?:[T ](\d{2}):(\d{2})(?::(\d{2})(?:\.\d+)?)?)?(.*)")
 MONTH_FIRST = re.compile(r"(\d{1,2})/(\d{1,2})/(\d{4})(?: .*)?")
 COMPACT = re.compile(r"(\d{4})(\d{2})(\d{2})")
+# Google's export writes ` UTC`, which `fromisoformat` does not read.
 ZONES = frozenset({"", "Z", " UTC", "+00:00", "+0000", "+00"})
 
 

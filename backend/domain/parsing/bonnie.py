@@ -49,6 +49,7 @@ class _Layout:
     latencies: int | None
 
 
+# 1.03 writes neither a version nor latencies: its line begins with the machine's name.
 OLD = _Layout(fields=27, name=0, size=1, io=2, files=14, file_tests=15, latencies=None)
 LAYOUTS = {
     "1.96": _Layout(fields=48, name=2, size=5, io=7, files=19, file_tests=24, latencies=36),

@@ -40,6 +40,7 @@ def parse(text: str) -> list[ParsedSample]:
     if seconds < MIN_SECONDS:
         line = lines["Total time (secs)"]
         raise ProbeError(TOOL, f"the run took {seconds:g} s, less than 10 s", line)
+    # The rate is printed beside what it is made of: figures of which one was changed do not fit.
     if abs(iterations / seconds - rate) > TOLERANCE * rate:
         detail = f"Iterations/Sec {rate:g} does not agree with {iterations:g} in {seconds:g} s"
         raise ProbeError(TOOL, detail, lines["Iterations/Sec"])

@@ -147,6 +147,7 @@ def copies(text: str, *, first_line: int = 1) -> list[Copied]:
     is_due = False
     line_number = first_line
     for line_number, whole in enumerate(text.split("\n"), start=first_line):
+        # While it works dd writes over its own line, by carriage returns.
         line = whole.rstrip().rpartition("\r")[2].strip()
         if line.startswith("dd: ") and not line.startswith("dd: warning: "):
             raise ProbeError(TOOL, line, line_number)

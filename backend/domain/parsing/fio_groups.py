@@ -71,10 +71,12 @@ def _group(root: Node, name: str, jobs: tuple[Node, ...], *, is_alone: bool) -> 
     setups = []
     for job in jobs:
         own = job.node("job options")
+        # fio lists the options of the global section apart; what a job says itself counts more.
         setups.append(setup(replace(own, fields={**common, **own.fields})))
     first = setups[0]
     if any(other != first for other in setups):
         jobs[0].fail(f"the jobs named {name!r} differ")
+    # With group_reporting fio lists one job for all of a group.
     if len(jobs) not in {1, first.jobs}:
         jobs[0].fail(f"{len(jobs)} of {first.jobs} jobs are listed")
     levels = [_levels(job) for job in jobs if job.has("iodepth_level")]

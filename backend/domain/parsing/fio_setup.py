@@ -68,12 +68,15 @@ def setup(options: Node) -> Setup:
     work = _text(options, "rw", "read")
     if work not in WORKS:
         options.fail(f"rw {work!r} is not a plain pattern of reads or writes")
+    # fio takes a size each for reads, writes and trims: they have to agree.
     sizes = {size_bytes(part) for part in _text(options, "bs", "4k").split(",")}
     block_bytes = sizes.pop()
     if sizes or not block_bytes or any(options.has(key) for key in SEVERAL_SIZES):
         options.fail("bs is not one block size")
+    # Two names of one switch in fio: each is the opposite of the other.
     is_buffered = _text(options, "direct", "0") == "0" and _text(options, "buffered", "1") != "0"
     flushes = (_text(options, key, "0") for key in ("fsync", "fdatasync", "sync"))
+    # `size` is what a job transfers; `filesize`, where it is stated, is how large its files are.
     size_key = "filesize" if options.has("filesize") else "size"
     return Setup(
         work=work,

@@ -24,6 +24,7 @@ NAN = re.compile(r'(":\s*)-?(?:nan|inf)(?=\s*[,}\]])')
 REPEATED = ("sock_bufsize", "sndbuf_actual", "rcvbuf_actual")
 # Endings of the keys that hold the client's sending, and the way back of a test of both.
 FORWARD, REVERSE = "", "_bidir_reverse"
+# From 3.16 on each stream has a thread of its own; before, one CPU carried all of them.
 THREADED_SINCE = 16
 BUSY_CPU_PERCENT = 90
 CPU_BOUND = "cpu_bound"
@@ -159,6 +160,8 @@ def _intervals(test: Test, ending: str, received: Node, warnings: list[str]) -> 
     intervals = []
     for interval in test.root.nodes("intervals"):
         total = interval.node(key)
+        # What was left out of the result on request, such as the slow start of TCP, is listed all
+        # the same.
         if not (total.has("omitted") and total.flag("omitted")):
             intervals.append((total.count("bytes"), total.number("seconds")))
     seconds = math.fsum(length for _, length in intervals)

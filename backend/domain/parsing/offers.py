@@ -111,6 +111,7 @@ def _vcpus(record: TableRow) -> Decimal | None:
 
 
 def _price(record: TableRow, today: dt.date) -> PriceRow | None:
+    # Every cell is read before anything is decided, so that all faults of a line are named at once.
     amount = record.amount("amount")
     unit = record.word("unit", tuple(MODEL_OF_UNIT))
     tax_basis = record.word("tax_basis", TAX_BASES) or NET

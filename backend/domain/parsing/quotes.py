@@ -174,6 +174,7 @@ def _disks(record: TableRow) -> tuple[int | None, str]:
         size = record.size("disk_gb", BYTES_PER_GB, most=1_000_000_000)
         return size, record.text("disk_kind", most=20)
     total, kinds = Decimal(0), []
+    # Spreadsheets and web pages put it between a number and its unit.
     for part in re.split(r"[+,;&]", text.replace("\N{NO-BREAK SPACE}", " ")):
         disk = _DISK.fullmatch(part.strip())
         if disk is None or not Decimal(disk["size"]):

@@ -113,6 +113,7 @@ def column_of(
     inner = plain(" ".join(_BRACKETS.findall(name)))
     outer = plain(_BRACKETS.sub(" ", name))
     currency = _currency(inner)
+    # Many write it without brackets, as the last word.
     if not inner:
         words = outer.split()
         if len(words) > 1 and (currency := _currency(words[-1])):
@@ -137,6 +138,7 @@ def score(cells: Sequence[str], known: Collection[str], mapping: Mapping[str, st
 
 def header_at(lines: Sequence[Line], known: Collection[str], mapping: Mapping[str, str]) -> int:
     """The position of the header: titles may stand above it."""
+    # One known word alone may be part of a title.
     scores = [score(cells, known, mapping) for _, cells in lines[:HEAD_LINES]]
     return scores.index(max(scores)) if max(scores, default=0) > 1 else 0
 
@@ -198,6 +200,7 @@ def letters(index: int) -> str:
     index += 1
     name = ""
     while index:
+        # Letters have no zero: behind Z comes AA.
         index, rest = divmod(index - 1, 26)
         name = chr(ord("A") + rest) + name
     return name

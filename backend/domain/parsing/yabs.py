@@ -99,6 +99,7 @@ def _networks(
         for key, variant in TRANSFERS:
             said = server.text(key).strip()
             speed = SPEED.fullmatch(said)
+            # iperf3 counts bits by thousands, and only bytes by 1,024.
             bits_per_s = float(speed[1]) * 1000 ** THOUSANDS.index(speed[2] or " ") if speed else 0
             if speed is None and said != "busy":
                 server.fail(f"{key} is {said!r}, not a speed")

@@ -106,6 +106,7 @@ def extras_of_month(
         extras.append(_bought(DISK, rest, tariffs.get(DISK)))
     if amounts.ipv4_count is not None:
         hours = hours_per_month if amounts.ipv4_count else Decimal(0)
+        # Tiers count the hours of one address, so the price is that of one, times their number.
         one = _bought(IP, hours, tariffs.get(IP))
         if one.amount is not None:
             total = EXACT.multiply(one.amount, Decimal(amounts.ipv4_count))
@@ -150,6 +151,7 @@ def tiers_checked(tiers: Sequence[tuple[Decimal | None, Decimal]]) -> Tiers:
     for _, amount in tiers:
         if fault := amount_fault(amount, is_zero_allowed=True):
             raise InvalidValue("amount", f"{amount}: {fault}")
+    # For its checks alone: the bounds have to ascend.
     tiered(Decimal(0), tiers)
     return tuple(tiers)
 

@@ -93,6 +93,7 @@ class ChargeColumns:
             part = min(Fraction(1), Fraction(hours_run) / Fraction(hours_per_month))
             billed = float(hours_per_month) * float(billed_share(part, tiers))
             price = np.where(self.sustained_use == name, self.amount * billed, price)
+        # `fmin` takes the price where there is no cap, `minimum` would answer NaN.
         return np.fmin(price, self.cap)
 
 

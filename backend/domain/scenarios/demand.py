@@ -54,6 +54,7 @@ def _composed(document: DemandDocument, steps: Steps) -> Values:
     values *= np.array(document.daily)[second // 3600]
     values *= np.array(document.weekly)[(day + THURSDAY) % 7]
     if document.growth_per_month:
+        # Growth may exceed what a float holds; that is refused below, in words.
         with np.errstate(over="ignore"):
             elapsed_months = (steps.instants() - steps.start_s) / MONTH_S
             values *= (1 + document.growth_per_month) ** elapsed_months
@@ -63,6 +64,7 @@ def _composed(document: DemandDocument, steps: Steps) -> Values:
         first = -(-(event.at_s - steps.start_s) // steps.step_s)
         length = steps.of(event.duration_s)
         values[max(0, first) : max(0, first + length)] += event.level
+    # In this form it refuses NaN as well, which compares as false with everything.
     if not values.max() <= float(MOST_UNITS):
         raise InvalidDocument([("/demand/level", f"the demand grows beyond {MOST_UNITS}")])
     return values

@@ -57,6 +57,7 @@ def option_from(document: OptionDocument, whole: ScenarioDocument) -> Option:
     extras = document.extras.over(whole.extras) if document.extras else whole.extras
     if len(parts) == 1:
         return Option(document.name, parts, extras)
+    # By their names: base comes before burst in the alphabet.
     base, burst = sorted(parts, key=lambda part: part.role)
     stated = document.parts[parts.index(base)].price
     if base.price.billing == "reserved" and "minimum_s" not in stated.model_fields_set:

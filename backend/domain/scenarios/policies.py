@@ -53,6 +53,8 @@ def desired_servers(policy: Policy, load: Load) -> Servers:
 def _bounded(servers: Servers, policy: Policy) -> Servers:
     low, high = policy.min_servers, policy.max_servers
     if low > int(servers.min()):
+        # Counts are kept in the smallest type that holds them, which may be too small for a larger
+        # least.
         wide = np.promote_types(servers.dtype, np.min_scalar_type(low))
         servers = np.maximum(servers.astype(wide, copy=False), wide.type(low))
     if high is not None and high < int(servers.max()):
@@ -116,8 +118,11 @@ def _stepped(policy: Policy, load: Load, seen: list[int], growth: list[int]) -> 
     cooldown = load.steps.of(policy.cooldown_s)
     running = min(max(seen[0], policy.min_servers), most)
     service = deque([running] * (load.steps.of(policy.warmup_s) + 1))
+    # As if the last change lay a whole pause back: the first step may change something.
     changed, counts = -cooldown, []
     for step, need in enumerate(seen):
+        # What was started within the warm-up does not serve yet, so the smallest of these fleets
+        # does.
         serving = min(service)
         reach = growth[serving] if serving < len(growth) else need
         aim = min(max(min(need, reach), policy.min_servers), most)
@@ -138,6 +143,7 @@ def _step(policy: Policy, load: Load) -> Servers:
     running = min(max(need, policy.min_servers), most)
     cooldown = load.steps.of(policy.cooldown_s)
     shares = policy.target * load.units_per_server, policy.in_below * load.units_per_server
+    # Exact fractions are slow, so the bounds of each number of servers are made once.
     bounds: dict[int, tuple[float, ...]] = {}
     changed, counts = -cooldown, []
     for step, asked in enumerate(demand):

@@ -50,6 +50,7 @@ def recorded(
         "kind": "trace",
         "points": seen.points(),
     }
+    # By its shortest text: the float itself would come with all its binary digits.
     peak = Decimal(repr(float(seen.values.max())))
     units = max(peak / SERVERS_AT_PEAK, Decimal("0.001")).quantize(Decimal("0.001"))
     document["capacity"] = {**document.get("capacity", {}), "units_per_server": format(units, "f")}

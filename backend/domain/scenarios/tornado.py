@@ -116,4 +116,6 @@ def _inputs(scenario: ScenarioInput, spreads: Uncertainty) -> Iterator[MovedInpu
 
 
 def _ends(cv: float) -> Draws:
+    # A factor and its inverse, as draws are lognormal: a figure can double or halve, and not fall
+    # below zero.
     return np.exp(np.array([-Z_95, Z_95]) * sigma(cv))

@@ -28,6 +28,7 @@ def imported(lines: Iterable[str], *, series: str = "", statistic: str = "") -> 
     name, `statistic` one of several of CloudWatch. InvalidValue names the location of a fault.
     """
     given = iter(lines)
+    # Looked at and put back, as what is read may be of any size and come only once.
     head = list(itertools.islice(itertools.dropwhile(lambda line: not line.strip(), given), 1))
     if head and head[0].lstrip("\ufeff \t")[:1] in {"{", "["}:
         return _json_trace("".join([*head, *given]), series, statistic)

@@ -70,6 +70,7 @@ class DemandTrace:
     def seen(self, steps: Steps) -> "DemandTrace":
         """The fewest points that look the same at every step."""
         values = self.at_steps(steps)
+        # No value is below 0, so the first step counts as a change.
         first = np.flatnonzero(np.diff(values, prepend=-1.0))
         return DemandTrace(steps.instants()[first], values[first], self.unit)
 
@@ -175,5 +176,6 @@ def units_of(value: object) -> float | None:
 def _second(at: object) -> int | None:
     """An ISO time with zone, or whole seconds since 1970, before 2200."""
     if isinstance(at, str) and at.isascii() and at.isdigit():
+        # Thirteen digits are milliseconds, which are never taken for seconds.
         return int(at) if len(at) <= 10 and int(at) < LAST_S else None
     return instant_s(at)

@@ -22,6 +22,8 @@ NEARNESS = {reason: rank for rank, reason in enumerate(SkipReason)}
 # Decimals that are kept of an amount and of a tax rate; nothing is rounded to fit.
 DECIMALS, TAX_DECIMALS = 18, 4
 LONGEST_NAME, LONGEST_CODE = 150, 50
+# Amounts from outside may have any length: with fewer digits the test would round away what it
+# looks for.
 WIDE = Context(prec=100)
 
 

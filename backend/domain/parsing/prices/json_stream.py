@@ -65,6 +65,7 @@ class Scanner:
                 value, end = self._decoder.raw_decode(self._buffer, self._at)
             except json.JSONDecodeError as error:
                 # Cut off, or wrong: more text tells, and there is a limit to it.
+                # As much again as there is, since each attempt begins at the start of the value.
                 if not self._read(len(self._buffer) - self._at):
                     self._fail(f"not JSON: {error.msg}")
             except (ValueError, RecursionError) as error:

@@ -120,6 +120,7 @@ class PriceCheck(Generic[Known]):
         if price.purchase_model is PurchaseModel.SPOT:
             return hourly > self._limits.spot * full
         if price.purchase_model is PurchaseModel.RESERVED:
+            # Nobody would commit to a price that is no lower.
             return hourly >= full
         # Some plans give no discount on some types.
         return hourly > full

@@ -34,6 +34,7 @@ def months(horizon: Horizon, convention: str | int = CALENDAR) -> Iterator[tuple
     if convention == CALENDAR:
         start_s = _month_start(horizon.start_s)
         while start_s < horizon.end_s:
+            # 32 days after the first of any month lie in the next one.
             end_s = _month_start(start_s + 32 * DAY_S)
             yield start_s, end_s
             start_s = end_s
