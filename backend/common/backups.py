@@ -85,6 +85,8 @@ def backup(directory: Path) -> Manifest:
             target = Hashed(file)
             with _snapshot() as (name, rows, migrations):
                 _dump(["--snapshot", name], Sealer(target, key) if key else target)
+            # On the disk before the copy gets its name: a crash must not leave a name without its
+            # bytes.
             file.flush()
             os.fsync(file.fileno())
         manifest = Manifest(
@@ -100,6 +102,8 @@ def backup(directory: Path) -> Manifest:
         )
         document = json.dumps(asdict(manifest), indent=2)
         manifest_path(path).write_text(f"{document}\n")
+        # Only now, so that a copy never stands there without the manifest that it is checked
+        # against.
         partial.rename(path)
     finally:
         partial.unlink(missing_ok=True)
@@ -147,6 +151,8 @@ def _snapshot() -> Iterator[tuple[str, dict[str, int], dict[str, str]]]:
     """The name of a state of the database that stays while the context is open, its rows and
     migrations."""
     with transaction.atomic(), connection.cursor() as cursor:
+        # pg_dump takes over the exported state, and at this level the counts below see the same
+        # one.
         cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
         cursor.execute("SELECT pg_export_snapshot()")
         (name,) = cursor.fetchone()

@@ -85,6 +85,7 @@ def invitation_accept(*, secret: str, user: User | None, name: str = "") -> User
     None for an invitation that was used, has expired or never was. Raises InvalidValue for a name
     that is taken or no user name, and for who is a member already.
     """
+    # Locked: of two who follow one link at the same time only the first joins.
     invitation = invitations(secret).select_for_update(of=("self",)).first()
     if invitation is None:
         return None

@@ -86,6 +86,7 @@ def session_end(*, user: User, name: str) -> bool:
 
 
 def _name(row: Session) -> str:
+    # The key stands for the person, and would come into logs with the address of a page.
     return token_digest(row.session_key).hex()[:32]
 
 

@@ -32,6 +32,7 @@ def _signed_out(user: User | None, **_: Any) -> None:
 @receiver(user_login_failed)
 def _failed(credentials: dict[str, Any], **_: Any) -> None:
     workspace = default_workspace()
+    # PostgreSQL refuses a NUL character by an error, which anybody could cause with a name.
     name = str(credentials.get("username", "")).replace("\0", "")
     user = User.objects.filter(username=name).first()
     audit_record(

@@ -86,9 +86,12 @@ def run_comparison(
             variant,
             values[before.pk, key, variant],
             values[after.pk, key, variant],
+            # Two machines of a type differ by themselves; for one and the same nothing has to be
+            # allowed.
             cv=0.0
             if before.host_id == after.host_id
             else between_instance_cv(METRICS[key], offer.vcpu_kind, offer.kind),
+            # The more metrics are compared, the likelier one of them looks changed by chance.
             count=len(chosen),
             least_loss_ratio=least_loss_ratio,
         )

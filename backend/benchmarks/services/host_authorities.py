@@ -30,6 +30,7 @@ def host_authority_set(
     Hosts that wait for an approval are asked for their certificates. Raises InvalidValue with the
     field as a JSON pointer.
     """
+    # What stands behind the key is a comment, which differs between copies of one key.
     key = " ".join(public_key.split()[:2])
     if host_key(key) is None:
         raise InvalidValue(

@@ -176,6 +176,7 @@ def _stored(
             "command": parsed.command,
             "tool_version": parsed.tool_version[:100],
             "conditions": {key: value for key, value in known.items() if value is not None},
+            # Without the time of packing, so that the same text always gives the same bytes.
             "raw_gzip": gzip.compress(raw, mtime=0),
             "size_bytes": len(raw),
         },

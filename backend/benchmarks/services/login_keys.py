@@ -43,6 +43,7 @@ def login_key_get(*, workspace: Workspace) -> LoginKey:
 
 def _fill(key: LoginKey) -> None:
     private_key = fresh_private_key()
+    # The word behind the key shows in a host's authorized_keys whose line it is.
     key.public_key = f"{public_line(private_key)} rackrate"
     key.sealed_private_key = sealed(private_key, identity=_pair(key))
 
@@ -193,6 +194,7 @@ def host_private_key_replace(
 def host_private_key_forget(*, host: Host, actor: str) -> None:
     """Delete the key that a host was given, and its certificate; it has to let in Rackrate's own
     key from now on."""
+    # Made before the host's own key is gone, so that there is a line which the host can be given.
     login_key_get(workspace=host.workspace)
     host.sealed_private_key, host.certificate = None, ""
     host.save(update_fields=["sealed_private_key", "certificate"])

@@ -125,6 +125,7 @@ def _prices(offer_ids: Iterable[UUID]) -> dict[UUID, UUID]:
     """The observation in force of each offer; see catalog.selectors.current_price."""
     offers = list(offer_ids)
     bought = best_prices(PriceBasis(term="purchase"), offers)
+    # A price by time wins: of a purchase no share can be charged to a run.
     chosen = {**bought, **best_prices(PriceBasis(term=ON_DEMAND), offers)}
     return {offer_id: choice.observation_id for offer_id, choice in chosen.items()}
 

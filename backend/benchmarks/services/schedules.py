@@ -71,6 +71,7 @@ def schedule_fire(*, schedule: Schedule) -> bool:
 
     One due time leads to one start at most: the row is locked and must still be due at it.
     """
+    # Several looks may meet at one due time: those that come second pass it by and do not wait.
     locked = (
         Schedule.objects.select_for_update(skip_locked=True, of=("self",))
         .select_related("campaign")

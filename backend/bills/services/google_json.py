@@ -58,6 +58,7 @@ def _batches(one: BillFormat, first: Sequence[Row], rest: Iterator[Row]) -> Iter
 
 def _has_lines(file: io.BufferedReader) -> bool:
     """Whether each object has a line of its own."""
+    # Only peeked at: whoever reads the rows begins at the start of the file.
     head = file.peek(HEAD_BYTES).decode("utf-8-sig", "replace").lstrip().removeprefix("[").lstrip()
     if not file.peek(1).lstrip(b"\xef\xbb\xbf \n\r\t").startswith(b"["):
         return True
@@ -69,6 +70,7 @@ def _has_lines(file: io.BufferedReader) -> bool:
 
 
 def _bare(line: str) -> str:
+    # An array may be written with an object a line: its brackets and commas stand beside them.
     return line.strip().lstrip("[,").rstrip(",]").strip()
 
 

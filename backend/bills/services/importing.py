@@ -117,6 +117,7 @@ def upload_read(*, upload: BillUpload) -> None:
 
     Whoever calls it makes sure that nobody else reads it (workers.bills).
     """
+    # Counted before it is read, or a bill that ends its worker each time would be tried for ever.
     BillUpload.objects.filter(pk=upload.pk).update(attempts=F("attempts") + 1)
     if upload.attempts >= MOST_ATTEMPTS:
         _failed(upload, "reading it ended a worker several times")

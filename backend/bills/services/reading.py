@@ -54,6 +54,7 @@ WORDS = (
     "details",
     "machine",
 )
+# ASCII's own separator of units, which no word of a bill holds.
 SEPARATOR = "\x1f"
 COUNT = pa.decimal128(20, 6)
 NOTHING = ("NULL", "null", "None")
@@ -111,6 +112,8 @@ class Reading:
 
 def _step(starts: list[dt.datetime]) -> dt.timedelta:
     """How long a period of the bill is, from when they begin."""
+    # Formats do not say how fine a bill is: only one by the hour has lines that begin at another
+    # hour than midnight.
     if any(one.hour for one in starts):
         return HOUR
     if any(one.day != 1 for one in starts):
@@ -128,6 +131,8 @@ def bill_read(file: BinaryIO, *, slug: str | None = None, salt: str = "") -> Rea
 
     InvalidValue names what is wrong with the file; lines that cannot be read are counted instead.
     """
+    # The format is recognised by lines of which some may be bad, before there is a reading to count
+    # them in.
     early: list[tuple[int, str]] = []
     reading: Reading | None = None
 
@@ -184,6 +189,7 @@ def _times(reading: Reading, texts: list[str]) -> tuple[list[str], NDArray[np.in
     """Month and hour since 1970 of each different start; hour −1 where it is no date."""
     months, hours = [], []
     for text in texts:
+        # Millions of lines begin at a few hundred times, so each is read once.
         if text not in reading.moments:
             reading.moments[text] = moment(text)
         start = reading.moments[text]
@@ -200,6 +206,8 @@ def _quantity(columns: Mapping[str, pa.Array]) -> pa.Array | None:
     quantity = money(columns["quantity"]) if "quantity" in columns else None
     if "count" in columns:
         hours = pa.scalar(HOURS_PER_MONTH, pa.decimal128(5, 0))
+        # Arrow refuses a product of decimals whose digits may exceed 38: those of the count are cut
+        # to fit.
         of_count = pc.cast(pc.multiply(pc.cast(money(columns["count"]), COUNT), hours), MONEY)
         quantity = of_count if quantity is None else pc.coalesce(quantity, of_count)
     return None if quantity is None else pc.fill_null(quantity, ZERO)
@@ -314,6 +322,8 @@ def _count_machines(
 def _add(
     sums: dict[MachineKey, dict[Any, float]], machines: list[MachineKey], table: pa.Table, by: str
 ) -> None:
+    # In the order of the lines: sums of floats depend on it, and the same bill must always give the
+    # same.
     grouped = table.group_by(["machine", by], use_threads=False).aggregate([("hours", "sum")])
     for machine, of, hours in zip(
         *(grouped[name].to_pylist() for name in ("machine", by, "hours_sum")), strict=True

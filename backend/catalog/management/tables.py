@@ -145,6 +145,7 @@ class OwnTableCommand(TableCommand):
 
 
 def _mapped(pair: str) -> tuple[str, str]:
+    # From the right: a header may hold the sign itself, a column's name does not.
     header, sign, column = pair.rpartition("=")
     if not sign:
         raise CommandError(f"--map {pair}: HEADER=COLUMN is needed")
@@ -153,6 +154,7 @@ def _mapped(pair: str) -> tuple[str, str]:
 
 def _bytes(name: str) -> bytes:
     try:
+        # One byte beyond the limit shows that there is more, without reading all of it.
         if name == STDIN:
             return sys.stdin.buffer.read(MAX_BYTES + 1)
         with Path(name).open("rb") as file:

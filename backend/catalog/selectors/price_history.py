@@ -176,10 +176,13 @@ def difference(
 
 
 TERMS = ("unit", "amount", "setup_amount", "monthly_cap")
+# In SQL a NULL equals nothing, not even another one. No amount is negative, so this can stand for
+# it.
 NOTHING = Value(Decimal(-1))
 
 
 def _terms_document() -> JSONObject:
+    # As text: numbers of JSON are read as floats, which lose digits.
     terms = {name: Cast(name, TextField()) for name in TERMS}
     return JSONObject(id="id", observed_at="observed_at", **terms)
 

@@ -49,6 +49,8 @@ def extras_import(
             target=workspace,
             detail={"prices_new": report.prices_new, "refused": len(report.refused)},
         )
+    # All is written and then taken back, so that a dry run also meets what only the database
+    # refuses.
     if is_dry:
         transaction.set_rollback(True)
     return report

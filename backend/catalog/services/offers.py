@@ -57,6 +57,7 @@ def own_offer_create(
         raise InvalidValue("/name", "a letter or digit is needed")
     if kind not in OfferKind.values:
         raise InvalidValue("/kind", f"{kind!r} is not one of {', '.join(OfferKind.values)}")
+    # The slug is made of `own-`, which has four characters, and the name.
     if len(slugify(name)) > MOST_OF_OFFER - 4 or Offer.objects.filter(slug=slug).exists():
         raise InvalidValue("/name", f"the offer {slug} exists, or its name is too long")
     offer = Offer.objects.create(

@@ -25,6 +25,7 @@ FIGURES = (
     "disk_bytes",
     "disk_kind",
 )
+# PostgreSQL's bigint ends below it.
 LARGEST_BYTES = 2**63
 LARGEST_VCPUS, VCPU_DECIMALS = Decimal(10) ** 5, 3
 
@@ -142,6 +143,8 @@ def _make(
 def _free(slug: str, taken: set[str]) -> str:
     """The slug, or with a number behind it: two names may differ in their signs only."""
     free, number = slug, 2
+    # Slugs without a number were looked up all at once; those with one are few, and asked for
+    # singly.
     while free in taken or (free != slug and Offer.objects.filter(slug=free).exists()):
         ending = f"-{number}"
         free, number = slug[: MOST_OF_OFFER - len(ending)] + ending, number + 1

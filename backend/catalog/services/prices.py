@@ -119,6 +119,7 @@ def price_remove(*, workspace: Workspace, observation: PriceObservation, actor: 
     demand_owner(workspace, observation)
     if not is_entered(observation):
         raise InvalidValue("/price", "a price of a list or a cost model is not deleted by hand")
+    # First, as a row that is deleted has no key any more that the record could name.
     audit_record(
         workspace=workspace,
         actor=actor,

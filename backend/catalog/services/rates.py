@@ -99,6 +99,8 @@ def _recorded(batch: Sequence[ParsedRate]) -> Counter[str]:
                 source=SOURCE,
             )
         )
+    # One statement, as somebody may record the same days meanwhile: the second insert would be
+    # refused.
     ExchangeRate.objects.bulk_create(
         rows,
         update_conflicts=True,

@@ -113,6 +113,7 @@ class TableImport:
         self.report.refused = list(table.refused)
         if table.rows:
             # Two imports at once would both make the same offers.
+            # Not its key, so that rows that refer to the workspace can be written meanwhile.
             Workspace.objects.select_for_update(no_key=True).get(pk=self.workspace.pk)
             self._read(table.rows)
             self._write()
@@ -304,6 +305,8 @@ class TableImport:
             # Also of what costs of runs are made: then the whole table is refused, and nothing lost.
             price_delete(observation=price)
         self.report.prices_replaced = len(self.replaced)
+        # After the deletions: a corrected price agrees with the one that it replaces in what is
+        # unique.
         PriceObservation.objects.bulk_create(new, batch_size=BATCH)
         report = self.report
         report.offers_new, report.offers_changed = len(self.new), len(self.changed)

@@ -113,6 +113,7 @@ def _recalled(
         lines = sheet(text, len).lines
     except RefusedTable:
         return None
+    # Reading the table by each mapping takes long, so only hosters that are named in it are tried.
     cells = {cell.casefold() for _, line in lines for cell in line}
     named = [one for one in known if {one.provider, *_names(one)} & cells]
     # A word of one hoster may mean something else to another: all rows have to be of this one.
@@ -143,6 +144,7 @@ def _remember(
     kind: str, workspace: Workspace, names: Collection[str], options: Options, actor: str
 ) -> None:
     slugs = {provider_slug(name) for name in names}
+    # A table of several hosters says nothing of how any one of them writes.
     if len(slugs) != 1:
         return
     said = {name: options.defaults.get(name, "") for name in REMEMBERED}

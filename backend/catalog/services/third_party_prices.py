@@ -64,6 +64,7 @@ def collection_record(*, collection: Collection) -> Recorded:
     Provider.objects.select_for_update(no_key=True).get(pk=maker.pk)
     feed = feed_get(provider=collection.provider, kind=collection.kind)
     made = Recorded()
+    # Those of what is stored too: prices of a region that the collection has lost become stale.
     for code in sorted({*collection.types, *collection.quotes, *_stored(feed)}):
         _record(collection, feed, code, made)
     if any(count for name, count in made.counts.items() if name in CHANGES):
@@ -133,6 +134,7 @@ def _prices(
         else:
             new.append(row)
     rows = PriceObservation.objects.filter(feed=feed, offer__region=region)
+    # Where conflicts are ignored `bulk_create` does not say how many rows it wrote.
     before = rows.count()
     PriceObservation.objects.bulk_create(new, batch_size=BATCH, ignore_conflicts=True)
     added = rows.count() - before

@@ -36,6 +36,7 @@ def cursor(value: str) -> ListPosition | None:
     if value == FIRST:
         return None
     try:
+        # Before the signature, which would be calculated over whatever somebody sends.
         if len(value) > MOST_CHARS:
             raise signing.BadSignature
         sort, after, offset, state = signing.loads(value, salt=SALT)
@@ -60,6 +61,7 @@ def page_behind(
     if position.state != state:
         raise Conflict("the data changed since the cursor was made: begin again with cursor=*")
     end = position.offset + size
+    # One more than a page, which shows whether another one follows.
     taken = list(rows[position.offset : end + 1])
     following = ListPosition(sort, offset=end, state=state) if len(taken) > size else None
     return taken[:size], following
@@ -105,6 +107,7 @@ def _keyed(
         elif field:
             value = rows.query.annotations["sorted_by"].output_field.to_python(value)
             beyond = Q(sorted_by__lt=value) if is_descending else Q(sorted_by__gt=value)
+            # Rows without a value come last, behind every value.
             is_later = beyond | (is_later & Q(sorted_by=value)) | Q(sorted_by=None)
         rows = rows.filter(is_later)
     taken = list(rows.order_by(*order)[: size + 1])

@@ -91,6 +91,7 @@ def second_factor_set_page(request: HttpRequest) -> HttpResponse:
     address = authenticator_address(second_factor_begin(user=person))
     context = {
         "form": form,
+        # Not transparent: on a dark page cameras would not read the code.
         "picture": segno.make(address).svg_data_uri(scale=4, light="white"),
         "address": address,
     }

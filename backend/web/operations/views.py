@@ -129,6 +129,7 @@ def _budget(name: str, one: AccountFigures) -> OperationFigure:
         return OperationFigure(
             name, _("{spent} {currency}, no limit", spent=spent, currency=one.currency)
         )
+    # Of a budget of nothing all is spent from the start.
     ratio = float(one.spent / one.budget) if one.budget else 1.0
     value = _(
         "{spent} of {budget} {currency} ({ratio})",

@@ -29,6 +29,7 @@ from backend.web.shared.language import _
 
 
 @readable
+# The page may show a link that lets somebody in, which no browser or proxy may keep.
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def people_page(request: HttpRequest) -> HttpResponse:

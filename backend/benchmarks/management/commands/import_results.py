@@ -77,6 +77,7 @@ def _parameters(given: list[str]) -> dict[str, object]:
         name, equals, value = one.partition("=")
         if not equals or name in parameters:
             raise CommandError(f"--param {one}: NAME=VALUE is needed, each name once")
+        # `isdigit` also says yes to superscripts, which `int` refuses.
         is_number = value.isascii() and value.isdigit() and len(value) < 20
         parameters[name] = int(value) if is_number else WORDS.get(value, value)
     return parameters

@@ -38,5 +38,6 @@ class Command(BaseCommand):
             self.stderr.write(
                 "It is not sealed: whoever has the file reads all of it (BACKUP_KEY)."
             )
+        # Only once the new copy is whole, so that one that fails never costs an older one.
         for name in remove_older(directory, keep) if keep else []:
             self.stdout.write(f"removed {name}")

@@ -164,4 +164,5 @@ def _row(rows: QuerySet[Any], field: str, name: str) -> Any:
         # A number where a UUID is asked for, or neither.
         except (ValueError, TypeError, OverflowError):
             return None
+    # PostgreSQL refuses a NUL character by an error, and nothing can be called so.
     return None if "\0" in name else rows.filter(**{field: name}).first()
