@@ -79,7 +79,12 @@ def backup(directory: Path) -> Manifest:
     path = directory / f"{PREFIX}{now:%Y%m%dT%H%M%SZ}{SEALED if key else PLAIN}"
     partial = path.with_name(f"{path.name}.partial")
     try:
-        with partial.open("xb") as file:
+        begun = partial.open("xb")
+    except FileExistsError:
+        raise BackupError(f"another copy is being written to {partial}") from None
+    # From here on the file is ours, to be removed whatever goes wrong.
+    try:
+        with begun as file:
             # It holds what only this installation may know.
             partial.chmod(0o600)
             target = Hashed(file)

@@ -18,6 +18,7 @@ from django.db import connection
 from backend.accounts.models import Authenticator
 from backend.benchmarks.models import Run
 from backend.catalog.models import Offer
+from backend.common import backups, clock
 from backend.common.alone import SCHEMA_LOCK
 from backend.common.backups import Manifest, backup, manifest_path, missing_keys, restore
 from backend.common.crypto import key_id
@@ -85,8 +86,6 @@ def test_copy_is_the_same_on_another_server(source, target, tmp_path, settings, 
 
 
 def test_copy_is_of_one_moment_whatever_is_written_meanwhile(source, target, tmp_path, monkeypatch):
-    from backend.common import backups
-
     dump = backups._dump
 
     def late(arguments: list[str], file: Any) -> None:
@@ -104,6 +103,26 @@ def test_copy_is_of_one_moment_whatever_is_written_meanwhile(source, target, tmp
     with target.redirected():
         restore(path)
         assert set(Offer.objects.values_list("slug", flat=True)) == {"kept"}
+
+
+def test_second_copy_of_a_moment_leaves_the_first_alone(source, tmp_path, monkeypatch):
+    now = clock.now()
+    monkeypatch.setattr(clock, "now", lambda: now)
+    dump, refused = backups._dump, []
+
+    def during(arguments: list[str], file: Any) -> None:
+        monkeypatch.setattr(backups, "_dump", dump)
+        with pytest.raises(CommandError, match=r"another copy is being written to .*\.partial"):
+            call_command("backup", str(tmp_path))
+        refused.append(True)
+        dump(arguments, file)
+
+    monkeypatch.setattr(backups, "_dump", during)
+    call_command("backup", str(tmp_path))
+    (path,) = tmp_path.glob("*.dump")
+    assert refused
+    assert manifest_path(path).exists()
+    assert not list(tmp_path.glob("*.partial"))
 
 
 def test_restore_waits_until_the_tables_are_made(source, target, tmp_path):
