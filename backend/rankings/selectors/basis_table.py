@@ -109,8 +109,10 @@ class ExactRows:
 
     def money(self, number: int) -> Mapping[str, Any]:
         """The exact amounts of that row, by column of MONEY."""
-        if (known := self._known.get(number)) is not None:
-            return {name: getattr(known, name) for name in MONEY}
+        # Where all rows are kept, whoever asks again, as a spreadsheet that is refreshed, has them.
+        is_kept = len(self.offers) <= MOST_ROWS_KEPT
+        if row := self.row(number) if is_kept else self._known.get(number):
+            return {name: getattr(row, name) for name in MONEY}
         choice, score = self._choice(number), self.scores.score(number)
         extras: Sequence[Extra] = ()
         # An offer takes as long to make as all its amounts.
