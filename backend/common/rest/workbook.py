@@ -13,7 +13,8 @@ from backend.common import clock
 from backend.common.rest.table import Column, ColumnType, Table, text_cell
 
 OPTIONS = {
-    "in_memory": True,
+    # Each row is written to a temporary file as it comes: of 6,000 offers the cells take 70 MB.
+    "constant_memory": True,
     # What looks like a formula, an address or a number in somebody's text has to stay text.
     "strings_to_formulas": False,
     "strings_to_urls": False,
