@@ -261,7 +261,7 @@ PAGES_BEHIND_S = env.whole("PAGES_BEHIND_S", 20, at_least=0)
 LOCK_TIMEOUT_S = env.whole("LOCK_TIMEOUT_S", 30)
 CACHES = {
     "default": {
-        "BACKEND": "django.core.cache.backends.redis.RedisCache",
+        "BACKEND": "backend.common.redis_cache.RedisCache",
         "LOCATION": REDIS_URL,
         # Requests are counted in it, and a machine that lost power refuses nothing.
         "OPTIONS": {"socket_connect_timeout": 1, "socket_timeout": 1},

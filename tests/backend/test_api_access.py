@@ -245,7 +245,7 @@ def test_address_of_a_caller_is_not_taken_from_its_own_word(
 
 def test_counting_that_is_broken_stops_nobody(client: Client, settings: LazySettings) -> None:
     location = "redis://127.0.0.1:1/0"  # nothing listens on port 1
-    backend = "django.core.cache.backends.redis.RedisCache"
+    backend = "backend.common.redis_cache.RedisCache"
     settings.CACHES = {"default": {"BACKEND": backend, "LOCATION": location}}
     assert client.get(f"{API}/metrics").status_code == 200
 

@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import pytest
+import redis
 from django.conf import LazySettings
 from django.db import connection
 from django.db.migrations.loader import MigrationLoader
@@ -36,6 +37,25 @@ def test_pages_of_people_are_counted_by_person(client: Client, settings: LazySet
     client.force_login(factories.user())
     answers = [client.get("/metrics/", REMOTE_ADDR="192.0.2.12") for _ in range(4)]
     assert [answer.status_code for answer in answers] == [200, 200, 200, 429]
+
+
+def test_requests_are_counted_by_one_client(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[object] = []
+    init = redis.Redis.__init__
+
+    def noted(self: redis.Redis, **given: object) -> None:
+        made.append(self)
+        init(self, **given)
+
+    here = {"REMOTE_ADDR": "192.0.2.13"}
+    client.get("/api/v1/metrics", **here)
+    monkeypatch.setattr(redis.Redis, "__init__", noted)
+    answers = [client.get("/api/v1/metrics", **here) for _ in range(2)]
+    # Counted, both of them, which the header says.
+    assert all("RateLimit" in answer for answer in answers)
+    assert made == []
 
 
 def test_web_ends_statements_and_waits_for_locks() -> None:

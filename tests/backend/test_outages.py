@@ -4,13 +4,13 @@ import socket
 
 import pytest
 from django.conf import settings
-from django.core.cache.backends.redis import RedisCache
 from django.db import OperationalError
 from django.test import Client
 from kombu.exceptions import OperationalError as NotSent
 from redis.exceptions import ConnectionError as BrokerAway
 
 from backend.common.queue import Task
+from backend.common.redis_cache import RedisCache
 from backend.common.rest import throttles
 from backend.config.celery import app
 from backend.config.messages import BROKER_S

@@ -72,8 +72,14 @@ def iso_time(value: dt.datetime) -> str:
     return value.astimezone(dt.UTC).isoformat().replace("+00:00", "Z")
 
 
+# Types of most cells, which JSON has as they are.
+AS_IS = frozenset({bool, float, int, str, type(None)})
+
+
 def json_cell(value: Any) -> Any:
     """A cell as JSON: amounts are decimal strings, measured figures numbers, unknown is null."""
+    if type(value) in AS_IS:
+        return value
     if isinstance(value, Decimal):
         return plain(value)
     if isinstance(value, dt.datetime):
