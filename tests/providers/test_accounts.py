@@ -289,7 +289,8 @@ def test_secret_is_needed_only_by_methods_with_a_secret():
 def test_settings_are_valid_or_refused_below_settings(given_settings):
     pointer, found = "", {"regions": []}
     try:
-        found = settings("aws", "workload_identity", **given_settings)
+        stated = {"regions": ["eu-west-1"]} | given_settings
+        found = checked_settings("aws", "workload_identity", stated, are_endpoints_allowed=False)
     except InvalidValue as refusal:
         pointer = refusal.field
     assert not pointer or pointer.startswith("/settings/")
