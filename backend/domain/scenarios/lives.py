@@ -68,11 +68,12 @@ def lives(running: Servers, steps: Steps) -> Lives:
     # n-th start.
     starts.sort()
     ends.sort()
-    slot, first = np.divmod(starts, steps.count + 1)
+    slot = starts // (steps.count + 1)
+    of_slot = slot * (steps.count + 1)
     return Lives(
         slot=slot,
-        start_s=first * steps.step_s + steps.start_s,
-        end_s=ends % (steps.count + 1) * steps.step_s + steps.start_s,
+        start_s=(starts - of_slot) * steps.step_s + steps.start_s,
+        end_s=(ends - of_slot) * steps.step_s + steps.start_s,
     )
 
 

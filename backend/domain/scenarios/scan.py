@@ -17,15 +17,18 @@ Servers = NDArray[Any]
 
 def clamped(lo: Servers, hi: Servers) -> Servers:
     """n of each step with n ← clip(n, lo, hi); lo ≤ hi, and both agree at step 0, the start."""
-    low, high = lo.copy(), hi.copy()
+    bounds, later = (lo.copy(), hi.copy()), (np.empty_like(lo), np.empty_like(hi))
     stride = 1
-    while stride < low.size and not np.array_equal(low, high):
-        least, most = low[stride:], high[stride:]
-        earlier_low = np.minimum(np.maximum(low[:-stride], least), most)
-        earlier_high = np.minimum(np.maximum(high[:-stride], least), most)
-        low[stride:], high[stride:] = earlier_low, earlier_high
+    while stride < lo.size and not np.array_equal(*bounds):
+        least, most = (bound[stride:] for bound in bounds)
+        # From one pair of arrays into the other: making new ones takes as long as filling them.
+        for bound, out in zip(bounds, later, strict=True):
+            out[:stride] = bound[:stride]
+            np.maximum(bound[:-stride], least, out=out[stride:])
+            np.minimum(out[stride:], most, out=out[stride:])
+        bounds, later = later, bounds
         stride *= 2
-    return low
+    return bounds[0]
 
 
 def sliding_min(values: Servers, width: int) -> Servers:
