@@ -389,7 +389,7 @@ REST_FRAMEWORK = {
     ],
     "DEFAULT_PERMISSION_CLASSES": ["backend.common.rest.permissions.ScopePermission"],
     # No browsable API: its pages need inline scripts, which the policy forbids.
-    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_RENDERER_CLASSES": ["backend.common.rest.renderers.JsonRenderer"],
     "DEFAULT_PARSER_CLASSES": ["backend.common.rest.parsers.SingleKeysJSONParser"],
     "DEFAULT_THROTTLE_CLASSES": [
         "backend.common.rest.throttles.TokenThrottle",

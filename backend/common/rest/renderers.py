@@ -1,15 +1,17 @@
-"""CSV, TSV, XLSX and plain text; all print the cells that JSON carries."""
+"""JSON, CSV, TSV, XLSX and plain text; all print the cells that JSON carries."""
 
 import csv
 import datetime as dt
 import io
 from collections.abc import Mapping
 from decimal import Decimal
+from functools import partial
 from tempfile import TemporaryFile
 from typing import Any, BinaryIO
 
+import orjson
 from django.http import FileResponse
-from rest_framework.renderers import BaseRenderer
+from rest_framework.renderers import BaseRenderer, JSONRenderer
 from rest_framework.request import Request
 
 from backend.common.rest.table import Table, text_cell
@@ -19,6 +21,33 @@ EXCEL = "excel"
 EXCEL_EU = "excel-eu"
 DIALECTS = (EXCEL, EXCEL_EU)
 EXCEL_TIME = "%Y-%m-%d %H:%M:%S"
+# Written as the API framework writes them: with Z, and of a dataclass nothing.
+AS_FRAMEWORK = orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_PASSTHROUGH_DATACLASS
+# Line ends to JavaScript, though not to JSON.
+LINE_ENDS = ((b"\xe2\x80\xa8", b"\\u2028"), (b"\xe2\x80\xa9", b"\\u2029"))
+
+
+class JsonRenderer(JSONRenderer):
+    """JSON by a faster encoder: the framework's takes a fifteenth of a page's whole time."""
+
+    def render(
+        self,
+        data: Any,
+        accepted_media_type: str | None = None,
+        renderer_context: Mapping[str, Any] | None = None,
+    ) -> bytes:
+        by_framework = partial(super().render, data, accepted_media_type, renderer_context)
+        # An indent may be asked for beside the type.
+        if data is None or ";" in (accepted_media_type or ""):
+            return by_framework()
+        try:
+            text = orjson.dumps(data, self.encoder_class().default, AS_FRAMEWORK)
+        # Whole numbers beyond 64 bits, keys that are no text, and what is nested very deep.
+        except TypeError:
+            return by_framework()
+        for line_end, escaped in LINE_ENDS:
+            text = text.replace(line_end, escaped)
+        return text
 
 
 class CsvRenderer(BaseRenderer):

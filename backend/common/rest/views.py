@@ -12,7 +12,7 @@ from django.utils.cache import patch_vary_headers
 from django.utils.http import http_date, quote_etag
 from rest_framework.negotiation import DefaultContentNegotiation
 from rest_framework.permissions import SAFE_METHODS
-from rest_framework.renderers import BaseRenderer, JSONRenderer
+from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.reverse import reverse
@@ -37,7 +37,13 @@ from backend.common.rest.parameters import (
     time,
 )
 from backend.common.rest.public_address import is_local, public_address
-from backend.common.rest.renderers import DIALECTS, CsvRenderer, TsvRenderer, XlsxRenderer
+from backend.common.rest.renderers import (
+    DIALECTS,
+    CsvRenderer,
+    JsonRenderer,
+    TsvRenderer,
+    XlsxRenderer,
+)
 from backend.common.rest.table import Column, Table, Texts, json_cell, json_rows, text_cell
 from backend.common.rest.throttles import Allowance
 from backend.domain.attributions import attributions
@@ -157,12 +163,12 @@ class ListView(View):
     """Field of the query that says when a row was made, where what is new may be asked for."""
     described_by: ClassVar[str] = "api:schema"
     schema = ListSchema()
-    renderer_classes = (JSONRenderer, CsvRenderer, TsvRenderer, XlsxRenderer)
+    renderer_classes = (JsonRenderer, CsvRenderer, TsvRenderer, XlsxRenderer)
 
     def get_renderers(self) -> list[BaseRenderer]:
         """Only a list is a table; what another method answers is JSON."""
         is_list = self.request.method in SAFE_METHODS
-        return super().get_renderers() if is_list else [JSONRenderer()]
+        return super().get_renderers() if is_list else [JsonRenderer()]
 
     def listing(self, request: Request) -> ListAnswer:
         """What the request asks for."""
@@ -231,7 +237,7 @@ class ListView(View):
         listing = self.arranged(request, self.listing(request))
         headers |= _described(listing)
         headers["Link"] = f'<{reverse(self.described_by, request=request)}>; rel="describedby"'
-        if request.accepted_renderer.format == JSONRenderer.format:
+        if request.accepted_renderer.format == JsonRenderer.format:
             page = self._page(request, listing)
             headers["Link"] = ", ".join((*_neighbours(page), headers["Link"]))
             response = Response(page, headers=headers)
