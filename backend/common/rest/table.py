@@ -106,11 +106,11 @@ def text_cell(value: Any) -> str:
     if isinstance(value, float):
         # The shortest digits that read back as the same float; str.format would round or pad.
         return repr(value)
-    if isinstance(value, (int, Decimal, dt.date)):
+    if isinstance(value, Decimal):
+        return plain(value)
+    if isinstance(value, (int, dt.date)):
         return str(json_cell(value))
-    if isinstance(value, list):
-        return guarded(" ".join(value))
-    return guarded(str(value))
+    return guarded(" ".join(value) if isinstance(value, list) else str(value))
 
 
 def json_rows(columns: Iterable[Column], rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:

@@ -4,6 +4,7 @@ import datetime as dt
 import io
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
+from functools import lru_cache
 from typing import Any
 
 import xlsxwriter
@@ -31,6 +32,8 @@ MONEY = ("currency", "USD")
 LEAST_WIDTH, MOST_WIDTH = 12, 40
 # The rows behind them are like these, and to look at every cell takes a third of the whole file's time.
 ROWS_OF_WIDTH = 500
+# Texts whose form in XML is kept.
+TEXTS_KEPT = 4_096
 # Before it, the calendars of spreadsheets differ.
 FIRST_DAY = dt.date(1900, 3, 1)
 NOTES = {
@@ -51,8 +54,14 @@ class ExactSheet(Worksheet):  # type: ignore[misc]
     """Writes numbers with all their digits, where the library stops at the sixteenth."""
 
     # Rows and columns are numbers here; to look for "A1" in each takes a tenth of the whole time.
+    write_boolean = Worksheet._write_boolean
+    write_datetime = Worksheet._write_datetime
     write_number = Worksheet._write_number
     write_string = Worksheet._write_string
+    # Most texts of a table are in many rows.
+    _escape_control_characters = staticmethod(
+        lru_cache(TEXTS_KEPT)(Worksheet._escape_control_characters)
+    )
 
     def _xml_number_element(self, number: Any, attributes: Any = ()) -> None:
         markup = ""
