@@ -19,9 +19,13 @@ SEED = 20_130_921  # the day the first table of this kind was published; any fix
 RANK_DRAWS = 500
 FEWEST_DRAWS = 50
 MOST_DRAWN = 5_000_000  # plausible values of a list in all; above it, each offer has fewer
+# Plausible values of one stream: of any few rows they are drawn again in some milliseconds.
+STREAM = 200_000
 BLOCK = 300_000  # plausible values at a time: they then fit the processor's cache
 AT_ONCE = 10_000  # offers whose draws are sorted at a time
 COUNTED_ROWS = 8  # up to so many, counting what is larger than each is quicker than an order of all
+# Rows with another spread than before, each of which may need a stream anew.
+FEW_CHANGED = 20
 GROUP_BLOCK = 64  # rows looked at first for the end of a tie group
 GRID = np.linspace(-8.0, 8.0, 321)  # normal deviates; beyond lie 1e-15
 
@@ -32,6 +36,10 @@ class Spreads(NamedTuple):
     centre: Floats
     down: Floats
     up: Floats
+
+    def at(self, rows: Ints) -> "Spreads":
+        """Those of some rows, in their order."""
+        return Spreads(*(column[rows] for column in self))
 
 
 def spreads(
@@ -50,46 +58,119 @@ def common_draws(of: Spreads, *, seed: int = SEED, n_draws: int | None = None) -
 
 
 def drawn_blocks(of: Spreads, *, seed: int = SEED, n_draws: int | None = None) -> Iterator[Floats]:
-    """Plausible logarithms of each row: arrays (draws, rows) one after the other, from one seeded
-    stream, so that the draws of a large list never stand in memory together.
+    """Plausible logarithms of each row: arrays (draws, rows) one after the other, from seeded
+    streams, so that the draws of a large list never stand in memory together.
 
     Rows of one draw belong together, so differences between rows are paired. By default 500 draws;
-    of more than 10,000 rows so many that there are five million values, at least 50.
+    of more than 10,000 rows so many that there are five million values, at least 50. What is drawn
+    of a row depends on its position, its spread, and how many rows there are.
     """
-    n_rows = max(of.centre.size, 1)
-    if n_draws is None:
-        n_draws = max(FEWEST_DRAWS, min(RANK_DRAWS, MOST_DRAWN // n_rows))
-    stream, at_once = np.random.default_rng(seed), max(1, BLOCK // n_rows)
+    n_rows = of.centre.size
+    n_draws = draw_count(n_rows) if n_draws is None else n_draws
+    at_once = max(1, BLOCK // max(n_rows, 1))
+    streams = [(rows, _stream(rows, seed)) for rows in _streamed(n_rows, n_draws)]
     for first in range(0, n_draws, at_once):
-        count = min(at_once, n_draws - first)
-        draws: Floats = stream.standard_normal((count, of.centre.size))
-        draws *= np.where(draws < 0, of.down, of.up)
-        draws += of.centre
-        yield draws
+        draws = np.empty((min(at_once, n_draws - first), n_rows))
+        for rows, stream in streams:
+            draws[:, rows] = stream.standard_normal((draws.shape[0], rows.stop - rows.start))
+        yield _plausible(draws, of)
 
 
-def rank_bounds(
-    draws: Iterable[Floats], ranks: Ints, rows: Ints | None = None
-) -> tuple[Ints, Ints]:
+def _normal(rows: Ints, n_rows: int) -> Floats:
+    """The deviates that `drawn_blocks` draws of some rows by default, as one array (draws, rows)."""
+    n_draws = draw_count(n_rows)
+    normal = np.empty((n_draws, rows.size))
+    for some in _streamed(n_rows, n_draws):
+        at = np.flatnonzero((rows >= some.start) & (rows < some.stop))
+        if at.size:
+            drawn = _stream(some, SEED).standard_normal((n_draws, some.stop - some.start))
+            normal[:, at] = drawn[:, rows[at] - some.start]
+    return normal
+
+
+def draw_count(n_rows: int) -> int:
+    """How often each row of a list is drawn."""
+    return max(FEWEST_DRAWS, min(RANK_DRAWS, MOST_DRAWN // max(n_rows, 1)))
+
+
+def _streamed(n_rows: int, n_draws: int) -> list[slice]:
+    """The rows that share a stream."""
+    width = max(1, STREAM // n_draws)
+    return [slice(first, min(first + width, n_rows)) for first in range(0, n_rows, width)]
+
+
+def _stream(rows: slice, seed: int) -> np.random.Generator:
+    return np.random.default_rng([seed, rows.start] if rows.start else seed)
+
+
+def _plausible(normal: Floats, of: Spreads) -> Floats:
+    """Normal deviates (draws, rows) as logarithms, in place."""
+    normal *= np.where(normal < 0, of.down, of.up)
+    normal += of.centre
+    return normal
+
+
+class DrawnRows(NamedTuple):
+    """Some rows of a list in each of its draws."""
+
+    rows: Ints
+    values: Floats
+    """(draws, rows)"""
+    ranks: NDArray[np.int32]
+    """The competition rank of each among all rows of the list; (draws, rows)."""
+
+    def bounds(self, ranks: Ints) -> tuple[Ints, Ints]:
+        """As `rank_bounds`, of these rows; `ranks` by value are those of the list."""
+        low, high = _quantiles(self.ranks.T.copy())
+        return np.minimum(ranks[self.rows], low), np.maximum(ranks[self.rows], high)
+
+    def after(self, before: Spreads, now: Spreads) -> "DrawnRows | None":
+        """The rows whose spread is as it was, after few others have got another one; None where it
+        is so many that all are drawn as quickly."""
+        changed = np.flatnonzero(np.any(np.not_equal(before, now), axis=0))
+        if changed.size > FEW_CHANGED:
+            return None
+        same = np.flatnonzero(~np.isin(self.rows, changed))
+        values, ranks = self.values[:, same], self.ranks[:, same]
+        normal = _normal(changed, now.centre.size)
+        was, become = (_plausible(normal.copy(), of.at(changed)) for of in (before, now))
+        for n in range(changed.size):
+            ranks += become[:, n, None] > values
+            ranks -= was[:, n, None] > values
+        return DrawnRows(self.rows[same], values, ranks)
+
+    def beside(self, other: "DrawnRows") -> "DrawnRows":
+        """These rows and others of the same draws."""
+        return DrawnRows(
+            np.concatenate((self.rows, other.rows)),
+            np.concatenate((self.values, other.values), axis=1),
+            np.concatenate((self.ranks, other.ranks), axis=1),
+        )
+
+
+def drawn_rows(draws: Iterable[Floats], rows: Ints) -> DrawnRows:
+    """Some rows of a list; quick for up to a hundred."""
+    blocks = [(block[:, rows], _ranks_of(rows, block)) for block in draws]
+    values, ranks = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
+    return DrawnRows(rows, values, ranks)
+
+
+def rank_bounds(draws: Iterable[Floats], ranks: Ints) -> tuple[Ints, Ints]:
     """Lowest and highest plausible rank of each row, given its rank by value (1 = largest).
 
-    (min(rank, ⌊p5⌋), max(rank, ⌈p95⌉)) of its competition rank over the draws. `rows` are positions to
-    which the answer is limited, quick for up to a hundred; None asks for all rows.
+    (min(rank, ⌊p5⌋), max(rank, ⌈p95⌉)) of its competition rank over the draws.
     """
-    asked = np.arange(ranks.size) if rows is None else rows
-    if not asked.size:
-        return asked, asked
-    blocks = [
-        _competition_ranks(block) if rows is None else _ranks_of(rows, block) for block in draws
-    ]
-    low, high = np.empty((2, asked.size), np.int32)
+    if not ranks.size:
+        return ranks, ranks
+    blocks = [_competition_ranks(block) for block in draws]
+    low, high = np.empty((2, ranks.size), np.int32)
     # Some offers at a time: the draws of all of them are held once, in narrow integers.
-    for first in range(0, asked.size, AT_ONCE):
+    for first in range(0, ranks.size, AT_ONCE):
         some = slice(first, first + AT_ONCE)
         # A row for each offer, so that its draws are sorted where they lie.
         drawn = np.concatenate([block[:, some] for block in blocks]).T.copy()
         low[some], high[some] = _quantiles(drawn)
-    return np.minimum(ranks[asked], low), np.maximum(ranks[asked], high)
+    return np.minimum(ranks, low), np.maximum(ranks, high)
 
 
 def _quantiles(drawn: NDArray[np.int32]) -> tuple[Ints, Ints]:

@@ -17,7 +17,15 @@ import numpy as np
 
 from backend.domain.amounts import Amounts, Flags, Floats, Ints, is_close
 from backend.domain.cmips import cup
-from backend.domain.draws import Spreads, drawn_blocks, rank_bounds, spreads, tie_groups
+from backend.domain.draws import (
+    DrawnRows,
+    Spreads,
+    drawn_blocks,
+    drawn_rows,
+    rank_bounds,
+    spreads,
+    tie_groups,
+)
 from backend.domain.errors import InvalidValue
 from backend.domain.metrics import Metric
 from backend.domain.mix import MIX, SAME_MIX_RATIO
@@ -131,43 +139,82 @@ class Contest:
 
 class RankBounds:
     """Between which ranks the rows of a contest lie, worked out of those that are asked for: the
-    draws take longer than all else of a ranking together, and most lists show a page or none."""
+    draws take longer than all else of a ranking together, and most lists show a page or none.
 
-    def __init__(self, spread: Spreads, rank: Ints) -> None:
+    Rows are in an order that does not change with their values: what is drawn of a row is then the
+    same from one state of the data to the next, and few changes leave most ranks as they are.
+    """
+
+    def __init__(self, spread: Spreads, rank: Ints, earlier: "RankBounds | None" = None) -> None:
         self._spread, self._rank = spread, rank
         # With a last one, which stands for rows that are not compared.
         self._low, self._high = np.zeros((2, rank.size + 1), np.int32)
         self._is_known = np.zeros(rank.size + 1, bool)
         self._is_known[-1] = True
+        self._is_asked = np.zeros(rank.size + 1, bool)
         self._part_count = 0
+        self._part: DrawnRows | None = None
+        """Rows that were worked out alone, the last ones of them."""
         self._lock = Lock()
+        self._asked_before = np.zeros(0, np.intp)
+        if earlier is not None and earlier._rank.size == rank.size:
+            self._take_over(earlier)
+
+    def _take_over(self, earlier: "RankBounds") -> None:
+        self._asked_before = earlier._asked()
+        if earlier._part is not None:
+            self._part = earlier._part.after(earlier._spread, self._spread)
+        if self._part is not None:
+            self._know(self._part.rows, *self._part.bounds(self._rank))
+
+    def _asked(self) -> Ints:
+        """The rows that readers asked for; of the state before where nobody did."""
+        asked = np.flatnonzero(self._is_asked[:-1])
+        return asked if asked.size else self._asked_before
 
     def of(self, rows: Ints) -> tuple[Ints, Ints]:
-        """Lowest and highest rank of rows by their place by rank, 0 where that is −1."""
+        """Lowest and highest rank of rows by their position, 0 where that is −1."""
+        self._is_asked[rows] = True
+        self._work_out(rows)
+        return self._low[rows], self._high[rows]
+
+    def renew(self) -> None:
+        """Work out the rows that were asked for of the earlier state."""
+        self._work_out(self._asked_before)
+
+    def _work_out(self, rows: Ints) -> None:
         # Several may ask at once: one of them works it out.
         with self._lock:
             unknown = np.unique(rows[~self._is_known[rows]])
             if unknown.size:
                 self._draw(unknown)
-            return self._low[rows], self._high[rows]
 
     def at(self, row: int, shown: Ints) -> tuple[int, int]:
         """Those of a row; where it is asked for first, all that are shown with it are worked out."""
-        if not self._is_known[row]:
+        if not self._is_asked[row]:
             self.of(shown)
         return int(self._low[row]), int(self._high[row])
 
     def _draw(self, rows: Ints) -> None:
         self._part_count += 1
+        draws = drawn_blocks(self._spread)
         # Whoever turns over pages is spared further draws.
-        is_whole = (
+        if (
             rows.size > ROWS_ALONE
             or self._part_count > PARTS_ALONE
             or self._rank.size <= SHORT_ROWS
-        )
-        low, high = rank_bounds(drawn_blocks(self._spread), self._rank, None if is_whole else rows)
-        drawn = slice(self._rank.size) if is_whole else rows
-        self._low[drawn], self._high[drawn], self._is_known[drawn] = low, high, True
+        ):
+            self._part = None
+            self._know(np.arange(self._rank.size), *rank_bounds(draws, self._rank))
+        else:
+            part = drawn_rows(draws, rows)
+            self._know(rows, *part.bounds(self._rank))
+            if self._part is not None and self._part.rows.size + rows.size <= ROWS_ALONE:
+                part = self._part.beside(part)
+            self._part = part
+
+    def _know(self, rows: Ints, low: Ints, high: Ints) -> None:
+        self._low[rows], self._high[rows], self._is_known[rows] = low, high, True
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,7 +226,7 @@ class Standings:
     tie_group: Ints
     pareto: Flags
     bounded: Ints
-    """Where the bounds of each row are among those of the contest; −1 where it has none."""
+    """Where each row is among those that have bounds; −1 where it has none."""
     bounds: RankBounds
 
     @property
@@ -218,17 +265,16 @@ class Standings:
         return Standings(bounds=self.bounds, **{name: column(name) for name in names})
 
 
-def standings(of: Contest, metric: Metric) -> Standings:
+def standings(of: Contest, metric: Metric, earlier: Standings | None = None) -> Standings:
     """The order described above, and how each row stands in it.
 
     `rank` is a competition rank (1, 2, 2, 4) by exact value; rank bounds and tie groups come from
-    the intervals of the scores (domain.draws).
+    the intervals of the scores (domain.draws). `earlier` are those of nearly the same contest.
     """
     compared = np.flatnonzero(~np.isnan(of.value.floats))
     rank = _ranks(of.value.at(compared), metric)
     order = np.lexsort((of.name[compared], rank))
     compared, rank = compared[order], rank[order]
-    # In this order before the draws: they must be the same for the same list.
     spread = spreads(of.value.floats[compared], of.low[compared], of.high[compared])
     if rank.size:
         # Equal values have equal floats, whatever prices and scores they come from.
@@ -236,6 +282,9 @@ def standings(of: Contest, metric: Metric) -> Standings:
         spread = spread._replace(centre=spread.centre[alike])
     others = _by_score(of, np.flatnonzero(np.isnan(of.value.floats)), metric)
     none = np.zeros(others.size, np.int32)
+    by_name = np.argsort(of.name[compared])
+    position = np.empty(rank.size, np.int32)
+    position[by_name] = np.arange(rank.size, dtype=np.int32)
     return Standings(
         order=np.concatenate((compared, others)).astype(np.int32),
         rank=np.concatenate((rank, none)),
@@ -243,8 +292,12 @@ def standings(of: Contest, metric: Metric) -> Standings:
         pareto=np.concatenate(
             (_pareto(of.price.at(compared), of.score[compared], metric), none.astype(bool))
         ),
-        bounded=np.concatenate((np.arange(rank.size, dtype=np.int32), none - 1)),
-        bounds=RankBounds(spread, rank),
+        bounded=np.concatenate((position, none - 1)),
+        bounds=RankBounds(
+            spread.at(by_name),
+            rank[by_name],
+            None if earlier is None else earlier.bounds,
+        ),
     )
 
 

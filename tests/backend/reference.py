@@ -404,7 +404,14 @@ def _compared(valued: Sequence[Row]) -> None:
     """Bounds of the ranks from draws of the intervals, and tie groups."""
     names = ("value_per_cost", "value_per_cost_ci95_low", "value_per_cost_ci95_high")
     ends = [tuple(float(row.cells[name]) for name in names) for row in valued]
-    drawn = draws.common_draws(draws.spreads(*zip(*ends, strict=True))).tolist()
+    # What is drawn of an offer depends on its position by name.
+    by_name = sorted(range(len(valued)), key=lambda n: valued[n].cells["offer_id"])
+    spreads = draws.spreads(*zip(*(ends[n] for n in by_name), strict=True))
+    position = {n: at for at, n in enumerate(by_name)}
+    drawn = [
+        [draw[position[n]] for n in range(len(valued))]
+        for draw in draws.common_draws(spreads).tolist()
+    ]
     ranks: list[list[int]] = [[] for _ in valued]
     for draw in drawn:
         rank_of: dict[float, int] = {}

@@ -38,9 +38,16 @@ def test_common_draws_are_fewer_for_lists_of_more_than_ten_thousand_rows():
 def test_draws_in_blocks_are_those_of_one_array():
     of = around([1.0] * 7_000, 0.1)
     whole = draws.common_draws(of)
-    stream = np.random.default_rng(draws.SEED).standard_normal(whole.shape)
+    # 200,000 values a stream: those of 400 rows, 500 draws each
+    normal = [
+        np.random.default_rng([draws.SEED, first] if first else draws.SEED).standard_normal(
+            (500, min(400, 7_000 - first))
+        )
+        for first in range(0, 7_000, 400)
+    ]
     assert len(list(draws.drawn_blocks(of))) > 1
-    assert np.allclose(whole, stream * of.up, rtol=1e-12)
+    assert np.allclose(whole, np.concatenate(normal, axis=1) * of.up, rtol=1e-12)
+    assert whole.std() == pytest.approx(of.up[0], rel=0.01)
 
 
 def test_tie_group_ends_wherever_it_is_looked_for():
@@ -81,19 +88,48 @@ def test_rank_bounds_and_tie_groups_of_no_rows_are_empty():
     assert groups(nobody) == []
 
 
+def values_and_ranks(count):
+    """Values of a list, some of them equal, best first, and their ranks."""
+    chance = random.Random(3)
+    values = sorted(chance.choice((10.0, 20.0, chance.uniform(1, 50))) for _ in range(count))[::-1]
+    return values, np.searchsorted(np.negative(values), np.negative(values)) + 1
+
+
 @pytest.mark.parametrize("half_width", [0, 0.2])  # without a spread, equal ones are drawn equal
 @pytest.mark.parametrize("some", [[0, 5, 333, 334, 699], range(0, 700, 20)])
 def test_rank_bounds_of_some_rows_are_those_of_all(some, half_width):
-    chance = random.Random(3)
-    values = sorted(chance.choice((10.0, 20.0, chance.uniform(1, 50))) for _ in range(700))[::-1]
-    of, ranks = (
-        around(values, half_width),
-        np.searchsorted(np.negative(values), np.negative(values)) + 1,
-    )
+    values, ranks = values_and_ranks(700)
+    of, some = around(values, half_width), np.array(some)
     whole = draws.rank_bounds(draws.drawn_blocks(of), ranks)
-    some = np.array(some)
-    part = draws.rank_bounds(draws.drawn_blocks(of), ranks, some)
+    part = draws.drawn_rows(draws.drawn_blocks(of), some).bounds(ranks)
     assert [ends.tolist() for ends in part] == [ends[some].tolist() for ends in whole]
+
+
+@pytest.mark.parametrize("half_width", [0, 0.2])
+@pytest.mark.parametrize(
+    "changed", [[], [0], [399, 400, 650], [0, 5, 399, 401, 699], range(0, 700, 36)]
+)
+def test_rows_are_drawn_as_before_after_a_few_others_changed(changed, half_width):
+    values, _ = values_and_ranks(700)
+    rows = np.array([0, 5, 399, 401, 699])
+    before = around(values, half_width)
+    other = values.copy()
+    for n in changed:
+        # Worth what another row is, half of what it was, or much more.
+        other[n] = (values[350], values[n] / 2, values[n] * 9)[n % 3]
+    now = around(other, half_width)
+    after = draws.drawn_rows(draws.drawn_blocks(before), rows).after(before, now)
+    whole = draws.drawn_rows(draws.drawn_blocks(now), after.rows)
+    assert after.rows.tolist() == [n for n in rows.tolist() if n not in changed]
+    assert (after.values == whole.values).all()
+    assert (after.ranks == whole.ranks).all()
+
+
+def test_rows_are_drawn_anew_after_many_others_changed():
+    values, _ = values_and_ranks(700)
+    before, now = around(values, 0.1), around([2 * v for v in values[:21]] + values[21:], 0.1)
+    drawn = draws.drawn_rows(draws.drawn_blocks(before), np.array([699]))
+    assert drawn.after(before, now) is None
 
 
 # --- telling apart ---

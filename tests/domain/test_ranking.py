@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backend.domain import ranking
-from backend.domain.draws import Spreads, rank_bounds, spreads
+from backend.domain.draws import drawn_rows, rank_bounds, spreads
 from backend.domain.errors import InvalidValue
 from backend.domain.metrics import metric
 from backend.domain.ranking import worth
@@ -256,34 +256,116 @@ def test_standing_without_rank_bounds_says_all_else():
     assert made.standing(0, has_bounds=False) == replace(full, rank_low=None, rank_high=None)
 
 
-def test_rank_bounds_are_the_same_in_parts_and_as_a_whole(monkeypatch):
-    count = ranking.SHORT_ROWS + 1
-    values = np.linspace(100.0, 50.0, count)
-    spread, rank = spreads(values, 0.9 * values, 1.1 * values), np.arange(1, count + 1)
-    drawn = []
+@pytest.fixture
+def drawn(monkeypatch):
+    """What was drawn: "all", or some rows."""
+    noted = []
 
-    def noted(draws, ranks, rows=None):
-        drawn.append("all" if rows is None else rows.tolist())
-        return rank_bounds(draws, ranks, rows)
+    def whole(*given):
+        noted.append("all")
+        return rank_bounds(*given)
 
-    monkeypatch.setattr(ranking, "rank_bounds", noted)
-    whole = ranking.RankBounds(spread, rank)
-    low, high = whole.of(np.arange(-1, count))
+    def some(draws, rows):
+        noted.append(rows.tolist())
+        return drawn_rows(draws, rows)
+
+    monkeypatch.setattr(ranking, "rank_bounds", whole)
+    monkeypatch.setattr(ranking, "drawn_rows", some)
+    return noted
+
+
+COUNT = ranking.SHORT_ROWS + 1
+VALUES = np.linspace(100.0, 50.0, COUNT)
+
+
+def rank_bounds_of(values, earlier=None):
+    """Bounds of rows in an order of their own, each ± 10 %."""
+    rank = np.argsort(np.argsort(-values, kind="stable"), kind="stable") + 1
+    return ranking.RankBounds(spreads(values, 0.9 * values, 1.1 * values), rank, earlier)
+
+
+def listed(of, rows):
+    return [ends.tolist() for ends in of.of(np.array(rows))]
+
+
+def test_rank_bounds_are_the_same_in_parts_and_as_a_whole(drawn):
+    whole = rank_bounds_of(VALUES)
+    low, high = whole.of(np.arange(-1, COUNT))
     assert (low[0], high[0]) == (0, 0)  # a row that is not compared
-    parts = ranking.RankBounds(spread, rank)
+    parts = rank_bounds_of(VALUES)
     pages = [np.array(rows) for rows in ([0, -1, 7], [7, 0], [8], [299, 3], [150], [10])]
     for rows in pages:
-        assert [ends.tolist() for ends in parts.of(rows)] == [
-            low[rows + 1].tolist(), high[rows + 1].tolist()
-        ]  # fmt: skip
+        assert listed(parts, rows) == [low[rows + 1].tolist(), high[rows + 1].tolist()]
     # Each once, and after three parts all of them.
     assert drawn == ["all", [0, 7], [8], [3, 299], "all"]
-    page = ranking.RankBounds(spread, rank)
+    page = rank_bounds_of(VALUES)
     assert page.at(8, np.array([7, 8, -1])) == (low[9], high[9])
     assert page.at(7, np.array([7, 8, -1])) == (low[8], high[8])
     assert drawn[5:] == [[7, 8]]
-    ranking.RankBounds(Spreads(*(column[:-1] for column in spread)), rank[:-1]).of(np.array([7]))
+    rank_bounds_of(VALUES[1:]).of(np.array([7]))
     assert drawn[6:] == ["all"]  # of a short list
+
+
+def test_rank_bounds_of_rows_that_were_shown_are_taken_over(drawn):
+    before = rank_bounds_of(VALUES)
+    listed(before, [0, 1, 2]), listed(before, [40, 41])
+    values = VALUES.copy()
+    values[[300, 41]] = 99.0, 40.0
+    after = rank_bounds_of(values, before)
+    assert listed(after, [0, 1, 2, 40]) == listed(rank_bounds_of(values), [0, 1, 2, 40])
+    assert drawn == [[0, 1, 2], [40, 41], [0, 1, 2, 40]]  # the last by the one it is compared with
+    # The one that has changed is drawn, before anybody asks for it.
+    after.renew()
+    assert drawn[3:] == [[41]]
+    whole = rank_bounds_of(values)
+    assert listed(after, [0, 1, 2, 40, 41]) == [
+        ends[:5].tolist()
+        for ends in (bound[[0, 1, 2, 40, 41]] for bound in whole.of(np.arange(COUNT)))
+    ]
+    assert drawn[4:] == ["all"]
+
+
+def test_rows_that_nobody_asked_for_in_between_are_renewed_later(drawn):
+    first = rank_bounds_of(VALUES)
+    first.of(np.array([5, 6]))
+    second = rank_bounds_of(VALUES * np.linspace(1, 1.1, COUNT), first)  # too many have changed
+    third = rank_bounds_of(VALUES, second)
+    third.renew()
+    assert drawn == [[5, 6], [5, 6]]
+    assert listed(third, [5, 6]) == listed(first, [5, 6])
+
+
+def test_rows_that_nobody_asks_for_any_more_are_not_renewed(drawn):
+    first = rank_bounds_of(VALUES)
+    first.of(np.array([5])), first.of(np.array([90]))
+    second = rank_bounds_of(VALUES, first)
+    assert second.at(5, np.array([5, 6])) == first.at(5, np.array([5]))
+    third = rank_bounds_of(VALUES * np.linspace(1, 1.1, COUNT), second)
+    third.renew()
+    assert drawn == [[5], [90], [6], [5, 6]]
+
+
+def test_rank_bounds_of_all_rows_are_drawn_anew_and_none_of_another_count(drawn):
+    whole = rank_bounds_of(VALUES)
+    whole.of(np.arange(COUNT))
+    rank_bounds_of(VALUES, whole).renew()
+    assert drawn == ["all", "all"]
+    longer = rank_bounds_of(np.append(VALUES, 40.0), whole)
+    longer.renew()
+    assert drawn == ["all", "all"]
+    longer.of(np.array([3]))
+    assert drawn[2:] == [[3]]
+
+
+def test_no_more_rows_are_kept_as_drawn_than_are_drawn_alone(drawn):
+    many = np.arange(ranking.ROWS_ALONE)
+    before = rank_bounds_of(VALUES)
+    before.of(many), before.of(np.array([400]))
+    after = rank_bounds_of(VALUES, before)
+    after.of(np.array([400]))
+    assert drawn[2:] == []
+    after.renew()
+    assert drawn[2:] == [many.tolist()]
 
 
 # --- invariants ---

@@ -193,8 +193,11 @@ class RankedLists:
         return (self.scored.basis,)
 
 
-def ranked_lists(basis: BasisTable, numbers: Ints, metric: Metric) -> RankedLists:
-    """The offers of these numbers of a basis, ranked among each other."""
+def ranked_lists(
+    basis: BasisTable, numbers: Ints, metric: Metric, earlier: RankedLists | None
+) -> RankedLists:
+    """The offers of these numbers of a basis, ranked among each other; `earlier` are those of an
+    earlier state of the data."""
     value, low, high, price, score = (
         basis.figures(name).at(numbers) for name in (*BOUNDS, "price", "score")
     )
@@ -209,6 +212,7 @@ def ranked_lists(basis: BasisTable, numbers: Ints, metric: Metric) -> RankedList
             name=numbers,
         ),
         metric,
+        None if earlier is None else earlier.scored.standings,
     )
     has_score = ~np.isnan(score.floats[made.order])
     everyone = Listing(basis, numbers[made.order].astype(np.int32), made)

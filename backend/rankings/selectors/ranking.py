@@ -94,6 +94,11 @@ class Ranking:
     def holds(self) -> Sequence[Any]:
         return [rows.basis for rows in self._listings]
 
+    def renew_rank_bounds(self) -> None:
+        """Work out those that were shown of the earlier state."""
+        for rows in self._listings:
+            rows.standings.bounds.renew()
+
     @property
     def _listings(self) -> list[Listing]:
         return [rows for rows in (self.rows, self.unscored) if isinstance(rows, Listing)]
@@ -182,8 +187,9 @@ def rank_anew(stamp: DataStamp) -> None:
     for key in sorted(asked, key=_length, reverse=True)[:MOST_ANEW]:
         # What the new data make impossible is said to whoever asks for it.
         with suppress(InvalidParameters, InvalidValue):
-            # With the bounds, which the first row asks for.
-            next(iter(_list(key._replace(today=today), stamp).rows), None)
+            made = _list(key._replace(today=today), stamp)
+            if key.has_rank_bounds:
+                made.renew_rank_bounds()
 
 
 def _length(key: ListKey) -> int:
@@ -347,11 +353,7 @@ def _ranking(key: ListKey, stamp: DataStamp) -> Ranking:
     by_rank = [one for one in query.filters if COLUMN[one.column].needs_ranking]
     others = tuple(one for one in query.filters if one not in by_rank)
     listed = replace(query, filters=others, sort=DEFAULT_SORT)
-    both = _cache.get(
-        stamp,
-        ("ranked", listed, today, workspace_slug),
-        lambda: _ranked(listed, stamp, today, workspace_slug),
-    )
+    both = _ranked_lists(listed, stamp, today, workspace_slug)
     rows = both.scored.kept(by_rank).sorted_by(query.sort)
     unscored = both.unscored.kept(by_rank).sorted_by(query.sort, is_ranked=False)
     if not has_rank_bounds:
@@ -369,8 +371,21 @@ def _ranking(key: ListKey, stamp: DataStamp) -> Ranking:
     )
 
 
-def _ranked(
+def _ranked_lists(
     query: RankingQuery, stamp: DataStamp, today: dt.date, workspace_slug: str
+) -> RankedLists:
+    key = ("ranked", query, today, workspace_slug)
+    return _cache.get(
+        stamp, key, lambda: _ranked(query, stamp, today, workspace_slug, _cache.newest(key))
+    )
+
+
+def _ranked(
+    query: RankingQuery,
+    stamp: DataStamp,
+    today: dt.date,
+    workspace_slug: str,
+    earlier: RankedLists | None,
 ) -> RankedLists:
     """The rows with a score that the filters keep, in the ranking's order, and those without."""
     # Filters change nothing of a row, so all lists under a basis share its rows.
@@ -386,9 +401,5 @@ def _ranked(
         kept &= meeting(everyone.column(condition.column), condition)
     # Filters that hide nothing, as of what can be bought: such lists share their draws.
     if basis != query and kept.all():
-        return _cache.get(
-            stamp,
-            ("ranked", basis, today, workspace_slug),
-            lambda: _ranked(basis, stamp, today, workspace_slug),
-        )
-    return ranked_lists(everyone, np.flatnonzero(kept), query.ranked_metric)
+        return _ranked_lists(basis, stamp, today, workspace_slug)
+    return ranked_lists(everyone, np.flatnonzero(kept), query.ranked_metric, earlier)
