@@ -52,7 +52,7 @@ class Amounts:
         """Of each row how many lower figures there are; equal ones share it, −1 is unknown."""
         ranks = np.full(self.floats.size, -1, np.int64)
         known = np.flatnonzero(~np.isnan(self.floats))
-        ordered = known[np.argsort(self.floats[known], kind="stable")]
+        ordered = known[np.argsort(self.floats[known])]
         if not ordered.size:
             return ranks
         # Within a run neighbours are close; of many runs all rows are of one key.

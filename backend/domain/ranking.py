@@ -273,7 +273,7 @@ def standings(of: Contest, metric: Metric, earlier: Standings | None = None) -> 
     """
     compared = np.flatnonzero(~np.isnan(of.value.floats))
     rank = _ranks(of.value.at(compared), metric)
-    order = np.lexsort((of.name[compared], rank))
+    order = np.argsort(_as_one(rank, of.name[compared]))
     compared, rank = compared[order], rank[order]
     spread = spreads(of.value.floats[compared], of.low[compared], of.high[compared])
     if rank.size:
@@ -301,11 +301,16 @@ def standings(of: Contest, metric: Metric, earlier: Standings | None = None) -> 
     )
 
 
+def _as_one(first: Ints, second: Ints) -> Ints:
+    """Whole numbers from 0 in the order of two: to sort one column takes a fifth of the time."""
+    return first.astype(np.int64) * (int(second.max(initial=0)) + 1) + second
+
+
 def _ranks(values: Amounts, metric: Metric) -> Ints:
     """The competition rank of each value, 1 for the best."""
     same = SAME_MIX_RATIO if metric is MIX else SAME_VALUE_RATIO
     lower = values.ranks()
-    order = np.argsort(-lower, kind="stable")
+    order = np.argsort(-lower)
     starts = np.flatnonzero(np.diff(lower[order], prepend=-1))
     rank, leader = starts + 1, np.arange(starts.size)
     best = order[starts]
@@ -336,11 +341,13 @@ def _pareto(price: Amounts, score: Floats, metric: Metric) -> Flags:
     # Ranks of exact decimals and floats as they are stored: rounding would put offers on a front
     # that they are not on.
     cost, worse = price.ranks(), -score if metric.is_higher_better else score
-    order = np.lexsort((worse, cost))
+    order = np.argsort(cost)
     starts = np.flatnonzero(np.diff(cost[order], prepend=-1))
+    if not starts.size:
+        return np.zeros(0, bool)
     # Of one price the best score, where no lower price has as good a one.
-    best = worse[order][starts]
-    cheaper = np.concatenate(([np.inf], np.minimum.accumulate(best)[:-1])) if best.size else best
+    best = np.minimum.reduceat(worse[order], starts)
+    cheaper = np.concatenate(([np.inf], np.minimum.accumulate(best)[:-1]))
     sizes = np.diff(np.append(starts, order.size))
     front = np.empty(order.size, bool)
     front[order] = (worse[order] == np.repeat(best, sizes)) & np.repeat(best < cheaper, sizes)

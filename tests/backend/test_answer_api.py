@@ -95,9 +95,9 @@ def test_nothing_but_own_machines_is_ranked_beside_the_answer(client, monkeypatc
     compared = []
     rank = ranking.ranked_lists
 
-    def noted(basis, numbers, metric):
+    def noted(basis, numbers, *given):
         compared.append({basis.offers.slugs[number] for number in numbers})
-        return rank(basis, numbers, metric)
+        return rank(basis, numbers, *given)
 
     monkeypatch.setattr(ranking, "ranked_lists", noted)
     answer(client, "vcpu=8&ram=32")

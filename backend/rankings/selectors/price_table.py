@@ -2,7 +2,7 @@
 
 from array import array
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
@@ -27,6 +27,9 @@ from backend.domain.pricing.purchase import PurchaseModel
 from backend.rankings.selectors.coded import Coded, CodedBuilder
 from backend.rankings.selectors.offer_table import OfferTable, key_of, keys_of
 
+# Under which it is known what is preferred, as of the next state most of it is the same.
+MOST_BASES = 2
+
 
 @dataclass(frozen=True, eq=False)
 class PriceTable:
@@ -40,6 +43,8 @@ class PriceTable:
     quotes: Coded
     kinds: Coded
     table: OfferTable
+    _chosen: dict[PriceBasis, Ints] = field(default_factory=dict, repr=False)
+    """What is preferred under the bases that were asked for last."""
 
     @classmethod
     def of(cls, prices: ReadPrices, table: OfferTable) -> "PriceTable":
@@ -72,6 +77,17 @@ class PriceTable:
         kept = np.flatnonzero(~np.isin(self.offers, gone))
         numbers = np.concatenate((self.offers[kept], others.offers))
         order = np.argsort(numbers, kind="stable")
+        # Where each row of both is now; the last one stands for none.
+        now = np.empty(order.size + 1, np.int32)
+        now[order], now[-1] = np.arange(order.size), -1
+        mine, theirs = np.full(self.offers.size + 1, -1, np.int32), now[kept.size :]
+        mine[kept] = now[: kept.size]
+        chosen = {}
+        changed = gone[gone >= 0]
+        for basis, rows in list(self._chosen.items()):
+            chosen[basis] = mine[rows]
+            # All prices of an offer that has changed are among the others.
+            chosen[basis][changed] = theirs[others.chosen(basis)[changed]]
         return PriceTable(
             offers=numbers[order],
             keys=np.concatenate((self.keys[kept], others.keys))[order],
@@ -79,22 +95,15 @@ class PriceTable:
             quotes=self.quotes.at(kept).followed_by(others.quotes).at(order),
             kinds=self.kinds.at(kept).followed_by(others.kinds).at(order),
             table=self.table,
+            _chosen=chosen,
         )
 
     @property
     def nbytes(self) -> int:
+        of_bases = sum(rows.nbytes for rows in list(self._chosen.values()))
         # A charge with its amount takes twice what most values do.
-        return sum(
-            column.nbytes
-            for column in (
-                self.offers,
-                self.keys,
-                self.seen_us,
-                self.quotes,
-                self.quotes,
-                self.kinds,
-            )
-        )
+        columns = (self.offers, self.keys, self.seen_us, self.quotes, self.quotes, self.kinds)
+        return of_bases + sum(column.nbytes for column in columns)
 
     def choice(self, row: int) -> PriceChoice:
         """The price of a row."""
@@ -113,6 +122,15 @@ class PriceTable:
 
     def chosen(self, basis: PriceBasis) -> Ints:
         """By number of the offer the row of the price that is preferred; −1 without one."""
+        if (known := self._chosen.get(basis)) is not None:
+            return known
+        chosen = self._preferred(basis)
+        while len(self._chosen) >= MOST_BASES:
+            self._chosen.pop(next(iter(self._chosen), basis), None)
+        self._chosen[basis] = chosen
+        return chosen
+
+    def _preferred(self, basis: PriceBasis) -> Ints:
         chosen = np.full(len(self.table), -1, np.int32)
         rows = np.flatnonzero(self.kinds.meets(lambda kind: kind.basis in basis.allowed))
         if not rows.size:
