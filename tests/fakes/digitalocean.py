@@ -31,6 +31,7 @@ class DigitalOcean(HosterApi):
     words = {"pending": "new", "running": "active", "off": "off", "ending": "archive"}
     token = "a-token-of-the-account"
     droplet_limit = 10
+    status = "active"
 
     @property
     def endpoint(self) -> str:
@@ -53,7 +54,7 @@ class DigitalOcean(HosterApi):
         match asked.method, kind, rest:
             case "GET", "account", []:
                 account = {"email": "ops@example.com", "droplet_limit": self.droplet_limit}
-                return Answer({"account": account | {"status": "active"}})
+                return Answer({"account": account | {"status": self.status}})
             case "GET", "sizes", []:
                 rows = [
                     {"slug": slug, "available": True, "regions": list(regions)}

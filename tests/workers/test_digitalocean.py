@@ -31,3 +31,21 @@ async def test_preflight_names_the_quota(cloud, limit, state):
     lines = await hoster_driver(cloud).preflight("fra1", TAG)
     (quota,) = [line for line in lines if line.topic == "quota"]
     assert (quota.state, quota.detail) == (state, f"0 of {limit} droplets")
+
+
+# "locked" and "warning" are the other states that docs.digitalocean.com/reference/api, Account, names.
+@pytest.mark.parametrize(
+    ("status", "refused"), [("active", []), ("locked", ["locked"]), ("warning", ["warning"])]
+)
+async def test_account_that_digitalocean_restricts_is_not_ready(cloud, status, refused):
+    cloud.status = status
+    lines = await hoster_driver(cloud).preflight("fra1", TAG)
+    assert [line.detail for line in lines if line.topic == "account"] == refused
+    assert [line.detail for line in lines if line.state == Readiness.NOT_READY] == refused
+
+
+async def test_image_that_the_region_lacks_is_not_ready(cloud, monkeypatch):
+    monkeypatch.setattr(cloud, "region", "sfo3")
+    lines = await hoster_driver(cloud).preflight("sfo3", TAG)
+    (image,) = [line for line in lines if line.topic == "image"]
+    assert (image.state, "debian-12-x64 in sfo3" in image.detail) == (Readiness.NOT_READY, True)

@@ -22,6 +22,8 @@ from backend.providers.machines import (
     ResourceKind,
 )
 from backend.providers.registry import PROVIDERS
+from backend.providers.scaleway import driver as scaleway
+from backend.providers.upcloud import driver as upcloud
 from tests.fakes.hosters import HosterApi
 from tests.workers.rented_machines import (
     PRIVATE_KEY,
@@ -45,6 +47,10 @@ CASES = [
     for slug, record in sorted(PROVIDERS.items())
     if record.rents_machines and slug != "fake"
     if hasattr(fake := import_module(f"tests.fakes.{slug}"), "HOSTER")
+]
+
+NUMBERED = [
+    case for case in CASES if case.slug in {"digitalocean", "linode", "scaleway", "upcloud"}
 ]
 
 
@@ -289,6 +295,20 @@ async def test_machine_is_unseen_until_the_hoster_lists_it(cloud, driver, spec, 
     assert (await driver.describe(made)).state == ProviderResourceState.ABSENT
     clock.go(5)
     assert len(await driver.inventory(TAG)) == 1
+
+
+@pytest.mark.parametrize("case", NUMBERED, indirect=True, ids=lambda case: case.slug)
+async def test_machine_on_a_later_page_is_listed_and_not_made_again(
+    case, cloud, driver, spec, monkeypatch
+):
+    # Every list of these hosters comes in pages of at most so many rows.
+    for module in (hoster_calls, scaleway, upcloud):
+        monkeypatch.setattr(module, "PAGE_ROWS", 1)
+    tokens = [new_token() for _ in range(3)]
+    made = [await driver.launch(spec, token) for token in tokens]
+    assert {one.token for one in await driver.inventory(TAG)} == set(tokens)
+    assert [(await driver.launch(spec, token)).id for token in tokens] == [one.id for one in made]
+    assert len(cloud.record) == 3
 
 
 # --- its key, and the way in ----------------------------------------------------------------------
