@@ -5,7 +5,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from celery.exceptions import SoftTimeLimitExceeded
 from django.conf import LazySettings
+from django.db import InterfaceError, OperationalError
 from django.test import Client
 
 from backend.accounts.models import AuditEntry, Workspace
@@ -238,6 +240,68 @@ def test_fault_of_ours_fails_the_job_and_is_logged(
     assert (error["status"], error["code"], error["reason"]) == (500, "error", "bug")
 
 
+def test_part_that_takes_too_long_fails_the_job_with_that_reason(
+    writer: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one_option_each(monkeypatch)
+    job, address = asked(writer)
+
+    def endless(*_: Any) -> Any:
+        raise SoftTimeLimitExceeded
+
+    monkeypatch.setattr(simulating, "options_written", endless)
+    # The first one ends the job: the others would take as long.
+    assert worked(job) == 1
+    shown = writer.get(address).json()
+    assert (shown["state"], shown["error"]["reason"]) == ("failed", "timeout")
+    assert f"longer than {scenario_jobs.TASK_S} s" in shown["failure"]
+    job.refresh_from_db()
+    assert (job.document, job.pieces.count()) == ("", 0)
+
+
+@pytest.mark.parametrize("failure", [OperationalError, InterfaceError])
+def test_job_outlives_a_database_that_is_away(
+    writer: Client, monkeypatch: pytest.MonkeyPatch, failure: type[Exception]
+) -> None:
+    job, address = asked(writer)
+
+    def lost(*_: Any) -> Any:
+        raise failure
+
+    with monkeypatch.context() as away:
+        away.setattr(simulating, "options_written", lost)
+        with pytest.raises(failure):
+            scenario_jobs.work(job.pk)
+    assert writer.get(address).json()["state"] == "running"
+    ScenarioJobPiece.objects.filter(job=job).update(lease_until=clock.now())
+    assert worked(job) == 2
+    assert writer.get(address).json()["state"] == "done"
+
+
+def test_lease_is_renewed_once_a_beat_while_a_piece_is_calculated(
+    writer: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job, _ = asked(writer)
+    now = [0.0]
+    kept = []
+
+    def written(given: Any, first: int, count: int, check: Callable[[], None]) -> Any:
+        for second in (0.5, 1.5, 1.9, 2.4, 2.6):
+            now[0] = second * scenario_jobs.BEAT_S
+            check()
+        return real(given, first, count, check)
+
+    real, keep = simulating.options_written, scenario_jobs.piece_keep
+    monkeypatch.setattr(simulating, "options_written", written)
+    monkeypatch.setattr(scenario_jobs.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(
+        scenario_jobs, "piece_keep", lambda *, piece: (kept.append(now[0]), keep(piece=piece))
+    )
+    assert scenario_jobs.work(job.pk)
+    # Not with each of its many steps, which are shorter than a write.
+    assert kept == [1.5 * scenario_jobs.BEAT_S, 2.6 * scenario_jobs.BEAT_S]
+
+
 # --- ended ------------------------------------------------------------------------------------------
 
 
@@ -273,6 +337,25 @@ def test_worker_stops_at_the_next_step_of_a_cancelled_job(
     assert worked(job) == 1
     assert looks == [0]
     assert writer.get(address).json()["state"] == "cancelled"
+
+
+def test_job_that_is_cancelled_before_its_document_is_read_is_dropped(
+    writer: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job, address = asked(writer)
+    claim = scenario_jobs.piece_claim
+    calculated: list[Any] = []
+
+    def claimed(*, job_id: Any) -> Any:
+        piece = claim(job_id=job_id)
+        writer.delete(address)
+        return piece
+
+    monkeypatch.setattr(scenario_jobs, "piece_claim", claimed)
+    monkeypatch.setattr(simulating, "options_written", lambda *given: calculated.append(given))
+    assert scenario_jobs.work(job.pk)
+    assert writer.get(address).json()["state"] == "cancelled"
+    assert calculated == []
 
 
 def test_done_job_is_not_cancelled(writer: Client) -> None:
