@@ -218,6 +218,47 @@ async def test_everything_is_gone_when_it_was_ended(aws, driver):
     ]
 
 
+async def test_parts_are_known_by_their_launch_while_they_are_there(aws, driver):
+    aws.fault(Fault.DISK_LEFT, times=1)
+    await launched(driver)
+    parts = [one for one in await driver.inventory(TAG) if one.kind != ResourceKind.MACHINE]
+    kinds = {one.kind for one in parts}
+    assert kinds >= {ResourceKind.DISK, ResourceKind.KEY_PAIR, ResourceKind.SECURITY_GROUP}
+    for part in parts:
+        shown = await driver.describe(part)
+        assert (shown.id, shown.kind, shown.token) == (part.id, part.kind, TOKEN)
+        assert (shown.region, shown.expires_at) == (REGION, EXPIRES_AT)
+        assert shown.state == ProviderResourceState.RUNNING
+
+
+# What errors-overview of the API reference calls throttling, a right that lacks, and a fault of theirs.
+@pytest.mark.parametrize(
+    ("code", "status", "named"),
+    [
+        ("RequestLimitExceeded", 503, (Reason.TIMEOUT, True)),
+        ("UnauthorizedOperation", 403, (Reason.AUTH, False)),
+        ("InternalError", 500, (Reason.TIMEOUT, True)),
+    ],
+)
+async def test_machine_that_cannot_be_asked_for_is_not_one_that_is_gone(
+    aws, driver, code, status, named
+):
+    made = await launched(driver)
+    aws.refuse("DescribeInstances", code, status=status)
+    with pytest.raises(DriverError) as caught:
+        await driver.describe(made)
+    assert (caught.value.reason, caught.value.retryable) == named
+
+
+async def test_console_without_the_right_is_named_and_not_taken_for_empty(aws, driver):
+    """An empty one would be waited for until the run's time is over, on a machine that is paid."""
+    made = await launched(driver)
+    aws.refuse("GetConsoleOutput", "UnauthorizedOperation", status=403)
+    with pytest.raises(DriverError, match="UnauthorizedOperation") as caught:
+        await driver.console_fingerprint(made)
+    assert (caught.value.reason, caught.value.retryable) == (Reason.AUTH, False)
+
+
 async def test_terminate_is_fine_when_the_thing_is_not_there(driver):
     unknown = ProviderResource(
         id="i-0123456789abcdef0", state=ProviderResourceState.RUNNING, region=REGION

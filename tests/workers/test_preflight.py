@@ -5,11 +5,15 @@ import json
 import pytest
 
 from backend.providers.aws.driver import AwsDriver
+from backend.providers.aws.preflight import FEW_ADDRESSES
 from backend.providers.machines import Readiness
 from tests.fakes.aws import REGION
+from tests.fakes.hetzner import Hetzner
+from tests.fakes.machines import Machines
 from tests.fakes.policy import POLICIES, Policy
 from tests.workers.aws_account import TAG, aws, driver
 from tests.workers.test_gcp import _driver, clock, gce
+from tests.workers.test_hetzner import _driver as hetzner_driver
 
 __all__ = ["aws", "clock", "driver", "gce"]
 OWN_KEY = f"arn:aws:kms:{REGION}:123456789012:key/0ea3fef3-80a7-4778-9d8c-1c0c6EXAMPLE"
@@ -78,6 +82,18 @@ async def test_region_of_aws_without_a_network_is_not_tried(aws, driver):
     assert (await overview(lost))[0]["network"] == NOT_READY
 
 
+@pytest.mark.parametrize(
+    ("free", "state"), [(FEW_ADDRESSES, READY), (FEW_ADDRESSES - 1, NOT_READY)]
+)
+async def test_subnet_of_aws_with_few_addresses_left_is_not_ready(aws, monkeypatch, free, state):
+    subnet = aws.backend(REGION).describe_subnets()[0]
+    monkeypatch.setattr(type(subnet), "available_ip_address_count", free)
+    states, said = await overview(AwsDriver(aws.access(subnet_id=subnet.id)))
+    assert states["network"] == state
+    assert subnet.id in said
+    assert f"{free} free addresses" in said
+
+
 async def test_quota_of_aws_that_is_used_up_is_not_ready(aws, driver):
     aws.regions.vcpu_quota = 0
     states, said = await overview(driver)
@@ -132,6 +148,7 @@ async def test_policy_of_the_organisation_shows_when_the_launch_is_tried(aws, dr
 # --- Google Cloud ---------------------------------------------------------------------------------
 
 EUROPE = "europe-west4"
+OURS = f"regions/{EUROPE}/subnetworks/bench"
 
 
 async def test_region_of_google_is_ready_but_for_what_it_does_not_say(gce):
@@ -157,6 +174,7 @@ async def test_region_of_google_is_ready_but_for_what_it_does_not_say(gce):
     [
         ({"networks": set()}, {}, "network", "was not found"),
         ({"networks": {"regions/x-y1/subnetworks/b"}}, {"network": "own"}, "network", "has no sub"),
+        ({"networks": {f"projects/p/{OURS}"}}, {"network": "own"}, "network", "is of custom mode"),
         ({"firewalls": []}, {}, "SSH", "firewall-rules create"),
         ({}, {"ssh_port": 2222}, "SSH", "no firewall rule lets TCP port 2222 in"),
         ({"quotas": {"CPUS": (24.0, 23.0)}}, {}, "quota", "1 of 24 CPUS are free"),
@@ -172,10 +190,59 @@ async def test_what_a_region_of_google_lacks_is_named(gce, change, settings, top
 
 
 async def test_private_machines_of_google_need_no_addresses(gce):
-    ours = f"regions/{EUROPE}/subnetworks/bench"
-    gce.networks, gce.quotas = {ours}, {"IN_USE_ADDRESSES": (8.0, 8.0), "CPUS": (24.0, 0.0)}
-    settings = {"network": {EUROPE: ours}, "address": "private"}
+    gce.networks, gce.quotas = {OURS}, {"IN_USE_ADDRESSES": (8.0, 8.0), "CPUS": (24.0, 0.0)}
+    settings = {"network": {EUROPE: OURS}, "address": "private"}
     states, said = await overview(_driver(gce, **settings), EUROPE)
     assert NOT_READY not in states.values()
     assert "subnetwork bench, 10.164.0.0/20" in said
     assert (await overview(_driver(gce, network="own"), EUROPE))[0]["network"] == NOT_READY
+
+
+async def test_region_of_google_that_is_closed_is_the_line_that_says_so(gce, monkeypatch):
+    real = gce._regions_get
+    monkeypatch.setattr(
+        gce, "_regions_get", lambda *given, **named: {**real(*given, **named), "status": "DOWN"}
+    )
+    states, said = await overview(_driver(gce), EUROPE)
+    assert states["region"] == NOT_READY
+    assert "its state is DOWN" in said
+
+
+async def test_identity_that_google_does_not_let_in_is_the_only_line(gce):
+    gce.faults.set("forbidden", times=1)
+    states, said = await overview(_driver(gce), EUROPE)
+    assert states == {"region": NOT_READY}
+    assert "gcp-role.yaml" in said
+
+
+# What lets TCP port 22 in, by cloud.google.com/firewall/docs/firewalls, "Firewall rule components".
+@pytest.mark.parametrize(
+    ("rule", "state"),
+    [
+        ({"allowed": [{"IPProtocol": "all"}]}, READY),
+        ({"allowed": [{"IPProtocol": "tcp"}]}, READY),
+        ({"allowed": [{"IPProtocol": "tcp", "ports": ["80", "22"]}]}, READY),
+        ({"allowed": [{"IPProtocol": "udp", "ports": ["22"]}]}, NOT_READY),
+        ({"allowed": [{"IPProtocol": "tcp", "ports": ["23-65535", "1-21"]}]}, NOT_READY),
+        ({"direction": "EGRESS"}, NOT_READY),
+        ({"disabled": True}, NOT_READY),
+        (
+            {"network": "https://www.googleapis.com/compute/v1/projects/p/global/networks/o"},
+            NOT_READY,
+        ),
+    ],
+)
+async def test_rule_of_google_counts_only_where_it_lets_ssh_in(gce, rule, state):
+    gce.firewalls = [{**gce.firewalls[0], **rule}]
+    assert (await overview(_driver(gce), EUROPE))[0]["SSH"] == state
+
+
+# --- Hetzner --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("region", "state"), [("fsn1", READY), ("xyz1", NOT_READY)])
+async def test_location_of_hetzner_is_ready_when_it_sells_machines(tmp_path, region, state):
+    with Machines(tmp_path) as machines, Hetzner(machines) as cloud:
+        of = hetzner_driver(cloud, regions=[region])
+        states, _ = await overview(of, region)
+    assert states == {"region": state, "launch": UNKNOWN}
