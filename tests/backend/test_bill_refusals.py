@@ -109,6 +109,14 @@ def test_month_that_two_files_repeat_is_refused_by_their_names():
     assert_refused(why, HEAD + LINE, HEAD + LINE + more)
 
 
+def test_month_of_a_line_is_that_of_utc_whatever_zone_it_is_written_in():
+    """Providers close their months by it: read by its words a line at an end would count twice."""
+    ends = LINE.replace(b"2026-10", b"2026-10-31T23:30:00-05:00")
+    begins = LINE.replace(b"2026-10", b"2026-11-01T04:30:00Z")
+    assert_refused("have the same lines of 2026-11", HEAD + ends, HEAD + begins)
+    assert imported(HEAD + ends, HEAD + LINE).line_count == 2
+
+
 def test_encoding_that_nobody_stated_is_read_or_refused_in_words():
     text = (HEAD + LINE).decode()
     assert imported(text.encode("utf-16")).line_count == 1
