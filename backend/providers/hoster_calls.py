@@ -127,7 +127,11 @@ class HosterCalls:
         return opened
 
     def _refused(self, status: int, headers: Mapping[str, str], document: Any) -> HosterError:
-        text = self._text(document)[:300] if isinstance(document, dict) else str(document)[:300]
+        try:
+            text = self._text(document)[:300]
+        # Not an error of theirs, but of what stands in front of the API.
+        except (AttributeError, TypeError):
+            text = str(document)[:300]
         reason, is_retryable = Reason.UNSUPPORTED, False
         if status >= 500 or status == 408:
             reason, is_retryable = Reason.UNREACHABLE, True

@@ -131,6 +131,20 @@ def test_bill_below_zero_keeps_its_sum_and_its_page(client):
     assert bill.estate["by_kind"][0]["cost"] == "-70.08"
 
 
+def test_count_beyond_all_machines_counts_none_and_its_line_is_read():
+    head = b"type,count,price,month,currency\n"
+    bill = imported(head + b"box,3,120,2026-10,EUR\nbox,99999999999999999999,1,2026-10,EUR\n")
+    assert (bill.line_count, bill.total) == (2, 121)
+
+
+def test_credits_that_nest_too_deep_are_a_line_that_is_named():
+    head = b"usage_start_time,service.description,sku.description,cost,currency,credits\n"
+    row = b"2024-05-01,Compute Engine,Core,1,USD,"
+    bill = imported(head + row + b"0\n" + row + b"[" * 100_000 + b"\n")
+    assert (bill.line_count, bill.total) == (2, 1)
+    assert bill.unreadable_count == 1
+
+
 def test_refused_upload_leaves_its_reason_and_no_piece(queued):
     content = iter([HEAD + LINE, b"x" * (batch.MOST_LINE_BYTES + len(LINE))])
     given = {"name": "Endless", "file_name": "endless.csv", "actor": "tester"}

@@ -116,7 +116,7 @@ def test_auction_leaves_out_disks_that_are_not_stated():
     lot = {"id": 1, "cpu": "i7", "datacenter": "FSN1-DC1", "price": "9"}
     (price,) = Collected.of(robot.market([json.dumps([{"product": lot}])])).prices["fsn1"]
     assert price.offer == "Auction i7"
-    lists = {"nvme": [None, 512], "sata": None}
+    lists = {"nvme": [None, 512], "sata": None, "hdd": 2}
     text = json.dumps({"server": [{**lot, "serverDiskData": lists}]})
     (price,) = Collected.of(robot.auction([text])).prices["fsn1"]
     assert price.offer == "Auction i7, 1x512 GB nvme"

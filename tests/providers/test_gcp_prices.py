@@ -148,6 +148,12 @@ def test_rule_12_machine_with_unknown_accelerators_has_no_price():
     assert "accelerators" in next(row.detail for row in found if isinstance(row, Skipped))
 
 
+def test_machine_of_no_family_is_skipped():
+    found = list(gcp.parse(['{"skus": []}'], _shape("-standard-2")))
+    assert {row.reason for row in found if isinstance(row, Skipped)} == {SkipReason.NO_COMPONENT}
+    assert not [row for row in found if isinstance(row, ParsedPrice)]
+
+
 def test_rule_13_sustained_use_is_named_and_never_in_the_price_of_an_hour(results):
     marks = {name: price.sustained_use for name, price in _prices(results).items()}
     assert marks == {

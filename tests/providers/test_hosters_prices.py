@@ -290,6 +290,7 @@ def test_scaleway_has_the_hourly_prices_of_a_zone(answer):
         (lambda: digitalocean.parse(["{}"]), "page 1 sizes"),
         (lambda: linode.parse(["[]"]), "page 1: is missing"),
         (lambda: linode.parse(["{}"]), "page 1 data"),
+        (lambda: linode.parse(['{"data": [{"id": "a", "region_prices": 7}]}']), "region_prices"),
         (lambda: vultr.parse(["{}"], []), "page 1 plans"),
         (lambda: scaleway.parse(["{}"], zone="fr-par-1"), "page 1 servers"),
         (lambda: upcloud.parse("{}", "{}", "{}"), "plans.plan"),

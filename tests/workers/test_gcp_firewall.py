@@ -115,3 +115,15 @@ async def test_id_of_something_else_is_no_rule(driver):
     other = ProviderResource("default", ProviderResourceState.RUNNING, ResourceKind.FIREWALL)
     error = await refusal(driver.terminate(other))
     assert (error.reason, error.retryable) == (Reason.UNSUPPORTED, False)
+
+
+async def test_list_that_is_asked_for_too_often_is_not_an_empty_one(gce, driver, monkeypatch):
+    """cloud.google.com/compute/docs/api-rate-limits: also 403, by its reason alone another thing."""
+    await driver.let_in(await driver.launch(SPEC, TOKEN), ADDRESS)
+
+    def throttled(_):
+        raise Refused(403, "rateLimitExceeded", "Quota exceeded for quota metric 'List requests'")
+
+    monkeypatch.setattr(gce, "_firewalls_list", throttled)
+    error = await refusal(driver.inventory(TAG))
+    assert (error.reason, error.retryable) == (Reason.TIMEOUT, True)

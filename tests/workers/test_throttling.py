@@ -88,6 +88,14 @@ async def test_page_of_a_proxy_that_takes_no_more_calls_is_understood(slug, body
     assert await _refused(slug, Answer(body, 429)) == THROTTLED
 
 
+@pytest.mark.parametrize(
+    "body", [{"error": "Bad"}, {"errors": ["Bad"]}, {"error": ["Bad"]}, b"null"]
+)
+@pytest.mark.parametrize("slug", HOSTERS)
+async def test_answer_of_a_gateway_is_a_fault_that_may_pass(slug, body):
+    assert await _refused(slug, Answer(body, 502)) == (Reason.UNREACHABLE, True)
+
+
 # learn.microsoft.com/troubleshoot/azure/virtual-machines/windows/troubleshooting-throttling-errors and
 # learn.microsoft.com/azure/azure-resource-manager/management/request-limits-and-throttling
 @pytest.mark.parametrize(

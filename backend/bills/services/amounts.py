@@ -39,7 +39,7 @@ def _credit(text: str) -> Decimal | None:
     try:
         listed = json.loads(text, parse_float=Decimal)
         return _exact(str(sum(Decimal(one.get("amount") or 0) for one in listed)))
-    except (ValueError, AttributeError, TypeError, ArithmeticError):
+    except (ValueError, AttributeError, TypeError, ArithmeticError, RecursionError):
         return None
 
 

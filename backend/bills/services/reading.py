@@ -56,7 +56,7 @@ WORDS = (
 )
 # ASCII's own separator of units, which no word of a bill holds.
 SEPARATOR = "\x1f"
-COUNT = pa.decimal128(20, 6)
+COUNT, MOST_MACHINES = pa.decimal128(20, 6), 10**14
 NOTHING = ("NULL", "null", "None")
 
 
@@ -208,7 +208,10 @@ def _quantity(columns: Mapping[str, pa.Array]) -> pa.Array | None:
         hours = pa.scalar(HOURS_PER_MONTH, pa.decimal128(5, 0))
         # Arrow refuses a product of decimals whose digits may exceed 38: those of the count are cut
         # to fit.
-        of_count = pc.cast(pc.multiply(pc.cast(money(columns["count"]), COUNT), hours), MONEY)
+        count = money(columns["count"])
+        # More machines than there are say as little as a text.
+        count = pc.if_else(pc.less(pc.abs(count), MOST_MACHINES), count, None)
+        of_count = pc.cast(pc.multiply(pc.cast(count, COUNT), hours), MONEY)
         quantity = of_count if quantity is None else pc.coalesce(quantity, of_count)
     return None if quantity is None else pc.fill_null(quantity, ZERO)
 

@@ -26,6 +26,7 @@ def moment(text: str) -> dt.datetime | None:
         if match := COMPACT.fullmatch(text):
             year, month, day = map(int, match.groups())
             return dt.datetime(year, month, day, tzinfo=dt.UTC)
-    except ValueError:
+    # Another zone's first or last hours are in no year of UTC.
+    except (ValueError, OverflowError):
         return None
     return None

@@ -15,6 +15,7 @@ from backend.providers.gcp.documents import (
     EXPIRES_FORMAT,
     TOKEN,
     WORKSPACE,
+    call_error,
     demand_success,
 )
 from backend.providers.machines import (
@@ -96,7 +97,10 @@ class Firewalls:
 
         try:
             rules: Iterable[Any] = list(self._ask("Firewalls", "list"))
-        except Forbidden:  # then it has made none either
+        except Forbidden as error:
+            # So are too many calls, too. Who may list none has made none either.
+            if call_error(error).reason != Reason.AUTH:
+                raise
             return []
         shown = [(_marks(rule), rule) for rule in rules]
         return [

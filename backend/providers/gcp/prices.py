@@ -227,6 +227,8 @@ def _sum(
         raise NoPrice(
             SkipReason.NO_COMPONENT, "accelerators, which the list of types does not give"
         )
+    if not used:
+        raise NoPrice(SkipReason.NO_COMPONENT, "its family")
     currencies = sorted({one.currency for one, _ in used})
     if len(currencies) > 1:
         raise NoPrice(SkipReason.MIXED_CURRENCY, ", ".join(currencies))

@@ -106,14 +106,20 @@ class _Refusal(DriverError):
 
 def _document(answer: httpx.Response) -> dict[str, Any]:
     try:
-        return dict(answer.json()) if answer.content else {}
+        document = answer.json() if answer.content else {}
+        if not isinstance(document, dict):
+            raise ValueError("no object")
+        return document
     except ValueError:
         if answer.status_code == 429:  # by what stands in front of the API, with a page
             return {}
         raise
 
 
-def _refused(answer: httpx.Response, error: Mapping[str, Any]) -> _Refusal:
+def _refused(answer: httpx.Response, error: Any) -> _Refusal:
+    # What stands in front of the API has words of its own there.
+    if not isinstance(error, dict):
+        error = {"message": error}
     code = str(error.get("code", ""))
     # Names that we do not know: a fault of theirs may pass, a refusal of what we asked for will not.
     other = (Reason.UNREACHABLE, True) if answer.is_server_error else (Reason.UNSUPPORTED, False)

@@ -257,7 +257,7 @@ def _listed(lists: dict[str, Any]) -> tuple[_Disks, ...]:
     counts = Counter(
         (size_gb, kind)
         for name, kind in LISTS.items()
-        for size in lists.get(name) or ()
+        for size in answers.values(lists, name)
         if (size_gb := answers.above_zero(size)) is not None
     )
     return tuple(_Disks(count, size_gb, kind) for (size_gb, kind), count in counts.items())

@@ -33,8 +33,7 @@ def parse(pages: Iterable[str], *, regions: Sequence[str] = ()) -> Iterator[Resu
     for item in answers.items(pages, "data"):
         own = {
             answers.word(entry, "id"): entry
-            for entry in item.get("region_prices") or ()
-            if isinstance(entry, dict)
+            for entry in answers.objects(item.get("region_prices") or [], where="region_prices")
         }
         # The API names only the regions whose price differs, so the others come from the list of regions.
         for region in regions or (EVERYWHERE, *own):

@@ -27,7 +27,18 @@ def test_start_is_read_in_utc(text, iso):
 
 
 @pytest.mark.parametrize(
-    "text", ["", "soon", "2024-13-01", "13/13/2024", "20241399", "2024-09-18 x"]
+    "text",
+    [
+        "",
+        "soon",
+        "2024-13-01",
+        "13/13/2024",
+        "20241399",
+        "2024-09-18 x",
+        # in years that UTC does not have
+        "0001-01-01T00:00:00+05:00",
+        "9999-12-31T23:59:59-05:00",
+    ],
 )
 def test_what_is_no_date_is_none(text):
     assert moment(text) is None

@@ -80,6 +80,12 @@ def inner(item: dict[str, Any], key: str) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
+def values(item: dict[str, Any], key: str) -> list[Any]:
+    """The list under the key; an empty one where there is none."""
+    value = item.get(key)
+    return value if isinstance(value, list) else []
+
+
 def word(item: dict[str, Any], key: str) -> str:
     """The text or whole number under the key, printable; "" where there is none."""
     value = item.get(key)
@@ -90,8 +96,7 @@ def word(item: dict[str, Any], key: str) -> str:
 
 def words(item: dict[str, Any], key: str) -> list[str]:
     """The texts of a list under the key, without those that are none."""
-    value = item.get(key)
-    return [text for text in value if isinstance(text, str)] if isinstance(value, list) else []
+    return [text for text in values(item, key) if isinstance(text, str)]
 
 
 def number(value: object) -> Decimal | None:
