@@ -106,6 +106,16 @@ def test_few_failed_tests_run_once_more_and_are_named(suite, monkeypatch, failed
     assert named.count("test_that_a_busy_machine_spoils") == (failed if is_passed else 0)
 
 
+def test_one_failed_test_in_each_part_runs_once_more(suite, monkeypatch):
+    said: list[str] = []
+    monkeypatch.setattr(checks, "say", said.append)
+    in_parallel = BUSY.format(1).replace("    @pytest.mark.serial\n", "").replace("before-", "quick-")
+    chaos = BUSY.format(1).replace("before-", "chaos-")
+    monkeypatch.setitem(PROJECT, "tests/e2e/test_chaos.py", chaos)
+    assert suite(BUSY.format(1), in_parallel) == 0
+    assert "".join(said).partition("passed alone:")[2].count("busy_machine_spoils") == 3
+
+
 @pytest.mark.parametrize(("is_measured", "number"), [(False, 2), (True, 3)])
 def test_one_failed_test_of_either_part_fails_the_suite(suite, is_measured, number):
     assert suite(SLOW.format(is_measured), QUICK.format(number)) != 0

@@ -179,7 +179,8 @@ def test_cmips_workers_end_when_their_parent_is_killed(bundle):
 def test_cmips_exits_5_when_the_output_is_full(bundle):
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
-            [bundle.binaries["cmips"].path, "--threads", "1", "--seconds", "0.05"],
+            # Long enough to have a processor now and then on a busy machine: without one it exits 3.
+            [bundle.binaries["cmips"].path, "--threads", "1", "--seconds", "0.5"],
             stdout=full,
             timeout=20,
         )

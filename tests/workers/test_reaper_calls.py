@@ -1,5 +1,6 @@
 """The reaper when single calls of a look fail or have to wait: nothing is closed that may still cost."""
 
+import time
 from dataclasses import replace
 
 import pytest
@@ -155,7 +156,12 @@ def test_machine_of_another_account_is_booked_by_that_one_alone(account, offer, 
 def slow_bucket(monkeypatch):
     """An account of one call at once; returns how to say how soon the next one is there."""
     waits = []
-    monkeypatch.setattr(reaper, "sleep", waits.append)
+
+    def noted(seconds):
+        waits.append(seconds)
+        time.sleep(seconds)
+
+    monkeypatch.setattr(reaper, "sleep", noted)
 
     def refilled(calls_per_s):
         record = replace(provider_record("fake"), calls_per_s=calls_per_s, calls_at_once=1)
@@ -168,11 +174,11 @@ def slow_bucket(monkeypatch):
 def test_look_waits_for_its_calls_and_gets_to_its_end(account, cloud, slow_bucket):
     for number in range(3):
         launched(account, f"{number}")
-    waits = slow_bucket(20)
+    waits = slow_bucket(4)
     seen = look()
     assert (seen.error, len(seen.ended), machines(cloud)) == ("", 3, [])
     assert waits
-    assert max(waits) <= 1 / 20
+    assert max(waits) <= 1 / 4
 
 
 def test_look_does_not_wait_longer_than_it_has_time(account, cloud, slow_bucket):
