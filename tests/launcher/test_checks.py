@@ -109,7 +109,9 @@ def test_few_failed_tests_run_once_more_and_are_named(suite, monkeypatch, failed
 def test_one_failed_test_in_each_part_runs_once_more(suite, monkeypatch):
     said: list[str] = []
     monkeypatch.setattr(checks, "say", said.append)
-    in_parallel = BUSY.format(1).replace("    @pytest.mark.serial\n", "").replace("before-", "quick-")
+    in_parallel = (
+        BUSY.format(1).replace("    @pytest.mark.serial\n", "").replace("before-", "quick-")
+    )
     chaos = BUSY.format(1).replace("before-", "chaos-")
     monkeypatch.setitem(PROJECT, "tests/e2e/test_chaos.py", chaos)
     assert suite(BUSY.format(1), in_parallel) == 0
