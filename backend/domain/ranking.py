@@ -174,8 +174,9 @@ class RankBounds:
 
     def of(self, rows: Ints) -> tuple[Ints, Ints]:
         """Lowest and highest rank of rows by their position, 0 where that is −1."""
-        self._is_asked[rows] = True
         self._work_out(rows)
+        # Afterwards: what is marked may be read without the lock.
+        self._is_asked[rows] = True
         return self._low[rows], self._high[rows]
 
     def renew(self) -> None:

@@ -1,5 +1,6 @@
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from threading import Thread
 from types import SimpleNamespace
 
 import numpy as np
@@ -323,6 +324,21 @@ def test_rank_bounds_of_rows_that_were_shown_are_taken_over(drawn):
         for ends in (bound[[0, 1, 2, 40, 41]] for bound in whole.of(np.arange(COUNT)))
     ]
     assert drawn[4:] == ["all"]
+
+
+def test_rank_bounds_are_not_read_while_they_are_worked_out(monkeypatch):
+    bounds, seen, readers = rank_bounds_of(VALUES), [], []
+
+    def beside(draws, rows):
+        readers.append(Thread(target=lambda: seen.append(bounds.at(5, rows))))
+        readers[0].start()
+        readers[0].join(0.2)
+        return drawn_rows(draws, rows)
+
+    monkeypatch.setattr(ranking, "drawn_rows", beside)
+    low, high = listed(bounds, [5, 6])
+    readers[0].join()
+    assert seen == [(low[0], high[0])]
 
 
 def test_rows_that_nobody_asked_for_in_between_are_renewed_later(drawn):
