@@ -23,6 +23,7 @@ from tests.fakes.price_servers import PriceServer
 from tests.fakes.sshd import FakeSshd
 from workers.engine.pump import Pump
 from workers.pricelists import fetching
+from workers.remote.driver import Target
 from workers.remote.probes import build
 
 TINY = {"seconds": 0.2, "repeats": 2, "quiet_budget_s": 0}
@@ -51,6 +52,19 @@ def sshd(tmp_path: Path, built_probes: None) -> Iterator[FakeSshd]:
     server.start()
     yield server
     server.stop()
+
+
+@pytest.fixture
+def target(sshd: FakeSshd) -> Target:
+    """The server as a run logs in to it."""
+    return Target(
+        address="127.0.0.1",
+        port=sshd.port,
+        username=sshd.username,
+        private_key=sshd.private_key.encode(),
+        host_key=sshd.host_key,
+        is_private_allowed=True,
+    )
 
 
 @pytest.fixture

@@ -3,7 +3,10 @@
 import asyncio
 import datetime as dt
 import time
+from pathlib import Path
 from typing import Any
+
+import pytest
 
 from backend.accounts.models import CloudAccount
 from backend.accounts.services.installation import installation_id
@@ -19,6 +22,8 @@ from backend.rentals.services.resources import (
 )
 from tests import factories
 from tests.fakes.fake.cloud import FakeCloud, moment, now_ms
+from tests.fakes.fake_provider import FakeProvider
+from tests.workers import clouds
 from tests.workers.clouds import REGION, rented_run
 from workers.remote import registry
 from workers.rentals import reaper
@@ -36,6 +41,29 @@ def leaks_are_reported() -> None:
         address="ops@example.org",
         kinds=[NoticeKind.LEAK],
     )
+
+
+@pytest.fixture
+def provider(tmp_path: Path, queued: list[Any], settings: Any) -> FakeProvider:
+    """Nobody starts servers behind its machines: they are not needed."""
+    settings.PROVIDER_SETTLE_S = 0
+    leaks_are_reported()
+    return FakeProvider(tmp_path)
+
+
+@pytest.fixture
+def cloud(provider: FakeProvider) -> FakeCloud:
+    return provider.cloud
+
+
+@pytest.fixture
+def account(provider: FakeProvider) -> CloudAccount:
+    return clouds.account(provider, name="main", access="workload_identity")
+
+
+@pytest.fixture
+def offer(account: CloudAccount) -> Offer:
+    return clouds.offer()
 
 
 def called(offer: Offer, *, region: str = "") -> Resource:

@@ -15,47 +15,27 @@ from backend.domain.rentals import BY_HOUR, charges, stored
 from backend.domain.rented_parts import LedgerKind
 from backend.rentals.services.resources import resource_mark_created, surplus_record
 from tests.fakes.fake.cloud import Fault, moment, now_ms
-from tests.fakes.fake_provider import FakeProvider
 from tests.workers import clouds
 from tests.workers.clouds import REGION
 from tests.workers.reaping import (
     HOUR,
+    account,
     alive,
     called,
+    cloud,
     created,
     end_run,
     launched,
-    leaks_are_reported,
     look,
     machines,
+    offer,
+    provider,
     until_clean,
 )
 from workers.rentals import reaper
 
+__all__ = ["account", "cloud", "offer", "provider"]
 pytestmark = pytest.mark.django_db(transaction=True)
-
-
-@pytest.fixture
-def provider(tmp_path, queued, settings) -> FakeProvider:
-    """Nobody starts servers behind its machines: they are not needed."""
-    settings.PROVIDER_SETTLE_S = 0
-    leaks_are_reported()
-    return FakeProvider(tmp_path)
-
-
-@pytest.fixture
-def cloud(provider):
-    return provider.cloud
-
-
-@pytest.fixture
-def account(provider) -> CloudAccount:
-    return clouds.account(provider, name="main", access="workload_identity")
-
-
-@pytest.fixture
-def offer(account):
-    return clouds.offer()
 
 
 # --- what goes and what stays -----------------------------------------------------------------------

@@ -24,14 +24,17 @@ from tests.fakes.fake_provider import FakeProvider
 from tests.workers import clouds
 from tests.workers.reaping import (
     HOUR,
+    account,
     called,
+    cloud,
     created,
     end_run,
     launched,
-    leaks_are_reported,
     look,
     machines,
     notices,
+    offer,
+    provider,
 )
 from workers import tasks
 from workers.engine import periodic
@@ -39,36 +42,14 @@ from workers.engine.pump import Pump
 from workers.pricelists import fetching
 from workers.rentals import provider_calls, reaper
 
+__all__ = ["account", "cloud", "offer", "provider"]
 pytestmark = pytest.mark.django_db(transaction=True)
-
-
-@pytest.fixture
-def provider(tmp_path, queued, settings) -> FakeProvider:
-    """Nobody starts servers behind its machines: they are not needed."""
-    settings.PROVIDER_SETTLE_S = 0
-    leaks_are_reported()
-    return FakeProvider(tmp_path)
 
 
 def _folder(parent, name):
     folder = parent / name
     folder.mkdir()
     return folder
-
-
-@pytest.fixture
-def cloud(provider):
-    return provider.cloud
-
-
-@pytest.fixture
-def account(provider) -> CloudAccount:
-    return clouds.account(provider, name="main", access="workload_identity")
-
-
-@pytest.fixture
-def offer(account):
-    return clouds.offer()
 
 
 # --- what does not work -----------------------------------------------------------------------------

@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import pytest
 
-from backend.accounts.models import CloudAccount
 from backend.benchmarks.models import Host, Resource, ResourceState
 from backend.domain.errors import DriverError, Reason
 from backend.domain.rented_parts import LedgerKind
@@ -13,43 +12,24 @@ from backend.providers.registry import provider as provider_record
 from backend.rentals.selectors.leaks import resources_left
 from backend.rentals.services.resources import resource_mark_created
 from tests.fakes.fake.cloud import FakeCloud, Fault
-from tests.fakes.fake_provider import FakeProvider
 from tests.workers import clouds
 from tests.workers.reaping import (
+    account,
     called,
+    cloud,
     created,
     end_run,
     launched,
-    leaks_are_reported,
     look,
     machines,
+    offer,
+    provider,
     until_clean,
 )
 from workers.rentals import provider_calls, reaper
 
+__all__ = ["account", "cloud", "offer", "provider"]
 pytestmark = pytest.mark.django_db(transaction=True)
-
-
-@pytest.fixture
-def provider(tmp_path, queued, settings) -> FakeProvider:
-    settings.PROVIDER_SETTLE_S = 0
-    leaks_are_reported()
-    return FakeProvider(tmp_path)
-
-
-@pytest.fixture
-def cloud(provider):
-    return provider.cloud
-
-
-@pytest.fixture
-def account(provider) -> CloudAccount:
-    return clouds.account(provider, name="main", access="workload_identity")
-
-
-@pytest.fixture
-def offer(account):
-    return clouds.offer()
 
 
 def state_of(resource):

@@ -12,18 +12,6 @@ from workers.remote import ssh
 from workers.remote.driver import HostKeyChanged, Target
 
 
-@pytest.fixture
-def target(sshd):
-    return Target(
-        address="127.0.0.1",
-        port=sshd.port,
-        username=sshd.username,
-        private_key=sshd.private_key.encode(),
-        host_key=sshd.host_key,
-        is_private_allowed=True,
-    )
-
-
 def changed(target, **fields):
     return Target(**{**target.__dict__, **fields})
 

@@ -10,21 +10,9 @@ import pytest
 from backend.domain.errors import DriverError, Reason
 from tests.fakes.sshd import FakeSshd
 from workers.remote import ssh
-from workers.remote.driver import HostKeyChanged, Target
+from workers.remote.driver import HostKeyChanged
 
 NAME = "rack-7.example"
-
-
-@pytest.fixture
-def target(sshd):
-    return Target(
-        address="127.0.0.1",
-        port=sshd.port,
-        username=sshd.username,
-        private_key=sshd.private_key.encode(),
-        host_key=sshd.host_key,
-        is_private_allowed=True,
-    )
 
 
 @pytest.fixture
