@@ -84,6 +84,11 @@ def test_indent_is_kept_for_whoever_reads_it():
     assert ours == theirs == b'{\n    "price": 1\n}'
 
 
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_what_is_no_number_is_unknown(value):
+    assert JsonRenderer().render({"score": value}, "application/json", {}) == b'{"score":null}'
+
+
 def test_what_is_no_json_is_an_error():
     with pytest.raises(TypeError, match="not JSON serializable"):
         JsonRenderer().render({"price": object()}, "application/json", {})

@@ -56,7 +56,8 @@ WORDS = (
 )
 # ASCII's own separator of units, which no word of a bill holds.
 SEPARATOR = "\x1f"
-COUNT, MOST_MACHINES = pa.decimal128(20, 6), 10**14
+COUNT = pa.decimal128(20, 6)
+MOST_MACHINES = 10**14  # fit into it
 NOTHING = ("NULL", "null", "None")
 
 

@@ -98,7 +98,7 @@ class Firewalls:
         try:
             rules: Iterable[Any] = list(self._ask("Firewalls", "list"))
         except Forbidden as error:
-            # So are too many calls, too. Who may list none has made none either.
+            # Too many calls may be 403 as well. Whoever may list none has made none either.
             if call_error(error).reason != Reason.AUTH:
                 raise
             return []
