@@ -11,9 +11,9 @@ from launcher.state import StackState
 # Set by ./rackrate for its own Python; the programs it starts must not inherit them.
 OWN_VARIABLES = ("PYTHONPATH", "PYTHONDONTWRITEBYTECODE", "PYTHONHOME", "VIRTUAL_ENV")
 
-# Arrays of rankings come and go by the megabyte: without it they leave holes in the heaps of threads.
+# Arrays of rankings come and go by the megabyte: each thread would keep a heap of its own for them.
 # For the web alone: what a worker measures on this machine would inherit it.
-WEB_MEMORY = {"MALLOC_ARENA_MAX": "2", "MALLOC_MMAP_THRESHOLD_": "262144"}
+WEB_MEMORY = {"MALLOC_ARENA_MAX": "2"}
 WEB_KEYS = ("CREDENTIAL_PUBLIC_KEY", "WEB_KEY", "WEB_KEYS_PREVIOUS")
 KEYS = ("CREDENTIAL_KEY", "CREDENTIAL_KEYS_PREVIOUS", "BACKUP_KEY", *WEB_KEYS)
 

@@ -10,7 +10,7 @@ from django.core.wsgi import get_wsgi_application
 
 from backend.config.environment import bounded
 from backend.config.frames import with_large_stack
-from backend.config.memory import return_large_blocks
+from backend.config.memory import keep_blocks_for_a_while
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "backend.config.settings")
 # Of the web alone: what workers and commands do may take its time, and nobody waits for a page that
@@ -20,7 +20,7 @@ bounded(
     statement_s=settings.STATEMENT_TIMEOUT_S,
     lock_s=settings.LOCK_TIMEOUT_S,
 )
-return_large_blocks()
+keep_blocks_for_a_while()
 application = with_large_stack(get_wsgi_application())
 # Every view now, and not when the first reader waits.
 import_module(settings.ROOT_URLCONF)
