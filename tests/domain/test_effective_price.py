@@ -1,6 +1,5 @@
 """What a price comes to over an hour, a month or a year."""
 
-import pickle
 from decimal import Decimal
 
 import pytest
@@ -103,14 +102,6 @@ def test_charge_in_another_currency_has_all_its_amounts_there():
     charge = Charge(Decimal(1), "hour", "1y", Decimal(2), Decimal(3)).times(Decimal("1.5"))
     assert charge == Charge(Decimal("1.5"), "hour", "1y", Decimal("3.0"), Decimal("4.5"))
     assert HOURLY.times(Decimal(2)) == Charge(Decimal("0.2"), "hour")
-
-
-def test_charge_is_read_from_a_file_with_all_it_has():
-    charge = Charge(Decimal("1.50"), "hour", "1y", Decimal(2), Decimal(3), "n1")
-    for one in (charge, HOURLY):
-        read = pickle.loads(pickle.dumps(one))
-        assert read == one
-        assert str(read.amount) == str(one.amount)
 
 
 def test_unknown_period_is_refused():

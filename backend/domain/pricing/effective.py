@@ -1,11 +1,10 @@
 """What a price comes to over an hour, a month or a year, with everything that belongs to it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from types import MappingProxyType
-from typing import Any
 
 from backend.domain.pricing.billing.sustained_use import N1, N2, billed_share
 from backend.domain.pricing.periods import price_per_period
@@ -42,11 +41,6 @@ class Charge:
             None if cap is None else EXACT.multiply(cap, rate),
             self.sustained_use,
         )
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        # Processes read ten thousands from a file, in half the time of the way that Python has for
-        # frozen dataclasses.
-        return Charge, tuple(getattr(self, one.name) for one in fields(self))
 
 
 def price_over(

@@ -4,9 +4,10 @@ What is shown is always made by `effective`, exactly.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from decimal import Decimal
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,6 +47,23 @@ class ChargeColumns:
             _floats([TERM_HOURS.get(one.term) for one in charges]),
             np.array([one.sustained_use for one in charges], np.str_),
         )
+
+    def at(self, rows: NDArray[np.integer]) -> "ChargeColumns":
+        """The same columns of some rows, in their order."""
+        return ChargeColumns(*(column[rows] for column in self._columns))
+
+    def followed_by(self, other: "ChargeColumns") -> "ChargeColumns":
+        """These rows and the other ones below them."""
+        pairs = zip(self._columns, other._columns, strict=True)
+        return ChargeColumns(*map(np.concatenate, pairs))
+
+    @property
+    def nbytes(self) -> int:
+        return sum(column.nbytes for column in self._columns)
+
+    @property
+    def _columns(self) -> list[NDArray[Any]]:
+        return [getattr(self, field.name) for field in fields(self)]
 
     @property
     def is_purchase(self) -> NDArray[np.bool_]:

@@ -209,7 +209,7 @@ class BasisTable:
             *(of[name].codes for name in ("vcpu_kind", "provider", "discontinued_on")),
             has_disk.astype(np.int64),
             self._of_price(self.prices.kinds.codes),
-            self._of_price(self.prices.shapes_of_quotes[self.prices.quotes.codes]),
+            self._of_price(self.prices.quotes.shape_codes),
             self.scores.kinds.codes,
             self._extras_codes,
             self._lacking_codes,
@@ -230,8 +230,7 @@ class BasisTable:
     @property
     def is_tax_unknown(self) -> Flags:
         """Whether an offer has a price whose tax is not known."""
-        quotes = self.prices.quotes
-        of = np.append(quotes.meets(lambda quote: quote.is_tax_unknown), [False])
+        of = np.append(self.prices.quotes.meets(lambda shape: shape.is_tax_unknown), [False])
         unknown: Flags = of[self.chosen]
         return unknown
 
@@ -301,14 +300,15 @@ class BasisTable:
 
     @cached_property
     def _is_purchase(self) -> Flags:
-        of = np.append(self.prices.charges.is_purchase[self.prices.quotes.codes], [False])
+        of = np.append(self.prices.quotes.charges.is_purchase[self.prices.quotes.codes], [False])
         purchase: Flags = of[self.chosen]
         return purchase
 
     def _price(self, currency: str, period: str) -> Floats:
         """The price of each offer with its extras and the reader's tax, near to the exact one."""
         query = self.shared.query
-        machine = self.prices.charges.over(
+        quotes = self.prices.quotes
+        machine = quotes.charges.over(
             period,
             query.hours_per_month,
             hours_run=query.hours_run,
@@ -318,9 +318,9 @@ class BasisTable:
         machine = machine * self._rates(currency)
         factor = float(1 + (query.tax_rate or Decimal(0)))
         if factor != 1:
-            quotes = self.prices.quotes.values
-            machine = machine * [1.0 if one.is_tax_unknown else factor for one in quotes]
-        price: Floats = np.append(machine[self.prices.quotes.codes], [np.nan])[self.chosen]
+            is_unknown = quotes.shapes.meets(lambda shape: shape.is_tax_unknown)
+            machine = machine * np.where(is_unknown, 1.0, factor)
+        price: Floats = np.append(machine[quotes.codes], [np.nan])[self.chosen]
         hours = spans(float(query.hours_per_month))
         added = self._extras_months(currency)[self._extras_codes]
         with np.errstate(invalid="ignore"):
@@ -328,13 +328,15 @@ class BasisTable:
 
     def _rates(self, currency: str) -> Floats:
         """Units of the currency for one of each quote's; NaN where that is not known."""
-        known: dict[str, float] = {}
-        for code in {quote.currency for quote in self.prices.quotes.values}:
-            try:
-                known[code] = float(self.shared.rates.rate(code, currency)[0])
-            except UnknownRate:
-                known[code] = np.nan
-        return np.array([known[quote.currency] for quote in self.prices.quotes.values], np.float64)
+        shapes = self.prices.quotes.shapes
+        by_shape = [self._rate(shape.currency, currency) for shape in shapes.values]
+        return np.array(by_shape, np.float64)[shapes.codes]
+
+    def _rate(self, base: str, currency: str) -> float:
+        try:
+            return float(self.shared.rates.rate(base, currency)[0])
+        except UnknownRate:
+            return np.nan
 
     @cached_property
     def _extras(self) -> tuple[Ints, Ints]:
@@ -345,7 +347,7 @@ class BasisTable:
         return codes_of(
             *(of[name].codes for name in ("provider", "region", "disk_bytes")),
             self._of_price(self.prices.kinds.codes),
-            self._of_price(self.prices.shapes_of_quotes[self.prices.quotes.codes]),
+            self._of_price(self.prices.quotes.shape_codes),
         )
 
     @property

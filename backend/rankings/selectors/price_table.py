@@ -7,7 +7,6 @@ from typing import Any
 from uuid import UUID
 
 import numpy as np
-from django.utils.functional import cached_property
 from numpy.typing import NDArray
 
 from backend.catalog.selectors.price_choice import (
@@ -15,17 +14,16 @@ from backend.catalog.selectors.price_choice import (
     SIDE_BY_SIDE,
     PriceBasis,
     PriceChoice,
-    Quote,
     kind_of,
     preferred,
     preferred_terms,
 )
 from backend.catalog.selectors.read_prices import EPOCH, MICROSECOND, ReadPrices
 from backend.domain.amounts import CLOSE, Flags, Ints, codes_of
-from backend.domain.pricing.price_columns import ChargeColumns
 from backend.domain.pricing.purchase import PurchaseModel
 from backend.rankings.selectors.coded import Coded, CodedBuilder
 from backend.rankings.selectors.offer_table import OfferTable, key_of, keys_of
+from backend.rankings.selectors.quote_column import QuoteColumn
 
 # Under which it is known what is preferred, as of the next state most of it is the same.
 MOST_BASES = 2
@@ -40,7 +38,7 @@ class PriceTable:
     """Of the observations."""
     seen_us: Ints
     """When each was observed, microseconds since 1970."""
-    quotes: Coded
+    quotes: QuoteColumn
     kinds: Coded
     table: OfferTable
     _chosen: dict[PriceBasis, Ints] = field(default_factory=dict, repr=False)
@@ -65,7 +63,7 @@ class PriceTable:
             offers=numbers[order],
             keys=keys_of(keys)[order],
             seen_us=np.array(seen_us, np.int64)[order],
-            quotes=quotes.coded().at(order),
+            quotes=QuoteColumn.of(quotes.coded()).at(order),
             kinds=kinds.coded().at(order),
             table=table,
         )
@@ -101,8 +99,7 @@ class PriceTable:
     @property
     def nbytes(self) -> int:
         of_bases = sum(rows.nbytes for rows in list(self._chosen.values()))
-        # A charge with its amount takes twice what most values do.
-        columns = (self.offers, self.keys, self.seen_us, self.quotes, self.quotes, self.kinds)
+        columns = (self.offers, self.keys, self.seen_us, self.quotes, self.kinds)
         return of_bases + sum(column.nbytes for column in columns)
 
     def choice(self, row: int) -> PriceChoice:
@@ -114,11 +111,6 @@ class PriceTable:
             self.quotes.value(row),
             self.kinds.value(row),
         )
-
-    @cached_property
-    def charges(self) -> ChargeColumns:
-        """Of the different quotes."""
-        return ChargeColumns.of([quote.charge for quote in self.quotes.values])
 
     def chosen(self, basis: PriceBasis) -> Ints:
         """By number of the offer the row of the price that is preferred; −1 without one."""
@@ -135,7 +127,7 @@ class PriceTable:
         rows = np.flatnonzero(self.kinds.meets(lambda kind: kind.basis in basis.allowed))
         if not rows.size:
             return chosen
-        hour = self.charges.over("hour", SIDE_BY_SIDE)[self.quotes.codes[rows]]
+        hour = self.quotes.charges.over("hour", SIDE_BY_SIDE)[self.quotes.codes[rows]]
         terms = self._ranked(rows, lambda one: preferred_terms(one, basis))
         order = np.lexsort((self._ranked(rows, kind_of), -self.seen_us[rows], hour, terms,
                             self.offers[rows]))  # fmt: skip
@@ -160,25 +152,15 @@ class PriceTable:
 
     def has_known_tax(self, chosen: Ints) -> bool:
         """Whether any of the prices of these rows (−1 is none) is of known tax."""
-        known = self.quotes.meets(lambda quote: not quote.is_tax_unknown)
+        known = self.quotes.meets(lambda shape: not shape.is_tax_unknown)
         return bool(known[chosen[chosen >= 0]].any())
 
     def _ranked(self, rows: Ints, key: Callable[[PriceChoice], Any]) -> Ints:
         """Ranks by a key that nothing but kind, currency and kind of charge decides."""
-        codes, first = codes_of(
-            self.kinds.codes[rows], self.shapes_of_quotes[self.quotes.codes[rows]]
-        )
+        codes, first = codes_of(self.kinds.codes[rows], self.quotes.shape_codes[rows])
         keys = [key(self.choice(row)) for row in rows[first].tolist()]
         position = {one: rank for rank, one in enumerate(sorted(set(keys)))}
         return np.array([position[one] for one in keys], np.int64)[codes]
-
-    @cached_property
-    def shapes_of_quotes(self) -> Ints:
-        """Of each quote a number for all of it but how much its amounts are."""
-        seen: dict[Any, int] = {}
-        return np.array(
-            [seen.setdefault(_shape(quote), len(seen)) for quote in self.quotes.values], np.int64
-        )
 
     def _may_compare(self, rows: Ints, basis: PriceBasis) -> Flags:
         """Prices that a person stated, and months that may be cheaper than hours."""
@@ -187,9 +169,3 @@ class PriceTable:
             return is_by_hand
         is_month = self.kinds.meets(lambda kind: kind.purchase_model == PurchaseModel.MONTHLY)
         return is_by_hand | is_month[rows]
-
-
-def _shape(quote: Quote) -> tuple[Any, ...]:
-    charge = quote.charge
-    has_setup = bool(charge.setup_amount)
-    return (*quote[1:], charge.unit, charge.term, charge.sustained_use, has_setup)

@@ -41,6 +41,10 @@ class Texts(Sequence[str]):
     def __iter__(self) -> Iterator[str]:
         return map(bytes.decode, self.utf8.tolist())
 
+    def followed_by(self, other: "Texts") -> "Texts":
+        """These texts and the other ones behind them."""
+        return Texts(np.concatenate((self.utf8, other.utf8)))
+
     def index_of_sorted(self, text: str) -> int | None:
         """Where a text is among these, which are in order; None where it is not."""
         row = bisect_left(self, text)

@@ -1,0 +1,140 @@
+"""What the prices of a table ask for as arrays: ten thousands of different amounts, of few shapes."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from backend.catalog.selectors.price_choice import Quote
+from backend.domain.amounts import Flags, Ints
+from backend.domain.pricing.effective import Charge
+from backend.domain.pricing.price_columns import ChargeColumns
+from backend.rankings.selectors.coded import Coded, CodedBuilder
+from backend.rankings.selectors.texts import Texts
+
+
+class QuoteShape(NamedTuple):
+    """All of a quote but how much its amounts are."""
+
+    unit: str
+    term: str
+    sustained_use: str
+    has_setup: bool
+    currency: str
+    is_tax_unknown: bool
+
+
+@dataclass(frozen=True, eq=False)
+class QuoteColumn:
+    """`codes` by row; the other fields by code, amounts as they were quoted."""
+
+    codes: NDArray[np.int32]
+    amounts: Texts
+    setups: Texts
+    """Without a letter where there is none, as `caps` are."""
+    caps: Texts
+    shapes: Coded
+    charges: ChargeColumns
+    """The same amounts, near to the exact ones."""
+
+    @classmethod
+    def of(cls, quotes: Coded) -> "QuoteColumn":
+        """A column of Quotes."""
+        charges = [quote.charge for quote in quotes.values]
+        shapes = CodedBuilder(_shape)
+        for quote in quotes.values:
+            shapes.append(quote)
+        return cls(
+            quotes.codes,
+            _texts(one.amount for one in charges),
+            _texts(one.setup_amount for one in charges),
+            _texts(one.monthly_cap for one in charges),
+            shapes.coded(),
+            ChargeColumns.of(charges),
+        )
+
+    @property
+    def nbytes(self) -> int:
+        texts = self.amounts, self.setups, self.caps
+        columns = (self.codes, *texts, self.shapes, self.charges)
+        return sum(column.nbytes for column in columns)
+
+    def value(self, row: int) -> Quote:
+        """What the price of a row asks for, exactly."""
+        code = int(self.codes[row])
+        shape: QuoteShape = self.shapes.value(code)
+        charge = Charge(
+            Decimal(self.amounts[code]),
+            shape.unit,
+            shape.term,
+            _amount(self.setups[code]),
+            _amount(self.caps[code]),
+            shape.sustained_use,
+        )
+        return Quote(charge, shape.currency, shape.is_tax_unknown)
+
+    @property
+    def shape_codes(self) -> Ints:
+        """The shape of each row, by number."""
+        codes: Ints = self.shapes.codes[self.codes]
+        return codes
+
+    def meets(self, accepts: Callable[[QuoteShape], bool]) -> Flags:
+        """Rows whose shape is accepted."""
+        flags: Flags = self.shapes.meets(accepts)[self.codes]
+        return flags
+
+    def at(self, rows: Ints) -> "QuoteColumn":
+        """The same column of some rows, in their order."""
+        return replace(self, codes=self.codes[rows])
+
+    def followed_by(self, other: "QuoteColumn") -> "QuoteColumn":
+        """This column and another one below it; quotes that no row has are left out."""
+        size = self.amounts.utf8.size
+        may_be = np.flatnonzero(np.isin(self.charges.amount, other.charges.amount)).tolist()
+        known = {self._key(code): code for code in may_be}
+        theirs = [known.get(other._key(code), size + code) for code in range(len(other.amounts))]
+        both = QuoteColumn(
+            np.concatenate((self.codes, np.array(theirs, np.int32)[other.codes])),
+            self.amounts.followed_by(other.amounts),
+            self.setups.followed_by(other.setups),
+            self.caps.followed_by(other.caps),
+            self.shapes.followed_by(other.shapes),
+            self.charges.followed_by(other.charges),
+        )
+        return both._without_unused()
+
+    def _key(self, code: int) -> tuple[Any, ...]:
+        texts = (one[code] for one in (self.amounts, self.setups, self.caps))
+        return (*texts, self.shapes.value(code))
+
+    def _without_unused(self) -> "QuoteColumn":
+        is_met = np.zeros(len(self.amounts), bool)
+        is_met[self.codes] = True
+        met = np.flatnonzero(is_met)
+        anew = (np.cumsum(is_met) - 1).astype(np.int32)
+        return QuoteColumn(
+            anew[self.codes],
+            *(Texts(one.utf8[met]) for one in (self.amounts, self.setups, self.caps)),
+            self.shapes.at(met),
+            self.charges.at(met),
+        )
+
+
+def _texts(amounts: Iterable[Decimal | None]) -> Texts:
+    return Texts.of(["" if amount is None else str(amount) for amount in amounts])
+
+
+def _amount(text: str) -> Decimal | None:
+    return Decimal(text) if text else None
+
+
+def _shape(quote: Quote) -> QuoteShape:
+    of = quote.charge
+    has_setup = bool(of.setup_amount)
+    return QuoteShape(
+        of.unit, of.term, of.sustained_use, has_setup, quote.currency, quote.is_tax_unknown
+    )
