@@ -51,17 +51,23 @@ class Amounts:
     def ranks(self) -> Ints:
         """Of each row how many lower figures there are; equal ones share it, −1 is unknown."""
         ranks = np.full(self.floats.size, -1, np.int64)
+        ordered, lower = self.ascending()
+        ranks[ordered] = lower
+        return ranks
+
+    def ascending(self) -> tuple[Ints, Ints]:
+        """The rows that have a figure, the lowest first, and of each how many lower figures there
+        are."""
         known = np.flatnonzero(~np.isnan(self.floats))
         ordered = known[np.argsort(self.floats[known])]
         if not ordered.size:
-            return ranks
+            return ordered, ordered
         # Within a run neighbours are close; of many runs all rows are of one key.
         for first, end in mixed_runs(self.floats[ordered], self.keys[ordered]):
             run = ordered[first:end].tolist()
             figures = {int(self.keys[row]): self.figure(row) for row in run}
             ordered[first:end] = sorted(run, key=lambda row: figures[int(self.keys[row])])
-        ranks[ordered] = np.cumsum(self._is_higher(ordered))
-        return ranks
+        return ordered, np.cumsum(self._is_higher(ordered))
 
     def _is_higher(self, ordered: Ints) -> Ints:
         """Of rows in ascending order 1 where a figure is above that of the row before, else 0."""
@@ -112,6 +118,13 @@ def mixed_runs(ascending: Floats, keys: Ints) -> list[tuple[int, int]]:
     ends = np.append(starts[1:], keys.size)
     mixed = lows != highs
     return list(zip(starts[mixed].tolist(), ends[mixed].tolist(), strict=True))
+
+
+def as_one(first: Ints, second: Ints) -> Ints:
+    """A whole number for each pair, different ones for different pairs and in their order; no `second`
+    is below 0."""
+    # To sort one column takes a fifth of the time of two.
+    return first.astype(np.int64) * (int(second.max(initial=0)) + 1) + second
 
 
 def codes_of(*columns: NDArray[np.integer]) -> tuple[Ints, Ints]:

@@ -6,7 +6,8 @@ are its 50, 2.5 and 97.5 percentiles.
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from functools import lru_cache
+from functools import lru_cache, reduce
+from operator import or_
 from typing import NamedTuple
 
 import numpy as np
@@ -23,6 +24,7 @@ MOST_DRAWN = 5_000_000  # plausible values of a list in all; above it, each offe
 STREAM = 200_000
 BLOCK = 300_000  # plausible values at a time: they then fit the processor's cache
 AT_ONCE = 10_000  # offers whose draws are sorted at a time
+FAR = 6.0  # normal deviates beyond which lies one of five hundred million
 COUNTED_ROWS = 8  # up to so many, counting what is larger than each is quicker than an order of all
 # Rows with another spread than before, each of which may need a stream anew.
 FEW_CHANGED = 20
@@ -65,18 +67,23 @@ def drawn_blocks(of: Spreads, *, seed: int = SEED, n_draws: int | None = None) -
     of more than 10,000 rows so many that there are five million values, at least 50. What is drawn
     of a row depends on its position, its spread, and how many rows there are.
     """
-    n_rows = of.centre.size
-    n_draws = draw_count(n_rows) if n_draws is None else n_draws
+    n_draws = draw_count(of.centre.size) if n_draws is None else n_draws
+    for normal in _normal_blocks(of.centre.size, n_draws, seed):
+        yield _plausible(normal, of)
+
+
+def _normal_blocks(n_rows: int, n_draws: int, seed: int) -> Iterator[Floats]:
+    """The deviates of `drawn_blocks`."""
     at_once = max(1, BLOCK // max(n_rows, 1))
     streams = [(rows, _stream(rows, seed)) for rows in _streamed(n_rows, n_draws)]
     for first in range(0, n_draws, at_once):
-        draws = np.empty((min(at_once, n_draws - first), n_rows))
+        normal = np.empty((min(at_once, n_draws - first), n_rows))
         for rows, stream in streams:
-            draws[:, rows] = stream.standard_normal((draws.shape[0], rows.stop - rows.start))
-        yield _plausible(draws, of)
+            normal[:, rows] = stream.standard_normal((normal.shape[0], rows.stop - rows.start))
+        yield normal
 
 
-def _normal(rows: Ints, n_rows: int) -> Floats:
+def _normal_of(rows: Ints, n_rows: int) -> Floats:
     """The deviates that `drawn_blocks` draws of some rows by default, as one array (draws, rows)."""
     n_draws = draw_count(n_rows)
     normal = np.empty((n_draws, rows.size))
@@ -127,12 +134,12 @@ class DrawnRows(NamedTuple):
     def after(self, before: Spreads, now: Spreads) -> "DrawnRows | None":
         """The rows whose spread is as it was, after few others have got another one; None where it
         is so many that all are drawn as quickly."""
-        changed = np.flatnonzero(np.any(np.not_equal(before, now), axis=0))
+        changed = np.flatnonzero(reduce(or_, map(np.not_equal, before, now)))
         if changed.size > FEW_CHANGED:
             return None
         same = np.flatnonzero(~np.isin(self.rows, changed))
         values, ranks = self.values[:, same], self.ranks[:, same]
-        normal = _normal(changed, now.centre.size)
+        normal = _normal_of(changed, now.centre.size)
         was, become = (_plausible(normal.copy(), of.at(changed)) for of in (before, now))
         for n in range(changed.size):
             ranks += become[:, n, None] > values
@@ -148,11 +155,29 @@ class DrawnRows(NamedTuple):
         )
 
 
-def drawn_rows(draws: Iterable[Floats], rows: Ints) -> DrawnRows:
-    """Some rows of a list; quick for up to a hundred."""
-    blocks = [(block[:, rows], _ranks_of(rows, block)) for block in draws]
-    values, ranks = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
+def drawn_rows(of: Spreads, rows: Ints) -> DrawnRows:
+    """Some rows of a list in each of its draws by default; quick for up to a hundred."""
+    n_rows = of.centre.size
+    rivals, above_count = _rivals(of, rows)
+    parts = []
+    for normal in _normal_blocks(n_rows, draw_count(n_rows), SEED):
+        values = _plausible(normal[:, rows], of.at(rows))
+        if abs(normal.min()) <= FAR and normal.max() <= FAR:
+            drawn = _plausible(normal[:, rivals], of.at(rivals))
+            parts.append((values, _ranks_of(values, drawn) + above_count))
+        else:
+            parts.append((values, _ranks_of(values, _plausible(normal, of))))
+    values, ranks = (np.concatenate(columns) for columns in zip(*parts, strict=True))
     return DrawnRows(rows, values, ranks)
+
+
+def _rivals(of: Spreads, rows: Ints) -> tuple[Ints, int]:
+    """The rows that may be drawn on either side of one of `rows` without a deviate beyond FAR, and
+    how many lie above all of them."""
+    lowest, highest = (_plausible(np.full(of.centre.size, far), of) for far in (-FAR, FAR))
+    bottom, top = lowest[rows].min(initial=np.inf), highest[rows].max(initial=-np.inf)
+    rivals = np.flatnonzero((highest >= bottom) & (lowest <= top))
+    return rivals, int(np.count_nonzero(lowest > top))
 
 
 def rank_bounds(draws: Iterable[Floats], ranks: Ints) -> tuple[Ints, Ints]:
@@ -204,16 +229,17 @@ def _competition_ranks(draws: Floats) -> NDArray[np.int32]:
     return ranks
 
 
-def _ranks_of(rows: Ints, draws: Floats) -> NDArray[np.int32]:
-    """The same of some columns: one more than there are values above each."""
-    if rows.size <= COUNTED_ROWS:
-        above = [[np.count_nonzero(draw > value) for value in draw[rows]] for draw in draws]
-    else:
-        of_rows, n_rows = draws[:, rows], draws.shape[1]
-        ascending = np.sort(draws, axis=1)
+def _ranks_of(values: Floats, draws: Floats) -> NDArray[np.int32]:
+    """The same of values that each draw is asked for (draws, values): one more than lie above."""
+    if values.shape[1] <= COUNTED_ROWS:
         above = [
-            n_rows - np.searchsorted(values, drawn, side="right")
-            for values, drawn in zip(ascending, of_rows, strict=True)
+            [np.count_nonzero(draw > value) for value in of_draw]
+            for draw, of_draw in zip(draws, values, strict=True)
+        ]
+    else:
+        above = [
+            ascending.size - np.searchsorted(ascending, of_draw, side="right")
+            for ascending, of_draw in zip(np.sort(draws, axis=1), values, strict=True)
         ]
     return np.array(above, np.int32) + 1
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from backend.domain.amounts import Amounts, Flags, Floats, Ints, is_close
+from backend.domain.amounts import Amounts, Flags, Floats, Ints, as_one, is_close
 from backend.domain.cmips import cup
 from backend.domain.draws import (
     DrawnRows,
@@ -198,7 +198,6 @@ class RankBounds:
 
     def _draw(self, rows: Ints) -> None:
         self._part_count += 1
-        draws = drawn_blocks(self._spread)
         # Whoever turns over pages is spared further draws.
         if (
             rows.size > ROWS_ALONE
@@ -206,9 +205,11 @@ class RankBounds:
             or self._rank.size <= SHORT_ROWS
         ):
             self._part = None
-            self._know(np.arange(self._rank.size), *rank_bounds(draws, self._rank))
+            self._know(
+                np.arange(self._rank.size), *rank_bounds(drawn_blocks(self._spread), self._rank)
+            )
         else:
-            part = drawn_rows(draws, rows)
+            part = drawn_rows(self._spread, rows)
             self._know(rows, *part.bounds(self._rank))
             if self._part is not None and self._part.rows.size + rows.size <= ROWS_ALONE:
                 part = self._part.beside(part)
@@ -274,7 +275,7 @@ def standings(of: Contest, metric: Metric, earlier: Standings | None = None) -> 
     """
     compared = np.flatnonzero(~np.isnan(of.value.floats))
     rank = _ranks(of.value.at(compared), metric)
-    order = np.argsort(_as_one(rank, of.name[compared]))
+    order = np.argsort(as_one(rank, of.name[compared]))
     compared, rank = compared[order], rank[order]
     spread = spreads(of.value.floats[compared], of.low[compared], of.high[compared])
     if rank.size:
@@ -283,7 +284,7 @@ def standings(of: Contest, metric: Metric, earlier: Standings | None = None) -> 
         spread = spread._replace(centre=spread.centre[alike])
     others = _by_score(of, np.flatnonzero(np.isnan(of.value.floats)), metric)
     none = np.zeros(others.size, np.int32)
-    by_name = np.argsort(of.name[compared])
+    by_name = _order(of.name[compared])
     position = np.empty(rank.size, np.int32)
     position[by_name] = np.arange(rank.size, dtype=np.int32)
     return Standings(
@@ -302,17 +303,18 @@ def standings(of: Contest, metric: Metric, earlier: Standings | None = None) -> 
     )
 
 
-def _as_one(first: Ints, second: Ints) -> Ints:
-    """Whole numbers from 0 in the order of two: to sort one column takes a fifth of the time."""
-    return first.astype(np.int64) * (int(second.max(initial=0)) + 1) + second
+def _order(numbers: Ints) -> Ints:
+    """The order of different whole numbers from 0: counted, which takes a fifth of the time."""
+    rows = np.full(int(numbers.max(initial=-1)) + 1, -1, np.int32)
+    rows[numbers] = np.arange(numbers.size)
+    return rows[rows >= 0]
 
 
 def _ranks(values: Amounts, metric: Metric) -> Ints:
     """The competition rank of each value, 1 for the best."""
     same = SAME_MIX_RATIO if metric is MIX else SAME_VALUE_RATIO
-    lower = values.ranks()
-    order = np.argsort(-lower)
-    starts = np.flatnonzero(np.diff(lower[order], prepend=-1))
+    order, lower = (column[::-1] for column in values.ascending())
+    starts = np.flatnonzero(np.diff(lower, prepend=-1))
     rank, leader = starts + 1, np.arange(starts.size)
     best = order[starts]
     close = np.flatnonzero(is_close(values.floats[best][::-1])[::-1]) + 1
@@ -341,9 +343,9 @@ def _pareto(price: Amounts, score: Floats, metric: Metric) -> Flags:
     """Which rows are on the front of price and score: nothing costs no more and scores no worse."""
     # Ranks of exact decimals and floats as they are stored: rounding would put offers on a front
     # that they are not on.
-    cost, worse = price.ranks(), -score if metric.is_higher_better else score
-    order = np.argsort(cost)
-    starts = np.flatnonzero(np.diff(cost[order], prepend=-1))
+    order, cost = price.ascending()
+    worse = -score if metric.is_higher_better else score
+    starts = np.flatnonzero(np.diff(cost, prepend=-1))
     if not starts.size:
         return np.zeros(0, bool)
     # Of one price the best score, where no lower price has as good a one.

@@ -89,10 +89,15 @@ def test_row_taken_over_says_of_which_state_of_the_data_it_is(offers, made):
     assert {row.data_version for row in rows()} == {version + 1 for version in before}
 
 
-def test_rows_of_other_prices_are_all_made_anew(offers, made):
-    names = made_by(made, lambda: factories.price(offers[0], "0.2", observed_at=LATER))
-    assert names == ["calm", "quick", "small", "unmeasured"]
-    assert {row.offer_id: str(row.price_usd_hour) for row in rows()}["calm"] == "0.2"
+@pytest.mark.parametrize("amount", ["0.2", "0.1"])  # the same is newer, and may be of a later list
+def test_only_the_row_of_another_price_is_made_anew(offers, made, monkeypatch, amount):
+    names = made_by(made, lambda: factories.price(offers[0], amount, observed_at=LATER))
+    assert names == ["calm"]
+    taken_over = rows()
+    price = {row.offer_id: str(row.price_usd_hour) for row in taken_over}["calm"]
+    assert price == amount
+    forget(monkeypatch)
+    assert taken_over == rows()
 
 
 def test_rows_of_other_rates_are_all_made_anew(offers, made):

@@ -95,13 +95,19 @@ def values_and_ranks(count):
     return values, np.searchsorted(np.negative(values), np.negative(values)) + 1
 
 
-@pytest.mark.parametrize("half_width", [0, 0.2])  # without a spread, equal ones are drawn equal
-@pytest.mark.parametrize("some", [[0, 5, 333, 334, 699], range(0, 700, 20)])
-def test_rank_bounds_of_some_rows_are_those_of_all(some, half_width):
+@pytest.mark.parametrize("far", [draws.FAR, 1.0])  # beyond one deviate lie many
+@pytest.mark.parametrize(
+    "half_width", [0, 0.02, 0.2]
+)  # without a spread, equal ones are drawn equal
+@pytest.mark.parametrize(
+    "some", [[0, 5, 333, 334, 699], range(0, 700, 20), [350, 351], range(9), range(690, 700)]
+)
+def test_rank_bounds_of_some_rows_are_those_of_all(some, half_width, far, monkeypatch):
+    monkeypatch.setattr(draws, "FAR", far)
     values, ranks = values_and_ranks(700)
     of, some = around(values, half_width), np.array(some)
     whole = draws.rank_bounds(draws.drawn_blocks(of), ranks)
-    part = draws.drawn_rows(draws.drawn_blocks(of), some).bounds(ranks)
+    part = draws.drawn_rows(of, some).bounds(ranks)
     assert [ends.tolist() for ends in part] == [ends[some].tolist() for ends in whole]
 
 
@@ -118,8 +124,8 @@ def test_rows_are_drawn_as_before_after_a_few_others_changed(changed, half_width
         # Worth what another row is, half of what it was, or much more.
         other[n] = (values[350], values[n] / 2, values[n] * 9)[n % 3]
     now = around(other, half_width)
-    after = draws.drawn_rows(draws.drawn_blocks(before), rows).after(before, now)
-    whole = draws.drawn_rows(draws.drawn_blocks(now), after.rows)
+    after = draws.drawn_rows(before, rows).after(before, now)
+    whole = draws.drawn_rows(now, after.rows)
     assert after.rows.tolist() == [n for n in rows.tolist() if n not in changed]
     assert (after.values == whole.values).all()
     assert (after.ranks == whole.ranks).all()
@@ -128,7 +134,7 @@ def test_rows_are_drawn_as_before_after_a_few_others_changed(changed, half_width
 def test_rows_are_drawn_anew_after_many_others_changed():
     values, _ = values_and_ranks(700)
     before, now = around(values, 0.1), around([2 * v for v in values[:21]] + values[21:], 0.1)
-    drawn = draws.drawn_rows(draws.drawn_blocks(before), np.array([699]))
+    drawn = draws.drawn_rows(before, np.array([699]))
     assert drawn.after(before, now) is None
 
 

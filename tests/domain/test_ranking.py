@@ -266,9 +266,9 @@ def drawn(monkeypatch):
         noted.append("all")
         return rank_bounds(*given)
 
-    def some(draws, rows):
+    def some(of, rows):
         noted.append(rows.tolist())
-        return drawn_rows(draws, rows)
+        return drawn_rows(of, rows)
 
     monkeypatch.setattr(ranking, "rank_bounds", whole)
     monkeypatch.setattr(ranking, "drawn_rows", some)
@@ -329,11 +329,11 @@ def test_rank_bounds_of_rows_that_were_shown_are_taken_over(drawn):
 def test_rank_bounds_are_not_read_while_they_are_worked_out(monkeypatch):
     bounds, seen, readers = rank_bounds_of(VALUES), [], []
 
-    def beside(draws, rows):
+    def beside(of, rows):
         readers.append(Thread(target=lambda: seen.append(bounds.at(5, rows))))
         readers[0].start()
         readers[0].join(0.2)
-        return drawn_rows(draws, rows)
+        return drawn_rows(of, rows)
 
     monkeypatch.setattr(ranking, "drawn_rows", beside)
     low, high = listed(bounds, [5, 6])

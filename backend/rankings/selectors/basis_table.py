@@ -17,7 +17,7 @@ import numpy as np
 from django.utils.functional import cached_property
 
 from backend.catalog.selectors.price_choice import PriceChoice
-from backend.domain.amounts import Amounts, Flags, Floats, Ints, codes_of
+from backend.domain.amounts import Amounts, Flags, Floats, Ints, as_one, codes_of
 from backend.domain.errors import UnknownRate
 from backend.domain.pricing.extras import Extra
 from backend.domain.pricing.price_columns import spans
@@ -44,10 +44,11 @@ FIGURES = MONEY | frozenset(SCORES)
 
 
 class KeptRows:
-    """Rows by the number of their offer, each with the facts of the score that it was made of.
+    """Rows by the number of their offer, each with the facts of the price and the score that it was
+    made of.
 
-    Bases share them that differ in nothing but scores: from one state of the data to the next these
-    alone change, with every result of a campaign, and only those of a few offers.
+    Bases share them that differ in nothing else: from one state of the data to the next these alone
+    change, with every result of a campaign and every new price, and only those of a few offers.
     """
 
     def __init__(self, most: int) -> None:
@@ -58,15 +59,15 @@ class KeptRows:
     def nbytes(self) -> int:
         return BYTES_OF_ROW * len(self._rows)
 
-    def row(self, number: int, scores: ScoreTable) -> RankingRow | None:
-        """The row of an offer, unless none is kept or its score is another one now."""
+    def row(self, number: int, facts: tuple[Any, ...]) -> RankingRow | None:
+        """The row of an offer, unless none is kept or its facts are others now."""
         kept = self._rows.get(number)
-        return kept[1] if kept is not None and kept[0] == scores.facts(number) else None
+        return kept[1] if kept is not None and kept[0] == facts else None
 
-    def keep(self, number: int, scores: ScoreTable, row: RankingRow) -> None:
+    def keep(self, number: int, facts: tuple[Any, ...], row: RankingRow) -> None:
         """Keep a row, rather than one that was not asked for in longer."""
         self._rows.pop(number, None)
-        self._rows[number] = scores.facts(number), row
+        self._rows[number] = facts, row
         # Several threads may find one too many.
         for oldest in list(islice(self._rows, max(0, len(self._rows) - self._most))):
             self._rows.pop(oldest, None)
@@ -91,16 +92,20 @@ class ExactRows:
     _known: WeakValueDictionary[int, RankingRow] = field(
         default_factory=WeakValueDictionary, init=False, repr=False
     )
-    """Of those that are kept the ones that were asked for, whose score need not be looked at again."""
+    """Of those that are kept the ones that were asked for, whose facts need not be looked at again."""
 
     def row(self, number: int) -> RankingRow:
         """The row of an offer by its number, not compared with any other."""
         if (known := self._known.get(number)) is not None:
             return known
-        row = self.kept.row(number, self.scores) or self._made(number)
-        self.kept.keep(number, self.scores, row)
+        facts = self._facts(number)
+        row = self.kept.row(number, facts) or self._made(number)
+        self.kept.keep(number, facts, row)
         self._known[number] = row
         return row
+
+    def _facts(self, number: int) -> tuple[Any, ...]:
+        return self.prices.facts(int(self.chosen[number])), self.scores.facts(number)
 
     def _made(self, number: int) -> RankingRow:
         lacking = self.lacking.get(key_of(self.offers.keys[number]), ()) if self.lacking else ()
@@ -241,6 +246,12 @@ class BasisTable:
 
     # --- figures ------------------------------------------------------------------------------
 
+    def floats(self, name: str) -> Floats:
+        """A column of FIGURES, near to the exact one; NaN is unknown."""
+        is_score = name in SCORES
+        floats: Floats = getattr(self.scores, SCORES[name]) if is_score else self._money[name]
+        return floats
+
     def figures(self, name: str) -> Amounts:
         """A column of FIGURES."""
         if name not in self._figures:
@@ -248,21 +259,19 @@ class BasisTable:
         return self._figures[name]
 
     def _made(self, name: str) -> Amounts:
+        floats = self.floats(name)
         if name in SCORES:
-            floats: Floats = getattr(self.scores, SCORES[name])
             _, codes = np.unique(floats, return_inverse=True)
             return Amounts(
                 floats, codes.astype(np.int32), lambda row: exact_decimal(float(floats[row]))
             )
-        floats, keys = self._money[name], self._price_keys
-        if name in WORTH:
-            keys = self._worth_keys
+        keys = self._worth_keys if name in WORTH else self._price_keys
         exact = self._exact
         return Amounts(floats, keys, lambda row: exact.money(row)[name])
 
     @cached_property
     def _price_keys(self) -> Ints:
-        return codes_of(self._of_price(self.prices.quotes.codes), self._extras_codes)[0]
+        return as_one(self._of_price(self.prices.quotes.codes), self._extras_codes)
 
     @cached_property
     def amount_keys(self) -> Ints:
@@ -272,7 +281,7 @@ class BasisTable:
 
     @cached_property
     def _worth_keys(self) -> Ints:
-        return codes_of(self._price_keys, self.scores.figure_keys)[0]
+        return as_one(self._price_keys, self.scores.figure_keys)
 
     @cached_property
     def _money(self) -> dict[str, Floats]:
@@ -376,15 +385,14 @@ class BasisTable:
 def kept_rows(
     earlier: BasisTable | None,
     offers: OfferTable,
-    prices: PriceTable,
     shared: Context,
     lacking: Mapping[UUID, tuple[str, ...]],
 ) -> KeptRows:
-    """Where a basis keeps its rows: with those of an earlier state, if only scores tell them apart."""
+    """Where a basis keeps its rows: with those of an earlier state, if only prices and scores tell
+    them apart."""
     if (
         earlier is not None
         and earlier.offers is offers
-        and earlier.prices is prices
         and earlier.lacking == lacking
         and earlier.shared == shared
     ):

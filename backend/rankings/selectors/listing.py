@@ -117,7 +117,7 @@ class Listing(Sequence[RankingRow]):
 
     def unknown_count(self, name: str) -> int:
         """Rows that have no figure in a column."""
-        return int(np.isnan(self.basis.figures(name).floats[self.numbers]).sum())
+        return int(np.isnan(self.basis.floats(name)[self.numbers]).sum())
 
     def sorted_by(self, sort: Sequence[tuple[str, bool]], *, is_ranked: bool = True) -> "Listing":
         """Disturbed rows last where the list is ranked, then as asked; the default order of a
@@ -198,30 +198,28 @@ def ranked_lists(
 ) -> RankedLists:
     """The offers of these numbers of a basis, ranked among each other; `earlier` are those of an
     earlier state of the data."""
-    value, low, high, price, score = (
-        basis.figures(name).at(numbers) for name in (*BOUNDS, "price", "score")
-    )
+    low, high, score = (basis.floats(name)[numbers] for name in (*BOUNDS, "score"))
     made = standings(
         Contest(
-            value=value,
-            low=low.floats,
-            high=high.floats,
-            price=price,
-            score=score.floats,
+            value=basis.figures("value_per_cost").at(numbers),
+            low=low,
+            high=high,
+            price=basis.figures("price").at(numbers),
+            score=score,
             is_unfit=basis.is_unfit[numbers],
             name=numbers,
         ),
         metric,
         None if earlier is None else earlier.scored.standings,
     )
-    has_score = ~np.isnan(score.floats[made.order])
+    has_score = ~np.isnan(score[made.order])
     everyone = Listing(basis, numbers[made.order].astype(np.int32), made)
     return RankedLists(
         everyone.at(np.flatnonzero(has_score)), everyone.at(np.flatnonzero(~has_score))
     )
 
 
-BOUNDS = ("value_per_cost", "value_per_cost_ci95_low", "value_per_cost_ci95_high")
+BOUNDS = ("value_per_cost_ci95_low", "value_per_cost_ci95_high")
 
 
 def meeting(column: Coded | Amounts, condition: Filter) -> Flags:
@@ -286,7 +284,7 @@ def counted(rows: Sequence[RankingRow], name: str) -> Counter[Any]:
 def floats(rows: Sequence[RankingRow], name: str) -> Floats:
     """A column of figures as floats, near to the exact ones; NaN is unknown."""
     if isinstance(rows, Listing):
-        return rows.basis.figures(name).floats[rows.numbers]
+        return rows.basis.floats(name)[rows.numbers]
     values = (getattr(row, name) for row in rows)
     return np.array([np.nan if one is None else float(one) for one in values], np.float64)
 

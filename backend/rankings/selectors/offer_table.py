@@ -113,9 +113,9 @@ class OfferTable:
         asked, order = keys_of(keys), self._by_key
         if not (order.size and asked.size):
             return np.full(asked.size, -1, np.int32)
-        ordered = self.keys[order]
-        at = np.minimum(np.searchsorted(ordered, asked), order.size - 1)
-        return np.where(ordered[at] == asked, order[at], -1)
+        at = np.searchsorted(self.keys, asked, sorter=order)
+        rows = order[np.minimum(at, order.size - 1)]
+        return np.where(self.keys[rows] == asked, rows, -1)
 
     @cached_property
     def _by_key(self) -> Ints:

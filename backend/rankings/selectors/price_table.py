@@ -26,7 +26,7 @@ from backend.rankings.selectors.offer_table import OfferTable, key_of, keys_of
 from backend.rankings.selectors.quote_column import QuoteColumn
 
 # Under which it is known what is preferred, as of the next state most of it is the same.
-MOST_BASES = 2
+MOST_BASES = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,6 +101,13 @@ class PriceTable:
         of_bases = sum(rows.nbytes for rows in list(self._chosen.values()))
         columns = (self.offers, self.keys, self.seen_us, self.quotes, self.kinds)
         return of_bases + sum(column.nbytes for column in columns)
+
+    def facts(self, row: int) -> tuple[Any, ...]:
+        """All that decides the price of a row, −1 being none: rows of equal facts have equal ones."""
+        if row < 0:
+            return ()
+        quote, kind = self.quotes.value(row), self.kinds.value(row)
+        return bytes(self.keys[row]), int(self.seen_us[row]), quote, kind
 
     def choice(self, row: int) -> PriceChoice:
         """The price of a row."""

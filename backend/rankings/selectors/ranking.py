@@ -229,7 +229,7 @@ def _basis_table(
     day = query.as_of or today
     shared = Context(query, rates, day, extras, is_tax_ranked)
     lacking = _mix(query, stamp, workspace_slug).lacking if query.weights else {}
-    kept = kept_rows(earlier, offers, prices, shared, lacking)
+    kept = kept_rows(earlier, offers, shared, lacking)
     return BasisTable(offers, prices, of, shared, chosen, stamp.number, lacking, kept)
 
 
