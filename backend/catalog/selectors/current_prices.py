@@ -2,6 +2,7 @@
 
 import datetime as dt
 from collections.abc import Collection, Iterable, Sequence
+from typing import Any
 from uuid import UUID
 
 from django.db.models import Exists, OuterRef, Q, QuerySet, Value
@@ -75,8 +76,10 @@ def newest_prices(basis: PriceBasis, offer_ids: Sequence[UUID] | None = None) ->
     return ReadPrices(newest, "id", basis.as_of)
 
 
-def stored_prices(basis: PriceBasis, offer_ids: Collection[UUID] | None = None) -> ReadPrices:
-    """The same of this day, from CurrentPrice; `as_of` is not asked."""
+def stored_prices(
+    basis: PriceBasis, offer_ids: Collection[UUID] | QuerySet[Any] | None = None
+) -> ReadPrices:
+    """The same of this day, from CurrentPrice; `as_of` is not asked. `offer_ids` may be a query."""
     rows = CurrentPrice.objects.filter(_of_term(basis)).order_by()
     if offer_ids is not None:
         rows = rows.filter(offer_id__in=offer_ids)

@@ -17,6 +17,7 @@ from backend.domain.errors import InvalidDocument, InvalidValue
 from backend.domain.pricing.billing.lifetimes import CALENDAR, DAY_S, HOUR_S, month_seconds
 from backend.domain.scenarios.charges import ZERO, base_cost, extras_costs
 from backend.domain.scenarios.choice import serves
+from backend.domain.scenarios.document import Extras
 from backend.domain.scenarios.model import Option, Price, ScenarioInput
 from backend.domain.scenarios.results import OptionOutcome, option_members, outcome
 from backend.domain.scenarios.trajectories import peak_count
@@ -92,10 +93,11 @@ def _groups(
 ) -> list[list[Bounded]]:
     """Options that share a trajectory, with their bounds; those that may be the cheapest first."""
     groups: dict[tuple[Fraction, object], list[Bounded]] = {}
+    bounds = LeastCosts(scenario)
     for option in options:
         part = option.parts[0]
         try:
-            least = least_cost(scenario, option)
+            least = bounds.of(option)
         except InvalidValue as error:
             faults[option.name] = str(error)
         else:
@@ -128,22 +130,38 @@ def _unit_hours(scenario: ScenarioInput) -> Fraction:
 # --- what an option costs at least ----------------------------------------------------------------
 
 
-def least_cost(scenario: ScenarioInput, option: Option) -> Fraction:
-    """What an option of one part costs at least if it serves as much as is tolerated."""
-    (part,) = option.parts
-    horizon = scenario.steps.horizon
-    beside = sum(extras_costs(option.extras, horizon).values(), ZERO)
-    if part.count is not None:
-        count = part.count if isinstance(part.count, int) else peak_count(scenario, part)
-        return beside + base_cost(part.price, count, horizon) + count * part.price.terms.setup
-    # Servers that carry so much run at least as long as it takes to serve it at their limit.
-    an_hour = least_rate(part.price) / part.units_per_server
-    lost = scenario.price_per_unserved_unit_hour
-    if lost is not None:
-        # Each unit is either served or paid for.
-        return beside + min(an_hour, lost) * _unit_hours(scenario) * NEARLY
-    served = (1 - scenario.tolerated_unserved_share) * _unit_hours(scenario)
-    return beside + an_hour * served * NEARLY
+class LeastCosts:
+    """What options of one part cost at least that serve as much as is tolerated."""
+
+    def __init__(self, scenario: ScenarioInput) -> None:
+        self._scenario = scenario
+        self._unit_hours = _unit_hours(scenario)
+        self._beside: dict[Extras, Fraction] = {}
+
+    def of(self, option: Option) -> Fraction:
+        """That of one option. Raises InvalidValue where it needs too many servers."""
+        scenario = self._scenario
+        (part,) = option.parts
+        beside = self._extras(option.extras)
+        if part.count is not None:
+            count = part.count if isinstance(part.count, int) else peak_count(scenario, part)
+            cost = base_cost(part.price, count, scenario.steps.horizon)
+            return beside + cost + count * part.price.terms.setup
+        # Servers that carry so much run at least as long as it takes to serve it at their limit.
+        an_hour = least_rate(part.price) / part.units_per_server
+        lost = scenario.price_per_unserved_unit_hour
+        if lost is not None:
+            # Each unit is either served or paid for.
+            return beside + min(an_hour, lost) * self._unit_hours * NEARLY
+        served = (1 - scenario.tolerated_unserved_share) * self._unit_hours
+        return beside + an_hour * served * NEARLY
+
+    def _extras(self, extras: Extras) -> Fraction:
+        # Nearly all options have those of their scenario, whose months are many to count.
+        if extras not in self._beside:
+            costs = extras_costs(extras, self._scenario.steps.horizon)
+            self._beside[extras] = sum(costs.values(), ZERO)
+        return self._beside[extras]
 
 
 def least_rate(price: Price) -> Fraction:

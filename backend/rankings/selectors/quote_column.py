@@ -118,7 +118,9 @@ class QuoteColumn:
         anew = (np.cumsum(is_met) - 1).astype(np.int32)
         return QuoteColumn(
             anew[self.codes],
-            *(Texts(one.utf8[met]) for one in (self.amounts, self.setups, self.caps)),
+            self.amounts.at(met),
+            self.setups.at(met),
+            self.caps.at(met),
             self.shapes.at(met),
             self.charges.at(met),
         )

@@ -9,7 +9,7 @@ from typing import overload
 import numpy as np
 from numpy.typing import NDArray
 
-from backend.domain.amounts import Flags
+from backend.domain.amounts import Flags, Ints
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +40,10 @@ class Texts(Sequence[str]):
 
     def __iter__(self) -> Iterator[str]:
         return map(bytes.decode, self.utf8.tolist())
+
+    def at(self, rows: Ints) -> "Texts":
+        """Those of some rows, in their order."""
+        return Texts(self.utf8[rows])
 
     def followed_by(self, other: "Texts") -> "Texts":
         """These texts and the other ones behind them."""

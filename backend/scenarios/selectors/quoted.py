@@ -6,9 +6,7 @@ from dataclasses import dataclass
 from decimal import ROUND_HALF_EVEN, Context, Decimal
 from typing import Any
 
-from django.core.exceptions import ObjectDoesNotExist
-
-from backend.catalog.models import Offer, OfferKind, PriceObservation
+from backend.catalog.models import Offer, OfferKind
 from backend.catalog.selectors.price_choice import PriceChoice
 from backend.catalog.selectors.read_prices import as_quoted
 from backend.domain.errors import InvalidValue, UnknownRate
@@ -33,12 +31,16 @@ Assumption = dict[str, str]
 
 @dataclass(frozen=True)
 class OfferQuote:
-    """An offer with the observation that prices it; `listed` is its price without a commitment."""
+    """An offer with the price that is quoted for it."""
 
     offer: Offer
     choice: PriceChoice
-    observation: PriceObservation
-    listed: PriceChoice | None
+    hardware: Mapping[str, Any] | None = None
+    """The document of own hardware that the price was calculated from."""
+    source: str = ""
+    """Where the price was read; only what rests on it says so."""
+    listed: PriceChoice | None = None
+    """The price without a commitment."""
 
 
 @dataclass(frozen=True)
@@ -64,14 +66,14 @@ def plain_price(quote: OfferQuote, beside: Mapping[str, Any], into: Exchange) ->
     Raises InvalidValue with the field of the price.
     """
     rate, _ = into.rate(quote.choice.currency)
-    document = _hardware(quote)
     # Own hardware is calculated from its document, unless another billing is stated or the document
     # is in another currency.
-    if document is not None and quote.choice.currency == into.currency and "billing" not in beside:
-        return {"billing": "purchase", "hardware": document}
+    own, is_converted = quote.hardware, quote.choice.currency != into.currency
+    if own is not None and not is_converted and "billing" not in beside:
+        return {"billing": "purchase", "hardware": dict(own)}
     charge = quote.choice.charge
     converted = charge if rate == 1 else charge.times(rate)
-    billing, amount, unit, fields = _billed(quote, converted, is_own=document is not None)
+    billing, amount, unit, fields = _billed(quote, converted, is_own=own is not None)
     chosen = beside.get("billing", billing)
     if billing == "savings" and chosen == billing:
         amount, fields = _savings(quote, charge, rate)
@@ -86,7 +88,7 @@ Billed = tuple[str, Decimal, str, dict[str, Any]]
 
 def _billed(quote: OfferQuote, charge: Charge, *, is_own: bool) -> Billed:
     """Billing rule, amount, its unit, and the rule's own fields."""
-    model, unit, amount = quote.observation.purchase_model, charge.unit, charge.amount
+    model, unit, amount = quote.choice.purchase_model, charge.unit, charge.amount
     if unit == "year":
         unit, amount = "month", DIGITS.divide(amount, Decimal(12))
     if unit == "once":
@@ -127,7 +129,7 @@ def _committed(charge: Charge, amount: Decimal, unit: str) -> Billed:
 def _by_month(quote: OfferQuote, charge: Charge, amount: Decimal, *, is_own: bool) -> Billed:
     if is_own:
         return "monthly", amount, "month", {"month_convention": HOURS_PER_MONTH}
-    months = quote.observation.minimum_months
+    months = quote.choice.minimum_months
     if not (charge.setup_amount or months or quote.offer.kind == OfferKind.DEDICATED):
         return "monthly", amount, "month", {}
     fields: dict[str, Any] = {"minimum_months": months or 1}
@@ -152,20 +154,12 @@ def _savings(quote: OfferQuote, charge: Charge, rate: Decimal) -> tuple[Decimal,
     }
 
 
-def _hardware(quote: OfferQuote) -> dict[str, Any] | None:
-    """The document of own hardware that the price was calculated from."""
-    try:
-        return dict(quote.observation.hardware.document)
-    except ObjectDoesNotExist:
-        return None
-
-
 def assumed(quote: OfferQuote, into: Exchange) -> Assumption:
     """The price as quoted, its day and its source; the rate, where it was converted."""
     choice = quote.choice
     rate, rate_date = into.rate(choice.currency)
     age = (into.today - choice.observed_on).days
-    words = [f"read on {choice.observed_on}, {age} days ago", quote.observation.source]
+    words = [f"read on {choice.observed_on}, {age} days ago", quote.source]
     if rate_date is not None:
         shown_rate = text(SHOWN.plus(rate))
         words.append(f"converted at {shown_rate} {into.currency}/{choice.currency} of {rate_date}")
@@ -185,7 +179,7 @@ def assumed(quote: OfferQuote, into: Exchange) -> Assumption:
 
 def is_rate_assumed(quote: OfferQuote, beside: Mapping[str, Any]) -> bool:
     """Whether the price is a spot price beside which no number of interruptions stands."""
-    is_spot = quote.observation.purchase_model == PurchaseModel.SPOT
+    is_spot = quote.choice.purchase_model == PurchaseModel.SPOT
     return is_spot and not {"interruptions_per_month", "billing"} & {*beside}
 
 

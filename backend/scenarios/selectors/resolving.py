@@ -274,7 +274,7 @@ def _by_offer(
     # A query for each term and none for each part: a document may name hundreds of offers.
     choices = {term: best_prices(PriceBasis(term=term), ids) for term in terms}
     ids_of_prices = [c.observation_id for of in choices.values() for c in of.values()]
-    kept = PriceObservation.objects.select_related("hardware").in_bulk(ids_of_prices)
+    kept = _kept(ids_of_prices)
     for term, named in by_term.items():
         for entry, slug in named:
             offer = offers.get(slug)
@@ -287,9 +287,7 @@ def _by_offer(
                 faults[f"{entry.pointer}/price/{TERM if term != ON_DEMAND else OFFER}"] = detail
             else:
                 listed = choices.get(ON_DEMAND, {}).get(offer.pk)
-                observation = kept[choice.observation_id]
-                observation.offer = offer
-                entry.quote = OfferQuote(offer, choice, observation, listed)
+                entry.quote = OfferQuote(offer, choice, *kept[choice.observation_id], listed)
 
 
 def _by_observation(
@@ -298,8 +296,8 @@ def _by_observation(
     if not named:
         return
     prices = prices_by_id((pk for _, pk in named), workspace_slug)
-    rows = PriceObservation.objects.select_related("offer", "hardware")
-    kept = rows.in_bulk(list(prices))
+    offers = offers_visible(workspace_slug).in_bulk([one.offer_id for one in prices.values()])
+    kept = _kept(prices)
     for entry, pk in named:
         choice = prices.get(pk)
         if choice is None:
@@ -309,7 +307,14 @@ def _by_observation(
             detail = f"the price includes more than the machine: {choice.basis}"
             faults[f"{entry.pointer}/price/{OBSERVATION}"] = detail
         else:
-            entry.quote = OfferQuote(kept[pk].offer, choice, kept[pk], None)
+            entry.quote = OfferQuote(offers[choice.offer_id], choice, *kept[pk])
+
+
+def _kept(price_ids: Iterable[UUID]) -> dict[UUID, tuple[Mapping[str, Any] | None, str]]:
+    """Document of own hardware, and source, of observations."""
+    rows = PriceObservation.objects.filter(pk__in=list(price_ids))
+    read = rows.values_list("pk", "hardware__document", "source")
+    return {pk: (document, source) for pk, document, source in read}
 
 
 def _uuid(value: object) -> UUID | None:

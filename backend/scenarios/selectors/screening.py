@@ -5,23 +5,32 @@ capacity and bill of an offer are those that it would have as an option of the s
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
+from uuid import UUID
 
 from django.db.models import QuerySet
 
 from backend.benchmarks.models import StoredSummary
 from backend.benchmarks.selectors.scores import Score
 from backend.benchmarks.services.summaries import stored
-from backend.catalog.models import Offer, OfferKind, Provider, Region, VcpuKind
+from backend.catalog.models import HardwareModel, Offer, OfferKind, VcpuKind
+from backend.catalog.selectors.current_prices import stored_prices
 from backend.catalog.selectors.data_version import data_version
 from backend.catalog.selectors.offers import offers_visible
-from backend.catalog.selectors.price_choice import ON_DEMAND, TERMS, PriceChoice
+from backend.catalog.selectors.price_choice import (
+    ON_DEMAND,
+    TERMS,
+    PriceBasis,
+    PriceChoice,
+    chosen_prices,
+)
+from backend.catalog.selectors.rates import rate_table
 from backend.common import clock
 from backend.common.work import calculation, most_steps
-from backend.domain.errors import InvalidDocument
+from backend.domain.errors import InvalidDocument, InvalidValue
 from backend.domain.scenarios.document import OptionDocument, ScenarioDocument
 from backend.domain.scenarios.documents import option_from, scenario_from
 from backend.domain.scenarios.model import Option, ScenarioInput
@@ -31,12 +40,12 @@ from backend.domain.scenarios.work import MOST_WORK, check_screening_work
 from backend.providers.registry import provider as provider_record
 from backend.scenarios.models import Scenario
 from backend.scenarios.selectors.capacities import METRIC, UNITS, asked_capacity, carried
-from backend.scenarios.selectors.resolving import NamedPrice, named_prices, resolved
+from backend.scenarios.selectors.quoted import Exchange, OfferQuote, plain_price
+from backend.scenarios.selectors.resolving import resolved
 
 # A savings plan commits to an amount of money, which nobody has stated; what is bought is no offer.
 SCREENED_TERMS = tuple(t for t in TERMS if not t.startswith(("savings", "purchase")))
 LIMIT, MOST_LIMIT = 50, 500
-PRICED_AT_ONCE = 1_000
 # What the search for a mix takes, in steps of a simulation.
 MIX_STEPS = 10_000_000
 ALWAYS_ON = frozenset({"reserved", "purchase"})
@@ -137,33 +146,31 @@ def market_of(scenario: Scenario, query: ScreeningQuery) -> LoadMarket:
     )
     whole = ScenarioDocument.read(document)
     offers = _offers(slug, query)
-    scored = {"metric": metric, "offer__in": offers.values("pk")}
+    scored = StoredSummary.objects.filter(metric=metric)
+    offers = offers.filter(pk__in=scored.values("offer_id"))
     # Counted first: reading a hundred thousand takes seconds.
-    count = StoredSummary.objects.filter(**scored).count()
+    count = offers.count()
     steps = check_screening_work(document, 1, count, most_steps(MOST_WORK))
     with calculation(steps, advice=ADVICE) as check:
         load = scenario_from(document, check)
-        scores = dict(stored(**scored))
-        price = {"term": query.term, "currency": load.currency}
+        scores = dict(stored(metric=metric, offer__in=offers.values("pk")))
+        choices, hardware = _choices(offers, query.term), _hardware(offers)
+        into = Exchange(load.currency, rate_table(today), today)
         left_out: Counter[str] = Counter()
         made: dict[str, MarketOffer] = {}
-        providers: dict[int, Provider] = {}
-        regions: dict[int | None, Region | None] = {}
-        # Some at a time: what a price follows from takes ten times the memory of what stays of it.
-        for slugs in _parts(list(offers.filter(pk__in=scores).values_list("slug", flat=True))):
-            named = {"options": [{"parts": [{"price": {"offer": one, **price}}]} for one in slugs]}
-            prices = named_prices(named, workspace_slug=slug, today=today)
-            left_out[NO_PRICE] += len(slugs) - len(prices)
-            for priced in prices.values():
-                offer, score = priced.offer, scores[priced.offer.pk]
-                if lack := _lacks(offer, score, priced, query):
-                    left_out[lack] += 1
-                    continue
-                # Each was read with its own; kept so, they take half the memory of all offers.
-                offer.provider = providers.setdefault(offer.provider_id, offer.provider)
-                offer.region = regions.setdefault(offer.region_id, offer.region)
-                option, billing = _option(offer, score, priced, units, whole)
-                made[offer.slug] = MarketOffer(offer, priced.choice, billing, score, option)
+        for offer in _shared(offers):
+            score, choice = scores.get(offer.pk), choices.get(offer.pk)
+            price = None if choice is None else _price(offer, choice, hardware, into)
+            # Its first result came since.
+            if score is None:
+                continue
+            if choice is None or price is None:
+                left_out[NO_PRICE] += 1
+            elif lack := _lacks(offer, score, choice, query):
+                left_out[lack] += 1
+            else:
+                option = _option(offer, score, price, units, whole)
+                made[offer.slug] = MarketOffer(offer, choice, price["billing"], score, option)
     # Without what was counted and never met.
     return LoadMarket(query, load, document, metric, made, +left_out, version)
 
@@ -217,9 +224,31 @@ def _offers(workspace_slug: str, query: ScreeningQuery) -> QuerySet[Offer]:
     return offers
 
 
-def _parts(slugs: Sequence[str]) -> Iterator[Sequence[str]]:
-    for start in range(0, len(slugs), PRICED_AT_ONCE):
-        yield slugs[start : start + PRICED_AT_ONCE]
+def _shared(offers: QuerySet[Offer]) -> QuerySet[Offer]:
+    """With each provider and region once: read with every offer they take most of the time."""
+    return offers.select_related(None).prefetch_related("provider", "region")
+
+
+def _choices(offers: QuerySet[Offer], term: str) -> dict[UUID, PriceChoice]:
+    basis = PriceBasis(term=term)
+    return chosen_prices(stored_prices(basis, offers.values("pk")), basis)
+
+
+def _hardware(offers: QuerySet[Offer]) -> dict[UUID, Mapping[str, Any]]:
+    """Documents of own hardware by the price that was calculated from them."""
+    rows = HardwareModel.objects.filter(offer__in=offers.values("pk")).order_by()
+    return dict(rows.values_list("price_id", "document"))
+
+
+def _price(
+    offer: Offer, choice: PriceChoice, hardware: Mapping[UUID, Mapping[str, Any]], into: Exchange
+) -> Mapping[str, Any] | None:
+    """The price as a document states it; None where it is none of a server that carries a load."""
+    quote = OfferQuote(offer, choice, hardware.get(choice.observation_id))
+    try:
+        return plain_price(quote, {}, into)
+    except InvalidValue:
+        return None
 
 
 def _is_burstable(offer: Offer) -> bool:
@@ -228,25 +257,28 @@ def _is_burstable(offer: Offer) -> bool:
     return VcpuKind.BURSTABLE in (offer.vcpu_kind, by_name)
 
 
-def _lacks(offer: Offer, score: Score, price: NamedPrice, query: ScreeningQuery) -> str:
+def _lacks(offer: Offer, score: Score, choice: PriceChoice, query: ScreeningQuery) -> str:
     """Why an offer with a price and a score would mislead; empty where it would not."""
     if score.is_unfit:
         return UNFIT
     # Carrying a load for hours, such a machine is as slow as its credits or its share let it be.
     if _is_burstable(offer) and not query.burstable:
         return CREDITS
-    if price.choice.is_missing:
+    if choice.is_missing:
         return GONE
     # Beside prices without tax it would look dearer, or cheaper, than it is.
-    return TAX if price.choice.is_tax_unknown else ""
+    return TAX if choice.is_tax_unknown else ""
 
 
 def _option(
-    offer: Offer, score: Score, price: NamedPrice, units: Fraction, whole: ScenarioDocument
-) -> tuple[Option, str]:
-    """The offer as an option of the scenario, under its slug, and the rule of its bill."""
-    part = {"price": dict(price.used), "capacity": carried(score, units)}
-    if price.used["billing"] in ALWAYS_ON or offer.kind == OfferKind.ONPREM:
+    offer: Offer,
+    score: Score,
+    price: Mapping[str, Any],
+    units: Fraction,
+    whole: ScenarioDocument,
+) -> Option:
+    """The offer as an option of the scenario, under its slug."""
+    part = {"price": dict(price), "capacity": carried(score, units)}
+    if price["billing"] in ALWAYS_ON or offer.kind == OfferKind.ONPREM:
         part["count"] = "peak"
-    option = option_from(OptionDocument.read({"name": offer.slug, "parts": [part]}), whole)
-    return option, str(price.used["billing"])
+    return option_from(OptionDocument.read({"name": offer.slug, "parts": [part]}), whole)

@@ -14,7 +14,7 @@ from backend.domain.scenarios.documents import scenario_from
 from backend.domain.scenarios.model import ScenarioInput
 from backend.domain.scenarios.peak_mix import peak_mix
 from backend.domain.scenarios.results import outcome
-from backend.domain.scenarios.screening import Screening, least_cost, screened
+from backend.domain.scenarios.screening import LeastCosts, Screening, screened
 from backend.domain.scenarios.simulate import simulate
 from tests.domain.scenarios.documents import Document, all_of, price, startup
 
@@ -84,7 +84,7 @@ def test_screening_says_of_each_offer_what_its_simulation_says(
         assert full[row.option.name].items() >= row.result.items()
         assert (row.rank is not None) == row.result["may_be_cheapest"]
         if row.rank is not None and not loss.get("price_per_unserved_unit_hour"):
-            assert least_cost(scenario, row.option) <= outcome(scenario, row.option).total
+            assert LeastCosts(scenario).of(row.option) <= outcome(scenario, row.option).total
     serving = [row for row in every.rows if row.rank is not None]
     assert every.rows[: len(serving)] == tuple(serving)
     if "price_per_unserved_unit_hour" not in loss:
