@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from backend.domain.pricing.billing.terms import Terms
 from backend.domain.scenarios.document import Extras, Uncertainty
+from backend.domain.scenarios.needed import Needs
 from backend.domain.scenarios.policy_document import Policy
 from backend.domain.scenarios.steps import Steps
 
@@ -46,6 +47,11 @@ class Demand:
     def total(self) -> float:
         """Σ of the steps."""
         return float(self.values.sum())
+
+    @cached_property
+    def needs(self) -> Needs:
+        """How many servers it needs."""
+        return Needs(self.values)
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """How many servers a demand needs, exactly."""
 
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,66 @@ SLACK = 1e-9  # so that float noise above a whole number starts no further serve
 # A float quotient this close to a whole number, as a share of it, is looked at exactly.
 NEAR = 1e-12
 MOST_SERVERS = 1_000_000
+# Questions about one demand from which on its order pays for itself.
+FEW = 8
+# Servers up to which a float of 32 bits tells their numbers apart, and how far it may be off, as a
+# share; of the steps, how many may be that close to a whole number of servers.
+MOST_NARROW, NARROW, FEW_CLOSE = 1_000, 1e-6, 0.02
+
+
+class Needs:
+    """How many servers of any size one demand needs, worked out in narrow floats once many sizes were
+    asked for: the order of the demand says which steps those do not tell apart."""
+
+    def __init__(self, demand: NDArray[np.float64]) -> None:
+        self.demand = demand
+        self._asked = 0
+
+    def of(self, units_per_server: Fraction) -> Servers:
+        """As `needed`, of this demand."""
+        self._asked += 1
+        is_worth = self._asked > FEW and units_per_server > 0
+        servers = self._narrow(units_per_server) if is_worth else None
+        return needed(self.demand, units_per_server) if servers is None else servers
+
+    def _narrow(self, units_per_server: Fraction) -> Servers | None:
+        """None where they may be too many, or too many steps are close to a whole number of them."""
+        at_most = self._highest / units_per_server
+        most = _whole(at_most)
+        if not 0 < most <= MOST_NARROW:
+            return None
+        whole = np.arange(most + 1) / float(at_most)
+        above = (whole + 2 * SLACK / float(at_most)) * (1 + NARROW)
+        first = np.searchsorted(self._ascending, (whole * (1 - NARROW)).astype(np.float32))
+        ends = np.searchsorted(self._ascending, above.astype(np.float32), side="right")
+        if int((ends - first).sum()) > FEW_CLOSE * self.demand.size:
+            return None
+        servers: Servers = np.empty(self.demand.size, dtype=np.min_scalar_type(most))
+        # Between whole numbers it is rounded up by dropping what is behind the point, and one more.
+        np.multiply(self._shares, np.float32(at_most), out=servers, casting="unsafe")
+        servers += servers.dtype.type(1)
+        close = [self._order[a:b] for a, b in zip(first, ends, strict=True) if a < b]
+        if close:
+            steps = np.concatenate(close)
+            servers[steps] = _needed(self.demand[steps], units_per_server, most)
+        return servers
+
+    @cached_property
+    def _order(self) -> NDArray[np.int32]:
+        return np.argsort(self.demand).astype(np.int32)
+
+    @cached_property
+    def _shares(self) -> NDArray[np.float32]:
+        """Of the highest demand, by step."""
+        return (self.demand / float(self._highest)).astype(np.float32)
+
+    @cached_property
+    def _ascending(self) -> NDArray[np.float32]:
+        return self._shares[self._order]
+
+    @cached_property
+    def _highest(self) -> Fraction:
+        return _fraction(float(self.demand.max()))
 
 
 def needed(demand: NDArray[np.float64], units_per_server: Fraction) -> Servers:
@@ -26,10 +87,14 @@ def needed(demand: NDArray[np.float64], units_per_server: Fraction) -> Servers:
     if most > MOST_SERVERS:
         detail = f"the highest demand needs {most} servers; at most {MOST_SERVERS} are possible"
         raise InvalidValue("/capacity/units_per_server", detail)
+    return _needed(demand, units_per_server, most)
+
+
+def _needed(demand: NDArray[np.float64], units_per_server: Fraction, most: int) -> Servers:
     servers = np.empty(demand.size, dtype=np.min_scalar_type(most))
     inverse = float(1 / units_per_server)
     near = NEAR * max(1, most)
-    quotient, above = np.empty(BLOCK), np.empty(BLOCK)
+    quotient, above = np.empty((2, min(BLOCK, demand.size)))
     for start in range(0, demand.size, BLOCK):
         block = demand[start : start + BLOCK]
         below, up = quotient[: block.size], above[: block.size]
@@ -61,6 +126,15 @@ def _mend(
 
 
 def _exactly(demand: float, units_per_server: Fraction) -> int:
-    """The same of one demand; a float stands for the shortest decimal that reads as it."""
-    quotient = Fraction(repr(demand)) / units_per_server - Fraction(1, 10**9)
+    """The same of one demand."""
+    return _whole(_fraction(demand) / units_per_server)
+
+
+def _fraction(demand: float) -> Fraction:
+    """A float stands for the shortest decimal that reads as it."""
+    return Fraction(repr(demand))
+
+
+def _whole(quotient: Fraction) -> int:
+    quotient -= Fraction(1, 10**9)
     return max(0, -(-quotient.numerator // quotient.denominator))

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from backend.domain.scenarios.lives import Lives, lives
 from backend.domain.scenarios.model import OptionPart, ScenarioInput
-from backend.domain.scenarios.needed import needed
+from backend.domain.scenarios.needed import Needs, needed
 from backend.domain.scenarios.policies import REMEMBERING, Load, desired_servers
 from backend.domain.scenarios.policy_document import Policy, PolicyWindow
 from backend.domain.scenarios.scan import Servers, sliding_min
@@ -73,11 +73,11 @@ def trajectory(scenario: ScenarioInput, part: OptionPart, count: int, base: Opti
 
 
 def _desired(scenario: ScenarioInput, units: Fraction, count: int, base_units: Fraction) -> Servers:
-    demand = scenario.demand.values
+    needs = scenario.demand.needs
     if count:
         # At the target: the base takes its share of the demand before the elastic part is sized.
-        demand = _left(demand, float(count * base_units * _target(scenario)))
-    load = Load(demand, units, scenario.target_utilisation, scenario.steps)
+        needs = Needs(_left(needs.demand, float(count * base_units * _target(scenario))))
+    load = Load(needs, units, scenario.target_utilisation, scenario.steps)
     return desired_servers(_beside(scenario.policy, count), load)
 
 
@@ -115,8 +115,7 @@ def _lower(window: PolicyWindow, count: int) -> PolicyWindow:
 def _quoted(running: Servers, policy: Policy) -> Servers:
     if policy.quota is None or policy.quota >= int(running.max()):
         return running
-    kept: Servers = np.minimum(running, running.dtype.type(policy.quota))
-    return kept
+    return np.clip(running, 0, policy.quota)
 
 
 def _serving(running: Servers, scenario: ScenarioInput) -> Servers:

@@ -8,9 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from backend.domain.errors import InvalidValue
+from backend.domain.scenarios import needed as needs
 from backend.domain.scenarios.documents import scenario_from
 from backend.domain.scenarios.model import Demand, ScenarioInput
-from backend.domain.scenarios.needed import BLOCK, needed
+from backend.domain.scenarios.needed import BLOCK, Needs, needed
+from backend.domain.scenarios.scan import marked
 from backend.domain.scenarios.service import served, unserved
 from backend.domain.scenarios.steps import Steps
 from tests.domain.scenarios.documents import all_of, price, startup
@@ -45,6 +48,52 @@ def test_need_near_whole_numbers_is_exact(
 def test_need_of_demands_of_any_size_is_exact(scale: float) -> None:
     units, demand = Fraction(repr(scale)), [0.0, scale, 1.5 * scale, 7 * scale, 7.0001 * scale]
     assert needed(np.array(demand), units).tolist() == [0, 1, 2, 7, 8]
+    assert narrow(demand, units) == [0, 1, 2, 7, 8]
+
+
+def narrow(demand: list[float], units: Fraction) -> list[int]:
+    """As of many sizes, however many steps are close to a whole number of servers."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(needs, "FEW", 0)
+        patch.setattr(needs, "FEW_CLOSE", 1.0)
+        servers: list[int] = Needs(np.array(demand)).of(units).tolist()
+    return servers
+
+
+@given(UNITS, st.lists(NEAR_WHOLE, min_size=1, max_size=40))
+def test_need_of_many_sizes_is_exact(units: Fraction, given: list[tuple[int, float, int]]) -> None:
+    demand = [float(n * units) * (1 + sign * offset) for n, offset, sign in given]
+    assert narrow(demand, units) == [exactly(one, units) for one in demand]
+
+
+@pytest.mark.parametrize("most", [200, 255, 256, 1_000, 1_001])
+def test_every_size_is_answered_like_the_first(most: int) -> None:
+    demand = np.append(np.random.default_rng(5).uniform(0, most, 9_999), float(most))
+    asked = Needs(demand)
+    sizes = [Fraction(n, 7) for n in range(7, 7 + 3 * needs.FEW)]
+    for units in sizes:
+        servers = asked.of(units)
+        assert servers.tolist() == needed(demand, units).tolist()
+        assert servers.dtype == needed(demand, units).dtype
+
+
+@pytest.mark.parametrize("units", [Fraction(0), Fraction(1, 10**7)])
+def test_size_that_cannot_be_is_refused_whenever_it_is_asked_for(units: Fraction) -> None:
+    asked = Needs(np.array([1.0, 2.0]))
+    for _ in range(needs.FEW):
+        asked.of(Fraction(1))
+    with pytest.raises(InvalidValue):
+        asked.of(units)
+
+
+def test_demand_of_nothing_needs_nobody() -> None:
+    assert narrow([0.0, 0.0], Fraction(1)) == [0, 0]
+
+
+@given(st.integers(0, 40), st.sets(st.integers(0, 39)))
+def test_marked_positions_are_those_of_the_flags(size: int, positions: set[int]) -> None:
+    flags = np.isin(np.arange(size), list(positions))
+    assert marked(flags).tolist() == np.flatnonzero(flags).tolist()
 
 
 def test_need_of_more_than_a_block_of_steps_is_exact() -> None:
@@ -91,3 +140,15 @@ def test_unserved_demand_of_any_size_is_counted(scale: float) -> None:
     assert service.minutes == 2
     assert service.worst == pytest.approx(scale)
     assert service.share == pytest.approx(1.5 / 7.5)
+
+
+@pytest.mark.parametrize("highest", [10**6 - 1, 10**6, 10**6 + 1, 10**9])
+@pytest.mark.parametrize("always", [Fraction(0), Fraction(1, 2)])
+def test_servers_far_too_small_leave_what_they_do_not_carry(highest: int, always: Fraction) -> None:
+    demand = [0.0, 2.0, 2.25, float(highest)]
+    service = served(scenario_of(demand), np.array([0, 2, 2, 2], np.uint8), Fraction(1), always)
+    lost = [
+        max(0, one - (carried + always)) for one, carried in zip(demand, [0, 2, 2, 2], strict=True)
+    ]
+    assert service.minutes == sum(one > 0 for one in lost)
+    assert service.worst == max(lost)
