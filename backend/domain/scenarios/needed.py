@@ -28,13 +28,24 @@ class Needs:
     def __init__(self, demand: NDArray[np.float64]) -> None:
         self.demand = demand
         self._asked = 0
+        self._last: tuple[Fraction, Servers] | None = None
 
     def of(self, units_per_server: Fraction) -> Servers:
-        """As `needed`, of this demand."""
+        """As `needed`, of this demand; not to be written to."""
         self._asked += 1
         is_worth = self._asked > FEW and units_per_server > 0
         servers = self._narrow(units_per_server) if is_worth else None
-        return needed(self.demand, units_per_server) if servers is None else servers
+        if servers is None:
+            servers = needed(self.demand, units_per_server)
+        self._last = units_per_server, servers
+        return servers
+
+    def or_more(self, units_per_server: Fraction) -> Servers:
+        """As many or more in each step: those of the smaller servers that were asked for last."""
+        last = self._last
+        if last is not None and last[0] <= units_per_server:
+            return last[1]
+        return self.of(units_per_server)
 
     def _narrow(self, units_per_server: Fraction) -> Servers | None:
         """None where they may be too many, or too many steps are close to a whole number of them."""

@@ -91,8 +91,8 @@ def _short(scenario: ScenarioInput, serving: Servers, units: Fraction, always: F
     if not units or demand.highest > MOST_SERVERS * size:
         return np.flatnonzero(demand.values > float(always))
     needs = Needs(np.maximum(0.0, demand.values - float(always))) if always else demand.needs
-    # In whole numbers, and a hair too many; those leave out what is next to nothing.
-    is_short = serving < needs.of(size)
+    # In whole numbers, of servers that carry less; those leave out what is next to nothing.
+    is_short = serving < needs.or_more(size)
     if not serving.min():
         is_short |= serving == 0
     return marked(is_short)

@@ -130,6 +130,10 @@ def test_unserved_demand_is_what_servers_do_not_carry(
     service = served(scenario, serving, units, always)
     assert service.minutes == sum(one > 0 for one in missing)
     assert service.worst == pytest.approx(max(missing), abs=near)
+    # Whatever was asked of that demand before, as by a policy with a target.
+    for target in (Fraction(7, 10), Fraction(1), Fraction(2)):
+        scenario.demand.needs.of(units * target)
+        assert served(scenario, serving, units, always) == service
 
 
 @pytest.mark.parametrize("scale", [1e-300, 1e-45, 1e-20, 1e20, 1e38, 1e300])
