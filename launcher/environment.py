@@ -11,9 +11,6 @@ from launcher.state import StackState
 # Set by ./rackrate for its own Python; the programs it starts must not inherit them.
 OWN_VARIABLES = ("PYTHONPATH", "PYTHONDONTWRITEBYTECODE", "PYTHONHOME", "VIRTUAL_ENV")
 
-# Arrays of rankings come and go by the megabyte: each thread would keep a heap of its own for them.
-# For the web alone: what a worker measures on this machine would inherit it.
-WEB_MEMORY = {"MALLOC_ARENA_MAX": "2"}
 WEB_KEYS = ("CREDENTIAL_PUBLIC_KEY", "WEB_KEY", "WEB_KEYS_PREVIOUS")
 KEYS = ("CREDENTIAL_KEY", "CREDENTIAL_KEYS_PREVIOUS", "BACKUP_KEY", *WEB_KEYS)
 
@@ -96,7 +93,7 @@ def process_environments(
 ) -> dict[str, Mapping[str, str]]:
     """Of web, worker and beat: each has the keys that it needs, as where others reach it."""
     return {
-        "web": {**WEB_MEMORY, **web_environment(environment, web_keys)},
+        "web": web_environment(environment, web_keys),
         "worker": environment,
         "beat": without_keys(environment),
     }

@@ -8,7 +8,7 @@ from typing import Any
 from django.core.signals import request_finished
 
 # Numbers of mallopt(3) in glibc.
-M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
+M_TRIM_THRESHOLD, M_MMAP_THRESHOLD, M_ARENA_MAX = -1, -3, -8
 # The most that glibc takes for the second: smaller blocks come from the heap.
 KEPT_BYTES = 32 * 1024 * 1024
 GIVE_BACK_AFTER_S = 0.5
@@ -27,6 +27,8 @@ def keep_blocks_for_a_while() -> None:
     """
     if not hasattr(_libc, "malloc_trim"):
         return
+    # One heap for all threads: of the others the end is never given back on request.
+    _libc.mallopt(M_ARENA_MAX, 1)
     _libc.mallopt(M_MMAP_THRESHOLD, KEPT_BYTES)
     _libc.mallopt(M_TRIM_THRESHOLD, 2 * KEPT_BYTES)
     request_finished.connect(_finished)
