@@ -30,7 +30,7 @@ def keep_blocks_for_a_while() -> None:
     # One heap for all threads: of the others the end is never given back on request.
     _libc.mallopt(M_ARENA_MAX, 1)
     _libc.mallopt(M_MMAP_THRESHOLD, KEPT_BYTES)
-    _libc.mallopt(M_TRIM_THRESHOLD, 2 * KEPT_BYTES)
+    _libc.mallopt(M_TRIM_THRESHOLD, KEPT_BYTES)
     request_finished.connect(_finished)
     Thread(target=_give_back, name="memory", daemon=True).start()
 

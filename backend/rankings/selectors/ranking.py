@@ -48,9 +48,9 @@ from backend.rankings.selectors.score_table import ScoreTable
 from backend.rankings.selectors.scores import scores_by_metric, scores_seen
 from backend.rankings.selectors.stated_basis import stated_basis, stated_mix
 
-# About; a hundred thousand offers take 11 MB, their prices of a term 7 MB, each basis of them 14
+# About; a hundred thousand offers take 9 MB, their prices of a term 5 MB, each basis of them 14
 # MB, and a list 3 MB.
-MOST_BYTES = 60_000_000
+MOST_BYTES = 50_000_000
 # Tables of a data state and all lists made of them: memory of a web process is what limits them.
 _cache = StampedCache(MOST_BYTES)
 # Lists that a new state is given before it is shown: the longest of those last asked for, as short
