@@ -11,6 +11,8 @@ from backend.catalog.models import StoredChange, StoredMark
 from backend.catalog.selectors.data_version import DataStamp, Position, StateGone, data_stamp
 
 OFFERS, PRICES, SUMMARIES = "offers", "prices", "summaries"
+# Kind and metric that stand for all of them.
+ANYTHING = ("", "")
 Value = TypeVar("Value")
 # Changed offers above which all are read again, which is no slower then.
 MOST = 2_000
@@ -19,8 +21,8 @@ MOST = 2_000
 def changed_offers(
     kind: str, since: Position, now: Position, metric: str = ""
 ) -> AbstractSet[UUID] | None:
-    """Offers of which something of the kind has changed, of whatever was read after `since`; None
-    where it may be any (one query)."""
+    """Offers of which something of the kind ("" is any) has changed, of whatever was read after
+    `since`; None where it may be any (one query)."""
     is_known = (
         since.database == now.database
         and now.changes_since is not None
@@ -30,10 +32,10 @@ def changed_offers(
     if not is_known:
         return None
     # Whatever was open then: numbers of transactions follow their beginnings and not their ends.
-    changes = StoredChange.objects.filter(kind=kind, transaction_number__gte=since.open_since)
-    offer_ids = (
-        changes.filter(metric__in={"", metric}).values_list("offer_id", flat=True).distinct()
-    )
+    changes = StoredChange.objects.filter(transaction_number__gte=since.open_since)
+    if kind:
+        changes = changes.filter(kind=kind, metric__in={"", metric})
+    offer_ids = changes.values_list("offer_id", flat=True).distinct()
     offers: set[UUID | None] = set(offer_ids[: MOST + 1])
     known = {offer for offer in offers if offer is not None}
     return known if len(known) == len(offers) <= MOST else None

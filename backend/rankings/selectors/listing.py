@@ -4,13 +4,14 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from heapq import nlargest, nsmallest
 from math import isnan
 from operator import attrgetter
 from typing import Any, overload
 
 import numpy as np
 
-from backend.domain.amounts import Amounts, Flags, Floats, Ints
+from backend.domain.amounts import Amounts, Flags, Floats, Ints, as_one
 from backend.domain.metrics import Metric
 from backend.domain.ranking import Contest, Standings, standings
 from backend.rankings.selectors.basis_table import FIGURES, MONEY, BasisTable
@@ -260,6 +261,11 @@ def by_rank(rows: Sequence[RankingRow]) -> Sequence[RankingRow]:
     return rows.at(ranked[np.argsort(ranks[ranked], kind="stable")])
 
 
+def without_rank_bounds(rows: Sequence[RankingRow]) -> Sequence[RankingRow]:
+    """The same rows for whoever shows nowhere between which ranks they lie."""
+    return rows.without_rank_bounds() if isinstance(rows, Listing) else rows
+
+
 def called(rows: Sequence[RankingRow], slug: str) -> RankingRow | None:
     """The row of an offer; None where the list has none."""
     if not isinstance(rows, Listing):
@@ -274,11 +280,30 @@ def counted(rows: Sequence[RankingRow], name: str) -> Counter[Any]:
     column = rows.column(name) if isinstance(rows, Listing) else None
     if not isinstance(column, Coded):
         return Counter(map(attrgetter(name), rows))
-    codes, first, counts = np.unique(column.codes, return_index=True, return_counts=True)
+    counts = np.bincount(column.codes, minlength=len(column.values))
+    first = np.empty(counts.size, np.int64)
+    first[column.codes[::-1]] = np.arange(column.codes.size)[::-1]
+    met = np.flatnonzero(counts)
+    # Several codes may stand for one value.
     counted: Counter[Any] = Counter()
-    for at in np.argsort(first).tolist():
-        counted[column.values[codes[at]]] += int(counts[at])
+    for code in met[np.argsort(first[met])].tolist():
+        counted[column.values[code]] += int(counts[code])
     return counted
+
+
+def best_of(
+    rows: Sequence[RankingRow], name: str, count: int, *, is_high: bool
+) -> Sequence[RankingRow]:
+    """The rows with the best figures of a column, so many of those that have one, in order; of equal
+    ones the better one in the order of identifiers is first."""
+    if not isinstance(rows, Listing):
+        having = (row for row in rows if getattr(row, name) is not None)
+        best = nlargest if is_high else nsmallest
+        return best(count, having, key=lambda row: (getattr(row, name), row.offer_id))
+    ranks = rows.basis.figures(name).at(rows.numbers).ranks()
+    known = np.flatnonzero(ranks >= 0)
+    ascending = known[np.argsort(as_one(ranks[known], rows.numbers[known]))]
+    return rows.at((ascending[::-1] if is_high else ascending)[:count]).without_rank_bounds()
 
 
 def floats(rows: Sequence[RankingRow], name: str) -> Floats:

@@ -372,11 +372,17 @@ def _ranking(key: ListKey, stamp: DataStamp) -> Ranking:
 
 
 def _ranked_lists(
-    query: RankingQuery, stamp: DataStamp, today: dt.date, workspace_slug: str
+    query: RankingQuery,
+    stamp: DataStamp,
+    today: dt.date,
+    workspace_slug: str,
+    earlier: RankedLists | None = None,
 ) -> RankedLists:
     key = ("ranked", query, today, workspace_slug)
     return _cache.get(
-        stamp, key, lambda: _ranked(query, stamp, today, workspace_slug, _cache.newest(key))
+        stamp,
+        key,
+        lambda: _ranked(query, stamp, today, workspace_slug, _cache.newest(key) or earlier),
     )
 
 
@@ -401,5 +407,6 @@ def _ranked(
         kept &= meeting(everyone.column(condition.column), condition)
     # Filters that hide nothing, as of what can be bought: such lists share their draws.
     if basis != query and kept.all():
-        return _ranked_lists(basis, stamp, today, workspace_slug)
+        # To make room for this basis the cache may have given up the lists of the earlier one.
+        return _ranked_lists(basis, stamp, today, workspace_slug, earlier)
     return ranked_lists(everyone, np.flatnonzero(kept), query.ranked_metric, earlier)

@@ -49,7 +49,7 @@ def frontier_page(request: HttpRequest) -> HttpResponse:
 def _context(path: str, requested: RankingRequest, front: Frontier) -> dict[str, Any]:
     address = requested.address(path)
     params = address.params
-    scale = figures.scale(front.metric.unit, floats(front.within, "score").tolist())
+    scale = figures.scale(front.metric.unit, floats(front.within, "score"))
     cost = state.cost(params)
     basis = basis_words(params, front.within)
     captions = picture(f"frontier-{front.metric.key}", params, basis, front.data_version)

@@ -106,7 +106,7 @@ def results(
 
 def _scale(ranked: Ranking) -> figures.UnitScale:
     scores = floats(ranked.rows, "score")
-    return figures.scale(ranked.metric.unit, scores[scores > 0].tolist())
+    return figures.scale(ranked.metric.unit, scores[scores > 0])
 
 
 # Fields of the panels below the form; a panel is open when something in it is set or wrong.

@@ -2,7 +2,6 @@
 
 import datetime as dt
 from collections.abc import Callable, Sequence
-from heapq import nlargest, nsmallest
 from operator import attrgetter
 from typing import Any
 
@@ -10,10 +9,9 @@ import numpy as np
 
 from backend.benchmarks.models import Sample
 from backend.common import clock
-from backend.domain.amounts import CLOSE, Floats
 from backend.domain.metrics import Metric
 from backend.domain.stats import DISTURBED, UNFIT
-from backend.rankings.selectors.listing import floats, marked, selected
+from backend.rankings.selectors.listing import best_of, floats, marked, selected
 from backend.rankings.selectors.offer_detail import OfferDetail
 from backend.rankings.selectors.ranking import Ranking
 from backend.rankings.selectors.rows import RankingRow
@@ -103,17 +101,10 @@ def _mode(
     *,
     is_best_high: bool,
 ) -> dict[str, Any]:
-    of_row = attrgetter(column)
     interval = attrgetter(column, f"{column}_ci95_low", f"{column}_ci95_high")
-    best_of = nlargest if is_best_high else nsmallest
     values = floats(rows, column)
     known = values[~np.isnan(values)]
-    # The identifier decides among equals, so that bars keep their order from one load to the next.
-    best = best_of(
-        MOST_BARS_SENT,
-        _foremost(rows, values, is_best_high=is_best_high),
-        key=lambda row: (of_row(row), row.offer_id),
-    )
+    best = best_of(rows, column, MOST_BARS_SENT, is_high=is_best_high)
     bars = distinct_labels(
         [bar(row.offer_id, row_label(row), row.provider, scale, interval(row)) for row in best]
     )
@@ -128,19 +119,6 @@ def _mode(
         "medianLabel": _("median of {count}", count=known.size),
         "summary": _summary(title, scale.unit, bars, known.size),
     }
-
-
-def _foremost(
-    rows: Sequence[RankingRow], values: Floats, *, is_best_high: bool
-) -> Sequence[RankingRow]:
-    """The rows that may be among the best of a column: few, out of thousands."""
-    worse = -values if is_best_high else values
-    known = np.sort(worse[~np.isnan(worse)])
-    if not known.size:
-        return ()
-    last = float(known[:MOST_BARS_SENT][-1])
-    # Those that floats cannot tell from the last one are among them.
-    return selected(rows, worse <= last + abs(last) * CLOSE)
 
 
 def ranking_chart(

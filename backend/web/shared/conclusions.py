@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from backend.domain.conclusions import Conclusion, Contender, head_of_ranking
-from backend.rankings.selectors.listing import counted, marked, selected
+from backend.rankings.selectors.listing import counted, marked, selected, without_rank_bounds
 from backend.rankings.selectors.rows import RankingRow
 from backend.web.shared.charts import row_label
 
@@ -19,6 +19,7 @@ def contender(row: RankingRow) -> Contender:
 
 def of_ranking(rows: Sequence[RankingRow]) -> Conclusion:
     """What the rows of a ranking come to, whatever their order."""
+    rows = without_rank_bounds(rows)
     # All that share the first place: the sentence must not name a winner that the intervals do not show.
     first = min((one for one in counted(rows, "tie_group") if one is not None), default=None)
     is_first = marked(rows, "tie_group", lambda one: one is not None and one == first)

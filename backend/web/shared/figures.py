@@ -1,10 +1,13 @@
 """Numbers as people read them; the full value always stands in the element's title."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 from math import floor, log10
 
+import numpy as np
+
+from backend.domain.amounts import Floats
 from backend.web.shared.language import counted, localized
 
 Number = Decimal | float | int
@@ -44,13 +47,20 @@ class UnitScale:
         return localized(f"{shown:,.{self.digits}f}")
 
 
-def scale(unit: str, values: Iterable[Number]) -> UnitScale:
+def scale(unit: str, values: Iterable[Number] | Floats) -> UnitScale:
     """A scale under which the middle of the values reads as 1 to 999 (bytes, bits, ns only)."""
-    known = sorted(float(value) for value in values)
+    known = _ascending(values)
     # Not the largest: a single extreme would turn all other figures into thousandths.
-    middle = known[len(known) // 2] if known else 0.0
+    middle = float(known[known.size // 2]) if known.size else 0.0
     factor, shown = _prefixed(unit, middle)
-    return UnitScale(factor, shown, _digits([value / factor for value in known]))
+    return UnitScale(factor, shown, _digits(known / factor))
+
+
+def _ascending(values: Iterable[Number] | Floats) -> Floats:
+    # Those of a ranking come as an array, a hundred thousand of them.
+    if isinstance(values, np.ndarray):
+        return np.sort(values)
+    return np.sort(np.array([float(value) for value in values]))
 
 
 def _prefixed(unit: str, middle: float) -> tuple[float, str]:
@@ -68,14 +78,14 @@ def _prefixed(unit: str, middle: float) -> tuple[float, str]:
     return 1, unit
 
 
-def _digits(known: Sequence[float]) -> int | None:
+def _digits(known: Floats) -> int | None:
     """Decimals for values in rising order: four digits of the middle one, and three of the least
     that is not far below it."""
-    sizes = [abs(value) for value in known if value]
-    if not sizes:
+    sizes = np.abs(known[known != 0])
+    if not sizes.size:
         return None
-    middle = sizes[len(sizes) // 2]
-    least = min(size for size in sizes if size >= middle / FAR_BELOW)
+    middle = float(sizes[sizes.size // 2])
+    least = float(sizes[sizes >= middle / FAR_BELOW].min())
     # log10 gives the place of the first digit, so 2 less it are the decimals for three digits.
     digits = max(_decimals(middle), 2 - floor(log10(least)))
     # More would make every figure of the column longer than it is worth: each then has its own.
@@ -91,8 +101,8 @@ def value_scale(
     is_high = better == "higher"
     factor = score.factor if is_high else 1 / score.factor
     unit = f"{score.unit} per {cost}" if is_high else f"1 / ({score.unit} × {cost})"
-    known = sorted(float(value) / factor for value in values if value is not None)
-    return UnitScale(factor, unit, _digits(known))
+    known = _ascending(value for value in values if value is not None)
+    return UnitScale(factor, unit, _digits(known / factor))
 
 
 def figure(value: Number | None) -> str:
