@@ -14,7 +14,7 @@ from backend.benchmarks.services.current_data import current_stamp
 from backend.catalog.models import Offer, PriceFeed
 from backend.common import clock
 from backend.rankings.selectors.columns import COLUMNS
-from backend.rankings.selectors.listing import Listing
+from backend.rankings.selectors.listing import Listing, best_of, counted
 from backend.rankings.selectors.ranking import query_from, ranking
 from tests import factories
 from tests.backend.reference import Asked, Reference, in_order
@@ -294,3 +294,12 @@ class RankingReference(TestCase):
         assert [*map(list, texts)] == [
             [repr(vars(row)[c.name]) for c in COLUMNS] for row in everyone
         ]
+        # What pages choose and count without making the rows is what the rows say.
+        plain = [*everyone]
+        for name, is_high in (("score", True), ("value_per_cost", True), ("price", False)):
+            chosen, expected_rows = (
+                best_of(of, name, 5, is_high=is_high) for of in (everyone, plain)
+            )
+            assert [row.offer_id for row in chosen] == [row.offer_id for row in expected_rows]
+        for name in ("provider", "flags", "tie_group", "licence"):
+            assert [*counted(everyone, name).items()] == [*counted(plain, name).items()]

@@ -7,6 +7,7 @@ The same figures at 10,080 offers with 100,800 prices and at 100,080 with 1,000,
 - `page_per_s`: the JSON page by eight clients at once;
 - `first_s`: the slowest first request of a new basis or filter, whose prices nobody has read yet;
 - `change_s`: the slowest request of each of them after one price changed, its refresh included;
+- `html_change_s`: the HTML page likewise, the median of some;
 - `screening_s`: every offer of one provider under a load of a year of minutes, the cheapest 50;
 - `search_ms`: a page of what holds two words, each request other words;
 - `web_mb`, `web_screened_mb`: the largest web process afterwards (its own memory, VmRSS), without and
@@ -92,6 +93,7 @@ def figures(url: str, token: str) -> dict[str, Any]:
         "html_ms": _spread([reader.seconds("/offers/") for _ in range(PAGES // 10)]),
         "csv_s": _median([reader.seconds("/api/v1/rankings.csv") for _ in range(RUNS)]),
         "change_s": _changes(reader),
+        "html_change_s": _median([_changed(reader, n, "/offers/") for n in range(RUNS)]),
         "search_ms": round(
             _median([reader.seconds(f"{PAGE}&q=type{n}+region-{n}") for n in range(3, 20)]) * 1e3
         ),
@@ -110,7 +112,7 @@ def _changes(reader: Reader) -> dict[str, Any]:
     """The slowest of a few requests of each address, each the first one after a change."""
     took: dict[str, list[float]] = {}
     for number, address in enumerate((*BASES, *FILTERS, "") * RUNS):
-        took.setdefault(address, []).append(_changed(reader, number, address))
+        took.setdefault(address, []).append(_changed(reader, number, f"{PAGE}&{address}"))
     slowest = {address: round(max(seconds), 2) for address, seconds in took.items()}
     at = max(slowest, key=lambda one: slowest[one])
     p50 = _median([one for seconds in took.values() for one in seconds])
@@ -129,7 +131,7 @@ def _changed(reader: Reader, number: int, address: str) -> float:
     price.observed_at = clock.now()
     price.save(force_insert=True)
     data_version_bump()
-    return reader.seconds(f"{PAGE}&{address}")
+    return reader.seconds(address)
 
 
 def _web_mb() -> int:
@@ -181,7 +183,16 @@ def _growth(few: Mapping[str, Any], many: Mapping[str, Any]) -> dict[str, float]
         value = of[name]
         return float(value.get("p50", value.get("max", 0)) if isinstance(value, dict) else value)
 
-    names = ("first_s", "page_ms", "html_ms", "csv_s", "change_s", "search_ms", "web_mb")
+    names = (
+        "first_s",
+        "page_ms",
+        "html_ms",
+        "csv_s",
+        "change_s",
+        "html_change_s",
+        "search_ms",
+        "web_mb",
+    )
     return {name: round(figure(many, name) / (figure(few, name) or 1), 1) for name in names}
 
 

@@ -7,7 +7,12 @@ from django.test import RequestFactory
 
 from backend.benchmarks.services.current_data import current_stamp
 from backend.catalog.models import Offer
+from backend.catalog.selectors import data_version
+from backend.catalog.services.data_version import data_version_bump
+from backend.common.shared_files import SharedFiles
+from backend.rankings.selectors import default_metric as module
 from backend.rankings.selectors.default_metric import default_metric
+from backend.rankings.selectors.known_tables import KnownTables
 from backend.rankings.services.views import view_create
 from backend.web.shared.page_defaults import language_currency
 from tests import factories
@@ -43,6 +48,36 @@ def test_default_metric_has_most_offers_with_price_that_are_sold(market):
     factories.provider("hetzner")
     published("new-d", 100.0, "1", provider_slug="hetzner")  # a change of the data
     assert default_metric(current_stamp()) == "cmips_score"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_default_metric_is_counted_anew_only_where_another_may_lead(monkeypatch):
+    counts = []
+
+    def noted(workspace_slug):
+        counts.append(workspace_slug)
+        return read(workspace_slug)
+
+    read = module._read
+    monkeypatch.setattr(module, "_read", noted)
+    monkeypatch.setattr(module, "_tables", KnownTables(80_000, SharedFiles(None)))
+    alone = data_version.STAMP.replace("pg_snapshot_xmin", "pg_snapshot_xmax")
+    monkeypatch.setattr(data_version, "STAMP", alone)
+    for number in range(6):
+        published(f"offer-{number}", 100.0, "1", provider_slug="aws")
+    others = [factories.offer(f"other-{number}") for number in range(8)]
+    for other in others:
+        factories.sample(other, 5000.0, metric="coremark_score", variant="standard")
+    shown = []
+    for other in others:
+        shown.append(default_metric(current_stamp()))
+        assert shown[-1] == read("default").metric
+        factories.price(other, "2")
+        data_version_bump()
+    assert default_metric(current_stamp()) == "coremark_score"
+    assert set(shown[:6]) == {"cmips_score"}
+    # At a lead of one or two offers it is counted each time, at a lead of six not.
+    assert 3 < len(counts) < 9
 
 
 def test_default_metric_is_that_of_the_api_where_nothing_is_priced(db):
