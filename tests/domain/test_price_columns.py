@@ -2,6 +2,7 @@
 
 from decimal import Decimal
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -45,3 +46,16 @@ def test_price_columns_are_near_to_the_price_of_each_charge(column, period, hour
     assert prices == pytest.approx(expected, rel=1e-13)
     purchases = ChargeColumns.of(column).is_purchase.tolist()
     assert purchases == [price is None for price in exact]
+
+
+@given(st.lists(charges, max_size=6), st.lists(charges, max_size=6))
+def test_columns_follow_each_other_as_their_charges_do(first, second):
+    # Of other rows the texts may be of other lengths.
+    both = ChargeColumns.of(first[::-1]).at(np.arange(len(first))[::-1])
+    both = both.followed_by(ChargeColumns.of(second))
+    whole = ChargeColumns.of(first + second)
+    question = {"hours_run": Decimal(100), "setup_months": 12, "is_sustained": True}
+    prices, expected = (one.over("month", Decimal(730), **question) for one in (both, whole))
+    assert prices.tolist() == expected.tolist()
+    assert both.is_purchase.tolist() == whole.is_purchase.tolist()
+    assert both.nbytes == whole.nbytes
