@@ -278,10 +278,8 @@ def standings(of: Contest, metric: Metric, earlier: Standings | None = None) -> 
     order = np.argsort(as_one(rank, of.name[compared]))
     compared, rank = compared[order], rank[order]
     spread = spreads(of.value.floats[compared], of.low[compared], of.high[compared])
-    if rank.size:
-        # Equal values have equal floats, whatever prices and scores they come from.
-        alike = np.searchsorted(rank, rank)
-        spread = spread._replace(centre=spread.centre[alike])
+    # Equal values have equal floats, whatever prices and scores they come from: those of the first.
+    spread = spread._replace(centre=spread.centre[rank - 1])
     others = _by_score(of, np.flatnonzero(np.isnan(of.value.floats)), metric)
     none = np.zeros(others.size, np.int32)
     by_name = _order(of.name[compared])
