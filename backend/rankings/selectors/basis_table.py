@@ -8,7 +8,6 @@ made from the rows themselves wherever it matters, so that `rows` alone says wha
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
-from itertools import islice
 from typing import Any
 from uuid import UUID
 from weakref import WeakValueDictionary
@@ -24,6 +23,7 @@ from backend.domain.pricing.price_columns import spans
 from backend.domain.ranking import CUP_METRIC
 from backend.domain.units import exact_decimal
 from backend.rankings.selectors.coded import Coded
+from backend.rankings.selectors.kept_rows import KeptRows
 from backend.rankings.selectors.offer_table import OfferTable, key_of
 from backend.rankings.selectors.price_table import PriceTable
 from backend.rankings.selectors.prices import NOTHING, Context, extras_of, month_of_extras
@@ -33,7 +33,6 @@ from backend.rankings.selectors.score_table import ScoreTable
 # Rows that are kept once they were made: all of a small catalog, a part of a larger one, whose rows
 # would take more memory than everything else.
 MOST_ROWS_KEPT, FEWEST_ROWS_KEPT = 8_192, 1_000
-BYTES_OF_ROW = 3_000
 # Columns of four bytes that a basis comes to hold, figures being two each: figures, their keys, and
 # codes of cells.
 COLUMNS_OF_BASIS = 36
@@ -41,36 +40,6 @@ SCORES = {"score": "value", "score_ci95_low": "low", "score_ci95_high": "high"}
 WORTH = ("cup", "value_per_cost", "value_per_cost_ci95_low", "value_per_cost_ci95_high")
 MONEY = frozenset({"price", "price_usd_hour", *WORTH})
 FIGURES = MONEY | frozenset(SCORES)
-
-
-class KeptRows:
-    """Rows by the number of their offer, each with the facts of the price and the score that it was
-    made of.
-
-    Bases share them that differ in nothing else: from one state of the data to the next these alone
-    change, with every result of a campaign and every new price, and only those of a few offers.
-    """
-
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self._rows: dict[int, tuple[tuple[Any, ...], RankingRow]] = {}
-
-    @property
-    def nbytes(self) -> int:
-        return BYTES_OF_ROW * len(self._rows)
-
-    def row(self, number: int, facts: tuple[Any, ...]) -> RankingRow | None:
-        """The row of an offer, unless none is kept or its facts are others now."""
-        kept = self._rows.get(number)
-        return kept[1] if kept is not None and kept[0] == facts else None
-
-    def keep(self, number: int, facts: tuple[Any, ...], row: RankingRow) -> None:
-        """Keep a row, rather than one that was not asked for in longer."""
-        self._rows.pop(number, None)
-        self._rows[number] = facts, row
-        # Several threads may find one too many.
-        for oldest in list(islice(self._rows, max(0, len(self._rows) - self._most))):
-            self._rows.pop(oldest, None)
 
 
 @dataclass(frozen=True, eq=False)
