@@ -14,10 +14,10 @@ SLACK = 1e-9  # so that float noise above a whole number starts no further serve
 # A float quotient this close to a whole number, as a share of it, is looked at exactly.
 NEAR = 1e-12
 MOST_SERVERS = 1_000_000
-# Questions about one demand from which on its order pays for itself.
+# After so many questions about one demand its order pays for itself.
 FEW = 8
-# Servers up to which a float of 32 bits tells their numbers apart, and how far it may be off, as a
-# share; of the steps, how many may be that close to a whole number of servers.
+# Up to so many servers floats of 32 bits are of use; the share by which they may be off, and the share
+# of steps that may be as close to a whole number of servers.
 MOST_NARROW, NARROW, FEW_CLOSE = 1_000, 1e-6, 0.02
 
 
@@ -40,15 +40,17 @@ class Needs:
         self._last = units_per_server, servers
         return servers
 
-    def or_more(self, units_per_server: Fraction) -> Servers:
-        """As many or more in each step: those of the smaller servers that were asked for last."""
+    def of_this_or_less(self, units_per_server: Fraction) -> Servers:
+        """As `of`, of servers of this size, or of smaller ones if those were asked for last: then it
+        is as many or more in each step, and known already."""
         last = self._last
         if last is not None and last[0] <= units_per_server:
             return last[1]
         return self.of(units_per_server)
 
     def _narrow(self, units_per_server: Fraction) -> Servers | None:
-        """None where they may be too many, or too many steps are close to a whole number of them."""
+        """The same in floats of 32 bits, and exactly where these may be off. None where there may be too
+        many servers for that, or too many steps are close to a whole number of them."""
         at_most = self._highest / units_per_server
         most = _whole(at_most)
         if not 0 < most <= MOST_NARROW:

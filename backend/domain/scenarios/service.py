@@ -13,8 +13,8 @@ from backend.domain.scenarios.needed import MOST_SERVERS, NEAR, Needs
 from backend.domain.scenarios.scan import Servers, marked
 
 Values = NDArray[np.float64]
-# Of what a server carries: wider than what floats are off by.
-NEARLY = 1 - Fraction(1, 10**6)
+# Share of what a server carries: more than what floats are off by.
+HAIR = Fraction(1, 10**6)
 
 
 @dataclass(frozen=True)
@@ -86,13 +86,14 @@ def _unserved(
 def _short(scenario: ScenarioInput, serving: Servers, units: Fraction, always: Fraction) -> Whole:
     """The steps in which something may be unserved, and few others."""
     demand = scenario.demand
-    size = units * NEARLY
-    # None that serves, or more than can be needed.
+    size = units * (1 - HAIR)
+    # There are no such servers, or so small ones that more were needed than there may be.
     if not units or demand.highest > MOST_SERVERS * size:
         return np.flatnonzero(demand.values > float(always))
     needs = Needs(np.maximum(0.0, demand.values - float(always))) if always else demand.needs
-    # In whole numbers, of servers that carry less; those leave out what is next to nothing.
-    is_short = serving < needs.or_more(size)
+    # Whole numbers of servers that carry somewhat less: they fall short wherever real ones do.
+    is_short = serving < needs.of_this_or_less(size)
+    # Next to no demand counts as no need, and still goes unserved where nobody serves.
     if not serving.min():
         is_short |= serving == 0
     return marked(is_short)

@@ -30,7 +30,10 @@ class Leader:
 
     metric: str
     lead: int
-    nbytes: int = BYTES_OF_SMALL
+
+    @property
+    def nbytes(self) -> int:
+        return BYTES_OF_SMALL
 
     def after(self, changed_count: int) -> "Leader | None":
         """The same after offers have changed; None where another one may lead."""

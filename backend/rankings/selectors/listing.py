@@ -294,8 +294,11 @@ def counted(rows: Sequence[RankingRow], name: str) -> Counter[Any]:
 def best_of(
     rows: Sequence[RankingRow], name: str, count: int, *, is_high: bool
 ) -> Sequence[RankingRow]:
-    """The rows with the best figures of a column, so many of those that have one, in order; of equal
-    ones the better one in the order of identifiers is first."""
+    """So many rows with the best figures of a column, the best first: the highest, or the lowest.
+
+    Of equal figures the last identifier is first among the highest, the first among the lowest.
+    Without rank bounds.
+    """
     if not isinstance(rows, Listing):
         having = (row for row in rows if getattr(row, name) is not None)
         best = nlargest if is_high else nsmallest

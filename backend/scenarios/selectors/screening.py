@@ -161,7 +161,7 @@ def market_of(scenario: Scenario, query: ScreeningQuery) -> LoadMarket:
         for offer in _shared(offers):
             score, choice = scores.get(offer.pk), choices.get(offer.pk)
             price = None if choice is None else _price(offer, choice, hardware, into)
-            # Its first result came since.
+            # Its first result came after the scores were read.
             if score is None:
                 continue
             if choice is None or price is None:
