@@ -16,9 +16,6 @@ from backend.domain.metrics import CPU_CV, CPU_TARGET, Metric, resource
 from backend.domain.stats import IntervalBasis, Summary
 from backend.domain.texts import text as _
 
-# Values per cost of a mix that are closer are one value: its logarithms are floats.
-SAME_MIX_RATIO = Decimal("1e-12")
-
 # What a ranking by weights ranks by; it is no metric of METRICS, and no sample is of it.
 MIX = Metric(
     key="mix",

@@ -1,33 +1,38 @@
-"""Comparison of offers in pairs: ranks, tie groups and the ranks that are plausible.
+"""Comparison of offers in pairs: tie groups and the ranks that are plausible.
 
-An offer's value per cost has a relative standard deviation on the logarithm, σ = ln(high/low)/3.92 of
-its 95 % interval. A is surely above B when ln(A/B) > 1.96 · √(σA² + σB²). Offers that share one source
-figure share its error and differ by price alone, so that any higher value is surely above.
+An offer's value per cost has a standard deviation on the logarithm, σ = ln(high/low)/3.92 of its 95 %
+interval. A is surely above B when ln(A/B) > 1.96 · √(σA² + σB²). Offers that share one source figure
+share its error and differ by price alone: any higher value is surely above.
 """
 
-import math
+from threading import Lock
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from backend.domain.amounts import SAME_RATIO, Flags, Floats, Ints
 from backend.domain.stats import Z_95
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Flags = NDArray[np.bool_]
-
-# Figures are compared at 12 significant digits: rounding adds up to less than this ratio.
-SAME_RATIO = 1e-12
 # Longer lists are compared with σ rounded up to two significant digits.
 MAX_EXACT_ROWS = 2_000
 NO_FIGURE = -1
 """Number of the source figure of a row that shares it with no other."""
+# Value per cost with the ends of its 95 % interval, all above zero.
+Interval = tuple[float, float, float]
 
 
 def log_sigmas(lows: Floats, highs: Floats) -> Floats:
     """Standard deviations on the logarithm from the ends of 95 % intervals."""
     return np.log(np.asarray(highs, float) / np.asarray(lows, float)) / (2 * Z_95)
+
+
+def are_apart(first: Interval, second: Interval, *, is_same_figure: bool = False) -> bool:
+    """True where one of two offers is surely above the other."""
+    better, worse = sorted((first, second), reverse=True)
+    sigmas = log_sigmas(*np.array([better[1:], worse[1:]], float).T)
+    return bool(
+        is_surely_above(better[0], worse[0], *sigmas.tolist(), is_same_figure=is_same_figure)
+    )
 
 
 def is_surely_above(
@@ -40,106 +45,82 @@ def is_surely_above(
 ) -> Flags:
     """True where the first value is higher beyond the errors of both."""
     lead = np.log(np.asarray(value, float) / other_value)
-    margin = np.where(is_same_figure, 0.0, Z_95 * np.hypot(sigma, other_sigma))
-    surely: Flags = lead > np.maximum(margin, SAME_RATIO)
+    surely: Flags = lead > np.where(is_same_figure, SAME_RATIO, _margin(sigma, other_sigma))
     return surely
 
 
-def merge_equal(values: Floats) -> Floats:
-    """The values, each replaced by the highest one that it equals at 12 significant digits."""
-    distinct, codes = np.unique(np.asarray(values, float), return_inverse=True)
-    close = np.flatnonzero(distinct[:-1] >= distinct[1:] * (1 - SAME_RATIO))
-    # From the highest down, so that small differences do not add up along a chain.
-    for row in close[::-1].tolist():
-        if distinct[row] >= distinct[row + 1] * (1 - SAME_RATIO):
-            distinct[row] = distinct[row + 1]
-    merged: Floats = distinct[codes]
-    return merged
+def _margin(sigma: float | Floats, other_sigma: float | Floats) -> Floats:
+    """The logarithm of the ratio beyond which one value is surely above another."""
+    margin: Floats = np.maximum(Z_95 * np.hypot(sigma, other_sigma), SAME_RATIO)
+    return margin
 
 
-def tie_groups(values: Floats, sigmas: Floats, source_figures: Ints) -> Ints:
-    """Group numbers from 1 for rows in ranking order, best first.
+class PairwiseRanks:
+    """Rank bounds and tie groups of a list in ranking order, calculated for the rows asked for.
 
-    A row joins the group until the first one that the group's first is surely above.
-    """
-    groups = np.zeros(values.size, np.int32)
-    first = number = 0
-    while first < values.size:
-        end, number = _end_of_group(values, sigmas, source_figures, first), number + 1
-        groups[first:end] = number
-        first = end
-    return groups
-
-
-def _end_of_group(values: Floats, sigmas: Floats, source_figures: Ints, first: int) -> int:
-    """The first row that the row `first` is surely above; the number of rows without one."""
-    start, size = first + 1, 64
-    # In ever longer parts: most groups are short.
-    while start < values.size:
-        rest = slice(start, start + size)
-        surely = is_surely_above(
-            values[first],
-            values[rest],
-            sigmas[first],
-            sigmas[rest],
-            is_same_figure=_is_shared(source_figures[rest], source_figures[first]),
-        )
-        if surely.any():
-            return start + int(np.argmax(surely))
-        start, size = start + size, 2 * size
-    return int(values.size)
-
-
-def _is_shared(source_figures: Ints, source_figure: int) -> Flags:
-    shared: Flags = (source_figures == source_figure) & (source_figures != NO_FIGURE)
-    return shared
-
-
-class RankBounds:
-    """The ranks that are plausible for the rows of a list, calculated for the rows asked for.
-
-    rank_low = 1 + rows surely above, rank_high = all rows − rows surely below.
+    rank_low = 1 + rows surely above, rank_high = all rows − rows surely below. A tie group goes on
+    until the first row that the group's first is surely above.
     """
 
     def __init__(self, values: Floats, sigmas: Floats, source_figures: Ints) -> None:
-        """`values` have equal ones merged (merge_equal); all above zero, in any order."""
+        """Values are above zero; rows of one source figure have one σ."""
         self._logs = np.log(values)
         self._sigmas = round_up(sigmas) if values.size > MAX_EXACT_ROWS else sigmas
+        self._figures = source_figures
         order = np.argsort(self._logs, kind="stable")
         self._ascending = self._logs[order]
         self._classes = self._logs_by_sigma()
-        self._figures = source_figures
-        # Sorted pairs of figure and position in the ascending order, each pair one number.
         position = np.empty(order.size, np.int64)
         position[order] = np.arange(order.size)
         is_shared = source_figures != NO_FIGURE
+        # Sorted pairs of figure and position in the ascending order, each pair one number.
         self._pairs = np.sort(self._pair(source_figures[is_shared], position[is_shared]))
+        # Zero is not yet calculated.
+        self._low, self._high, self._groups = np.zeros((3, values.size), np.int32)
+        self._group_end = 0
+        self._lock = Lock()
 
-    def of(self, rows: Ints) -> tuple[Ints, Ints]:
+    def _logs_by_sigma(self) -> list[tuple[float, Floats]]:
+        """Each σ with the logarithms of its rows, ascending."""
+        order = np.lexsort((self._logs, self._sigmas))
+        sigmas, starts = np.unique(self._sigmas[order], return_index=True)
+        parts = np.split(self._logs[order], starts)[1:]
+        return list(zip(sigmas.tolist(), parts, strict=True))
+
+    # --- rank bounds ---------------------------------------------------------------------------
+
+    def rank_bounds(self, rows: Ints) -> tuple[Ints, Ints]:
         """Lowest and highest plausible rank of some rows."""
+        missing = np.unique(rows[self._low[rows] == 0])
+        if missing.size:
+            low, high = self._count_bounds(missing)
+            # In this order: another thread reads the rows whose lowest rank is there.
+            self._high[missing] = high
+            self._low[missing] = low
+        return self._low[rows], self._high[rows]
+
+    def _count_bounds(self, rows: Ints) -> tuple[Ints, Ints]:
         logs, sigmas = self._logs[rows], self._sigmas[rows]
         above, below = np.zeros((2, rows.size), np.int64)
         for sigma, ascending in self._classes:
-            margin = np.maximum(Z_95 * np.hypot(sigmas, sigma), SAME_RATIO)
+            margin = _margin(sigmas, sigma)
             above += ascending.size - np.searchsorted(ascending, logs + margin, side="right")
             below += np.searchsorted(ascending, logs - margin, side="left")
         shared = np.flatnonzero(self._figures[rows] != NO_FIGURE)
-        if shared.size:
-            more_above, more_below = self._price_alone(rows[shared])
-            above[shared] += more_above
-            below[shared] += more_below
+        more_above, more_below = self._count_within_margin(rows[shared])
+        above[shared] += more_above
+        below[shared] += more_below
         return 1 + above, self._logs.size - below
 
-    def _price_alone(self, rows: Ints) -> tuple[Ints, Ints]:
-        """Further rows above and below that share the row's figure: those within its margin."""
-        logs, figures = self._logs[rows], self._figures[rows]
-        # All rows of one figure have its σ.
-        margin = np.maximum(Z_95 * math.sqrt(2) * self._sigmas[rows], SAME_RATIO)
+    def _count_within_margin(self, rows: Ints) -> tuple[Ints, Ints]:
+        """Rows above and below that share the row's figure and lie within its margin."""
+        logs, figures, sigmas = self._logs[rows], self._figures[rows], self._sigmas[rows]
+        margin = _margin(sigmas, sigmas)
 
         def count_below(bound: Floats, side: Literal["left", "right"]) -> Ints:
             positions = np.searchsorted(self._ascending, bound, side=side)
-            counted: Ints = np.searchsorted(self._pairs, self._pair(figures, positions))
-            return counted
+            counts: Ints = np.searchsorted(self._pairs, self._pair(figures, positions))
+            return counts
 
         above = count_below(logs + margin, "right") - count_below(logs + SAME_RATIO, "right")
         below = count_below(logs - SAME_RATIO, "left") - count_below(logs - margin, "left")
@@ -150,12 +131,40 @@ class RankBounds:
         pairs: Ints = figures.astype(np.int64) * (self._logs.size + 1) + positions
         return pairs
 
-    def _logs_by_sigma(self) -> list[tuple[float, Floats]]:
-        """Each σ with the logarithms of its rows, ascending."""
-        order = np.lexsort((self._logs, self._sigmas))
-        sigmas, starts = np.unique(self._sigmas[order], return_index=True)
-        parts = np.split(self._logs[order], starts)[1:]
-        return list(zip(sigmas.tolist(), parts, strict=True))
+    # --- tie groups ----------------------------------------------------------------------------
+
+    def tie_groups(self, rows: Ints) -> Ints:
+        """Numbers of the tie groups of some rows, from 1."""
+        last = int(rows.max(initial=-1))
+        if last >= self._group_end:
+            with self._lock:
+                self._extend_groups(last)
+        return self._groups[rows]
+
+    def _extend_groups(self, last: int) -> None:
+        """Number the groups up to a row's: most readers see the first ones only."""
+        while self._group_end <= last:
+            first = self._group_end
+            end = self._end_of_group(first)
+            self._groups[first:end] = self._groups[first - 1] + 1 if first else 1
+            self._group_end = end
+
+    def _end_of_group(self, first: int) -> int:
+        """The first row that the row `first` is surely above; the number of rows without one."""
+        log, sigma, figure = self._logs[first], self._sigmas[first], self._figures[first]
+        start, size = first + 1, 64
+        # In ever longer parts: most groups are short.
+        while start < self._logs.size:
+            rest = slice(start, start + size)
+            margin = _margin(sigma, self._sigmas[rest])
+            if figure != NO_FIGURE:
+                margin[self._figures[rest] == figure] = SAME_RATIO
+            surely = log - self._logs[rest] > margin
+            end = int(surely.argmax())
+            if surely[end]:
+                return start + end
+            start, size = start + size, 2 * size
+        return int(self._logs.size)
 
 
 def round_up(sigmas: Floats) -> Floats:

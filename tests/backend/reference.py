@@ -1,7 +1,6 @@
 """A ranking by its definition alone: slow, in fractions, from plain rows.
 
-It shares with the real one the summaries of samples and the draws of plausible values, which have
-tests of their own, and nothing else.
+It shares with the real one the summaries of samples, which have tests of their own, and nothing else.
 """
 
 import datetime as dt
@@ -14,7 +13,6 @@ from typing import Any
 
 from backend.benchmarks.selectors.scores import Score, computed
 from backend.catalog.models import ExchangeRate, Offer, PriceObservation
-from backend.domain import draws
 from backend.domain.metrics import METRICS, Metric
 
 Cells = dict[str, Any]
@@ -32,6 +30,8 @@ SUSTAINED = {"n1": Fraction(70, 100)}
 WORTH = {"cup", "value_per_cost", "value_per_cost_ci95_low", "value_per_cost_ci95_high"}
 PLACE = {"rank", "rank_low", "rank_high", "tie_group", "pareto", "missing"}
 WORDS = {"flags", "missing"}
+# Figures are compared at 12 significant digits.
+NEARLY = 1 - Fraction(1, 10**12)
 IDENTITY = (
     "offer_id", "zone", "operating_system", "tenancy", "purchase_model", "term", "upfront",
     "currency", "basis", "plan",
@@ -60,6 +60,7 @@ class Row:
     """An offer under a query, on its way."""
 
     cells: Cells
+    name: str
     text: str
     score: Score | None
     per_hour: Fraction | None = None
@@ -127,6 +128,7 @@ class Reference:
                 "source": score and score.source,
                 "score_n_instances": score and score.summary.n_instances,
             },
+            name=offer["name"],
             text=" ".join(
                 (offer["slug"], offer["name"], offer["provider__slug"], offer["provider__name"],
                  offer["region__code"] or "", offer["cpu_model"])
@@ -159,7 +161,8 @@ class Reference:
         if is_once:
             cells["period"] = "once"
         else:
-            cells["price_usd_hour"] = self._amount(price, asked, "USD", "hour")
+            dollars = self._amount(price, asked, "USD", asked.period)
+            cells["price_usd_hour"] = dollars and dollars / _running_hours(asked)
         day = asked.as_of or self.today
         flags = ["stale_price"] if is_missing or (day - read_on).days > 30 else []
         flags += [] if row.has_known_tax else ["tax_unknown"]
@@ -170,7 +173,8 @@ class Reference:
         elif price["currency"] != asked.currency:
             cells["fx_rate"] = rate
         cells["price"] = self._amount(price, asked, asked.currency, asked.period)
-        row.per_hour = None if is_once else self._amount(price, asked, asked.currency, "hour")
+        if not is_once and cells["price"] is not None:
+            row.per_hour = cells["price"] / _running_hours(asked)
         rated = self._rated_on(price["currency"], asked.currency, asked.as_of)
         return flags + (["stale_fx"] if rated and (day - rated).days > 30 else [])
 
@@ -309,6 +313,10 @@ def _is_gross(price: Cells) -> bool:
     return price["tax_basis"] == "gross" and price["tax_rate"] is None
 
 
+def _running_hours(asked: Asked) -> int:
+    return {"hour": 1, "month": asked.hours, "year": 12 * asked.hours}[asked.period]
+
+
 def _basis(price: Cells, asked: Asked) -> str:
     is_discounted = _is_discounted(asked) and price["sustained_use"]
     return "sustained_use" if is_discounted else str(price["basis"])
@@ -383,11 +391,8 @@ def _ranked(rows: list[Row], metric: Metric) -> list[Row]:
     """Best value first, then those without a price, then those that are unfit, by score."""
     valued = [row for row in rows if row.cells["value_per_cost"] is not None]
     for row in valued:
-        mine = row.cells["value_per_cost"]
-        row.cells["rank"] = 1 + sum(
-            other.cells["value_per_cost"] - mine > other.cells["value_per_cost"] / 10**30
-            for other in valued
-        )
+        mine = order_value(row)
+        row.cells["rank"] = 1 + sum(order_value(other) * NEARLY > mine for other in valued)
     valued.sort(key=lambda row: (row.cells["rank"], row.cells["offer_id"]))
     if valued:
         _compared(valued)
@@ -400,46 +405,50 @@ def _ranked(rows: list[Row], metric: Metric) -> list[Row]:
     return [*valued, *others]
 
 
+def order_value(row: Row) -> Fraction:
+    """The value of a measured offer, the lower end of a derived one."""
+    is_derived = "derived" in row.cells["flags"].split()
+    value: Fraction = row.cells["value_per_cost_ci95_low" if is_derived else "value_per_cost"]
+    return value
+
+
 def _compared(valued: Sequence[Row]) -> None:
-    """Bounds of the ranks from draws of the intervals, and tie groups."""
-    names = ("value_per_cost", "value_per_cost_ci95_low", "value_per_cost_ci95_high")
-    ends = [tuple(float(row.cells[name]) for name in names) for row in valued]
-    # What is drawn of an offer depends on its position by name.
-    by_name = sorted(range(len(valued)), key=lambda n: valued[n].cells["offer_id"])
-    spreads = draws.spreads(*zip(*(ends[n] for n in by_name), strict=True))
-    position = {n: at for at, n in enumerate(by_name)}
-    drawn = [
-        [draw[position[n]] for n in range(len(valued))]
-        for draw in draws.common_draws(spreads).tolist()
+    """Bounds of the ranks and tie groups, pair by pair."""
+    logs = [math.log(row.cells["value_per_cost"]) for row in valued]
+    widths = [
+        math.log(row.cells["value_per_cost_ci95_high"] / row.cells["value_per_cost_ci95_low"])
+        for row in valued
     ]
-    ranks: list[list[int]] = [[] for _ in valued]
-    for draw in drawn:
-        rank_of: dict[float, int] = {}
-        for position, value in enumerate(sorted(draw, reverse=True), start=1):
-            rank_of.setdefault(value, position)
-        for number, value in enumerate(draw):
-            ranks[number].append(rank_of[value])
-    deviations = draws.tukey_quantile(len(valued)) / math.sqrt(2)
+    figures = [_source_figure(row) for row in valued]
+
+    def surely(above: int, below: int) -> bool:
+        lead = logs[above] - logs[below]
+        if figures[above] is not None and figures[above] == figures[below]:
+            return lead > 1e-12
+        return lead > max(1.96 * math.hypot(widths[above] / 3.92, widths[below] / 3.92), 1e-12)
+
+    everyone = range(len(valued))
     first, group = 0, 1
     for number, row in enumerate(valued):
-        low, high = _percentile(ranks[number], 5), _percentile(ranks[number], 95)
-        row.cells["rank_low"] = min(row.cells["rank"], math.floor(low))
-        row.cells["rank_high"] = max(row.cells["rank"], math.ceil(high))
-        best, low_end, _ = ends[first]
-        mine, _, high_end = ends[number]
-        down, up = math.log(best / low_end) / 1.96, math.log(high_end / mine) / 1.96
-        if math.log(best / mine) > deviations * math.hypot(down, up):
+        above = sum(surely(other, number) for other in everyone)
+        below = sum(surely(number, other) for other in everyone)
+        row.cells["rank_low"] = min(row.cells["rank"], 1 + above)
+        row.cells["rank_high"] = max(row.cells["rank"], len(valued) - below)
+        if surely(first, number):
             first, group = number, group + 1
         row.cells["tie_group"] = group
 
 
-def _percentile(values: Iterable[int], percent: int) -> Fraction:
-    """By linear interpolation between the two nearest of the sorted values."""
-    ordered = sorted(values)
-    position = Fraction(percent, 100) * (len(ordered) - 1)
-    low = math.floor(position)
-    high = min(low + 1, len(ordered) - 1)
-    return ordered[low] + (position - low) * (ordered[high] - ordered[low])
+def _source_figure(row: Row) -> Any:
+    """What rows that rest on one published figure have in common; None for their own figures."""
+    score = row.score
+    if score is None or score.source != "published":
+        return None
+    summary = score.summary
+    figures = summary.value, summary.ci95_low, summary.ci95_high, score.measured_at
+    if "derived" in score.flags:
+        return (*figures, tuple(score.cpu_models.items())) if score.cpu_models else None
+    return *figures, row.cells["provider"], row.name
 
 
 def _is_better(other: Row, row: Row, metric: Metric) -> bool:

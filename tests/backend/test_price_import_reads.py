@@ -103,7 +103,9 @@ def test_rule_13_sustained_use_counts_for_months_and_never_for_an_hour(
     assert row(client, "period=month")["price"] == Decimal(73)
     found = row(client, "basis=sustained_use&period=month")
     assert found["price"] == Decimal(month)
-    assert (found["price_usd_hour"], found["cup"]) == (Decimal("0.1"), Decimal("0.001"))
+    # What an hour of that month comes to, and of a score of 100.
+    hour = Decimal(month) / 730
+    assert (found["price_usd_hour"], found["cup"]) == (hour, hour / 100)
     assert found["price_basis"] == ("sustained_use" if table else "machine")
 
 

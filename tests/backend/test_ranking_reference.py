@@ -62,6 +62,7 @@ def _offer(number: int, chance: random.Random, feeds: list[PriceFeed]) -> None:
     region = factories.region(f"place-{number % 4}", provider_slug=slug) if number % 5 else None
     offer = factories.offer(
         f"{slug}-{number:02}",
+        name=f"type-{number % 9}",
         provider_slug=slug,
         region=region,
         kind=("cloud", "cloud", "dedicated", "vps")[number % 4],
@@ -135,6 +136,9 @@ def _samples(offer: Offer, chance: random.Random) -> None:
         if what == "published":
             spread = chance.choice((None, 0.0, 0.02, 0.1))
             given["measured_at"] = _some_time(chance)
+            # Of some offers for a part of the machine; figures of one table are shared by several.
+            given["flags"] = chance.choice(([], ["derived"]))
+            given["parameters"] = {"cpu_models": chance.choice(({}, {"Processor 1": 3}))}
             factories.sample(offer, value, source=what, published_sd_ratio=spread, **given)
         elif what != "none":
             flags = chance.choice(([], [], [], ["disturbed"], ["cached"]))
@@ -162,7 +166,7 @@ def bound(
 
 
 EQUAL, ORDERED = ("", "!"), ("__gte", "__lte")
-# Amounts that no price comes to exactly: 34 digits are not a fraction.
+# Amounts that no price comes to exactly: what is printed has twelve digits.
 filters = st.one_of(
     bound("provider", ("aws", "hetzner,own", "nobody"), EQUAL),
     bound("kind", ("cloud", "dedicated,vps"), EQUAL),
@@ -240,7 +244,7 @@ def is_same(printed: Any, defined: Any) -> bool:
     if printed is None or defined is None:
         return printed is None and defined is None
     exact = Fraction(repr(printed)) if isinstance(printed, float) else Fraction(printed)
-    return abs(exact - defined) <= abs(defined) * Fraction(1, 10**28)
+    return abs(exact - defined) <= abs(defined) * Fraction(1, 10**11)
 
 
 def differences(printed: Any, defined: dict[str, Any]) -> dict[str, Any]:
@@ -282,7 +286,7 @@ class RankingReference(TestCase):
         assert not any(row.score is None for row in shown.rows)
         wrong = {row.offer_id: differences(row, defined[row.offer_id]) for row in rows}
         assert not {offer: cells for offer, cells in wrong.items() if cells}
-        # Sorted by what is printed: 34 digits tell apart what a fraction does not.
+        # Sorted by what is printed.
         is_own = sort in ([], [("value_per_cost", True)])
         expected = ordered if is_own else in_order([vars(row) for row in shown.rows], sort)
         assert [row.offer_id for row in shown.rows] == [cells["offer_id"] for cells in expected]

@@ -9,12 +9,11 @@ import pytest
 from backend.domain import pairwise
 from backend.domain.pairwise import (
     NO_FIGURE,
-    RankBounds,
+    PairwiseRanks,
+    are_apart,
     is_surely_above,
     log_sigmas,
-    merge_equal,
     round_up,
-    tie_groups,
 )
 
 
@@ -48,9 +47,13 @@ def some_list(seed, size):
 
 
 def bounds(values, sigmas, figures, rows=None):
-    rows = np.arange(len(values)) if rows is None else np.array(rows)
-    low, high = RankBounds(values, sigmas, figures).of(rows)
+    rows = np.arange(len(values)) if rows is None else np.array(rows, int)
+    low, high = PairwiseRanks(values, sigmas, figures).rank_bounds(rows)
     return list(zip(low.tolist(), high.tolist(), strict=True))
+
+
+def tie_groups(values, sigmas, figures):
+    return PairwiseRanks(values, sigmas, figures).tie_groups(np.arange(len(values)))
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -124,7 +127,20 @@ def test_log_sigmas_are_a_fourth_of_the_interval():
     assert log_sigmas([100 / 1.1], [110.0])[0] == pytest.approx(2 * math.log(1.1) / 3.92, rel=1e-4)
 
 
-def test_equal_values_are_merged_at_twelve_digits_without_a_chain():
-    step = 0.9e-12
-    values = np.array([1.0, 1 - step, 1 - 2 * step, 5.0])
-    assert merge_equal(values).tolist() == [1.0, 1.0, 1 - 2 * step, 5.0]
+def test_two_offers_are_apart_whichever_comes_first():
+    # ± 10 % each: 1.96 · √2 · 0.0512 = 0.142, and ln(100/85) = 0.163, ln(100/90) = 0.105
+    first, far, near = ((v, v / 1.1055, v * 1.1055) for v in (100.0, 85.0, 90.0))
+    assert are_apart(first, far)
+    assert are_apart(far, first)
+    assert not are_apart(first, near)
+    assert are_apart(first, near, is_same_figure=True)
+    assert not are_apart(first, first, is_same_figure=True)
+
+
+def test_tie_groups_are_the_same_whichever_rows_are_asked_for_first():
+    values = np.linspace(100, 10, 300)
+    sigmas, figures = np.full(300, 0.03), np.full(300, NO_FIGURE)
+    whole = tie_groups(values, sigmas, figures)
+    ranks = PairwiseRanks(values, sigmas, figures)
+    for row in (40, 3, 299, 120):
+        assert ranks.tie_groups(np.array([row])) == whole[row]

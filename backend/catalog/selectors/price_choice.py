@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from backend.domain.pricing.effective import TERM_HOURS, Charge, price_over
+from backend.domain.pricing.effective import ONCE, TERM_HOURS, Charge, price_over
 from backend.domain.pricing.purchase import PurchaseModel
 from backend.domain.units import HOURS_PER_MONTH
 
@@ -156,6 +156,11 @@ class PriceChoice:
         """How it is bought, as a ranking asks for it."""
         term = self.charge.term
         return f"{self.purchase_model}_{term}" if term else self.purchase_model
+
+    @property
+    def is_purchase(self) -> bool:
+        """Paid once for no stated term, so that no hours divide it."""
+        return self.charge.unit == ONCE and self.charge.term not in TERM_HOURS
 
     @property
     def commitment_months(self) -> int | None:

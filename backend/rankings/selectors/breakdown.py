@@ -12,7 +12,7 @@ from backend.catalog.selectors.extras import tariffs
 from backend.common import clock
 from backend.domain.pricing.extras import EXTRAS
 from backend.domain.units import EXACT
-from backend.rankings.selectors.prices import Context, price_cells
+from backend.rankings.selectors.prices import Context, price_cells, total_price
 from backend.rankings.selectors.query import RankingQuery
 from backend.rankings.selectors.ranking import known_rates
 
@@ -56,10 +56,7 @@ def price_breakdown(
 
     def price(extras: Sequence[str], tax_rate: Decimal | None = None) -> Decimal | None:
         asked = replace(query, basis=(query.machine_basis, *extras), tax_rate=tax_rate)
-        amount: Decimal | None = price_cells(offer, choice, replace(shared, query=asked))[0][
-            "price"
-        ]
-        return amount
+        return total_price(offer, choice, replace(shared, query=asked))
 
     machine = price(())
     parts = [PricePart(MACHINE_ALONE, machine, is_in_basis=True)]
@@ -69,7 +66,7 @@ def price_breakdown(
     net, total = price(EXTRAS), price(EXTRAS, query.tax_rate)
     if query.tax_rate is not None:
         parts.append(PricePart(TAX, _less(total, net), is_in_basis=True))
-    cells, _ = price_cells(offer, choice, shared)
+    cells = price_cells(offer, choice, shared, total)
     return PriceBreakdown(parts, total, cells["period"], cells["price_basis"])
 
 
