@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from backend.domain.amounts import Floats, Ints, equal_groups
-from backend.domain.pairwise import NO_FIGURE, is_surely_above
+from backend.domain.amounts import Floats, Ints
+from backend.domain.pairwise import NO_FIGURE, is_surely_above, merge_equal
 
 N_DRAWS = 4_000
 MAX_CANDIDATES = 500
@@ -32,8 +32,7 @@ def best_probabilities(
     4,000 draws over the rows that the highest value is not surely above, at most the 500 highest;
     all others have 0. The probabilities add up to 1. An empty list gives an empty array.
     """
-    groups, highest = equal_groups(np.asarray(values, float))
-    values = highest[groups]
+    values = merge_equal(np.asarray(values, float))
     sigmas, figures = np.asarray(sigmas, float), np.asarray(source_figures, np.int64)
     probabilities = np.zeros(values.size)
     if not values.size:

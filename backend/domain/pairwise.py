@@ -10,7 +10,7 @@ from typing import Literal
 
 import numpy as np
 
-from backend.domain.amounts import SAME_RATIO, Flags, Floats, Ints
+from backend.domain.amounts import SAME_RATIO, Flags, Floats, Ints, equal_groups
 from backend.domain.stats import Z_95
 
 # Longer lists are compared with σ rounded up to two significant digits.
@@ -53,6 +53,12 @@ def _margin(sigma: float | Floats, other_sigma: float | Floats) -> Floats:
     """The logarithm of the ratio beyond which one value is surely above another."""
     margin: Floats = np.maximum(Z_95 * np.hypot(sigma, other_sigma), SAME_RATIO)
     return margin
+
+
+def merge_equal(values: Floats) -> Floats:
+    """The values, each replaced by the highest one that it equals at 12 significant digits."""
+    groups, highest = equal_groups(values)
+    return highest[groups]
 
 
 class PairwiseRanks:

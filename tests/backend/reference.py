@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
+from statistics import median
 from typing import Any
 
 from backend.benchmarks.selectors.scores import Score, computed
@@ -27,6 +28,8 @@ BOUGHT = {
 TERM_HOURS = {"1y": 8760, "3y": 26280}
 # A quarter of the month each at 100, 80, 60 and 40 % of the list price.
 SUSTAINED = {"n1": Fraction(70, 100)}
+# Metrics that spent credits slow.
+CPU = {"cmips_score"}
 WORTH = {"cup", "value_per_cost", "value_per_cost_ci95_low", "value_per_cost_ci95_high"}
 PLACE = {"rank", "rank_low", "rank_high", "tie_group", "pareto", "missing"}
 WORDS = {"flags", "missing"}
@@ -49,6 +52,7 @@ class Asked:
     hours: int = 730
     currency: str = "USD"
     basis: str = "machine"
+    load: str = "sustained"
     tax_rate: Fraction | None = None
     as_of: dt.date | None = None
     words: str = ""
@@ -64,6 +68,8 @@ class Row:
     text: str
     score: Score | None
     per_hour: Fraction | None = None
+    held: Fraction = Fraction(1)
+    """The share of its score that it holds under load."""
     has_known_tax: bool | None = None
     """Of its price; None without one."""
     missing: list[str] = field(default_factory=list)
@@ -136,11 +142,65 @@ class Reference:
             score=score,
         )  # fmt: skip
         flags = self._price(row, offer["id"], asked)
+        self._load(row, offer, asked)
         told = [*(score.flags if score else ()), *kind.get(offer["vcpu_kind"], []), *flags]
         row.cells["flags"] = " ".join(told)
         row.missing += [] if score else ["score"]
         row.cells["missing"] = " ".join(row.missing)
         return row
+
+    def _load(self, row: Row, offer: Cells, asked: Asked) -> None:
+        """The credit mode of better value: what it holds at its price, or all for what that costs."""
+        cells, baseline, score = row.cells, offer["cpu_baseline_ratio"], row.score
+        cells.update(load=asked.load, credit_mode=None, burst_score=None, score_ci95_low=None)
+        if score:
+            cells["score_ci95_low"] = _exact(score.summary.ci95_low)
+        if baseline is None:
+            return
+        cells["burst_score"] = cells["score"]
+        if asked.load == "burst":
+            return
+        cells["credit_mode"] = "standard"
+        held = self._held(offer, score, asked) if score and asked.metric in CPU else Fraction(1)
+        charge, price, vcpu = (
+            offer["cpu_credit_price_usd_per_vcpu_hour"], cells["price"], offer["vcpu_count"]
+        )  # fmt: skip
+        rate = self._rate("USD", asked.currency, asked.as_of)
+        if None not in (charge, price, vcpu, rate) and cells["period"] != "once":
+            surplus = (1 - Fraction(baseline)) * Fraction(vcpu) * Fraction(charge)
+            surplus *= 1 + (asked.tax_rate or 0)
+            hours = _running_hours(asked)
+            if price / (price + surplus * rate * hours) > held:
+                cells["credit_mode"], held = "unlimited", Fraction(1)
+                cells["price"] += surplus * rate * hours
+                cells["price_usd_hour"] += surplus
+                row.per_hour = cells["price"] / hours
+        row.held = held
+        if score:
+            cells["score"] *= held
+            cells["score_ci95_low"] *= held
+
+    def _held(self, offer: Cells, score: Score, asked: Asked) -> Fraction:
+        """Of a measured score: at most baseline × vCPU × the score per vCPU of the provider's types of
+        fixed performance on its model of CPU, else of its fastest burstable one there."""
+        per_vcpu: dict[str, dict[str, Fraction]] = {"dedicated": {}, "burstable": {}}
+        model = _model(offer, score)
+        for other in self.offers:
+            its = self._scores_on(asked.as_of).get((other["id"], asked.metric))
+            if its is None or other["vcpu_count"] is None or not _model(other, its):
+                continue
+            is_alike = other["provider__slug"] == offer["provider__slug"]
+            if is_alike and _model(other, its) == model and other["vcpu_kind"] in per_vcpu:
+                figure = _exact(its.summary.value) / Fraction(other["vcpu_count"])
+                # One region stands for all that sell the type.
+                per_vcpu[other["vcpu_kind"]].setdefault(other["name"], figure)
+        baseline = Fraction(offer["cpu_baseline_ratio"])
+        speeds = [*per_vcpu["dedicated"].values()]
+        speed = median(speeds) if speeds else max(per_vcpu["burstable"].values(), default=None)
+        if speed is None or offer["vcpu_count"] is None:
+            return baseline
+        held = baseline * Fraction(offer["vcpu_count"]) * speed / _exact(score.summary.value)
+        return min(Fraction(1), held)
 
     def _price(self, row: Row, offer: Any, asked: Asked) -> list[str]:
         cells = row.cells
@@ -198,7 +258,7 @@ class Reference:
             return (
                 models.index(price["purchase_model"]),
                 is_missing,
-                _basis(price, asked) != asked.basis,
+                _is_discounted(asked) and _basis(price, asked) != "sustained_use",
                 price["upfront"] not in ("", "none"),
                 -read_on.toordinal(),
                 price["currency"] != asked.currency,
@@ -300,12 +360,17 @@ class Reference:
 # --- prices -----------------------------------------------------------------------------------
 
 
+def _model(offer: Cells, score: Score) -> str:
+    models = score.cpu_models
+    return max(models, key=lambda name: (models[name], name)) if models else offer["cpu_model"]
+
+
 def _identity(price: Cells) -> tuple[Any, ...]:
     return tuple(price[name] for name in IDENTITY)
 
 
 def _is_discounted(asked: Asked) -> bool:
-    return asked.basis == "sustained_use" and asked.period != "hour"
+    return asked.basis != "list" and asked.period != "hour"
 
 
 def _is_gross(price: Cells) -> bool:
@@ -375,7 +440,7 @@ def _worth(row: Row, metric: Metric, *, is_comparable: bool) -> None:
         return
 
     def worth(value: float) -> Fraction:
-        exact = _exact(value)
+        exact = _exact(value) * row.held
         return exact / price if metric.better == "higher" else 1 / (exact * price)
 
     summary = score.summary
@@ -384,7 +449,7 @@ def _worth(row: Row, metric: Metric, *, is_comparable: bool) -> None:
         ends = sorted((worth(summary.ci95_low), worth(summary.ci95_high)))
         cells["value_per_cost_ci95_low"], cells["value_per_cost_ci95_high"] = ends
     if metric.key == "cmips_score" and row.per_hour is not None:
-        cells["cup"] = row.per_hour / _exact(summary.value)
+        cells["cup"] = row.per_hour / (_exact(summary.value) * row.held)
 
 
 def _ranked(rows: list[Row], metric: Metric) -> list[Row]:

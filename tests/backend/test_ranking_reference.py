@@ -25,11 +25,11 @@ TODAY = clock.now().replace(hour=6, minute=0, second=0, microsecond=0)
 EXACT_COLUMNS = (
     "offer_id", "provider", "kind", "region", "arch", "vcpu_kind", "period", "price_basis",
     "price_term", "price_observed_on", "price_zone", "rank", "rank_low", "rank_high", "tie_group",
-    "pareto", "source", "flags", "missing",
+    "pareto", "source", "flags", "missing", "load", "credit_mode",
 )  # fmt: skip
 NUMBER_COLUMNS = (
     "vcpu", "ram_gib", "score", "price", "price_usd_hour", "fx_rate", "cup", "value_per_cost",
-    "value_per_cost_ci95_low", "value_per_cost_ci95_high",
+    "value_per_cost_ci95_low", "value_per_cost_ci95_high", "score_ci95_low", "burst_score",
 )  # fmt: skip
 SORTED = (
     "offer_id", "provider", "region", "arch", "vcpu", "ram_gib", "score", "price", "cup",
@@ -72,6 +72,10 @@ def _offer(number: int, chance: random.Random, feeds: list[PriceFeed]) -> None:
         memory_bytes=None if number % 9 == 0 else 2**30 * (1 + number % 6),
         cpu_model=f"Processor {number % 3}",
     )
+    if offer.vcpu_kind == "burstable" and number % 3:
+        offer.cpu_baseline_ratio = chance.choice((Decimal("0.05"), Decimal("0.4"), Decimal(1)))
+        offer.cpu_credit_price_usd_per_vcpu_hour = chance.choice((None, Decimal("0.04")))
+        offer.save()
     _prices(offer, chance, feeds)
     _samples(offer, chance)
 
@@ -129,7 +133,7 @@ def _prices(offer: Offer, chance: random.Random, feeds: list[PriceFeed]) -> None
 
 
 def _samples(offer: Offer, chance: random.Random) -> None:
-    for metric, variant in (("cmips_score", "all"), ("memory_latency_ns", "standard")):
+    for metric, variant in (("cmips_score", "all"), ("memory_latency_ns", "single")):
         value = chance.choice((100.0, 200.0, 300.0))
         given: dict[str, Any] = {"metric": metric, "variant": variant}
         what = chance.choice(("none", "published", "published", "measured", "measured", "imported"))
@@ -200,7 +204,8 @@ queries = st.fixed_dictionaries(
         "period": st.sampled_from(("hour", "month", "year")),
         "hours_per_month": st.sampled_from(("720", "730", "744")),
         "currency": st.sampled_from(("USD", "EUR", "CHF", "XTS")),
-        "basis": st.sampled_from(("machine", "sustained_use")),
+        "load": st.sampled_from(("sustained", "burst")),
+        "basis": st.sampled_from(("machine", "list", "sustained_use")),
         "tax_rate": st.sampled_from(("0", "0.2")),
         "as_of": st.sampled_from((0, 1, 4, 30, 44, 300)).map(
             lambda days: (TODAY.date() - dt.timedelta(days=days)).isoformat()
@@ -230,6 +235,7 @@ def asked(query: dict[str, str], conditions: dict[tuple[str, str], str]) -> Aske
         hours=int(query.get("hours_per_month", "730")),
         currency=query.get("currency", "USD"),
         basis=query.get("basis", "machine"),
+        load=query.get("load", "sustained"),
         tax_rate=Fraction(query["tax_rate"]) if "tax_rate" in query else None,
         as_of=dt.date.fromisoformat(query["as_of"]) if "as_of" in query else None,
         words=query.get("q", ""),

@@ -28,7 +28,8 @@ HEADER = (
     "score_n_instances,score_n_repeats,interval_basis,cup,value_per_cost,"
     "value_per_cost_ci95_low,value_per_cost_ci95_high,rank,rank_low,rank_high,tie_group,pareto,"
     "measured_at,method_version,source,result_url,data_version,flags,missing,price_zone,hours_run,"
-    "setup_months,region_group,available,hardware,licence,commitment_months"
+    "setup_months,region_group,available,hardware,licence,commitment_months,"
+    "load,cpu_baseline_ratio,credit_mode,burst_score"
 )
 
 
@@ -202,6 +203,8 @@ def test_only_plain_linux_prices_rank(client: Client) -> None:
     assert results(client, "basis=sustained_use")[0]["price"] == "1"
     [monthly] = results(client, "basis=sustained_use&period=month&hours_per_month=720")
     assert (monthly["price"], monthly["price_basis"]) == ("3600", "sustained_use")
+    [listed] = results(client, "basis=list&period=month&hours_per_month=720")
+    assert (listed["price"], listed["price_basis"]) == ("720", "machine")
 
 
 def test_on_demand_falls_back_to_a_month_without_commitment(client: Client) -> None:

@@ -7,7 +7,6 @@ counted by number (Coded), and figures are floats, compared and printed at 12 si
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from decimal import Decimal
 from math import isnan
 from typing import Any
 from uuid import UUID
@@ -16,6 +15,7 @@ import numpy as np
 from django.utils.functional import cached_property
 
 from backend.domain.amounts import Figures, Flags, Floats, Ints, codes_of
+from backend.domain.credits import STANDARD, UNLIMITED, surplus_per_hour
 from backend.domain.errors import InvalidValue, UnknownRate
 from backend.domain.ranking import CUP_METRIC, values_per_cost
 from backend.domain.units import rounded_decimal
@@ -31,10 +31,12 @@ from backend.rankings.selectors.prices import (
     missing_extras,
     month_of_extras,
     running_hours,
+    surplus_price,
 )
-from backend.rankings.selectors.query import RankingQuery
+from backend.rankings.selectors.query import SUSTAINED, RankingQuery
 from backend.rankings.selectors.rows import RankingRow, ranking_row
 from backend.rankings.selectors.score_table import ScoreTable
+from backend.rankings.selectors.sustained import offer_numbers
 
 # Rows that are cached: all of a small catalog, a part of a larger one, whose rows would take more memory
 # than everything else.
@@ -42,10 +44,11 @@ SMALL_CATALOG_ROWS, LARGE_CATALOG_ROWS = 8_192, 1_000
 ROW_BYTES = 3_000
 # Columns of four bytes that a basis comes to hold, figures being two each: figures, and codes of cells.
 COLUMNS_OF_BASIS = 36
-SCORES = {"score": "value", "score_ci95_low": "low", "score_ci95_high": "high"}
+SCORES = ("score", "score_ci95_low", "score_ci95_high")
 WORTH = ("cup", "value_per_cost", "value_per_cost_ci95_low", "value_per_cost_ci95_high")
 MONEY = frozenset({"price", "price_usd_hour", *WORTH})
-FIGURES = MONEY | frozenset(SCORES)
+MEASURED = frozenset({*SCORES, "burst_score"})
+FIGURES = MONEY | MEASURED
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,13 +63,15 @@ class BasisTable:
     data_version: int
     lacking: Mapping[UUID, tuple[str, ...]]
     """Of a mix the metrics that an offer lacks."""
+    sustained_ratio: Floats
+    """The share of its score that an offer holds under load in the credit mode "standard"."""
     _columns: dict[str, Coded] = field(default_factory=dict, init=False, repr=False)
     _rows: dict[int, RankingRow] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
         # A price of zero would be worth infinitely much, and rank first.
         has_score = ~np.isnan(self.scores.value)
-        for name, figures in (("score", self.scores.value), ("price", self._money["price"])):
+        for name, figures in (("score", self.scores.value), ("price", self._figures["price"])):
             wrong = figures[has_score & (figures <= 0)]
             if wrong.size:
                 raise InvalidValue(name, f"{wrong[0]:g} is not above zero")
@@ -97,10 +102,21 @@ class BasisTable:
             None if chosen < 0 else self.prices.choice(chosen),
             self.scores.score(number),
             self.shared,
-            {name: _cell(self._money[name][number]) for name in MONEY},
+            self._cells(number),
             source_figure=int(self.scores.source_figures[number]),
             unmeasured=lacking,
         )
+
+    def _cells(self, number: int) -> dict[str, Any]:
+        """The figures of an offer's row, and its credit mode."""
+        cells: dict[str, Any] = {}
+        for name in FIGURES:
+            figure = float(self._figures[name][number])
+            exact = float if name in MEASURED else rounded_decimal
+            cells[name] = None if isnan(figure) else exact(figure)
+        is_credit = bool(self._has_credits[number]) and self.shared.query.load == SUSTAINED
+        mode = UNLIMITED if self._is_unlimited[number] else STANDARD
+        return {**cells, "credit_mode": mode if is_credit else None}
 
     # --- columns ------------------------------------------------------------------------------
 
@@ -145,6 +161,8 @@ class BasisTable:
             self.scores.kinds.codes,
             self._extras_codes,
             self._lacking_codes,
+            self._has_credits.astype(np.int64),
+            self._is_unlimited.astype(np.int64),
         )
 
     def _of_price(self, codes: Any) -> Ints:
@@ -175,30 +193,73 @@ class BasisTable:
 
     def floats(self, name: str) -> Floats:
         """A column of FIGURES; NaN is unknown."""
-        is_score = name in SCORES
-        floats: Floats = getattr(self.scores, SCORES[name]) if is_score else self._money[name]
-        return floats
+        return self._figures[name]
 
     @cached_property
-    def _money(self) -> dict[str, Floats]:
-        """Prices and what follows from them and the scores, by column; NaN is unknown."""
+    def _figures(self) -> dict[str, Floats]:
+        """All figures by column, in the credit mode of each offer; NaN is unknown."""
         query, metric = self.shared.query, self.shared.query.ranked_metric
-        price = self._price(query.currency)
+        is_unlimited = self._is_unlimited
+        ratio = np.where(is_unlimited, 1.0, self._held_ratio)
+        scores = [of * ratio for of in (self.scores.value, self.scores.low, self.scores.high)]
+        price = self._machine_price(query.currency)
+        dollars = price if query.currency == "USD" else self._machine_price("USD")
+        price, dollars = (
+            amounts + np.where(is_unlimited, self._surplus(currency), 0.0)
+            for amounts, currency in ((price, query.currency), (dollars, "USD"))
+        )
         per_hour = np.where(self._is_purchase, np.nan, 1.0 / running_hours(query))
-        dollars = price if query.currency == "USD" else self._price("USD")
+        compared = self._compared(price)
+        value, low, high = (values_per_cost(of, compared, metric) for of in scores)
+        cup = np.full(len(self.offers), np.nan)
+        if metric.key == CUP_METRIC:
+            cup = compared * per_hour / scores[0]
+        worth = (cup, value, np.minimum(low, high), np.maximum(low, high))
+        return {
+            "price": price,
+            "price_usd_hour": dollars * per_hour,
+            **dict(zip(WORTH, worth, strict=True)),
+            **dict(zip(SCORES, scores, strict=True)),
+            "burst_score": np.where(self._has_credits, self.scores.value, np.nan),
+        }
+
+    def _compared(self, price: Floats) -> Floats:
+        """The prices that take part in a comparison."""
         compared = np.where(self.is_unfit, np.nan, price)
         if not self.shared.is_tax_ranked:
             compared[self.is_tax_unknown] = np.nan
-        value, low, high = (
-            values_per_cost(scores, compared, metric)
-            for scores in (self.scores.value, self.scores.low, self.scores.high)
-        )
-        cup = np.full(len(self.offers), np.nan)
-        if metric.key == CUP_METRIC:
-            cup = compared * per_hour / self.scores.value
-        worth = (cup, value, np.minimum(low, high), np.maximum(low, high))
-        return {"price": price, "price_usd_hour": dollars * per_hour,
-                **dict(zip(WORTH, worth, strict=True))}  # fmt: skip
+        return compared
+
+    # --- CPU credits ----------------------------------------------------------------------------
+
+    @cached_property
+    def _has_credits(self) -> Flags:
+        return ~np.isnan(offer_numbers(self.offers, "cpu_baseline_ratio"))
+
+    @cached_property
+    def _held_ratio(self) -> Floats:
+        """The share of its score that an offer holds at its list price under the query's load."""
+        is_sustained = self.shared.query.load == SUSTAINED
+        return self.sustained_ratio if is_sustained else np.ones(len(self.offers))
+
+    @cached_property
+    def _is_unlimited(self) -> Flags:
+        """Offers that give more for the money at full speed with the charge for it."""
+        if not self._has_credits.any():
+            return self._has_credits
+        price = self._machine_price("USD")
+        with np.errstate(invalid="ignore"):
+            is_dearer_by = (price + self._surplus("USD")) / price
+            better: Flags = self._has_credits & (1.0 / is_dearer_by > self._held_ratio)
+        return better
+
+    def _surplus(self, currency: str) -> Floats:
+        """The charge for running on without credits in the query's period; NaN where not sold."""
+        fields = ("vcpu_count", "cpu_baseline_ratio", "cpu_credit_price_usd_per_vcpu_hour")
+        per_hour = surplus_per_hour(*(offer_numbers(self.offers, name) for name in fields))
+        query = self.shared.query
+        per_hour[self._is_purchase] = np.nan
+        return surplus_price(per_hour * self._rate("USD", currency), query)
 
     @cached_property
     def _is_purchase(self) -> Flags:
@@ -206,7 +267,7 @@ class BasisTable:
         purchase: Flags = of[self.chosen]
         return purchase
 
-    def _price(self, currency: str) -> Floats:
+    def _machine_price(self, currency: str) -> Floats:
         """The price of each offer for the query's period, with its extras and the reader's tax."""
         query, quotes = replace(self.shared.query, currency=currency), self.prices.quotes
         is_tax_unknown = quotes.shapes.meets(lambda shape: shape.is_tax_unknown)
@@ -260,7 +321,3 @@ class BasisTable:
             return extras_price(month_of_extras(extras, self.shared.rates, query.currency), query)
         except UnknownRate:
             return np.nan
-
-
-def _cell(figure: float) -> Decimal | None:
-    return None if isnan(figure) else rounded_decimal(figure)

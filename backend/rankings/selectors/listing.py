@@ -15,7 +15,7 @@ from backend.domain.amounts import Figures, Flags, Floats, Ints, as_one
 from backend.domain.metrics import Metric
 from backend.domain.ranking import RankingInput, Standings, standings
 from backend.domain.units import rounded_decimal
-from backend.rankings.selectors.basis_table import FIGURES, MONEY, BasisTable
+from backend.rankings.selectors.basis_table import FIGURES, MEASURED, BasisTable
 from backend.rankings.selectors.coded import Coded, CodedBuilder
 from backend.rankings.selectors.filters import meets
 from backend.rankings.selectors.query import DEFAULT_SORT, Filter
@@ -158,7 +158,7 @@ class _Texts:
             cells.clear()
         unknown = self._text(None)
         # Scores are shown as measured, derived figures at 12 digits.
-        cell = rounded_decimal if name in MONEY else float
+        cell = float if name in MEASURED else rounded_decimal
         for value in values:
             if value not in cells:
                 cells[value] = unknown if isnan(value) else self._text(cell(value))

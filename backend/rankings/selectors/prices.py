@@ -140,6 +140,11 @@ def extras_price(month: Decimal, query: RankingQuery) -> float:
     return float(month) * _tax_factor(query) * hours[query.period] / hours["month"]
 
 
+def surplus_price(per_hour: Floats, query: RankingQuery) -> Floats:
+    """Charges for running on without CPU credits in the query's period, with the reader's tax."""
+    return per_hour * running_hours(query) * _tax_factor(query)
+
+
 def _tax_factor(query: RankingQuery) -> float:
     return float(1 + (query.tax_rate or Decimal(0)))
 

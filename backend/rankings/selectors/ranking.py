@@ -22,8 +22,10 @@ from backend.catalog.selectors.rates import ALWAYS_KNOWN, currencies, rate_table
 from backend.common import clock
 from backend.common.rest.parameters import InvalidParameters
 from backend.common.shared_files import SharedFiles
+from backend.domain.amounts import Floats
 from backend.domain.errors import InvalidValue
-from backend.domain.metrics import Metric
+from backend.domain.metrics import METRICS, Metric
+from backend.domain.mix import MixPart, mix_shares
 from backend.domain.money import RateTable
 from backend.rankings.selectors.basis_table import BasisTable
 from backend.rankings.selectors.cache import StampedCache
@@ -47,6 +49,7 @@ from backend.rankings.selectors.rows import RankingRow
 from backend.rankings.selectors.score_table import ScoreTable
 from backend.rankings.selectors.scores import scores_by_metric, scores_seen
 from backend.rankings.selectors.stated_basis import stated_basis, stated_mix
+from backend.rankings.selectors.sustained import mixed_ratio, sustained_ratio
 
 # About; a hundred thousand offers take 9 MB, their prices of a term 5 MB, each basis of them 14
 # MB, and a list 3 MB.
@@ -221,7 +224,24 @@ def _basis_table(
     day = query.as_of or today
     shared = Context(query, rates, day, extras, is_tax_ranked)
     lacking = _mix(query, stamp, workspace_slug).lacking if query.weights else {}
-    return BasisTable(offers, prices, of, shared, chosen, stamp.number, lacking)
+    ratio = _sustained_ratio(query, stamp, workspace_slug, offers, of)
+    return BasisTable(offers, prices, of, shared, chosen, stamp.number, lacking, ratio)
+
+
+def _sustained_ratio(
+    query: RankingQuery,
+    stamp: DataStamp,
+    workspace_slug: str,
+    offers: OfferTable,
+    scores: ScoreTable,
+) -> Floats:
+    if not query.weights:
+        return sustained_ratio(scores)
+    # Each part of a mix is slowed before the mean.
+    shares = mix_shares([MixPart(METRICS[key], weight) for key, weight in query.weights])
+    single = (replace(query, weights=(), metric=key) for key, _ in query.weights)
+    tables = [_scores(part, stamp, workspace_slug, offers) for part in single]
+    return mixed_ratio(list(zip(tables, shares, strict=True)))
 
 
 def _scores(

@@ -26,6 +26,7 @@ DECIDED_BY: Mapping[str, tuple[str, ...]] = {
     "arch": ("arch",), "vcpu": ("vcpu_count",), "vcpu_kind": ("vcpu_kind",),
     "threads": ("thread_count",), "ram_gib": ("memory_bytes",), "disk_gb": ("disk_bytes",),
     "disk_kind": ("disk_kind",), "region_group": ("region",),
+    "cpu_baseline_ratio": ("cpu_baseline_ratio",),
 }  # fmt: skip
 
 # Flag of an offer that can no longer be bought.
@@ -93,6 +94,10 @@ class RankingRow:
     hardware: str | None
     licence: str | None
     commitment_months: int | None
+    load: str
+    cpu_baseline_ratio: Decimal | None
+    credit_mode: str | None
+    burst_score: float | None
     price_id: UUID | None = None
     """The observation behind the price; no column, but where a page finds its source."""
     included: tuple[str, ...] = ()
@@ -101,6 +106,9 @@ class RankingRow:
     """Whether its score is shown and never compared; no column, the flags say why."""
     source_figure: int = NO_FIGURE
     """Number of the figure that it shares with other rows (domain.pairwise); no column."""
+
+    is_burst_only: bool = False
+    """Whether nobody knows what it holds once its CPU credits are used up; no column."""
 
     @property
     def order_value(self) -> Decimal | None:
@@ -131,17 +139,17 @@ def ranking_row(
     choice: PriceChoice | None,
     score: Score | None,
     shared: Context,
-    amounts: Mapping[str, Decimal | None],
+    figures: Mapping[str, Any],
     *,
     source_figure: int = NO_FIGURE,
     unmeasured: tuple[str, ...] = (),
 ) -> RankingRow:
     """An offer with the price chosen for it and its score, not compared with any other.
 
-    `amounts` are its price and what follows from price and score, by column; `unmeasured` are the
-    metrics of a mix that it lacks.
+    `figures` are its price and score and what follows from them in its credit mode, by column;
+    `unmeasured` are the metrics of a mix that it lacks.
     """
-    price = price_cells(offer, choice, shared, amounts["price"])
+    price = price_cells(offer, choice, shared, figures["price"])
     # The score's first, then the machine's, then the price's: as the columns follow each other.
     flags = (
         *(score.flags if score else ()),
@@ -157,7 +165,8 @@ def ranking_row(
         "currency": shared.query.currency,
         **_score_cells(score, shared.query.ranked_metric.key),
         "hardware": _hardware(offer, score),
-        **amounts,
+        "load": shared.query.load,
+        **figures,
         **vars(NOT_COMPARED),
         "data_version": None,
         # A flag is shown, a column can be filtered: both say the same.
@@ -166,7 +175,12 @@ def ranking_row(
         "flags": " ".join(dict.fromkeys(filter(None, flags))),
         "missing": _missing(price, score, unmeasured),
     }
-    return RankingRow(**cells, is_unfit=bool(score and score.is_unfit), source_figure=source_figure)
+    return RankingRow(
+        **cells,
+        is_unfit=bool(score and score.is_unfit),
+        source_figure=source_figure,
+        is_burst_only=offer.vcpu_kind == VcpuKind.BURSTABLE and offer.cpu_baseline_ratio is None,
+    )
 
 
 def _missing(price: Mapping[str, Any], score: Score | None, unmeasured: tuple[str, ...]) -> str:
@@ -195,6 +209,7 @@ def offer_cells(offer: Offer) -> dict[str, Any]:
         "disk_gb": _size(offer.disk_bytes, BYTES_PER_GB),
         "disk_kind": offer.disk_kind or None,
         "region_group": region_group(offer.region.country) if offer.region else None,
+        "cpu_baseline_ratio": offer.cpu_baseline_ratio,
     }
 
 
@@ -219,9 +234,6 @@ def _score_cells(score: Score | None, metric: str) -> dict[str, Any]:
     summary = score.summary if score else None
     return {
         "metric": metric,
-        "score": summary and summary.value,
-        "score_ci95_low": summary and summary.ci95_low,
-        "score_ci95_high": summary and summary.ci95_high,
         "score_n_instances": summary and summary.n_instances,
         "score_n_repeats": summary and summary.n_repeats,
         "interval_basis": summary and str(summary.interval_basis),
