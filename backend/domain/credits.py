@@ -4,6 +4,8 @@ In the mode "standard" it is slowed to its share. In the mode "unlimited" it run
 charges for it beside the price of the machine.
 """
 
+from typing import TypeVar
+
 import numpy as np
 
 from backend.domain.amounts import Floats
@@ -11,6 +13,7 @@ from backend.domain.amounts import Floats
 STANDARD = "standard"
 UNLIMITED = "unlimited"
 CREDIT_MODES = (STANDARD, UNLIMITED)
+FloatOrArray = TypeVar("FloatOrArray", float, Floats)
 
 
 def credit_flag(mode: str) -> str:
@@ -33,6 +36,8 @@ def sustained_ratios(
     return np.minimum(1.0, np.where(np.isnan(held), baselines, held / scores))
 
 
-def surplus_per_hour(vcpus: Floats, baselines: Floats, prices_per_vcpu_hour: Floats) -> Floats:
+def surplus_per_hour(
+    vcpus: FloatOrArray, baselines: FloatOrArray, prices_per_vcpu_hour: FloatOrArray
+) -> FloatOrArray:
     """The charge for an hour of full load in the mode "unlimited"."""
     return (1.0 - baselines) * vcpus * prices_per_vcpu_hour

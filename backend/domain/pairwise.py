@@ -23,7 +23,8 @@ Interval = tuple[float, float, float]
 
 def log_sigmas(lows: Floats, highs: Floats) -> Floats:
     """Standard deviations on the logarithm from the ends of 95 % intervals."""
-    return np.log(np.asarray(highs, float) / np.asarray(lows, float)) / (2 * Z_95)
+    sigmas: Floats = np.log(np.asarray(highs, float) / np.asarray(lows, float)) / (2 * Z_95)
+    return sigmas
 
 
 def are_apart(first: Interval, second: Interval, *, is_same_figure: bool = False) -> bool:

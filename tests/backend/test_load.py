@@ -149,3 +149,38 @@ def test_sustained_value_is_never_above_the_burst_one_and_needs_no_credits(clien
         if share == "1":
             assert (one["score"], one["price"]) == (other["score"], other["price"])
     assert sustained["m"]["value_per_cost"] == burst["m"]["value_per_cost"]
+
+
+def solve(client: Client, **asked: Any) -> Any:
+    response = client.post(
+        f"{API}/requirements/solve",
+        {"targets": {"cmips_score": "9000"}, **asked},
+        content_type="application/json",
+    )
+    assert response.status_code == 200, response.content
+    return response.json()
+
+
+def test_requirement_buys_what_holds_the_load(client: Client) -> None:
+    """N2: 17 nanos were bought, which sustain a twentieth of what was asked for."""
+    machine("t4g.nano", 3000.57, "0.0042", baseline="0.05")
+    machine("m6g.large", 3000.0, "0.05")
+    fleets = solve(client)["fleets"]
+    # 3 × 36.50 against 3 × 58.55 with the charge, or 60 × 3.07 = 183.96 at the baseline
+    assert [float(fleet["cost_per_month"]) for fleet in fleets][:2] == pytest.approx(
+        [109.5, 175.638]
+    )
+
+
+def test_requirement_leaves_out_types_of_unknown_baseline_unless_asked_for(client: Client) -> None:
+    machine("unknown", 9000.0, "0.001", vcpu_kind="burstable")
+    machine("plain", 9000.0, "0.1")
+    assert [fleet["cost_per_month"] for fleet in solve(client)["fleets"]] == ["73"]
+    every = solve(client, filters={"burstable": "TRUE"})["fleets"]
+    assert [fleet["cost_per_month"] for fleet in every] == ["0.73", "73"]
+    wrong = client.post(
+        f"{API}/requirements/solve",
+        {"targets": {"cmips_score": "1"}, "filters": {"burstable": "perhaps"}},
+        content_type="application/json",
+    )
+    assert wrong.json()["errors"][0]["field"] == "/filters/burstable"

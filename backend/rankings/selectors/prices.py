@@ -12,6 +12,7 @@ from backend.catalog.models import Offer
 from backend.catalog.selectors.extras import Tariffs, tariffs_of
 from backend.catalog.selectors.price_choice import PriceChoice
 from backend.domain.amounts import Flags, Floats
+from backend.domain.credits import FloatOrArray, surplus_per_hour
 from backend.domain.errors import UnknownRate
 from backend.domain.money import RateTable
 from backend.domain.pricing.effective import TERM_HOURS
@@ -100,8 +101,11 @@ def price_cells(
     return cells
 
 
-def total_price(offer: Offer, choice: PriceChoice, shared: Context) -> Decimal | None:
-    """The price of one offer as the ranking states it; None where a part of it is not known."""
+def total_price(
+    offer: Offer, choice: PriceChoice, shared: Context, *, has_surplus: bool = False
+) -> Decimal | None:
+    """The price of one offer as the ranking states it, on request with the charge for running on
+    without CPU credits; None where a part of it is not known."""
     query = shared.query
     extras = extras_of(offer, choice, shared)
     if missing_extras(extras, is_purchase=choice.is_purchase):
@@ -115,7 +119,16 @@ def total_price(offer: Offer, choice: PriceChoice, shared: Context) -> Decimal |
     machine = machine_prices(
         charges, np.array([float(rate)]), np.array([choice.is_tax_unknown]), query
     )
-    return rounded_decimal(float(machine[0]) + extras_price(month, query))
+    total = float(machine[0]) + extras_price(month, query)
+    if has_surplus:
+        dollars, _ = shared.rates.rate("USD", query.currency)
+        total += float(surplus_price(_surplus_per_hour(offer) * float(dollars), query))
+    return rounded_decimal(total)
+
+
+def _surplus_per_hour(offer: Offer) -> float:
+    figures = (offer.vcpu_count, offer.cpu_baseline_ratio, offer.cpu_credit_price_usd_per_vcpu_hour)
+    return float(surplus_per_hour(*(float(figure or 0) for figure in figures)))
 
 
 def machine_prices(
@@ -140,7 +153,7 @@ def extras_price(month: Decimal, query: RankingQuery) -> float:
     return float(month) * _tax_factor(query) * hours[query.period] / hours["month"]
 
 
-def surplus_price(per_hour: Floats, query: RankingQuery) -> Floats:
+def surplus_price(per_hour: FloatOrArray, query: RankingQuery) -> FloatOrArray:
     """Charges for running on without CPU credits in the query's period, with the reader's tax."""
     return per_hour * running_hours(query) * _tax_factor(query)
 
