@@ -1,17 +1,15 @@
-"""Columns of exact figures as arrays: floats that tell nearly all apart, exact ones where they cannot.
-
-A float lies within some units of its last position of what it stands for, so two floats farther apart
-than `CLOSE` are of different figures, in that order. Closer ones are compared exactly.
-"""
+"""Columns of figures as arrays, compared at 12 significant digits."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from decimal import Decimal
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from backend.domain.units import rounded_decimal
 
 Floats = NDArray[np.float64]
 # Numbers of rows, codes and ranks: of 32 bits wherever they are kept, as most of what a list of a
@@ -21,80 +19,46 @@ Flags = NDArray[np.bool_]
 
 # Codes of a column up to which a flag for each is cheaper than an order of the rows.
 MOST_COUNTED = 2**20
-# Ratio; wider than what rounding adds up to, and than what a mix takes for one value.
+# Figures closer than this ratio are equal: they print alike, and rounding adds up to far less.
+SAME_RATIO = 1e-12
+# Wider than the twelve digits that are printed.
 CLOSE = 1e-11
 
 
 @dataclass(frozen=True, eq=False)
-class Amounts:
-    """One figure a row: `floats` near to it (NaN is unknown), `exact` by row.
-
-    Rows of one key have the same figure; rows of two keys may.
-    """
+class Figures:
+    """One figure a row; NaN is unknown."""
 
     floats: Floats
-    keys: Ints
-    exact: Callable[[int], Decimal]
-    _known: dict[int, Decimal] = field(default_factory=dict, init=False, repr=False)
 
-    def figure(self, row: int) -> Decimal:
-        """The exact figure of a row that has one, worked out once for each key."""
-        key = int(self.keys[row])
-        if key not in self._known:
-            self._known[key] = self.exact(row)
-        return self._known[key]
-
-    def at(self, rows: Ints) -> "Amounts":
+    def at(self, rows: Ints) -> "Figures":
         """The same figures of some rows, in their order."""
-        return Amounts(self.floats[rows], self.keys[rows], lambda row: self.figure(int(rows[row])))
+        return Figures(self.floats[rows])
 
     def ranks(self) -> Ints:
-        """Of each row how many lower figures there are; equal ones share it, −1 is unknown."""
+        """The number of different lower figures of each row; equal ones share it, −1 is unknown."""
         ranks = np.full(self.floats.size, -1, np.int64)
-        ordered, lower = self.ascending()
-        ranks[ordered] = lower
+        known = np.flatnonzero(~np.isnan(self.floats))
+        ranks[known] = equal_groups(self.floats[known])[0]
         return ranks
 
-    def ascending(self) -> tuple[Ints, Ints]:
-        """The rows that have a figure, the lowest first, and of each how many lower figures there
-        are."""
-        known = np.flatnonzero(~np.isnan(self.floats))
-        ordered = known[np.argsort(self.floats[known])]
-        if not ordered.size:
-            return ordered, ordered
-        # Within a run neighbours are close; of many runs all rows are of one key.
-        for first, end in mixed_runs(self.floats[ordered], self.keys[ordered]):
-            run = ordered[first:end].tolist()
-            figures = {int(self.keys[row]): self.figure(row) for row in run}
-            ordered[first:end] = sorted(run, key=lambda row: figures[int(self.keys[row])])
-        return ordered, np.cumsum(self._is_higher(ordered))
-
-    def _is_higher(self, ordered: Ints) -> Ints:
-        """Of rows in ascending order 1 where a figure is above that of the row before, else 0."""
-        keys, floats = self.keys[ordered], self.floats[ordered]
-        is_other = np.zeros(ordered.size, np.int64)
-        is_other[1:] = keys[1:] != keys[:-1]
-        unclear = np.flatnonzero(is_other[1:].astype(bool) & is_close(floats)) + 1
-        for at in unclear.tolist():
-            is_other[at] = self.figure(int(ordered[at])) != self.figure(int(ordered[at - 1]))
-        return is_other
-
-    def meets(self, compared: Callable[[Decimal], bool], bounds: tuple[Decimal, ...]) -> Flags:
-        """Rows whose figure `compared` accepts, which changes its answer only at the `bounds`.
+    def meets(self, accepts: Callable[[Decimal], bool], bounds: tuple[Decimal, ...]) -> Flags:
+        """Rows whose printed figure is accepted; `accepts` changes its answer only at the `bounds`.
 
         Unknown ones meet nothing.
         """
         met = np.zeros(self.floats.size, bool)
         limits = sorted(bounds)
-        positions = np.searchsorted(np.array([float(one) for one in limits]), self.floats)
+        positions = np.searchsorted(np.array([float(limit) for limit in limits]), self.floats)
         # One figure stands for all between two bounds.
         for position, inside in enumerate(_between(limits)):
-            met |= (positions == position) & compared(inside)
+            met |= (positions == position) & accepts(inside)
         met &= ~np.isnan(self.floats)
         for bound in limits:
-            near = abs(self.floats - float(bound)) <= CLOSE * abs(float(bound))
-            for row in np.flatnonzero(near).tolist():
-                met[row] = compared(self.figure(row))
+            near = np.flatnonzero(abs(self.floats - float(bound)) <= CLOSE * abs(float(bound)))
+            figures, codes = np.unique(self.floats[near], return_inverse=True)
+            accepted = [accepts(rounded_decimal(figure)) for figure in figures.tolist()]
+            met[near] = np.array(accepted, bool)[codes]
         return met
 
 
@@ -106,18 +70,18 @@ def _between(limits: list[Decimal]) -> Iterator[Decimal]:
     yield limits[-1] + 1
 
 
-def is_close(ascending: Floats) -> Flags:
-    """Of each but the first whether it is close to the one before."""
-    return np.diff(ascending) <= CLOSE * np.abs(ascending[1:])
-
-
-def mixed_runs(ascending: Floats, keys: Ints) -> list[tuple[int, int]]:
-    """First and end of each run of close neighbours that are of several keys."""
-    starts = np.flatnonzero(np.concatenate(([True], ~is_close(ascending))))
-    lows, highs = np.minimum.reduceat(keys, starts), np.maximum.reduceat(keys, starts)
-    ends = np.append(starts[1:], keys.size)
-    mixed = lows != highs
-    return list(zip(starts[mixed].tolist(), ends[mixed].tolist(), strict=True))
+def equal_groups(values: Floats) -> tuple[Ints, Floats]:
+    """The group of each value among equal ones, numbered from 0 for the lowest, and by group its
+    highest value."""
+    distinct, codes = np.unique(values, return_inverse=True)
+    highest = distinct.copy()
+    close = np.flatnonzero(distinct[:-1] >= distinct[1:] * (1 - SAME_RATIO))
+    # From the top, so that small differences do not add up along a chain.
+    for row in close[::-1].tolist():
+        if distinct[row] >= highest[row + 1] * (1 - SAME_RATIO):
+            highest[row] = highest[row + 1]
+    starts = np.diff(highest, prepend=-np.inf) > 0
+    return (np.cumsum(starts) - 1)[codes], highest[starts]
 
 
 def as_one(first: Ints, second: Ints) -> Ints:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
 
-from backend.domain.draws import are_apart
+from backend.domain.pairwise import are_apart
 from backend.domain.texts import joined, number
 from backend.domain.texts import text as _
 
@@ -81,8 +81,7 @@ def best_value(contenders: Sequence[Contender]) -> Conclusion:
         else ""
     )
     (value, best), (next_value, second) = rated[:2]
-    # Each against the best, with as many comparisons in mind as there are contenders.
-    tied = [one for its, one in rated[1:] if not are_apart(value, its, len(rated))]
+    tied = [one for its, one in rated[1:] if not are_apart(value, its)]
     if tied:
         return Conclusion(_too_close([best, *tied]), Certainty.TIE, detail)
     return Conclusion(_is_best(best, value, second, next_value), Certainty.CLEAR, detail)

@@ -16,9 +16,6 @@ from backend.domain.metrics import CPU_CV, CPU_TARGET, Metric, resource
 from backend.domain.stats import IntervalBasis, Summary
 from backend.domain.texts import text as _
 
-# Values per cost of a mix that are closer are one value: its logarithms are floats.
-SAME_MIX_RATIO = Decimal("1e-12")
-
 # What a ranking by weights ranks by; it is no metric of METRICS, and no sample is of it.
 MIX = Metric(
     key="mix",
@@ -58,7 +55,7 @@ def mix_log(parts: Sequence[MixPart], values: Sequence[float]) -> float:
     """
     return math.fsum(
         share * math.log(_checked(value))
-        for share, value in zip(_shares(parts), values, strict=True)
+        for share, value in zip(mix_shares(parts), values, strict=True)
     )
 
 
@@ -83,7 +80,7 @@ def mixed(parts: Sequence[MixPart], summaries: Sequence[Summary], baseline_log: 
     )
 
 
-def _shares(parts: Sequence[MixPart]) -> list[float]:
+def mix_shares(parts: Sequence[MixPart]) -> list[float]:
     """Signed shares of the weights: their absolute values add up to 1."""
     if not parts or not all(part.weight > 0 for part in parts):
         raise InvalidValue("weights", "one or more weights above zero are needed")
@@ -103,7 +100,7 @@ def _half_widths(parts: Sequence[MixPart], summaries: Sequence[Summary]) -> tupl
     """Of the logarithm, down and up."""
     down: defaultdict[str, float] = defaultdict(float)
     up: defaultdict[str, float] = defaultdict(float)
-    for part, share, summary in zip(parts, _shares(parts), summaries, strict=True):
+    for part, share, summary in zip(parts, mix_shares(parts), summaries, strict=True):
         below = abs(share) * math.log(summary.value / _checked(summary.ci95_low))
         above = abs(share) * math.log(summary.ci95_high / summary.value)
         # Where lower is better, a low value is the good end.

@@ -1,6 +1,6 @@
-"""Whether one run measured less than another, metric by metric, by the rule of the ranking.
+"""Whether one run measured less than another, metric by metric, and how surely.
 
-Both medians get the interval of `stats.summary`, and `draws.are_apart` says whether two of them are
+Both medians get the interval of `stats.summary`, and `simultaneous.are_apart` says whether two of them are
 clear of each other, as in a list of one more figure than metrics are compared: a gate asks all metrics
 at once, and each would else be one more chance of a false alarm. Ruling a loss out has to succeed for
 every metric, so there the two figures are a list of two.
@@ -14,12 +14,10 @@ from dataclasses import dataclass
 from enum import IntEnum
 from statistics import median
 
-from backend.domain.draws import are_apart
 from backend.domain.metrics import Metric
+from backend.domain.pairwise import Interval
+from backend.domain.simultaneous import are_apart
 from backend.domain.stats import summary
-
-# Value and the ends of its 95 % interval.
-Interval = tuple[float, float, float]
 
 
 class RunChange(IntEnum):

@@ -16,20 +16,26 @@ MONTHS_PER_YEAR = 12
 # units are compared and no reader has chosen the hours of a month.
 HOURS_PER_MONTH = 730
 
-# Derived amounts carry 34 significant digits (IEEE 754 decimal128), so that a reader who
-# recomputes one from the printed columns agrees far beyond the 20 digits promised.
+# Sums of quoted amounts carry 34 significant digits (IEEE 754 decimal128).
 EXACT = Context(prec=34)
 
 
 def exact_decimal(value: float) -> Decimal:
     """The Decimal that prints like the float: the shortest text that reads back to it.
 
-    The only function where a measured float enters decimal arithmetic.
+    Measured figures enter decimal arithmetic here alone.
     Raises InvalidValue for infinities and NaN.
     """
     if not math.isfinite(value):
         raise InvalidValue("value", f"{value} is not a finite number")
     return Decimal(repr(float(value)))
+
+
+def rounded_decimal(value: float) -> Decimal:
+    """A derived figure as it is printed and compared: at 12 significant digits."""
+    text = f"{value:.12g}"
+    # Without an exponent, which a spreadsheet would show.
+    return Decimal(text).quantize(Decimal(1)) if "e+" in text else Decimal(text)
 
 
 def gib(size_bytes: int) -> Decimal:

@@ -1,7 +1,6 @@
 """A ranking by its definition alone: slow, in fractions, from plain rows.
 
-It shares with the real one the summaries of samples and the draws of plausible values, which have
-tests of their own, and nothing else.
+It shares with the real one the summaries of samples, which have tests of their own, and nothing else.
 """
 
 import datetime as dt
@@ -10,11 +9,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
+from statistics import median
 from typing import Any
 
 from backend.benchmarks.selectors.scores import Score, computed
 from backend.catalog.models import ExchangeRate, Offer, PriceObservation
-from backend.domain import draws
 from backend.domain.metrics import METRICS, Metric
 
 Cells = dict[str, Any]
@@ -29,9 +28,13 @@ BOUGHT = {
 TERM_HOURS = {"1y": 8760, "3y": 26280}
 # A quarter of the month each at 100, 80, 60 and 40 % of the list price.
 SUSTAINED = {"n1": Fraction(70, 100)}
+# Metrics that spent credits slow.
+CPU = {"cmips_score"}
 WORTH = {"cup", "value_per_cost", "value_per_cost_ci95_low", "value_per_cost_ci95_high"}
 PLACE = {"rank", "rank_low", "rank_high", "tie_group", "pareto", "missing"}
 WORDS = {"flags", "missing"}
+# Figures are compared at 12 significant digits.
+NEARLY = 1 - Fraction(1, 10**12)
 IDENTITY = (
     "offer_id", "zone", "operating_system", "tenancy", "purchase_model", "term", "upfront",
     "currency", "basis", "plan",
@@ -49,6 +52,7 @@ class Asked:
     hours: int = 730
     currency: str = "USD"
     basis: str = "machine"
+    load: str = "sustained"
     tax_rate: Fraction | None = None
     as_of: dt.date | None = None
     words: str = ""
@@ -60,9 +64,12 @@ class Row:
     """An offer under a query, on its way."""
 
     cells: Cells
+    name: str
     text: str
     score: Score | None
     per_hour: Fraction | None = None
+    held: Fraction = Fraction(1)
+    """The share of its score that it holds under load."""
     has_known_tax: bool | None = None
     """Of its price; None without one."""
     missing: list[str] = field(default_factory=list)
@@ -127,6 +134,7 @@ class Reference:
                 "source": score and score.source,
                 "score_n_instances": score and score.summary.n_instances,
             },
+            name=offer["name"],
             text=" ".join(
                 (offer["slug"], offer["name"], offer["provider__slug"], offer["provider__name"],
                  offer["region__code"] or "", offer["cpu_model"])
@@ -134,11 +142,65 @@ class Reference:
             score=score,
         )  # fmt: skip
         flags = self._price(row, offer["id"], asked)
+        self._load(row, offer, asked)
         told = [*(score.flags if score else ()), *kind.get(offer["vcpu_kind"], []), *flags]
         row.cells["flags"] = " ".join(told)
         row.missing += [] if score else ["score"]
         row.cells["missing"] = " ".join(row.missing)
         return row
+
+    def _load(self, row: Row, offer: Cells, asked: Asked) -> None:
+        """The credit mode of better value: what it holds at its price, or all for what that costs."""
+        cells, baseline, score = row.cells, offer["cpu_baseline_ratio"], row.score
+        cells.update(load=asked.load, credit_mode=None, burst_score=None, score_ci95_low=None)
+        if score:
+            cells["score_ci95_low"] = _exact(score.summary.ci95_low)
+        if baseline is None:
+            return
+        cells["burst_score"] = cells["score"]
+        if asked.load == "burst":
+            return
+        cells["credit_mode"] = "standard"
+        held = self._held(offer, score, asked) if score and asked.metric in CPU else Fraction(1)
+        charge, price, vcpu = (
+            offer["cpu_credit_price_usd_per_vcpu_hour"], cells["price"], offer["vcpu_count"]
+        )  # fmt: skip
+        rate = self._rate("USD", asked.currency, asked.as_of)
+        if None not in (charge, price, vcpu, rate) and cells["period"] != "once":
+            surplus = (1 - Fraction(baseline)) * Fraction(vcpu) * Fraction(charge)
+            surplus *= 1 + (asked.tax_rate or 0)
+            hours = _running_hours(asked)
+            if price / (price + surplus * rate * hours) > held:
+                cells["credit_mode"], held = "unlimited", Fraction(1)
+                cells["price"] += surplus * rate * hours
+                cells["price_usd_hour"] += surplus
+                row.per_hour = cells["price"] / hours
+        row.held = held
+        if score:
+            cells["score"] *= held
+            cells["score_ci95_low"] *= held
+
+    def _held(self, offer: Cells, score: Score, asked: Asked) -> Fraction:
+        """Of a measured score: at most baseline × vCPU × the score per vCPU of the provider's types of
+        fixed performance on its model of CPU, else of its fastest burstable one there."""
+        per_vcpu: dict[str, dict[str, Fraction]] = {"dedicated": {}, "burstable": {}}
+        model = _model(offer, score)
+        for other in self.offers:
+            its = self._scores_on(asked.as_of).get((other["id"], asked.metric))
+            if its is None or other["vcpu_count"] is None or not _model(other, its):
+                continue
+            is_alike = other["provider__slug"] == offer["provider__slug"]
+            if is_alike and _model(other, its) == model and other["vcpu_kind"] in per_vcpu:
+                figure = _exact(its.summary.value) / Fraction(other["vcpu_count"])
+                # One region stands for all that sell the type.
+                per_vcpu[other["vcpu_kind"]].setdefault(other["name"], figure)
+        baseline = Fraction(offer["cpu_baseline_ratio"])
+        speeds = [*per_vcpu["dedicated"].values()]
+        speed = median(speeds) if speeds else max(per_vcpu["burstable"].values(), default=None)
+        if speed is None or offer["vcpu_count"] is None:
+            return baseline
+        held = baseline * Fraction(offer["vcpu_count"]) * speed / _exact(score.summary.value)
+        return min(Fraction(1), held)
 
     def _price(self, row: Row, offer: Any, asked: Asked) -> list[str]:
         cells = row.cells
@@ -159,7 +221,8 @@ class Reference:
         if is_once:
             cells["period"] = "once"
         else:
-            cells["price_usd_hour"] = self._amount(price, asked, "USD", "hour")
+            dollars = self._amount(price, asked, "USD", asked.period)
+            cells["price_usd_hour"] = dollars and dollars / _running_hours(asked)
         day = asked.as_of or self.today
         flags = ["stale_price"] if is_missing or (day - read_on).days > 30 else []
         flags += [] if row.has_known_tax else ["tax_unknown"]
@@ -170,7 +233,8 @@ class Reference:
         elif price["currency"] != asked.currency:
             cells["fx_rate"] = rate
         cells["price"] = self._amount(price, asked, asked.currency, asked.period)
-        row.per_hour = None if is_once else self._amount(price, asked, asked.currency, "hour")
+        if not is_once and cells["price"] is not None:
+            row.per_hour = cells["price"] / _running_hours(asked)
         rated = self._rated_on(price["currency"], asked.currency, asked.as_of)
         return flags + (["stale_fx"] if rated and (day - rated).days > 30 else [])
 
@@ -194,7 +258,7 @@ class Reference:
             return (
                 models.index(price["purchase_model"]),
                 is_missing,
-                _basis(price, asked) != asked.basis,
+                _is_discounted(asked) and _basis(price, asked) != "sustained_use",
                 price["upfront"] not in ("", "none"),
                 -read_on.toordinal(),
                 price["currency"] != asked.currency,
@@ -296,17 +360,26 @@ class Reference:
 # --- prices -----------------------------------------------------------------------------------
 
 
+def _model(offer: Cells, score: Score) -> str:
+    models = score.cpu_models
+    return max(models, key=lambda name: (models[name], name)) if models else offer["cpu_model"]
+
+
 def _identity(price: Cells) -> tuple[Any, ...]:
     return tuple(price[name] for name in IDENTITY)
 
 
 def _is_discounted(asked: Asked) -> bool:
-    return asked.basis == "sustained_use" and asked.period != "hour"
+    return asked.basis != "list" and asked.period != "hour"
 
 
 def _is_gross(price: Cells) -> bool:
     """Whether it includes tax that cannot be taken off."""
     return price["tax_basis"] == "gross" and price["tax_rate"] is None
+
+
+def _running_hours(asked: Asked) -> int:
+    return {"hour": 1, "month": asked.hours, "year": 12 * asked.hours}[asked.period]
 
 
 def _basis(price: Cells, asked: Asked) -> str:
@@ -367,7 +440,7 @@ def _worth(row: Row, metric: Metric, *, is_comparable: bool) -> None:
         return
 
     def worth(value: float) -> Fraction:
-        exact = _exact(value)
+        exact = _exact(value) * row.held
         return exact / price if metric.better == "higher" else 1 / (exact * price)
 
     summary = score.summary
@@ -376,18 +449,15 @@ def _worth(row: Row, metric: Metric, *, is_comparable: bool) -> None:
         ends = sorted((worth(summary.ci95_low), worth(summary.ci95_high)))
         cells["value_per_cost_ci95_low"], cells["value_per_cost_ci95_high"] = ends
     if metric.key == "cmips_score" and row.per_hour is not None:
-        cells["cup"] = row.per_hour / _exact(summary.value)
+        cells["cup"] = row.per_hour / (_exact(summary.value) * row.held)
 
 
 def _ranked(rows: list[Row], metric: Metric) -> list[Row]:
     """Best value first, then those without a price, then those that are unfit, by score."""
     valued = [row for row in rows if row.cells["value_per_cost"] is not None]
     for row in valued:
-        mine = row.cells["value_per_cost"]
-        row.cells["rank"] = 1 + sum(
-            other.cells["value_per_cost"] - mine > other.cells["value_per_cost"] / 10**30
-            for other in valued
-        )
+        mine = order_value(row)
+        row.cells["rank"] = 1 + sum(order_value(other) * NEARLY > mine for other in valued)
     valued.sort(key=lambda row: (row.cells["rank"], row.cells["offer_id"]))
     if valued:
         _compared(valued)
@@ -400,46 +470,50 @@ def _ranked(rows: list[Row], metric: Metric) -> list[Row]:
     return [*valued, *others]
 
 
+def order_value(row: Row) -> Fraction:
+    """The value of a measured offer, the lower end of a derived one."""
+    is_derived = "derived" in row.cells["flags"].split()
+    value: Fraction = row.cells["value_per_cost_ci95_low" if is_derived else "value_per_cost"]
+    return value
+
+
 def _compared(valued: Sequence[Row]) -> None:
-    """Bounds of the ranks from draws of the intervals, and tie groups."""
-    names = ("value_per_cost", "value_per_cost_ci95_low", "value_per_cost_ci95_high")
-    ends = [tuple(float(row.cells[name]) for name in names) for row in valued]
-    # What is drawn of an offer depends on its position by name.
-    by_name = sorted(range(len(valued)), key=lambda n: valued[n].cells["offer_id"])
-    spreads = draws.spreads(*zip(*(ends[n] for n in by_name), strict=True))
-    position = {n: at for at, n in enumerate(by_name)}
-    drawn = [
-        [draw[position[n]] for n in range(len(valued))]
-        for draw in draws.common_draws(spreads).tolist()
+    """Bounds of the ranks and tie groups, pair by pair."""
+    logs = [math.log(row.cells["value_per_cost"]) for row in valued]
+    widths = [
+        math.log(row.cells["value_per_cost_ci95_high"] / row.cells["value_per_cost_ci95_low"])
+        for row in valued
     ]
-    ranks: list[list[int]] = [[] for _ in valued]
-    for draw in drawn:
-        rank_of: dict[float, int] = {}
-        for position, value in enumerate(sorted(draw, reverse=True), start=1):
-            rank_of.setdefault(value, position)
-        for number, value in enumerate(draw):
-            ranks[number].append(rank_of[value])
-    deviations = draws.tukey_quantile(len(valued)) / math.sqrt(2)
+    figures = [_source_figure(row) for row in valued]
+
+    def surely(above: int, below: int) -> bool:
+        lead = logs[above] - logs[below]
+        if figures[above] is not None and figures[above] == figures[below]:
+            return lead > 1e-12
+        return lead > max(1.96 * math.hypot(widths[above] / 3.92, widths[below] / 3.92), 1e-12)
+
+    everyone = range(len(valued))
     first, group = 0, 1
     for number, row in enumerate(valued):
-        low, high = _percentile(ranks[number], 5), _percentile(ranks[number], 95)
-        row.cells["rank_low"] = min(row.cells["rank"], math.floor(low))
-        row.cells["rank_high"] = max(row.cells["rank"], math.ceil(high))
-        best, low_end, _ = ends[first]
-        mine, _, high_end = ends[number]
-        down, up = math.log(best / low_end) / 1.96, math.log(high_end / mine) / 1.96
-        if math.log(best / mine) > deviations * math.hypot(down, up):
+        above = sum(surely(other, number) for other in everyone)
+        below = sum(surely(number, other) for other in everyone)
+        row.cells["rank_low"] = min(row.cells["rank"], 1 + above)
+        row.cells["rank_high"] = max(row.cells["rank"], len(valued) - below)
+        if surely(first, number):
             first, group = number, group + 1
         row.cells["tie_group"] = group
 
 
-def _percentile(values: Iterable[int], percent: int) -> Fraction:
-    """By linear interpolation between the two nearest of the sorted values."""
-    ordered = sorted(values)
-    position = Fraction(percent, 100) * (len(ordered) - 1)
-    low = math.floor(position)
-    high = min(low + 1, len(ordered) - 1)
-    return ordered[low] + (position - low) * (ordered[high] - ordered[low])
+def _source_figure(row: Row) -> Any:
+    """What rows that rest on one published figure have in common; None for their own figures."""
+    score = row.score
+    if score is None or score.source != "published":
+        return None
+    summary = score.summary
+    figures = summary.value, summary.ci95_low, summary.ci95_high, score.measured_at
+    if "derived" in score.flags:
+        return (*figures, tuple(score.cpu_models.items())) if score.cpu_models else None
+    return *figures, row.cells["provider"], row.name
 
 
 def _is_better(other: Row, row: Row, metric: Metric) -> bool:

@@ -49,7 +49,7 @@ def test_answer_names_the_best_what_ties_and_the_own_break_even(client):
     (own,) = found["own"]
     # 1000 CMIPS at 0.1 USD/h x 730 h = 73 USD a month; 500 CMIPS are worth half of that.
     assert Decimal(own.pop("break_even_price")) == pytest.approx(
-        Decimal("36.5"), rel=Decimal("1e-30")
+        Decimal("36.5"), rel=Decimal("1e-11")
     )
     assert own == {"offer": "mine", "rank": None, "period": "month", "currency": "USD"}
     assert found["sentence"] == (

@@ -169,6 +169,8 @@ def test_price_is_monthly_so_that_own_hardware_is_ranked_by_default(analyst: Cli
     factories.sample(offer, 5000.0)
     [row] = analyst.get(f"{API}/rankings").json()["results"]
     assert (row["offer_id"], row["price_term"]) == ("own-rack-7", "monthly")
+    # N10: bought is paid for its whole life.
+    assert row["commitment_months"] == 60
     assert Decimal(row["price"]).quantize(Decimal("1e-9")) == Decimal("0.182648402")  # / 730
 
 

@@ -27,7 +27,6 @@ from backend.catalog.selectors.data_version import DataStamp, Position, data_sta
 from backend.catalog.services.data_version import data_version_bump
 from backend.common import clock, shared_files
 from backend.common.shared_files import SharedFiles
-from backend.domain import ranking as domain_ranking
 from backend.rankings.selectors import ranking as rankings
 from backend.rankings.selectors.cache import StampedCache
 from backend.rankings.selectors.known_tables import KnownTables
@@ -52,7 +51,6 @@ SLUGS = [f"{('aws', 'hetzner')[number % 2]}-{number:02}" for number in range(24)
 def _nothing_known(monkeypatch: pytest.MonkeyPatch) -> None:
     forget(monkeypatch)
     # As in long lists, where ranks are taken over that few changes leave as they were.
-    monkeypatch.setattr(domain_ranking, "SHORT_ROWS", 0)
 
 
 def forget(patch: pytest.MonkeyPatch, directory: Path | None = None) -> None:

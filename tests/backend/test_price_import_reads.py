@@ -100,10 +100,14 @@ def test_rule_13_sustained_use_counts_for_months_and_never_for_an_hour(
     # 730 × 0.1 × 0.7 and × 0.8002 (a quarter each at 1, 0.8678, 0.733 and 0.6)
     factories.price(offer, "0.1", sustained_use=table)
     assert row(client, "basis=sustained_use")["price"] == Decimal("0.1")
-    assert row(client, "period=month")["price"] == Decimal(73)
-    found = row(client, "basis=sustained_use&period=month")
+    assert row(client, "basis=list&period=month")["price"] == Decimal(73)
+    assert row(client, "basis=sustained_use&period=month")["price"] == Decimal(month)
+    found = row(client, "period=month")
     assert found["price"] == Decimal(month)
-    assert (found["price_usd_hour"], found["cup"]) == (Decimal("0.1"), Decimal("0.001"))
+    assert row(client, "period=year")["price"] == 12 * Decimal(month)
+    # What an hour of that month comes to, and of a score of 100.
+    hour = Decimal(month) / 730
+    assert (found["price_usd_hour"], found["cup"]) == (hour, hour / 100)
     assert found["price_basis"] == ("sustained_use" if table else "machine")
 
 

@@ -28,7 +28,8 @@ HEADER = (
     "score_n_instances,score_n_repeats,interval_basis,cup,value_per_cost,"
     "value_per_cost_ci95_low,value_per_cost_ci95_high,rank,rank_low,rank_high,tie_group,pareto,"
     "measured_at,method_version,source,result_url,data_version,flags,missing,price_zone,hours_run,"
-    "setup_months,region_group,available,hardware,licence,commitment_months"
+    "setup_months,region_group,available,hardware,licence,commitment_months,"
+    "load,cpu_baseline_ratio,credit_mode,burst_score"
 )
 
 
@@ -48,7 +49,7 @@ def results(client: Client, query: str = "", **headers: Any) -> list[dict[str, A
 # --- the figures ------------------------------------------------------------------------------
 
 
-def test_rankings_print_the_published_cup_of_2013_in_all_digits_and_order(
+def test_rankings_print_the_published_cup_of_2013_at_twelve_digits_and_in_order(
     client: Client, demo: None
 ) -> None:
     listed = rows(client.get(f"{API}/rankings.csv?metric=cmips_score&hours_per_month=720"))
@@ -57,7 +58,10 @@ def test_rankings_print_the_published_cup_of_2013_in_all_digits_and_order(
     assert [row["offer_id"] for row in listed] == [row["slug"] for row in published]
     for row, printed in zip(listed, published, strict=True):
         digits = Decimal(printed["cup_published_usd_per_hour"])
-        assert Decimal(row["cup"]).quantize(digits) == digits, row["offer_id"]
+        # Some were published with fewer digits than the twelve that are printed.
+        last_digit = Decimal(1).scaleb(int(digits.as_tuple().exponent))
+        apart = abs(Decimal(row["cup"]) - digits)
+        assert apart <= max(last_digit, digits * Decimal("1e-11")), row["offer_id"]
         assert row["source"] == "published"
         assert row["price_observed_on"] == "2013-09-21"
 
@@ -97,12 +101,12 @@ def test_cup_and_value_follow_from_the_printed_columns(client: Client, demo: Non
         for row in rows(client.get(f"{API}/rankings.csv?{query}")):
             price, score = Decimal(row["price"]), Decimal(row["score"])
             value = Decimal(row["value_per_cost"])
-            assert abs(value / (score / price) - 1) < Decimal("1e-20")
+            assert abs(value / (score / price) - 1) < Decimal("1e-11")
             if row["cup"]:
-                assert abs(Decimal(row["cup"]) / (price / score) - 1) < Decimal("1e-20")
+                assert abs(Decimal(row["cup"]) / (price / score) - 1) < Decimal("1e-11")
             if row["value_per_cost_ci95_low"]:
                 low = Decimal(row["score_ci95_low"]) / price
-                assert abs(Decimal(row["value_per_cost_ci95_low"]) / low - 1) < Decimal("1e-20")
+                assert abs(Decimal(row["value_per_cost_ci95_low"]) / low - 1) < Decimal("1e-11")
 
 
 def test_cup_stays_per_hour_when_the_period_is_a_month(client: Client, demo: None) -> None:
@@ -162,7 +166,7 @@ def test_conversion_names_its_rate_and_day(client: Client, market: None) -> None
     assert row["fx_date"] == "2026-10-30"
     assert abs(Decimal(row["fx_rate"]) * Decimal("1.1172") - 1) < Decimal("1e-30")
     assert abs(Decimal(row["price"]) * Decimal("1.1172") / Decimal(dollars["price"]) - 1) < Decimal(
-        "1e-30"
+        "1e-11"
     )
     assert row["price_usd_hour"] == dollars["price"]
 
@@ -199,6 +203,8 @@ def test_only_plain_linux_prices_rank(client: Client) -> None:
     assert results(client, "basis=sustained_use")[0]["price"] == "1"
     [monthly] = results(client, "basis=sustained_use&period=month&hours_per_month=720")
     assert (monthly["price"], monthly["price_basis"]) == ("3600", "sustained_use")
+    [listed] = results(client, "basis=list&period=month&hours_per_month=720")
+    assert (listed["price"], listed["price_basis"]) == ("720", "machine")
 
 
 def test_on_demand_falls_back_to_a_month_without_commitment(client: Client) -> None:
@@ -754,7 +760,7 @@ def test_value_is_one_number_as_text(client: Client, demo: None) -> None:
     assert response["Content-Type"] == "text/plain; charset=utf-8"
     assert response.content == b"1427.0"
     cup = client.get(f"{address}&column=cup").content
-    assert cup.startswith(b"0.0000194658568870")
+    assert cup == b"0.000019465856887"
     assert len(cup) <= 64
     assert fields(client.get(f"{API}/value?column=offer")) == ["offer", "column"]
     assert client.get(f"{address}&column=fx_rate").status_code == 404
@@ -796,3 +802,24 @@ def test_not_is_another_word_for_the_exclamation_mark(client: Client) -> None:
 def test_page_takes_not_for_the_exclamation_mark(client: Client) -> None:
     page = client.get("/offers/?arch__not=arm64")
     assert page.context["address"].params["arch!"] == ["arm64"]
+
+
+def test_lots_with_one_derived_figure_tie_at_equal_prices_alone(client: Client, settings) -> None:
+    """N17: auction servers of one CPU model at 43.57, 44.69 and 45.81 were one tie group."""
+    settings.PUBLIC_READ = True
+    for name, price in (("a", "43.57"), ("b", "44.69"), ("c", "44.69"), ("d", "45.81")):
+        lot = factories.offer(f"lot-{name}")
+        factories.price(lot, price, unit="month", purchase_model="monthly")
+        factories.sample(
+            lot,
+            100.0,
+            source="published",
+            flags=["derived"],
+            parameters={"cpu_models": {"E-2176G": 3}},
+        )
+    data_version_bump()
+    found = results(client, "period=month")
+    standing = [
+        tuple(row[name] for name in ("rank", "rank_low", "rank_high", "tie_group")) for row in found
+    ]
+    assert standing == [(1, 1, 1, 1), (2, 2, 3, 2), (2, 2, 3, 2), (4, 4, 4, 3)]

@@ -17,9 +17,9 @@ from statistics import NormalDist
 
 import numpy as np
 
-from backend.domain.draws import drawn_blocks, rank_bounds, spreads, tie_groups
 from backend.domain.metrics import metric
 from backend.domain.mix import MixPart, mix_log, mixed
+from backend.domain.pairwise import NO_FIGURE, PairwiseRanks, log_sigmas
 from backend.domain.stats import Summary, stated_sigma, summary
 
 TIMES = 2_000
@@ -96,10 +96,11 @@ def listed(true: list[float], machines: int) -> list[tuple[int, Summary]]:
     return sorted(found, key=lambda one: -one[1].value)
 
 
-def spreads_of(offers: list[tuple[int, Summary]]):
-    """Their spreads."""
+def ranks_of(offers: list[tuple[int, Summary]]) -> PairwiseRanks:
+    """Their rank bounds and tie groups."""
     ends = [(one.value, one.ci95_low, one.ci95_high) for _, one in offers]
-    return spreads(*zip(*ends, strict=True))
+    values, lows, highs = np.array(ends).T
+    return PairwiseRanks(values, log_sigmas(lows, highs), np.full(len(offers), NO_FIGURE))
 
 
 def ranks_hold(machines: int) -> float:
@@ -108,7 +109,7 @@ def ranks_hold(machines: int) -> float:
     hits = []
     for _ in range(LISTS // 10):
         offers = listed(true, machines)
-        low, high = rank_bounds(drawn_blocks(spreads_of(offers)), np.arange(1, OFFERS + 1))
+        low, high = ranks_of(offers).rank_bounds(np.arange(OFFERS))
         places = np.array([n + 1 for n, _ in offers])
         hits += ((low <= places) & (places <= high)).tolist()
     return share(iter(hits))
@@ -117,7 +118,7 @@ def ranks_hold(machines: int) -> float:
 def split(offers: int, machines: int) -> float:
     """Percent of lists of equal offers in more than one tie group."""
     lists = (listed([1.0] * offers, machines) for _ in range(LISTS))
-    return share(max(tie_groups(spreads_of(one))) > 1 for one in lists)
+    return share(max(ranks_of(one).tie_groups(np.arange(offers))) > 1 for one in lists)
 
 
 def mix_covers() -> float:

@@ -130,9 +130,9 @@ def _ranked(rows: list[Row], metric: Metric) -> list[Row]:
         return reference._ranked(rows, metric)
     valued = [row for row in rows if row.cells["value_per_cost"] is not None]
     # As by pairs: another one is better whose value is above mine by more than a rounding.
-    nearly = sorted(row.cells["value_per_cost"] * (1 - Fraction(1, 10**30)) for row in valued)
+    nearly = sorted(reference.order_value(row) * reference.NEARLY for row in valued)
     for row in valued:
-        row.cells["rank"] = 1 + len(nearly) - bisect_right(nearly, row.cells["value_per_cost"])
+        row.cells["rank"] = 1 + len(nearly) - bisect_right(nearly, reference.order_value(row))
     valued.sort(key=lambda row: (row.cells["rank"], row.cells["offer_id"]))
     _mark_pareto(valued, metric)
     others = [row for row in rows if row.cells["value_per_cost"] is None]

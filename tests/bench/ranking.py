@@ -26,7 +26,6 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from decimal import Decimal
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -48,7 +47,7 @@ from backend.domain.ranking import standings
 from backend.domain.stats import published_summary
 from tests import factories
 from tests.bench import _ranking_data
-from tests.domain.candidates import RankedOffer, candidate, contest
+from tests.domain.candidates import RankedOffer, ranking_input
 
 OFFERS = 6000
 RUNS = 5
@@ -189,14 +188,12 @@ def own_figures(token: str) -> dict[str, Any]:
 def candidates() -> list[RankedOffer]:
     """Offers of scores and prices without a pattern, each with an interval of ± 4 %."""
     return [
-        candidate(
-            f"offer-{n}",
-            published_summary(
+        RankedOffer(
+            offer_id=f"offer-{n}",
+            summary=published_summary(
                 100 + 5000 * math.sin(n) ** 2, SD_RATIO, 30, between_instance_cv=SD_RATIO
             ),
-            Decimal(f"{0.01 + 0.9 * math.cos(n * n) ** 2:.6f}"),
-            METRICS["cmips_score"],
-            Decimal("0.1"),
+            price=0.01 + 0.9 * math.cos(n * n) ** 2,
         )
         for n in range(OFFERS)
     ]
@@ -214,9 +211,14 @@ def cpu_s(work: Callable[[], object]) -> float:
 
 def placing_figures() -> dict[str, Any]:
     offers, metric = candidates(), METRICS["cmips_score"]
-    of = contest(offers)
-    placed_s = cpu_s(lambda: standings(of, metric))
-    sorted_s = cpu_s(lambda: sorted(offers, key=lambda one: one.worth.value_per_cost))
+    given = ranking_input(offers, metric)
+
+    def place() -> None:
+        made = standings(given, metric)
+        assert made.rank_low.size == made.tie_group.size == OFFERS
+
+    placed_s = cpu_s(place)
+    sorted_s = cpu_s(lambda: sorted(offers, key=lambda offer: -offer.score / offer.price))
     return {"ranked_s": round(placed_s, 3), "ratio_to_sort": round(placed_s / sorted_s)}
 
 

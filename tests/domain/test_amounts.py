@@ -1,4 +1,4 @@
-"""Columns of exact figures: in order, compared and filtered as if each were compared exactly."""
+"""Columns of figures: in order, compared and filtered as they are printed."""
 
 import operator
 from decimal import Decimal
@@ -7,52 +7,57 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backend.domain.amounts import CLOSE, codes_of
-from tests.domain.candidates import amounts
+from backend.domain.amounts import Figures, codes_of, equal_groups
+from backend.domain.units import rounded_decimal
 
-HAIR = Decimal("1e-25")
+# Figures with neighbours that rounding splits (1e-15) and that print apart (1e-10).
 figures = st.lists(
     st.none()
     | st.builds(
-        lambda whole, hairs: Decimal(whole) / 8 + hairs * HAIR,
+        lambda whole, ratio: whole / 8 * (1 + ratio),
         st.integers(1, 12),
-        st.integers(-2, 2),
+        st.sampled_from((0.0, 1e-15, -1e-15, 1e-10)),
     ),
     max_size=30,
 )
 
 
+def column(values):
+    return Figures(np.array([np.nan if value is None else value for value in values], float))
+
+
 @given(figures)
-def test_amounts_rank_by_their_exact_figures(column):
-    known = sorted({one for one in column if one is not None})
-    expected = [-1 if one is None else known.index(one) for one in column]
-    assert amounts(column).ranks().tolist() == expected
+def test_figures_rank_by_what_they_print(values):
+    printed = [None if value is None else rounded_decimal(value) for value in values]
+    known = sorted({figure for figure in printed if figure is not None})
+    expected = [-1 if figure is None else known.index(figure) for figure in printed]
+    assert column(values).ranks().tolist() == expected
 
 
 COMPARED = (operator.ge, operator.le, operator.gt, operator.lt, operator.eq)
 
 
-@given(figures, st.integers(1, 12), st.integers(-2, 2), st.sampled_from(COMPARED))
-def test_amounts_meet_what_their_exact_figures_meet(column, whole, hairs, compared):
-    bound = Decimal(whole) / 8 + hairs * HAIR
-    met = amounts(column).meets(lambda one: compared(one, bound), (bound,))
-    assert met.tolist() == [one is not None and compared(one, bound) for one in column]
+@given(figures, st.integers(1, 12), st.sampled_from(COMPARED))
+def test_figures_meet_what_their_printed_figures_meet(values, whole, compared):
+    bound = Decimal(whole) / 8
+    met = column(values).meets(lambda figure: compared(figure, bound), (bound,))
+    expected = [value is not None and compared(rounded_decimal(value), bound) for value in values]
+    assert met.tolist() == expected
 
 
 @given(figures)
-def test_amounts_are_one_of_several_values(column):
-    values = (Decimal(1), Decimal(1) + HAIR, Decimal("0.5"))
-    met = amounts(column).meets(lambda one: one in values, values)
-    assert met.tolist() == [one in values for one in column]
+def test_figures_are_one_of_several_values(values):
+    asked = (Decimal(1), Decimal("1.0000000001"), Decimal("0.5"))
+    met = column(values).meets(lambda figure: figure in asked, asked)
+    expected = [value is not None and rounded_decimal(value) in asked for value in values]
+    assert met.tolist() == expected
 
 
-def test_amounts_work_out_few_exact_figures():
-    column = amounts([Decimal(n) for n in range(1, 1000)])
-    column.ranks()
-    assert not column._known
-    column.meets(lambda one: one >= 500, (Decimal(500),))
-    assert len(column._known) == 1
-    assert CLOSE < 1e-9
+def test_equal_figures_are_one_group_without_a_chain():
+    step = 0.9e-12
+    groups, highest = equal_groups(np.array([1.0, 1 - step, 1 - 2 * step, 5.0]))
+    assert groups.tolist() == [1, 1, 0, 2]
+    assert highest.tolist() == [1 - 2 * step, 1.0, 5.0]
 
 
 def test_codes_number_what_differs_and_name_the_first_of_each():

@@ -12,7 +12,7 @@ from backend.domain.errors import InvalidValue
 from backend.domain.metrics import METRICS, metric
 from backend.domain.mix import MIX, MixPart, mix_log, mixed
 from backend.domain.stats import IntervalBasis, Summary
-from tests.domain.candidates import candidate, ranked
+from tests.domain.candidates import RankedOffer, ranked
 
 SCORE = metric("cmips_score")
 BANDWIDTH = metric("memory_bandwidth_bytes_per_s")
@@ -123,11 +123,15 @@ scores = st.sampled_from([1.0, 2.0, 3.0, 7.0, 0.1]) | st.floats(1e-3, 1e6).map(
 values = st.lists(st.tuples(scores, scores, st.sampled_from([1, 2, 3, 7])), min_size=1, max_size=8)
 
 
+def candidate(offer_id, score, price):
+    return RankedOffer(offer_id=offer_id, summary=score, price=float(price))
+
+
 def order(of, rows, baseline):
     """(Offer id, rank) in the order of the ranking."""
     log = mix_log(of, baseline)
     candidates = [
-        candidate(f"o{n}", mixed(of, [summary(a), summary(b)], log), Decimal(price), MIX)
+        candidate(f"o{n}", mixed(of, [summary(a), summary(b)], log), price)
         for n, (a, b, price) in enumerate(rows)
     ]
     return [(one.offer_id, standing.rank) for one, standing in ranked(candidates, MIX)]
@@ -145,13 +149,10 @@ def test_one_metric_alone_ranks_as_that_metric(rows):
     of = parts((LATENCY, 5))
     log = mix_log(of, [rows[0][0]])
     mixes = [
-        candidate(f"o{n}", mixed(of, [summary(a)], log), Decimal(price), MIX)
+        candidate(f"o{n}", mixed(of, [summary(a)], log), price)
         for n, (a, _, price) in enumerate(rows)
     ]
-    plain = [
-        candidate(f"o{n}", summary(a), Decimal(price), LATENCY)
-        for n, (a, _, price) in enumerate(rows)
-    ]
+    plain = [candidate(f"o{n}", summary(a), price) for n, (a, _, price) in enumerate(rows)]
     assert [one.offer_id for one, _ in ranked(mixes, MIX)] == [
         one.offer_id for one, _ in ranked(plain, LATENCY)
     ]

@@ -124,7 +124,7 @@ def test_parts_of_a_price_show_which_are_included_and_how_much():
     assert (parts["disk"].amount_name, parts["disk"].amount) == ("basis_disk_gb", "500")
     assert parts["ip"].error == "is too much"
     assert parts["egress"].amount == state.DEFAULTS["basis_egress_gb"]
-    assert parts["sustained_use"].amount_name == ""
+    assert parts["list"].amount_name == ""
 
 
 def test_weights_of_a_mix_are_one_where_none_is_stated():

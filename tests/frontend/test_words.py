@@ -56,7 +56,7 @@ def test_basis_of_a_price_reads_as_what_it_includes(basis, shown):
         ("disk", "disk 80 GB"),
         ("ip", "80 public IPv4"),
         ("egress", "traffic out 80 GB/month"),
-        ("sustained_use", "discount for whole months"),
+        ("list", "machine at list price"),
         ("tax", "tax"),
     ],
 )

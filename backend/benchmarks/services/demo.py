@@ -32,6 +32,7 @@ from backend.catalog.models import (
     Provider,
     Region,
 )
+from backend.catalog.selectors.cpu_credits import credit_figures
 from backend.catalog.services.current_prices import prices_refresh
 from backend.catalog.services.data_version import data_version_bump
 from backend.catalog.services.extra_tables import extras_load
@@ -169,6 +170,7 @@ def _offer(row: Row, provider_id: int, region_ids: Mapping[tuple[str, str], int]
         cpu_model=row.get("cpu_model", ""),
         vcpu_count=Decimal(row["vcpu_count"]) if row.get("vcpu_count") else None,
         vcpu_kind=row.get("vcpu_kind", ""),
+        **credit_figures(row["provider"], row["offer"]),
         thread_count=int(row["thread_count"]) if row.get("thread_count") else None,
         memory_bytes=int(row["ram_bytes"]) if row.get("ram_bytes") else None,
         disk_bytes=int(Decimal(disk_gb) * BYTES_PER_GB) if disk_gb else None,

@@ -1,7 +1,14 @@
 """What can be bought and what it costs: providers, regions, offers, prices, exchange rates."""
 
 from backend.catalog.models.hardware import HardwareModel
-from backend.catalog.models.offers import Offer, OfferKind, Provider, Region, VcpuKind
+from backend.catalog.models.offers import (
+    CreditMode,
+    Offer,
+    OfferKind,
+    Provider,
+    Region,
+    VcpuKind,
+)
 from backend.catalog.models.prices import (
     ExtraKind,
     ExtraPrice,
@@ -16,6 +23,7 @@ from backend.catalog.models.stored import CurrentPrice, StoredChange, StoredMark
 from backend.catalog.models.tables import TableMapping
 
 __all__ = [
+    "CreditMode",
     "CurrentPrice",
     "DataVersion",
     "ExchangeRate",

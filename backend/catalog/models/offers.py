@@ -4,6 +4,7 @@ from django.db import models
 
 from backend.accounts.models import Workspace
 from backend.common.models import Identified, Remembering
+from backend.domain.credits import STANDARD, UNLIMITED
 
 
 class Provider(Remembering):
@@ -51,6 +52,11 @@ class VcpuKind(models.TextChoices):
     BURSTABLE = "burstable", "burstable"
 
 
+class CreditMode(models.TextChoices):
+    STANDARD = STANDARD, "standard"
+    UNLIMITED = UNLIMITED, "unlimited"
+
+
 class Offer(Remembering, Identified):
     """One type in one region, or one machine of our own. Unknown figures are None."""
 
@@ -69,6 +75,14 @@ class Offer(Remembering, Identified):
     cpu_model = models.CharField(max_length=150, blank=True)
     vcpu_count = models.DecimalField(max_digits=8, decimal_places=3, null=True, blank=True)
     vcpu_kind = models.CharField(max_length=10, choices=VcpuKind, blank=True)
+    cpu_baseline_ratio = models.DecimalField(max_digits=7, decimal_places=6, null=True, blank=True)
+    """Share of each vCPU that a type with CPU credits sustains; None where it earns none."""
+    cpu_credit_price_usd_per_vcpu_hour = models.DecimalField(
+        max_digits=9, decimal_places=6, null=True, blank=True
+    )
+    """Charge for running on without credits; None where that is not sold."""
+    cpu_credit_default = models.CharField(max_length=10, choices=CreditMode, blank=True)
+    """Mode of credits that a new machine starts in."""
     thread_count = models.PositiveIntegerField(null=True, blank=True)
     memory_bytes = models.BigIntegerField(null=True, blank=True)
     disk_bytes = models.BigIntegerField(null=True, blank=True)

@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from backend.domain.pricing.effective import TERM_HOURS, Charge, price_over
+from backend.domain.pricing.effective import ONCE, TERM_HOURS, Charge, price_over
 from backend.domain.pricing.purchase import PurchaseModel
 from backend.domain.units import HOURS_PER_MONTH
 
@@ -16,7 +16,9 @@ ON_DEMAND = "on_demand"
 # Hours of a month, only to compare two prices of one offer.
 SIDE_BY_SIDE = Decimal(HOURS_PER_MONTH)
 MACHINE = "machine"
+LIST = "list"
 SUSTAINED_USE = "sustained_use"
+# Of stored prices that may be compared.
 BASES = (MACHINE, SUSTAINED_USE)
 # Purchase model and term of each way to buy, in order of preference.
 # The reader's word for a way to buy may mean several: who asks for on demand also buys by the month.
@@ -49,10 +51,9 @@ class PriceBasis:
 
     @property
     def is_sustained(self) -> bool:
-        """Whether the discount for sustained use counts: it holds only for a machine that runs
-        all of a month, never for one hour."""
+        """True where the discount counts that a provider takes off a month by itself."""
         # Google gives it at the end of a month for what ran; an hour by itself is paid in full.
-        return self.basis == SUSTAINED_USE and self.period != "hour"
+        return self.basis != LIST and self.period != "hour"
 
     @property
     def allowed(self) -> tuple[str, ...]:
@@ -158,6 +159,11 @@ class PriceChoice:
         return f"{self.purchase_model}_{term}" if term else self.purchase_model
 
     @property
+    def is_purchase(self) -> bool:
+        """Paid once for no stated term, so that no hours divide it."""
+        return self.charge.unit == ONCE and self.charge.term not in TERM_HOURS
+
+    @property
     def commitment_months(self) -> int | None:
         """Months that have to be paid at least, 0 for what can end at any time; None for what is
         bought."""
@@ -178,7 +184,7 @@ class PriceChoice:
         return stated
 
     def price_basis(self, *, is_sustained: bool) -> str:
-        """What the amount includes where the discount for sustained use counts, or does not."""
+        """What the amount includes where automatic discounts count, or do not."""
         return SUSTAINED_USE if is_sustained and self.charge.sustained_use else self.basis
 
 
@@ -256,7 +262,7 @@ def preferred_terms(choice: PriceChoice, basis: PriceBasis) -> tuple[object, ...
         # By position in TERMS: the reader's own way to buy before its stand-in.
         basis.purchase_models.index(choice.purchase_model),
         choice.is_missing,
-        choice.price_basis(is_sustained=basis.is_sustained) != basis.basis,
+        basis.is_sustained and choice.price_basis(is_sustained=True) != SUSTAINED_USE,
         # Money paid before is a condition that the reader has not accepted.
         choice.upfront not in {"", "none"},
         # Before the amount: the lowest of an old price is no price of today.

@@ -64,7 +64,13 @@ def hardware_create(*, workspace: Workspace, document: object, actor: str) -> Ha
     version = last.version + 1 if last else 1
     price = price_observation_create(
         offer=offer,
-        price=PriceInput(kept(cost.price_per_month), cost.currency, "month"),
+        # Bought is paid for its whole life, whether it is used or not.
+        price=PriceInput(
+            kept(cost.price_per_month),
+            cost.currency,
+            "month",
+            minimum_months=hardware.life_months,
+        ),
         source=f"{OF_HARDWARE}{hardware.name} version {version}",
         is_judged=False,
     )

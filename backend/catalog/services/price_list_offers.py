@@ -7,6 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 from backend.catalog.models import Offer, Provider, Region
+from backend.catalog.selectors.cpu_credits import CREDIT_FIELDS, credit_figures
 from backend.common.slugs import MOST_OF_OFFER, offer_slug
 from backend.domain.parsing.prices import ParsedType
 from backend.domain.parsing.prices.answers import shown
@@ -53,7 +54,8 @@ def offers_record(
     Unknown figures of a type leave the known ones as they are. `region` None is for types that
     are sold alike everywhere.
     """
-    figures_of = _kinds(provider, names)
+    types = list(types)
+    figures_of = _known_by_name(provider, [*names, *(machine.name for machine in types)])
     for machine in types:
         figures_of[machine.name] = figures_of.get(machine.name, {}) | _figures(machine)
     listed = ListedOffers(offers=_known(provider, region))
@@ -66,11 +68,16 @@ def offers_record(
     return listed
 
 
-def _kinds(provider: Provider, names: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """What the provider's record knows of types by their names."""
+def _known_by_name(provider: Provider, names: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Figures that are known of types by their names alone."""
     record = provider_record(provider.slug)
-    kinds = {name: record.vcpu_kind_of(name) for name in names}
-    return {name: {"vcpu_kind": kind} for name, kind in kinds.items() if kind}
+    figures_of = {}
+    for name in names:
+        kind = record.vcpu_kind_of(name)
+        figures = {**({"vcpu_kind": kind} if kind else {}), **credit_figures(provider.slug, name)}
+        if figures:
+            figures_of[name] = figures
+    return figures_of
 
 
 def _figures(machine: ParsedType) -> dict[str, Any]:
@@ -110,7 +117,9 @@ def _update(
         for key, value in {**fresh, **(stated if fresh else {}), **sold}.items():
             setattr(offer, key, value)
         changed.append(offer)
-    Offer.objects.bulk_update(changed, [*FIGURES, "source", "stated_on", *sold], batch_size=BATCH)
+    Offer.objects.bulk_update(
+        changed, [*FIGURES, *CREDIT_FIELDS, "source", "stated_on", *sold], batch_size=BATCH
+    )
     return len(changed)
 
 

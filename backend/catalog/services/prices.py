@@ -39,6 +39,7 @@ class PriceInput:
     setup: Decimal | None = None
     purchase_model: str = ""
     term: str = ""
+    minimum_months: int | None = None
 
 
 @transaction.atomic
@@ -70,6 +71,7 @@ def price_observation_create(
         offer=offer,
         purchase_model=purchase_model,
         term=price.term,
+        minimum_months=price.minimum_months,
         amount=price.amount,
         currency=price.currency,
         unit=price.unit,

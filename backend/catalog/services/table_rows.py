@@ -17,6 +17,7 @@ from django.utils.text import slugify
 from backend.accounts.models import Workspace
 from backend.accounts.services.audit import audit_record
 from backend.catalog.models import Offer, PriceObservation, Provider, Region
+from backend.catalog.selectors.cpu_credits import credit_figures
 from backend.catalog.selectors.current_prices import IDENTITY
 from backend.catalog.services.data_version import data_version_bump
 from backend.catalog.services.offers import provider_get, region_get
@@ -228,6 +229,7 @@ class TableImport:
             source=price.source if price else "own list of offers",
             stated_on=price.observed_on if price else None,
             **{name: getattr(row, name) for name in FACTS},
+            **credit_figures(provider.slug, row.name),
         )
         self.offers[slug] = self.new[slug] = offer
         return offer

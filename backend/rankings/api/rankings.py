@@ -17,6 +17,7 @@ from backend.accounts.services.acting import workspace_slug
 from backend.benchmarks.services.current_data import current_stamp
 from backend.catalog.api.lists import DataListView
 from backend.catalog.models import Offer, PriceObservation
+from backend.catalog.selectors.cpu_credits import CREDIT_FIELDS
 from backend.catalog.selectors.data_version import DataStamp
 from backend.catalog.selectors.read_prices import as_quoted
 from backend.common.rest.documents import Problem
@@ -56,6 +57,16 @@ _PRICE_COLUMNS = (
     Column("tax_basis", ColumnType.TEXT, "net, gross or unknown"),
     Column("observed_at", ColumnType.TIME, "When it was read"),
     Column("source", ColumnType.TEXT, "Where it was read"),
+)
+_CREDIT_COLUMNS = (
+    Column("cpu_baseline_ratio", ColumnType.DECIMAL, "Share of each vCPU that it sustains"),
+    Column(
+        "cpu_credit_price_usd_per_vcpu_hour",
+        ColumnType.DECIMAL,
+        "Charge for running on without CPU credits; null where that is not sold",
+        "USD/vCPU/h",
+    ),
+    Column("cpu_credit_default", ColumnType.TEXT, "standard or unlimited; null without credits"),
 )
 _SUMMARY_COLUMNS = (
     Column("metric", ColumnType.TEXT, "Key of the metric"),
@@ -166,6 +177,7 @@ def _offer_schema() -> dict[str, Any]:
         row_schema(COLUMNS)["properties"]
         | {
             "cpu_model": {"type": "string", "nullable": True},
+            **row_schema(_CREDIT_COLUMNS)["properties"],
             "note": {"type": "string", "nullable": True},
             "stated_on": {"type": "string", "format": "date", "nullable": True},
             "prices": {"type": "array", "items": row_schema(_PRICE_COLUMNS)},
@@ -211,10 +223,19 @@ def _offer_document(detail: OfferDetail) -> dict[str, Any]:
     return {
         **(json_rows(COLUMNS, [vars(row)])[0] if row else {}),
         "cpu_model": detail.offer.cpu_model or None,
+        **_credit_document(detail.offer),
         "note": detail.offer.note or None,
         "stated_on": json_cell(detail.offer.stated_on),
         "prices": [_price_document(price) for price in detail.prices],
         "summaries": [_summary_document(score) for score in detail.summaries],
+    }
+
+
+def _credit_document(offer: Offer) -> dict[str, Any]:
+    ratio, price = offer.cpu_baseline_ratio, offer.cpu_credit_price_usd_per_vcpu_hour
+    values = (ratio and as_quoted(ratio), price and as_quoted(price), offer.cpu_credit_default)
+    return {
+        name: json_cell(value or None) for name, value in zip(CREDIT_FIELDS, values, strict=True)
     }
 
 

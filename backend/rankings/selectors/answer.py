@@ -108,13 +108,13 @@ def _standing(row: RankingRow, ranked: Sequence[RankingRow], offers: Ranking) ->
         return None
     mine = row.value_per_cost
     # Among the offers that meet the need, of which the machine itself may be none.
-    rank = None if mine is None else 1 + bisect_left(ranked, mine.copy_negate(), key=_by_value)
+    rank = None if mine is None else 1 + bisect_left(ranked, _by_value(row), key=_by_value)
     return OwnStanding(row, rank, break_even_price(row.score, most, offers.metric))
 
 
 def _by_value(row: RankingRow) -> Decimal:
     """The larger the value, the earlier in the order of ranks; all that are ranked have one."""
-    return (row.value_per_cost or Decimal()).copy_negate()
+    return (row.order_value or Decimal()).copy_negate()
 
 
 def _sentence(

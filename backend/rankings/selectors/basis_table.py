@@ -1,107 +1,59 @@
-"""Every visible offer under one basis, as arrays; exact rows of it are made when they are shown.
+"""Every visible offer under one basis, as arrays; rows of it are made when they are shown.
 
 A column is of one of two forms: what few different rows decide is worked out of one of each and
-counted by number (Coded), and figures are floats that tell nearly all rows apart (Amounts). Both are
-made from the rows themselves wherever it matters, so that `rows` alone says what a cell holds.
+counted by number (Coded), and figures are floats, compared and printed at 12 significant digits
+(Figures).
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from decimal import Decimal
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from math import isnan
 from typing import Any
 from uuid import UUID
-from weakref import WeakValueDictionary
 
 import numpy as np
 from django.utils.functional import cached_property
 
-from backend.catalog.selectors.price_choice import PriceChoice
-from backend.domain.amounts import Amounts, Flags, Floats, Ints, as_one, codes_of
-from backend.domain.errors import UnknownRate
-from backend.domain.pricing.extras import Extra
-from backend.domain.pricing.price_columns import spans
-from backend.domain.ranking import CUP_METRIC
-from backend.domain.units import exact_decimal
+from backend.domain.amounts import Figures, Flags, Floats, Ints, codes_of
+from backend.domain.credits import STANDARD, UNLIMITED, surplus_per_hour
+from backend.domain.errors import InvalidValue, UnknownRate
+from backend.domain.ranking import CUP_METRIC, values_per_cost
+from backend.domain.units import rounded_decimal
 from backend.rankings.selectors.coded import Coded
-from backend.rankings.selectors.kept_rows import KeptRows
 from backend.rankings.selectors.offer_table import OfferTable, key_of
 from backend.rankings.selectors.price_table import PriceTable
-from backend.rankings.selectors.prices import NOTHING, Context, extras_of, month_of_extras
-from backend.rankings.selectors.rows import RankingRow, money_cells, ranking_row
+from backend.rankings.selectors.prices import (
+    NOTHING,
+    Context,
+    extras_of,
+    extras_price,
+    machine_prices,
+    missing_extras,
+    month_of_extras,
+    running_hours,
+    surplus_price,
+)
+from backend.rankings.selectors.query import SUSTAINED, RankingQuery
+from backend.rankings.selectors.rows import RankingRow, ranking_row
 from backend.rankings.selectors.score_table import ScoreTable
+from backend.rankings.selectors.sustained import offer_numbers
 
-# Rows that are kept once they were made: all of a small catalog, a part of a larger one, whose rows
-# would take more memory than everything else.
-MOST_ROWS_KEPT, FEWEST_ROWS_KEPT = 8_192, 1_000
-# Columns of four bytes that a basis comes to hold, figures being two each: figures, their keys, and
-# codes of cells.
+# Rows that are cached: all of a small catalog, a part of a larger one, whose rows would take more memory
+# than everything else.
+SMALL_CATALOG_ROWS, LARGE_CATALOG_ROWS = 8_192, 1_000
+ROW_BYTES = 3_000
+# Columns of four bytes that a basis comes to hold, figures being two each: figures, and codes of cells.
 COLUMNS_OF_BASIS = 36
-SCORES = {"score": "value", "score_ci95_low": "low", "score_ci95_high": "high"}
+SCORES = ("score", "score_ci95_low", "score_ci95_high")
 WORTH = ("cup", "value_per_cost", "value_per_cost_ci95_low", "value_per_cost_ci95_high")
 MONEY = frozenset({"price", "price_usd_hour", *WORTH})
-FIGURES = MONEY | frozenset(SCORES)
-
-
-@dataclass(frozen=True, eq=False)
-class ExactRows:
-    """A row for each offer of `offers`; `chosen` is its row of `prices`, −1 without one.
-
-    Figures refer to it and not to the table that holds them, which would keep each other alive with
-    all their arrays long after both are needed.
-    """
-
-    offers: OfferTable
-    prices: PriceTable
-    scores: ScoreTable
-    shared: Context
-    chosen: Ints
-    lacking: Mapping[UUID, tuple[str, ...]]
-    """Of a mix the metrics that an offer lacks."""
-    kept: KeptRows
-    _known: WeakValueDictionary[int, RankingRow] = field(
-        default_factory=WeakValueDictionary, init=False, repr=False
-    )
-    """Of those that are kept the ones that were asked for, whose facts need not be looked at again."""
-
-    def row(self, number: int) -> RankingRow:
-        """The row of an offer by its number, not compared with any other."""
-        if (known := self._known.get(number)) is not None:
-            return known
-        facts = self._facts(number)
-        row = self.kept.row(number, facts) or self._made(number)
-        self.kept.keep(number, facts, row)
-        self._known[number] = row
-        return row
-
-    def _facts(self, number: int) -> tuple[Any, ...]:
-        return self.prices.facts(int(self.chosen[number])), self.scores.facts(number)
-
-    def _made(self, number: int) -> RankingRow:
-        lacking = self.lacking.get(key_of(self.offers.keys[number]), ()) if self.lacking else ()
-        choice, score = self._choice(number), self.scores.score(number)
-        return ranking_row(self.offers.offer(number), choice, score, self.shared, lacking)
-
-    def money(self, number: int) -> Mapping[str, Any]:
-        """The exact amounts of that row, by column of MONEY."""
-        # Where all rows are kept, whoever asks again, as a spreadsheet that is refreshed, has them.
-        is_kept = len(self.offers) <= MOST_ROWS_KEPT
-        if row := self.row(number) if is_kept else self._known.get(number):
-            return {name: getattr(row, name) for name in MONEY}
-        choice, score = self._choice(number), self.scores.score(number)
-        extras: Sequence[Extra] = ()
-        # An offer takes as long to make as all its amounts.
-        if choice is not None and self.shared.query.extra_amounts != NOTHING:
-            extras = extras_of(self.offers.offer(number), choice, self.shared)
-        return money_cells(choice, extras, score, self.shared)
-
-    def _choice(self, number: int) -> PriceChoice | None:
-        chosen = int(self.chosen[number])
-        return None if chosen < 0 else self.prices.choice(chosen)
+MEASURED = frozenset({*SCORES, "burst_score"})
+FIGURES = MONEY | MEASURED
 
 
 @dataclass(frozen=True, eq=False)
 class BasisTable:
-    """The columns of those rows in a state of the data; the other fields are those of ExactRows."""
+    """A row for each offer of `offers`; `chosen` is its row of `prices`, −1 without one."""
 
     offers: OfferTable
     prices: PriceTable
@@ -110,46 +62,68 @@ class BasisTable:
     chosen: Ints
     data_version: int
     lacking: Mapping[UUID, tuple[str, ...]]
-    kept: KeptRows
-    _figures: dict[str, Amounts] = field(default_factory=dict, init=False, repr=False)
+    """Of a mix the metrics that an offer lacks."""
+    sustained_ratio: Floats
+    """The share of its score that an offer holds under load in the credit mode "standard"."""
     _columns: dict[str, Coded] = field(default_factory=dict, init=False, repr=False)
+    _rows: dict[int, RankingRow] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        # An amount that cannot be right is refused whatever else is listed: its row says so.
+        # A price of zero would be worth infinitely much, and rank first.
         has_score = ~np.isnan(self.scores.value)
-        wrong = has_score & ~(self.scores.value > 0)
-        for name in ("price", "per_hour"):
-            wrong |= has_score & (self._money[name] <= 0)
-        for row in np.flatnonzero(wrong)[:1].tolist():
-            self.row(row)
+        for name, figures in (("score", self.scores.value), ("price", self._figures["price"])):
+            wrong = figures[has_score & (figures <= 0)]
+            if wrong.size:
+                raise InvalidValue(name, f"{wrong[0]:g} is not above zero")
 
     @property
     def nbytes(self) -> int:
-        return COLUMNS_OF_BASIS * self.chosen.nbytes
+        return COLUMNS_OF_BASIS * self.chosen.nbytes + ROW_BYTES * len(self._rows)
 
     @property
     def holds(self) -> tuple[Any, ...]:
-        return self.offers, self.prices, self.scores, self.kept
-
-    @cached_property
-    def _exact(self) -> ExactRows:
-        of = self.offers, self.prices, self.scores, self.shared, self.chosen
-        return ExactRows(*of, self.lacking, self.kept)
+        return self.offers, self.prices, self.scores
 
     def row(self, number: int) -> RankingRow:
         """The row of an offer by its number, not compared with any other."""
-        return self._exact.row(number)
+        if (row := self._rows.get(number)) is None:
+            row = self._build_row(number)
+            is_small = len(self.offers) <= SMALL_CATALOG_ROWS
+            if len(self._rows) >= (SMALL_CATALOG_ROWS if is_small else LARGE_CATALOG_ROWS):
+                self._rows.clear()
+            self._rows[number] = row
+        return row
 
-    def money(self, number: int) -> Mapping[str, Any]:
-        """The exact amounts of that row, by column of MONEY."""
-        return self._exact.money(number)
+    def _build_row(self, number: int) -> RankingRow:
+        lacking = self.lacking.get(key_of(self.offers.keys[number]), ()) if self.lacking else ()
+        chosen = int(self.chosen[number])
+        return ranking_row(
+            self.offers.offer(number),
+            None if chosen < 0 else self.prices.choice(chosen),
+            self.scores.score(number),
+            self.shared,
+            self._cells(number),
+            source_figure=int(self.scores.source_figures[number]),
+            unmeasured=lacking,
+        )
+
+    def _cells(self, number: int) -> dict[str, Any]:
+        """The figures of an offer's row, and its credit mode."""
+        cells: dict[str, Any] = {}
+        for name in FIGURES:
+            figure = float(self._figures[name][number])
+            exact = float if name in MEASURED else rounded_decimal
+            cells[name] = None if isnan(figure) else exact(figure)
+        is_credit = bool(self._has_credits[number]) and self.shared.query.load == SUSTAINED
+        mode = UNLIMITED if self._is_unlimited[number] else STANDARD
+        return {**cells, "credit_mode": mode if is_credit else None}
 
     # --- columns ------------------------------------------------------------------------------
 
-    def column(self, name: str) -> Coded | Amounts:
+    def column(self, name: str) -> Coded | Figures:
         """A column, or another attribute of rows, but for how they stand in a list."""
         if name in FIGURES:
-            return self.figures(name)
+            return Figures(self.floats(name))
         if name not in self._columns:
             self._columns[name] = self._column(name)
         return self._columns[name]
@@ -187,6 +161,8 @@ class BasisTable:
             self.scores.kinds.codes,
             self._extras_codes,
             self._lacking_codes,
+            self._has_credits.astype(np.int64),
+            self._is_unlimited.astype(np.int64),
         )
 
     def _of_price(self, codes: Any) -> Ints:
@@ -216,65 +192,74 @@ class BasisTable:
     # --- figures ------------------------------------------------------------------------------
 
     def floats(self, name: str) -> Floats:
-        """A column of FIGURES, near to the exact one; NaN is unknown."""
-        is_score = name in SCORES
-        floats: Floats = getattr(self.scores, SCORES[name]) if is_score else self._money[name]
-        return floats
-
-    def figures(self, name: str) -> Amounts:
-        """A column of FIGURES."""
-        if name not in self._figures:
-            self._figures[name] = self._made(name)
+        """A column of FIGURES; NaN is unknown."""
         return self._figures[name]
 
-    def _made(self, name: str) -> Amounts:
-        floats = self.floats(name)
-        if name in SCORES:
-            _, codes = np.unique(floats, return_inverse=True)
-            return Amounts(
-                floats, codes.astype(np.int32), lambda row: exact_decimal(float(floats[row]))
-            )
-        keys = self._worth_keys if name in WORTH else self._price_keys
-        exact = self._exact
-        return Amounts(floats, keys, lambda row: exact.money(row)[name])
-
     @cached_property
-    def _price_keys(self) -> Ints:
-        return as_one(self._of_price(self.prices.quotes.codes), self._extras_codes)
+    def _figures(self) -> dict[str, Floats]:
+        """All figures by column, in the credit mode of each offer; NaN is unknown."""
+        query, metric = self.shared.query, self.shared.query.ranked_metric
+        is_unlimited = self._is_unlimited
+        ratio = np.where(is_unlimited, 1.0, self._held_ratio)
+        scores = [of * ratio for of in (self.scores.value, self.scores.low, self.scores.high)]
+        price = self._machine_price(query.currency)
+        dollars = price if query.currency == "USD" else self._machine_price("USD")
+        price, dollars = (
+            amounts + np.where(is_unlimited, self._surplus(currency), 0.0)
+            for amounts, currency in ((price, query.currency), (dollars, "USD"))
+        )
+        per_hour = np.where(self._is_purchase, np.nan, 1.0 / running_hours(query))
+        compared = self._compared(price)
+        value, low, high = (values_per_cost(of, compared, metric) for of in scores)
+        cup = np.full(len(self.offers), np.nan)
+        if metric.key == CUP_METRIC:
+            cup = compared * per_hour / scores[0]
+        worth = (cup, value, np.minimum(low, high), np.maximum(low, high))
+        return {
+            "price": price,
+            "price_usd_hour": dollars * per_hour,
+            **dict(zip(WORTH, worth, strict=True)),
+            **dict(zip(SCORES, scores, strict=True)),
+            "burst_score": np.where(self._has_credits, self.scores.value, np.nan),
+        }
 
-    @cached_property
-    def amount_keys(self) -> Ints:
-        """Numbers that rows share of which all figures of MONEY are the same."""
-        known = (~np.isnan(self._money[name]) for name in MONEY)
-        return codes_of(self._worth_keys, *(flags.astype(np.int64) for flags in known))[0]
-
-    @cached_property
-    def _worth_keys(self) -> Ints:
-        return as_one(self._price_keys, self.scores.figure_keys)
-
-    @cached_property
-    def _money(self) -> dict[str, Floats]:
-        """Prices and what follows from them and the scores, by column; NaN is unknown."""
-        query = self.shared.query
-        price = self._price(query.currency, query.period)
-        per_hour = np.where(self._is_purchase, np.nan, self._price(query.currency, "hour"))
-        dollars = per_hour
-        if query.currency != "USD":
-            dollars = np.where(self._is_purchase, np.nan, self._price("USD", "hour"))
+    def _compared(self, price: Floats) -> Floats:
+        """The prices that take part in a comparison."""
         compared = np.where(self.is_unfit, np.nan, price)
         if not self.shared.is_tax_ranked:
             compared[self.is_tax_unknown] = np.nan
-        is_high = query.ranked_metric.is_higher_better
-        value, low, high = (
-            one / compared if is_high else 1.0 / (one * compared)
-            for one in (self.scores.value, self.scores.low, self.scores.high)
-        )
-        cup = np.full(len(self.offers), np.nan)
-        if query.ranked_metric.key == CUP_METRIC:
-            cup = np.where(np.isnan(value), np.nan, per_hour / self.scores.value)
-        worth = (cup, value, np.minimum(low, high), np.maximum(low, high))
-        return {"price": price, "per_hour": per_hour, "price_usd_hour": dollars,
-                **dict(zip(WORTH, worth, strict=True))}  # fmt: skip
+        return compared
+
+    # --- CPU credits ----------------------------------------------------------------------------
+
+    @cached_property
+    def _has_credits(self) -> Flags:
+        return ~np.isnan(offer_numbers(self.offers, "cpu_baseline_ratio"))
+
+    @cached_property
+    def _held_ratio(self) -> Floats:
+        """The share of its score that an offer holds at its list price under the query's load."""
+        is_sustained = self.shared.query.load == SUSTAINED
+        return self.sustained_ratio if is_sustained else np.ones(len(self.offers))
+
+    @cached_property
+    def _is_unlimited(self) -> Flags:
+        """Offers that give more for the money at full speed with the charge for it."""
+        if not self._has_credits.any():
+            return self._has_credits
+        price = self._machine_price("USD")
+        with np.errstate(invalid="ignore"):
+            is_dearer_by = (price + self._surplus("USD")) / price
+            better: Flags = self._has_credits & (1.0 / is_dearer_by > self._held_ratio)
+        return better
+
+    def _surplus(self, currency: str) -> Floats:
+        """The charge for running on without credits in the query's period; NaN where not sold."""
+        fields = ("vcpu_count", "cpu_baseline_ratio", "cpu_credit_price_usd_per_vcpu_hour")
+        per_hour = surplus_per_hour(*(offer_numbers(self.offers, name) for name in fields))
+        query = self.shared.query
+        per_hour[self._is_purchase] = np.nan
+        return surplus_price(per_hour * self._rate("USD", currency), query)
 
     @cached_property
     def _is_purchase(self) -> Flags:
@@ -282,27 +267,13 @@ class BasisTable:
         purchase: Flags = of[self.chosen]
         return purchase
 
-    def _price(self, currency: str, period: str) -> Floats:
-        """The price of each offer with its extras and the reader's tax, near to the exact one."""
-        query = self.shared.query
-        quotes = self.prices.quotes
-        machine = quotes.charges.over(
-            period,
-            query.hours_per_month,
-            hours_run=query.hours_run,
-            setup_months=query.setup_months,
-            is_sustained=query.price_basis.is_sustained,
-        )
-        machine = machine * self._rates(currency)
-        factor = float(1 + (query.tax_rate or Decimal(0)))
-        if factor != 1:
-            is_unknown = quotes.shapes.meets(lambda shape: shape.is_tax_unknown)
-            machine = machine * np.where(is_unknown, 1.0, factor)
+    def _machine_price(self, currency: str) -> Floats:
+        """The price of each offer for the query's period, with its extras and the reader's tax."""
+        query, quotes = replace(self.shared.query, currency=currency), self.prices.quotes
+        is_tax_unknown = quotes.shapes.meets(lambda shape: shape.is_tax_unknown)
+        machine = machine_prices(quotes.charges, self._rates(currency), is_tax_unknown, query)
         price: Floats = np.append(machine[quotes.codes], [np.nan])[self.chosen]
-        hours = spans(float(query.hours_per_month))
-        added = self._extras_months(currency)[self._extras_codes]
-        with np.errstate(invalid="ignore"):
-            return price + added * factor * hours[period] / hours["month"]
+        return price + self._extras_prices(query)[self._extras_codes]
 
     def _rates(self, currency: str) -> Floats:
         """Units of the currency for one of each quote's; NaN where that is not known."""
@@ -332,38 +303,21 @@ class BasisTable:
     def _extras_codes(self) -> Ints:
         return self._extras[0]
 
-    def _extras_months(self, currency: str) -> Floats:
-        """By number of extras what they come to in a month; NaN where one is not known."""
+    def _extras_prices(self, query: RankingQuery) -> Floats:
+        """By number of extras their price for the period; NaN where one is not known."""
         first = self._extras[1].tolist()
-        return np.array([self._extras_month(row, currency) for row in first] or [0.0], np.float64)
+        prices = [self._extras_price(row, query) for row in first] or [0.0]
+        return np.array(prices, np.float64)
 
-    def _extras_month(self, row: int, currency: str) -> float:
+    def _extras_price(self, row: int, query: RankingQuery) -> float:
         chosen = int(self.chosen[row])
         if chosen < 0:
             return np.nan
-        extras = extras_of(self.offers.offer(row), self.prices.choice(chosen), self.shared)
-        is_purchase = bool(self._is_purchase[row])
-        if any(one.amount is None or (is_purchase and one.amount) for one in extras):
+        choice = self.prices.choice(chosen)
+        extras = extras_of(self.offers.offer(row), choice, self.shared)
+        if missing_extras(extras, is_purchase=choice.is_purchase):
             return np.nan
         try:
-            return float(month_of_extras(extras, self.shared.rates, currency))
+            return extras_price(month_of_extras(extras, self.shared.rates, query.currency), query)
         except UnknownRate:
             return np.nan
-
-
-def kept_rows(
-    earlier: BasisTable | None,
-    offers: OfferTable,
-    shared: Context,
-    lacking: Mapping[UUID, tuple[str, ...]],
-) -> KeptRows:
-    """Where a basis keeps its rows: with those of an earlier state, if only prices and scores tell
-    them apart."""
-    if (
-        earlier is not None
-        and earlier.offers is offers
-        and earlier.lacking == lacking
-        and earlier.shared == shared
-    ):
-        return earlier.kept
-    return KeptRows(MOST_ROWS_KEPT if len(offers) <= MOST_ROWS_KEPT else FEWEST_ROWS_KEPT)

@@ -12,11 +12,12 @@ from backend.catalog.selectors.extras import tariffs
 from backend.common import clock
 from backend.domain.pricing.extras import EXTRAS
 from backend.domain.units import EXACT
-from backend.rankings.selectors.prices import Context, price_cells
+from backend.rankings.selectors.prices import Context, price_cells, total_price
 from backend.rankings.selectors.query import RankingQuery
 from backend.rankings.selectors.ranking import known_rates
 
 MACHINE_ALONE = "machine"
+CREDITS = "credits"
 TAX = "tax"
 
 
@@ -25,7 +26,7 @@ class PricePart:
     """One part of a price, in the currency and for the period of the query; None is not known."""
 
     name: str
-    """machine, disk, ip, egress or tax."""
+    """machine, credits, disk, ip, egress or tax."""
     amount: Decimal | None
     is_in_basis: bool
 
@@ -41,9 +42,15 @@ class PriceBreakdown:
 
 
 def price_breakdown(
-    offer: Offer, query: RankingQuery, *, stamp: DataStamp | None = None
+    offer: Offer,
+    query: RankingQuery,
+    *,
+    is_unlimited: bool = False,
+    stamp: DataStamp | None = None,
 ) -> PriceBreakdown | None:
     """The offer's price under the query with every extra, in the amounts that the query states.
+
+    `is_unlimited` is for a row whose price holds the charge for running on without CPU credits.
 
     None where the machine has no price under the query's term.
     """
@@ -54,22 +61,23 @@ def price_breakdown(
     rates = known_rates(stamp or data_stamp(), query.as_of)
     shared = Context(query, rates, today, tariffs(query.as_of))
 
-    def price(extras: Sequence[str], tax_rate: Decimal | None = None) -> Decimal | None:
+    def price(
+        extras: Sequence[str], tax_rate: Decimal | None = None, *, has_surplus: bool = is_unlimited
+    ) -> Decimal | None:
         asked = replace(query, basis=(query.machine_basis, *extras), tax_rate=tax_rate)
-        amount: Decimal | None = price_cells(offer, choice, replace(shared, query=asked))[0][
-            "price"
-        ]
-        return amount
+        return total_price(offer, choice, replace(shared, query=asked), has_surplus=has_surplus)
 
-    machine = price(())
-    parts = [PricePart(MACHINE_ALONE, machine, is_in_basis=True)]
+    machine, alone = price(()), price((), has_surplus=False)
+    parts = [PricePart(MACHINE_ALONE, alone, is_in_basis=True)]
+    if is_unlimited:
+        parts.append(PricePart(CREDITS, _less(machine, alone), is_in_basis=True))
     for name in EXTRAS:
         added = _less(price((name,)), machine)
         parts.append(PricePart(name, added, is_in_basis=name in query.basis))
     net, total = price(EXTRAS), price(EXTRAS, query.tax_rate)
     if query.tax_rate is not None:
         parts.append(PricePart(TAX, _less(total, net), is_in_basis=True))
-    cells, _ = price_cells(offer, choice, shared)
+    cells = price_cells(offer, choice, shared, total)
     return PriceBreakdown(parts, total, cells["period"], cells["price_basis"])
 
 

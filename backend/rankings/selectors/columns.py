@@ -58,7 +58,7 @@ COLUMNS: tuple[RankingColumn, ...] = (
     RankingColumn(
         "price_usd_hour",
         ColumnType.DECIMAL,
-        _("The price for one hour in US dollars"),
+        _("The price of the period for each hour that the machine runs in it, in US dollars"),
         "USD/h",
         label=_("Price, USD/hour"),
         empty=_("no price"),
@@ -320,9 +320,42 @@ COLUMNS: tuple[RankingColumn, ...] = (
     RankingColumn(
         "commitment_months",
         ColumnType.INTEGER,
-        _("Months that have to be paid at least: 0 on demand, 1 monthly or its minimum, 12, 36"),
+        _(
+            "Months that have to be paid at least: 0 on demand, 1 monthly, 12, 36, life of own hardware"
+        ),
         label=_("Commitment (months)"),
         empty=_("no contract"),
+    ),
+    RankingColumn(
+        "load",
+        ColumnType.TEXT,
+        _("The load that types with CPU credits are ranked under: sustained or burst"),
+        label=_("Load"),
+        choices=("sustained", "burst"),
+    ),
+    RankingColumn(
+        "cpu_baseline_ratio",
+        ColumnType.DECIMAL,
+        _("Share of each vCPU that a type with CPU credits sustains"),
+        "ratio",
+        label=_("CPU baseline"),
+        empty=_("no CPU credits"),
+    ),
+    RankingColumn(
+        "credit_mode",
+        ColumnType.TEXT,
+        _("Mode of CPU credits that score and price are of: standard or unlimited"),
+        label=_("CPU credits"),
+        empty=_("no CPU credits"),
+        choices=("standard", "unlimited"),
+    ),
+    RankingColumn(
+        "burst_score",
+        ColumnType.NUMBER,
+        _("The measured score, which a type with CPU credits reaches while they last"),
+        label=_("Burst score"),
+        empty=_("no CPU credits"),
+        scale=ColumnScale.SCORE,
     ),
 )
 COLUMN = {column.name: column for column in COLUMNS}

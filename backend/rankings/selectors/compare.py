@@ -13,8 +13,8 @@ from backend.catalog.selectors.data_version import DataStamp
 from backend.catalog.selectors.offers import offers_visible
 from backend.common.rest.parameters import InvalidParameters
 from backend.domain.comparison import delta_ratio
-from backend.domain.draws import are_apart
 from backend.domain.metrics import METRICS, Metric
+from backend.domain.pairwise import are_apart
 from backend.domain.texts import text as _
 from backend.domain.units import exact_decimal
 from backend.rankings.selectors.query import DEFAULT_SORT, RankingQuery
@@ -274,20 +274,18 @@ def _score(score: Score | None) -> ComparedCell:
 
 def _against(item: ComparedItem, base_index: int) -> ComparedItem:
     base = item.cells[base_index]
-    count = sum(cell.value is not None for cell in item.cells)
     cells = [
-        cell if n == base_index else _compared(cell, base, count)
-        for n, cell in enumerate(item.cells)
+        cell if n == base_index else _compared(cell, base) for n, cell in enumerate(item.cells)
     ]
     return replace(item, cells=cells)
 
 
-def _compared(cell: ComparedCell, base: ComparedCell, count: int) -> ComparedCell:
-    """Estimates by the rule of a ranking of so many offers, exact figures when they differ."""
+def _compared(cell: ComparedCell, base: ComparedCell) -> ComparedCell:
+    """Estimates by the rule of the ranking, exact figures when they differ."""
     if cell.value is None or base.value is None:
         return cell
     one, other = _interval(cell), _interval(base)
-    is_apart = are_apart(one, other, count) if one and other else cell.value != base.value
+    is_apart = are_apart(one, other) if one and other else cell.value != base.value
     return replace(
         cell, delta_ratio=delta_ratio(cell.value, base.value), is_distinguishable=is_apart
     )

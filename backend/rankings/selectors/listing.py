@@ -1,7 +1,7 @@
 """The rows of a list in order: arrays, of which the rows that are looked at are made."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from heapq import nlargest, nsmallest
@@ -11,10 +11,11 @@ from typing import Any, overload
 
 import numpy as np
 
-from backend.domain.amounts import Amounts, Flags, Floats, Ints, as_one
+from backend.domain.amounts import Figures, Flags, Floats, Ints, as_one
 from backend.domain.metrics import Metric
-from backend.domain.ranking import Contest, Standings, standings
-from backend.rankings.selectors.basis_table import FIGURES, MONEY, BasisTable
+from backend.domain.ranking import RankingInput, Standings, standings
+from backend.domain.units import rounded_decimal
+from backend.rankings.selectors.basis_table import FIGURES, MEASURED, BasisTable
 from backend.rankings.selectors.coded import Coded, CodedBuilder
 from backend.rankings.selectors.filters import meets
 from backend.rankings.selectors.query import DEFAULT_SORT, Filter
@@ -26,7 +27,7 @@ IS_DISTURBED = Filter("flags", "=", (DISTURBED,))
 TEXTS_AT_ONCE = 2_000
 # Of a column, as texts: in the order of value for money equal scores lie far apart.
 FIGURES_KEPT = 10_000
-# Numbers, how each row stands, and rank bounds with the spreads that they are drawn of.
+# Numbers, how each row stands, and the columns that rank bounds are counted in.
 COLUMNS_OF_LIST = 8
 LAST = np.iinfo(np.int64).max
 
@@ -82,7 +83,7 @@ class Listing(Sequence[RankingRow]):
 
     # --- columns ------------------------------------------------------------------------------
 
-    def column(self, name: str) -> Coded | Amounts:
+    def column(self, name: str) -> Coded | Figures:
         """A column in the order of the rows."""
         if name in STANDING:
             return self._positions(name)
@@ -102,8 +103,7 @@ class Listing(Sequence[RankingRow]):
         made = _Texts(text)
         for start in range(0, len(self), TEXTS_AT_ONCE):
             part = self[start : start + TEXTS_AT_ONCE]
-            amounts = made.amounts(part) if MONEY.intersection(names) else []
-            yield from zip(*(made.column(part, name, amounts) for name in names), strict=True)
+            yield from zip(*(made.column(part, name) for name in names), strict=True)
 
     # --- other lists --------------------------------------------------------------------------
 
@@ -136,27 +136,11 @@ class _Texts:
 
     def __init__(self, text: Callable[[Any], str]) -> None:
         self._text = text
-        self._amounts: dict[int, dict[str, str]] = {}
-        self._columns: dict[str, dict[int, str]] = {}
+        self._columns: dict[str, dict[Any, str]] = {}
 
-    def amounts(self, rows: Listing) -> Sequence[Mapping[str, str]]:
-        """Of each row its exact amounts, which are made once for all rows that share them."""
-        if len(self._amounts) > TEXTS_AT_ONCE:
-            self._amounts.clear()
-        keys = rows.basis.amount_keys[rows.numbers].tolist()
-        for number, key in zip(rows.numbers.tolist(), keys, strict=True):
-            if key not in self._amounts:
-                of = rows.basis.money(number)
-                self._amounts[key] = {name: self._text(of[name]) for name in MONEY}
-        return [self._amounts[key] for key in keys]
-
-    def column(
-        self, rows: Listing, name: str, amounts: Sequence[Mapping[str, str]]
-    ) -> Sequence[str]:
-        if name in MONEY:
-            return [of[name] for of in amounts]
+    def column(self, rows: Listing, name: str) -> Sequence[str]:
         column = rows.column(name)
-        if isinstance(column, Amounts):
+        if isinstance(column, Figures):
             return self._figures(name, column)
         codes = column.codes.tolist()
         # Where rows of a list stand is numbered by its part, all else by the basis.
@@ -168,14 +152,17 @@ class _Texts:
             cells = self._columns[name]
         return [cells[code] for code in codes]
 
-    def _figures(self, name: str, column: Amounts) -> Sequence[str]:
-        cells, keys = self._columns.setdefault(name, {}), column.keys.tolist()
+    def _figures(self, name: str, column: Figures) -> Sequence[str]:
+        cells, values = self._columns.setdefault(name, {}), column.floats.tolist()
         if len(cells) > FIGURES_KEPT:
             cells.clear()
-        for key, value in zip(keys, column.floats.tolist(), strict=True):
-            if key not in cells:
-                cells[key] = self._text(None if isnan(value) else value)
-        return [cells[key] for key in keys]
+        unknown = self._text(None)
+        # Scores are shown as measured, derived figures at 12 digits.
+        cell = float if name in MEASURED else rounded_decimal
+        for value in values:
+            if value not in cells:
+                cells[value] = unknown if isnan(value) else self._text(cell(value))
+        return [unknown if isnan(value) else cells[value] for value in values]
 
 
 @dataclass(frozen=True)
@@ -194,24 +181,24 @@ class RankedLists:
         return (self.scored.basis,)
 
 
-def ranked_lists(
-    basis: BasisTable, numbers: Ints, metric: Metric, earlier: RankedLists | None
-) -> RankedLists:
-    """The offers of these numbers of a basis, ranked among each other; `earlier` are those of an
-    earlier state of the data."""
-    low, high, score = (basis.floats(name)[numbers] for name in (*BOUNDS, "score"))
+def ranked_lists(basis: BasisTable, numbers: Ints, metric: Metric) -> RankedLists:
+    """The offers of these numbers of a basis, ranked among each other."""
+    low, high, value, price, score = (
+        basis.floats(name)[numbers] for name in (*BOUNDS, "value_per_cost", "price", "score")
+    )
     made = standings(
-        Contest(
-            value=basis.figures("value_per_cost").at(numbers),
+        RankingInput(
+            value=value,
             low=low,
             high=high,
-            price=basis.figures("price").at(numbers),
+            price=price,
             score=score,
             is_unfit=basis.is_unfit[numbers],
+            is_derived=basis.scores.is_derived[numbers],
+            source_figure=basis.scores.source_figures[numbers],
             name=numbers,
         ),
         metric,
-        None if earlier is None else earlier.scored.standings,
     )
     has_score = ~np.isnan(score[made.order])
     everyone = Listing(basis, numbers[made.order].astype(np.int32), made)
@@ -223,7 +210,7 @@ def ranked_lists(
 BOUNDS = ("value_per_cost_ci95_low", "value_per_cost_ci95_high")
 
 
-def meeting(column: Coded | Amounts, condition: Filter) -> Flags:
+def meeting(column: Coded | Figures, condition: Filter) -> Flags:
     """Which rows of a column meet a filter."""
     if isinstance(column, Coded):
         return column.meets(lambda cell: meets(cell, condition))
@@ -237,7 +224,7 @@ def _exactly(condition: Filter) -> Callable[[Decimal], bool]:
     return lambda amount: meets(amount, condition)
 
 
-def _sort_key(column: Coded | Amounts, is_descending: bool) -> Ints:
+def _sort_key(column: Coded | Figures, is_descending: bool) -> Ints:
     ranks = column.ranks()
     return np.where(ranks < 0, LAST, -ranks if is_descending else ranks)
 
@@ -303,14 +290,14 @@ def best_of(
         having = (row for row in rows if getattr(row, name) is not None)
         best = nlargest if is_high else nsmallest
         return best(count, having, key=lambda row: (getattr(row, name), row.offer_id))
-    ranks = rows.basis.figures(name).at(rows.numbers).ranks()
+    ranks = Figures(rows.basis.floats(name)[rows.numbers]).ranks()
     known = np.flatnonzero(ranks >= 0)
     ascending = known[np.argsort(as_one(ranks[known], rows.numbers[known]))]
     return rows.at((ascending[::-1] if is_high else ascending)[:count]).without_rank_bounds()
 
 
 def floats(rows: Sequence[RankingRow], name: str) -> Floats:
-    """A column of figures as floats, near to the exact ones; NaN is unknown."""
+    """A column of figures; NaN is unknown."""
     if isinstance(rows, Listing):
         return rows.basis.floats(name)[rows.numbers]
     values = (getattr(row, name) for row in rows)

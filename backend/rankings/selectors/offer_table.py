@@ -11,6 +11,7 @@ from django.utils.functional import cached_property
 from numpy.typing import NDArray
 
 from backend.catalog.models import Offer, Provider, Region
+from backend.catalog.selectors.cpu_credits import CREDIT_FIELDS
 from backend.catalog.selectors.offers import offers_visible
 from backend.common.reading import CHUNK
 from backend.domain.amounts import Flags, Ints, codes_of
@@ -20,7 +21,7 @@ from backend.rankings.selectors.texts import Texts
 
 OWN = (
     "name", "kind", "arch", "cpu_model", "vcpu_count", "vcpu_kind", "thread_count", "memory_bytes",
-    "disk_bytes", "disk_kind", "discontinued_on",
+    "disk_bytes", "disk_kind", "discontinued_on", *CREDIT_FIELDS,
 )  # fmt: skip
 PROVIDER = ("provider_id", "provider__slug", "provider__name")
 REGION = ("region_id", "region__code", "region__country")

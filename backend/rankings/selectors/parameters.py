@@ -7,7 +7,7 @@ from decimal import Decimal
 from enum import Enum
 from typing import Any
 
-from backend.catalog.selectors.price_choice import MACHINE, SUSTAINED_USE, TERMS
+from backend.catalog.selectors.price_choice import LIST, MACHINE, SUSTAINED_USE, TERMS
 from backend.common.rest.parameters import PAGING, Reader, day, number, one_of, text, whole
 from backend.domain.metrics import METRICS
 from backend.domain.pricing.extras import DISK, EGRESS, IP
@@ -15,10 +15,12 @@ from backend.domain.pricing.periods import HOURS_IN_LONGEST_MONTH, PERIODS
 from backend.domain.pricing.quoted import MOST_SETUP_MONTHS
 from backend.domain.texts import text as _
 from backend.rankings.selectors.columns import COLUMN
-from backend.rankings.selectors.query import DEFAULTS, RANKED, UNRANKED
+from backend.rankings.selectors.query import BURST, DEFAULTS, RANKED, SUSTAINED, UNRANKED
 
-# What a price may hold, in the order in which its cell names them; the machine is always in.
-BASIS_PARTS = (MACHINE, SUSTAINED_USE, DISK, IP, EGRESS)
+# Contents of a price, in the order in which its cell names them; the machine is always in.
+BASIS_PARTS = (MACHINE, LIST, DISK, IP, EGRESS)
+# Once asked for, and since then part of every month.
+BASIS_ALIASES = {SUSTAINED_USE: MACHINE}
 MOST_METRICS = 12
 MOST_SORT_KEYS = 10
 MOST_WEIGHT = Decimal(1000)
@@ -67,7 +69,11 @@ def _between(low: Decimal, high: Decimal, *, is_low_in: bool = True) -> Callable
 
 
 def _basis(value: str) -> tuple[str, ...]:
-    asked = {one_of(BASIS_PARTS)(part) for part in split([value])} | {MACHINE}
+    named = {one_of((*BASIS_PARTS, *BASIS_ALIASES))(part) for part in split([value])}
+    if {LIST, SUSTAINED_USE} <= named:
+        raise ValueError("list is without the discount that sustained_use asks for: name one")
+    machine = LIST if LIST in named else MACHINE
+    asked = {machine, *(named - BASIS_ALIASES.keys() - {MACHINE})}
     return tuple(part for part in BASIS_PARTS if part in asked)
 
 
@@ -155,6 +161,14 @@ PARAMETERS: tuple[RankingParameter, ...] = (
         label=_("Baseline"),
         owner="weights",
     ),
+    RankingParameter(
+        "load",
+        one_of((SUSTAINED, BURST)),
+        Role.QUESTION,
+        f"{SUSTAINED} (default): types with CPU credits count with what they hold, or with the charge "
+        f"for running on, when busy for all of the hours run; {BURST}: with what they do while credits last",
+        label=_("Load"),
+    ),
     RankingParameter("period", one_of(PERIODS), Role.SELECTOR, "hour (default), month or year"),
     RankingParameter(
         "currency",
@@ -194,8 +208,9 @@ PARAMETERS: tuple[RankingParameter, ...] = (
         "basis",
         _basis,
         Role.QUESTION,
-        "What the price holds beside the machine, comma-separated: disk, ip, egress; and "
-        "sustained_use for the discount on whole months",
+        "What the price holds beside the machine, comma-separated: disk, ip, egress; and list for "
+        "list prices, without the discount that a provider takes off a month by itself "
+        "(sustained_use is an alias of machine)",
         label=_("Price basis"),
         is_list=True,
     ),

@@ -19,7 +19,7 @@ from backend.catalog.selectors.price_choice import (
     preferred_terms,
 )
 from backend.catalog.selectors.read_prices import EPOCH, MICROSECOND, ReadPrices
-from backend.domain.amounts import CLOSE, Flags, Ints, codes_of
+from backend.domain.amounts import Flags, Ints, codes_of, equal_groups
 from backend.domain.pricing.purchase import PurchaseModel
 from backend.rankings.selectors.coded import Coded, CodedBuilder
 from backend.rankings.selectors.offer_table import OfferTable, key_of, keys_of
@@ -102,13 +102,6 @@ class PriceTable:
         columns = (self.offers, self.keys, self.seen_us, self.quotes, self.kinds)
         return of_bases + sum(column.nbytes for column in columns)
 
-    def facts(self, row: int) -> tuple[Any, ...]:
-        """All that decides the price of a row, −1 being none: rows of equal facts have equal ones."""
-        if row < 0:
-            return ()
-        quote, kind = self.quotes.value(row), self.kinds.value(row)
-        return bytes(self.keys[row]), int(self.seen_us[row]), quote, kind
-
     def choice(self, row: int) -> PriceChoice:
         """The price of a row."""
         return PriceChoice.of(
@@ -134,19 +127,17 @@ class PriceTable:
         rows = np.flatnonzero(self.kinds.meets(lambda kind: kind.basis in basis.allowed))
         if not rows.size:
             return chosen
-        hour = self.quotes.charges.over("hour", SIDE_BY_SIDE)[self.quotes.codes[rows]]
+        amounts, _ = equal_groups(self.quotes.charges.over("hour", SIDE_BY_SIDE))
+        hour = amounts[self.quotes.codes[rows]]
         terms = self._ranked(rows, lambda one: preferred_terms(one, basis))
         order = np.lexsort((self._ranked(rows, kind_of), -self.seen_us[rows], hour, terms,
                             self.offers[rows]))  # fmt: skip
-        rows, hour, terms = rows[order], hour[order], terms[order]
+        rows = rows[order]
         starts = np.flatnonzero(np.diff(self.offers[rows], prepend=-1))
         chosen[self.offers[rows[starts]]] = rows[starts]
-        # Few: two amounts that floats cannot tell apart, and what compares prices with each other.
+        # Few: what compares the prices of an offer with each other.
         first = np.repeat(starts, np.diff(np.append(starts, rows.size)))
-        codes = self.quotes.codes[rows]
-        unclear = (terms == terms[first]) & (codes != codes[first])
-        unclear &= np.abs(hour - hour[first]) <= CLOSE * hour
-        unclear |= self._may_compare(rows, basis) & (first != np.arange(rows.size))
+        unclear = self._may_compare(rows, basis) & (first != np.arange(rows.size))
         ends = np.append(starts[1:], rows.size)
         for at in np.unique(np.searchsorted(starts, first[unclear])).tolist():
             of = rows[starts[at] : ends[at]].tolist()

@@ -1,17 +1,21 @@
 """What an offer costs under a query: the machine, the extras in the basis, and the reader's tax."""
 
 import datetime as dt
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
+import numpy as np
+
 from backend.catalog.models import Offer
 from backend.catalog.selectors.extras import Tariffs, tariffs_of
 from backend.catalog.selectors.price_choice import PriceChoice
+from backend.domain.amounts import Flags, Floats
+from backend.domain.credits import FloatOrArray, surplus_per_hour
 from backend.domain.errors import UnknownRate
 from backend.domain.money import RateTable
-from backend.domain.pricing.effective import TERM_HOURS, price_over
+from backend.domain.pricing.effective import TERM_HOURS
 from backend.domain.pricing.extras import (
     DISK,
     EGRESS,
@@ -21,9 +25,9 @@ from backend.domain.pricing.extras import (
     extras_of_month,
     included_of,
 )
-from backend.domain.pricing.periods import price_per_period
+from backend.domain.pricing.price_columns import ChargeColumns, spans
 from backend.domain.pricing.purchase import PurchaseModel
-from backend.domain.units import EXACT
+from backend.domain.units import EXACT, rounded_decimal
 from backend.rankings.selectors.query import RankingQuery
 
 # Lists of providers change about monthly; a price not read for longer may have changed.
@@ -50,58 +54,15 @@ class Context:
     """Whether prices of unknown tax take a rank: not beside net ones, unless the reader says so."""
 
 
-@dataclass(frozen=True, slots=True)
-class Priced:
-    """What a price comes to under a query; None is not known."""
-
-    price: Decimal | None
-    usd_hour: Decimal | None
-    per_hour: Decimal | None
-    """In the reader's currency; None for what is paid once."""
-    missing: str
-    """Names of what is not known, with spaces between them."""
-    is_purchase: bool
-    """Paid once for no stated term."""
-    rate: Decimal | None = None
-    """To the reader's currency."""
-    rate_day: dt.date | None = None
-
-
-NOT_PRICED = Priced(None, None, None, "price", is_purchase=False)
-
-
-def priced(choice: PriceChoice, extras: Sequence[Extra], shared: Context) -> Priced:
-    """The amounts alone; `extras` are those of the offer (extras_of)."""
-    query = shared.query
-    # What is paid once for no stated term has no hours to be divided by.
-    # A term tells over which hours an amount paid once is spread.
-    is_purchase = choice.charge.unit == ONCE and choice.charge.term not in TERM_HOURS
-    # An unknown extra makes the whole unknown: left out it would be free.
-    missing = _missing(extras, is_purchase=is_purchase)
-    hourly = {} if is_purchase or missing else _hourly(choice, extras, shared)
-    usd_hour, per_hour = hourly.get("USD"), hourly.get(query.currency)
-    try:
-        rate, day = shared.rates.rate(choice.currency, query.currency)
-    # The price is known and only not in this currency: the row says which of both is missing.
-    except UnknownRate:
-        words = " ".join(("price", "fx_rate", *missing))
-        return Priced(None, usd_hour, None, words, is_purchase)
-    if missing:
-        return Priced(None, usd_hour, None, " ".join(missing), is_purchase, rate, day)
-    is_hourly = query.period == "hour" and not is_purchase
-    price = per_hour if is_hourly else _amount(choice, extras, shared, query.currency, query.period)
-    words = "" if price is not None else "price fx_rate"
-    return Priced(price, usd_hour, per_hour, words, is_purchase, rate, day)
-
-
 def price_cells(
-    offer: Offer, choice: PriceChoice | None, shared: Context
-) -> tuple[dict[str, Any], Decimal | None]:
-    """The cells that state the price of an offer with what the basis adds to the machine, and its
-    price for an hour; None, and named under `missing`, where it is not known."""
+    offer: Offer, choice: PriceChoice | None, shared: Context, price: Decimal | None
+) -> dict[str, Any]:
+    """The cells that state the price of an offer with what the basis adds to the machine; what of it
+    is not known is named under `missing`."""
     query = shared.query
     cells: dict[str, Any] = {
-        **dict.fromkeys(("price", "price_basis", "price_usd_hour", "fx_rate", "fx_date")),
+        **dict.fromkeys(("price_basis", "fx_rate", "fx_date")),
+        "price": price,
         "period": query.period,
         "price_term": choice and choice.price_term,
         "price_observed_on": choice and choice.observed_on,
@@ -114,32 +75,97 @@ def price_cells(
     }
     # Listed all the same, so that somebody can see what lacks a price.
     if choice is None:
-        return cells, None
+        return cells
     flags = _flags(choice, shared)
     cells["included"] = _included(offer, choice)
     extras = extras_of(offer, choice, shared)
     cells["price_basis"] = _basis_words(choice, extras, query)
-    of = priced(choice, extras, shared)
-    if of.is_purchase:
+    if choice.is_purchase:
         cells["period"] = ONCE
-    cells |= {"price": of.price, "price_usd_hour": of.usd_hour, "missing": of.missing}
-    if of.rate is not None and choice.currency != query.currency:
-        cells["fx_rate"], cells["fx_date"] = of.rate, of.rate_day
-        # Rates of the day come on working days; a month without one is an error of the import.
-        if of.rate_day is not None and shared.today - of.rate_day > STALE_AFTER:
-            flags.append("stale_fx")
+    missing = missing_extras(extras, is_purchase=choice.is_purchase)
+    try:
+        rate, day = shared.rates.rate(choice.currency, query.currency)
+    # The price is known and only not in this currency: the row says which of both is missing.
+    except UnknownRate:
+        missing = ("price", "fx_rate", *missing)
+    else:
+        if price is None and not missing:
+            missing = ("price", "fx_rate")
+        if choice.currency != query.currency:
+            cells["fx_rate"], cells["fx_date"] = rate, day
+            # Rates of the day come on working days; a month without one is an error of the import.
+            if day is not None and shared.today - day > STALE_AFTER:
+                flags.append("stale_fx")
+    cells["missing"] = " ".join(missing)
     cells["flags"] = " ".join(flags)
-    return cells, of.per_hour
+    return cells
 
 
-def _hourly(
-    choice: PriceChoice, extras: Iterable[Extra], shared: Context
-) -> dict[str, Decimal | None]:
-    # The column in dollars stands beside any currency; CUP takes an hour in the reader's own.
-    return {
-        currency: _amount(choice, extras, shared, currency, "hour")
-        for currency in {"USD", shared.query.currency}
-    }
+def total_price(
+    offer: Offer, choice: PriceChoice, shared: Context, *, has_surplus: bool = False
+) -> Decimal | None:
+    """The price of one offer as the ranking states it, on request with the charge for running on
+    without CPU credits; None where a part of it is not known."""
+    query = shared.query
+    extras = extras_of(offer, choice, shared)
+    if missing_extras(extras, is_purchase=choice.is_purchase):
+        return None
+    try:
+        rate, _ = shared.rates.rate(choice.currency, query.currency)
+        month = month_of_extras(extras, shared.rates, query.currency)
+    except UnknownRate:
+        return None
+    charges = ChargeColumns.of([choice.charge])
+    machine = machine_prices(
+        charges, np.array([float(rate)]), np.array([choice.is_tax_unknown]), query
+    )
+    total = float(machine[0]) + extras_price(month, query)
+    if has_surplus:
+        dollars, _ = shared.rates.rate("USD", query.currency)
+        total += float(surplus_price(_surplus_per_hour(offer) * float(dollars), query))
+    return rounded_decimal(total)
+
+
+def _surplus_per_hour(offer: Offer) -> float:
+    figures = (offer.vcpu_count, offer.cpu_baseline_ratio, offer.cpu_credit_price_usd_per_vcpu_hour)
+    return float(surplus_per_hour(*(float(figure or 0) for figure in figures)))
+
+
+def machine_prices(
+    charges: ChargeColumns, rates: Floats, is_tax_unknown: Flags, query: RankingQuery
+) -> Floats:
+    """The prices of machines for the query's period, with the reader's tax; `rates` are units of the
+    reader's currency for one of each charge's."""
+    price = charges.over(
+        query.period,
+        query.hours_per_month,
+        hours_run=query.hours_run,
+        setup_months=query.setup_months,
+        is_sustained=query.price_basis.is_sustained,
+    )
+    # A price of unknown tax may hold it already: adding the reader's rate could count it twice.
+    return price * rates * np.where(is_tax_unknown, 1.0, _tax_factor(query))
+
+
+def extras_price(month: Decimal, query: RankingQuery) -> float:
+    """A month's extras for the query's period, with the reader's tax."""
+    hours = spans(float(query.hours_per_month))
+    return float(month) * _tax_factor(query) * hours[query.period] / hours["month"]
+
+
+def surplus_price(per_hour: FloatOrArray, query: RankingQuery) -> FloatOrArray:
+    """Charges for running on without CPU credits in the query's period, with the reader's tax."""
+    return per_hour * running_hours(query) * _tax_factor(query)
+
+
+def _tax_factor(query: RankingQuery) -> float:
+    return float(1 + (query.tax_rate or Decimal(0)))
+
+
+def running_hours(query: RankingQuery) -> float:
+    """The hours that a machine runs in the query's period."""
+    run = query.hours_run or query.hours_per_month
+    return spans(float(run))[query.period]
 
 
 def _flags(choice: PriceChoice, shared: Context) -> list[str]:
@@ -173,7 +199,7 @@ def extras_of(offer: Offer, choice: PriceChoice, shared: Context) -> list[Extra]
     return extras_of_month(extra_amounts, included, own, shared.query.hours_per_month)
 
 
-def _missing(extras: Iterable[Extra], *, is_purchase: bool) -> tuple[str, ...]:
+def missing_extras(extras: Iterable[Extra], *, is_purchase: bool) -> tuple[str, ...]:
     """Extras whose price is not known; what is paid month by month is no part of a purchase."""
     return tuple(
         PRICE_MISSING[extra.name]
@@ -192,57 +218,11 @@ def _basis_words(choice: PriceChoice, extras: Iterable[Extra], query: RankingQue
     return "+".join([*parts, "tax"] if is_gross else parts)
 
 
-def _amount(
-    choice: PriceChoice, extras: Iterable[Extra], shared: Context, currency: str, period: str
-) -> Decimal | None:
-    """The price in a currency and for a period; a purchase is one amount whatever the period.
-
-    None where a rate is not known.
-    """
-    factor = 1 + (shared.query.tax_rate or Decimal(0))
-    try:
-        price = _machine(choice, shared, currency, period)
-        month = month_of_extras(extras, shared.rates, currency)
-    except UnknownRate:
-        return None
-    # A price of unknown tax may hold it already: adding the reader's rate could count it twice.
-    if not choice.is_tax_unknown:
-        price = _times(price, factor)
-    if month == 0:
-        return price
-    added = price_per_period(month, "month", period, shared.query.hours_per_month)
-    return EXACT.add(price, _times(added, factor))
-
-
-def _times(amount: Decimal, factor: Decimal) -> Decimal:
-    # As quoted, to the last digit, where there is nothing to multiply by.
-    return amount if factor == 1 else EXACT.multiply(amount, factor)
-
-
-def _machine(choice: PriceChoice, shared: Context, currency: str, period: str) -> Decimal:
-    """Raises UnknownRate."""
-    charge, (rate, _) = choice.charge, shared.rates.rate(choice.currency, currency)
-    # The whole charge and not its result: setup, cap and upfront part are amounts too.
-    if choice.currency != currency:
-        charge = charge.times(rate)
-    query = shared.query
-    price = price_over(
-        charge,
-        period,
-        query.hours_per_month,
-        hours_run=query.hours_run,
-        setup_months=query.setup_months,
-        is_sustained=query.price_basis.is_sustained,
-    )
-    # A purchase has no period to be divided by.
-    return charge.amount if price is None else price
-
-
 def month_of_extras(extras: Iterable[Extra], rates: RateTable, currency: str) -> Decimal:
     """What extras of known amounts add up to. Raises UnknownRate."""
     total = Decimal(0)
     for extra in extras:
         if extra.amount:
             rate, _ = rates.rate(extra.currency or currency, currency)
-            total = EXACT.add(total, _times(extra.amount, rate))
+            total = EXACT.add(total, EXACT.multiply(extra.amount, rate))
     return total

@@ -9,7 +9,7 @@ from typing import Any
 
 from django.utils.functional import cached_property
 
-from backend.catalog.selectors.price_choice import MACHINE, ON_DEMAND, SUSTAINED_USE, PriceBasis
+from backend.catalog.selectors.price_choice import LIST, MACHINE, ON_DEMAND, PriceBasis
 from backend.common.rest.parameters import PER_PAGE
 from backend.domain.metrics import METRICS, Metric
 from backend.domain.mix import MIX
@@ -18,6 +18,7 @@ from backend.domain.pricing.quoted import SETUP_MONTHS
 from backend.domain.units import HOURS_PER_MONTH
 from backend.rankings.selectors.columns import COLUMNS_V1
 
+SUSTAINED, BURST = "sustained", "burst"
 UNRANKED, RANKED = "unranked", "ranked"
 DEFAULT_SORT = (("value_per_cost", True),)
 
@@ -40,6 +41,8 @@ class RankingQuery:
     """Metric and weight, by key; where there are any, their mix ranks in place of `metric`."""
     base: str = ""
     """Slug of the offer that a mix is relative to; empty: the first that has all its metrics."""
+    load: str = SUSTAINED
+    """How long machines are busy, which decides what CPU credits do: sustained or burst."""
     period: str = "hour"
     currency: str = "USD"
     hours_per_month: Decimal = Decimal(HOURS_PER_MONTH)
@@ -75,8 +78,8 @@ class RankingQuery:
 
     @property
     def machine_basis(self) -> str:
-        """How the machine itself is priced: machine or sustained_use."""
-        return SUSTAINED_USE if SUSTAINED_USE in self.basis else MACHINE
+        """The price of the machine itself: with automatic discounts, or as listed."""
+        return LIST if LIST in self.basis else MACHINE
 
     @cached_property
     def price_basis(self) -> PriceBasis:

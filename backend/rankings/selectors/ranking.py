@@ -22,10 +22,12 @@ from backend.catalog.selectors.rates import ALWAYS_KNOWN, currencies, rate_table
 from backend.common import clock
 from backend.common.rest.parameters import InvalidParameters
 from backend.common.shared_files import SharedFiles
+from backend.domain.amounts import Floats
 from backend.domain.errors import InvalidValue
-from backend.domain.metrics import Metric
+from backend.domain.metrics import METRICS, Metric
+from backend.domain.mix import MixPart, mix_shares
 from backend.domain.money import RateTable
-from backend.rankings.selectors.basis_table import BasisTable, kept_rows
+from backend.rankings.selectors.basis_table import BasisTable
 from backend.rankings.selectors.cache import StampedCache
 from backend.rankings.selectors.columns import COLUMN
 from backend.rankings.selectors.known_tables import KnownTables
@@ -47,6 +49,7 @@ from backend.rankings.selectors.rows import RankingRow
 from backend.rankings.selectors.score_table import ScoreTable
 from backend.rankings.selectors.scores import scores_by_metric, scores_seen
 from backend.rankings.selectors.stated_basis import stated_basis, stated_mix
+from backend.rankings.selectors.sustained import mixed_ratio, sustained_ratio
 
 # About; a hundred thousand offers take 9 MB, their prices of a term 5 MB, each basis of them 14
 # MB, and a list 3 MB.
@@ -93,11 +96,6 @@ class Ranking:
     @property
     def holds(self) -> Sequence[Any]:
         return [rows.basis for rows in self._listings]
-
-    def renew_rank_bounds(self) -> None:
-        """Work out those that were shown of the earlier state."""
-        for rows in self._listings:
-            rows.standings.bounds.renew()
 
     @property
     def _listings(self) -> list[Listing]:
@@ -187,9 +185,7 @@ def rank_anew(stamp: DataStamp) -> None:
     for key in sorted(asked, key=_length, reverse=True)[:MOST_ANEW]:
         # What the new data make impossible is said to whoever asks for it.
         with suppress(InvalidParameters, InvalidValue):
-            made = _list(key._replace(today=today), stamp)
-            if key.has_rank_bounds:
-                made.renew_rank_bounds()
+            _list(key._replace(today=today), stamp)
 
 
 def _length(key: ListKey) -> int:
@@ -206,7 +202,6 @@ def _basis_table(
     stamp: DataStamp,
     today: dt.date,
     workspace_slug: str,
-    earlier: BasisTable | None,
 ) -> BasisTable:
     """Every visible offer with its price under the basis and its score, not yet compared."""
     offers = _offers(stamp, workspace_slug)
@@ -229,8 +224,24 @@ def _basis_table(
     day = query.as_of or today
     shared = Context(query, rates, day, extras, is_tax_ranked)
     lacking = _mix(query, stamp, workspace_slug).lacking if query.weights else {}
-    kept = kept_rows(earlier, offers, shared, lacking)
-    return BasisTable(offers, prices, of, shared, chosen, stamp.number, lacking, kept)
+    ratio = _sustained_ratio(query, stamp, workspace_slug, offers, of)
+    return BasisTable(offers, prices, of, shared, chosen, stamp.number, lacking, ratio)
+
+
+def _sustained_ratio(
+    query: RankingQuery,
+    stamp: DataStamp,
+    workspace_slug: str,
+    offers: OfferTable,
+    scores: ScoreTable,
+) -> Floats:
+    if not query.weights:
+        return sustained_ratio(scores)
+    # Each part of a mix is slowed before the mean.
+    shares = mix_shares([MixPart(METRICS[key], weight) for key, weight in query.weights])
+    single = (replace(query, weights=(), metric=key) for key, _ in query.weights)
+    tables = [_scores(part, stamp, workspace_slug, offers) for part in single]
+    return mixed_ratio(list(zip(tables, shares, strict=True)))
 
 
 def _scores(
@@ -372,41 +383,27 @@ def _ranking(key: ListKey, stamp: DataStamp) -> Ranking:
 
 
 def _ranked_lists(
-    query: RankingQuery,
-    stamp: DataStamp,
-    today: dt.date,
-    workspace_slug: str,
-    earlier: RankedLists | None = None,
-) -> RankedLists:
-    key = ("ranked", query, today, workspace_slug)
-    return _cache.get(
-        stamp,
-        key,
-        lambda: _ranked(query, stamp, today, workspace_slug, _cache.newest(key) or earlier),
-    )
-
-
-def _ranked(
-    query: RankingQuery,
-    stamp: DataStamp,
-    today: dt.date,
-    workspace_slug: str,
-    earlier: RankedLists | None,
+    query: RankingQuery, stamp: DataStamp, today: dt.date, workspace_slug: str
 ) -> RankedLists:
     """The rows with a score that the filters keep, in the ranking's order, and those without."""
+    key = ("ranked", query, today, workspace_slug)
+    return _cache.get(stamp, key, lambda: _rank(query, stamp, today, workspace_slug))
+
+
+def _rank(
+    query: RankingQuery, stamp: DataStamp, today: dt.date, workspace_slug: str
+) -> RankedLists:
     # Filters change nothing of a row, so all lists under a basis share its rows.
     basis = replace(query, filters=(), q="")
-    key = ("basis", basis, today, workspace_slug)
     everyone = _cache.get(
         stamp,
-        key,
-        lambda: _basis_table(basis, stamp, today, workspace_slug, _cache.newest(key)),
+        ("basis", basis, today, workspace_slug),
+        lambda: _basis_table(basis, stamp, today, workspace_slug),
     )
     kept = everyone.offers.with_words(query.q)
     for condition in query.filters:
         kept &= meeting(everyone.column(condition.column), condition)
-    # Filters that hide nothing, as of what can be bought: such lists share their draws.
+    # Filters that hide nothing, as of what can be bought.
     if basis != query and kept.all():
-        # To make room for this basis the cache may have given up the lists of the earlier one.
-        return _ranked_lists(basis, stamp, today, workspace_slug, earlier)
-    return ranked_lists(everyone, np.flatnonzero(kept), query.ranked_metric, earlier)
+        return _ranked_lists(basis, stamp, today, workspace_slug)
+    return ranked_lists(everyone, np.flatnonzero(kept), query.ranked_metric)

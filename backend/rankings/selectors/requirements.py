@@ -12,13 +12,14 @@ from typing import Any
 from uuid import UUID
 
 from backend.accounts.services.workspaces import DEFAULT_WORKSPACE
-from backend.catalog.models import Offer, PriceObservation
+from backend.catalog.models import Offer, PriceObservation, VcpuKind
 from backend.catalog.selectors.data_version import DataStamp
 from backend.catalog.selectors.extras import Tariffs, tariffs, tariffs_of
 from backend.catalog.selectors.rates import rate_table
-from backend.common.rest.parameters import InvalidParameters
+from backend.common.rest.parameters import InvalidParameters, boolean
 from backend.common.work import calculation
 from backend.domain.conclusions import listed
+from backend.domain.credits import STANDARD
 from backend.domain.errors import InvalidDocument, UnknownRate
 from backend.domain.fleets import (
     Fleet,
@@ -29,7 +30,7 @@ from backend.domain.fleets import (
     ServerType,
     rule_of,
 )
-from backend.domain.metrics import METRICS
+from backend.domain.metrics import CPU_METRICS, METRICS
 from backend.domain.money import RateTable
 from backend.domain.pricing.extras import DISK, EGRESS, Included, Tariff, Tiers, included_of
 from backend.domain.requirement_document import RequirementDocument
@@ -38,7 +39,7 @@ from backend.domain.stats import UNFIT
 from backend.domain.texts import text as _
 from backend.domain.units import BYTES_PER_GB, EXACT, exact_decimal
 from backend.rankings.selectors.prices import ONCE, TAX_UNKNOWN
-from backend.rankings.selectors.query import RANKED, RankingQuery
+from backend.rankings.selectors.query import RANKED, SUSTAINED, RankingQuery
 from backend.rankings.selectors.ranking import Ranking, query_from, ranking
 from backend.rankings.selectors.rows import RankingRow
 from backend.rankings.selectors.scores import Score, scores_by_metric
@@ -47,6 +48,8 @@ RAM, DISK_GB = "ram_gib", "disk_gb"
 # What an offer and a search take, in steps of a simulation.
 STEPS_PER_OFFER, STEPS_MIXED = 2_000, 10_000_000
 # Parameters of a ranking that mean nothing here.
+# A filter of a requirement: types whose baseline is not known compete as well.
+BURSTABLE = "burstable"
 OVERRIDDEN = ("metric", "weights", "base", "period", "sort", "cols", "page", "per_page")
 
 
@@ -124,7 +127,8 @@ def requirement_answered(
 
 def _query(asked: RequirementDocument, workspace_slug: str) -> tuple[RankingQuery, list[str]]:
     """The ranking that the filters ask for, its prices those of a month."""
-    kept = {name: values for name, values in asked.params.items() if name not in OVERRIDDEN}
+    unknown = (*OVERRIDDEN, BURSTABLE)
+    kept = {name: values for name, values in asked.params.items() if name not in unknown}
     try:
         query, warnings = query_from(kept, workspace_slug=workspace_slug)
     except InvalidParameters as error:
@@ -185,9 +189,15 @@ def _servers(
     offers = _offers() if further or needs_traffic else {}
     scores = _scores(further, offers, query.as_of) if further else {}
     traffic = _Traffic(rows.values(), offers, query) if needs_traffic else None
-    return [
-        _server(row, scores.get(row.offer_id, {}), asked, query, traffic) for row in rows.values()
-    ]
+    is_burst_allowed = query.load != SUSTAINED or _allows_burstable(asked)
+    servers = []
+    for row in rows.values():
+        server = _server(row, scores.get(row.offer_id, {}), asked, query, traffic)
+        if row.is_burst_only and not is_burst_allowed and not server.refusal:
+            refusal = _("nobody knows what it holds once its CPU credits are used up")
+            server = replace(server, refusal=refusal)
+        servers.append(server)
+    return servers
 
 
 def _offers() -> dict[str, Offer]:
@@ -215,11 +225,7 @@ def _server(
     query: RankingQuery,
     traffic: "_Traffic | None",
 ) -> ServerType:
-    summaries = {key: score.summary for key, score in scores.items()}
-    figures = {
-        key: _figure(key, summary.value, summary.ci95_low, summary.ci95_high)
-        for key, summary in summaries.items()
-    }
+    figures = {key: _held_figure(key, score, row, query) for key, score in scores.items()}
     unfit = [key for key, score in scores.items() if score.is_unfit]
     if asked.targets and row.score is not None:
         interval = row.score_ci95_low, row.score_ci95_high
@@ -262,6 +268,26 @@ def _refusal(
     if not unfit:
         return ""
     return _("its {metric} was measured disturbed or from a cache", metric=unfit[0])
+
+
+def _allows_burstable(asked: RequirementDocument) -> bool:
+    """True where burstable types are asked for by name or whatever they hold."""
+    try:
+        is_asked = any(map(boolean, asked.params.get(BURSTABLE, ())))
+    except ValueError as error:
+        raise InvalidDocument([(f"/filters/{BURSTABLE}", str(error))]) from None
+    kinds = (value.split(",") for value in asked.params.get("vcpu_kind", ()))
+    return is_asked or any(VcpuKind.BURSTABLE in named for named in kinds)
+
+
+def _held_figure(metric: str, score: Score, row: RankingRow, query: RankingQuery) -> ServerFigure:
+    """A figure beside the one that the row is ranked by, in the row's mode of CPU credits."""
+    of, ratio = score.summary, 1.0
+    if row.credit_mode == STANDARD and metric in CPU_METRICS:
+        ratio = float(row.cpu_baseline_ratio or 1)
+        if query.metric in CPU_METRICS and row.score and row.burst_score:
+            ratio = row.score / row.burst_score
+    return _figure(metric, of.value * ratio, of.ci95_low * ratio, of.ci95_high * ratio)
 
 
 def _figure(metric: str, score: float, low: float | None, high: float | None) -> ServerFigure:

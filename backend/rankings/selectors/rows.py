@@ -1,26 +1,23 @@
 """One row per offer: what it is, what it costs, what it scored, and how it stands."""
 
 import datetime as dt
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
+from backend.benchmarks.selectors.scores import DERIVED
 from backend.catalog.models import Offer, VcpuKind
 from backend.catalog.selectors.price_choice import PriceChoice
 from backend.domain.credits import credit_flag
-from backend.domain.pricing.extras import Extra
-from backend.domain.ranking import NOT_COMPARED, Standing, worth
+from backend.domain.pairwise import NO_FIGURE
+from backend.domain.ranking import NOT_COMPARED, Standing
 from backend.domain.region_groups import region_group
 from backend.domain.units import BYTES_PER_GB, BYTES_PER_GIB
 from backend.providers.registry import provider
-from backend.rankings.selectors.prices import NOT_PRICED, Context, price_cells, priced
+from backend.rankings.selectors.prices import Context, price_cells
 from backend.rankings.selectors.scores import Score
-
-NO_WORTH: Mapping[str, None] = dict.fromkeys(
-    ("cup", "value_per_cost", "value_per_cost_ci95_low", "value_per_cost_ci95_high")
-)
 
 # The fields that decide each cell of `offer_cells` but the slug: filters and orders work one cell
 # out for all offers in which these are the same.
@@ -29,6 +26,7 @@ DECIDED_BY: Mapping[str, tuple[str, ...]] = {
     "arch": ("arch",), "vcpu": ("vcpu_count",), "vcpu_kind": ("vcpu_kind",),
     "threads": ("thread_count",), "ram_gib": ("memory_bytes",), "disk_gb": ("disk_bytes",),
     "disk_kind": ("disk_kind",), "region_group": ("region",),
+    "cpu_baseline_ratio": ("cpu_baseline_ratio",),
 }  # fmt: skip
 
 # Flag of an offer that can no longer be bought.
@@ -96,12 +94,27 @@ class RankingRow:
     hardware: str | None
     licence: str | None
     commitment_months: int | None
+    load: str
+    cpu_baseline_ratio: Decimal | None
+    credit_mode: str | None
+    burst_score: float | None
     price_id: UUID | None = None
     """The observation behind the price; no column, but where a page finds its source."""
     included: tuple[str, ...] = ()
     """Extras that the machine's own price holds; no column, but what makes prices unlike."""
     is_unfit: bool = False
     """Whether its score is shown and never compared; no column, the flags say why."""
+    source_figure: int = NO_FIGURE
+    """Number of the figure that it shares with other rows (domain.pairwise); no column."""
+
+    is_burst_only: bool = False
+    """Whether nobody knows what it holds once its CPU credits are used up; no column."""
+
+    @property
+    def order_value(self) -> Decimal | None:
+        """The value per cost by which it takes its rank."""
+        is_derived = DERIVED in self.flags.split()
+        return self.value_per_cost_ci95_low if is_derived else self.value_per_cost
 
     def listed(self, standing: Standing, data_version: int) -> "RankingRow":
         """The same row with how it stands in a list of a state of the data."""
@@ -126,14 +139,17 @@ def ranking_row(
     choice: PriceChoice | None,
     score: Score | None,
     shared: Context,
+    figures: Mapping[str, Any],
+    *,
+    source_figure: int = NO_FIGURE,
     unmeasured: tuple[str, ...] = (),
 ) -> RankingRow:
     """An offer with the price chosen for it and its score, not compared with any other.
 
+    `figures` are its price and score and what follows from them in its credit mode, by column;
     `unmeasured` are the metrics of a mix that it lacks.
     """
-    price, per_hour = price_cells(offer, choice, shared)
-    worth_cells = _worth_cells(choice, price["price"], per_hour, score, shared)
+    price = price_cells(offer, choice, shared, figures["price"])
     # The score's first, then the machine's, then the price's: as the columns follow each other.
     flags = (
         *(score.flags if score else ()),
@@ -149,7 +165,8 @@ def ranking_row(
         "currency": shared.query.currency,
         **_score_cells(score, shared.query.ranked_metric.key),
         "hardware": _hardware(offer, score),
-        **worth_cells,
+        "load": shared.query.load,
+        **figures,
         **vars(NOT_COMPARED),
         "data_version": None,
         # A flag is shown, a column can be filtered: both say the same.
@@ -158,41 +175,12 @@ def ranking_row(
         "flags": " ".join(dict.fromkeys(filter(None, flags))),
         "missing": _missing(price, score, unmeasured),
     }
-    return RankingRow(**cells, is_unfit=bool(score and score.is_unfit))
-
-
-def money_cells(
-    choice: PriceChoice | None, extras: Sequence[Extra], score: Score | None, shared: Context
-) -> Mapping[str, Decimal | None]:
-    """The exact amounts of that row alone, by column: a third of the work. `extras` are those of its
-    offer, which is needed for nothing else."""
-    of = priced(choice, extras, shared) if choice is not None else NOT_PRICED
-    worth_cells = _worth_cells(choice, of.price, of.per_hour, score, shared)
-    return {"price": of.price, "price_usd_hour": of.usd_hour, **worth_cells}
-
-
-def _worth_cells(
-    choice: PriceChoice | None,
-    price: Decimal | None,
-    per_hour: Decimal | None,
-    score: Score | None,
-    shared: Context,
-) -> Mapping[str, Decimal | None]:
-    """What an offer comes to by its price and its score."""
-    if score is None:
-        return NO_WORTH
-    # Worked out for an unfit score, too: an amount that cannot be right is refused in any row.
-    its = worth(score.summary, price, per_hour, shared.query.ranked_metric)
-    # A gross price beside net ones would lose by its tax alone.
-    is_tax_faulty = choice is not None and choice.is_tax_unknown and not shared.is_tax_ranked
-    if its is None or is_tax_faulty or score.is_unfit:
-        return NO_WORTH
-    return {
-        "cup": its.cup,
-        "value_per_cost": its.value_per_cost,
-        "value_per_cost_ci95_low": its.low,
-        "value_per_cost_ci95_high": its.high,
-    }
+    return RankingRow(
+        **cells,
+        is_unfit=bool(score and score.is_unfit),
+        source_figure=source_figure,
+        is_burst_only=offer.vcpu_kind == VcpuKind.BURSTABLE and offer.cpu_baseline_ratio is None,
+    )
 
 
 def _missing(price: Mapping[str, Any], score: Score | None, unmeasured: tuple[str, ...]) -> str:
@@ -221,6 +209,7 @@ def offer_cells(offer: Offer) -> dict[str, Any]:
         "disk_gb": _size(offer.disk_bytes, BYTES_PER_GB),
         "disk_kind": offer.disk_kind or None,
         "region_group": region_group(offer.region.country) if offer.region else None,
+        "cpu_baseline_ratio": offer.cpu_baseline_ratio,
     }
 
 
@@ -245,9 +234,6 @@ def _score_cells(score: Score | None, metric: str) -> dict[str, Any]:
     summary = score.summary if score else None
     return {
         "metric": metric,
-        "score": summary and summary.value,
-        "score_ci95_low": summary and summary.ci95_low,
-        "score_ci95_high": summary and summary.ci95_high,
         "score_n_instances": summary and summary.n_instances,
         "score_n_repeats": summary and summary.n_repeats,
         "interval_basis": summary and str(summary.interval_basis),

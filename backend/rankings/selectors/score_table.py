@@ -12,9 +12,12 @@ import numpy as np
 from django.utils.functional import cached_property
 from numpy.typing import NDArray
 
+from backend.benchmarks.models import Source
+from backend.benchmarks.selectors.scores import DERIVED
 from backend.benchmarks.services.summaries import ReadScore, score_of
-from backend.domain.amounts import Floats, Ints, codes_of
+from backend.domain.amounts import Flags, Floats, Ints, codes_of
 from backend.domain.metrics import Metric
+from backend.domain.pairwise import NO_FIGURE
 from backend.domain.stats import IntervalBasis, Summary
 from backend.rankings.selectors.coded import Coded, CodedBuilder
 from backend.rankings.selectors.offer_table import OfferTable
@@ -110,10 +113,32 @@ class ScoreTable:
         return cls(metric, table, value, low, high, *(_coded(one, codes[at]) for one in columns))
 
     @cached_property
-    def figure_keys(self) -> Ints:
-        """Numbers that offers share of which value and interval are the same."""
-        figures = (self.value, self.low, self.high)
-        return codes_of(*(np.unique(one, return_inverse=True)[1] for one in figures))[0]
+    def source_figures(self) -> Ints:
+        """Numbers that offers share which rest on one published figure; NO_FIGURE for their own.
+
+        A derived figure is that of a model of CPU, any other one that of a machine type.
+        """
+        figures = np.full(len(self.table), NO_FIGURE, np.int32)
+        has_model = self.cpu_models.meets(bool)
+        rows = np.flatnonzero(self._is_published & (has_model | ~self.is_derived))
+        types = (self.table.fields[name].codes for name in ("provider", "name"))
+        of_type = (np.where(self.is_derived, -1, codes)[rows] for codes in types)
+        floats = (self.value, self.low, self.high)
+        of_figure = (np.unique(column[rows], return_inverse=True)[1] for column in floats)
+        coded = (self.kinds, self.measured_at, self.cpu_models)
+        codes, _ = codes_of(*of_type, *of_figure, *(column.codes[rows] for column in coded))
+        is_shared = np.bincount(codes)[codes] > 1 if rows.size else np.zeros(0, bool)
+        figures[rows[is_shared]] = codes[is_shared]
+        return figures
+
+    @property
+    def _is_published(self) -> Flags:
+        return self.kinds.meets(lambda kind: kind is not None and kind.source == Source.PUBLISHED)
+
+    @cached_property
+    def is_derived(self) -> Flags:
+        """Offers whose figure is published for a part of the machine."""
+        return self.kinds.meets(lambda kind: kind is not None and DERIVED in kind.flags)
 
     def patched(self, scores: Iterable[tuple[UUID, Score]], offers: Iterable[UUID]) -> "ScoreTable":
         """The same with other scores of some offers, which are all that these have."""
@@ -136,14 +161,6 @@ class ScoreTable:
     def nbytes(self) -> int:
         coded = (self.kinds, self.measured_at, self.results, self.cpu_models)
         return 4 * self.value.nbytes + sum(column.nbytes for column in coded)
-
-    def facts(self, row: int) -> tuple[Any, ...]:
-        """All that decides the score of a row: rows of equal facts have equal scores."""
-        if (kind := self.kinds.value(row)) is None:
-            return ()
-        figures = self.value[row], self.low[row], self.high[row]
-        about = (one.value(row) for one in (self.measured_at, self.results, self.cpu_models))
-        return kind, *figures, *about
 
     def score(self, row: int) -> Score | None:
         """The score of a row, of which an offer may have none."""

@@ -17,6 +17,7 @@ def stated_basis(
         "unit": metric.unit,
         "better": metric.better,
         "variant": metric.canonical_variant,
+        "load": query.load,
         "term": query.term,
         "basis": ",".join(query.basis),
         "period": query.period,

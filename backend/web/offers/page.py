@@ -7,6 +7,7 @@ from typing import Any
 from django.urls import reverse
 
 from backend.catalog.selectors.rates import currencies
+from backend.domain.credits import UNLIMITED
 from backend.rankings.selectors.breakdown import PriceBreakdown, price_breakdown
 from backend.rankings.selectors.listing import marked
 from backend.rankings.selectors.offer_detail import OfferDetail
@@ -63,7 +64,12 @@ def offer_context(detail: OfferDetail, requested: RankingRequest) -> dict[str, A
         scored={score.metric.key for score in detail.summaries},
         errors=requested.errors,
     )
-    breakdown = price_breakdown(detail.offer, query, stamp=requested.stamp)
+    breakdown = price_breakdown(
+        detail.offer,
+        query,
+        is_unlimited=bool(detail.row and detail.row.credit_mode == UNLIMITED),
+        stamp=requested.stamp,
+    )
     basis = {k: v for k, v in params.items() if k in state.SELECTORS | state.QUESTION}
     rows = similar_offers(detail.row, detail.everyone) if detail.row else []
     return {

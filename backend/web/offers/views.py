@@ -240,6 +240,21 @@ def _shares(cpu_models: Mapping[str, int]) -> str:
     return ", ".join(f"{model} {count / total:.0%}".replace("%", " %") for model, count in ordered)
 
 
+def _sustained_share(offer: Offer) -> str:
+    """Share of its CPUs that a type with credits keeps up, and the price of the rest."""
+    ratio, price = offer.cpu_baseline_ratio, offer.cpu_credit_price_usd_per_vcpu_hour
+    if ratio is None:
+        return ""
+    share = figures.percent(float(ratio))
+    if price is None:
+        return _("{share} of each vCPU; slower once its CPU credits are used up", share=share)
+    return _(
+        "{share} of each vCPU; beyond it {price} USD an hour of a vCPU",
+        share=share,
+        price=figures.quantity(price),
+    )
+
+
 def _facts(offer: Offer) -> list[tuple[str, str]]:
     """What is known of the offer, in words; empty is what is not known."""
     vcpu = figures.quantity(offer.vcpu_count)
@@ -255,6 +270,7 @@ def _facts(offer: Offer) -> list[tuple[str, str]]:
         (_("Processor"), offer.cpu_model or ""),
         (_("Architecture"), offer.arch or ""),
         ("vCPU", " ".join(part for part in (vcpu, offer.vcpu_kind) if part) or ""),
+        (_("Sustained share"), _sustained_share(offer)),
         (_("Hardware threads"), figures.quantity(offer.thread_count) or ""),
         (_("Memory"), memory or ""),
         (_("Disk included"), disk or ""),

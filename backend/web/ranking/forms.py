@@ -24,9 +24,9 @@ MAIN_MENUS = ("provider", "kind", "region_group")
 MORE_MENUS = ("region", "vcpu_kind", "arch", "disk_kind", "source", "price_term", "flags")
 # Of a menu; the rarest beyond them are asked for in the conditions box.
 MOST_OPTIONS = 60
-BASIS = ("sustained_use", "disk", "ip", "egress")
+BASIS = ("list", "disk", "ip", "egress")
 BASIS_WORDS = {
-    "sustained_use": (lazy("Discount for whole months"), ""),
+    "list": (lazy("List price, without automatic discounts"), ""),
     "disk": (lazy("Disk, in all"), "GB"),
     "ip": (lazy("Public IPv4"), "addresses"),
     "egress": (lazy("Traffic out"), lazy("GB a month")),

@@ -4,9 +4,16 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from urllib.parse import urlencode
 
+from backend.catalog.selectors.price_choice import MACHINE
 from backend.common.rest.table import ColumnType
 from backend.rankings.selectors.columns import COLUMN, COLUMNS
-from backend.rankings.selectors.parameters import PARAMETER, PARAMETERS, Role, idle_parameters
+from backend.rankings.selectors.parameters import (
+    BASIS_ALIASES,
+    PARAMETER,
+    PARAMETERS,
+    Role,
+    idle_parameters,
+)
 from backend.rankings.selectors.query import DEFAULTS as QUERY_DEFAULTS
 from backend.rankings.selectors.views import shortened
 from backend.web.shared import columns, words
@@ -62,9 +69,10 @@ def cleaned(given: Mapping[str, Sequence[str]]) -> Params:
             said = [code.upper() for code in said]
         if name == "sort" and said:
             said = [_ordered(said[-1])]
-        # Every price includes the machine, so naming it says nothing.
+        # Every price includes the machine with its automatic discounts, so naming it says nothing.
         if name == "basis" and said:
-            extras = [part for part in said[0].split(",") if part != "machine"]
+            unsaid = {MACHINE, *BASIS_ALIASES}
+            extras = [part for part in said[0].split(",") if part not in unsaid]
             said = [",".join(extras)]
         # Defaults are left out: one ranking has one address, which is short and is cached once.
         if any(said) and (name in STATED or said != [DEFAULTS.get(name)]):
@@ -174,8 +182,9 @@ def _chip_text(params: Params, name: str, column: str) -> str:
 
 def included_parts(params: Params) -> str:
     """What prices hold, in words: `machine + disk 500 GB + traffic 1,000 GB a month`."""
-    said = ["machine"]
-    for part in values(params, "basis"):
+    parts = values(params, "basis")
+    said = [] if "list" in parts else ["machine"]
+    for part in parts:
         amount = value(params, AMOUNTS.get(part, ""))
         said.append(words.basis_part(part, amount))
     return " + ".join(said)

@@ -315,7 +315,8 @@ def holds(basis: str) -> str:
 def basis_part(part: str, amount: str) -> str:
     """One thing that a price holds beside the machine, with the amount that was asked for."""
     said = {
-        "sustained_use": _("discount for whole months"),
+        "list": _("machine at list price"),
+        "credits": _("running on without CPU credits"),
         "disk": _("disk {amount} GB", amount=amount),
         "ip": _("{amount} public IPv4", amount=amount),
         "egress": _("traffic out {amount} GB/month", amount=amount),
