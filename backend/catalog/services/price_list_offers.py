@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
-from backend.catalog.models import Offer, Provider, Region
+from backend.catalog.models import Offer, OfferKind, Provider, Region
 from backend.catalog.selectors.cpu_credits import CREDIT_FIELDS, credit_figures
+from backend.catalog.selectors.processors import processor_figures
 from backend.common.slugs import MOST_OF_OFFER, offer_slug
 from backend.domain.parsing.prices import ParsedType
 from backend.domain.parsing.prices.answers import shown
@@ -92,7 +93,10 @@ def _figures(machine: ParsedType) -> dict[str, Any]:
     for name in ("memory_bytes", "disk_bytes"):
         if (figures[name] or 0) >= LARGEST_BYTES:
             del figures[name]
-    return {name: value for name, value in figures.items() if value not in (None, "")}
+    stated = {name: value for name, value in figures.items() if value not in (None, "")}
+    if machine.kind == OfferKind.DEDICATED and "vcpu_count" not in stated:
+        return {**stated, **processor_figures(machine.cpu_model)}
+    return {**stated, "is_vcpu_derived": False} if "vcpu_count" in stated else stated
 
 
 def _known(provider: Provider, region: Region | None) -> dict[str, Offer]:
@@ -120,7 +124,9 @@ def _update(
             setattr(offer, key, value)
         changed.append(offer)
     Offer.objects.bulk_update(
-        changed, [*FIGURES, *CREDIT_FIELDS, "source", "stated_on", *sold], batch_size=BATCH
+        changed,
+        [*FIGURES, *CREDIT_FIELDS, "thread_count", "is_vcpu_derived", "source", "stated_on", *sold],
+        batch_size=BATCH,
     )
     return len(changed)
 

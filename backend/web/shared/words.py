@@ -84,6 +84,11 @@ FLAGS = {
         "warn",
         lazy("The price was observed more than 30 days ago."),
     ),
+    "lacks_month_price": (
+        lazy("no month price"),
+        "warn",
+        lazy("Sold by the month for less, at a price that is not known here: ask the seller."),
+    ),
     "stale_fx": (lazy("old rate"), "warn", lazy("The exchange rate is more than 30 days old.")),
     "interruptible": (
         lazy("may be taken back"),
