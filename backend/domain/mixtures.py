@@ -24,6 +24,7 @@ SURPLUS_WORDS = re.compile(r"\b(?:[0-9]+-core|processor|cpu)\b|\s+", re.IGNORECA
 class TypeRuns:
     """Runs of one machine type as a table states them; `cpu_model` is that of the last one."""
 
+    provider: str
     family: str
     cpu_model: str
     vcpus: float

@@ -129,6 +129,20 @@ def test_load_gives_types_on_two_models_of_cpu_one_mixture(market: None) -> None
     assert pair[0].value / 32 == pytest.approx(pair[1].value / 64)
 
 
+def test_load_gives_dedicated_cpus_the_spread_of_repeated_runs(market: None) -> None:
+    """N13: every figure of the table had the same assumed 5 %."""
+    figures = StoredSummary.objects.filter(metric="stress_ng_div16")
+    steady = figures.get(offer__slug="aws-m6i-large-us-east-1")
+    wide = figures.get(offer__slug="aws-c7a-large-us-east-1")
+    half_widths = [(each.ci95_high / each.ci95_low) ** 0.5 - 1 for each in (steady, wide)]
+    assert half_widths[0] < 0.05 < half_widths[1]
+    assert {steady.interval_basis, wide.interval_basis} == {"published_sd"}
+    # Shared CPUs keep their 28 %, whatever two runs of a day say.
+    shared = figures.get(offer__slug="gcp-e2-small-us-central1")
+    assert shared.interval_basis == "stated_spread"
+    assert shared.ci95_high / shared.value > 1.5
+
+
 def test_load_never_gives_a_mixture_to_types_of_one_model(market: None) -> None:
     flagged = StoredSummary.objects.filter(
         metric="stress_ng_div16", flags__contains=["mixed_hardware"]

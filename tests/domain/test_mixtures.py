@@ -10,7 +10,7 @@ OLD, NEW = "AMD EPYC 7452 32-Core Processor", "AMD EPYC 7763 64-Core Processor"
 def runs(cpu, *values, vcpus=2, family="a_v4"):
     ordered = sorted(values)
     middle = ordered[len(ordered) // 2] if len(ordered) % 2 else sum(ordered) / 2
-    return TypeRuns(family, cpu, vcpus, len(ordered), ordered[0], middle, ordered[-1])
+    return TypeRuns("cloud", family, cpu, vcpus, len(ordered), ordered[0], middle, ordered[-1])
 
 
 def test_mixture_pools_every_run_of_the_family():

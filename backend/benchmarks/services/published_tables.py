@@ -5,7 +5,7 @@ import datetime as dt
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from backend.benchmarks.models import Sample, Source
@@ -14,8 +14,9 @@ from backend.catalog.models import Offer
 from backend.catalog.selectors.cpu_credits import credit_figures
 from backend.domain.attributions import SPEC_TERMS, STRESS_NG_LICENCE
 from backend.domain.errors import InvalidValue
-from backend.domain.metrics import metric
+from backend.domain.metrics import metric, shares_cpus
 from backend.domain.mixtures import Mixture, TypeRuns, mixtures
+from backend.domain.spreads import family_spreads
 from backend.domain.stats import PublishedGroup, pooled_groups
 from backend.providers.registry import provider
 
@@ -68,15 +69,21 @@ def published_samples(folder: Path, offer_ids: Mapping[str, UUID]) -> Iterator[S
     yield from _spec(folder, offer_ids)
 
 
-def _offers_sold() -> dict[Machine, list[UUID]]:
-    offers: dict[Machine, list[UUID]] = {}
+class SoldOffer(NamedTuple):
+    pk: UUID
+    shares_cpus: bool
+
+
+def _offers_sold() -> dict[Machine, list[SoldOffer]]:
+    offers: dict[Machine, list[SoldOffer]] = {}
     sold = Offer.objects.filter(is_demo=True, region__isnull=False)
-    for slug, name, pk in sold.values_list("provider__slug", "name", "pk"):
-        offers.setdefault((slug, name), []).append(pk)
+    fields = ("provider__slug", "name", "pk", "vcpu_kind", "kind")
+    for slug, name, pk, vcpu_kind, kind in sold.values_list(*fields):
+        offers.setdefault((slug, name), []).append(SoldOffer(pk, shares_cpus(vcpu_kind, kind)))
     return offers
 
 
-def _coremark(folder: Path, sold: Mapping[Machine, Iterable[UUID]]) -> Iterator[Sample]:
+def _coremark(folder: Path, sold: Mapping[Machine, Iterable[SoldOffer]]) -> Iterator[Sample]:
     """A type that was measured on several models of CPU has one figure, of all together."""
     by_machine: dict[Machine, dict[tuple[str, str], Row]] = {}
     for row in table_rows(folder, COREMARK_TABLES):
@@ -97,8 +104,8 @@ def _coremark(folder: Path, sold: Mapping[Machine, Iterable[UUID]]) -> Iterator[
         }
         # A pooled figure has one date and one source: those of its newest part.
         newest = max(rows, key=moment)
-        for offer_id in sold.get(machine, ()):
-            yield _sample(newest, offer_id, "coremark_score", **figure)
+        for offer in sold.get(machine, ()):
+            yield _sample(newest, offer.pk, "coremark_score", **figure)
 
 
 def _group(row: Row) -> PublishedGroup:
@@ -122,7 +129,7 @@ def _stated(row: Row) -> dict[str, str]:
 
 
 def _stress_ng(
-    folder: Path, sold: Mapping[Machine, Iterable[UUID]], offer_ids: Mapping[str, UUID]
+    folder: Path, sold: Mapping[Machine, Iterable[SoldOffer]], offer_ids: Mapping[str, UUID]
 ) -> Iterator[Sample]:
     """A server that is rented whole has the figure of another one with its processor."""
     servers: dict[Machine, list[str]] = {}
@@ -134,12 +141,16 @@ def _stress_ng(
         if offer["cpu_count"] == "1":
             rented_whole.setdefault(offer["cpu_model"], []).append(offer_ids[offer["slug"]])
     rows = list(table_rows(folder, STRESS_NG_TABLE))
-    mixed = mixtures(_type_runs(row) for row in rows if not _earns_credits(row))
+    runs = [_type_runs(row) for row in rows if not _earns_credits(row)]
+    mixed = mixtures(runs)
+    spreads = family_spreads(each for each in runs if each.family not in mixed)
     for row in rows:
         machine = row["provider"], row["machine_type"]
-        mixture = None if _earns_credits(row) else mixed.get(_family(row))
-        for offer_id in sold.get(machine, ()):
-            yield from _stress_ng_of(row, offer_id, [], mixture)
+        family = "" if _earns_credits(row) else _family(row)
+        for offer in sold.get(machine, ()):
+            # Neighbours on shared CPUs come and go: two runs of a day tell nothing of them.
+            spread = None if offer.shares_cpus else spreads.get(family)
+            yield from _stress_ng_of(row, offer.pk, [], mixed.get(family), spread)
         for model in servers.get(machine, ()):
             for offer_id in rented_whole.get(model, ()):
                 yield from _stress_ng_of(row, offer_id, [DERIVED])
@@ -161,6 +172,7 @@ def _family(row: Row) -> str:
 
 def _type_runs(row: Row) -> TypeRuns:
     return TypeRuns(
+        provider=row["provider"],
         family=_family(row),
         cpu_model=row["cpu_model"],
         vcpus=float(row["vcpu_count"]),
@@ -184,11 +196,16 @@ def _of_mixture(row: Row, mixture: Mixture) -> dict[str, Any]:
 
 
 def _stress_ng_of(
-    row: Row, offer_id: UUID, flags: list[str], mixture: Mixture | None = None
+    row: Row,
+    offer_id: UUID,
+    flags: list[str],
+    mixture: Mixture | None = None,
+    spread: float | None = None,
 ) -> Iterator[Sample]:
     key = STRESS_NG
     figure = {
         "published_count": int(row["run_count"]),
+        "published_sd_ratio": spread,
         "published_low": float(row[f"{key}_min"]),
         "published_high": float(row[f"{key}_max"]),
         "method_version": f"stress-ng {row['stress_ng_version']}",
