@@ -45,6 +45,11 @@ FLAGS = {
         "warn",
         lazy("The repeats spread more than the metric's target."),
     ),
+    "unknown_hardware": (
+        lazy("CPU not known"),
+        "warn",
+        lazy("Several machines stand behind it, and not all state their model of CPU."),
+    ),
     "mixed_hardware": (
         lazy("mixed CPUs"),
         "warn",
