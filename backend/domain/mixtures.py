@@ -61,7 +61,7 @@ class Mixture:
 def mixtures(types: Iterable[TypeRuns]) -> dict[str, Mixture]:
     """The families whose types run on several models of CPU that differ."""
     by_family = groupby(sorted(types, key=attrgetter("family")), attrgetter("family"))
-    found = {}
+    mixed = {}
     for family, group in by_family:
         members = list(group)
         models: Counter[str] = Counter()
@@ -69,8 +69,8 @@ def mixtures(types: Iterable[TypeRuns]) -> dict[str, Mixture]:
             models[member.cpu_model] += member.count
         if _are_mixed(members):
             runs = [value for member in members for value in member.per_vcpu]
-            found[family] = Mixture(runs, dict(models))
-    return found
+            mixed[family] = Mixture(runs, dict(models))
+    return mixed
 
 
 def _are_mixed(members: Sequence[TypeRuns]) -> bool:

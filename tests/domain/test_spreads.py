@@ -31,7 +31,7 @@ def test_family_that_agrees_by_chance_is_never_certain():
     assert found["f"] < found["wide"]
 
 
-def test_other_providers_tell_nothing_and_single_runs_neither():
+def test_single_runs_and_other_providers_do_not_count():
     types = [
         pair(1, 1.01),
         pair(1, 3, family="g", provider="other"),

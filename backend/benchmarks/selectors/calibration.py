@@ -69,9 +69,9 @@ def published_spreads(metric: Metric) -> list[PublishedSpread]:
         .distinct()
     )
     spreads: dict[tuple[str, str, float], list[_PublishedRuns]] = defaultdict(list)
-    for provider, vcpu_kind, kind, _, *figures in rows:
-        runs = _PublishedRuns(*figures)
-        if runs.sd_ratio:  # not every source states a spread
+    for provider, vcpu_kind, kind, _, ratio, count, value, low, high in rows:
+        if ratio:  # not every source states a spread
+            runs = _PublishedRuns(ratio, count or 0, value, low, high)
             stated_cv = between_instance_cv(metric, vcpu_kind, kind)
             spreads[provider, vcpu_kind, stated_cv].append(runs)
     lines = []
@@ -95,14 +95,14 @@ def published_spreads(metric: Metric) -> list[PublishedSpread]:
 
 class _PublishedRuns(NamedTuple):
     sd_ratio: float
-    count: int | None
+    run_count: int
     value: float
     low: float | None
     high: float | None
 
     @property
     def are_repeated(self) -> bool:
-        return (self.count or 0) > 1 and None not in (self.low, self.high)
+        return self.run_count > 1 and None not in (self.low, self.high)
 
     @property
     def are_contained(self) -> bool:

@@ -222,14 +222,14 @@ def _score(metric: Metric, group: AlikeSamples[Row]) -> Score:
     )
     models = Counter(group.cpu_models[host] for host in machines)
     # Nobody knows that machines are alike of which one does not state its model.
-    is_doubtful = len(machines) > 1 and models.pop("", 0) > 0
+    is_unknown = len(machines) > 1 and models.pop("", 0) > 0
     models.pop("", None)
     return _score_of(
         metric,
         summary,
         counted,
         is_unfit=is_unfit,
-        is_doubtful=is_doubtful,
+        is_unknown=is_unknown,
         cpu_models=dict(models),
     )
 
@@ -260,7 +260,7 @@ def _score_of(
     used: list[Row],
     *,
     is_unfit: bool,
-    is_doubtful: bool = False,
+    is_unknown: bool = False,
     cpu_models: Mapping[str, int],
 ) -> Score:
     newest = max(used, key=lambda s: s["measured_at"])
@@ -270,7 +270,7 @@ def _score_of(
         variant=newest["variant"],
         is_unfit=is_unfit,
         cpu_models=cpu_models,
-        flags=tuple(_flags(summary, used, cpu_models, is_doubtful=is_doubtful)),
+        flags=tuple(_flags(summary, used, cpu_models, is_unknown=is_unknown)),
         source=newest["source"],
         measured_at=newest["measured_at"],
         method_version=newest["method_version"],
@@ -280,7 +280,7 @@ def _score_of(
 
 
 def _flags(
-    summary: Summary, used: Iterable[Row], cpu_models: Mapping[str, int], *, is_doubtful: bool
+    summary: Summary, used: Iterable[Row], cpu_models: Mapping[str, int], *, is_unknown: bool
 ) -> Iterator[str]:
     stated = {flag for s in used for flag in s["flags"]}
     if DISTURBED in stated:
@@ -289,7 +289,7 @@ def _flags(
         yield "unstable"
     if len(cpu_models) > 1:
         yield "mixed_hardware"
-    if is_doubtful:
+    if is_unknown:
         yield "unknown_hardware"
     yield from sorted(stats.UNFIT & stated - {DISTURBED})
     yield from sorted(NOTED & stated)

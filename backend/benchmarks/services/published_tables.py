@@ -137,9 +137,9 @@ def _stress_ng(
         machine = row["provider"], row["machine_type"]
         servers.setdefault(machine, []).append(row["offer_cpu_model"])
     rented_whole: dict[str, list[UUID]] = {}
-    for offer in _dedicated(folder):
-        if offer["cpu_count"] == "1":
-            rented_whole.setdefault(offer["cpu_model"], []).append(offer_ids[offer["slug"]])
+    for server in _dedicated(folder):
+        if server["cpu_count"] == "1":
+            rented_whole.setdefault(server["cpu_model"], []).append(offer_ids[server["slug"]])
     rows = list(table_rows(folder, STRESS_NG_TABLE))
     runs = [_type_runs(row) for row in rows if not _earns_credits(row)]
     mixed = mixtures(runs)

@@ -18,22 +18,22 @@ SIZE = re.compile(
 )
 
 
-class Ratio(NamedTuple):
+class MemoryRatio(NamedTuple):
     """GiB for each vCPU, without and with the feature l (low memory)."""
 
     usual: int
     low: int | None = None
 
 
-RATIOS: Mapping[tuple[str, int], Ratio] = {
-    **{("D", version): Ratio(4, low=2) for version in (3, 4, 5, 6, 7)},
-    **{("E", version): Ratio(8) for version in (3, 4, 5, 6, 7)},
-    ("DC", 2): Ratio(4),
-    ("DC", 3): Ratio(8),
-    ("F", 2): Ratio(2),
-    ("FX", 1): Ratio(21),
-    ("FX", 2): Ratio(21),
-    **{("L", version): Ratio(8) for version in (2, 3)},
+RATIOS: Mapping[tuple[str, int], MemoryRatio] = {
+    **{("D", version): MemoryRatio(4, low=2) for version in (3, 4, 5, 6, 7)},
+    **{("E", version): MemoryRatio(8) for version in (3, 4, 5, 6, 7)},
+    ("DC", 2): MemoryRatio(4),
+    ("DC", 3): MemoryRatio(8),
+    ("F", 2): MemoryRatio(2),
+    ("FX", 1): MemoryRatio(21),
+    ("FX", 2): MemoryRatio(21),
+    **{("L", version): MemoryRatio(8) for version in (2, 3)},
 }
 # Above it a family's largest sizes have less than their ratio, each in its own way.
 LARGEST_WITH_RATIO: Mapping[str, int] = {"D": 96, "E": 48, "FX": 48}
