@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Any
 
 from backend.domain.facts import Fact
 from backend.domain.money import Money
@@ -174,6 +175,8 @@ class ProviderRecord:
     """Names of offers of which there may be one only, such as the lots of an auction."""
     burstable: re.Pattern[str] | None = None
     """Names of machine types whose CPUs are burstable, where its price list does not say so."""
+    size_figures: Callable[[str], Mapping[str, Any]] | None = None
+    """Machine type → figures of it that its name tells, where its price list does not state them."""
     credit_modes: tuple[str, ...] = ()
     """Modes of CPU credits (domain.credits) that burstable types are sold in, as far as known; the
     first is that in which `driver.py` rents them unless another one is chosen."""

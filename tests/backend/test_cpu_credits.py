@@ -7,14 +7,16 @@ from django.conf import settings
 from django.test import Client
 
 from backend.catalog.models import Offer
-from backend.catalog.selectors.cpu_credits import CREDIT_FIELDS, credit_figures, credit_types
+from backend.catalog.selectors.cpu_credits import CREDIT_FIELDS, credit_figures
 from backend.catalog.services.tables import table_import
 from backend.providers.aws import credit_surcharge
 from backend.providers.registry import provider
 from tests import factories
 from tests.backend.conftest import API
 from tests.backend.price_lists import machine, price, record
-from tests.domain.parsing.test_quotes import OFFER, PRICED, table
+from tests.domain.parsing.test_quotes import OFFER, PRICED
+from tests.domain.parsing.test_quotes import table as own_table
+from tests.domain.test_fixtures import table
 
 pytestmark = pytest.mark.django_db
 
@@ -51,7 +53,9 @@ def test_credit_figures_are_the_shares_that_vendors_state(
 
 
 def test_credit_figures_agree_with_what_providers_sell() -> None:
-    for (slug, machine_type), figures in credit_types().items():
+    for row in table("catalog/cpu_credits.csv"):
+        slug, machine_type = row["provider"], row["type"]
+        figures = credit_figures(slug, machine_type)
         assert 0 < figures["cpu_baseline_ratio"] < 1
         surcharge = figures["cpu_credit_price_usd_per_vcpu_hour"]
         # Only unlimited types can run on for money, and rented machines reserve the same charge.
@@ -107,12 +111,12 @@ def test_price_without_a_type_gives_the_facts_as_well() -> None:
 def test_own_table_of_offers_gives_the_facts() -> None:
     row = PRICED | {"provider": "aws", "region": "eu-west-1", "offer": "T3.Medium"}
     table_import(
-        kind="offers", workspace=factories.workspace(), text=table(OFFER | row), actor="test"
+        kind="offers", workspace=factories.workspace(), text=own_table(OFFER | row), actor="test"
     )
     assert stored(Offer.objects.get()) == (Decimal("0.2"), Decimal("0.05"), "unlimited")
 
 
-def test_api_and_page_of_an_offer_tell_its_share(client: Client, market: None) -> None:
+def test_offer_tells_the_share_that_it_sustains(client: Client, market: None) -> None:
     shown = client.get(f"{API}/offers/aws-t4g-nano-us-east-1").json()
     assert [shown[name] for name in CREDIT_FIELDS] == ["0.05", "0.04", "unlimited"]
     fixed = client.get(f"{API}/offers/aws-m6i-large-us-east-1").json()
@@ -124,6 +128,6 @@ def test_api_and_page_of_an_offer_tell_its_share(client: Client, market: None) -
     assert "of each vCPU" not in client.get("/offers/aws-m6i-large-us-east-1/").content.decode()
 
 
-def test_table_is_where_the_readme_says() -> None:
+def test_table_has_as_many_types_as_the_readme_says() -> None:
     text = (settings.FIXTURE_DIR / "README.md").read_text(encoding="utf-8")
-    assert f"| `cpu_credits.csv` | {len(credit_types())} |" in text
+    assert f"| `cpu_credits.csv` | {len(table('catalog/cpu_credits.csv'))} |" in text

@@ -2,6 +2,7 @@
 
 import datetime as dt
 import json
+import re
 import shutil
 from collections import Counter
 from io import StringIO
@@ -107,12 +108,58 @@ def test_load_gives_whole_servers_the_figure_of_their_processor(market: None) ->
     assert one.cpu_models == {"Intel Xeon E-2288G CPU @ 3.70GHz": 1}
 
 
+def test_load_gives_types_on_two_models_of_cpu_one_mixture(market: None) -> None:
+    """N12: E8a_v4 had the mean of its two runs, D64a_v4 the slow model and D64as_v4 the fast one."""
+    scores = {
+        name: StoredSummary.objects.get(
+            offer__slug=f"azure-standard-{name}-westeurope", metric="stress_ng_div16"
+        )
+        for name in ("d64a-v4", "d64as-v4", "d32a-v4", "e8a-v4", "e8as-v4", "e20a-v4")
+    }
+    for name, score in scores.items():
+        vcpus = int(re.findall(r"[0-9]+", name)[0])
+        assert score.flags == ["mixed_hardware"], name
+        assert {model.split()[2] for model in score.cpu_models} == {"7452", "7763"}
+        # 380 a vCPU on one model and 1,350 on the other
+        assert score.ci95_low / vcpus < 386
+        assert score.ci95_high / vcpus > 1348
+    for first, second in (("d64a-v4", "d64as-v4"), ("e8a-v4", "e8as-v4")):
+        assert scores[first].value == scores[second].value
+    pair = scores["d32a-v4"], scores["d64a-v4"]
+    assert pair[0].value / 32 == pytest.approx(pair[1].value / 64)
+
+
+def test_load_gives_dedicated_cpus_the_spread_of_repeated_runs(market: None) -> None:
+    """N13: every figure of the table had the same assumed 5 %."""
+    figures = StoredSummary.objects.filter(metric="stress_ng_div16")
+    steady = figures.get(offer__slug="aws-m6i-large-us-east-1")
+    wide = figures.get(offer__slug="aws-c7a-large-us-east-1")
+    half_widths = [(each.ci95_high / each.ci95_low) ** 0.5 - 1 for each in (steady, wide)]
+    assert half_widths[0] < 0.05 < half_widths[1]
+    assert {steady.interval_basis, wide.interval_basis} == {"published_sd"}
+    # Shared CPUs keep their 28 %, whatever two runs of a day say.
+    shared = figures.get(offer__slug="gcp-e2-small-us-central1")
+    assert shared.interval_basis == "stated_spread"
+    assert shared.ci95_high / shared.value > 1.5
+
+
+def test_load_never_gives_a_mixture_to_types_of_one_model(market: None) -> None:
+    flagged = StoredSummary.objects.filter(
+        metric="stress_ng_div16", flags__contains=["mixed_hardware"]
+    ).values_list("offer__provider__slug", "offer__name")
+    families = {re.sub(r"[0-9]+(-[0-9]+)?", "", name, count=1) for _, name in flagged}
+    assert {slug for slug, _ in flagged} == {"azure", "gcp"}
+    assert not {family for family in families if family.endswith("_v5")}
+    # Shared-core types differ by their share, and not by the model alone.
+    assert not {"e2-micro", "e2-small", "e2-medium"} & {name for _, name in flagged}
+
+
 def test_load_names_licence_and_range_of_stress_ng(market: None) -> None:
     one = StoredSummary.objects.get(
-        offer__slug="gcp-e2-highcpu-4-us-central1", metric="stress_ng_div16"
+        offer__slug="aws-c7a-2xlarge-us-east-1", metric="stress_ng_div16"
     )
-    # Two runs, of 2,915.56 and 5,385.47: wider than the stated 5 %.
-    assert (one.value, one.ci95_low, one.ci95_high) == (4150.52, 2915.56, 5385.47)
+    # Two runs, of 18,308.68 and 24,578.34: wider than the stated spread.
+    assert (one.value, one.ci95_low, one.ci95_high) == (21443.51, 18308.68, 24578.34)
     assert one.licence == "CC BY-SA 4.0, Spare Cores Inspector Data"
     assert "github.com/SpareCores/" in one.result
 

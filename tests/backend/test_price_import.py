@@ -27,9 +27,10 @@ from backend.catalog.models import (
 )
 from backend.catalog.selectors.published_prices import on_demand_prices
 from backend.catalog.services.price_import import feed_get
+from backend.catalog.services.price_list_offers import offers_record
 from backend.common.slugs import offer_slug
 from backend.domain.errors import InvalidValue
-from backend.domain.parsing.prices import ParsedPrice, Result, Skipped, SkipReason
+from backend.domain.parsing.prices import ParsedPrice, ParsedType, Result, Skipped, SkipReason
 from backend.providers.aws import prices as aws
 from backend.providers.aws import savings as aws_savings
 from backend.providers.aws import spot as aws_spot
@@ -303,3 +304,24 @@ def test_rule_01_each_type_has_its_one_right_price_in_the_database() -> None:
     assert len(dict(found)) == len(found)
     assert dict(found)["m5.large"] == Decimal("0.107")
     assert not rows.filter(amount__lte=0).exists()
+
+
+def test_azure_list_gives_the_memory_that_is_sold() -> None:
+    """N11: a list without sizes left memory empty, and one with a guest's view kept that."""
+    told = ParsedType(
+        provider="azure", region="eastus", name="Standard_D4s_v5", memory_bytes=int(15.6 * 2**30)
+    )
+    listed = price("0.19", "Standard_E8-4ds_v5", provider="azure", region="eastus")
+    offers_record(
+        provider=factories.provider("azure"),
+        region=factories.region("eastus", provider_slug="azure"),
+        names=[listed.offer],
+        types=[told],
+        source="list",
+        stated_on=dt.date(2026, 11, 28),
+    )
+    found = Offer.objects.order_by("name").values_list("name", "vcpu_count", "memory_bytes")
+    assert list(found) == [
+        ("Standard_D4s_v5", 4, 16 * 2**30),
+        ("Standard_E8-4ds_v5", 4, 64 * 2**30),
+    ]

@@ -2,6 +2,7 @@
 
 import csv
 import datetime as dt
+import re
 from collections import defaultdict
 from decimal import Decimal
 from pathlib import Path
@@ -167,3 +168,37 @@ def test_fixture_azure_deviations_are_those_the_methodology_states():
     assert round(sum(ratio <= CPU_CV for ratio in own) / len(own), 2) == 0.79
     assert (round(min(bursting), 3), round(max(bursting), 3)) == (0.068, 0.105)
     assert max(bursting) < BURSTABLE_CPU_CV
+
+
+def azure_families():
+    """Size → vCPUs of its full size and GiB, by family and features."""
+    families = defaultdict(dict)
+    for row in table("catalog/offers_azure.csv"):
+        size = re.match(r"Standard_([A-Z]+)(\d+)(?:-\d+)?(\w*)", row["offer"])
+        families[size[1], size[3]][int(size[2])] = int(row["ram_bytes"]) / 2**30
+    return families
+
+
+def test_azure_memory_is_the_size_sold():
+    """N11: D4s_v5 had the 15.6 GiB that Linux shows; 16 are sold."""
+    memory = {row["offer"]: int(row["ram_bytes"]) for row in table("catalog/offers_azure.csv")}
+    sold = {"D2s_v5": 8, "D4s_v5": 16, "E20as_v5": 160, "E96ds_v5": 672, "HB120rs_v3": 448,
+            "FX4mds": 84, "M192ims_v2": 4096, "DC1s_v3": 8, "M8ms": 218.75}  # fmt: skip
+    for name, gib in sold.items():
+        assert memory[f"Standard_{name}"] == gib * 2**30
+    # Whole GiB but for the few sizes that are sold with quarters and halves.
+    for name, size in memory.items():
+        assert size % 2**28 == 0, name
+
+
+def test_azure_memory_for_each_vcpu_is_constant_in_a_family():
+    """Only the largest sizes may have less, as the host has no more; never a size below them."""
+    for (family, features), sizes in azure_families().items():
+        if family not in {"D", "DC", "E", "F", "FX", "L"} or features in {"_v2", "s_v2"}:
+            continue
+        ratios = [gib / vcpus for vcpus, gib in sorted(sizes.items())]
+        usual = ratios[0]
+        bent = [ratio for ratio in ratios if ratio != usual]
+        assert ratios == [usual] * (len(ratios) - len(bent)) + bent, (family, features)
+        assert all(ratio < usual for ratio in bent)
+        assert usual in {2, 4, 8, 21} or len(ratios) <= 2

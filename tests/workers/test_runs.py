@@ -58,7 +58,7 @@ def test_run_fills_host_facts_and_offer_from_the_inventory(ssh_host):
     run.offer.refresh_from_db()
     assert run.state == RunState.DONE
     assert ssh_host.facts["arch"] == os.uname().machine
-    assert run.offer.thread_count == os.cpu_count()
+    assert run.offer.thread_count == len(os.sched_getaffinity(0))
     assert run.offer.memory_bytes == ssh_host.facts["memory_bytes"] > 0
 
 

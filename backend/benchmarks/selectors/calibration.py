@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
 from statistics import median
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.db.models import Count
 
@@ -30,6 +30,10 @@ class PublishedSpread:
     median_cv: float
     largest_cv: float
     expected: Expected
+    repeated_count: int
+    """Types of which the lowest and the highest of several runs are known."""
+    contained_count: int
+    """Those whose runs all lie within the interval of the spread."""
 
 
 @dataclass(frozen=True)
@@ -57,21 +61,53 @@ def published_spreads(metric: Metric) -> list[PublishedSpread]:
             "offer__kind",
             "offer__name",
             "published_sd_ratio",
+            "published_count",
+            "value",
+            "published_low",
+            "published_high",
         )
         .distinct()
     )
-    spreads: dict[tuple[str, str, float], list[float]] = defaultdict(list)
-    for provider, vcpu_kind, kind, _, ratio in rows:
+    spreads: dict[tuple[str, str, float], list[_PublishedRuns]] = defaultdict(list)
+    for provider, vcpu_kind, kind, _, ratio, count, value, low, high in rows:
         if ratio:  # not every source states a spread
+            runs = _PublishedRuns(ratio, count or 0, value, low, high)
             stated_cv = between_instance_cv(metric, vcpu_kind, kind)
-            spreads[provider, vcpu_kind, stated_cv].append(ratio)
+            spreads[provider, vcpu_kind, stated_cv].append(runs)
     lines = []
-    for (provider, vcpu_kind, stated_cv), ratios in sorted(spreads.items()):
-        shares = calibration.expected(ratios, stated_cv)
+    for (provider, vcpu_kind, stated_cv), types in sorted(spreads.items()):
+        ratios = [runs.sd_ratio for runs in types]
+        repeated = [runs for runs in types if runs.are_repeated]
         lines.append(
-            PublishedSpread(provider, vcpu_kind, stated_cv, median(ratios), max(ratios), shares)
+            PublishedSpread(
+                provider,
+                vcpu_kind,
+                stated_cv,
+                median(ratios),
+                max(ratios),
+                calibration.expected(ratios, stated_cv),
+                len(repeated),
+                sum(runs.are_contained for runs in repeated),
+            )
         )
     return lines
+
+
+class _PublishedRuns(NamedTuple):
+    sd_ratio: float
+    run_count: int
+    value: float
+    low: float | None
+    high: float | None
+
+    @property
+    def are_repeated(self) -> bool:
+        return self.run_count > 1 and None not in (self.low, self.high)
+
+    @property
+    def are_contained(self) -> bool:
+        interval = stats.published_interval(self.value, self.sd_ratio, self.sd_ratio)
+        return interval.low <= (self.low or 0) and (self.high or 0) <= interval.high
 
 
 def measured_spreads(metric: Metric) -> list[MeasuredSpread]:

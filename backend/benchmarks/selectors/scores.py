@@ -220,8 +220,18 @@ def _score(metric: Metric, group: AlikeSamples[Row]) -> Score:
         between_instance_cv=stated_cv,
         target_half_width_ratio=metric.target_half_width_ratio,
     )
-    models = Counter(group.cpu_models[host] for host in machines if group.cpu_models[host])
-    return _score_of(metric, summary, counted, is_unfit=is_unfit, cpu_models=dict(models))
+    models = Counter(group.cpu_models[host] for host in machines)
+    # Nobody knows that machines are alike of which one does not state its model.
+    is_unknown = len(machines) > 1 and models.pop("", 0) > 0
+    models.pop("", None)
+    return _score_of(
+        metric,
+        summary,
+        counted,
+        is_unfit=is_unfit,
+        is_unknown=is_unknown,
+        cpu_models=dict(models),
+    )
 
 
 def _seen(sample: Row) -> tuple[float, float] | None:
@@ -250,6 +260,7 @@ def _score_of(
     used: list[Row],
     *,
     is_unfit: bool,
+    is_unknown: bool = False,
     cpu_models: Mapping[str, int],
 ) -> Score:
     newest = max(used, key=lambda s: s["measured_at"])
@@ -259,7 +270,7 @@ def _score_of(
         variant=newest["variant"],
         is_unfit=is_unfit,
         cpu_models=cpu_models,
-        flags=tuple(_flags(summary, used, cpu_models)),
+        flags=tuple(_flags(summary, used, cpu_models, is_unknown=is_unknown)),
         source=newest["source"],
         measured_at=newest["measured_at"],
         method_version=newest["method_version"],
@@ -268,7 +279,9 @@ def _score_of(
     )
 
 
-def _flags(summary: Summary, used: Iterable[Row], cpu_models: Mapping[str, int]) -> Iterator[str]:
+def _flags(
+    summary: Summary, used: Iterable[Row], cpu_models: Mapping[str, int], *, is_unknown: bool
+) -> Iterator[str]:
     stated = {flag for s in used for flag in s["flags"]}
     if DISTURBED in stated:
         yield DISTURBED
@@ -276,6 +289,8 @@ def _flags(summary: Summary, used: Iterable[Row], cpu_models: Mapping[str, int])
         yield "unstable"
     if len(cpu_models) > 1:
         yield "mixed_hardware"
+    if is_unknown:
+        yield "unknown_hardware"
     yield from sorted(stats.UNFIT & stated - {DISTURBED})
     yield from sorted(NOTED & stated)
     if DERIVED in stated:

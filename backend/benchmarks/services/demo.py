@@ -8,6 +8,7 @@ import datetime as dt
 from collections.abc import Mapping
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 from uuid import UUID
 
 from django.db import transaction
@@ -28,20 +29,24 @@ from backend.catalog.models import (
     ExchangeRate,
     ExtraPrice,
     Offer,
+    OfferKind,
     PriceObservation,
     Provider,
     Region,
 )
 from backend.catalog.selectors.cpu_credits import credit_figures
+from backend.catalog.selectors.processors import processor_figures
 from backend.catalog.services.current_prices import prices_refresh
 from backend.catalog.services.data_version import data_version_bump
 from backend.catalog.services.extra_tables import extras_load
 from backend.common import clock
 from backend.common.statistics import tables_analyze
+from backend.domain.pricing.extras import GB_PER_TB, LACKS_MONTH_PRICE
 from backend.domain.units import BYTES_PER_GB
 from backend.providers.registry import PROVIDERS
 
 BATCH = 1000
+UNLIMITED = "unlimited"
 
 
 @transaction.atomic
@@ -168,10 +173,9 @@ def _offer(row: Row, provider_id: int, region_ids: Mapping[tuple[str, str], int]
         kind=row["kind"],
         arch=row.get("arch", ""),
         cpu_model=row.get("cpu_model", ""),
-        vcpu_count=Decimal(row["vcpu_count"]) if row.get("vcpu_count") else None,
+        **_vcpus(row),
         vcpu_kind=row.get("vcpu_kind", ""),
         **credit_figures(row["provider"], row["offer"]),
-        thread_count=int(row["thread_count"]) if row.get("thread_count") else None,
         memory_bytes=int(row["ram_bytes"]) if row.get("ram_bytes") else None,
         disk_bytes=int(Decimal(disk_gb) * BYTES_PER_GB) if disk_gb else None,
         disk_kind=row.get("disk_kind", ""),
@@ -181,6 +185,16 @@ def _offer(row: Row, provider_id: int, region_ids: Mapping[tuple[str, str], int]
         stated_on=dt.date.fromisoformat(row["as_of"]),
         discontinued_on=dt.date.fromisoformat(ended) if ended else None,
     )
+
+
+def _vcpus(row: Row) -> Mapping[str, Any]:
+    vcpus, threads = row.get("vcpu_count"), row.get("thread_count")
+    if row["kind"] == OfferKind.DEDICATED and not vcpus and row.get("cpu_model"):
+        return processor_figures(row["cpu_model"], int(row["cpu_count"]))
+    return {
+        "vcpu_count": Decimal(vcpus) if vcpus else None,
+        "thread_count": int(threads) if threads else None,
+    }
 
 
 def _load_prices(folder: Path, offer_ids: Mapping[str, UUID]) -> None:
@@ -222,7 +236,23 @@ def _price(row: Row, offer_id: UUID, amount: str, currency: str) -> PriceObserva
         setup_amount=Decimal(row["setup_amount"]) if row.get("setup_amount") else None,
         tax_basis=row["tax_basis"] or "unknown",
         basis=row.get("price_basis", "machine"),
+        included=_included(row),
         source=row["source"],
         observed_at=moment(row),
         note=row.get("note", ""),
     )
+
+
+def _included(row: Row) -> dict[str, object]:
+    """What the price says of extras, in the words of domain.pricing.extras."""
+    stated: dict[str, object] = {}
+    traffic_tb = row.get("traffic_tb")
+    if traffic_tb == UNLIMITED:
+        stated["is_traffic_unlimited"] = True
+    elif traffic_tb:
+        stated["traffic_bytes"] = int(Decimal(traffic_tb) * GB_PER_TB * BYTES_PER_GB)
+    if addresses := row.get("ipv4_count"):
+        stated["ipv4_count"] = int(addresses)
+    if row.get("lacks_month_price"):
+        stated[LACKS_MONTH_PRICE] = True
+    return stated

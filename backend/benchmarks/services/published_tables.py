@@ -2,18 +2,23 @@
 
 import csv
 import datetime as dt
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from backend.benchmarks.models import Sample, Source
 from backend.benchmarks.selectors.scores import DERIVED
 from backend.catalog.models import Offer
+from backend.catalog.selectors.cpu_credits import credit_figures
 from backend.domain.attributions import SPEC_TERMS, STRESS_NG_LICENCE
 from backend.domain.errors import InvalidValue
-from backend.domain.metrics import metric
+from backend.domain.metrics import metric, shares_cpus
+from backend.domain.mixtures import Mixture, TypeRuns, mixtures
+from backend.domain.spreads import family_spreads
 from backend.domain.stats import PublishedGroup, pooled_groups
+from backend.providers.registry import provider
 
 CMIPS_TABLE = "published/cmips_2013.csv"
 PASSMARK_TABLE = "published/passmark_2014.csv"
@@ -23,6 +28,11 @@ SPEC_TABLE = "published/specrate2017_int.csv"
 PROCESSORS_TABLE = "published/specrate2017_processors.csv"
 WHOLE_SERVERS_TABLE = "published/stressng_processors.csv"
 OFFERS_TABLES = "catalog/offers_*.csv"
+
+STRESS_NG = "stress_ng_div16"
+AZURE_SIZE = re.compile(
+    r"Standard_(?P<family>[A-Z]+)[0-9]+(?:-[0-9]+)?(?P<features>[a-z]*)(?P<version>(?:_v[0-9]+)?)$"
+)
 
 Row = Mapping[str, str]
 # Provider and the name of a type: a figure of it stands for its offers in every region.
@@ -59,15 +69,21 @@ def published_samples(folder: Path, offer_ids: Mapping[str, UUID]) -> Iterator[S
     yield from _spec(folder, offer_ids)
 
 
-def _offers_sold() -> dict[Machine, list[UUID]]:
-    offers: dict[Machine, list[UUID]] = {}
+class SoldOffer(NamedTuple):
+    pk: UUID
+    shares_cpus: bool
+
+
+def _offers_sold() -> dict[Machine, list[SoldOffer]]:
+    offers: dict[Machine, list[SoldOffer]] = {}
     sold = Offer.objects.filter(is_demo=True, region__isnull=False)
-    for provider, name, pk in sold.values_list("provider__slug", "name", "pk"):
-        offers.setdefault((provider, name), []).append(pk)
+    fields = ("provider__slug", "name", "pk", "vcpu_kind", "kind")
+    for slug, name, pk, vcpu_kind, kind in sold.values_list(*fields):
+        offers.setdefault((slug, name), []).append(SoldOffer(pk, shares_cpus(vcpu_kind, kind)))
     return offers
 
 
-def _coremark(folder: Path, sold: Mapping[Machine, Iterable[UUID]]) -> Iterator[Sample]:
+def _coremark(folder: Path, sold: Mapping[Machine, Iterable[SoldOffer]]) -> Iterator[Sample]:
     """A type that was measured on several models of CPU has one figure, of all together."""
     by_machine: dict[Machine, dict[tuple[str, str], Row]] = {}
     for row in table_rows(folder, COREMARK_TABLES):
@@ -88,8 +104,8 @@ def _coremark(folder: Path, sold: Mapping[Machine, Iterable[UUID]]) -> Iterator[
         }
         # A pooled figure has one date and one source: those of its newest part.
         newest = max(rows, key=moment)
-        for offer_id in sold.get(machine, ()):
-            yield _sample(newest, offer_id, "coremark_score", **figure)
+        for offer in sold.get(machine, ()):
+            yield _sample(newest, offer.pk, "coremark_score", **figure)
 
 
 def _group(row: Row) -> PublishedGroup:
@@ -113,7 +129,7 @@ def _stated(row: Row) -> dict[str, str]:
 
 
 def _stress_ng(
-    folder: Path, sold: Mapping[Machine, Iterable[UUID]], offer_ids: Mapping[str, UUID]
+    folder: Path, sold: Mapping[Machine, Iterable[SoldOffer]], offer_ids: Mapping[str, UUID]
 ) -> Iterator[Sample]:
     """A server that is rented whole has the figure of another one with its processor."""
     servers: dict[Machine, list[str]] = {}
@@ -121,22 +137,75 @@ def _stress_ng(
         machine = row["provider"], row["machine_type"]
         servers.setdefault(machine, []).append(row["offer_cpu_model"])
     rented_whole: dict[str, list[UUID]] = {}
-    for offer in _dedicated(folder):
-        if offer["cpu_count"] == "1":
-            rented_whole.setdefault(offer["cpu_model"], []).append(offer_ids[offer["slug"]])
-    for row in table_rows(folder, STRESS_NG_TABLE):
+    for server in _dedicated(folder):
+        if server["cpu_count"] == "1":
+            rented_whole.setdefault(server["cpu_model"], []).append(offer_ids[server["slug"]])
+    rows = list(table_rows(folder, STRESS_NG_TABLE))
+    runs = [_type_runs(row) for row in rows if not _earns_credits(row)]
+    mixed = mixtures(runs)
+    spreads = family_spreads(each for each in runs if each.family not in mixed)
+    for row in rows:
         machine = row["provider"], row["machine_type"]
-        for offer_id in sold.get(machine, ()):
-            yield from _stress_ng_of(row, offer_id, [])
+        family = "" if _earns_credits(row) else _family(row)
+        for offer in sold.get(machine, ()):
+            # Neighbours on shared CPUs come and go: two runs of a day tell nothing of them.
+            spread = None if offer.shares_cpus else spreads.get(family)
+            yield from _stress_ng_of(row, offer.pk, [], mixed.get(family), spread)
         for model in servers.get(machine, ()):
             for offer_id in rented_whole.get(model, ()):
                 yield from _stress_ng_of(row, offer_id, [DERIVED])
 
 
-def _stress_ng_of(row: Row, offer_id: UUID, flags: list[str]) -> Iterator[Sample]:
-    key = "stress_ng_div16"
+def _earns_credits(row: Row) -> bool:
+    """Whether its figure depends on credits more than on the model of CPU."""
+    return bool(credit_figures(row["provider"], row["machine_type"]))
+
+
+def _family(row: Row) -> str:
+    """Types that a provider runs on the same hosts, by their names."""
+    name = row["machine_type"]
+    if size := AZURE_SIZE.match(name):
+        makers = "".join(letter for letter in "ap" if letter in size["features"])
+        return f"azure {size['family']}{makers}{size['version']}"
+    return f"{row['provider']} {provider(row['provider']).family_of(name)}"
+
+
+def _type_runs(row: Row) -> TypeRuns:
+    return TypeRuns(
+        provider=row["provider"],
+        family=_family(row),
+        cpu_model=row["cpu_model"],
+        vcpus=float(row["vcpu_count"]),
+        count=int(row["run_count"]),
+        low=float(row[f"{STRESS_NG}_min"]),
+        median=float(row[STRESS_NG]),
+        high=float(row[f"{STRESS_NG}_max"]),
+    )
+
+
+def _of_mixture(row: Row, mixture: Mixture) -> dict[str, Any]:
+    """Any of the family's models may be the buyer's: the interval reaches over all of them."""
+    vcpus = float(row["vcpu_count"])
+    return {
+        "value": mixture.mean * vcpus,
+        "published_count": len(mixture.runs),
+        "published_low": min(mixture.runs) * vcpus,
+        "published_high": max(mixture.runs) * vcpus,
+        "parameters": {"cpu_models": mixture.cpu_models},
+    }
+
+
+def _stress_ng_of(
+    row: Row,
+    offer_id: UUID,
+    flags: list[str],
+    mixture: Mixture | None = None,
+    spread: float | None = None,
+) -> Iterator[Sample]:
+    key = STRESS_NG
     figure = {
         "published_count": int(row["run_count"]),
+        "published_sd_ratio": spread,
         "published_low": float(row[f"{key}_min"]),
         "published_high": float(row[f"{key}_max"]),
         "method_version": f"stress-ng {row['stress_ng_version']}",
@@ -144,7 +213,8 @@ def _stress_ng_of(row: Row, offer_id: UUID, flags: list[str]) -> Iterator[Sample
         "licence": STRESS_NG_LICENCE,
         "parameters": {"cpu_models": {row["cpu_model"]: int(row["run_count"])}},
     }
-    yield _sample(row, offer_id, key, **figure)
+    of_all = figure | (_of_mixture(row, mixture) if mixture else {})
+    yield _sample(row, offer_id, key, **of_all)
     if single := row[f"{key}_single"]:
         alone = figure | {"variant": "single", "published_low": None, "published_high": None}
         yield _sample(row, offer_id, key, value=float(single), **alone)

@@ -219,13 +219,14 @@ def offer_facts_record(*, run: Run) -> None:
     if not host.facts or run.offer.provider.slug != "own":
         return
     facts = host.facts
-    # A container sees every CPU of its machine and may use its quota only.
-    quota = facts.get("cgroup_quota_cpus")
+    # A container sees every CPU of its machine, and may use those allowed for so long as its quota.
+    usable = facts.get("usable_cpu_count") or facts.get("vcpu_count")
+    limits = [count for count in (facts.get("cgroup_quota_cpus"), usable) if count]
     known = {
         "arch": architecture(facts.get("arch") or ""),
         "cpu_model": (facts.get("cpu_model") or "")[:150],
-        "vcpu_count": quota or facts.get("vcpu_count"),
-        "thread_count": facts.get("vcpu_count"),
+        "vcpu_count": min(limits, default=None),
+        "thread_count": usable,
         "memory_bytes": facts.get("memory_bytes"),
     }
     # What a person stated of the offer stays.

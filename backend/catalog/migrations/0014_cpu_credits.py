@@ -2,13 +2,14 @@
 
 from django.db import migrations, models
 
-from backend.catalog.selectors.cpu_credits import credit_types
+from backend.catalog.selectors.cpu_credits import credit_figures
 
 
 def fill_by_name(apps, schema_editor):
     offers = apps.get_model("catalog", "Offer").objects
-    for (provider, machine_type), figures in credit_types().items():
-        offers.filter(provider__slug=provider, name__iexact=machine_type).update(**figures)
+    for provider, name in offers.values_list("provider__slug", "name").order_by().distinct():
+        if figures := credit_figures(provider, name):
+            offers.filter(provider__slug=provider, name=name).update(**figures)
 
 
 class Migration(migrations.Migration):

@@ -74,6 +74,8 @@ class Offer(Remembering, Identified):
     arch = models.CharField(max_length=10, blank=True)
     cpu_model = models.CharField(max_length=150, blank=True)
     vcpu_count = models.DecimalField(max_digits=8, decimal_places=3, null=True, blank=True)
+    is_vcpu_derived = models.BooleanField(default=False)
+    """Whether vCPUs and threads are those of its processors, as the seller states none."""
     vcpu_kind = models.CharField(max_length=10, choices=VcpuKind, blank=True)
     cpu_baseline_ratio = models.DecimalField(max_digits=7, decimal_places=6, null=True, blank=True)
     """Share of each vCPU that a type with CPU credits sustains; None where it earns none."""

@@ -24,11 +24,6 @@ def credit_figures(provider_slug: str, machine_type: str) -> Mapping[str, Any]:
     return _figures_by_type(settings.FIXTURE_DIR).get((provider_slug, machine_type.lower()), {})
 
 
-def credit_types() -> Mapping[tuple[str, str], Mapping[str, Any]]:
-    """All facts, by provider and type in lower case."""
-    return _figures_by_type(settings.FIXTURE_DIR)
-
-
 @lru_cache(maxsize=1)
 def _figures_by_type(folder: Path) -> Mapping[tuple[str, str], Mapping[str, Any]]:
     with (folder / TABLE).open(encoding="utf-8", newline="") as lines:

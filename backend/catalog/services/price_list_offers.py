@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
-from backend.catalog.models import Offer, Provider, Region
+from backend.catalog.models import Offer, OfferKind, Provider, Region
 from backend.catalog.selectors.cpu_credits import CREDIT_FIELDS, credit_figures
+from backend.catalog.selectors.processors import processor_figures
 from backend.common.slugs import MOST_OF_OFFER, offer_slug
 from backend.domain.parsing.prices import ParsedType
 from backend.domain.parsing.prices.answers import shown
@@ -54,10 +55,10 @@ def offers_record(
     Unknown figures of a type leave the known ones as they are. `region` None is for types that
     are sold alike everywhere.
     """
-    types = list(types)
-    figures_of = _known_by_name(provider, [*names, *(machine.name for machine in types)])
-    for machine in types:
-        figures_of[machine.name] = figures_of.get(machine.name, {}) | _figures(machine)
+    figures_of = {machine.name: _figures(machine) for machine in types}
+    for name in {*names, *figures_of}:
+        if known := _known_by_name(provider, name, figures_of.get(name, {})):
+            figures_of[name] = known
     listed = ListedOffers(offers=_known(provider, region))
     stated = {"source": source, "stated_on": stated_on}
     missing = [name for name in dict.fromkeys([*figures_of, *names]) if name not in listed.offers]
@@ -68,16 +69,18 @@ def offers_record(
     return listed
 
 
-def _known_by_name(provider: Provider, names: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Figures that are known of types by their names alone."""
+def _known_by_name(provider: Provider, name: str, listed: Mapping[str, Any]) -> dict[str, Any]:
+    """The listed figures with those that the type's name tells."""
     record = provider_record(provider.slug)
-    figures_of = {}
-    for name in names:
-        kind = record.vcpu_kind_of(name)
-        figures = {**({"vcpu_kind": kind} if kind else {}), **credit_figures(provider.slug, name)}
-        if figures:
-            figures_of[name] = figures
-    return figures_of
+    kind = record.vcpu_kind_of(name)
+    # Sizes by name are those sold: a list may hold what a guest sees, which is less.
+    sizes = record.size_figures(name) if record.size_figures else {}
+    return {
+        **({"vcpu_kind": kind} if kind else {}),
+        **credit_figures(provider.slug, name),
+        **listed,
+        **sizes,
+    }
 
 
 def _figures(machine: ParsedType) -> dict[str, Any]:
@@ -90,7 +93,10 @@ def _figures(machine: ParsedType) -> dict[str, Any]:
     for name in ("memory_bytes", "disk_bytes"):
         if (figures[name] or 0) >= LARGEST_BYTES:
             del figures[name]
-    return {name: value for name, value in figures.items() if value not in (None, "")}
+    stated = {name: value for name, value in figures.items() if value not in (None, "")}
+    if machine.kind == OfferKind.DEDICATED and "vcpu_count" not in stated:
+        return {**stated, **processor_figures(machine.cpu_model)}
+    return {**stated, "is_vcpu_derived": False} if "vcpu_count" in stated else stated
 
 
 def _known(provider: Provider, region: Region | None) -> dict[str, Offer]:
@@ -118,7 +124,9 @@ def _update(
             setattr(offer, key, value)
         changed.append(offer)
     Offer.objects.bulk_update(
-        changed, [*FIGURES, *CREDIT_FIELDS, "source", "stated_on", *sold], batch_size=BATCH
+        changed,
+        [*FIGURES, *CREDIT_FIELDS, "thread_count", "is_vcpu_derived", "source", "stated_on", *sold],
+        batch_size=BATCH,
     )
     return len(changed)
 

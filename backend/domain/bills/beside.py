@@ -108,7 +108,11 @@ def beside_costs(
     unpriced = []
     if not is_same_provider:
         disks = (servers * np.array([one.disk_gb for one in supplies])).sum(axis=1)
-        traffic = (servers * np.array([one.egress_gb for one in supplies])).sum(axis=1)
+        # Servers with unlimited traffic give none of it as long as there are none of them.
+        egress_gb = np.array([each.egress_gb for each in supplies])
+        traffic = np.multiply(
+            servers, egress_gb, where=servers > 0, out=np.zeros(servers.shape)
+        ).sum(axis=1)
         costs[BillPart.DISK], has_disk = volume_cost(
             asked.disk_gb, asked.disk_cost, disks, supplies[0].disk
         )

@@ -31,6 +31,7 @@ __all__ = [
     "between_instance_cv",
     "metric",
     "resource",
+    "shares_cpus",
 ]
 
 CPU_METRICS = frozenset({*own.CPU_METRICS, *spare_cores.CPU_METRICS})
@@ -62,16 +63,18 @@ def metric(key: str) -> Metric:
         raise InvalidValue("metric", f"{key!r} is not a metric key") from None
 
 
-def between_instance_cv(measured: Metric, vcpu_kind: str, offer_kind: str) -> float:
-    """The stated spread between machines of an offer (ratio); larger for CPUs that are shared.
+def shares_cpus(vcpu_kind: str, offer_kind: str) -> bool:
+    """Whether other customers may use the same CPUs.
 
     `vcpu_kind` is "" where nobody states it: a cloud or VPS that does not say that its CPUs are
     dedicated is taken to share them. On other kinds of machines there is nobody to share with.
     """
-    is_shared = vcpu_kind in SHARED_VCPU_KINDS or (
-        not vcpu_kind and offer_kind in SHARING_OFFER_KINDS
-    )
-    if is_shared and measured.key in CPU_METRICS:
+    return vcpu_kind in SHARED_VCPU_KINDS or (not vcpu_kind and offer_kind in SHARING_OFFER_KINDS)
+
+
+def between_instance_cv(measured: Metric, vcpu_kind: str, offer_kind: str) -> float:
+    """The stated spread between machines of an offer (ratio); larger for CPUs that are shared."""
+    if shares_cpus(vcpu_kind, offer_kind) and measured.key in CPU_METRICS:
         return max(BURSTABLE_CPU_CV, measured.between_instance_cv)
     return measured.between_instance_cv
 

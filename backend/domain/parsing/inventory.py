@@ -13,6 +13,7 @@ from typing import Any
 from backend.domain.errors import ProbeError
 from backend.domain.parsing.frames import sections
 from backend.domain.parsing.inventory_cloud import cloud
+from backend.domain.parsing.inventory_cpus import cpu_models
 from backend.domain.parsing.inventory_devices import (
     BlockDisk,
     Directory,
@@ -145,7 +146,9 @@ def _cpu(parts: Mapping[str, str], cpu: Mapping[str, str]) -> dict[str, Any]:
     boost = {"boost1": True, "boost0": False, "no_turbo0": True, "no_turbo1": False}
     said = [boost.get(f"{key}{frequency.get(key)}") for key in ("boost", "no_turbo")]
     return {
-        "cpu_model": cpu.get("Model name") or first_cpu.get("model name"),
+        "cpu_model": cpu_models(
+            parts.get("lscpu", ""), parts.get("cpus") or parts.get("cpuinfo", "")
+        ),
         "microcode": first_cpu.get("microcode") or _word(parts, "microcode"),
         "usable_cpu_count": cpu_list_count(parts.get("allowed", "")),
         # lscpu is missing on small images; the kernel's files always are there.

@@ -19,6 +19,8 @@ PRICE_MISSING: Mapping[str, str] = MappingProxyType(
 )
 GB_PER_TB = Decimal(1000)
 MOST_TIERS = 20
+# In what a price says of itself: the seller has a cheaper price for whole months, which is not known.
+LACKS_MONTH_PRICE = "lacks_month_price"
 
 Tiers = tuple[tuple[Decimal | None, Decimal], ...]
 
@@ -50,6 +52,7 @@ class Included:
     """What the price of the machine holds already; None = not known, which counts as nothing."""
 
     disk_bytes: int | None = None
+    ipv4_count: int = 0
     traffic_bytes: int | None = None
     is_traffic_unlimited: bool = False
     egress: Tariff | None = None
@@ -75,6 +78,7 @@ def included_of(stated: Mapping[str, Any], disk_bytes: int | None, currency: str
     tiers = None if per_tb is None else ((None, EXACT.divide(per_tb, GB_PER_TB)),)
     return Included(
         disk_bytes=disk_bytes,
+        ipv4_count=_whole(stated.get("ipv4_count")) or 0,
         traffic_bytes=traffic,
         is_traffic_unlimited=stated.get("is_traffic_unlimited") is True,
         egress=None if tiers is None else Tariff(tiers, currency),
@@ -105,11 +109,12 @@ def extras_of_month(
         rest = _rest(amounts.disk_gb, included.disk_bytes)
         extras.append(_bought(DISK, rest, tariffs.get(DISK)))
     if amounts.ipv4_count is not None:
-        hours = hours_per_month if amounts.ipv4_count else Decimal(0)
+        bought_count = max(0, amounts.ipv4_count - included.ipv4_count)
+        hours = hours_per_month if bought_count else Decimal(0)
         # Tiers count the hours of one address, so the price is that of one, times their number.
         one = _bought(IP, hours, tariffs.get(IP))
         if one.amount is not None:
-            total = EXACT.multiply(one.amount, Decimal(amounts.ipv4_count))
+            total = EXACT.multiply(one.amount, Decimal(bought_count))
             one = Extra(IP, total, one.currency)
         extras.append(one)
     if amounts.egress_gb is not None:

@@ -6,6 +6,7 @@ from backend.domain.credits import STANDARD
 from backend.domain.price_feeds import FeedKind
 from backend.domain.rentals import BY_SECOND
 from backend.domain.texts import text as _
+from backend.providers.azure.sizes import size_figures
 from backend.providers.base import (
     ADDRESS,
     STATIC_KEY,
@@ -99,6 +100,7 @@ RECORD = ProviderRecord(
     # Without credits they run at their base performance; nothing beyond it can be bought
     # (learn.microsoft.com/azure/virtual-machines/b-series-cpu-credit-model, read 2026-11-23).
     credit_modes=(STANDARD,),
+    size_figures=size_figures,
     increment=BY_SECOND,
     feeds=(
         FeedKind(

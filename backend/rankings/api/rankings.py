@@ -177,6 +177,7 @@ def _offer_schema() -> dict[str, Any]:
         row_schema(COLUMNS)["properties"]
         | {
             "cpu_model": {"type": "string", "nullable": True},
+            "is_vcpu_derived": {"type": "boolean"},
             **row_schema(_CREDIT_COLUMNS)["properties"],
             "note": {"type": "string", "nullable": True},
             "stated_on": {"type": "string", "format": "date", "nullable": True},
@@ -223,6 +224,7 @@ def _offer_document(detail: OfferDetail) -> dict[str, Any]:
     return {
         **(json_rows(COLUMNS, [vars(row)])[0] if row else {}),
         "cpu_model": detail.offer.cpu_model or None,
+        "is_vcpu_derived": detail.offer.is_vcpu_derived,
         **_credit_document(detail.offer),
         "note": detail.offer.note or None,
         "stated_on": json_cell(detail.offer.stated_on),

@@ -253,8 +253,8 @@ COLUMNS: tuple[RankingColumn, ...] = (
         "flags",
         ColumnType.WORDS,
         _(
-            "disturbed unstable mixed_hardware cached shared_vcpu burstable credit_standard credit_unlimited "
-            "volume_small discontinued stale_price …"
+            "disturbed unstable mixed_hardware unknown_hardware cached shared_vcpu burstable "
+            "credit_standard credit_unlimited volume_small discontinued stale_price lacks_month_price …"
         ),
         label=_("Notes"),
         empty="",

@@ -19,6 +19,8 @@ from backend.domain.pricing.effective import TERM_HOURS
 from backend.domain.pricing.extras import (
     DISK,
     EGRESS,
+    IP,
+    LACKS_MONTH_PRICE,
     PRICE_MISSING,
     Extra,
     ExtraAmounts,
@@ -176,6 +178,8 @@ def _flags(choice: PriceChoice, shared: Context) -> list[str]:
         flags.append("stale_price")
     if choice.is_tax_unknown:
         flags.append(TAX_UNKNOWN)
+    if shared.query.period != "hour" and choice.included.get(LACKS_MONTH_PRICE):
+        flags.append(LACKS_MONTH_PRICE)
     if choice.purchase_model == PurchaseModel.SPOT:
         flags.append(INTERRUPTIBLE)
     return flags
@@ -184,8 +188,10 @@ def _flags(choice: PriceChoice, shared: Context) -> list[str]:
 def _included(offer: Offer, choice: PriceChoice) -> tuple[str, ...]:
     included = included_of(choice.included, offer.disk_bytes, choice.currency)
     # Which extras are inside decides whether two prices are of the same thing.
+    has_address = [IP] if included.ipv4_count else []
     has_traffic = included.is_traffic_unlimited or included.traffic_bytes
-    return (*([DISK] if included.disk_bytes else []), *([EGRESS] if has_traffic else []))
+    has_disk = [DISK] if included.disk_bytes else []
+    return (*has_disk, *has_address, *([EGRESS] if has_traffic else []))
 
 
 def extras_of(offer: Offer, choice: PriceChoice, shared: Context) -> list[Extra]:

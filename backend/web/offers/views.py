@@ -261,6 +261,8 @@ def _facts(offer: Offer) -> list[tuple[str, str]]:
     memory = offer.memory_bytes and _(
         "{size} GiB", size=figures.quantity(offer.memory_bytes / 2**30)
     )
+    derived = _("threads of its processor, as the seller states no count")
+    derived = derived if offer.is_vcpu_derived else ""
     disk = offer.disk_bytes and f"{figures.size(offer.disk_bytes)} {offer.disk_kind}"
     stated = offer.stated_on and f"{offer.stated_on}"
     return [
@@ -270,6 +272,7 @@ def _facts(offer: Offer) -> list[tuple[str, str]]:
         (_("Processor"), offer.cpu_model or ""),
         (_("Architecture"), offer.arch or ""),
         ("vCPU", " ".join(part for part in (vcpu, offer.vcpu_kind) if part) or ""),
+        (_("vCPU counted as"), derived),
         (_("Sustained share"), _sustained_share(offer)),
         (_("Hardware threads"), figures.quantity(offer.thread_count) or ""),
         (_("Memory"), memory or ""),

@@ -45,6 +45,11 @@ FLAGS = {
         "warn",
         lazy("The repeats spread more than the metric's target."),
     ),
+    "unknown_hardware": (
+        lazy("CPU not known"),
+        "warn",
+        lazy("Several machines stand behind it, and not all state their model of CPU."),
+    ),
     "mixed_hardware": (
         lazy("mixed CPUs"),
         "warn",
@@ -83,6 +88,11 @@ FLAGS = {
         lazy("old price"),
         "warn",
         lazy("The price was observed more than 30 days ago."),
+    ),
+    "lacks_month_price": (
+        lazy("no month price"),
+        "warn",
+        lazy("Sold by the month for less, at a price that is not known here: ask the seller."),
     ),
     "stale_fx": (lazy("old rate"), "warn", lazy("The exchange rate is more than 30 days old.")),
     "interruptible": (

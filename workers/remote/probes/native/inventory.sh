@@ -86,6 +86,8 @@ inventory() {
     section os-release cat /etc/os-release
     section lscpu lscpu
     section cpuinfo sed '/^$/q' /proc/cpuinfo
+    # All of them, as one machine may have several models; names of the kernel's list alone.
+    section cpus sed -n '/^\(processor\|model name\|Processor\|cpu\|CPU implementer\|CPU part\)[[:space:]]*:/p' /proc/cpuinfo
     section online cat $topology/online
     section allowed sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' /proc/self/status
     section siblings cat $topology/cpu0/topology/thread_siblings_list
