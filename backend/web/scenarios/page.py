@@ -23,7 +23,7 @@ from backend.web.scenarios import decisions, plots
 from backend.web.scenarios.figures import currency_of, horizon_words, lost_cost, marked, share
 from backend.web.scenarios.span import DEFAULT_SPAN, SPANS, spanned
 from backend.web.shared import figures
-from backend.web.shared.language import _, localized
+from backend.web.shared.language import _
 from backend.web.shared.plots import MOST_POINTS, Plot
 
 MOST_COMPARED = 8
@@ -211,7 +211,7 @@ def map_context(scenario: Scenario) -> dict[str, Any]:
                 {
                     "option": cell.option,
                     "tone": tones[cell.option],
-                    "cost": localized(f"{float(cell.cost):,.2f}"),
+                    "cost": figures.money(float(cell.cost)),
                     "unmet": share(cell.unserved_share) if cell.unserved_share else "",
                     "is_stated": row.is_stated and factor == 1,
                 }

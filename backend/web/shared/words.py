@@ -295,7 +295,7 @@ def ratio(text: str) -> str:
         share = Decimal(text) * 100
     except InvalidOperation:
         return text
-    return f"{figures.plain(share)} %" if share.is_finite() else text
+    return figures.percent(float(text)) if share.is_finite() else text
 
 
 def holds(basis: str) -> str:
