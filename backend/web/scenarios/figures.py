@@ -80,8 +80,20 @@ def horizon_words(document: Mapping[str, Any]) -> str:
     return f"{figures.quantity(length)} {unit}{'' if length == 1 else 's'}"
 
 
+def _tier(entry: object) -> str:
+    """One of a list's values, or a pair of a tier's upper bound and its price or factor."""
+    if not isinstance(entry, list | tuple) or len(entry) != 2:
+        return shown_value(entry)
+    bound, value = entry
+    if bound is None:
+        return _("beyond that: {value}", value=shown_value(value))
+    return _("up to {bound}: {value}", bound=shown_value(bound), value=shown_value(value))
+
+
 def shown_value(value: object) -> str:
     """A value of a document; a number with more digits than people read is rounded."""
+    if isinstance(value, list | tuple):
+        return ", ".join(map(_tier, value))
     text = str(value)
     try:
         number = Decimal(text)
