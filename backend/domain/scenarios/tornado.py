@@ -106,7 +106,7 @@ def _inputs(scenario: ScenarioInput, spreads: Uncertainty) -> Iterator[MovedInpu
             name = _(
                 "price {billing} {amount} {currency}",
                 billing=price.billing,
-                amount=number(figures.money(float(price.terms.price), price.unit)),
+                amount=number(figures.money(float(price.terms.price))),
                 currency=price.currency,
             )
             moved = prices | {price_key(part): ends}
