@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from decimal import Decimal, InvalidOperation
 
+from backend.benchmarks.models import Run
 from backend.domain.metrics import METRICS
 from backend.domain.profiles import PARAMETERS as PARAMETERS_OF_RUNS
 from backend.providers import registry
@@ -220,6 +221,12 @@ def price_state(code: str) -> str:
 
 def campaign_state(code: str) -> str:
     return CAMPAIGN_STATES.get(code, code)
+
+
+def run_name(run: Run) -> str:
+    """Day, minute and the first characters of the identifier, as the commands take them: a campaign
+    begins many runs in one minute."""
+    return f"{run.created_at:%Y-%m-%d %H:%M} · {str(run.pk)[:6]}"
 
 
 def run_parameter(name: str) -> str:
