@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
 
+from backend.domain import figures
 from backend.domain.pairwise import are_apart
 from backend.domain.texts import joined, number
 from backend.domain.texts import text as _
@@ -57,8 +58,7 @@ def listed(names: Sequence[str], most: int = MOST_NAMES) -> str:
 
 def percent(ratio: float) -> str:
     """A ratio in percent; one decimal below ten, where the whole percent would say too little."""
-    share = abs(ratio) * 100
-    return number(f"{ratio * 100:.{0 if share >= 9.95 or not share else 1}f} %")
+    return number(figures.percent(ratio, 0 if abs(ratio) >= 0.0995 else 1))
 
 
 def best_value(contenders: Sequence[Contender]) -> Conclusion:
@@ -277,7 +277,7 @@ def _shortfall(best: FleetChoice, sure: FleetChoice | None, currency: str) -> st
 
 
 def _amount(cost: Decimal) -> str:
-    return number(f"{cost:,.2f}")
+    return number(figures.money(cost, digits=figures.SENTENCE_DIGITS))
 
 
 def server_cost(parts: Sequence[tuple[str, Decimal]], currency: str) -> Conclusion:

@@ -10,9 +10,9 @@ from dataclasses import asdict, dataclass
 from decimal import Decimal
 from typing import Annotated, Any, ClassVar
 
+from backend.domain.decimals import MAX_CHARS, read_decimal
 from backend.domain.documents.model import Document, Faults
 from backend.domain.documents.values import (
-    MOST_DIGITS,
     PLAIN,
     JsonSchema,
     Many,
@@ -36,8 +36,6 @@ from backend.domain.hardware_assumptions import ASSUMPTIONS, EURO_RATES, IN_EURO
 from backend.domain.pricing.quoted import MOST_DECIMALS
 from backend.domain.texts import text as _
 
-_NUMBER = re.compile(r"[+-]?[0-9]+(?:\.[0-9]+)?")
-
 
 @dataclass(frozen=True)
 class Amount(Value):
@@ -48,18 +46,14 @@ class Amount(Value):
     editor: ClassVar[str] = "decimal"
 
     def read(self, value: Any) -> Decimal:
-        is_number = isinstance(value, int | Decimal) and not isinstance(value, bool)
-        is_text = isinstance(value, str) and len(value) <= MOST_DIGITS
-        if not is_number and not (is_text and _NUMBER.fullmatch(value)):
-            raise fault(f"{shown(value)} is not a decimal number")
-        number = Decimal(value)
-        if not number.is_finite() or number.adjusted() > MOST_DIGITS:
+        number = read_decimal(value)
+        if number is None:
             raise fault(f"{shown(value)} is not a decimal number")
         exponent = number.as_tuple().exponent
         if isinstance(exponent, int) and -exponent > MOST_DECIMALS:
-            raise fault(f"{str(value)[:MOST_DIGITS]} has more than {MOST_DECIMALS} decimals")
+            raise fault(f"{str(value)[:MAX_CHARS]} has more than {MOST_DECIMALS} decimals")
         if not self.low <= number <= self.high:
-            detail = f"{str(value)[:MOST_DIGITS]} is not a decimal number"
+            detail = f"{str(value)[:MAX_CHARS]} is not a decimal number"
             raise fault(f"{detail} from {self.low:f} to {self.high:f}")
         return number
 

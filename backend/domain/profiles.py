@@ -11,6 +11,7 @@ from uuid import UUID
 
 from backend.domain.addresses import checked_address
 from backend.domain.credits import CREDIT_MODES
+from backend.domain.decimals import read_decimal
 from backend.domain.errors import InvalidValue
 from backend.domain.probes import CHOICES, INVENTORY, PROBES, RENTED
 from backend.domain.texts import text as _
@@ -233,14 +234,14 @@ def check_own(probes: Sequence[str] | None) -> None:
 
 
 def _number(field: str, value: object, parameter: RunParameter) -> float | int:
-    # True is an int to Python.
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    number = read_decimal(value)
+    if number is None:
         raise InvalidValue(field, f"{value!r} is not a number")
-    if not parameter.low <= value <= parameter.high:
+    if not parameter.low <= number <= parameter.high:
         raise InvalidValue(field, f"{value} is not within {parameter.low:g} … {parameter.high:g}")
-    if parameter.is_whole and value != int(value):
+    if parameter.is_whole and number != int(number):
         raise InvalidValue(field, f"{value} is not a whole number")
-    return int(value) if parameter.is_whole else float(value)
+    return int(number) if parameter.is_whole else float(number)
 
 
 def _directory(field: str, value: object) -> str:

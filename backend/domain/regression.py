@@ -18,7 +18,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 from statistics import median
-from typing import Literal
+from typing import Any, Literal
 
 MIN_RUNS = 5
 MAD_TO_SD = 1.4826
@@ -121,8 +121,15 @@ def is_same_hardware(one: Environment, other: Environment) -> bool:
 
 def changes(before: Environment, after: Environment, names: Sequence[str]) -> list[str]:
     """`name: before → after` of each fact that both state differently."""
+    return [f"{name}: {one} → {other}" for name, one, other in differing(before, after, names)]
+
+
+def differing(
+    before: Environment, after: Environment, names: Sequence[str]
+) -> list[tuple[str, Any, Any]]:
+    """Name and both values of each fact that both state differently."""
     return [
-        f"{name}: {before[name]} → {after[name]}"
+        (name, before[name], after[name])
         for name in names
         if before.get(name) is not None
         and after.get(name) is not None

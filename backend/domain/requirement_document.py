@@ -3,7 +3,6 @@
 Amounts are decimal strings, or JSON numbers that were read as Decimal; zero and null are no demand.
 """
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
@@ -12,6 +11,7 @@ from typing import Annotated, Any
 from pydantic import Field
 from pydantic_core import PydanticCustomError
 
+from backend.domain.decimals import MAX_EXPONENT, read_decimal
 from backend.domain.documents.model import Document, Faults
 from backend.domain.documents.values import (
     PLAIN,
@@ -32,12 +32,10 @@ from backend.domain.units import HOURS_PER_MONTH
 KINDS = ("cloud", "vps", "dedicated", "onprem")
 SIZES = ("ram_gib", "disk_gb", "egress_gb_per_month")
 MOST_AMOUNT = Decimal(10) ** 15
-MOST_EXPONENT = 30
 MOST_TARGETS = 12
 MOST_SERVERS = 100_000
 LIMIT, MOST_LIMIT = 25, 250
 FAILURE_LIMIT, MOST_FAILURES = 100, 100_000
-_NUMBER = re.compile(r"[+-]?[0-9]{1,40}(?:\.[0-9]{1,40})?")
 
 
 @dataclass(frozen=True)
@@ -47,7 +45,7 @@ class Demanded(Value):
     unit: str = _("of the fleet")
 
     def read(self, value: Any) -> Decimal | None:
-        number = _number(value)
+        number = read_decimal(value)
         if number is None:
             raise fault(f"{shown(value)} is not a decimal number")
         if number == 0:
@@ -104,7 +102,7 @@ class Most(Value):
     empty: int | None = None
 
     def read(self, value: Any) -> int | None:
-        number = None if isinstance(value, str) else _number(value)
+        number = None if isinstance(value, str) else read_decimal(value)
         if number is None or number != int(number) or not 0 <= number <= self.most:
             raise fault(f"a whole number up to {self.most} is needed")
         return int(number) or self.empty
@@ -221,20 +219,10 @@ class RequirementDocument(Document):
         return {**self.filters, **self.own}
 
 
-def _number(value: object) -> Decimal | None:
-    """The finite number that a value says, of a size that can be handled; None for another."""
-    is_number = isinstance(value, int | Decimal) and not isinstance(value, bool)
-    is_text = isinstance(value, str) and _NUMBER.fullmatch(value.strip())
-    if not is_number and not is_text:
-        return None
-    number = Decimal(value.strip() if isinstance(value, str) else value)  # type: ignore[arg-type]
-    return number if number.is_finite() and abs(number.adjusted()) <= MOST_EXPONENT else None
-
-
 def _text(value: object) -> str | None:
     if isinstance(value, bool):
         return "1" if value else "0"
     if isinstance(value, Decimal):
-        is_short = abs(value.adjusted()) <= MOST_EXPONENT
+        is_short = abs(value.adjusted()) <= MAX_EXPONENT
         return format(value, "f") if is_short else str(value)
     return str(value) if isinstance(value, str | int) else None

@@ -12,6 +12,7 @@ run to the next is not in the repeats of a run either; the least loss that count
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from math import exp, hypot, log
 from statistics import median
 
 from backend.domain.metrics import Metric
@@ -35,7 +36,8 @@ class RunChange(IntEnum):
 class MetricChange:
     """One metric of two runs; values and intervals in its unit.
 
-    `change_ratio` is after / before − 1; `is_apart` says whether the two differ at all.
+    `change_ratio` is after / before − 1 with the ends of its 95 % interval; `is_apart` says whether
+    the two differ at all.
     """
 
     metric: str
@@ -46,6 +48,8 @@ class MetricChange:
     change_ratio: float | None
     is_apart: bool
     outcome: RunChange
+    change_low: float | None = None
+    change_high: float | None = None
 
 
 def metric_change(
@@ -83,9 +87,26 @@ def metric_change(
         outcome = RunChange.FINE
     else:
         outcome = RunChange.UNCLEAR
+    low, high = _change_ends(one, other, is_now / was)
     return MetricChange(
-        metric.key, variant, metric.unit, was, is_now, is_now / was - 1, is_apart, outcome
+        metric.key,
+        variant,
+        metric.unit,
+        was,
+        is_now,
+        is_now / was - 1,
+        is_apart,
+        outcome,
+        low,
+        high,
     )
+
+
+def _change_ends(before: Interval, after: Interval, factor: float) -> tuple[float, float]:
+    """Ends of the change: the logarithms of two independent figures differ with the root of the
+    sum of their squared half widths."""
+    half = hypot(*(log(high / low) / 2 for _, low, high in (before, after)))
+    return factor * exp(-half) - 1, factor * exp(half) - 1
 
 
 def _interval(values: Sequence[float], metric: Metric, cv: float) -> Interval:

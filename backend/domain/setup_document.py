@@ -1,13 +1,15 @@
 """What people keep in one YAML file: hosts, campaigns, schedules and subscriptions by their names."""
 
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from typing import Annotated, Any
 
 import yaml
 
+from backend.domain.decimals import read_decimal
 from backend.domain.documents.model import Document
 from backend.domain.documents.values import (
+    PLAIN,
     JsonSchema,
     Many,
     Object,
@@ -56,19 +58,16 @@ class Values(Value):
 
 @dataclass(frozen=True)
 class BudgetAmount(Value):
-    """A decimal as text, above zero: 12.50 without quotes is a float to YAML."""
+    """A decimal above zero."""
 
     def read(self, value: Any) -> Decimal:
-        try:
-            amount = Decimal(value) if isinstance(value, str | int) else None
-        except InvalidOperation:
-            amount = None
-        if amount is None or not amount.is_finite() or amount <= 0:
-            raise fault('an amount in quotes, such as "12.50", is needed')
+        amount = read_decimal(value)
+        if amount is None or amount <= 0:
+            raise fault("an amount above zero, such as 12.50, is needed")
         return amount
 
     def schema(self) -> JsonSchema:
-        return {"type": "string"}
+        return PLAIN
 
 
 class HostEntry(Document):
@@ -87,7 +86,7 @@ class HostEntry(Document):
 class BudgetEntry(Document):
     """The most that a round may cost."""
 
-    amount: Annotated[Decimal, BudgetAmount("In quotes")]
+    amount: Annotated[Decimal, BudgetAmount("In the currency below")]
     currency: Annotated[str, Text("Such as EUR", most=3)]
 
 

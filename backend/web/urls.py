@@ -31,7 +31,7 @@ from backend.web.ranking import views as ranking
 from backend.web.reports import freezing
 from backend.web.reports import views as reports
 from backend.web.requirements import views as requirements
-from backend.web.runs import evidence_views, list_views, sample_views
+from backend.web.runs import comparison, evidence_views, list_views, sample_views
 from backend.web.runs import views as runs
 from backend.web.saved_views import views as saved_views
 from backend.web.scenarios import editor_views, job_views, offers_page, trace_views
@@ -54,6 +54,7 @@ urlpatterns = [
     path("offers/<slug:slug>/measure/", offers.offer_measure_form, name="offer-measure"),
     path("offers/<slug:slug>/scores/<slug:key>/", score_page.score_page, name="score"),
     path("runs/", list_views.runs_page, name="runs"),
+    path("runs/compare/", comparison.run_compare_page, name="run-compare"),
     path("runs/<uuid:run_id>/", runs.run_page, name="run"),
     # A fragment has an address of its own: a cache or the way back cannot show it as the page.
     path("runs/<uuid:run_id>/progress/", runs.run_progress, name="run-progress"),

@@ -26,20 +26,18 @@ def test_best_value_names_the_winner_and_its_lead_when_all_is_exact():
     said = best_value([exact("B", "10", 100.0), exact("A", "20", 125.0)])
     assert said.certainty == Certainty.CLEAR
     assert said.sentence == (
-        "A gives the most performance for the money: 25 % more than B, the next best."
+        "A gives the most performance for the money: 25% more than B, the next best."
     )
     assert said.detail == ""
 
 
 def test_best_value_states_the_interval_of_the_lead():
     # 200 within a factor of 1.03 over 100 within a factor of 1.04: by hand
-    # exp(√(ln² 1.03 + ln² 1.04)) = 1.0504, so 2 / 1.0504 − 1 = 90.4 % to 2 · 1.0504 − 1 = 110 %.
+    # exp(√(ln² 1.03 + ln² 1.04)) = 1.0504, so 2 / 1.0504 − 1 = 90.4% to 2 · 1.0504 − 1 = 110%.
     best = Contender("A", Decimal(1), (200.0, 200 / 1.03, 206.0))
     other = Contender("B", Decimal(1), (100.0, 100 / 1.04, 104.0))
     said = best_value([other, best, Contender("C", None, None)])
-    assert said.sentence.endswith(
-        "100 % more than B, the next best (95 % interval: 90 % to 110 %)."
-    )
+    assert said.sentence.endswith("100% more than B, the next best (95 % interval: 90% to 110%).")
     assert said.detail == "Not part of this, for want of a price or a measurement: C."
 
 
@@ -57,7 +55,7 @@ def test_ranking_comes_to_its_first_tie_group_and_the_best_behind_it():
     first, second, third = exact("A", "20", 125.0), exact("B", "10", 100.0), exact("C", "1", 99.0)
     clear = head_of_ranking([first], second)
     assert (clear.certainty, clear.sentence) == (
-        "clear", "A gives the most performance for the money: 25 % more than B, the next best.",
+        "clear", "A gives the most performance for the money: 25% more than B, the next best.",
     )  # fmt: skip
     tie = head_of_ranking([first, second], third)
     assert tie.certainty == "tie"
@@ -74,7 +72,7 @@ def test_ranking_comes_to_its_first_tie_group_and_the_best_behind_it():
     [
         (
             [exact("A", "49", 1.0), Contender("B", Decimal(70), None)],
-            "A costs least, 30 % less than B; which of them gives more performance for the money "
+            "A costs least, 30% less than B; which of them gives more performance for the money "
             "is not known.",
         ),
         (
@@ -99,7 +97,7 @@ def test_listed_joins_names_and_counts_those_beyond():
 
 def test_percent_keeps_a_decimal_below_ten():
     assert [percent(r) for r in (0.25, 0.0123, -0.0123, 0.0996, 0)] == [
-        "25 %", "1.2 %", "-1.2 %", "10 %", "0 %",
+        "25%", "1.2%", "-1.2%", "10%", "0%",
     ]  # fmt: skip
 
 
@@ -115,21 +113,21 @@ SHORT, OPEN = fleet("3 × C", "120", holds=False), fleet("3 × D", "120", holds=
     ("fleets", "certainty", "sentence"),
     [
         ([], "unknown", "No fleet reaches what you need."),
-        ([SURE], "clear", "4 × A costs least: 160.00 USD a month."),
-        ([SURE, DEARER], "clear", "4 × A costs least: 160.00 USD a month, 20 % less than 2 × B."),
+        ([SURE], "clear", "4 × A costs least: 160 USD a month."),
+        ([SURE, DEARER], "clear", "4 × A costs least: 160 USD a month, 20% less than 2 × B."),
         ([SHORT, fleet("9 × E", "120", holds=True)], "clear",
-         "9 × E costs least: 120.00 USD a month, as 3 × C."),
+         "9 × E costs least: 120 USD a month, as 3 × C."),
         ([SHORT, SURE], "tie",
-         "3 × C costs least: 120.00 USD a month. At the worse ends of its 95 % intervals "
-         "it falls short; 4 × A is sure to be enough, for 160.00 USD a month."),
+         "3 × C costs least: 120 USD a month. At the worse ends of its 95 % intervals "
+         "it falls short; 4 × A is sure to be enough, for 160 USD a month."),
         ([SHORT], "tie",
-         "3 × C costs least: 120.00 USD a month. At the worse ends of its 95 % intervals "
+         "3 × C costs least: 120 USD a month. At the worse ends of its 95 % intervals "
          "it falls short; none of the fleets below is sure to be enough."),
         ([OPEN, SURE], "unknown",
-         "3 × D costs least: 120.00 USD a month. How surely it reaches what you need is not known; "
-         "4 × A is sure to be enough, for 160.00 USD a month."),
+         "3 × D costs least: 120 USD a month. How surely it reaches what you need is not known; "
+         "4 × A is sure to be enough, for 160 USD a month."),
         ([OPEN], "unknown",
-         "3 × D costs least: 120.00 USD a month. How surely it reaches what you need is not known; "
+         "3 × D costs least: 120 USD a month. How surely it reaches what you need is not known; "
          "none of the fleets below is sure to be enough."),
     ],
 )  # fmt: skip
@@ -142,8 +140,8 @@ def test_cheapest_fleet_says_how_surely_it_is_enough(
 
 def test_cheapest_fleet_names_its_limit_and_what_was_not_tried():
     said = cheapest_fleet([SURE], "EUR", is_proven=False)
-    assert said.sentence == "4 × A costs least of those tried: 160.00 EUR a month."
-    assert said.detail == "Memory limits 4 × A: 25 % to spare."
+    assert said.sentence == "4 × A costs least of those tried: 160 EUR a month."
+    assert said.detail == "Memory limits 4 × A: 25% to spare."
     barely = cheapest_fleet([replace(SURE, spare=0.0004)], "EUR")
     assert barely.detail == "Memory limits 4 × A: just enough."
 
@@ -152,7 +150,7 @@ def test_server_cost_lists_the_shares_from_the_largest():
     parts = [("staff", Decimal(20)), ("purchase", Decimal(70)), ("space", Decimal(0)),
              ("energy", Decimal(10))]  # fmt: skip
     assert server_cost(parts, "EUR").sentence == (
-        "One server costs 100.00 EUR a month, of it purchase 70 %, staff 20 % and energy 10 %."
+        "One server costs 100 EUR a month, of it purchase 70%, staff 20% and energy 10%."
     )
     assert server_cost([("staff", Decimal(0))], "EUR").sentence == (
         "One server costs 0.00 EUR a month."

@@ -142,7 +142,7 @@ def test_every_profile_has_a_value_for_every_parameter_but_two():
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("seconds", 0), ("seconds", 0.1), ("seconds", 121), ("seconds", "5"), ("seconds", True),
+        ("seconds", 0), ("seconds", 0.1), ("seconds", 121), ("seconds", "5,5"), ("seconds", True),
         ("seconds", float("nan")), ("repeats", 2.5), ("repeats", 0), ("file_bytes", 1),
         ("directory", "data"), ("directory", "/a/../b"), ("directory", "/a\nb"), ("directory", 5),
         ("directory", "/" + "a" * 500), ("iodepth", 4),

@@ -40,12 +40,12 @@ def test_file_has_defaults_and_lines():
         ("x: " + "[" * 25 + "]" * 25, "line 1: not YAML: more than 20 levels"),
         ("a: \x00", "line 1: not YAML"),
         (
-            "campaigns:\n  - name: a\n    profile: quick\n    budget: {amount: 1.5, currency: EUR}\n",
-            "line 4: /campaigns/0/budget/amount: an amount in quotes",
+            "campaigns:\n  - name: a\n    profile: quick\n    budget: {amount: -1.5, currency: EUR}\n",
+            "line 4: /campaigns/0/budget/amount: an amount above zero",
         ),
         (
             "campaigns:\n  - name: a\n    profile: quick\n    budget: {amount: x, currency: EUR}\n",
-            "line 4: /campaigns/0/budget/amount: an amount in quotes",
+            "line 4: /campaigns/0/budget/amount: an amount above zero",
         ),
         (
             "campaigns:\n  - name: a\n    profile: quick\n    parameters: [1]\n",
@@ -87,7 +87,7 @@ def test_schema_says_what_each_field_takes():
     assert kinds == {
         "is_in_production": ["boolean", "null"],
         "parameters": ["object", "null"],
-        "amount": "string",
+        "amount": ["string", "number"],
     }
 
 

@@ -1,39 +1,114 @@
 """Numbers and words as people read them."""
 
 import json
+import re
+from contextvars import copy_context
 from decimal import Decimal
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from backend.web.shared import figures, lines, words
+from backend.web.shared.language import _language
 
 # The tests of the scripts read the same cases: charts and tables must write a number alike.
 CASES = json.loads((Path(__file__).parents[2] / "frontend/tests/figure_cases.json").read_text())
 
 
-@pytest.mark.parametrize(("value", "shown"), [*CASES, (None, ""), (Decimal(16608), "16,608")])
-def test_figure_shows_about_four_digits(value, shown):
+def _in_german(write, *given):
+    """What a function writes for a reader of German."""
+    reader = copy_context()
+    reader.run(_language.set, "de")
+    return reader.run(write, *given)
+
+
+@pytest.mark.parametrize(("value", "shown"), [*CASES, (None, ""), (Decimal(16608), "16,610")])
+def test_figure_shows_at_most_four_digits(value, shown):
     assert figures.figure(value) == shown
 
 
-def test_money_has_four_decimals_an_hour_and_two_a_month():
+def test_money_has_four_decimals_an_hour_two_a_month_and_none_from_a_hundred_on():
     assert figures.money(Decimal("0.0475"), "hour") == "0.0475"
-    assert figures.money(Decimal("1234.5"), "month") == "1,234.50"
+    assert figures.money(Decimal("98.5"), "month") == "98.50"
+    assert figures.money(Decimal("99.999"), "month") == "100"
+    assert figures.money(Decimal("1234.5"), "month") == "1,234"
     assert figures.money(None, "hour") == ""
 
 
 @pytest.mark.parametrize(
-    ("cup", "shown"),
+    ("amount", "period", "english", "german"),
     [
-        ("0.00000196", "0.000001960"),
-        ("0.00000204", "0.000002040"),
-        ("0.0000000123456", "0.00000001235"),
-        ("0.0014", "0.0014000"),
+        ("3.07", "month", "$3.07/mo", "3,07 $/Monat"),
+        ("0.0749900000", "hour", "$0.075/h", "0,075 $/h"),
+        # 4.740e-05 and 0.0031 stood on the page of a campaign.
+        ("0.0000474", "", "< $0.01", "< 0,01 $"),
+        ("0.0031", "", "< $0.01", "< 0,01 $"),
+        ("188517.84", "", "$188,500", "188.500 $"),
+        ("-5.5", "year", "−$5.50/yr", "−5,50 $/Jahr"),
+        ("0", "", "$0.00", "0,00 $"),
     ],
 )
-def test_cup_keeps_four_significant_digits(cup, shown):
-    assert figures.unit_cost(Decimal(cup)) == shown
+def test_price_names_currency_and_period_as_the_language_does(amount, period, english, german):
+    assert figures.price(Decimal(amount), "USD", period) == english
+    assert _in_german(figures.price, Decimal(amount), "USD", period) == german
+
+
+def test_price_of_a_currency_without_a_sign_has_its_code():
+    assert figures.price(Decimal("189"), "CHF", "month") == "CHF 189/mo"
+    assert _in_german(figures.price, Decimal("189"), "CHF", "month") == "189 CHF/Monat"
+
+
+def test_quote_keeps_every_digit_and_the_cents():
+    assert figures.quote(Decimal("1249.9"), "EUR", "month") == "€1,249.90/mo"
+    assert figures.quote(Decimal("0.00012"), "USD", "hour") == "$0.00012/h"
+
+
+@pytest.mark.parametrize(
+    ("ratio", "english", "german"),
+    [(0.95, "95%", "95 %"), (0.989, "98.9%", "98,9 %"), (10.789, "1,079%", "1.079 %")],
+)
+def test_percent_is_written_as_the_language_does(ratio, english, german):
+    assert figures.percent(ratio) == english
+    assert _in_german(figures.percent, ratio) == german
+
+
+@pytest.mark.parametrize(
+    ("ratio", "shown"),
+    [("5", "+500%"), ("-0.14", "−14%"), ("0", "±0%"), ("10.789", "11.8×"), ("0.00001", "±0%")],
+)
+def test_signed_percent_turns_into_a_factor_where_percents_get_long(ratio, shown):
+    assert figures.signed_percent(Decimal(ratio)) == shown
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "shown"),
+    [
+        (1_635_141_493.54, "bytes/s", "1.64 GB/s"),
+        (26_730_149_852.0, "bytes/s", "26.7 GB/s"),
+        (388_123.0, "ns", "388 µs"),
+        (4_145_152.0, "ns", "4.15 ms"),
+        (64_952.03, "operations/s", "65k operations/s"),
+        (1473.83, "CMIPS", "1,474 CMIPS"),
+    ],
+)
+def test_measure_scales_the_unit(value, unit, shown):
+    assert figures.measure(value, unit) == shown
+
+
+@given(st.floats(min_value=-1e15, max_value=1e15, allow_nan=False))
+def test_no_figure_has_more_than_four_digits_or_an_exponent(value):
+    for text in (figures.figure(value), figures.money(value), figures.percent(value)):
+        digits = re.sub(r"[^0-9]", "", text).strip("0")
+        assert len(digits) <= 4
+        assert "e" not in text.lower()
+
+
+@given(st.floats(min_value=1e-9, max_value=1e15))
+def test_figure_is_within_half_a_unit_of_its_fourth_digit(value):
+    # Four digits: at most 5 parts in 10,000 off.
+    assert abs(float(figures.figure(value).replace(",", "")) - value) <= 5.001e-4 * value
 
 
 def test_plain_keeps_every_digit():
@@ -61,11 +136,11 @@ def test_scale_fits_the_middle_value(unit, values, factor, shown):
 @pytest.mark.parametrize(
     ("values", "shown"),
     [
-        ([817, 203, 49, 1427], ["817.0", "203.0", "49.0", "1,427.0"]),
+        ([817, 203, 49, 1427], ["817.0", "203.0", "49.0", "1,427"]),
         ([2238.4, 203.1], ["2,238", "203"]),
-        ([0.0274, 3.2, 1.9], ["0.0274", "3.2000", "1.9000"]),
+        ([0.0274, 3.2, 1.9], ["0.0274", "3.200", "1.900"]),
         # The least is far below the others and keeps its own digits.
-        ([5000, 6000, 0.004], ["5,000", "6,000", "0.0040"]),
+        ([5000, 6000, 0.004], ["5,000", "6,000", "0.004"]),
         ([1000.5], ["1,000"]),
         ([], []),
     ],
@@ -89,8 +164,8 @@ def test_value_scale_follows_the_direction_of_the_metric():
 def test_facts_are_ordered_words_and_leave_out_the_unknown():
     found = {"zone": "b", "steal_ratio": 0.25, "memory_bytes": 8 * 2**30, "arch": None, "dimms": []}
     assert lines.facts(found) == [
-        ("Memory", "8.00 GiB"),
-        ("CPU taken by the hypervisor (steal)", "25.0 %"),
+        ("Memory", "8 GiB"),
+        ("CPU taken by the hypervisor (steal)", "25%"),
         ("Zone", "b"),
     ]
 

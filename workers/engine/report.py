@@ -10,6 +10,7 @@ from django.conf import settings
 from backend.benchmarks.models import Run
 from backend.benchmarks.selectors.runs import RunView, run_results
 from backend.catalog.models import PriceObservation
+from backend.domain import figures
 from backend.domain.metrics import CPU_METRICS, METRICS
 from backend.domain.ranking import break_even_price
 from backend.domain.stats import DISTURBED
@@ -118,8 +119,8 @@ def lines(document: dict[str, Any]) -> list[str]:
     """The document for people."""
     lines = [f"{document['host']} ({document['offer']}), profile {document['profile']}:"]
     lines += [
-        f"  {result['metric']:30} {result['median']:>18,.2f} {result['unit']}"
-        f"   ({result['variant']}, {result['repeats']} repeats"
+        f"  {result['metric']:30} {figures.measure(result['median'], result['unit']):>20}"
+        f"   ({result['variant']}, {_repeats(result['repeats'])}"
         + (f", {result['disturbed']} disturbed)" if result["disturbed"] else ")")
         for result in document["results"]
     ]
@@ -132,10 +133,15 @@ def lines(document: dict[str, Any]) -> list[str]:
     return lines
 
 
+def _repeats(count: int) -> str:
+    return "1 repeat" if count == 1 else f"{count} repeats"
+
+
 def worth_line(worth: dict[str, Any]) -> str:
     return (
-        f"  below {worth['break_even_price']:,.2f} {worth['currency']} a {worth['period']} "
-        f"({worth['break_even_price_low']:,.2f} … {worth['break_even_price_high']:,.2f} by the "
+        f"  below {figures.price(worth['break_even_price'], worth['currency'], worth['period'])} "
+        f"({figures.money(worth['break_even_price_low'])} … "
+        f"{figures.money(worth['break_even_price_high'])} by the "
         f"interval of its score) it would rank first of {worth['offers'] + 1} priced offers by "
         f"{METRICS[worth['metric']].label}"
     )
@@ -144,13 +150,14 @@ def worth_line(worth: dict[str, Any]) -> str:
 def rank_lines(row: dict[str, Any]) -> list[str]:
     """Score, price and place of an offer's row in the ranking."""
     interval = (
-        f"95 % interval {row['score_ci95_low']:,.2f} … {row['score_ci95_high']:,.2f}, "
+        f"95% interval {figures.figure(row['score_ci95_low'])} … "
+        f"{figures.figure(row['score_ci95_high'])}, "
         f"{row['interval_basis']}"
     )
-    lines = [f"  score: {row['score']:,.2f} CMIPS ({interval})"]
+    lines = [f"  score: {figures.figure(row['score'])} CMIPS ({interval})"]
     if (stated := row["stated"]) is not None:
         lines.append(
-            f"  price: {stated['amount'].normalize():f} {stated['currency']} per {stated['unit']}; "
+            f"  price: {figures.quote(stated['amount'], stated['currency'], stated['unit'])}; "
             f"it has no rank by cost, because no exchange rate from {stated['currency']} to "
             f"{row['currency']} is stored: import the rates of the ECB with manage.py import_fx"
         )
@@ -161,7 +168,8 @@ def rank_lines(row: dict[str, Any]) -> list[str]:
         )
     else:
         basis = f"{row['price_basis']}, {row['price_term']}"
-        lines.append(f"  price: {row['price']:.6f} {row['currency']} per {row['period']} ({basis})")
+        price = figures.price(row["price"], row["currency"], row["period"])
+        lines.append(f"  price: {price} ({basis})")
     if row["rank"] is not None:
         lines.append(
             f"  place: {row['rank']} of {row['count']} by value per cost "

@@ -72,6 +72,10 @@ class MetricChangeSerializer(serializers.Serializer[Any]):
     change_ratio = serializers.FloatField(allow_null=True, help_text="after / before - 1")
     is_apart = serializers.BooleanField(help_text="whether the two differ at all")
     outcome = serializers.ChoiceField(choices=OUTCOMES)
+    change_low = serializers.FloatField(
+        allow_null=True, help_text="lower end of the change's 95% interval"
+    )
+    change_high = serializers.FloatField(allow_null=True, help_text="its upper end")
 
 
 class RunComparisonSerializer(serializers.Serializer[Any]):

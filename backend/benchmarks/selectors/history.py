@@ -14,6 +14,7 @@ from django.db.models import Count
 from backend.benchmarks.models import Host, Run, RunState, Sample, Source
 from backend.benchmarks.selectors.scores import RANKING_VARIANTS
 from backend.catalog.models import Offer
+from backend.domain import figures
 from backend.domain.drift import Trend, trend
 from backend.domain.metrics import METRICS, Metric
 from backend.domain.regression import (
@@ -204,16 +205,16 @@ def _departure_text(
     )
     return (
         f"{metric.label} ({variant}) {'rose' if is_above else 'fell'} "
-        f"{abs(change.change_ratio):.0%} {'above' if is_above else 'below'} the median of "
-        f"{expected.count} earlier runs, out of their band {often}: {value:,.4g} {metric.unit}, "
-        f"expected {expected.low:,.4g} … {expected.high:,.4g}"
+        f"{figures.percent(abs(change.change_ratio), 0)} {'above' if is_above else 'below'} the median of "
+        f"{expected.count} earlier runs, out of their band {often}: {figures.measure(value, metric.unit)}, "
+        f"expected {figures.measure(expected.low, metric.unit)} … {figures.measure(expected.high, metric.unit)}"
     )
 
 
 def _drift_text(metric: Metric, variant: str, drift: Trend, count: int) -> str:
     return (
         f"{metric.label} ({variant}) {'rose' if drift.change_ratio > 0 else 'fell'} "
-        f"{abs(drift.change_ratio):.0%} from the first half of its {count} repeats to the last: "
+        f"{figures.percent(abs(drift.change_ratio), 0)} from the first half of its {count} repeats to the last: "
         f"a trend and not noise (Mann–Kendall test, p = {drift.p_value:.2g})"
     )
 

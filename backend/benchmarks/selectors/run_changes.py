@@ -2,16 +2,28 @@
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from enum import StrEnum, auto
 from typing import Any
 
 from backend.benchmarks.models import Run, RunState, Source
 from backend.benchmarks.selectors.history import run_values
 from backend.domain.metrics import METRICS, between_instance_cv
-from backend.domain.regression import HARDWARE, SOFTWARE, changes
+from backend.domain.regression import HARDWARE, SOFTWARE, differing
 from backend.domain.run_changes import MetricChange, RunChange, metric_change, overall
 
 # The loss that counts unless another one is asked about.
 LEAST_LOSS_RATIO = 0.05
+
+
+class Uncompared(StrEnum):
+    """Why a metric of two runs is not compared."""
+
+    NOT_BEFORE = auto()
+    NOT_AFTER = auto()
+    DISTURBED_BEFORE = auto()
+    DISTURBED_AFTER = auto()
+    DISTURBED_BOTH = auto()
+    OTHER_VARIANT = auto()
 
 
 @dataclass(frozen=True)
@@ -116,11 +128,40 @@ def _measured(run: Run) -> set[str]:
 
 def _differences(before: Run, after: Run) -> list[str]:
     """What else than the machine's speed differs between the two."""
+    return [f"{name}: {one} → {other}" for name, one, other in run_differences(before, after)]
+
+
+def run_differences(before: Run, after: Run) -> list[tuple[str, Any, Any]]:
+    """Name and both values of host, profile, parameters and machine facts that differ."""
     given = [
         ("host", before.host.name, after.host.name),
         ("peer", before.peer_id, after.peer_id),
         ("profile", before.profile, after.profile),
         ("parameters", before.parameters, after.parameters),
     ]
-    stated = [f"{name}: {one} → {other}" for name, one, other in given if one != other]
-    return [*stated, *changes(before.environment, after.environment, (*HARDWARE, *SOFTWARE))]
+    stated = [(name, one, other) for name, one, other in given if one != other]
+    return [*stated, *differing(before.environment, after.environment, (*HARDWARE, *SOFTWARE))]
+
+
+def uncompared(before: Run, after: Run) -> list[tuple[str, Uncompared]]:
+    """Each metric that either run has and that is not compared, and why."""
+    values = run_values([before, after])
+    counted = [{key for pk, key, _ in values if pk == run.pk} for run in (before, after)]
+    measured = [_measured(run) for run in (before, after)]
+    found = []
+    for key in sorted(measured[0] | measured[1]):
+        lacking = [key not in each for each in measured]
+        disturbed = [key not in each for each in counted]
+        if any(lacking):
+            found.append((key, Uncompared.NOT_BEFORE if lacking[0] else Uncompared.NOT_AFTER))
+        elif all(disturbed):
+            found.append((key, Uncompared.DISTURBED_BOTH))
+        elif any(disturbed):
+            why = Uncompared.DISTURBED_BEFORE if disturbed[0] else Uncompared.DISTURBED_AFTER
+            found.append((key, why))
+        elif not any(
+            {(run.pk, key, variant) for run in (before, after)} <= values.keys()
+            for variant in METRICS[key].ranking_variants
+        ):
+            found.append((key, Uncompared.OTHER_VARIANT))
+    return found

@@ -8,6 +8,8 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+from backend.domain.decimals import read_decimal
+
 
 class ProblemError(serializers.Serializer[Any]):
     """What is wrong with one field."""
@@ -51,10 +53,10 @@ class Strict(serializers.Serializer[Any]):
 
 @extend_schema_field(OpenApiTypes.STR)
 class AmountField(serializers.Field[Decimal, str, str, Any]):
-    """An amount as a decimal string such as "49.00"; a JSON number would have lost digits."""
+    """An amount: a decimal string such as "49.00", or a JSON number."""
 
     default_error_messages = {
-        "invalid": 'an amount is a decimal string such as "49.00"',
+        "invalid": "an amount is a decimal such as 49.00, not below zero",
         "too_long": "at most 10 digits before and {decimals} after the point",
     }
 
@@ -63,15 +65,14 @@ class AmountField(serializers.Field[Decimal, str, str, Any]):
         super().__init__(**given)
 
     def to_internal_value(self, data: Any) -> Decimal:
-        # `isdigit` is true of digits of other scripts, too, and Decimal would read them.
-        if not isinstance(data, str) or not data.isascii():
+        amount = read_decimal(data)
+        if amount is None or amount < 0:
             self.fail("invalid")
-        whole, _, fraction = data.partition(".")
-        if not whole.isdigit() or not (fraction.isdigit() or data == whole):
-            self.fail("invalid")
+        # Without the exponent of 5e3, so that decimals can be counted and the digits stay as sent.
+        whole, _, fraction = format(amount, "f").partition(".")
         if len(whole) > 10 or len(fraction) > self.decimals:
             self.fail("too_long", decimals=self.decimals)
-        return Decimal(data)
+        return Decimal(format(amount, "f"))
 
     def to_representation(self, value: Decimal) -> str:
         return format(value, "f")

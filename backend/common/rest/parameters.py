@@ -3,20 +3,20 @@
 import datetime as dt
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from difflib import get_close_matches
 from typing import Any
 from uuid import UUID
 
 from django.utils.dateparse import parse_datetime
 
+from backend.domain.decimals import read_decimal
 from backend.domain.errors import DomainError
 
 # Who needs all rows takes CSV or XLSX, which have no pages.
 PER_PAGE = 50
 MAX_PER_PAGE = 250
 # Decimal("1e999999999") is valid and short, and printing it without an exponent fills the memory.
-LARGEST_EXPONENT = 30
 
 LONGEST_SHOWN = 60
 # Of the header: servers and proxies refuse fields of more than some kilobytes.
@@ -134,15 +134,8 @@ def text(value: str) -> str:
 
 def number(value: str) -> Decimal:
     """A finite decimal number of sensible size."""
-    if not value.isascii():
-        # Python reads the digits of every script, and bodies take those of ours alone.
-        raise ValueError(f"{value!r} is not a number")
-    try:
-        parsed = Decimal(value)
-    except InvalidOperation:
-        raise ValueError(f"{value!r} is not a number") from None
-    # Python reads underscores within numbers; no other program that makes an address does.
-    if not parsed.is_finite() or abs(parsed.adjusted()) > LARGEST_EXPONENT or "_" in value:
+    parsed = read_decimal(value)
+    if parsed is None:
         raise ValueError(f"{value!r} is not a number")
     return parsed
 

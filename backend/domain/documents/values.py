@@ -13,23 +13,21 @@ from typing import Any, ClassVar
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler, ValidationError
 from pydantic_core import CoreSchema, InitErrorDetails, PydanticCustomError, core_schema
 
+from backend.domain.decimals import PATTERN, read_decimal
 from backend.domain.parsing.texts import NOT_TEXT
 from backend.domain.time_zones import region_zone
 
 JsonSchema = dict[str, Any]
 
 DAY_S = 86_400
-# A number of thousands of digits is a fraction on which arithmetic takes time that a stranger chose.
-MOST_DIGITS = 40
 MOST = 10**18
 MOST_TEXT = 200
 # Characters of a field's name that an error repeats.
 MOST_NAME = 60
 # Patterns of JSON Schema are not anchored by themselves.
-NUMBER = r"^[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]{1,2})?$"
+NUMBER = f"^{PATTERN}$"
 CLOCK = r"^([01][0-9]|2[0-4]):[0-5][0-9](:[0-5][0-9])?$"
 PLAIN: JsonSchema = {"type": ["string", "number"], "pattern": NUMBER}
-_NUMBER = re.compile(r"[+-]?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]{1,2})?")
 _CLOCK = re.compile(r"([01][0-9]|2[0-4]):([0-5][0-9])(?::([0-5][0-9]))?")
 
 
@@ -347,18 +345,8 @@ def shown(value: object) -> str:
 
 def exact(value: object) -> Fraction | None:
     """The exact value of a JSON number or decimal string below 10^18; None for anything else."""
-    # A bool is an int to Python, and no price.
-    if isinstance(value, bool) or not isinstance(value, int | float | Decimal | str):
-        return None
-    if isinstance(value, int):
-        # A number of thousands of digits need not be printed to be refused.
-        return Fraction(value) if abs(value) < MOST else None
-    # str of a float is the shortest text that reads back as the same, so 0.1 stays a tenth.
-    text = value if isinstance(value, str) else str(value)
-    if len(text) > MOST_DIGITS or not _NUMBER.fullmatch(text):
-        return None
-    number = Fraction(text)
-    return number if abs(number) < MOST else None
+    number = read_decimal(value)
+    return Fraction(number) if number is not None and abs(number) < MOST else None
 
 
 def instant_s(value: object) -> int | None:

@@ -32,6 +32,10 @@ _MOST_DIGITS = 40
 _MOST_MONTHS = 12
 
 
+class AmbiguousNumber(ValueError):
+    """Digits that mean one number in some countries and another one in others."""
+
+
 def normal_locale(name: str) -> str:
     """As in de-at, of de_AT.UTF-8."""
     return name.strip().lower().partition(".")[0].replace("_", "-")
@@ -75,6 +79,24 @@ def number(cell: str, locale: str = "") -> Decimal:
     return _decimal(cell, _mark(cell, decimal_mark(locale)), decimal_mark(locale))
 
 
+def typed_number(text: str, language: str) -> Decimal:
+    """The number that a reader of a language types. ValueError says why it is none.
+
+    AmbiguousNumber where the language writes a comma before decimals and a single point stands
+    before three digits: 1.000 is a thousand there, and one to whoever types as keyboards do.
+    """
+    text = text.strip()
+    # .5 and ,5 lack the zero that each language writes before them.
+    text = re.sub(r"^([+-]?)(?=[.,][0-9])", r"\g<1>0", text)
+    try:
+        return number(text)
+    except AmbiguousNumber:
+        mark = next(char for char in text if char in ".,")
+        if mark == "." and decimal_mark(language) == ",":
+            raise
+        return number(text, language)
+
+
 def _mark(cell: str, stated: str) -> str:
     """The decimal mark of digits and marks; "" where there are no decimals."""
     marks = [one for one in cell if one in ".,"]
@@ -93,7 +115,7 @@ def _mark(cell: str, stated: str) -> str:
         return "," if marks[0] == "." else "."
     if is_grouped and not stated:
         both = f"{cell.replace(marks[0], '')} or {cell.replace(marks[0], '.')}"
-        raise ValueError(f"may be {both}: state the locale, such as de or en")
+        raise AmbiguousNumber(f"may be {both}: state the locale, such as de or en")
     return stated if is_grouped else marks[0]
 
 

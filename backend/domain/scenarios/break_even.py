@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
 
+from backend.domain import figures
 from backend.domain.pricing.billing.lifetimes import HOUR_S, Horizon, months
 from backend.domain.scenarios.alone import OptionAlone
 from backend.domain.scenarios.charges import base_cost, cost, whole
@@ -97,7 +98,7 @@ def _prices(a: OptionAlone, b: OptionAlone, paid_a: Paid, paid_b: Paid) -> Itera
             _(
                 "price, {billing}, now {price}",
                 billing=price.billing,
-                price=number(f"{float(price.terms.price):g}"),
+                price=number(figures.money(float(price.terms.price), price.unit)),
             ),
             factor * price.terms.price if factor > 0 else None,
             f"{price.currency}/{price.unit}",

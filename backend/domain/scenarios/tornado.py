@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from backend.domain import figures
 from backend.domain.scenarios.alone import OptionAlone
 from backend.domain.scenarios.choice import cheapest
 from backend.domain.scenarios.document import Uncertainty
@@ -93,7 +94,7 @@ def _inputs(scenario: ScenarioInput, spreads: Uncertainty) -> Iterator[MovedInpu
             name = (
                 _("score")
                 if len(scores) == 1
-                else _("score of {units} units a server", units=number(f"{units:g}"))
+                else _("score of {units} units a server", units=number(figures.figure(units)))
             )
             yield MovedInput(
                 name, ends, replace(as_stated, scores=scores | {score_key(part): ends})
@@ -105,7 +106,7 @@ def _inputs(scenario: ScenarioInput, spreads: Uncertainty) -> Iterator[MovedInpu
             name = _(
                 "price {billing} {amount} {currency}",
                 billing=price.billing,
-                amount=number(f"{float(price.terms.price):g}"),
+                amount=number(figures.money(float(price.terms.price))),
                 currency=price.currency,
             )
             moved = prices | {price_key(part): ends}

@@ -7,6 +7,7 @@ from typing import Any
 
 from backend.benchmarks.selectors.scores import Score, computed
 from backend.catalog.models import Offer
+from backend.domain import figures
 from backend.domain.documents.values import exact
 from backend.domain.metrics import METRICS
 from backend.scenarios.selectors.quoted import DIGITS, text
@@ -96,7 +97,9 @@ def _note_scores(parts: Parts, key: str, scores: Scores, assumptions: list[Assum
 def _source(score: Score) -> str:
     summary = score.summary
     words = [f"{score.source} on {score.measured_at:%Y-%m-%d}"]
-    words.append(f"95 % interval {summary.ci95_low:.6g} to {summary.ci95_high:.6g}")
+    words.append(
+        f"95% interval {figures.figure(summary.ci95_low)} to {figures.figure(summary.ci95_high)}"
+    )
     if summary.n_instances:
         words.append(f"{summary.n_instances} machines")
     return "; ".join(filter(None, [*words, *score.flags, score.licence]))

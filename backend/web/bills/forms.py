@@ -9,6 +9,7 @@ from backend.domain.bills.formats import FORMATS
 from backend.domain.bills.replacing import MOST_HEADROOM
 from backend.domain.metrics import METRICS
 from backend.rankings.selectors.parameters import RANKING_METRICS
+from backend.web.shared import number_fields
 from backend.web.shared.forms import WriteForm
 from backend.web.shared.language import lazy
 
@@ -26,20 +27,20 @@ class ElsewhereForm(WriteForm):
     """What a bill does not say of moving elsewhere."""
 
     metric = forms.ChoiceField(label=lazy("Compared by"), choices=_metrics)
-    moving_cost = forms.FloatField(
+    moving_cost = number_fields.FloatField(
         label=lazy("Cost of moving"),
         min_value=0,
         help_text=lazy("Once: people and double running."),
     )
-    staff_per_server = forms.FloatField(
+    staff_per_server = number_fields.FloatField(
         label=lazy("Staff per server and month"), min_value=0,
         help_text=lazy("For dedicated servers and your own."),
     )  # fmt: skip
-    spares = forms.IntegerField(
+    spares = number_fields.IntegerField(
         label=lazy("Spare servers"), min_value=0, max_value=100,
         help_text=lazy("Of dedicated servers and your own, as another one takes days."),
     )  # fmt: skip
-    headroom_percent = forms.FloatField(
+    headroom_percent = number_fields.FloatField(
         label=lazy("Percent of servers kept free"), min_value=0, max_value=MOST_HEADROOM,
         help_text=lazy("Of those that stand all month; 0 as your machines have in them what they keep free today."),
     )  # fmt: skip
@@ -55,15 +56,15 @@ class ElsewhereForm(WriteForm):
         label=lazy("Run managed services yourself"), required=False,
         help_text=lazy("On virtual servers, dedicated ones and your own; clouds have services of their own."),
     )  # fmt: skip
-    managed_premium = forms.FloatField(
+    managed_premium = number_fields.FloatField(
         label=lazy("Premium of managed services"), min_value=0, max_value=1,
         help_text=lazy("Share of their price that is for being managed, from 0 to 1; the rest is for machines."),
     )  # fmt: skip
-    service_hours = forms.FloatField(
+    service_hours = number_fields.FloatField(
         label=lazy("Staff hours for services, a month"), min_value=0,
         help_text=lazy("To run them yourself."),
     )  # fmt: skip
-    staff_hour = forms.FloatField(label=lazy("Cost of an hour of staff"), min_value=0)
+    staff_hour = number_fields.FloatField(label=lazy("Cost of an hour of staff"), min_value=0)
 
 
 class BillForm(WriteForm):

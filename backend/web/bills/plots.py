@@ -68,7 +68,7 @@ def swing_words(one: Swing) -> str:
 
 def _end(one: Swing, value: float) -> str:
     is_factor = one.input in {Input.PRICE, Input.STAFF}
-    return f"× {value:g}" if is_factor else figures.figure(value)
+    return f"× {figures.figure(value)}" if is_factor else figures.figure(value)
 
 
 def swings_plot(answer: Elsewhere) -> Plot | None:

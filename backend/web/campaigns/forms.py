@@ -15,6 +15,7 @@ from backend.catalog.selectors.offers import offer_called
 from backend.domain.rentals import Budget
 from backend.web.runs.parameter_forms import PREFIX, ParameterForm, parameters_typed
 from backend.web.runs.rental_form import CREDIT_MODE_WORDS, PURCHASE_WORDS
+from backend.web.shared import number_fields
 from backend.web.shared.forms import currency, text
 from backend.web.shared.language import _, lazy
 from backend.web.shared.offer_field import offer_field
@@ -81,13 +82,13 @@ class CampaignForm(ParameterForm):
         choices=list(CREDIT_MODE_WORDS.items()),
         required=False,
     )
-    repeats = forms.IntegerField(
+    repeats = number_fields.IntegerField(
         label=lazy("Runs of each"),
         initial=1,
         min_value=1,
         help_text=lazy("Host or offer, in one round."),
     )
-    concurrency = forms.IntegerField(
+    concurrency = number_fields.IntegerField(
         label=lazy("At once"),
         initial=4,
         min_value=1,
@@ -101,7 +102,7 @@ class CampaignForm(ParameterForm):
             "Machines to rent are paired among themselves: two more of them are rented for each pair."
         ),
     )
-    budget_amount = forms.DecimalField(
+    budget_amount = number_fields.DecimalField(
         label=lazy("Budget"),
         required=False,
         min_value=Decimal(0),

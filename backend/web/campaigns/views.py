@@ -162,7 +162,7 @@ def _context(request: HttpRequest, campaign: Campaign) -> dict[str, Any]:
         # hasattr: a reverse relation to one row raises where there is none; hosts of one's own have none.
         "machines": [machines.line(run.resource) for run in view.runs if hasattr(run, "resource")],
         "estimate": _cost_words(view.cost_estimate),
-        "estimate_note": view.cost_estimate.note_with(figures.figure(view.cost_estimate.known)),
+        "estimate_note": view.cost_estimate.note_with(figures.money(view.cost_estimate.known)),
         "so_far": _cost_words(view.cost_so_far) if campaign.round else "",
         "may_run": may(request, Scope.RUN),
     }
@@ -181,7 +181,7 @@ def _rows(view: CampaignView) -> list[MatrixRow]:
 def _cost_words(cost: Cost) -> str:
     if cost.unknown and not cost.known:
         return _("not known: no price")
-    known = f"{figures.figure(cost.known)} {cost.currency}"
+    known = figures.price(cost.known, cost.currency)
     # A sum that lacks a part must not read as the whole.
     return _("{known} and more", known=known) if cost.unknown else known
 

@@ -16,7 +16,7 @@ from backend.providers.accounts import COMMON, declared_settings
 from backend.providers.base import SecretField, Setting, SettingForm
 from backend.providers.registry import provider as provider_record
 from backend.rentals.services.cloud_accounts import MAX_MACHINES, MAX_VCPUS
-from backend.web.shared import figures
+from backend.web.shared import figures, number_fields
 from backend.web.shared.forms import SecretText, WriteForm, currency, text
 from backend.web.shared.language import _, lazy
 
@@ -192,17 +192,17 @@ class LimitsForm(_CloudForm):
     """Name, places and limits."""
 
     name = text(lazy("Name"), maxlength=100)
-    max_machines = forms.IntegerField(
+    max_machines = number_fields.IntegerField(
         label=lazy("Machines at once"), initial=20, min_value=0, max_value=MAX_MACHINES
     )
-    max_vcpus = forms.IntegerField(
+    max_vcpus = number_fields.IntegerField(
         label=lazy("vCPUs at once"),
         required=False,
         min_value=1,
         max_value=MAX_VCPUS,
         help_text=lazy("Of all machines together. Empty: no limit but that of the provider."),
     )
-    budget_amount = forms.DecimalField(
+    budget_amount = number_fields.DecimalField(
         label=lazy("Budget of a calendar month"),
         required=False,
         min_value=Decimal(0),
@@ -228,7 +228,7 @@ class LimitsForm(_CloudForm):
             self.fields[f"{SETTING}{name}"].required = name in self.record.required_settings
         for name, setting in COMMON.items():
             self.add_setting(name, setting)
-        self.fields[f"{SETTING}ssh_port"] = forms.IntegerField(
+        self.fields[f"{SETTING}ssh_port"] = number_fields.IntegerField(
             label=_("SSH port"),
             required=False,
             min_value=1,

@@ -67,7 +67,7 @@ def _line(account: CloudAccount) -> AccountLine:
 
 
 def _month_words(account: CloudAccount, cost: Cost) -> str:
-    words = f"{figures.figure(cost.known) if cost.known else 0} {cost.currency}"
+    words = figures.price(cost.known, cost.currency)
     words += (
         _(" and more of unknown price: {names}", names=", ".join(cost.unknown))
         if cost.unknown
@@ -76,10 +76,9 @@ def _month_words(account: CloudAccount, cost: Cost) -> str:
     if account.budget_amount is None:
         return _("{words}, no limit", words=words)
     return _(
-        "{words} of {budget} {currency}",
+        "{words} of {budget}",
         words=words,
-        budget=figures.plain(account.budget_amount),
-        currency=account.budget_currency,
+        budget=figures.price(account.budget_amount, account.budget_currency),
     )
 
 

@@ -11,6 +11,7 @@ from backend.domain.hardware_document import ITEM_FIELDS, WHOLE
 from backend.web.shared import figures
 from backend.web.shared.forms import WriteForm, text
 from backend.web.shared.language import _, lazy
+from backend.web.shared.number_fields import RATIO, WATTS, Units, document_number, written
 
 LABELS: Mapping[str, str] = {
     "life_months": lazy("Life"),
@@ -36,6 +37,11 @@ ITEM_LABELS: Mapping[str, str] = {
 # Without scripts no line can be added, and each calculation gives as many again.
 EMPTY_ROWS = 3
 NO_BOUND = 1_000_000
+TEXTS = frozenset({"name", "currency"})
+UNITS: Mapping[str, Units] = {
+    "watts": WATTS,
+    **{name: RATIO for name, one in ASSUMPTIONS.items() if one.unit.startswith("ratio")},
+}
 
 
 def described(assumption: HardwareAssumption) -> str:
@@ -68,7 +74,8 @@ class HardwareForm(WriteForm):
     def __init__(self, data: Any = None, *, document: Mapping[str, Any] | None = None) -> None:
         """With what was typed, or with a document to begin from."""
         initial = dict(document or {})
-        items = initial.pop("items", ())
+        items = [_written(item) for item in initial.pop("items", ())]
+        initial = _written(initial)
         super().__init__(data, initial=initial)
         for name, assumption in ASSUMPTIONS.items():
             self.fields[name] = text(
@@ -132,9 +139,17 @@ class HardwareForm(WriteForm):
 
 def _typed(values: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
     """The values that were typed; whole numbers as such where the document wants them."""
-    entries = {name: str(values.get(name) or "").strip() for name in names}
+    entries = {
+        name: text if name in TEXTS else document_number(text, UNITS.get(name, {}))
+        for name in names
+        if (text := str(values.get(name) or "").strip())
+    }
     return {
         name: int(value) if name in WHOLE and value.isdecimal() and len(value) < 10 else value
         for name, value in entries.items()
-        if value
     }
+
+
+def _written(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The values of a document as the page's language writes them."""
+    return {name: value if name in TEXTS else written(value) for name, value in values.items()}

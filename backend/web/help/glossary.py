@@ -14,6 +14,7 @@ FOR_CONTRIBUTORS = "Words not used"
 SECTION = re.compile(r"^## (.+)$", re.MULTILINE)
 ROW = re.compile(r"^\| (.+?) \| (.+) \|$", re.MULTILINE)
 CODE = re.compile(r"`([^`]+)`")
+EMPHASIS = re.compile(r"\*([^*\n]+)\*")
 
 
 class Term(NamedTuple):
@@ -57,5 +58,6 @@ def _tables(name: str) -> list[tuple[str, list[tuple[str, str]]]]:
 
 def _term(words: str, meaning: str, english: str) -> Term:
     markup = CODE.sub(r"<code>\1</code>", escape(meaning))
-    # Escaped one line above; the only markup is the code element.
+    markup = EMPHASIS.sub(r"<em>\1</em>", markup)
+    # Escaped above; the only markup are these two elements.
     return Term(words, mark_safe(markup), slugify(english))  # noqa: S308

@@ -11,7 +11,7 @@ from backend.catalog.models import OfferKind
 from backend.catalog.services.prices import PriceInput
 from backend.domain.errors import InvalidDocument
 from backend.domain.pricing.purchase import PriceUnit
-from backend.web.shared import words
+from backend.web.shared import number_fields, words
 from backend.web.shared.forms import SecretText, WriteForm, currency, text
 from backend.web.shared.language import _, lazy
 
@@ -49,7 +49,9 @@ class HostLoginForm(WriteForm):
 
     name = text(lazy("Name"), maxlength=100)
     address = text(lazy("Address"), placeholder=lazy("192.0.2.10 or host.example.org"))
-    port = forms.IntegerField(label=lazy("SSH port"), initial=22, min_value=1, max_value=65_535)
+    port = number_fields.IntegerField(
+        label=lazy("SSH port"), initial=22, min_value=1, max_value=65_535
+    )
     username = text(lazy("User"), placeholder="bench", autocapitalize="none", spellcheck="false")
     bastion = forms.TypedChoiceField(
         label=lazy("Through the bastion"),
@@ -188,7 +190,7 @@ class HostForm(HostLoginForm):
             " host has to let in Rackrate's own key, which its page shows."
         )
     )
-    price_amount = forms.DecimalField(
+    price_amount = number_fields.DecimalField(
         label=lazy("Price"),
         required=False,
         min_value=Decimal(0),

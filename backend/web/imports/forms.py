@@ -9,6 +9,7 @@ from backend.benchmarks.services.archive_members import MAX_PACKED_BYTES
 from backend.domain.parsing import dd
 from backend.domain.parsing.importing import TOOLS
 from backend.domain.parsing.texts import MAX_CHARACTERS
+from backend.web.shared import number_fields
 from backend.web.shared.forms import WriteForm
 from backend.web.shared.language import _, lazy
 from backend.web.shared.offer_field import offer_field
@@ -95,19 +96,18 @@ class ImportForm(WriteForm):
         choices=list(CREDIT_WORDS.items()),
         help_text=lazy("Of any tool, on a burstable machine."),
     )
-    file_mib = forms.FloatField(
+    file_mib = number_fields.FloatField(
         label=lazy("File size, MiB"),
         required=False,
         min_value=0,
         help_text=lazy("Of dd."),
-        widget=forms.NumberInput(attrs={"step": "any"}),
     )
-    ram_gib = forms.FloatField(
+    ram_gib = number_fields.FloatField(
         label=lazy("Memory, GiB"),
+        units=number_fields.MEMORY_GIB,
         required=False,
         min_value=0,
         help_text=lazy("Of dd, fio and bonnie++."),
-        widget=forms.NumberInput(attrs={"step": "any"}),
     )
 
     pointers = {

@@ -19,7 +19,7 @@ from backend.catalog.services.offers import MOST_NAME, demand_own, offer_update
 from backend.domain.errors import InvalidValue
 from backend.domain.units import BYTES_PER_GB, BYTES_PER_GIB
 from backend.search.selectors.mentions import offer_mentions
-from backend.web.shared import words
+from backend.web.shared import number_fields, words
 from backend.web.shared.access import demand, readable
 from backend.web.shared.confirming import Question, confirmed
 from backend.web.shared.forms import Day, WriteForm, refusal_said, text
@@ -29,9 +29,9 @@ SIZES = {"memory_bytes": BYTES_PER_GIB, "disk_bytes": BYTES_PER_GB}
 MOST_SIZE = Decimal(1_000_000)
 
 
-def _size(label: str) -> forms.DecimalField:
-    return forms.DecimalField(
-        label=label, required=False, min_value=Decimal("0.001"), max_value=MOST_SIZE
+def _size(label: str, units: number_fields.Units) -> number_fields.DecimalField:
+    return number_fields.DecimalField(
+        label=label, required=False, units=units, min_value=Decimal("0.001"), max_value=MOST_SIZE
     )
 
 
@@ -44,7 +44,7 @@ class OfferForm(WriteForm):
     )
     cpu_model = forms.CharField(label=lazy("CPU model"), required=False, max_length=150)
     arch = forms.CharField(label=lazy("Architecture"), required=False, max_length=10)
-    vcpu_count = forms.DecimalField(
+    vcpu_count = number_fields.DecimalField(
         label=lazy("vCPU"), required=False, max_digits=8, decimal_places=3
     )
     vcpu_kind = forms.ChoiceField(
@@ -52,11 +52,11 @@ class OfferForm(WriteForm):
         required=False,
         choices=[("", lazy("not stated")), *((one, lazy(one)) for one in VcpuKind.values)],
     )
-    thread_count = forms.IntegerField(
+    thread_count = number_fields.IntegerField(
         label=lazy("Threads"), required=False, min_value=1, max_value=2**31 - 1
     )
-    memory_bytes = _size(lazy("Memory, GiB"))
-    disk_bytes = _size(lazy("Disk, GB"))
+    memory_bytes = _size(lazy("Memory, GiB"), number_fields.MEMORY_GIB)
+    disk_bytes = _size(lazy("Disk, GB"), number_fields.DISK_GB)
     disk_kind = forms.CharField(label=lazy("Kind of disk"), required=False, max_length=20)
     note = forms.CharField(
         label=lazy("Note"),

@@ -143,5 +143,5 @@ def machine_lines(
 
 
 def term_lines(interval: ScoreInterval) -> Sequence[tuple[str, str]]:
-    """The numbers of the formula: name and figure with six significant digits."""
-    return [(SYMBOLS[name], f"{value:.6g}") for name, value in interval.terms.items()]
+    """The numbers of the formula: name and figure."""
+    return [(SYMBOLS[name], figures.figure(value)) for name, value in interval.terms.items()]

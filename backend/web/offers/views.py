@@ -237,7 +237,7 @@ def _shares(cpu_models: Mapping[str, int]) -> str:
     total = sum(cpu_models.values())
     # By name where shares are equal, so that the same figures always read the same.
     ordered = sorted(cpu_models.items(), key=lambda item: (-item[1], item[0]))
-    return ", ".join(f"{model} {count / total:.0%}".replace("%", " %") for model, count in ordered)
+    return ", ".join(f"{model} {figures.percent(count / total, 0)}" for model, count in ordered)
 
 
 def _sustained_share(offer: Offer) -> str:

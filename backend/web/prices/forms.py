@@ -18,7 +18,7 @@ from backend.domain.parsing.tables import Options
 from backend.domain.pricing.purchase import PriceUnit, PurchaseModel
 from backend.domain.texts import joined
 from backend.providers.registry import PROVIDERS
-from backend.web.shared import words
+from backend.web.shared import number_fields, words
 from backend.web.shared.forms import Day, WriteForm, text
 from backend.web.shared.language import _, lazy
 
@@ -120,10 +120,12 @@ class ChangesForm(NarrowForm):
 class PriceForm(WriteForm):
     """A price that a person knows better than any list."""
 
-    amount = forms.DecimalField(label=lazy("Amount"), min_value=Decimal(0), help_text="Net.")
+    amount = number_fields.DecimalField(
+        label=lazy("Amount"), min_value=Decimal(0), help_text="Net."
+    )
     currency = text(lazy("Currency"), maxlength=3)
     unit = forms.ChoiceField(label=lazy("Per"), choices=[(one, one) for one in tuple(PriceUnit)])
-    setup = forms.DecimalField(
+    setup = number_fields.DecimalField(
         label=lazy("Set-up fee"),
         required=False,
         min_value=Decimal(0),

@@ -2,6 +2,7 @@
 
 import datetime as dt
 from collections.abc import Sequence
+from decimal import Decimal
 
 from backend.catalog.selectors.price_history import PriceSeries
 from backend.common import clock
@@ -75,10 +76,7 @@ def _steps(series: PriceSeries, days: Sequence[dt.datetime]) -> list[float | Non
 
 
 def change_words(ratio: object) -> str:
-    """A ratio as a change: `−44.0 %`; empty for none."""
+    """A ratio as a change: `−44%`; empty for none."""
     if ratio is None:
         return ""
-    percent = (float(str(ratio)) - 1) * 100
-    # A minus sign, not a hyphen: the two are equally wide in a column of figures.
-    sign = "+" if percent > 0 else "−"
-    return f"{sign}{figures.figure(abs(percent))} %"
+    return figures.signed_percent(Decimal(str(ratio)) - 1)

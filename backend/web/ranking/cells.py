@@ -210,7 +210,7 @@ class Cells:
         return _noted(shown, figures.ends(self.value_scale, low, high))
 
     def render_cup(self, row: RankingRow) -> Any:
-        return unknown("cup") if row.cup is None else figures.unit_cost(row.cup)
+        return unknown("cup") if row.cup is None else figures.figure(row.cup)
 
     def render_flags(self, row: RankingRow) -> SafeString:
         marks = ((tone, label) for label, tone, _ in map(words.flag, row.flags.split()))

@@ -24,6 +24,7 @@ from backend.web.shared.access import readable
 from backend.web.shared.language import _
 from backend.web.shared.page_defaults import COOKIE_AGE_S, currency_remembered, page_defaults
 from backend.web.shared.shown_state import stamp_shown
+from backend.web.shared.typed_parameters import read_numbers
 
 # A parameter of the page beside those of the ranking.
 OFFERS = frozenset({"o"})
@@ -78,6 +79,8 @@ def ranking_request(request: HttpRequest, given: state.Params | None = None) -> 
     # First, and once: rows, menus and chart of one answer are all of the same state of the data.
     stamp, slug = stamp_shown(request), workspace_slug(request)
     params, errors = folded(dict(request.GET.lists()) if given is None else given)
+    params, unread = read_numbers(params)
+    errors += unread
     try:
         both = open_view(params, workspace_slug=slug, reader=request.user.get_username())
     except InvalidParameters as error:
@@ -86,8 +89,10 @@ def ranking_request(request: HttpRequest, given: state.Params | None = None) -> 
     # A view means the same for everybody, so the reader's own currency is not filled in.
     defaults = state.API_DEFAULTS if both.view else page_defaults(request, stamp)
     params = {**defaults, **state.cleaned(both.params)}
+    # A number that can mean two is not left to the reader of addresses, which knows points alone.
+    asked = {name: values for name, values in params.items() if name not in dict(unread)}
     try:
-        query, warnings = query_from(params, also_known=OFFERS, workspace_slug=slug)
+        query, warnings = query_from({**defaults, **asked}, also_known=OFFERS, workspace_slug=slug)
     except InvalidParameters as error:
         errors += error.errors
         wrong = {name for name, _ in errors}

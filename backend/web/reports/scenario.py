@@ -19,7 +19,7 @@ from backend.web.scenarios.figures import (
 )
 from backend.web.scenarios.page import assumed
 from backend.web.shared import figures
-from backend.web.shared.language import _, localized
+from backend.web.shared.language import _
 
 MOST_OPTIONS = 10
 
@@ -81,7 +81,7 @@ def _row(option: Mapping[str, Any]) -> list[str]:
     notes = [
         _(
             "expected cost {cost}",
-            cost=localized(f"{float(contract['expected_cost']):,.2f}"),
+            cost=figures.money(float(contract["expected_cost"])),
         )
         if contract
         else "",
@@ -93,8 +93,9 @@ def _row(option: Mapping[str, Any]) -> list[str]:
     ]
     return [
         option["name"],
-        f"{cost(option):,.2f}" + (f"\n{spread[0]:,.0f} – {spread[1]:,.0f}" if spread else ""),
-        f"{float(option['cost_per_month']):,.2f}",
+        figures.money(cost(option))
+        + (f"\n{figures.money(spread[0])} – {figures.money(spread[1])}" if spread else ""),
+        figures.money(float(option["cost_per_month"])),
         share(option["unserved_share"]),
         figures.quantity(option["peak_servers"]),
         _("none") if use is None else figures.percent(use),

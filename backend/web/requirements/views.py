@@ -22,6 +22,7 @@ from backend.web.shared import state
 from backend.web.shared.access import readable
 from backend.web.shared.basis import basis_words
 from backend.web.shared.language import lazy
+from backend.web.shared.typed_parameters import read_number, read_numbers
 
 OWN = (*FIELDS, "target", "amount")
 EXAMPLES = (
@@ -38,13 +39,16 @@ COMPARED = 6
 @require_safe
 def requirements_page(request: HttpRequest) -> HttpResponse:
     """The form with what was typed; fleets and failures, or what is wrong beside its field."""
-    given = dict(request.GET.lists())
+    given, unread = read_numbers(dict(request.GET.lists()))
+    given, unread_amounts = _with_amounts(given)
     filters = state.cleaned({n: values for n, values in given.items() if n not in OWN})
     own = {name: given[name] for name in OWN if name in given}
-    errors: list[tuple[str, str]] = []
+    errors = [(f"/{name}", detail) for name, detail in unread] + unread_amounts
     answer = None
     # Without any demand the page is an empty form and not an error.
-    if target_pairs(own) or any("".join(own.get(name, [])).strip() for name in SIZES):
+    if not errors and (
+        target_pairs(own) or any("".join(own.get(name, [])).strip() for name in SIZES)
+    ):
         answer, errors = _answered(workspace_slug(request), own, filters)
     wrong = {field.removeprefix("/filters/") for field, _ in errors}
     kept = {name: values for name, values in filters.items() if name not in wrong}
@@ -60,6 +64,19 @@ def requirements_page(request: HttpRequest) -> HttpResponse:
     if answer is not None:
         context |= _results(answer, {**address, **kept}, request.path)
     return render(request, "requirements/page.html", context)
+
+
+def _with_amounts(given: state.Params) -> tuple[state.Params, list[tuple[str, str]]]:
+    """The amounts of targets as decimals, and what is wrong with those that are none."""
+    amounts, errors = [], []
+    for place, text in enumerate(given.get("amount", ())):
+        try:
+            amounts.append(read_number(text))
+        except ValueError as error:
+            amounts.append(text)
+            metric = next(iter(given.get("target", ())[place:]), "")
+            errors.append((f"/targets/{metric}", str(error)))
+    return {**given, "amount": amounts} if amounts else given, errors
 
 
 def _answered(

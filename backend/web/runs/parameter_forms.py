@@ -15,7 +15,7 @@ from backend.domain.profiles import (
     Profile,
     RunParameter,
 )
-from backend.web.shared import figures
+from backend.web.shared import figures, number_fields
 from backend.web.shared.forms import WriteForm
 from backend.web.shared.language import _, lazy
 
@@ -61,7 +61,7 @@ def parameters_typed(parameters: Mapping[str, Any]) -> dict[str, Any]:
     return typed
 
 
-class ParameterField(forms.FloatField):
+class ParameterField(number_fields.FloatField):
     """One number of PARAMETERS within its range, in the unit that is shown."""
 
     def __init__(self, name: str, parameter: RunParameter) -> None:
@@ -78,9 +78,9 @@ class ParameterField(forms.FloatField):
             min_value=low,
             max_value=high,
             help_text=_("{low} to {high}", low=figures.quantity(low), high=figures.quantity(high)),
-            widget=forms.NumberInput(
+            widget=forms.TextInput(
                 attrs={
-                    "step": 1 if self.is_whole else "any",
+                    "inputmode": "numeric" if self.is_whole else "decimal",
                     "placeholder": defaults["quick"],
                     **attributes,
                 }

@@ -10,7 +10,7 @@ from backend.web.runs.network_plots import network_plots
 from backend.web.runs.spreads import Spreads, spreads
 from backend.web.shared import figures
 from backend.web.shared.charts import strip
-from backend.web.shared.language import _, localized
+from backend.web.shared.language import _
 from backend.web.shared.plots import Axis, Mark, Plot, thinned
 
 
@@ -49,8 +49,8 @@ def _sustained(repeats: Spreads) -> Plot | None:
         summary=_(
             "Line of the CPU score over {seconds} seconds in windows of {window_s} s: {first} CMIPS"
             " at first, {last} at the end, lowest {lowest}.",
-            seconds=localized(f"{x[-1]:.0f}"),
-            window_s=f"{window_s:g}",
+            seconds=figures.quantity(round(x[-1])),
+            window_s=figures.quantity(window_s),
             first=figures.figure(windows[0]),
             last=figures.figure(last),
             lowest=figures.figure(min(windows)),

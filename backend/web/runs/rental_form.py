@@ -12,6 +12,7 @@ from backend.domain.credits import STANDARD, UNLIMITED
 from backend.domain.profiles import INSTALL_TOOLS
 from backend.domain.rentals import Budget
 from backend.web.runs.parameter_forms import PROFILE_WORDS
+from backend.web.shared import number_fields
 from backend.web.shared.forms import WriteForm, currency
 from backend.web.shared.language import lazy
 
@@ -48,7 +49,7 @@ class RentalForm(WriteForm):
         initial=True,
         required=False,
     )
-    budget_amount = forms.DecimalField(
+    budget_amount = number_fields.DecimalField(
         label=lazy("Budget"),
         min_value=Decimal(0),
         help_text=lazy("The most that this run may cost."),

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from backend.web.shared import figures
-from backend.web.shared.language import _, lazy, localized
+from backend.web.shared.language import _, lazy
 from backend.web.shared.plots import Axis, Mark, Plot, Values, thinned
 
 Series = Mapping[str, Values]
@@ -66,7 +66,7 @@ def _cpu(series: Series) -> Plot | None:
         marks=marks,
         summary=_(
             "Lines of the CPU's use over {seconds} seconds: {label} up to {busiest} %.",
-            seconds=localized(f"{x[-1]:.0f}"),
+            seconds=figures.quantity(round(x[-1])),
             label=marks[0].label,
             busiest=figures.figure(busiest),
         ),
@@ -99,7 +99,7 @@ def _throughput(series: Series) -> Plot | None:
         marks=marks,
         summary=_(
             "Lines of throughput over {seconds} seconds: {peaks}.",
-            seconds=localized(f"{x[-1]:.0f}"),
+            seconds=figures.quantity(round(x[-1])),
             peaks=peaks,
         ),
     )
@@ -150,7 +150,7 @@ def live_strips(series: Series | None) -> list[Strip]:
             )
             for tone, n in enumerate(ratios)
         ]
-        strips.append(Strip("CPU", "100 %", traces))
+        strips.append(Strip("CPU", figures.percent(1), traces))
     if rates := _known(series, RATES):
         most = max((v for n in rates for v in series[n] if v), default=0.0)
         scale = rate_scale([most])
@@ -168,7 +168,7 @@ def live_strips(series: Series | None) -> list[Strip]:
 def live_clock(series: Series | None) -> str:
     """The newest clock rate in words; empty where it is not known."""
     now = _last(series.get(CLOCK, ())) if series else None
-    return _("{clock} MHz", clock=localized(f"{now:,.0f}")) if now else ""
+    return _("{clock} MHz", clock=figures.figure(now)) if now else ""
 
 
 def live_rows(series: Series) -> list[list[str]]:
@@ -219,7 +219,7 @@ def _last(values: Values) -> float | None:
 
 
 def _percent(ratio: float | None) -> str:
-    return _("unknown") if ratio is None else f"{ratio * 100:.1f} %"
+    return _("unknown") if ratio is None else figures.percent(ratio)
 
 
 def _rate(value: float | None) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 from backend.benchmarks.models import Sample
 from backend.domain.stats import counted_repeats
 from backend.web.shared import figures
-from backend.web.shared.language import _, localized
+from backend.web.shared.language import _
 from backend.web.shared.plots import Axis, Mark, Plot, Values
 
 
@@ -93,7 +93,7 @@ def over_time(
         marks=marks,
         summary=_(
             "Lines over {seconds} seconds, in {unit}: {peaks}.",
-            seconds=localized(f"{x[-1]:.0f}"),
+            seconds=figures.quantity(round(x[-1])),
             unit=scale.unit,
             peaks=peaks,
         ),

@@ -115,22 +115,11 @@ def cost_words(cost: object) -> str:
     if not isinstance(cost, Mapping) or cost.get("so_far") is None:
         return ""
     currency = cost.get("currency") or ""
-    so_far = _(
-        "cost so far {cost} {currency}",
-        cost=figures.figure(float(cost["so_far"])),
-        currency=currency,
-    ).strip()
-    cap = cost.get("cap")
-    return (
-        _(
-            "{so_far} of at most {most} {currency}",
-            so_far=so_far,
-            most=figures.quantity(float(cap)),
-            currency=currency,
-        ).strip()
-        if cap
-        else so_far
-    )
+    so_far = _("cost so far {cost}", cost=figures.price(float(cost["so_far"]), currency))
+    if not (cap := cost.get("cap")):
+        return so_far
+    most = figures.price(float(cap), currency)
+    return _("{so_far} of at most {most}", so_far=so_far, most=most)
 
 
 @readable

@@ -7,6 +7,7 @@ from backend.accounts.services.tokens import DEFAULT_LIFE as TOKEN_LIFE
 from backend.accounts.services.tokens import LONGEST_LIFE as LONGEST_TOKEN_LIFE
 from backend.rankings.models import Visibility
 from backend.rankings.services.feeds import DEFAULT_LIFE, LONGEST_LIFE
+from backend.web.shared import number_fields
 from backend.web.shared.forms import WriteForm, text
 from backend.web.shared.language import lazy
 
@@ -16,8 +17,8 @@ SEEN_BY = [
 ]
 
 
-def days(initial: int, most: int) -> forms.IntegerField:
-    return forms.IntegerField(
+def days(initial: int, most: int) -> number_fields.IntegerField:
+    return number_fields.IntegerField(
         label=lazy("Ends after (days)"), initial=initial, min_value=1, max_value=most
     )
 

@@ -6,7 +6,8 @@ from typing import Any
 from backend.domain.pareto import undominated
 from backend.web.scenarios.figures import Option, beside, cost, share
 from backend.web.scenarios.plots import MOST_BARS
-from backend.web.shared.language import _, localized
+from backend.web.shared import figures
+from backend.web.shared.language import _
 from backend.web.shared.plots import Axis, Mark, Plot
 
 
@@ -31,7 +32,7 @@ def pareto_plot(options: Sequence[Option], currency: str) -> Plot:
         x_label=_("cost, {currency}", currency=currency),
         x_kind="linear",
         x=[cost(one) for one in ordered],
-        x_text=[f"{one['name']}, {float(one['cost_total']):,.2f}" for one in ordered],
+        x_text=[f"{one['name']}, {figures.money(float(one['cost_total']))}" for one in ordered],
         y=Axis(_("unmet, %")),
         marks=marks,
         extra={
@@ -41,7 +42,10 @@ def pareto_plot(options: Sequence[Option], currency: str) -> Plot:
         },
         note=_("Down and to the left is better."),
         summary=_("Cost against unmet demand: ")
-        + "; ".join(f"{beside(one)}, {float(one['cost_total']):,.2f} {currency}" for one in ordered)
+        + "; ".join(
+            f"{beside(one)}, {figures.money(float(one['cost_total']))} {currency}"
+            for one in ordered
+        )
         + ". "
         + _("Nothing beats {options}.", options=", ".join(sorted(line))),
     )
@@ -63,7 +67,10 @@ def odds_plot(options: Sequence[Option]) -> Plot | None:
         y=Axis(_("draws, %"), most=100),
         marks=[Mark(_("cheapest, draws, %"), odds, "bar")],
         summary=_("Share of the draws in which an option is the cheapest: ")
-        + "; ".join(f"{one['name']} {odd:.1f} %" for one, odd in zip(known, odds, strict=True))
+        + "; ".join(
+            f"{one['name']} {figures.percent(odd / 100)}"
+            for one, odd in zip(known, odds, strict=True)
+        )
         + ".",
     )
 
@@ -94,9 +101,9 @@ def spread_plot(options: Sequence[Option], currency: str) -> Plot | None:
             _(
                 "{option} {median} ({low} to {high})",
                 option=one["name"],
-                median=localized(f"{float(one['interval']['p50']):,.2f}"),
-                low=localized(f"{float(one['interval']['p5']):,.2f}"),
-                high=localized(f"{float(one['interval']['p95']):,.2f}"),
+                median=figures.money(float(one["interval"]["p50"])),
+                low=figures.money(float(one["interval"]["p5"])),
+                high=figures.money(float(one["interval"]["p95"])),
             )
             for one in known
         )
@@ -155,7 +162,7 @@ def _end_mark(label: str, bars: Sequence[Mapping[str, Any]], start: float, end: 
 
 
 def _factor(value: float) -> str:
-    return f"× {value:.3g}"
+    return f"× {figures.figure(value)}"
 
 
 def _ends_of(bar: Mapping[str, Any], winner: str) -> str:
@@ -163,8 +170,8 @@ def _ends_of(bar: Mapping[str, Any], winner: str) -> str:
     said = _(
         "{input} {low} to {high}",
         input=bar["input"],
-        low=localized(f"{bar['cost_low']:,.2f}"),
-        high=localized(f"{bar['cost_high']:,.2f}"),
+        low=figures.money(bar["cost_low"]),
+        high=figures.money(bar["cost_high"]),
     )
     others = [one for one in (bar["winner_low"], bar["winner_high"]) if one != winner]
     return said + _(", {option} wins at an end", option=others[0]) if others else said

@@ -8,6 +8,8 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from backend.web.shared.number_fields import document_number, written
+
 DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 REST = "rest"
 # What fits into 64 bits; a longer text stays text, and the document's reader names its field.
@@ -23,11 +25,14 @@ def entry_text(value: Any, kind: str) -> str:
     """The text that stands for a value; empty for None."""
     if value is None:
         return ""
+    if kind == "decimal":
+        return str(written(value))
     return value if isinstance(value, str) else _WRITES.get(kind, str)(value)
 
 
 def _whole(text: str) -> Any:
     # isascii, since isdecimal is true of digits of every script.
+    text = document_number(text)
     is_whole = text.isascii() and text.isdecimal() and len(text) <= MOST_DIGITS
     return int(text) if is_whole else text
 
@@ -117,6 +122,7 @@ def _items_text(items: Any) -> str:
 
 
 _READS: Mapping[str, Callable[[str], Any]] = {
+    "decimal": document_number,
     "whole": _whole,
     "count": _whole,
     "convention": _whole,

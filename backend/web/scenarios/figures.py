@@ -12,13 +12,11 @@ from backend.web.shared.language import _
 Option = Mapping[str, Any]
 # Below a cent the usual four decimals would leave one or two digits.
 SMALL = Decimal("0.01")
-# Derived values such as a rate of an hour have dozens; the document of the API has them all.
-MOST_DIGITS = 5
 
 
 def share(ratio: float) -> str:
     """A share of the demand, never rounded to nothing."""
-    return "under 0.01 %" if 0 < ratio < 0.0001 else f"{figures.quantity(100 * ratio)} %"
+    return f"< {figures.percent(0.0001, 2)}" if 0 < ratio < 0.0001 else figures.percent(ratio, 2)
 
 
 def beside(option: Option) -> str:
@@ -63,11 +61,7 @@ def _unit_hour(option: Option) -> str:
     if text is None:
         return ""
     amount = Decimal(text)
-    return (
-        figures.money(amount, "hour")
-        if amount >= SMALL or not amount
-        else figures.plain(Decimal(f"{amount:.4g}"))
-    )
+    return figures.money(amount, "hour") if amount >= SMALL else figures.figure(amount)
 
 
 def currency_of(simulated: Simulated) -> str:
@@ -86,8 +80,20 @@ def horizon_words(document: Mapping[str, Any]) -> str:
     return f"{figures.quantity(length)} {unit}{'' if length == 1 else 's'}"
 
 
+def _tier(entry: object) -> str:
+    """One of a list's values, or a pair of a tier's upper bound and its price or factor."""
+    if not isinstance(entry, list | tuple) or len(entry) != 2:
+        return shown_value(entry)
+    bound, value = entry
+    if bound is None:
+        return _("beyond that: {value}", value=shown_value(value))
+    return _("up to {bound}: {value}", bound=shown_value(bound), value=shown_value(value))
+
+
 def shown_value(value: object) -> str:
     """A value of a document; a number with more digits than people read is rounded."""
+    if isinstance(value, list | tuple):
+        return ", ".join(map(_tier, value))
     text = str(value)
     try:
         number = Decimal(text)
@@ -95,6 +101,6 @@ def shown_value(value: object) -> str:
         return text
     if not number.is_finite():
         return text
-    if len(number.as_tuple().digits) <= MOST_DIGITS or number == number.to_integral_value():
-        return figures.plain(number)
-    return f"{number:,.2f}" if abs(number) >= 1 else figures.figure(number)
+    return (
+        figures.quantity(number) if number == number.to_integral_value() else figures.figure(number)
+    )

@@ -20,10 +20,17 @@ from backend.scenarios.selectors.scenarios import (
     simulated,
 )
 from backend.web.scenarios import decisions, plots
-from backend.web.scenarios.figures import currency_of, horizon_words, lost_cost, marked, share
+from backend.web.scenarios.figures import (
+    currency_of,
+    horizon_words,
+    lost_cost,
+    marked,
+    share,
+    shown_value,
+)
 from backend.web.scenarios.span import DEFAULT_SPAN, SPANS, spanned
 from backend.web.shared import figures
-from backend.web.shared.language import _, localized
+from backend.web.shared.language import _
 from backend.web.shared.plots import MOST_POINTS, Plot
 
 MOST_COMPARED = 8
@@ -165,7 +172,7 @@ def _prices(document: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
             if price.get("amount") is None:
                 continue
             terms = {name: value for name, value in price.items() if name not in PRICED}
-            more = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in terms.items())
+            more = ", ".join(f"{name.replace('_', ' ')} {shown_value(value)}" for name, value in terms.items())
             yield {
                 "name": _(
                     "price, {option}, {role}", option=option["name"], role=part.get("role", "all")
@@ -211,7 +218,7 @@ def map_context(scenario: Scenario) -> dict[str, Any]:
                 {
                     "option": cell.option,
                     "tone": tones[cell.option],
-                    "cost": localized(f"{float(cell.cost):,.2f}"),
+                    "cost": figures.money(float(cell.cost)),
                     "unmet": share(cell.unserved_share) if cell.unserved_share else "",
                     "is_stated": row.is_stated and factor == 1,
                 }

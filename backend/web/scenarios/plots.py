@@ -234,9 +234,9 @@ def _stack(
             for part in used
         ],
         is_stacked=True,
-        extra={_("in all, {currency}", currency=currency): [f"{one:,.2f}" for one in whole]},
+        extra={_("in all, {currency}", currency=currency): [figures.money(one) for one in whole]},
         summary=_("{title}, stacked bars in {currency}: ", title=title, currency=currency)
-        + "; ".join(f"{head} {one:,.2f}" for head, one in zip(heads, whole, strict=True))
+        + "; ".join(f"{head} {figures.money(one)}" for head, one in zip(heads, whole, strict=True))
         + ".",
     )
 
@@ -275,7 +275,7 @@ def cash_plot(series: Series) -> Plot:
         summary=_(
             "Money spent by the end of each month in {currency}. At the end: ", currency=currency
         )
-        + "; ".join(f"{beside(one)}, {float(one['paid']):,.2f}" for one in last)
+        + "; ".join(f"{beside(one)}, {figures.money(float(one['paid']))}" for one in last)
         + ".",
     )
 

@@ -22,6 +22,7 @@ from backend.domain.scenarios.trace_files import STATISTICS, imported
 from backend.domain.scenarios.traces import MOST_POINTS
 from backend.scenarios.models import Scenario
 from backend.scenarios.services.scenarios import scenario_create
+from backend.web.shared import number_fields
 from backend.web.shared.access import demand, readable
 from backend.web.shared.forms import WriteForm, text
 from backend.web.shared.language import _, lazy, localized
@@ -39,7 +40,7 @@ class TraceForm(WriteForm):
         ),
     )
     name = text(lazy("Name"), required=False, placeholder=lazy("of the file"), maxlength=100)
-    step_s = forms.IntegerField(
+    step_s = number_fields.IntegerField(
         label=lazy("Step, seconds"),
         required=False,
         min_value=1,

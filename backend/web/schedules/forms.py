@@ -9,6 +9,7 @@ from django import forms
 from backend.benchmarks.models import Campaign, Host, HostState
 from backend.benchmarks.selectors.schedules import Recurrence, StartWindow
 from backend.domain.time_zones import AREAS, UTC
+from backend.web.shared import number_fields
 from backend.web.shared.forms import WriteForm, text
 from backend.web.shared.language import _, lazy
 
@@ -80,7 +81,7 @@ class ScheduleForm(WriteForm):
     )
     weekday = forms.ChoiceField(label="On", choices=WEEKDAYS, required=False)
     # Up to the 28th, which every month has: a later day would be left out in February.
-    month_day = forms.IntegerField(
+    month_day = number_fields.IntegerField(
         label=lazy("On day of the month"), required=False, initial=1, min_value=1, max_value=28
     )
     cron = text(
@@ -91,7 +92,7 @@ class ScheduleForm(WriteForm):
         ),
         placeholder="0 3 * * 1",
     )
-    every = forms.IntegerField(label=lazy("Every"), required=False, min_value=1)
+    every = number_fields.IntegerField(label=lazy("Every"), required=False, min_value=1)
     every_unit = forms.ChoiceField(label=lazy("Unit"), choices=UNITS, required=False)
     time_zone = text(lazy("Time zone"), help_text=lazy("As in Europe/Dublin."), list="time-zones")
     window_from = forms.TimeField(

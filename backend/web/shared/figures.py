@@ -1,4 +1,4 @@
-"""Numbers as people read them; the full value always stands in the element's title."""
+"""Numbers as people read them, in their language; the full value always stands in the element's title."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -7,19 +7,13 @@ from math import floor, log10
 
 import numpy as np
 
+from backend.domain import figures
 from backend.domain.amounts import Floats
+from backend.domain.figures import Number
 from backend.web.shared.language import counted, localized
 
-Number = Decimal | float | int
-
-# Largest prefix first; a page uses one prefix for all figures of a unit, so columns compare.
-_PREFIXES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
-# From here on figures have an exponent.
-HUGE = 1e12
 # A figure that much smaller than the middle one gets no decimals of its own in all others.
 FAR_BELOW = 100
-MOST_DIGITS = 7
-_TIMES = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"))
 
 
 @dataclass(frozen=True)
@@ -28,7 +22,7 @@ class UnitScale:
 
     factor: float
     unit: str
-    # Decimals of all figures, so that a column is aligned on its point; None: those of each.
+    # Decimals of the column, up to which shorter figures are filled with zeros; None: none are.
     digits: int | None = None
 
     def shown(self, value: Number | None) -> float | None:
@@ -41,10 +35,10 @@ class UnitScale:
         if shown is None or self.digits is None:
             return figure(shown)
         # What is far below the others would read as nothing.
-        is_lost = shown != 0 and abs(shown) < 10.0**-self.digits
-        if is_lost or abs(shown) >= HUGE:
+        if shown != 0 and abs(shown) < 10.0**-self.digits:
             return figure(shown)
-        return localized(f"{shown:,.{self.digits}f}")
+        decimals = min(self.digits, figures.decimals_of(abs(shown)))
+        return localized(f"{figures.significant(shown):,.{decimals}f}")
 
 
 def scale(unit: str, values: Iterable[Number] | Floats) -> UnitScale:
@@ -52,7 +46,7 @@ def scale(unit: str, values: Iterable[Number] | Floats) -> UnitScale:
     known = _ascending(values)
     # Not the largest: a single extreme would turn all other figures into thousandths.
     middle = float(known[known.size // 2]) if known.size else 0.0
-    factor, shown = _prefixed(unit, middle)
+    factor, shown = figures.prefix(unit, middle)
     return UnitScale(factor, shown, _digits(known / factor))
 
 
@@ -61,21 +55,6 @@ def _ascending(values: Iterable[Number] | Floats) -> Floats:
     if isinstance(values, np.ndarray):
         return np.sort(values)
     return np.sort(np.array([float(value) for value in values]))
-
-
-def _prefixed(unit: str, middle: float) -> tuple[float, str]:
-    """Factor and name of the unit in which the middle reads as 1 to 999."""
-    if unit in {"bytes/s", "bits/s"}:
-        short = unit.replace("bytes", "B").replace("bits", "bit")
-        for factor, prefix in _PREFIXES:
-            if middle >= factor:
-                return factor, prefix + short
-        return 1, short
-    if unit == "ns":
-        for factor, name in _TIMES:
-            if middle >= factor:
-                return factor, name
-    return 1, unit
 
 
 def _digits(known: Floats) -> int | None:
@@ -87,9 +66,9 @@ def _digits(known: Floats) -> int | None:
     middle = float(sizes[sizes.size // 2])
     least = float(sizes[sizes >= middle / FAR_BELOW].min())
     # log10 gives the place of the first digit, so 2 less it are the decimals for three digits.
-    digits = max(_decimals(middle), 2 - floor(log10(least)))
-    # More would make every figure of the column longer than it is worth: each then has its own.
-    return digits if digits <= MOST_DIGITS else None
+    digits = max(figures.decimals_of(middle), 2 - floor(log10(least)))
+    # More than four would be more digits than anybody reads: each figure then has its own.
+    return digits if digits <= figures.MAX_DIGITS else None
 
 
 def value_scale(
@@ -106,26 +85,28 @@ def value_scale(
 
 
 def figure(value: Number | None) -> str:
-    """About four significant digits with thousands separators; empty for None."""
-    if value is None:
-        return ""
-    size = abs(float(value))
-    if size >= HUGE or 0 < size < 1e-4:
-        return localized(f"{float(value):.3e}")
-    return localized(f"{value:,.{_decimals(size)}f}")
+    """At most four significant digits with thousands separators; empty for None."""
+    return localized(figures.figure(value))
 
 
-def _decimals(size: float) -> int:
-    """Decimals that give a size about four digits."""
-    return next((d for limit, d in ((1000, 0), (100, 1), (10, 2), (1, 3)) if size >= limit), 4)
+def measure(value: Number, unit: str) -> str:
+    """A value with its unit scaled, as 1.64 GB/s or 388 µs."""
+    return localized(figures.measure(value, unit))
 
 
-def money(amount: Decimal | None, period: str) -> str:
-    """An amount with the decimals customary for its period: four an hour, two otherwise."""
-    if amount is None:
-        return ""
-    # Prices of an hour are parts of a cent for small machines, and two decimals would make them 0.00.
-    return localized(f"{amount:,.{4 if period == 'hour' else 2}f}")
+def money(amount: Number | None, period: str = "") -> str:
+    """An amount of a column that names its currency; empty for None."""
+    return "" if amount is None else localized(figures.money(amount, period))
+
+
+def price(amount: Number | None, currency: str, period: str = "") -> str:
+    """An amount with its currency and period, as $3.07/mo or 3,07 €/Monat; empty for None."""
+    return "" if amount is None else localized(figures.price(amount, currency, period))
+
+
+def quote(amount: Decimal, currency: str, period: str = "") -> str:
+    """A price exactly as its seller states it."""
+    return localized(figures.quote(amount, currency, period))
 
 
 def column_period(periods: Iterable[str]) -> str:
@@ -134,31 +115,23 @@ def column_period(periods: Iterable[str]) -> str:
     return "hour" if "hour" in periods else "month"
 
 
-def unit_cost(value: Decimal) -> str:
-    """Seven decimals as the first tables of CUP had, more where these leave under four digits."""
-    # adjusted() is the exponent of the first digit: 3 less it are the decimals for four digits.
-    return localized(f"{value:.{max(7, 3 - value.adjusted())}f}")
-
-
 def plain(value: Number | None) -> str:
     """The whole value without exponent or trailing zeros, for titles."""
     if value is None:
         return ""
     # repr has the fewest digits that still read as the same float; a Decimal has its own.
-    text = format(value, "f") if isinstance(value, Decimal) else repr(value)
+    text = format(Decimal(repr(value)) if isinstance(value, float) else value, "f")
     # Only behind a point: the zeros of 100 are digits.
-    return text.rstrip("0").rstrip(".") if "." in text and "e" not in text else text
+    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def percent(ratio: float, digits: int = 1) -> str:
-    return localized(f"{ratio:.{digits}%}").replace("%", " %")
+    return localized(figures.percent(ratio, digits))
 
 
 def signed_percent(ratio: Decimal | None) -> str:
     """A difference in percent with its sign; empty for None."""
-    if not ratio:
-        return "" if ratio is None else "±0 %"
-    return localized(f"{float(ratio):+,.1%}").replace("%", " %").replace("-", "−")
+    return "" if ratio is None else localized(figures.signed_percent(ratio))
 
 
 def ends(scale: UnitScale, low: Number | None, high: Number | None) -> str:
@@ -169,15 +142,8 @@ def ends(scale: UnitScale, low: Number | None, high: Number | None) -> str:
 
 
 def quantity(value: Number | None) -> str:
-    """A count or size as stated: no padding, two decimals or two significant digits, so that a
-    small price or share never reads as 0."""
-    if value is None:
-        return ""
-    size = abs(float(value))
-    if 0 < size < 1e-4:
-        return localized(f"{value:.1e}")
-    digits = 2 if size >= 0.1 or not size else 1 - floor(log10(size))
-    return localized(f"{value:,.{digits}f}".rstrip("0").rstrip("."))
+    """A count or size as stated; empty for None."""
+    return localized(figures.quantity(value))
 
 
 def duration(seconds: float | None) -> str:
@@ -206,7 +172,4 @@ def interval(seconds: int) -> str:
 
 def size(count: int) -> str:
     """Bytes in decimal units."""
-    for factor, prefix in _PREFIXES:
-        if count >= factor:
-            return localized(f"{count / factor:,.1f} {prefix}B")
-    return f"{count} B"
+    return measure(count, "bytes")

@@ -23,6 +23,12 @@ __all__ = ["PageLanguage", "_", "counted", "language", "lazy", "localized", "spo
 _language = ContextVar("language", default=settings.LANGUAGE_CODE)
 # More than all that the code says in all languages.
 MOST_MESSAGES = 10_000
+# Of figures as backend.domain.figures writes them: a sign stands before the amount there alone.
+_MONEY = re.compile(r"([−]?)([$€£]|[A-Z]{3} )([0-9][0-9.,\u00a0]*)(/(?:h|mo|yr))?")
+_PERIODS: Mapping[str, Mapping[str, str]] = {
+    "de": {"/mo": "/Monat", "/yr": "/Jahr"},
+    "es": {"/mo": "/mes", "/yr": "/año"},
+}
 _FOR_PROGRAMS = re.compile(r"/(?:api|feeds|admin)/|/(?:healthz|readyz)$|.*\.(?:csv|tsv|xlsx|json)$")
 
 
@@ -80,10 +86,16 @@ def counted(one: str, many: str, n: int, /, **values: Any) -> str:
 
 
 def localized(shown: str) -> str:
-    """An English number such as 1,234.5 with the separators of the reader's language."""
-    if language() == settings.LANGUAGE_CODE:
+    """An English figure such as 1,234.5, 95% or $3.07/mo as the reader's language writes it."""
+    code = language()
+    if code == settings.LANGUAGE_CODE:
         return shown
-    return shown.translate(_separators(language()))
+    text = shown.translate(_separators(code)).replace("%", " %")
+    return _MONEY.sub(lambda match: _amount(code, *match.groups("")), text)
+
+
+def _amount(code: str, minus: str, sign: str, amount: str, period: str) -> str:
+    return f"{minus}{amount} {sign.strip()}{_PERIODS.get(code, {}).get(period, period)}"
 
 
 @lru_cache

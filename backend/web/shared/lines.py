@@ -13,7 +13,7 @@ from backend.domain.metrics import BESIDE
 from backend.domain.stats import counted_repeats
 from backend.providers.base import Volume
 from backend.web.shared import figures, words
-from backend.web.shared.language import _, lazy, localized
+from backend.web.shared.language import _, lazy
 
 # Words and order of what the inventory and `observe` report; other names follow as they are.
 FACTS = {
@@ -169,7 +169,7 @@ def variant_of(sample: Sample) -> str:
     if settled_s is not None:
         words.append(_("after {time}", time=figures.duration(settled_s)))
     if huge_ratio is not None:
-        words.append(_("{share} in huge pages", share=f"{huge_ratio:.0%}"))
+        words.append(_("{share} in huge pages", share=figures.percent(huge_ratio, 0)))
     return ", ".join(words)
 
 
@@ -251,12 +251,12 @@ def _text(name: str, value: Any) -> str:
         if name.endswith("_bytes"):
             # Memory and files are sized in powers of two, so GiB read as round numbers.
             return (
-                _("{size} GiB", size=localized(f"{value / 2**30:.2f}"))
+                _("{size} GiB", size=figures.quantity(value / 2**30))
                 if value >= 2**28
                 else figures.size(int(value))
             )
         if name.endswith("_s"):
-            return f"{value:.2f} s"
+            return f"{figures.quantity(value)} s"
         return figures.quantity(value)
     return str(value)
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from decimal import Decimal, InvalidOperation
 
+from backend.benchmarks.models import Run
 from backend.domain.metrics import METRICS
 from backend.domain.profiles import PARAMETERS as PARAMETERS_OF_RUNS
 from backend.providers import registry
@@ -232,6 +233,12 @@ def campaign_state(code: str) -> str:
     return CAMPAIGN_STATES.get(code, code)
 
 
+def run_name(run: Run) -> str:
+    """Day, minute and the first characters of the identifier, as the commands take them: a campaign
+    begins many runs in one minute."""
+    return f"{run.created_at:%Y-%m-%d %H:%M} · {str(run.pk)[:6]}"
+
+
 def run_parameter(name: str) -> str:
     return (
         PARAMETERS_OF_RUNS[name].label
@@ -305,7 +312,7 @@ def ratio(text: str) -> str:
         share = Decimal(text) * 100
     except InvalidOperation:
         return text
-    return f"{figures.plain(share)} %" if share.is_finite() else text
+    return figures.percent(float(text)) if share.is_finite() else text
 
 
 def holds(basis: str) -> str:

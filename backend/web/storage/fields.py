@@ -8,7 +8,7 @@ from django import forms
 
 from backend.domain import texts
 from backend.domain.storage import PRESETS
-from backend.web.shared import figures
+from backend.web.shared import figures, number_fields
 from backend.web.shared.language import lazy
 
 MB = 10**6
@@ -29,12 +29,19 @@ def first(given: Given, names: Sequence[str]) -> dict[str, str]:
 
 
 def number(
-    label: str, low: Decimal | int, high: int, help_text: str = "", **attributes: str
+    label: str,
+    low: Decimal | int,
+    high: int,
+    help_text: str = "",
+    *,
+    units: number_fields.Units = {},  # noqa: B006  (never changed)
+    **attributes: str,
 ) -> Any:
     """A decimal that may be left out."""
-    return forms.DecimalField(
+    return number_fields.DecimalField(
         label=label,
         required=False,
+        units=units,
         min_value=low,
         max_value=high,
         error_messages=BOUNDS,
@@ -45,7 +52,7 @@ def number(
 
 def whole(label: str, low: int, high: int, help_text: str = "", **attributes: str) -> Any:
     """A whole number that may be left out."""
-    return forms.IntegerField(
+    return number_fields.IntegerField(
         label=label,
         required=False,
         min_value=low,

@@ -28,6 +28,7 @@ from backend.domain.storage.memory import (
 )
 from backend.web.shared.forms import WriteForm
 from backend.web.shared.language import _, lazy, localized
+from backend.web.shared.number_fields import DISK_TB, RATE_MB_PER_S
 from backend.web.storage.fields import MB, MOST_MB_PER_S, TB, Given, first, number, speeds, whole
 
 KIB = 2**10
@@ -53,10 +54,21 @@ class ArrayForm(WriteForm):
     data = whole(
         lazy("Data columns"), 1, MAX_DISKS, lazy("dRAID only."), placeholder=str(DEFAULT_DATA_DISKS)
     )
-    size = number(lazy("Size of a disk, TB"), Decimal("0.001"), 1000, "1 TB = 10¹² bytes.")
+    size = number(
+        lazy("Size of a disk, TB"),
+        Decimal("0.001"),
+        1000,
+        "1 TB = 10¹² bytes.",
+        units=DISK_TB,
+    )
     disk = forms.ChoiceField(label=lazy("Kind of disk"), required=False)
     read = number(
-        lazy("Reads at, MB/s"), 0, MOST_MB_PER_S, lazy("One disk."), placeholder=lazy("of its kind")
+        lazy("Reads at, MB/s"),
+        0,
+        MOST_MB_PER_S,
+        lazy("One disk."),
+        units=RATE_MB_PER_S,
+        placeholder=lazy("of its kind"),
     )
     write = number(
         lazy("Writes at, MB/s"),
@@ -113,8 +125,20 @@ class ArrayForm(WriteForm):
         help_text=lazy("RAIDZ and dRAID: what it keeps for itself."),
     )
     full = number("Filled, %", 0, 100, lazy("When a disk fails."), placeholder="100")
-    seen_read = number(lazy("Measured reading, MB/s"), 0, MOST_MB_PER_S, lazy("The whole array."))
-    seen_write = number(lazy("Measured writing, MB/s"), 0, MOST_MB_PER_S, lazy("The whole array."))
+    seen_read = number(
+        lazy("Measured reading, MB/s"),
+        0,
+        MOST_MB_PER_S,
+        lazy("The whole array."),
+        units=RATE_MB_PER_S,
+    )
+    seen_write = number(
+        lazy("Measured writing, MB/s"),
+        0,
+        MOST_MB_PER_S,
+        lazy("The whole array."),
+        units=RATE_MB_PER_S,
+    )
 
     pointers = {
         "/data_disks": "data",

@@ -11,6 +11,7 @@ from backend.domain.errors import InvalidValue
 from backend.domain.storage import PRESETS, Chain, Segment, chain_shares
 from backend.web.shared.forms import WriteForm
 from backend.web.shared.language import _, lazy
+from backend.web.shared.number_fields import RATE_MB_PER_S
 from backend.web.storage.fields import MB, MOST_MB_PER_S, Given, first, number, speeds, whole
 
 # Of links and of flows each: more than a chain has, and few enough for one address.
@@ -52,7 +53,13 @@ class LinkLine(ChainLine):
         # Disks may be the last link of a chain; their own empty choice would be a second one.
         choices=[*speeds("link", lazy("its own speed")), *speeds("disk", "")[1:]],
     )
-    speed = number(lazy("Speed of one, MB/s"), 0, MOST_MB_PER_S, placeholder=lazy("of its kind"))
+    speed = number(
+        lazy("Speed of one, MB/s"),
+        0,
+        MOST_MB_PER_S,
+        units=RATE_MB_PER_S,
+        placeholder=lazy("of its kind"),
+    )
     links = whole(lazy("How many"), 1, 1000, placeholder="1")
     join = forms.ChoiceField(
         label=lazy("Joined as"),
@@ -99,7 +106,13 @@ class FlowLine(ChainLine):
 
     flow = forms.CharField(label=lazy("Flow"), required=False, max_length=LONGEST_NAME)
     flows = whole(lazy("How many"), 1, MOST_COUNT, placeholder="1")
-    asks = number(lazy("Each asks for, MB/s"), 0, MOST_MB_PER_S, placeholder=lazy("all it can get"))
+    asks = number(
+        lazy("Each asks for, MB/s"),
+        0,
+        MOST_MB_PER_S,
+        units=RATE_MB_PER_S,
+        placeholder=lazy("all it can get"),
+    )
     over = forms.CharField(
         label=lazy("Over"),
         required=False,

@@ -28,12 +28,19 @@ register.filter("term", words.term)
 register.filter("kind", words.kind)
 register.filter("price_state", words.price_state)
 register.filter("campaign_state", words.campaign_state)
+register.filter("run_name", words.run_name)
 
 
 @register.filter
 def amount(text: Any, period: str = "month") -> str:
     """A decimal string as an amount of a period; empty for what is none."""
     return figures.money(Decimal(text), period) if text else ""
+
+
+@register.filter
+def price_text(price: Any) -> str:
+    """A stored price exactly as it was stated, with currency and period."""
+    return figures.quote(price.amount, price.currency, price.unit)
 
 
 @register.filter

@@ -27,11 +27,11 @@ def test_conclusion_names_the_cheapest_and_by_how_much() -> None:
     one = said(drawn("cloud", "1884.00", 0.0), drawn("hybrid", "1320.00", 1.0))
     assert one.certainty is Certainty.CLEAR
     assert one.sentence == (
-        "“hybrid” is the cheapest option that serves the demand, 30 % below “cloud”: "
+        "“hybrid” is the cheapest option that serves the demand, 30% below “cloud”: "
         "1,320.00 USD in 30 days."
     )
     assert one.detail == (
-        "“hybrid” is the cheapest in 100 % of the draws of all uncertain inputs; nine of ten put its "
+        "“hybrid” is the cheapest in 100% of the draws of all uncertain inputs; nine of ten put its "
         "cost between 978 and 2,305 USD."
     )
 
@@ -40,8 +40,8 @@ def test_conclusion_is_too_close_to_call_where_draws_disagree() -> None:
     one = said(drawn("a", "100", 0.4), drawn("b", "101", 0.57), drawn("c", "102", 0.03))
     assert one.certainty is Certainty.TIE
     assert one.sentence == (
-        "Too close to call between “b” (cheapest in 57 % of the draws) and “a” (cheapest in 40 % of "
-        "the draws). As stated, “a” is the cheapest option that serves the demand, 1.0 % below "
+        "Too close to call between “b” (cheapest in 57% of the draws) and “a” (cheapest in 40% of "
+        "the draws). As stated, “a” is the cheapest option that serves the demand, 1% below "
         "“b”, 100.00 USD in 30 days."
     )
 
@@ -54,7 +54,7 @@ def test_conclusion_leaves_out_what_drops_demand_and_says_so() -> None:
     )
     assert one.detail == (
         "Inputs as stated: no uncertainty is calculated. "
-        "Not counted, for they leave demand unmet: “lossy” (20 %)."
+        "Not counted, for they leave demand unmet: “lossy” (20%)."
     )
 
 
@@ -62,7 +62,7 @@ def test_conclusion_says_when_no_option_serves() -> None:
     one = said(option("a", "10", 0.2), option("b", "20", 0.1))
     assert one.certainty is Certainty.UNKNOWN
     assert one.sentence == (
-        "No option serves the demand: “b” leaves least of it unmet, 10 %, for 20.00 USD in 30 days."
+        "No option serves the demand: “b” leaves least of it unmet, 10%, for 20.00 USD in 30 days."
     )
 
 
@@ -71,7 +71,7 @@ def test_conclusion_counts_unmet_demand_at_its_price() -> None:
     lossy = option("lossy", "10", 0.2, may_be_cheapest=True)
     one = said(lossy, option("whole", "100"), price="1")
     assert one.sentence.startswith(
-        "“whole” is the cheapest option that serves the demand, 52 % below"
+        "“whole” is the cheapest option that serves the demand, 52% below"
     )
     assert one.detail.endswith("Unmet demand counts at the price that is stated for it.")
 
@@ -85,7 +85,7 @@ def test_conclusion_says_when_two_cost_the_same() -> None:
 def test_conclusion_says_how_often_no_option_serves() -> None:
     one = said(drawn("a", "100", 0.6), drawn("b", "200", 0.0))
     assert one.certainty is Certainty.TIE
-    assert one.detail.endswith("In 40 % of the draws no option serves the demand.")
+    assert one.detail.endswith("In 40% of the draws no option serves the demand.")
 
 
 def test_conclusion_goes_by_expected_cost_when_the_project_may_end() -> None:
@@ -94,7 +94,7 @@ def test_conclusion_goes_by_expected_cost_when_the_project_may_end() -> None:
     one = said(option("a year", "2400", **bound), option("by the month", "2400", **free))
     assert one.sentence == (
         "“by the month” has the lowest expected cost: 920.23 USD, as the project may end within the "
-        "30 days and runs 9.2 months on average; “a year” follows, and “by the month” is 34 % below it."
+        "30 days and runs 9.2 months on average; “a year” follows, and “by the month” is 34% below it."
     )
     assert one.detail.startswith("Prices as stated")
     alone = said(option("by the month", "2400", **free))

@@ -306,7 +306,7 @@ def test_tornado_shows_the_widest_input_first_and_who_wins_then() -> None:
     bars = simulate(document)["tornado"]
     widths = [abs(bar["cost_high"] - bar["cost_low"]) for bar in bars]
     assert widths == sorted(widths, reverse=True)
-    assert bars[0]["input"] == "price per_second 0.4 USD"
+    assert bars[0]["input"] == "price per_second 0.40 USD"
     assert {bar["input"] for bar in bars} >= {"demand", "score", "boot time"}
     cloud = bars[0]
     assert cloud["low"] * cloud["high"] == pytest.approx(1)

@@ -18,6 +18,7 @@ from backend.benchmarks.selectors.run_changes import (
 )
 from backend.benchmarks.selectors.runs import run_view, runs_visible
 from backend.benchmarks.services.runs import run_cancel
+from backend.domain import figures
 from backend.domain.metrics import METRICS
 from backend.domain.run_changes import MetricChange, RunChange
 from workers.engine import report
@@ -168,8 +169,6 @@ def _lines(compared: RunComparison) -> list[str]:
 
 
 def _line(one: MetricChange) -> str:
-    change = "" if one.change_ratio is None else f"{one.change_ratio:+.1%}"
-    return (
-        f"{one.metric:30} {one.before:>18,.4g} → {one.after:>18,.4g} {one.unit:12} "
-        f"{change:>8}  {one.outcome.name.lower()}"
-    )
+    change = "" if one.change_ratio is None else figures.signed_percent(one.change_ratio)
+    before, after = (figures.measure(value, one.unit) for value in (one.before, one.after))
+    return f"{one.metric:30} {before:>20} → {after:>20} {change:>8}  {one.outcome.name.lower()}"

@@ -9,6 +9,7 @@ from backend.accounts.management.workspaces import workspace_argument, workspace
 from backend.benchmarks.management.texts import text_of
 from backend.benchmarks.services.imports import MAX_TEXT_BYTES, result_import
 from backend.catalog.selectors.offers import offers_visible
+from backend.domain import figures
 from backend.domain.errors import DomainError
 from backend.domain.parsing.importing import PARAMETERS, TOOLS
 
@@ -65,7 +66,7 @@ class Command(BaseCommand):
         for sample in made.samples:
             flags = f" ({', '.join(sample.flags)})" if sample.flags else ""
             self.stdout.write(
-                f"{sample.metric} {sample.variant}: {sample.value:g} {sample.unit}{flags}"
+                f"{sample.metric} {sample.variant}: {figures.measure(sample.value, sample.unit)}{flags}"
             )
         for warning in made.warnings:
             self.stderr.write(f"warning: {warning}")

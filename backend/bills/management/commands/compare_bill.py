@@ -10,6 +10,7 @@ from backend.benchmarks.services.current_data import current_stamp
 from backend.bills.selectors.bills import bill_by_slug
 from backend.bills.selectors.compared import ASSUMED, READERS, compared_document
 from backend.common.rest.parameters import InvalidParameters, read
+from backend.domain import figures
 
 
 class Command(BaseCommand):
@@ -36,11 +37,12 @@ class Command(BaseCommand):
             self.stdout.write(json.dumps(said))
             return
         self.stdout.write(
-            f"{'today':<14}{said['compared']['cost_per_month']:>14,.2f} {bill.currency}"
+            f"{'today':<14}{figures.price(said['compared']['cost_per_month'], bill.currency):>14}"
         )
         for one in sorted(said["alternatives"], key=lambda one: one["cost_per_month"]):
             servers = ", ".join(f"{of['count']} × {of['name']}" for of in one["servers"])
             self.stdout.write(
-                f"{one['kind']:<14}{one['cost_per_month']:>14,.2f} {bill.currency}  "
-                f"{one['p5']:,.2f} to {one['p95']:,.2f}, cheaper {one['probability_cheaper']:.1%}  {servers}"
+                f"{one['kind']:<14}{figures.price(one['cost_per_month'], bill.currency):>14}  "
+                f"{figures.money(one['p5'])} to {figures.money(one['p95'])}, cheaper "
+                f"{figures.percent(one['probability_cheaper'])}  {servers}"
             )

@@ -1,6 +1,7 @@
 """`manage.py import_bill FILE…`: what a bill of a provider contains."""
 
 import json
+from decimal import Decimal
 from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, cast
@@ -9,6 +10,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from backend.accounts.management.workspaces import workspace_argument, workspace_option
 from backend.bills.services.importing import BillFile, bill_import
+from backend.domain import figures
 from backend.domain.bills.formats import FORMATS
 from backend.domain.errors import InvalidValue
 
@@ -53,10 +55,13 @@ class Command(BaseCommand):
             self.stdout.write(json.dumps(said))
             return
         self.stdout.write(
-            f"{bill.name}: {bill.line_count:,} lines, {bill.estate['total']} {bill.currency}"
+            f"{bill.name}: {bill.line_count:,} lines, "
+            f"{figures.price(Decimal(bill.estate['total']), bill.currency)}"
         )
         for one in bill.estate["by_kind"]:
-            self.stdout.write(f"  {one['kind']:<12}{one['cost']:>24} {bill.currency}")
+            self.stdout.write(
+                f"  {one['kind']:<12}{figures.price(Decimal(one['cost']), bill.currency):>14}"
+            )
         unreadable = bill.estate["unreadable"]
         for bad in unreadable["named"]:
             self.stderr.write(f"line {bad['line']}: {bad['why']}")

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from backend.domain import figures
 from backend.domain.contention_document import contention
 from backend.scenarios.management.documents import DocumentCommand, table
 
@@ -17,18 +18,22 @@ class Command(DocumentCommand):
         flows = [
             (
                 one["name"],
-                f"{one['rate_bytes_per_s']:.10g}",
+                figures.measure(one["rate_bytes_per_s"], "bytes/s"),
                 one["bottleneck"] or "its own demand",
-                "" if one["transfer_s"] is None else f"{one['transfer_s']:.6g}",
+                "" if one["transfer_s"] is None else f"{figures.figure(one['transfer_s'])} s",
             )
             for one in answer["flows"]
         ]
         links = [
-            (one["name"], f"{one['used_bytes_per_s']:.10g}", f"{one['utilisation']:.2%}")
+            (
+                one["name"],
+                figures.measure(one["used_bytes_per_s"], "bytes/s"),
+                figures.percent(one["utilisation"]),
+            )
             for one in answer["links"]
         ]
         return [
-            *table(("flow", "bytes/s each", "limited by", "transfer s"), flows),
+            *table(("flow", "each", "limited by", "transfer"), flows),
             "",
-            *table(("link", "bytes/s used", "use"), links),
+            *table(("link", "used", "use"), links),
         ]

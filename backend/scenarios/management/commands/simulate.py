@@ -1,11 +1,13 @@
 """`manage.py simulate FILE`: what each option of a scenario costs and what it leaves unserved."""
 
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import Any
 
 from django.core.management.base import CommandParser
 
 from backend.accounts.management.workspaces import workspace_argument, workspace_option
+from backend.domain import figures
 from backend.scenarios.management.documents import DocumentCommand, table
 from backend.scenarios.selectors.scenarios import simulated
 
@@ -18,7 +20,7 @@ HEAD = (
     "server-hours",
     "peak",
     "base",
-    "5 % to 95 %",
+    "5% to 95%",
 )
 
 
@@ -34,7 +36,10 @@ class Command(DocumentCommand):
 
     def lines(self, answer: Mapping[str, Any]) -> list[str]:
         demand = answer["demand"]
-        lines = [f"demand: peak {demand['peak']:g}, mean {demand['mean']:g}", ""]
+        lines = [
+            f"demand: peak {figures.figure(demand['peak'])}, mean {figures.figure(demand['mean'])}",
+            "",
+        ]
         lines += table(HEAD, [_row(option) for option in answer["options"]])
         for one in answer["break_even"]:
             names = f"{one['option_a']} = {one['option_b']}"
@@ -51,12 +56,14 @@ def _row(option: Mapping[str, Any]) -> tuple[str, ...]:
     interval, base = option["interval"], option["base_servers"]
     return (
         option["name"],
-        option["cost_total"],
-        option["cost_per_month"],
-        f"{option['unserved_share']:.4%}",
-        f"{option['unserved_minutes']:g}",
-        f"{option['server_hours']:g}",
+        figures.money(Decimal(option["cost_total"])),
+        figures.money(Decimal(option["cost_per_month"])),
+        figures.percent(option["unserved_share"], 2),
+        figures.figure(option["unserved_minutes"]),
+        figures.figure(option["server_hours"]),
         str(option["peak_servers"]),
         "" if base is None else str(base),
-        f"{interval['p5']} to {interval['p95']}" if interval else "",
+        " to ".join(figures.money(Decimal(interval[end])) for end in ("p5", "p95"))
+        if interval
+        else "",
     )

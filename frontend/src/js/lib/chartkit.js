@@ -62,6 +62,7 @@ Chart.register(
 
 // Between the margins of A4 and Letter upright; the style sheet fits the picture to what there is.
 const PAPER_WIDTH_PX = 700;
+const NOTHING = 1e-15;
 const IN_TWO_COLUMNS = ".strips, .plots:has(> :nth-child(3))";
 
 onPaper((isPrinted) => {
@@ -89,14 +90,12 @@ export function applyTheme() {
   });
 }
 
-/** Number with as many decimals as its size deserves, written as in the tables (backend/web/shared/figures.py). */
+/** Number with at most four significant digits, written as in the tables (backend/domain/figures.py). */
 export function figure(value) {
   const size = Math.abs(value);
-  // Two digits in the exponent, and halves to the even neighbour, because Python does so.
-  if (size >= 1e12 || (size > 0 && size < 1e-4)) return value.toExponential(3).replace(/(e[+-])(\d)$/, "$10$2");
-  const digits = size >= 1000 ? 0 : size >= 100 ? 1 : size >= 10 ? 2 : size >= 1 ? 3 : 4;
-  const decimals = { minimumFractionDigits: digits, maximumFractionDigits: digits };
-  return number(value, { ...decimals, roundingMode: "halfEven" });
+  if (size > 0 && size < NOTHING) return "≈ 0";
+  // Halves to the even neighbour, because Python does so.
+  return number(value, { maximumSignificantDigits: 4, roundingMode: "halfEven" });
 }
 
 /** Dashed reference line with a label. */
