@@ -184,7 +184,7 @@ def _recorded(claim: FeedClaim, request: FetchRequest) -> Report:
         # Read to the end before anything is locked: that may take a minute.
         results: Any = source.read(request, spool)
         if not are_rates:
-            results = Collected.of(results)
+            results = Collected.of(results, observed_at.date())
     with feed_fenced(claim) as feed:
         report: Report
         if are_rates:

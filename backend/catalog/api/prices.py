@@ -187,7 +187,7 @@ def quoted_cells(row: PriceObservation) -> dict[str, Any]:
         "unit": row.unit,
         "setup": None if row.setup_amount is None else as_quoted(row.setup_amount),
         "tax_basis": row.tax_basis or None,
-        "effective_from": row.effective_from,
+        "effective_from": row.valid_from,
         "observed_at": row.observed_at,
         "source": row.source,
         "state": price_state(row),

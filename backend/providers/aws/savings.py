@@ -103,7 +103,7 @@ def _prices(
             unit=PriceUnit.HOUR,
             source=SOURCE,
             raw_id=raw_id,
-            effective_from=answers.day(plan.effective),
+            valid_from=answers.day(plan.effective),
             **paid,
         )
 

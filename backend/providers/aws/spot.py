@@ -123,7 +123,7 @@ def _quote(item: dict[str, Any], region: str, zone_ids: Mapping[str, str] | None
         unit=PriceUnit.HOUR,
         source=SOURCE,
         raw_id=_raw_id(item),
-        effective_from=answers.day(at),
+        valid_from=answers.day(at),
     )
     return _Quote(product == VPC, at, price)
 

@@ -29,6 +29,7 @@ COUNTS = (
     ("priced", "priced"),
     ("published", "new or changed"),
     ("unchanged", "unchanged"),
+    ("announced", "announced for a later day"),
     ("quarantined", "waiting for a person"),
     ("refused", "refused before"),
     ("missing", "not listed any more"),
@@ -59,7 +60,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--accept-missing",
             action="store_true",
-            help="accept a list that lacks more than 5 % of the known prices",
+            help="accept a list that lacks more than 5 %% of the known prices",
         )
         parser.add_argument("--json", action="store_true", help="print one JSON document")
 
@@ -113,14 +114,16 @@ def _recorded(
 
     with Spool() as spool:
         reading = FileReading(spool, progress.note)
-        results = Collected.of(reading.results(price_list, options["region"], on_demand))
+        observed_at = clock.now()
+        listed = reading.results(price_list, options["region"], on_demand)
+        results = Collected.of(listed, observed_at.date())
         payload = spool.payload()
     return prices_record(
         provider=provider,
         feed_kind=price_list.feed.kind,
         region=price_list.region,
         results=results,
-        observed_at=clock.now(),
+        observed_at=observed_at,
         payload=payload,
         is_shrinking_ok=options["accept_missing"] or price_list.feed.is_market,
     )
