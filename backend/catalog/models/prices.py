@@ -125,7 +125,7 @@ class PriceObservation(Identified, QuotedPrice):
             # Which prices begin next is asked for after each change (services.current_prices).
             models.Index(
                 fields=("valid_from",),
-                condition=models.Q(is_published=True),
+                condition=models.Q(valid_from__isnull=False),
                 name="price_by_first_day",
             ),
         ]

@@ -83,7 +83,7 @@ def newest_prices(basis: PriceBasis, offer_ids: Sequence[UUID] | None = None) ->
         rows = rows.filter(observed_at__lt=end_of(basis.as_of))
     # DISTINCT ON, in the order of the index: the newest of each kind without sorting all of them.
     newest = rows.order_by(*KIND, *NEWEST_FIRST).distinct(*KIND)
-    newest = newest.annotate(is_questioned=_is_questioned(basis.as_of))
+    newest = newest.annotate(is_questioned=is_questioned(basis.as_of))
     return ReadPrices(newest, "id", basis.as_of)
 
 
@@ -111,7 +111,7 @@ def _of_term(basis: PriceBasis) -> Q:
     return models & PLAIN & Q(basis__in=BASES)
 
 
-def _is_questioned(as_of: dt.date | None) -> Exists:
+def is_questioned(as_of: dt.date | None) -> Exists:
     """Whether the list of a price states another one, which waits for a person."""
     same = {name: OuterRef(name) for name in IDENTITY if name != "currency"}
     # Once the list has dropped the price, one in another currency stands for it.

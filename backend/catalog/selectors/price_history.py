@@ -173,7 +173,7 @@ def difference(
     rows = rows.filter(~Exists(newer)).annotate(change=_change(older, end_a, end_b))
     rows = rows.exclude(change="") if change is None else rows.filter(change=change)
     # Each use of an annotation is a search of its own: this one is only made for rows that show.
-    rows = rows.annotate(before=Subquery(older.values(before=_terms_document())[:1]))
+    rows = rows.annotate(before=Subquery(older.values(before=terms_document())[:1]))
     return rows.order_by("offer__slug", *KIND, "id")
 
 
@@ -183,7 +183,7 @@ TERMS = ("unit", "amount", "setup_amount", "monthly_cap")
 NOTHING = Value(Decimal(-1))
 
 
-def _terms_document() -> JSONObject:
+def terms_document() -> JSONObject:
     # As text: numbers of JSON are read as floats, which lose digits.
     terms = {name: Cast(name, TextField()) for name in TERMS}
     return JSONObject(id="id", observed_at="observed_at", **terms)

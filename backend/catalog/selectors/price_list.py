@@ -33,6 +33,7 @@ from backend.catalog.selectors.current_prices import (
     PLAIN,
     begun,
     end_of,
+    is_questioned,
     prices_visible,
 )
 from backend.catalog.selectors.feeds import feeds, is_stale
@@ -166,7 +167,10 @@ def _judged(rows: QuerySet[PriceObservation], as_of: dt.date | None) -> QuerySet
         rows = rows.filter(observed_at__lt=end_of(as_of))
         newer = newer.filter(observed_at__lt=end_of(as_of))
     return rows.annotate(
-        is_announced=_is(~begun(as_of or today)), is_superseded=Exists(newer), is_stale=_is(stale)
+        is_announced=_is(~begun(as_of or today)),
+        is_superseded=Exists(newer),
+        is_stale=_is(stale),
+        is_questioned=is_questioned(as_of),
     )
 
 

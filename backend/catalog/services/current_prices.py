@@ -68,13 +68,12 @@ def announced_prices_mark() -> None:
     state = StoredState.objects.select_for_update().filter(prices_begin_on__lte=today).first()
     if state is None:
         return
-    begun_prices = PriceObservation.objects.filter(
-        is_published=True, valid_from__range=(state.prices_begin_on, today)
-    )
-    offers = begun_prices.order_by().values_list("offer_id", flat=True).distinct()
+    # Those that wait for a person, too: from its day on such a price questions the one before it.
+    prices = PriceObservation.objects.filter(valid_from__range=(state.prices_begin_on, today))
+    offers = prices.order_by().values_list("offer_id", flat=True).distinct()
     StoredMark.objects.bulk_create([StoredMark(kind=PRICES, offer_id=offer) for offer in offers])
-    first = PriceObservation.objects.filter(is_published=True, valid_from__gt=today)
-    state.prices_begin_on = first.aggregate(day=Min("valid_from"))["day"]
+    later = PriceObservation.objects.filter(valid_from__gt=today)
+    state.prices_begin_on = later.aggregate(day=Min("valid_from"))["day"]
     state.save(update_fields=["prices_begin_on"])
 
 
@@ -104,7 +103,7 @@ def _made_anew(condition: str) -> str:
             AND NOT EXISTS (SELECT FROM newest WHERE observation_id = {current}.observation_id)
         ), noted AS (
             UPDATE {StoredState._meta.db_table} SET prices_begin_on = least(prices_begin_on, (
-                SELECT min(valid_from) FROM {table} WHERE is_published AND valid_from > %(day)s
+                SELECT min(valid_from) FROM {table} WHERE valid_from > %(day)s
             ))
         )
         INSERT INTO {current} (observation_id, {stated}, is_doubted)

@@ -24,6 +24,7 @@ from backend.catalog.models import (
     Region,
     UnpricedType,
 )
+from backend.catalog.selectors.price_before import price_before, price_words
 from backend.catalog.selectors.published_prices import (
     PRICE_COLUMNS,
     StoredPrice,
@@ -32,6 +33,7 @@ from backend.catalog.selectors.published_prices import (
     published,
     unpublished,
 )
+from backend.catalog.selectors.waiting_prices import waiting_lists
 from backend.catalog.services.current_prices import prices_refresh
 from backend.catalog.services.data_version import data_version_bump
 from backend.catalog.services.extras import listed_extras_record
@@ -91,6 +93,8 @@ class ImportReport:
     extras: int = 0
     skipped: dict[str, int] = field(default_factory=dict)
     incomplete: list[str] = field(default_factory=list)
+    movements: list[str] = field(default_factory=list)
+    """How the prices of each list that wait differ from those in force, a sentence a list."""
     feeds: list[str] = field(default_factory=list)
     """provider/kind/region of each list."""
     is_changed: bool = False
@@ -219,6 +223,9 @@ class _List:
         skipped = sorted(self.answer.skipped.items())
         self.report.skipped = {str(reason): count for reason, count in skipped}
         self._finish()
+        if self.report.quarantined:
+            waiting = waiting_lists([self.feed])
+            self.report.movements = list(filter(None, (one.movement.sentence for one in waiting)))
         return self.report
 
     def _regions(self) -> list[str]:
@@ -401,6 +408,7 @@ def price_review(
         raise InvalidValue("/price", "does not wait for anybody")
     if row.missing_since is not None:
         raise InvalidValue("/price", "is not on the provider's list any more")
+    old = price_before(row)
     row.is_published = is_accepted
     row.reviewed_by, row.reviewed_at = actor, clock.now()
     row.save(update_fields=["is_published", "reviewed_by", "reviewed_at"])
@@ -409,7 +417,13 @@ def price_review(
         actor=actor,
         action="price_accept" if is_accepted else "price_refuse",
         target=row,
-        detail={"offer": row.offer.slug, "doubt": row.anomaly, "reason": reason.strip()},
+        detail={
+            "offer": row.offer.slug,
+            "price": price_words(row),
+            "old_price": old and price_words(old),
+            "doubt": row.anomaly,
+            "reason": reason.strip(),
+        },
     )
     data_version_bump()
     return row

@@ -23,7 +23,7 @@ from backend.domain.pricing.purchase import PriceUnit, PurchaseModel
 from backend.domain.units import BYTES_PER_GB, BYTES_PER_GIB
 
 PROVIDER = "aws"
-SOURCE = "AWS price list, AmazonEC2"
+SOURCE = "AWS price list, AmazonEC2, https://aws.amazon.com/ec2/pricing/on-demand/"
 MACHINES = "Compute Instance"
 # (attribute, its value on the right row, why another is wrong). An attribute that an answer does not carry
 # does not filter. Bare metal is no exception: its Shared row is what is paid.

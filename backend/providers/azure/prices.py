@@ -13,7 +13,7 @@ from backend.domain.parsing.prices.collected import not_used
 from backend.domain.pricing.purchase import PriceUnit, PurchaseModel
 
 PROVIDER = "azure"
-SOURCE = "Azure retail prices"
+SOURCE = "Azure retail prices, https://prices.azure.com/api/retail/prices"
 SERVICE = "Virtual Machines"
 HOUR = "1 Hour"
 TERMS: Mapping[str, str] = MappingProxyType({"1 Year": "1y", "3 Years": "3y", "5 Years": "5y"})

@@ -24,7 +24,7 @@ from backend.domain.pricing.purchase import PriceUnit, PurchaseModel
 from backend.domain.units import EXACT, gib
 from backend.providers.gcp.skus import CORE, PROVIDER, RAM, WHOLE_MACHINES, Component, components
 
-SOURCE = "Google Cloud Billing Catalog"
+SOURCE = "Google Cloud Billing Catalog, https://cloud.google.com/skus/"
 MIB = 2**20
 # The table of discounts (pricing.billing.sustained_use) of each family that has one: a whole month costs
 # 0.70 of 730 hours under n1, 0.80 under n2. It is no part of the price of an hour.

@@ -84,6 +84,11 @@ FLAGS = {
         "warn",
         lazy("The price was observed more than 30 days ago."),
     ),
+    "price_waiting": (
+        lazy("newer price waits"),
+        "warn",
+        lazy("Its list states another price now, which waits for a review. This is the old one."),
+    ),
     "stale_fx": (lazy("old rate"), "warn", lazy("The exchange rate is more than 30 days old.")),
     "interruptible": (
         lazy("may be taken back"),
@@ -173,6 +178,7 @@ SOURCES = {
 PRICE_STATES = {
     "current": lazy("current"),
     "stale": lazy("stale"),
+    "announced": lazy("announced"),
     "quarantined": lazy("quarantined"),
     "refused": lazy("refused"),
     "superseded": lazy("superseded"),

@@ -77,6 +77,11 @@ class Command(BaseCommand):
         else:
             self.stdout.write("\n".join(_line(name, report) for name, report in reports.items()))
         for report in reports.values():
+            if report.movements:
+                self.stderr.write(
+                    f"{' '.join(report.movements)} The prices wait for your decision on the page "
+                    "Prices; until then the old ones stay in force and are marked."
+                )
             if report.incomplete:
                 self.stderr.write(
                     f"{', '.join(report.incomplete) or 'the list'}: more than one price in twenty is "

@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import Generic, TypeVar
 
 from backend.domain.parsing.prices import Key, ParsedPrice, but_currency
+from backend.domain.parsing.prices.movement import LEAST_MOVED
 from backend.domain.pricing.effective import Charge, price_over
 from backend.domain.pricing.purchase import PurchaseModel
 from backend.domain.units import EXACT, HOURS_PER_MONTH
@@ -48,9 +49,6 @@ class Limits:
 
 
 LIMITS = Limits()
-# Of fewer prices that changed alike nothing tells a decision of the provider from slips.
-LEAST_MOVED = 3
-
 
 Known = TypeVar("Known", bound=ParsedPrice)
 # (provider, region, type).

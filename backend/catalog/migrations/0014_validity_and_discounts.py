@@ -45,7 +45,7 @@ class Migration(migrations.Migration):
         migrations.AddIndex(
             "priceobservation",
             models.Index(
-                condition=models.Q(is_published=True),
+                condition=models.Q(valid_from__isnull=False),
                 fields=["valid_from"],
                 name="price_by_first_day",
             ),
