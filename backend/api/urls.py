@@ -51,7 +51,7 @@ from backend.benchmarks.api.schedules import SchedulesView, ScheduleView
 from backend.benchmarks.api.setup import SetupView
 from backend.bills.api.bills import BillsView, BillView
 from backend.catalog.api.extras import ExtrasView
-from backend.catalog.api.feeds import PriceFeedsView, PriceFeedView
+from backend.catalog.api.feeds import PriceFeedReviewView, PriceFeedsView, PriceFeedView
 from backend.catalog.api.hardware import AssumptionsView, HardwareListView, HardwareView
 from backend.catalog.api.lists import ProvidersView, RatesView, RegionsView
 from backend.catalog.api.price_history import PriceDifferenceView, PriceHistoryView
@@ -217,6 +217,11 @@ plain = [
     path("prices/<uuid:price_id>/review", PriceReviewView.as_view(), name="price-review"),
     path("hardware/<uuid:hardware_id>", HardwareView.as_view(), name="hardware-version"),
     path("price-feeds/<uuid:feed_id>", PriceFeedView.as_view(), name="price-feed"),
+    path(
+        "price-feeds/<uuid:feed_id>/review",
+        PriceFeedReviewView.as_view(),
+        name="price-feed-review",
+    ),
     path("requirements/solve", RequirementSolveView.as_view(), name="requirement-solve"),
     path("views/<slug:slug>", ViewView.as_view(), name="view"),
     path("feed-keys/<uuid:key_id>", FeedKeyView.as_view(), name="feed-key"),

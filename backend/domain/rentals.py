@@ -1,7 +1,7 @@
 """What a rented machine costs hour by hour of its life, and at most; how long it may live.
 
 A period is a whole hour counted from the launch. Providers charge a machine's time by the second
-with a minimum of a minute, or by the hour begun (docs/methodology.md).
+with a minimum of a minute, or by the hour begun, and have changed that (docs/methodology.md).
 """
 
 import datetime as dt
@@ -23,6 +23,18 @@ class Increment:
 
     minimum_s: int
     step_s: int
+    least: Money | None = None
+    """The least that a machine costs, however short its life; in the currency of its price."""
+    valid_from: dt.date | None = None
+    """First day on which machines are launched under this rule."""
+    before: "Increment | None" = None
+    """The rule of earlier days."""
+
+    def on(self, day: dt.date) -> "Increment":
+        """The rule for a machine that was launched on a day."""
+        if self.before is None or self.valid_from is None or day >= self.valid_from:
+            return self
+        return self.before.on(day)
 
 
 BY_SECOND = Increment(60, 1)
@@ -66,25 +78,32 @@ def charges(
 ) -> Iterator[HourCharge]:
     """The periods of a machine's life in order; none for a life that has not begun.
 
-    `hourly` is the price of an hour. Amounts carry 34 digits and are not rounded.
+    `hourly` is the price of an hour. Amounts carry 34 digits and are not rounded. The rule is that
+    of the launch's day, so the past costs what it cost then.
     """
-    start = started
+    increment = increment.on(started.date())
+    start, charged, total = started, Decimal(0), Decimal(0)
     while start < ended:
         lived = exact_decimal(min(ended - start, PERIOD).total_seconds())
         # The least time is charged once, with the launch, and not again in each hour.
         least = increment.minimum_s if start == started else 0
         steps = EXACT.divide(max(lived, Decimal(least)), Decimal(increment.step_s))
         billed = steps.to_integral_value(ROUND_CEILING) * increment.step_s
-        yield HourCharge(
-            start, lived, EXACT.divide(EXACT.multiply(hourly, billed), SECONDS_PER_HOUR)
-        )
+        amount = EXACT.divide(EXACT.multiply(hourly, billed), SECONDS_PER_HOUR)
+        if increment.least is not None:
+            # The least amount is a part of the first hours, not added to each.
+            total = EXACT.add(total, amount)
+            amount = EXACT.subtract(max(total, increment.least.amount), charged)
+            charged = EXACT.add(charged, amount)
+        yield HourCharge(start, lived, amount)
         start += PERIOD
 
 
 def largest_cost(increment: Increment, hourly: Decimal, lifetime_s: int) -> Decimal:
     """What a machine costs that lives for the whole time it is allowed."""
-    # Any day will do: only the length of the life matters.
-    began = dt.datetime(2000, 1, 1, tzinfo=dt.UTC)
+    # A day of the newest rule; else only the length of the life matters.
+    first_day = increment.valid_from or dt.date(2000, 1, 1)
+    began = dt.datetime.combine(first_day, dt.time(), dt.UTC)
     life = charges(increment, hourly, began, began + dt.timedelta(seconds=lifetime_s))
     return sum((charge.amount for charge in life), Decimal(0))
 

@@ -142,6 +142,11 @@ urlpatterns = [
     ),
     path("prices/lists/", prices.price_feed_new, name="price-feed-new"),
     path("prices/lists/<uuid:feed_id>/", prices.price_feed_switch, name="price-feed-switch"),
+    path(
+        "prices/lists/<uuid:feed_id>/review/",
+        prices.price_list_review_form,
+        name="price-list-review",
+    ),
     path("prices/payloads/<int:payload_id>/", prices.payload_page, name="price-payload"),
     path("prices/<uuid:price_id>/", prices.price_page, name="price"),
     path("prices/<uuid:price_id>/delete/", prices.price_delete_form, name="price-delete"),

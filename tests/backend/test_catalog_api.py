@@ -18,7 +18,7 @@ pytestmark = pytest.mark.django_db
 PRICES_HEADER = (
     "price_id,provider,offer,region,zone,os,tenancy,purchase_model,term,upfront,amount,currency,"
     "unit,setup,tax_basis,effective_from,observed_at,source,state,"
-    "plan,basis,offer_id,tax_rate,minimum_months,valid_until,note"
+    "plan,basis,offer_id,tax_rate,minimum_months,valid_until,note,valid_from,applies_to"
 )
 
 

@@ -151,13 +151,13 @@ def test_what_is_read_later_supersedes_when_the_clock_went_back() -> None:
 
 def test_older_file_does_not_replace_a_newer_price() -> None:
     new, old = dt.date(2026, 7, 1), dt.date(2026, 1, 1)
-    record([price("0.11", effective_from=new)])
-    report = record([price("0.1", effective_from=old)], day=1)
+    record([price("0.11", valid_from=new)])
+    report = record([price("0.1", valid_from=old)], day=1)
     assert (report.published, report.quarantined) == (0, 1)
     waiting = PriceObservation.objects.get(is_published=False)
     assert waiting.anomaly == "from 2026-01-01, while the price in force is from 2026-07-01"
     assert best_prices(PriceBasis())[waiting.offer_id].charge.amount == Decimal("0.11")
-    assert record([price("0.11", effective_from=new)], day=2).unchanged == 1
+    assert record([price("0.11", valid_from=new)], day=2).unchanged == 1
 
 
 def test_price_in_another_currency_waits_until_a_person_accepts_it() -> None:

@@ -13,6 +13,7 @@ from backend.domain.rentals import (
     BY_SECOND,
     Budget,
     Cap,
+    Increment,
     charges,
     largest_cost,
     lifetime_s,
@@ -22,6 +23,7 @@ from backend.domain.rentals import (
     stored,
     zones_to_try,
 )
+from backend.providers.registry import PROVIDERS
 
 AT = dt.datetime(2026, 11, 1, 12, 20, tzinfo=dt.UTC)
 RATES = RateTable({"USD": EuroRate(dt.date(2026, 11, 1), "USD", Decimal("1.25"))})
@@ -135,3 +137,61 @@ def test_next_zone_is_the_first_that_was_not_tried(zones, tried, expected):
 )
 def test_zones_to_try_are_named_and_sell_the_type(named, offering, expected):
     assert zones_to_try(named, offering) == expected
+
+
+# --- rules that changed on a day --------------------------------------------------------------------
+
+DAY_BEFORE, FIRST_DAY = dt.date(2025, 12, 31), dt.date(2026, 1, 1)
+CHANGED = Increment(60, 1, Money(Decimal("0.01"), "USD"), FIRST_DAY, BY_HOUR)
+
+
+def cost_of(increment, hourly, life_s, day):
+    began = dt.datetime.combine(day, dt.time(8), dt.UTC)
+    life = charges(increment, Decimal(hourly), began, began + dt.timedelta(seconds=life_s))
+    return sum((charge.amount for charge in life), Decimal(0))
+
+
+@pytest.mark.parametrize(
+    ("provider", "hourly", "life_s", "day", "expected"),
+    [
+        # 600 s × 0.0074 / 3600 = 0.00123, which is below a cent.
+        ("digitalocean", "0.0074", 600, "2026-03-01", "0.01"),
+        # 5 h 30 min × 0.0074 = 0.0407: the cent is no part of it any more.
+        ("digitalocean", "0.0074", 19800, "2026-03-01", "0.0407"),
+        # Ten minutes of 0.12 = 0.02; until 2025 an hour begun.
+        ("digitalocean", "0.12", 600, "2026-01-01", "0.02"),
+        ("digitalocean", "0.12", 600, "2025-12-31", "0.12"),
+        # 20 s count as 60: 0.06 / 60 = 0.001; in June two hours begun of 61 minutes.
+        ("ovh", "0.06", 20, "2026-07-01", "0.001"),
+        ("ovh", "0.06", 3660, "2026-07-01", "0.061"),
+        ("ovh", "0.06", 3660, "2026-06-30", "0.12"),
+        ("hetzner", "0.0685", 3660, "2026-11-01", "0.137"),
+    ],
+)
+def test_rental_costs_what_its_provider_charged_on_its_day(provider, hourly, life_s, day, expected):
+    increment = PROVIDERS[provider].increment
+    assert cost_of(increment, hourly, life_s, dt.date.fromisoformat(day)) == Decimal(expected)
+
+
+@given(
+    hourly=st.decimals("0.0001", "40", places=4),
+    life_s=st.integers(1, 400_000),
+    day=st.dates(dt.date(2024, 1, 1), dt.date(2028, 1, 1)),
+)
+def test_least_amount_bounds_a_life_and_is_never_added_to_it(hourly, life_s, day):
+    cost = cost_of(CHANGED, hourly, life_s, day)
+    if day < FIRST_DAY:
+        assert cost == cost_of(BY_HOUR, hourly, life_s, day)
+    else:
+        plain = cost_of(BY_SECOND, hourly, life_s, day)
+        assert abs(cost - max(plain, Decimal("0.01"))) < Decimal("1e-25")
+        assert cost <= largest_cost(CHANGED, hourly, life_s)
+
+
+@pytest.mark.parametrize("slug", sorted(PROVIDERS))
+def test_rules_of_a_provider_follow_each_other_in_time(slug):
+    rule = PROVIDERS[slug].increment
+    while rule.before is not None:
+        assert rule.valid_from is not None
+        assert rule.before.valid_from is None or rule.before.valid_from < rule.valid_from
+        rule = rule.before

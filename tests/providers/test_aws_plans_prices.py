@@ -150,7 +150,7 @@ def test_spot_price_is_read_from_the_xml_of_the_api():
     assert zone_ids == {"eu-west-1a": "euw1-az3"}
     [price] = aws_spot.parse([SPOT_XML], region="eu-west-1", zone_ids=zone_ids)
     assert (price.offer, price.zone, price.amount) == ("m5.large", "euw1-az3", Decimal("0.035000"))
-    assert price.effective_from == dt.date(2026, 11, 1)
+    assert price.valid_from == dt.date(2026, 11, 1)
 
 
 @pytest.mark.parametrize(

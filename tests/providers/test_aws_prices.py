@@ -87,7 +87,7 @@ def test_rule_01_the_plain_linux_row_is_taken_when_a_type_has_many(forms, form):
     }
     price = found["m5.large"]
     assert (price.currency, price.unit, price.region) == ("USD", PriceUnit.HOUR, "eu-west-1")
-    assert (price.raw_id, str(price.effective_from)) == ("SKU00.JRT.6YS", "2026-01-01")
+    assert (price.raw_id, str(price.valid_from)) == ("SKU00.JRT.6YS", "2026-01-01")
 
 
 @pytest.mark.parametrize("name", ["marketoption", "licenseModel", "usagetype"])

@@ -1,5 +1,6 @@
 """Google machine types: sums of components, exact to the last nano."""
 
+import datetime as dt
 import json
 from decimal import Decimal
 
@@ -255,11 +256,13 @@ def test_sku_has_no_price_when_it_is_zero():
     assert [row.reason for row in _components(_sku(nanos=0))] == [SkipReason.ZERO]
 
 
-def test_newest_price_counts_when_a_sku_has_several():
+def test_each_price_of_a_sku_has_its_first_day():
     (older,), (newer,) = _sku()["pricingInfo"], _sku(nanos=2)["pricingInfo"]
-    newer["effectiveTime"] = "2026-02-01"
-    (found,) = _components(_sku(pricingInfo=[newer, older]))
-    assert (found.amount, found.effective) == (Decimal("2E-9"), "2026-02-01")
+    newer["effectiveTime"] = "2026-02-01T08:00:00Z"
+    first, found = _components(_sku(pricingInfo=[newer, older]))
+    assert (first.amount, first.valid_from) == (Decimal("0.000000001"), dt.date(2026, 1, 1))
+    assert found.valid_from == dt.date(2026, 2, 1)
+    assert found.amount == Decimal("2E-9")
 
 
 @pytest.mark.parametrize(

@@ -184,7 +184,7 @@ def _recorded(claim: FeedClaim, request: FetchRequest) -> Report:
         # Read to the end before anything is locked: that may take a minute.
         results: Any = source.read(request, spool)
         if not are_rates:
-            results = Collected.of(results)
+            results = Collected.of(results, observed_at.date())
     with feed_fenced(claim) as feed:
         report: Report
         if are_rates:
@@ -202,22 +202,25 @@ def _recorded(claim: FeedClaim, request: FetchRequest) -> Report:
                 is_shrinking_ok=known.is_market,
             )
             if report.quarantined:
-                _notify(feed, report.quarantined, payload.sha256)
+                _notify(feed, report, payload.sha256)
         payloads_tidy(feed=feed, sha256=payload.sha256)
         feed_read(feed=feed, etag=validators.etag, last_modified=validators.last_modified)
     return report
 
 
-def _notify(feed: PriceFeed, count: int, sha256: str) -> None:
-    """Once for each answer: prices wait for a person."""
+def _notify(feed: PriceFeed, report: ImportReport, sha256: str) -> None:
+    """One message for each answer with prices that wait, however many they are."""
+    name = _named(feed).removeprefix("prices ")
     notice_queue(
         workspace=default_workspace(),
         kind=NoticeKind.PRICES,
         key=f"prices:{feed.pk}:{sha256}",
         document={
-            "title": f"{count} prices of {_named(feed).removeprefix('prices ')} wait in quarantine",
-            "detail": "They are not plausible; the last good ones stay in force.",
-            "url": f"{settings.PUBLIC_URL.rstrip('/')}/prices/?state=quarantined",
+            "title": f"{report.quarantined} prices of {name} wait in quarantine",
+            "detail": " ".join(
+                [*report.movements, "The last good prices stay in force until you decide."]
+            ),
+            "url": f"{settings.PUBLIC_URL.rstrip('/')}/prices/",
         },
     )
 

@@ -10,7 +10,7 @@ from django.conf import settings
 from backend.accounts.models import CloudAccount
 from backend.benchmarks.models import Campaign, Resource, ResourceState, Run
 from backend.catalog.models import Offer, PriceObservation
-from backend.catalog.selectors.current_prices import best_prices
+from backend.catalog.selectors.current_prices import NEWEST_FIRST, begun, best_prices
 from backend.catalog.selectors.extras import Tariffs, tariffs_of
 from backend.catalog.selectors.price_choice import ON_DEMAND, PriceBasis
 from backend.common import clock
@@ -163,7 +163,8 @@ def _spot_prices(offer_ids: Sequence[UUID]) -> dict[UUID, tuple[UUID, Money]]:
         tenancy="shared",
         is_published=True,
     )
-    newest = rows.order_by("offer_id", "zone", "-observed_at").distinct("offer_id", "zone")
+    rows = rows.filter(begun(clock.now().date())).order_by("offer_id", "zone", *NEWEST_FIRST)
+    newest = rows.distinct("offer_id", "zone")
     prices: dict[UUID, tuple[UUID, Money]] = {}
     for row in newest:
         if row.missing_since is not None:  # not sold there any more

@@ -13,6 +13,8 @@ def current_stamp(stamp: DataStamp | None = None) -> DataStamp:
     stamp = stamp or data_stamp()
     if not is_any_pending(stamp):
         return stamp
+    if stamp.is_due:
+        current_prices.announced_prices_mark()
     current_prices.prices_refresh()
     summaries.summaries_refresh()
     return data_stamp()

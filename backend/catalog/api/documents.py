@@ -11,7 +11,7 @@ from backend.common.rest.documents import AmountField, FlagField, Strict, TextFi
 from backend.domain.documents.values import NUMBER
 from backend.domain.pricing.effective import TERM_HOURS
 from backend.domain.pricing.purchase import PriceUnit, PurchaseModel
-from backend.domain.pricing.quoted import MOST_DECIMALS
+from backend.domain.pricing.quoted import ALL_MACHINES, APPLIES_TO, MOST_DECIMALS
 
 Fields = dict[str, "serializers.Field[Any, Any, Any, Any]"]
 # Without the format "decimal": openapi-generator imports nothing for it within a choice of types.
@@ -43,6 +43,21 @@ class PriceEntry(Strict):
     )
     term = serializers.ChoiceField(
         choices=list(TERM_HOURS), required=False, allow_null=True, default=None
+    )
+    valid_from = serializers.DateField(
+        required=False,
+        allow_null=True,
+        default=None,
+        help_text="first day; a later one than today announces the price",
+    )
+    valid_until = serializers.DateField(
+        required=False, allow_null=True, default=None, help_text="last day"
+    )
+    applies_to = serializers.ChoiceField(
+        choices=APPLIES_TO,
+        required=False,
+        default=ALL_MACHINES,
+        help_text="new: machines ordered before keep the price that they are billed at",
     )
     reason = TextField(max_length=MOST_REASON)
 
@@ -90,6 +105,8 @@ class PriceDetail(serializers.Serializer[Any]):
     valid_until = serializers.DateField(allow_null=True)
     included = serializers.DictField()
     effective_from = serializers.DateField(allow_null=True)
+    valid_from = serializers.DateField(allow_null=True)
+    applies_to = serializers.CharField()
     observed_at = serializers.DateTimeField()
     missing_since = serializers.DateTimeField(allow_null=True)
     source = serializers.CharField()  # type: ignore[assignment]

@@ -15,12 +15,17 @@ from backend.accounts.services.acting import workspace_of
 from backend.catalog.api.lists import DataListView
 from backend.catalog.models import PriceFeed
 from backend.catalog.selectors.feeds import feeds, is_stale
+from backend.catalog.selectors.waiting_prices import waiting_lists
 from backend.catalog.services.feeds import MAX_EVERY_S, MIN_EVERY_S, feed_enable, feed_update
-from backend.common.rest.documents import FlagField, Strict, TextField
+from backend.catalog.services.price_list_review import price_list_review
+from backend.catalog.services.prices import MOST_REASON
+from backend.common.rest.documents import FlagField, Problem, Strict, TextField
 from backend.common.rest.parameters import boolean, text
 from backend.common.rest.permissions import ADMIN
-from backend.common.rest.table import Column, ColumnType
+from backend.common.rest.problem import Conflict
+from backend.common.rest.table import Column, ColumnType, json_cell
 from backend.common.rest.views import ListAnswer, View, created
+from backend.domain.errors import InvalidValue
 
 # Of the last answer, as PriceFeed.summary tells them.
 COUNTS = ("priced", "published", "unchanged", "quarantined", "missing", "unpriced")
@@ -44,8 +49,23 @@ class PriceFeedPatch(Strict):
     every_s = serializers.IntegerField(min_value=MIN_EVERY_S, max_value=MAX_EVERY_S, required=False)
 
 
+class PriceFeedReview(Strict):
+    """One decision on all prices of a list that wait for a review."""
+
+    accept = FlagField()
+    reason = TextField(max_length=MOST_REASON)
+    count = serializers.IntegerField(
+        required=False,
+        allow_null=True,
+        default=None,
+        min_value=1,
+        help_text="how many prices you saw waiting; 409 where it is another number by now",
+    )
+
+
 class PriceFeedDetail(serializers.Serializer[Any]):
-    """A list of prices; `summary` counts what its last answer held."""
+    """A list of prices; `summary` counts what its last answer held, and `waiting_change` says how
+    the prices that wait for a review differ from those in force."""
 
     id = serializers.UUIDField()
     provider = serializers.CharField()
@@ -60,11 +80,14 @@ class PriceFeedDetail(serializers.Serializer[Any]):
     failures = serializers.IntegerField()
     last_error = serializers.CharField(allow_null=True)
     summary = serializers.DictField()
+    waiting = serializers.IntegerField()
+    waiting_change = serializers.CharField(allow_null=True)
 
 
 DOCUMENTS: Mapping[str, type[serializers.Serializer[Any]]] = {
     "price-feed": PriceFeedDocument,
     "price-feed-patch": PriceFeedPatch,
+    "price-feed-review": PriceFeedReview,
     "price-feed-detail": PriceFeedDetail,
 }
 
@@ -146,7 +169,15 @@ def _row(feed: PriceFeed) -> dict[str, Any]:
 
 
 def _detail(feed: PriceFeed) -> Any:
-    return PriceFeedDetail({**_cells(feed), "summary": feed.summary}).data
+    waiting = next(iter(waiting_lists([feed])), None)
+    cells = {
+        **_cells(feed),
+        "summary": feed.summary,
+        "waiting": waiting.count if waiting else 0,
+        # In English, as all of the API.
+        "waiting_change": json_cell(waiting.movement.sentence or None) if waiting else None,
+    }
+    return PriceFeedDetail(cells).data
 
 
 class PriceFeedView(View):
@@ -171,4 +202,35 @@ class PriceFeedView(View):
             every_s=changes.get("every_s"),
             actor=actor(request),
         )
+        return Response(_detail(feed))
+
+
+class PriceFeedReviewView(View):
+    """The prices of a list that wait for a review."""
+
+    scopes: ClassVar[Mapping[str, str]] = {"POST": ADMIN}
+
+    @extend_schema(
+        operation_id="price_feeds_review_create",
+        request=PriceFeedReview,
+        responses={200: PriceFeedDetail, 409: Problem},
+    )
+    def post(self, request: Request, feed_id: UUID) -> Response:
+        """Publish all of them, or leave them out for good; 409 when none waits, or another number."""
+        document = PriceFeedReview(data=request.data)
+        document.is_valid(raise_exception=True)
+        feed, decision = get_object_or_404(feeds(), pk=feed_id), document.validated_data
+        try:
+            price_list_review(
+                workspace=workspace_of(request),
+                feed=feed,
+                is_accepted=decision["accept"],
+                reason=decision["reason"],
+                count=decision["count"],
+                actor=actor(request),
+            )
+        except InvalidValue as error:
+            if error.field == "/count":
+                raise Conflict(error.detail) from error
+            raise
         return Response(_detail(feed))

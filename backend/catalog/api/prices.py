@@ -119,14 +119,18 @@ class PricesView(PriceListView):
         Column("observed_at", ColumnType.TIME, "When it was read"),
         Column("source", ColumnType.TEXT, "Where it was read"),
         Column(
-            "state", ColumnType.TEXT, "current, stale, superseded, quarantined, refused, withdrawn"
+            "state",
+            ColumnType.TEXT,
+            "current, stale, superseded, announced, quarantined, refused, withdrawn",
         ),
         *PLAN,
         Column("offer_id", ColumnType.TEXT, "Slug of the offer"),
         Column("tax_rate", ColumnType.DECIMAL, "Rate of tax as stated, a ratio"),
         Column("minimum_months", ColumnType.INTEGER, "Months that have to be paid at least"),
-        Column("valid_until", ColumnType.DATE, "Last day of a quote"),
+        Column("valid_until", ColumnType.DATE, "Last day on which it counts"),
         Column("note", ColumnType.TEXT, "Words beside it"),
+        Column("valid_from", ColumnType.DATE, "First day on which it counts; effective_from again"),
+        Column("applies_to", ColumnType.TEXT, "all machines, or new ones ordered while it holds"),
     )
 
     def listing(self, request: Request) -> ListAnswer:
@@ -187,14 +191,16 @@ def quoted_cells(row: PriceObservation) -> dict[str, Any]:
         "unit": row.unit,
         "setup": None if row.setup_amount is None else as_quoted(row.setup_amount),
         "tax_basis": row.tax_basis or None,
-        "effective_from": row.effective_from,
+        "effective_from": row.valid_from,
         "observed_at": row.observed_at,
         "source": row.source,
         "state": price_state(row),
         "offer_id": row.offer.slug,
         "tax_rate": None if row.tax_rate is None else as_quoted(row.tax_rate),
         "minimum_months": row.minimum_months,
+        "valid_from": row.valid_from,
         "valid_until": row.valid_until,
+        "applies_to": row.applies_to,
         "note": row.note or None,
     }
 

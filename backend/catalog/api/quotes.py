@@ -85,7 +85,7 @@ def _cells(row: PriceObservation) -> dict[str, Any]:
         "tax_rate": None if row.tax_rate is None else as_quoted(row.tax_rate),
         "min_term_months": row.minimum_months,
         "traffic_tb": "unlimited" if is_unlimited else _exact(traffic, BYTES_PER_TB),
-        "quoted_on": row.effective_from or row.observed_at.date(),
+        "quoted_on": row.valid_from or row.observed_at.date(),
         "valid_until": row.valid_until,
         "contact": row.source.removeprefix(QUOTE).removeprefix(": ") or None,
         "note": row.note or None,

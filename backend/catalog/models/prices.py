@@ -8,6 +8,7 @@ from backend.accounts.models import Workspace
 from backend.catalog.models.offers import Offer, Provider, Region
 from backend.common.models import Identified, Remembering
 from backend.domain.pricing.purchase import PriceUnit, PurchaseModel
+from backend.domain.pricing.quoted import ALL_MACHINES
 
 # What a price of an offer is of: two observations that agree in these supersede each other.
 PRICE_IDENTITY = (
@@ -21,6 +22,15 @@ PRICE_IDENTITY = (
     "basis",
     "plan",
 )
+
+
+class Began(models.Func):
+    """The moment from which a price counts: when it was read, or the begin of its first day (UTC)."""
+
+    # Written out: a generated column takes only what no time zone of a connection changes.
+    template = "greatest(observed_at, (valid_from::timestamp AT TIME ZONE 'UTC'))"
+    arity = 0
+    output_field = models.DateTimeField()
 
 
 def _choices(members: type[StrEnum]) -> list[tuple[str, str]]:
@@ -48,7 +58,7 @@ class QuotedPrice(models.Model):
     sustained_use = models.CharField(max_length=10, blank=True)
     """Table of discounts for long use in domain.pricing.billing: n1 or n2."""
     valid_until = models.DateField(null=True, blank=True)
-    """Last day of a quote."""
+    """Last day of a quote, or of a price whose list states it."""
     minimum_months = models.PositiveSmallIntegerField(null=True, blank=True)
     """Months that have to be paid at least, where the seller states them."""
     tax_basis = models.CharField(max_length=10, default="net")
@@ -80,7 +90,13 @@ class PriceObservation(Identified, QuotedPrice):
     """The list that it was read from; None for what a person stated."""
     raw_id = models.CharField(max_length=100, blank=True)
     payload_sha256 = models.CharField(max_length=64, blank=True)
-    effective_from = models.DateField(null=True, blank=True)
+    valid_from = models.DateField(null=True, blank=True)
+    """First day, as stated; a price whose first day is to come is announced and counts from then."""
+    applies_to = models.CharField(max_length=3, default=ALL_MACHINES, db_default=ALL_MACHINES)
+    """`new`: machines ordered before its first day keep the price that they are billed at."""
+    began_at = models.GeneratedField(
+        expression=Began(), output_field=models.DateTimeField(), db_persist=True
+    )
     is_published = models.BooleanField(default=True)
     """Whether it counts. One that is not plausible waits in quarantine for a person."""
     anomaly = models.TextField(blank=True, db_column="doubt")
@@ -94,7 +110,7 @@ class PriceObservation(Identified, QuotedPrice):
         constraints = [
             models.CheckConstraint(condition=models.Q(amount__gt=0), name="price_is_positive"),
             models.UniqueConstraint(
-                fields=("offer", *PRICE_IDENTITY, "observed_at"),
+                fields=("offer", *PRICE_IDENTITY, "began_at", "observed_at"),
                 name="price_once_an_observation",
             ),
         ]
@@ -106,6 +122,12 @@ class PriceObservation(Identified, QuotedPrice):
             ),
             # Which currencies there are is asked for by most pages (selectors.rates.currencies).
             models.Index(fields=("currency",), name="price_by_currency"),
+            # Which prices begin next is asked for after each change (services.current_prices).
+            models.Index(
+                fields=("valid_from",),
+                condition=models.Q(valid_from__isnull=False),
+                name="price_by_first_day",
+            ),
         ]
 
     @property

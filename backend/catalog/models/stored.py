@@ -53,6 +53,8 @@ class StoredState(models.Model):
     prices = models.PositiveSmallIntegerField(default=0)
     summaries = models.PositiveSmallIntegerField(default=0)
     refreshes = models.BigIntegerField(default=0)
+    prices_begin_on = models.DateField(null=True)
+    """First day of the next announced price; from then on current prices are out of date."""
     changes_since = models.BigIntegerField(null=True)
     """Number of the transaction from which on every change is a StoredChange."""
 

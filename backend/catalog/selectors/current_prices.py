@@ -5,7 +5,8 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Exists, OuterRef, Q, QuerySet, Value
+from django.db.models import Exists, F, OuterRef, Q, QuerySet, Value
+from django.db.models.lookups import IsNull
 
 from backend.accounts.services.workspaces import DEFAULT_WORKSPACE
 from backend.catalog.models import (
@@ -23,6 +24,7 @@ from backend.catalog.selectors.price_choice import (
     chosen_prices,
 )
 from backend.catalog.selectors.read_prices import ReadPrices
+from backend.common import clock
 
 
 def prices_visible(workspace_slug: str = DEFAULT_WORKSPACE) -> QuerySet[PriceObservation]:
@@ -34,6 +36,8 @@ def prices_visible(workspace_slug: str = DEFAULT_WORKSPACE) -> QuerySet[PriceObs
 # Offer and identity of a price, in the order of the unique index, so that the database need not
 # sort them all.
 IDENTITY = ("offer_id", *PRICE_IDENTITY)
+# Of two prices of one kind the first in this order counts, once both have begun.
+NEWEST_FIRST = ("-began_at", "-observed_at")
 # What a ranking compares. Only spot prices differ by zone.
 PLAIN = Q(operating_system="linux", tenancy="shared") & (Q(zone="") | Q(purchase_model="spot"))
 
@@ -42,6 +46,12 @@ def end_of(day: dt.date) -> dt.datetime:
     """The first moment after the day, UTC."""
     # UTC, as prices are observed: a day of a zone would make two readers see different prices.
     return dt.datetime.combine(day + dt.timedelta(days=1), dt.time(), dt.UTC)
+
+
+def begun(day: dt.date) -> Q:
+    """Condition of prices that count on a day: begun by then, and not withdrawn before."""
+    stays = Q(missing_since=None) | Q(missing_since__gte=F("valid_from"))
+    return Q(valid_from=None) | (Q(valid_from__lte=day) & stays)
 
 
 def best_prices(
@@ -68,11 +78,12 @@ def newest_prices(basis: PriceBasis, offer_ids: Sequence[UUID] | None = None) ->
     rows = PriceObservation.objects.filter(_of_term(basis), is_published=True)
     if offer_ids is not None:
         rows = rows.filter(offer_id__in=offer_ids)
+    rows = rows.filter(begun(basis.as_of or clock.now().date()))
     if basis.as_of is not None:
         rows = rows.filter(observed_at__lt=end_of(basis.as_of))
     # DISTINCT ON, in the order of the index: the newest of each kind without sorting all of them.
-    newest = rows.order_by(*KIND, "-observed_at").distinct(*KIND)
-    newest = newest.annotate(is_questioned=_is_questioned(basis.as_of))
+    newest = rows.order_by(*KIND, *NEWEST_FIRST).distinct(*KIND)
+    newest = newest.annotate(is_questioned=is_questioned(basis.as_of))
     return ReadPrices(newest, "id", basis.as_of)
 
 
@@ -100,12 +111,19 @@ def _of_term(basis: PriceBasis) -> Q:
     return models & PLAIN & Q(basis__in=BASES)
 
 
-def _is_questioned(as_of: dt.date | None) -> Exists:
+def is_questioned(as_of: dt.date | None) -> Exists:
     """Whether the list of a price states another one, which waits for a person."""
-    same = {name: OuterRef(name) for name in IDENTITY}
+    same = {name: OuterRef(name) for name in IDENTITY if name != "currency"}
+    # Once the list has dropped the price, one in another currency stands for it.
+    is_replaced = Q(IsNull(OuterRef("missing_since"), False))
     # Published anew or seen no more, it waits no longer and doubts nothing.
     rows = PriceObservation.objects.filter(
-        is_published=False, reviewed_at=None, missing_since=None, **same
+        Q(currency=OuterRef("currency")) | is_replaced,
+        begun(as_of or clock.now().date()),
+        is_published=False,
+        reviewed_at=None,
+        missing_since=None,
+        **same,
     )
     return Exists(rows if as_of is None else rows.filter(observed_at__lt=end_of(as_of)))
 

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field, replace
 
 from django.db import connection
 
+from backend.common import clock
+
 
 @dataclass(frozen=True)
 class Position:
@@ -46,6 +48,8 @@ class DataStamp:
     prices: int = 0
     summaries: int = 0
     mark: int = 0
+    is_due: bool = field(default=False, compare=False, repr=False)
+    """Whether an announced price has begun since what is stored was made."""
     # Not in its text either, which ETags and cursors are made of: transactions of all databases of a
     # server move a position while the data stay as they are.
     position: Position = field(default=UNKNOWN, compare=False, repr=False)
@@ -80,6 +84,7 @@ SELECT coalesce(counted.number, 0), counted.changed_at, coalesce(made.refreshes,
        pg_relation_filenode('catalog_storedchange')::bigint,
        pg_snapshot_xmin(pg_current_snapshot())::text::bigint,
        made.changes_since,
+       coalesce(made.prices_begin_on <= %s, FALSE),
        pg_current_xact_id_if_assigned() IS NOT NULL
 FROM (SELECT 1 AS id) AS present
 LEFT JOIN catalog_dataversion AS counted USING (id)
@@ -90,11 +95,11 @@ LEFT JOIN catalog_storedstate AS made USING (id)
 def data_stamp() -> DataStamp:
     """The present state of the data (one query)."""
     with connection.cursor() as cursor:
-        cursor.execute(STAMP)
+        cursor.execute(STAMP, [clock.now().date()])
         number, changed_at, refreshes, prices, summaries, mark, *moment = cursor.fetchone()
-    started, database, table, *transactions = moment
-    position = Position((started, database, table), *transactions)
-    return DataStamp(number, changed_at, refreshes, prices, summaries, mark, position)
+    started, database, table, open_since, changes_since, is_due, is_writing = moment
+    position = Position((started, database, table), open_since, changes_since, is_writing)
+    return DataStamp(number, changed_at, refreshes, prices, summaries, mark, is_due, position)
 
 
 def data_version() -> int:

@@ -102,6 +102,7 @@ class QuoteKind(NamedTuple):
     is_gross: bool
     included_json: str
     minimum_months: int | None
+    is_questioned: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +134,8 @@ class PriceChoice:
     included_json: str = "{}"
     minimum_months: int | None = None
     """As its seller states them."""
+    is_questioned: bool = False
+    """Whether its list states another one, which waits for a review."""
 
     @classmethod
     def of(

@@ -27,7 +27,7 @@ from django.db.models.lookups import Exact, IsNull, LessThan
 
 from backend.accounts.services.workspaces import DEFAULT_WORKSPACE
 from backend.catalog.models import Offer, PriceFeed, PriceObservation
-from backend.catalog.selectors.current_prices import IDENTITY, end_of
+from backend.catalog.selectors.current_prices import IDENTITY, NEWEST_FIRST, begun, end_of
 from backend.catalog.selectors.feeds import feeds, is_stale
 from backend.catalog.selectors.price_choice import SIDE_BY_SIDE
 from backend.catalog.selectors.price_list import WAITS, PriceFilter
@@ -71,7 +71,7 @@ class PriceKind:
 
 @dataclass(frozen=True)
 class PricePoint:
-    """A price from when it was observed until the next one, or until its list dropped it.
+    """A price from when it was observed, or began, until the next one, or until its list dropped it.
 
     `until` None: still in force.
     """
@@ -108,12 +108,13 @@ def history(
 
     A price in force at the begin of `since` is part of it.
     """
-    rows = PriceObservation.objects.filter(offer=offer, is_published=True)
+    day = as_of or clock.now().date()
+    rows = PriceObservation.objects.filter(begun(day), offer=offer, is_published=True)
     if as_of is not None:
         rows = rows.filter(observed_at__lt=end_of(as_of))
     if purchase_model is not None:
         rows = rows.filter(purchase_model=purchase_model)
-    ordered = rows.order_by(*KIND, "observed_at")
+    ordered = rows.order_by(*KIND, "began_at", "observed_at")
     series = []
     for kind, group in groupby(ordered, key=_kind):
         points = tuple(_points(list(group), since, as_of))
@@ -131,12 +132,12 @@ def _points(
 ) -> Iterator[PricePoint]:
     start = dt.datetime.combine(since, dt.time(), dt.UTC) if since else None
     for row, following in zip(rows, [*rows[1:], None], strict=True):
-        ends = [following.observed_at] if following else []
+        ends = [following.began_at] if following else []
         if row.missing_since is not None and (as_of is None or row.missing_since < end_of(as_of)):
             ends.append(row.missing_since)
         until = min(ends, default=None)
         if start is None or until is None or until > start:
-            yield PricePoint(row, row.observed_at, until)
+            yield PricePoint(row, row.began_at, until)
 
 
 # --- two days -------------------------------------------------------------------------------------
@@ -161,17 +162,18 @@ def difference(
         raise InvalidValue("from", f"{day_a} is not before {day_b}")
     end_a, end_b = end_of(day_a), end_of(day_b)
     same = {name: OuterRef(name) for name in IDENTITY}
+    # Begun by the end of a day, a price was read by then, too.
     others = PriceObservation.objects.filter(is_published=True, **same)
-    newer = others.filter(observed_at__gt=OuterRef("observed_at"), observed_at__lt=end_b)
-    older = others.filter(observed_at__lt=end_a).order_by("-observed_at")
-    touched = Q(observed_at__gte=end_a) | Q(missing_since__gte=end_a, missing_since__lt=end_b)
+    newer = others.filter(begun(day_b), began_at__gt=OuterRef("began_at"), began_at__lt=end_b)
+    older = others.filter(begun(day_a), began_at__lt=end_a).order_by(*NEWEST_FIRST)
+    touched = Q(began_at__gte=end_a) | Q(missing_since__gte=end_a, missing_since__lt=end_b)
     rows = price_filter.rows(workspace_slug).filter(
-        touched, is_published=True, observed_at__lt=end_b
+        touched, begun(day_b), is_published=True, began_at__lt=end_b
     )
     rows = rows.filter(~Exists(newer)).annotate(change=_change(older, end_a, end_b))
     rows = rows.exclude(change="") if change is None else rows.filter(change=change)
     # Each use of an annotation is a search of its own: this one is only made for rows that show.
-    rows = rows.annotate(before=Subquery(older.values(before=_terms_document())[:1]))
+    rows = rows.annotate(before=Subquery(older.values(before=terms_document())[:1]))
     return rows.order_by("offer__slug", *KIND, "id")
 
 
@@ -181,7 +183,7 @@ TERMS = ("unit", "amount", "setup_amount", "monthly_cap")
 NOTHING = Value(Decimal(-1))
 
 
-def _terms_document() -> JSONObject:
+def terms_document() -> JSONObject:
     # As text: numbers of JSON are read as floats, which lose digits.
     terms = {name: Cast(name, TextField()) for name in TERMS}
     return JSONObject(id="id", observed_at="observed_at", **terms)

@@ -2,8 +2,9 @@
 
 A price is *current* while it is the newest published one of its kind, *superseded* behind a newer
 one, and *stale* when it is in force although its list does not contain it any more, its list has not
-been read for long, or its quote has expired. An unpublished one is *quarantined* until a person has
-looked at it, then *refused*; one that its list dropped meanwhile is *withdrawn*.
+been read for long, or its quote has expired. One whose first day is to come is *announced*. An
+unpublished one is *quarantined* until a person has looked at it, then *refused*; one that its list
+dropped meanwhile is *withdrawn*.
 """
 
 import datetime as dt
@@ -27,15 +28,22 @@ from django.db.models import (
 
 from backend.accounts.services.workspaces import DEFAULT_WORKSPACE
 from backend.catalog.models import Offer, PriceObservation
-from backend.catalog.selectors.current_prices import IDENTITY, PLAIN, end_of, prices_visible
+from backend.catalog.selectors.current_prices import (
+    IDENTITY,
+    PLAIN,
+    begun,
+    end_of,
+    is_questioned,
+    prices_visible,
+)
 from backend.catalog.selectors.feeds import feeds, is_stale
 from backend.catalog.selectors.offers import offers_visible
 from backend.common import clock
 from backend.domain.pricing.purchase import PurchaseModel
 
-CURRENT, STALE, SUPERSEDED = "current", "stale", "superseded"
+CURRENT, STALE, SUPERSEDED, ANNOUNCED = "current", "stale", "superseded", "announced"
 QUARANTINED, REFUSED, WITHDRAWN, ALL = "quarantined", "refused", "withdrawn", "all"
-STATES = (CURRENT, STALE, QUARANTINED, REFUSED, SUPERSEDED, ALL)
+STATES = (CURRENT, STALE, QUARANTINED, REFUSED, SUPERSEDED, ALL, ANNOUNCED)
 MODEL_ORDER = (
     PurchaseModel.ON_DEMAND,
     PurchaseModel.MONTHLY,
@@ -97,23 +105,27 @@ def stale_feeds() -> list[UUID]:
 def price_list(
     price_filter: PriceFilter, workspace_slug: str = DEFAULT_WORKSPACE
 ) -> QuerySet[PriceObservation]:
-    """Observations with `is_superseded` and `is_stale` (see price_state), by their offers.
+    """Observations with `is_announced`, `is_superseded` and `is_stale` (see price_state), by their
+    offers.
 
     In force: Linux, shared tenancy; of each kind the newest, or, when no purchase model is asked
     for, the one per offer that a ranking takes first. Other states are all of that state.
     """
     rows = _judged(price_filter.rows(workspace_slug), price_filter.as_of)
     if price_filter.state in {"", CURRENT}:
-        rows = rows.filter(PLAIN, is_superseded=False, is_published=True)
+        rows = rows.filter(PLAIN, is_superseded=False, is_announced=False, is_published=True)
         if price_filter.state:
             rows = rows.filter(is_stale=False)
         return _in_force(rows, is_one_an_offer=price_filter.purchase_model is None)
     if price_filter.state == QUARANTINED:
         rows = rows.filter(WAITS, missing_since=None)
+    elif price_filter.state == ANNOUNCED:
+        rows = rows.filter(is_published=True, is_announced=True, missing_since=None)
     elif price_filter.state == REFUSED:
         rows = rows.filter(is_published=False, reviewed_at__isnull=False)
     elif price_filter.state != ALL:
-        rows = rows.filter(is_published=True, is_superseded=price_filter.state == SUPERSEDED)
+        is_superseded = price_filter.state == SUPERSEDED
+        rows = rows.filter(is_published=True, is_announced=False, is_superseded=is_superseded)
         if price_filter.state == STALE:
             rows = rows.filter(is_stale=True)
     return rows.order_by("offer__slug", "purchase_model", "-observed_at", "id")
@@ -128,19 +140,24 @@ def price_count(
     if price_filter.state or price_filter.purchase_model is not None:
         return rows.count()
     # An offer with any published price has one in force: no row need be compared with another.
-    priced = PriceObservation.objects.filter(PLAIN, is_published=True, offer=OuterRef("pk"))
+    day = price_filter.as_of or clock.now().date()
+    priced = PriceObservation.objects.filter(
+        PLAIN, begun(day), is_published=True, offer=OuterRef("pk")
+    )
     if price_filter.as_of is not None:
         priced = priced.filter(observed_at__lt=end_of(price_filter.as_of))
     return price_filter.offers(workspace_slug).filter(Exists(priced)).count()
 
 
 def _judged(rows: QuerySet[PriceObservation], as_of: dt.date | None) -> QuerySet[Any]:
+    today = clock.now().date()
     newer = PriceObservation.objects.filter(
-        observed_at__gt=OuterRef("observed_at"),
+        Q(began_at__gt=OuterRef("began_at"))
+        | Q(began_at=OuterRef("began_at"), observed_at__gt=OuterRef("observed_at")),
+        begun(as_of or today),
         is_published=True,
         **{name: OuterRef(name) for name in IDENTITY},
     )
-    today = clock.now().date()
     stale = Q(valid_until__lt=as_of or today)
     if as_of is None or as_of >= today:
         stale |= Q(missing_since__isnull=False) | Q(feed__in=stale_feeds())
@@ -149,8 +166,16 @@ def _judged(rows: QuerySet[PriceObservation], as_of: dt.date | None) -> QuerySet
     if as_of is not None:
         rows = rows.filter(observed_at__lt=end_of(as_of))
         newer = newer.filter(observed_at__lt=end_of(as_of))
-    is_stale_row = Case(When(stale, then=True), default=False, output_field=BooleanField())
-    return rows.annotate(is_superseded=Exists(newer), is_stale=is_stale_row)
+    return rows.annotate(
+        is_announced=_is(~begun(as_of or today)),
+        is_superseded=Exists(newer),
+        is_stale=_is(stale),
+        is_questioned=is_questioned(as_of),
+    )
+
+
+def _is(condition: Q) -> Case:
+    return Case(When(condition, then=True), default=False, output_field=BooleanField())
 
 
 def _in_force(
@@ -175,6 +200,8 @@ def price_state(row: PriceObservation) -> str:
         if row.reviewed_at is not None:
             return REFUSED
         return QUARANTINED if row.missing_since is None else WITHDRAWN
+    if getattr(row, "is_announced", False):
+        return ANNOUNCED if row.missing_since is None else WITHDRAWN
     if getattr(row, "is_superseded", False):
         return SUPERSEDED
     return STALE if getattr(row, "is_stale", False) else CURRENT

@@ -8,7 +8,8 @@ from uuid import UUID
 from django.db.models import Q, QuerySet
 
 from backend.catalog.models import PriceFeed, PriceObservation, Provider, Region
-from backend.catalog.selectors.current_prices import IDENTITY
+from backend.catalog.selectors.current_prices import IDENTITY, NEWEST_FIRST, begun
+from backend.common import clock
 from backend.domain.parsing.prices import Key, ParsedPrice
 from backend.domain.pricing.purchase import PriceUnit, PurchaseModel
 
@@ -31,7 +32,9 @@ PRICE_COLUMNS = (
     "included",
     "source",
     "raw_id",
-    "effective_from",
+    "valid_from",
+    "valid_until",
+    "applies_to",
     "note",
 )
 READ = (
@@ -42,6 +45,7 @@ READ = (
     "offer__region__code",
     "offer__provider__slug",
     "id",
+    "is_published",
     "reviewed_at",
     "missing_since",
 )
@@ -52,21 +56,30 @@ class StoredPrice(ParsedPrice):
     """A price with what its row says beside it."""
 
     pk: UUID
+    is_published: bool
     reviewed_at: dt.datetime | None
     missing_since: dt.datetime | None
 
 
-def published(feed: PriceFeed, region: Region | None) -> dict[Key, StoredPrice]:
-    """The newest published observation of each price of a list in one region."""
+def published(feed: PriceFeed, region: Region | None, day: dt.date) -> dict[Key, StoredPrice]:
+    """The published prices of a list in one region that count on a day."""
     rows = PriceObservation.objects.filter(feed=feed, offer__region=region, is_published=True)
-    return {price.key: price for price in _newest(rows)}
+    return {price.key: price for price in _newest(rows.filter(begun(day)))}
 
 
-def unpublished(feed: PriceFeed, region: Region | None) -> dict[Key, list[StoredPrice]]:
+def announced(feed: PriceFeed, region: Region | None, day: dt.date) -> list[StoredPrice]:
+    """Prices of a list that begin after a day, refused ones among them, withdrawn ones not."""
+    rows = PriceObservation.objects.filter(feed=feed, offer__region=region, valid_from__gt=day)
+    return list(_read(rows.filter(missing_since=None).order_by("observed_at")))
+
+
+def unpublished(
+    feed: PriceFeed, region: Region | None, day: dt.date
+) -> dict[Key, list[StoredPrice]]:
     """Observations that wait for a person, or were refused by one; not those that vanished
-    before anybody looked."""
+    before anybody looked, or begin after the day."""
     rows = PriceObservation.objects.filter(
-        Q(missing_since=None) | ~Q(reviewed_at=None), feed=feed, is_published=False
+        Q(missing_since=None) | ~Q(reviewed_at=None), begun(day), feed=feed, is_published=False
     )
     by_key: dict[Key, list[StoredPrice]] = {}
     for price in _read(rows.filter(offer__region=region).order_by("observed_at")):
@@ -76,7 +89,8 @@ def unpublished(feed: PriceFeed, region: Region | None) -> dict[Key, list[Stored
 
 def on_demand(provider: Provider, region: Region | None, *, but: PriceFeed) -> list[StoredPrice]:
     """The published on-demand prices of a region that are not of the list `but`."""
-    return list(_newest(_on_demand(provider, region).exclude(feed=but)))
+    today = clock.now().date()
+    return list(_newest(_on_demand(provider, region).filter(begun(today)).exclude(feed=but)))
 
 
 def on_demand_prices(*, provider: str, region: str) -> list[StoredPrice]:
@@ -85,7 +99,9 @@ def on_demand_prices(*, provider: str, region: str) -> list[StoredPrice]:
     known = Region.objects.filter(provider__slug=provider, code=region).first()
     if known is None:
         return []
-    return list(_newest(_on_demand(known.provider, known).exclude(feed=None)))
+    today = clock.now().date()
+    rows = _on_demand(known.provider, known).filter(begun(today))
+    return list(_newest(rows.exclude(feed=None)))
 
 
 def _on_demand(provider: Provider, region: Region | None) -> QuerySet[PriceObservation]:
@@ -99,13 +115,14 @@ def _on_demand(provider: Provider, region: Region | None) -> QuerySet[PriceObser
 
 
 def _newest(rows: QuerySet[PriceObservation]) -> Iterator[StoredPrice]:
-    return _read(rows.order_by(*IDENTITY, "-observed_at").distinct(*IDENTITY))
+    return _read(rows.order_by(*IDENTITY, *NEWEST_FIRST).distinct(*IDENTITY))
 
 
 def _read(rows: QuerySet[PriceObservation]) -> Iterator[StoredPrice]:
     for row in rows.values(*READ).iterator(chunk_size=2000):
         yield StoredPrice(
             pk=row["id"],
+            is_published=row["is_published"],
             reviewed_at=row["reviewed_at"],
             missing_since=row["missing_since"],
             provider=row["offer__provider__slug"],

@@ -127,6 +127,7 @@ class ReadPrices:
             is_gross=row["tax_basis"] == GROSS,
             included_json=included_json,
             minimum_months=row["minimum_months"],
+            is_questioned=row["is_questioned"],
         )
 
     def __iter__(self) -> Iterator[PriceChoice]:

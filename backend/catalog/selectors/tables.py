@@ -26,7 +26,7 @@ WORDS: Mapping[str, tuple[str, ...]] = MappingProxyType({
     "tax_basis": ("net", "gross", "unknown"),
     "purchase_model": offers.MODELS,
 })  # fmt: skip
-DAYS = frozenset({"quoted_on", "valid_until", "observed_on", "effective_from"})
+DAYS = frozenset({"quoted_on", "valid_until", "observed_on", "valid_from", "effective_from"})
 AMOUNTS = frozenset({"monthly_net", "monthly_gross", "amount"})
 QUANTITIES = frozenset(
     {"setup_net", "setup_gross", "setup", "ram_gib", "disk_gb", "vcpu", "nic_gbit"}

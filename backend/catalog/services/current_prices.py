@@ -8,15 +8,17 @@ Reads of an earlier day stay on the observations.
 from uuid import UUID
 
 from django.db import connection, transaction
+from django.db.models import Min
 
-from backend.catalog.models import CurrentPrice, PriceObservation
+from backend.catalog.models import CurrentPrice, PriceObservation, StoredMark, StoredState
 from backend.catalog.selectors.current_prices import IDENTITY
 from backend.catalog.selectors.data_version import DataStamp
+from backend.common import clock
 from backend.common.statistics import tables_analyze
 
 PRICES, SUMMARIES = "prices", "summaries"
 # To be counted up with what a stored price says; older ones are then made anew.
-FORMULAS = 2
+FORMULAS = 3
 # Marks from which on a refresh changes so much that the planner has to look again.
 # Below it the planner's figures stay good, and analysing costs more than it saves.
 MANY = 500
@@ -38,7 +40,7 @@ def marks_taken(kind: str, formulas: int) -> set[tuple[UUID | None, str]]:
 def is_pending(stamp: DataStamp) -> bool:
     """Whether stored prices may be older than the observations."""
     # Both, as an upgrade changes what stored rows say without a single mark.
-    return bool(stamp.mark) or stamp.prices < FORMULAS
+    return bool(stamp.mark) or stamp.is_due or stamp.prices < FORMULAS
 
 
 def prices_refresh() -> None:
@@ -50,18 +52,36 @@ def prices_refresh() -> None:
         offers = [offer for offer, _ in marks if offer is not None]
         with connection.cursor() as cursor:
             # One mark without an offer is all of them.
+            terms = {"offers": offers, "day": clock.now().date()}
             if are_all := len(offers) < len(marks):
-                cursor.execute(_made_anew("TRUE"))
+                cursor.execute(_made_anew("TRUE"), terms)
             elif offers:
-                cursor.execute(_made_anew("offer_id = ANY(%(offers)s)"), {"offers": offers})
+                cursor.execute(_made_anew("offer_id = ANY(%(offers)s)"), terms)
         if are_all or len(marks) >= MANY:
             tables_analyze(CurrentPrice)
+
+
+@transaction.atomic
+def announced_prices_mark() -> None:
+    """Mark the offers whose announced prices have begun, so that the next refresh takes them."""
+    today = clock.now().date()
+    state = StoredState.objects.select_for_update().filter(prices_begin_on__lte=today).first()
+    if state is None:
+        return
+    # Those that wait for a person, too: from its day on such a price questions the one before it.
+    prices = PriceObservation.objects.filter(valid_from__range=(state.prices_begin_on, today))
+    offers = prices.order_by().values_list("offer_id", flat=True).distinct()
+    StoredMark.objects.bulk_create([StoredMark(kind=PRICES, offer_id=offer) for offer in offers])
+    later = PriceObservation.objects.filter(valid_from__gt=today)
+    state.prices_begin_on = later.aggregate(day=Min("valid_from"))["day"]
+    state.save(update_fields=["prices_begin_on"])
 
 
 def _made_anew(condition: str) -> str:
     """One statement that makes the stored prices of some offers those of their observations."""
     # Of the index's columns, so that newest and doubt are both found by it.
-    kind, same = ", ".join(IDENTITY), " AND ".join(f"one.{name} = made.{name}" for name in IDENTITY)
+    kind = ", ".join(IDENTITY)
+    same = " AND ".join(f"one.{name} = made.{name}" for name in IDENTITY if name != "currency")
     table, current = PriceObservation._meta.db_table, CurrentPrice._meta.db_table
     columns = [
         str(field.column)
@@ -74,15 +94,24 @@ def _made_anew(condition: str) -> str:
         WITH newest AS (
             SELECT DISTINCT ON ({kind}) id AS observation_id, {stated}
             FROM {table} WHERE is_published AND {condition}
-            ORDER BY {kind}, observed_at DESC
+            AND (valid_from IS NULL OR (
+                valid_from <= %(day)s AND (missing_since IS NULL OR missing_since >= valid_from)
+            ))
+            ORDER BY {kind}, began_at DESC, observed_at DESC
         ), gone AS (
             DELETE FROM {current} WHERE {condition}
             AND NOT EXISTS (SELECT FROM newest WHERE observation_id = {current}.observation_id)
+        ), noted AS (
+            UPDATE {StoredState._meta.db_table} SET prices_begin_on = least(prices_begin_on, (
+                SELECT min(valid_from) FROM {table} WHERE valid_from > %(day)s
+            ))
         )
         INSERT INTO {current} (observation_id, {stated}, is_doubted)
         SELECT observation_id, {stated}, EXISTS (
             SELECT FROM {table} AS one
             WHERE {same} AND NOT one.is_published
+            AND (one.currency = made.currency OR made.missing_since IS NOT NULL)
+            AND (one.valid_from IS NULL OR one.valid_from <= %(day)s)
             AND one.reviewed_at IS NULL AND one.missing_since IS NULL
         )
         FROM newest AS made

@@ -25,6 +25,8 @@ class PriceChanges:
     withdrawn: list[UUID] = field(default_factory=list)
     """Waiting ones that are not on the list any more."""
     unchanged: int = 0
+    announced: int = 0
+    """Those that begin on a later day."""
     quarantined: int = 0
     refused: int = 0
     is_incomplete: bool = False
@@ -35,30 +37,64 @@ class PriceChanges:
         return len(self.publish) + sum(not anomaly for _, anomaly in self.append)
 
 
+@dataclass(frozen=True)
+class StoredList:
+    """A list as it is stored, on the day of a new one."""
+
+    published: Mapping[Key, StoredPrice]
+    unpublished: Mapping[Key, list[StoredPrice]]
+    announced: Sequence[StoredPrice]
+
+
 def price_changes(
     prices: Sequence[ParsedPrice],
-    published: Mapping[Key, StoredPrice],
-    unpublished: Mapping[Key, list[StoredPrice]],
+    announced: Sequence[ParsedPrice],
+    stored: StoredList,
     *,
     incomplete_since: dt.datetime | None,
     **known: Any,
 ) -> PriceChanges:
-    """What a list means for the newest published and the unpublished rows of each key.
+    """What the prices of a list, and those that it announces, mean for the stored ones.
 
     `incomplete_since`: since when so much of the list has been missing; `known` is what PriceCheck
     takes beside the prices.
     """
     keys = {price.key for price in prices}
-    check = PriceCheck[StoredPrice](prices, _comparable(published, keys, incomplete_since), **known)
+    comparable = _comparable(stored.published, keys, incomplete_since)
+    check = PriceCheck[StoredPrice](prices, comparable, **known)
     changes = PriceChanges(is_incomplete=check.is_incomplete)
     for price in prices:
-        rows = unpublished.get(price.key, [])
-        _add(changes, price, published.get(price.key), rows, check)
-    for key, rows in unpublished.items():
+        rows = stored.unpublished.get(price.key, [])
+        _add(changes, price, stored.published.get(price.key), rows, check)
+    for key, rows in stored.unpublished.items():
         if key not in keys:
             changes.withdrawn.extend(_waiting(rows))
+    _announce(changes, announced, stored.announced, check)
     changes.missing.extend(price.pk for price in check.missing if price.missing_since is None)
     return changes
+
+
+def _announce(
+    changes: PriceChanges,
+    prices: Iterable[ParsedPrice],
+    stored: Iterable[StoredPrice],
+    check: PriceCheck[StoredPrice],
+) -> None:
+    """Append what is announced for the first time, and withdraw what is announced no more."""
+    known = {(row.key, row.valid_from, row.terms): row for row in stored}
+    for price in prices:
+        row = known.pop((price.key, price.valid_from, price.terms), None)
+        if row is None:
+            anomalies = check.anomalies(price)
+            changes.append.append((price, "; ".join(anomalies.values())))
+            is_waiting = bool(anomalies)
+        else:
+            is_waiting = not row.is_published and row.reviewed_at is None
+            changes.refused += not row.is_published and not is_waiting
+        changes.quarantined += is_waiting
+        changes.announced += 1
+    left = (row for row in known.values() if row.is_published or row.reviewed_at is None)
+    changes.withdrawn.extend(row.pk for row in left)
 
 
 def _comparable(

@@ -24,19 +24,22 @@ from backend.catalog.models import (
     Region,
     UnpricedType,
 )
+from backend.catalog.selectors.price_before import price_before, price_words
 from backend.catalog.selectors.published_prices import (
     PRICE_COLUMNS,
     StoredPrice,
+    announced,
     on_demand,
     published,
     unpublished,
 )
+from backend.catalog.selectors.waiting_prices import waiting_lists
 from backend.catalog.services.current_prices import prices_refresh
 from backend.catalog.services.data_version import data_version_bump
 from backend.catalog.services.extras import listed_extras_record
 from backend.catalog.services.feeds import payload_keep
 from backend.catalog.services.offers import provider_get, region_get
-from backend.catalog.services.price_changes import PriceChanges, price_changes
+from backend.catalog.services.price_changes import PriceChanges, StoredList, price_changes
 from backend.catalog.services.price_list_offers import ListedOffers, offers_record
 from backend.common import clock
 from backend.domain.errors import InvalidValue
@@ -57,6 +60,7 @@ SUMMARY = (
     "priced",
     "published",
     "unchanged",
+    "announced",
     "quarantined",
     "refused",
     "missing",
@@ -72,13 +76,14 @@ class ImportReport:
     """How many of each; `skipped` are rows without a price by their reason.
 
     `quarantined` are prices that wait for a person, those of earlier lists among them; `refused`
-    are as a person refused them before. `incomplete` names regions of which so much was missing that
-    nothing new was published.
+    are as a person refused them before; `announced` begin on a later day. `incomplete`
+    names regions of which so much was missing that nothing new was published.
     """
 
     priced: int = 0
     published: int = 0
     unchanged: int = 0
+    announced: int = 0
     quarantined: int = 0
     refused: int = 0
     missing: int = 0
@@ -88,6 +93,8 @@ class ImportReport:
     extras: int = 0
     skipped: dict[str, int] = field(default_factory=dict)
     incomplete: list[str] = field(default_factory=list)
+    movements: list[str] = field(default_factory=list)
+    """How the prices of each list that wait differ from those in force, a sentence a list."""
     feeds: list[str] = field(default_factory=list)
     """provider/kind/region of each list."""
     is_changed: bool = False
@@ -127,11 +134,14 @@ def prices_record(
 
     `region` is the one that the list is of, "" for a list of all regions, None for one that is
     to be divided into lists of a region each. The list is compared with the prices published
-    last of the same list. Results that are already Collected are used up by it.
+    last of the same list. Results that are already Collected, on the day of
+    `observed_at`, are used up by it.
     `is_shrinking_ok`: a person knows that much of it is gone for good, or is stated in another
     currency now.
     """
-    answer = results if isinstance(results, Collected) else Collected.of(results)
+    answer = (
+        results if isinstance(results, Collected) else Collected.of(results, observed_at.date())
+    )
     with transaction.atomic():
         maker = provider_get(slug=provider)
         # Two lists of one provider make the same offers.
@@ -170,6 +180,7 @@ def _part(answer: Collected, feed: PriceFeed, *, is_first: bool) -> Collected:
 
     return Collected(
         prices={code: answer.prices.get(code, [])},
+        announced={code: answer.announced.get(code, [])},
         types={code: answer.types.get(code, [])},
         extras=[extra for extra in answer.extras if is_own(extra.region)],
         skipped=answer.skipped if is_first else Counter(),
@@ -198,6 +209,7 @@ class _List:
             self._region(code, dt.datetime.fromisoformat(since) if since else None)
             # Each region is let go when it is done.
             self.answer.prices.pop(code, None)
+            self.answer.announced.pop(code, None)
             self.answer.types.pop(code, None)
         self._unpriced()
         self.report.is_changed |= listed_extras_record(
@@ -211,6 +223,9 @@ class _List:
         skipped = sorted(self.answer.skipped.items())
         self.report.skipped = {str(reason): count for reason, count in skipped}
         self._finish()
+        if self.report.quarantined:
+            waiting = waiting_lists([self.feed])
+            self.report.movements = list(filter(None, (one.movement.sentence for one in waiting)))
         return self.report
 
     def _regions(self) -> list[str]:
@@ -220,13 +235,20 @@ class _List:
         return sorted({*self.answer.regions, *(code or "" for code in codes)})
 
     def _region(self, code: str, incomplete_since: dt.datetime | None) -> None:
-        prices = self.answer.prices.get(code, [])
+        prices, day = self.answer.prices.get(code, []), self.at.date()
+        announced_prices = self.answer.announced.get(code, [])
         region = region_get(provider=self.feed.provider, code=code) if code else None
-        machines = self._machines(region, prices, self.answer.types.get(code, []))
+        machines = self._machines(
+            region, [*prices, *announced_prices], self.answer.types.get(code, [])
+        )
         changes = price_changes(
             prices,
-            published(self.feed, region),
-            unpublished(self.feed, region),
+            announced_prices,
+            StoredList(
+                published(self.feed, region, day),
+                unpublished(self.feed, region, day),
+                announced(self.feed, region, day),
+            ),
             incomplete_since=incomplete_since,
             beside=self._beside(prices, region),
             vcpus={
@@ -283,6 +305,7 @@ class _List:
         report.priced += priced
         report.published += changes.published
         report.unchanged += changes.unchanged
+        report.announced += changes.announced
         report.quarantined += changes.quarantined
         report.refused += changes.refused
         report.missing += len(changes.missing)
@@ -385,6 +408,7 @@ def price_review(
         raise InvalidValue("/price", "does not wait for anybody")
     if row.missing_since is not None:
         raise InvalidValue("/price", "is not on the provider's list any more")
+    old = price_before(row)
     row.is_published = is_accepted
     row.reviewed_by, row.reviewed_at = actor, clock.now()
     row.save(update_fields=["is_published", "reviewed_by", "reviewed_at"])
@@ -393,7 +417,13 @@ def price_review(
         actor=actor,
         action="price_accept" if is_accepted else "price_refuse",
         target=row,
-        detail={"offer": row.offer.slug, "doubt": row.anomaly, "reason": reason.strip()},
+        detail={
+            "offer": row.offer.slug,
+            "price": price_words(row),
+            "old_price": old and price_words(old),
+            "doubt": row.anomaly,
+            "reason": reason.strip(),
+        },
     )
     data_version_bump()
     return row

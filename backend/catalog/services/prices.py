@@ -1,5 +1,6 @@
 """Writes of the catalog: the data version, own machines and their prices."""
 
+import datetime as dt
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -10,13 +11,14 @@ from backend.accounts.models import Workspace
 from backend.accounts.services.audit import audit_record
 from backend.accounts.services.workspaces import demand_owner
 from backend.catalog.models import Offer, PriceObservation
+from backend.catalog.selectors.price_before import price_before, price_words
 from backend.catalog.services.data_version import data_version_bump
 from backend.catalog.services.plausible import PriceJudge
 from backend.common import clock
 from backend.domain.errors import InvalidValue
 from backend.domain.money import CURRENCIES, Money
 from backend.domain.pricing.purchase import PurchaseModel
-from backend.domain.pricing.quoted import MODEL_OF_UNIT, amount_fault, kind_fault
+from backend.domain.pricing.quoted import ALL_MACHINES, MODEL_OF_UNIT, amount_fault, kind_fault
 
 MOST_REASON = 500
 
@@ -40,6 +42,9 @@ class PriceInput:
     purchase_model: str = ""
     term: str = ""
     minimum_months: int | None = None
+    valid_from: dt.date | None = None
+    valid_until: dt.date | None = None
+    applies_to: str = ALL_MACHINES
 
 
 @transaction.atomic
@@ -76,6 +81,9 @@ def price_observation_create(
         currency=price.currency,
         unit=price.unit,
         setup_amount=price.setup,
+        valid_from=price.valid_from,
+        valid_until=price.valid_until,
+        applies_to=price.applies_to,
         source=source,
         note=note,
         is_published=not anomaly,
@@ -108,6 +116,9 @@ def _checked(price: PriceInput, pointer: str) -> str:
         raise InvalidValue(f"{pointer}/purchase_model", detail)
     if wrong := kind_fault(purchase_model, price.unit, price.term):
         raise InvalidValue(f"{pointer}/{wrong[0]}", wrong[1])
+    if price.valid_from and price.valid_until and price.valid_until < price.valid_from:
+        detail = f"{price.valid_until} is before the first day, {price.valid_from}"
+        raise InvalidValue(f"{pointer}/valid_until", detail)
     return purchase_model
 
 
@@ -172,6 +183,7 @@ def price_enter(
     observation = price_observation_create(
         offer=offer, price=price, source=f"{ENTERED}{actor}", note=reason, pointer=""
     )
+    old = price_before(observation)
     audit_record(
         workspace=workspace,
         actor=actor,
@@ -183,6 +195,7 @@ def price_enter(
             "currency": price.currency,
             "unit": price.unit,
             "purchase_model": observation.purchase_model,
+            "old_price": old and price_words(old),
             "reason": reason,
         },
     )

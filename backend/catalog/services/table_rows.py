@@ -294,7 +294,7 @@ class TableImport:
 
     def _note(self, line: int, price: PriceObservation, state: str) -> None:
         amount = f"{price.amount.normalize():f} {price.currency}/{price.unit}"
-        day = str(price.effective_from or "")
+        day = str(price.valid_from or "")
         self.report.lines.append(
             LineReading(line, price.offer.slug, amount, day, state, price.anomaly)
         )

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 
 from backend.domain.parsing.tables import ReadTable, Remark
+from backend.domain.pricing.quoted import ALL_MACHINES
 
 FACTS = (
     "arch",
@@ -30,7 +31,7 @@ class PriceRow:
     observed_on: dt.date
     observed_at: dt.datetime | None = None
     """Known to the second in exports alone."""
-    effective_from: dt.date | None = None
+    valid_from: dt.date | None = None
     zone: str = ""
     operating_system: str = "linux"
     tenancy: str = "shared"
@@ -43,6 +44,7 @@ class PriceRow:
     tax_rate: Decimal | None = None
     minimum_months: int | None = None
     valid_until: dt.date | None = None
+    applies_to: str = ALL_MACHINES
     included: Mapping[str, object] = field(default_factory=dict)
     source: str = ""
     note: str = ""

@@ -145,7 +145,7 @@ def _price(record: TableRow, today: dt.date) -> PriceRow | None:
         purchase_model=purchase_model,
         term=term,
         observed_on=observed_on,
-        effective_from=observed_on,
+        valid_from=observed_on,
         setup_amount=setup,
         tax_basis=tax_basis,
         tax_rate=tax_rate,

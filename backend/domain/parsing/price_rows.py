@@ -10,6 +10,8 @@ from backend.domain.parsing.offer_rows import OfferRow, ParsedTable, PriceRow, p
 from backend.domain.parsing.tables import LOCALE, Options, RefusedTable, TableRow, records
 from backend.domain.pricing.purchase import PurchaseModel
 from backend.domain.pricing.quoted import (
+    ALL_MACHINES,
+    APPLIES_TO,
     GROSS,
     MODEL_OF_UNIT,
     NET,
@@ -21,7 +23,8 @@ REQUIRED = ("amount", "currency", "unit")
 COLUMNS = (
     "price_id", "offer_id", "provider", "offer", "region", "zone", "os", "tenancy", "purchase_model",
     "term", "upfront", "plan", "basis", "amount", "currency", "unit", "setup", "tax_basis", "tax_rate",
-    "minimum_months", "valid_until", "effective_from", "observed_at", "source", "note", LOCALE,
+    "minimum_months", "valid_until", "effective_from", "valid_from", "applies_to", "observed_at",
+    "source", "note", LOCALE,
 )  # fmt: skip
 EXPORTED = "price_id"
 MOST_MONTHS = 600
@@ -81,7 +84,8 @@ def _price(record: TableRow, today: dt.date) -> PriceRow | None:
         term=term,
         observed_on=observed_at.date() if observed_at else today,
         observed_at=observed_at,
-        effective_from=record.day("effective_from"),
+        valid_from=record.day("valid_from") or record.day("effective_from"),
+        applies_to=record.word("applies_to", APPLIES_TO) or ALL_MACHINES,
         zone=record.text("zone", most=50),
         operating_system=record.text("os", most=20) or "linux",
         tenancy=record.text("tenancy", most=20) or "shared",

@@ -132,7 +132,7 @@ def _price(record: TableRow, today: dt.date) -> PriceRow | None:
         unit="month",
         purchase_model="monthly",
         observed_on=quoted_on,
-        effective_from=quoted_on,
+        valid_from=quoted_on,
         # Two minimum terms of one model are two prices, of which neither supersedes the other.
         plan=f"{months}_months" if months and months > 1 else "",
         **row,  # type: ignore[arg-type]

@@ -16,6 +16,9 @@ SETUP_MONTHS = 12
 MOST_SETUP_MONTHS = 120
 NET, GROSS, UNKNOWN = "net", "gross", "unknown"
 TAX_BASES = (NET, GROSS, UNKNOWN)
+# Machines that pay a price: every one, or those that are ordered while it holds. Others keep theirs.
+ALL_MACHINES, NEW_MACHINES = "all", "new"
+APPLIES_TO = (ALL_MACHINES, NEW_MACHINES)
 # How a price is taken to be bought where nobody says it.
 MODEL_OF_UNIT: Mapping[str, str] = MappingProxyType(
     {"hour": "on_demand", "month": "monthly", "year": "monthly", "once": "purchase"}

@@ -23,7 +23,7 @@ from backend.domain.pricing.purchase import PriceUnit, PurchaseModel
 from backend.domain.units import BYTES_PER_GB, BYTES_PER_GIB
 
 PROVIDER = "aws"
-SOURCE = "AWS price list, AmazonEC2"
+SOURCE = "AWS price list, AmazonEC2, https://aws.amazon.com/ec2/pricing/on-demand/"
 MACHINES = "Compute Instance"
 # (attribute, its value on the right row, why another is wrong). An attribute that an answer does not carry
 # does not filter. Bare metal is no exception: its Shared row is what is paid.
@@ -207,10 +207,11 @@ def _unusable(rate_code: str, reason: SkipReason, detail: str) -> Skipped:
 def priced(products: Mapping[str, Product], rates: Iterable[Rate]) -> Iterator[Result]:
     """The types and prices of the chosen products; each product without an on-demand price, or
     with a term that cannot be read, has its reason."""
-    terms: dict[tuple[str, str, str], list[Rate]] = {}
+    terms: dict[tuple[str, str, str, str], list[Rate]] = {}
     for rate in rates:
-        terms.setdefault((rate.sku, rate.model, rate.term_code), []).append(rate)
-    on_demand = {sku for sku, model, _ in terms if model == ON_DEMAND}
+        term = (rate.sku, rate.model, rate.term_code, rate.effective)
+        terms.setdefault(term, []).append(rate)
+    on_demand = {sku for sku, model, *_ in terms if model == ON_DEMAND}
     for sku, product in products.items():
         yield product.type
         if sku not in on_demand:
@@ -219,7 +220,7 @@ def priced(products: Mapping[str, Product], rates: Iterable[Rate]) -> Iterator[R
                 product.type.name, product.type.region, PurchaseModel.ON_DEMAND, sku, why
             )
     # A reserved term is one price of two lines: an hourly rate and what is paid at the start.
-    for (sku, model, _), lines in terms.items():
+    for (sku, model, *_), lines in terms.items():
         yield _of_term(products[sku].type, PURCHASE_MODELS[model], lines)
 
 
@@ -242,7 +243,7 @@ def _of_term(machine: ParsedType, model: PurchaseModel, lines: list[Rate]) -> Pa
             currency=answers.currency(lines[0].currency),
             source=SOURCE,
             raw_id=raw_id,
-            effective_from=answers.day(lines[0].effective),
+            valid_from=answers.day(lines[0].effective),
             **paid,
         )
     except NoPrice as why:

@@ -14,7 +14,7 @@ from backend.domain.parsing.prices.json_stream import Scanner, Stream
 from backend.domain.pricing.purchase import PriceUnit, PurchaseModel
 from backend.providers.aws.prices import HOURS, PROVIDER, UPFRONT
 
-SOURCE = "AWS price list, savings plans"
+SOURCE = "AWS price list, savings plans, https://aws.amazon.com/savingsplans/compute-pricing/"
 FILE = "savings plan file"
 PLANS: Mapping[str, str] = MappingProxyType(
     {"ComputeSavingsPlans": "compute", "EC2InstanceSavingsPlans": "ec2_instance"}
@@ -103,7 +103,7 @@ def _prices(
             unit=PriceUnit.HOUR,
             source=SOURCE,
             raw_id=raw_id,
-            effective_from=answers.day(plan.effective),
+            valid_from=answers.day(plan.effective),
             **paid,
         )
 

@@ -12,7 +12,7 @@ from backend.domain.parsing.prices.collected import not_used
 from backend.domain.pricing.purchase import PriceUnit, PurchaseModel
 from backend.providers.aws.prices import PROVIDER
 
-SOURCE = "AWS EC2 spot price history"
+SOURCE = "AWS EC2 spot price history, https://aws.amazon.com/ec2/spot/pricing/"
 # Old accounts get both, at different prices; machines run in a VPC.
 VPC, CLASSIC = "Linux/UNIX (Amazon VPC)", "Linux/UNIX"
 # The answer names none; these prices are in US dollars.
@@ -123,7 +123,7 @@ def _quote(item: dict[str, Any], region: str, zone_ids: Mapping[str, str] | None
         unit=PriceUnit.HOUR,
         source=SOURCE,
         raw_id=_raw_id(item),
-        effective_from=answers.day(at),
+        valid_from=answers.day(at),
     )
     return _Quote(product == VPC, at, price)
 

@@ -13,7 +13,7 @@ from backend.domain.parsing.prices.collected import not_used
 from backend.domain.pricing.purchase import PriceUnit, PurchaseModel
 
 PROVIDER = "azure"
-SOURCE = "Azure retail prices"
+SOURCE = "Azure retail prices, https://prices.azure.com/api/retail/prices"
 SERVICE = "Virtual Machines"
 HOUR = "1 Hour"
 TERMS: Mapping[str, str] = MappingProxyType({"1 Year": "1y", "3 Years": "3y", "5 Years": "5y"})
@@ -78,7 +78,8 @@ def _price(item: dict[str, Any]) -> ParsedPrice:
         currency=answers.currency(item.get("currencyCode")),
         source=SOURCE,
         raw_id=_raw_id(item),
-        effective_from=answers.day(answers.word(item, "effectiveStartDate")),
+        valid_from=answers.day(item.get("effectiveStartDate")),
+        valid_until=answers.last_day(item.get("effectiveEndDate")),
         **purchase,
     )
 
@@ -149,7 +150,8 @@ def _savings(item: dict[str, Any], machine: ParsedPrice) -> Iterator[Result]:
                 upfront="none",
                 source=machine.source,
                 raw_id=raw_id,
-                effective_from=machine.effective_from,
+                valid_from=machine.valid_from,
+                valid_until=machine.valid_until,
             )
         except NoPrice as why:
             yield not_used(machine, why.reason, why.detail, PurchaseModel.SAVINGS, raw_id)

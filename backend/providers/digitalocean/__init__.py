@@ -1,8 +1,12 @@
 """DigitalOcean."""
 
+import datetime as dt
 import re
+from decimal import Decimal
 
+from backend.domain.money import Money
 from backend.domain.price_feeds import FeedKind
+from backend.domain.rentals import BY_HOUR, Increment
 from backend.domain.texts import text as _
 from backend.providers.base import TOKEN, AuthMethod, ProviderRecord, SecretField, Shape
 
@@ -21,6 +25,15 @@ RECORD = ProviderRecord(
     # 5,000 calls an hour, 250 a minute (docs.digitalocean.com/reference/api, Rate Limit).
     calls_per_s=0.7,
     calls_at_once=120,
+    # By the second since 2026, at least a minute and a cent
+    # (digitalocean.com/community/questions/how-billing-works-for-1-hour, read in November 2026).
+    increment=Increment(
+        minimum_s=60,
+        step_s=1,
+        least=Money(Decimal("0.01"), "USD"),
+        valid_from=dt.date(2026, 1, 1),
+        before=BY_HOUR,
+    ),
     family=re.compile(r"[a-z]+[0-9_.]*(?=-)"),
     feeds=(
         FeedKind(

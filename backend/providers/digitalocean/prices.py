@@ -15,7 +15,7 @@ from backend.domain.pricing.purchase import PriceUnit, PurchaseModel
 from backend.domain.units import BYTES_PER_GIB
 
 PROVIDER = "digitalocean"
-SOURCE = "DigitalOcean sizes"
+SOURCE = "DigitalOcean sizes, https://www.digitalocean.com/pricing/droplets"
 # The answer names none; the list is in US dollars.
 CURRENCY = "USD"
 MIB = 2**20

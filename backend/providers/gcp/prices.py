@@ -3,6 +3,7 @@
 The catalogue sells components, not machines; the compute interface says what a machine consists of.
 """
 
+import datetime as dt
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -23,7 +24,7 @@ from backend.domain.pricing.purchase import PriceUnit, PurchaseModel
 from backend.domain.units import EXACT, gib
 from backend.providers.gcp.skus import CORE, PROVIDER, RAM, WHOLE_MACHINES, Component, components
 
-SOURCE = "Google Cloud Billing Catalog"
+SOURCE = "Google Cloud Billing Catalog, https://cloud.google.com/skus/"
 MIB = 2**20
 # The table of discounts (pricing.billing.sustained_use) of each family that has one: a whole month costs
 # 0.70 of 730 hours under n1, 0.80 under n2. It is no part of the price of an hour.
@@ -170,7 +171,7 @@ def parse(skus: Iterable[str], machine_types: Iterable[MachineShape | Skipped]) 
         else:
             yield _type(shape)
             for model in (PurchaseModel.ON_DEMAND, PurchaseModel.SPOT):
-                yield _priced(shape, model, prices)
+                yield from _priced(shape, model, prices)
 
 
 def _type(shape: MachineShape) -> ParsedType:
@@ -186,15 +187,23 @@ def _type(shape: MachineShape) -> ParsedType:
     )
 
 
-def _priced(shape: MachineShape, model: PurchaseModel, prices: Prices) -> ParsedPrice | Skipped:
+def _priced(
+    shape: MachineShape, model: PurchaseModel, prices: Prices
+) -> Iterator[ParsedPrice | Skipped]:
+    """The price of each period in which no component changes; a reason where there is none."""
+    offered = [
+        (f"{family} {part}".strip(), prices.get((family, part, shape.region, model), []), count)
+        for family, part, count in shape.parts
+    ]
     try:
-        used = [
-            (_component(shape, family, part, model, prices), count)
-            for family, part, count in shape.parts
-        ]
-        return _sum(shape, model, used)
+        for first_day in _first_days([components for _, components, _ in offered]):
+            used = [
+                (_component(named, components, first_day), count)
+                for named, components, count in offered
+            ]
+            yield _sum(shape, model, used)
     except NoPrice as why:
-        return answers.skipped(
+        yield answers.skipped(
             why,
             provider=PROVIDER,
             raw_id=shape.name,
@@ -204,11 +213,20 @@ def _priced(shape: MachineShape, model: PurchaseModel, prices: Prices) -> Parsed
         )
 
 
-def _component(
-    shape: MachineShape, family: str, part: str, model: PurchaseModel, prices: Prices
-) -> Component:
-    offered = prices.get((family, part, shape.region, model), [])
-    named = f"{family} {part}".strip()
+def _first_days(components: Iterable[list[Component]]) -> list[dt.date]:
+    """Days on which the sum of components begins or changes, from the first that has them all."""
+    days = [[one.valid_from or dt.date.min for one in each] for each in components]
+    begin = max((min(each, default=dt.date.min) for each in days), default=dt.date.min)
+    return sorted({begin, *(day for each in days for day in each if day > begin)})
+
+
+def _component(named: str, components: list[Component], day: dt.date) -> Component:
+    """The component as it is priced on a day."""
+    newest: dict[str, Component] = {}
+    for one in sorted(components, key=lambda one: one.valid_from or dt.date.min):
+        if (one.valid_from or dt.date.min) <= day:
+            newest[one.sku] = one
+    offered = list(newest.values())
     if not offered:
         raise NoPrice(SkipReason.NO_COMPONENT, named)
     # Two SKUs at one price are one; of two prices none is right.
@@ -249,7 +267,5 @@ def _sum(
         included={"accelerators": gpus} if gpus else {},
         source=SOURCE,
         raw_id="+".join(one.sku for one, _ in used),
-        effective_from=max(
-            filter(None, (answers.day(one.effective) for one, _ in used)), default=None
-        ),
+        valid_from=max(filter(None, (one.valid_from for one, _ in used)), default=None),
     )

@@ -1,5 +1,6 @@
 """SKUs of the Cloud Billing Catalog as the components that a machine's price is made of."""
 
+import datetime as dt
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -68,7 +69,8 @@ class Component:
     amount: Decimal
     currency: str
     sku: str
-    effective: str
+    valid_from: dt.date | None
+    """Day from which it holds until the next one of its SKU."""
 
 
 def components(pages: Iterable[str]) -> Iterator[Component | Skipped]:
@@ -98,8 +100,11 @@ def _of_sku(sku: dict[str, Any]) -> list[Component]:
     if usage not in MODELS:
         raise NoPrice(SkipReason.OTHER_TERMS, f"{usage} {description}")
     family, part = _meaning(description)
-    newest = _newest(sku)
-    amount, currency = _price(answers.inner(newest, "pricingExpression"), UNITS.get(part, "h"))
+    unit = UNITS.get(part, "h")
+    prices = [
+        (day, *_price(answers.inner(info, "pricingExpression"), unit))
+        for day, info in _periods(sku).items()
+    ]
     # Places are read from their codes: a description says "Americas" or "Virginia".
     regions = answers.words(sku, "serviceRegions")
     if not regions:
@@ -113,9 +118,10 @@ def _of_sku(sku: dict[str, Any]) -> list[Component]:
             amount=amount,
             currency=currency,
             sku=answers.word(sku, "skuId"),
-            effective=answers.word(newest, "effectiveTime"),
+            valid_from=day,
         )
         for region in regions
+        for day, amount, currency in prices
     ]
 
 
@@ -137,12 +143,14 @@ def _meaning(description: str) -> tuple[str, str]:
     return name, part["part"].lower()
 
 
-def _newest(sku: dict[str, Any]) -> dict[str, Any]:
+def _periods(sku: dict[str, Any]) -> dict[dt.date | None, dict[str, Any]]:
+    """The prices of a SKU by their first day; of one day the last counts."""
     listed = sku.get("pricingInfo")
     if not isinstance(listed, list) or not listed:
         raise NoPrice(SkipReason.NO_PRICE, "no pricingInfo")
     known = answers.objects(listed, where="pricingInfo")
-    return max(known, key=lambda info: answers.word(info, "effectiveTime"))
+    by_time = sorted(known, key=lambda info: answers.word(info, "effectiveTime"))
+    return {answers.day(info.get("effectiveTime")): info for info in by_time}
 
 
 def _price(expression: dict[str, Any], expected_unit: str) -> tuple[Decimal, str]:

@@ -17,10 +17,11 @@ from backend.domain.parsing.prices import (
     answers,
 )
 from backend.domain.pricing.purchase import PriceUnit, PurchaseModel
+from backend.domain.pricing.quoted import NEW_MACHINES
 from backend.domain.units import BYTES_PER_GB, BYTES_PER_GIB, EXACT
 
 PROVIDER = "hetzner"
-SOURCE = "Hetzner Cloud server types"
+SOURCE = "Hetzner Cloud server types, https://www.hetzner.com/cloud/"
 PERCENT = Decimal(100)
 ARCHITECTURES = {"x86": "x86_64", "arm": "arm64"}
 DISKS = {"local": "local", "network": "network"}
@@ -117,6 +118,9 @@ def _price(
         monthly_cap=answers.above_zero(_net(price, "price_monthly")),
         tax_rate=basis.tax_rate,
         included=_included(item, price),
+        # Servers that exist kept theirs when prices rose on 2026-06-15
+        # (cloudtally.eu, "Hetzner's June 2026 price increase").
+        applies_to=NEW_MACHINES,
         source=SOURCE,
         raw_id=f"{answers.word(item, 'id')}/{region}",
     )

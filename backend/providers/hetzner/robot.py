@@ -24,7 +24,8 @@ from backend.domain.pricing.purchase import PriceUnit, PurchaseModel
 from backend.domain.units import BYTES_PER_GB, BYTES_PER_GIB
 
 PROVIDER = "hetzner"
-ORDER, AUCTION = "Hetzner Robot products", "Hetzner server auction"
+ORDER = "Hetzner Robot products, https://www.hetzner.com/dedicated-rootserver/"
+AUCTION = "Hetzner server auction, https://www.hetzner.com/sb/"
 # Neither names it: Robot's prices are euros, and there is a file of the auction for each currency.
 CURRENCY = "EUR"
 DEDICATED = "dedicated"

@@ -15,7 +15,7 @@ from backend.domain.pricing.purchase import PriceUnit, PurchaseModel
 from backend.domain.units import BYTES_PER_GB
 
 PROVIDER = "linode"
-SOURCE = "Linode types"
+SOURCE = "Linode types, https://www.linode.com/pricing/"
 # The answer names none; the list is in US dollars.
 CURRENCY = "USD"
 EVERYWHERE = ""

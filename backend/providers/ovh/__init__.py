@@ -1,8 +1,10 @@
 """OVHcloud."""
 
+import datetime as dt
 import re
 
 from backend.domain.price_feeds import FeedKind
+from backend.domain.rentals import BY_HOUR, Increment
 from backend.domain.texts import text as _
 from backend.providers.base import (
     TOKEN,
@@ -47,6 +49,9 @@ RECORD = ProviderRecord(
     region=re.compile(r"[A-Z]{2,4}([0-9]{1,2}|-[A-Z0-9-]{1,20})?"),
     example_region="GRA11",
     family=re.compile(r"[a-z]+[0-9]+"),
+    # By the second since July 2026, at least a minute, but in the United States, whose API is another
+    # one (github.com/ovh/public-cloud-roadmap/issues/562, read in November 2026).
+    increment=Increment(60, 1, valid_from=dt.date(2026, 7, 1), before=BY_HOUR),
     calls_per_s=1,
     calls_at_once=60,
     feeds=(

@@ -21,7 +21,8 @@ from backend.domain.pricing.purchase import PriceUnit, PurchaseModel
 from backend.domain.units import BYTES_PER_GB, BYTES_PER_GIB, EXACT
 
 PROVIDER = "ovh"
-CLOUD, SERVERS = "OVHcloud Public Cloud catalogue", "OVHcloud catalogue of dedicated servers"
+CLOUD = "OVHcloud Public Cloud catalogue, https://www.ovhcloud.com/en/public-cloud/prices/"
+SERVERS = "OVHcloud catalogue of dedicated servers, https://www.ovhcloud.com/en/bare-metal/prices/"
 DEDICATED = "dedicated"
 FRACTION_DIGITS = 8
 # Such as b3-8.consumption, and b3-8.consumption.3AZ for regions of three zones.

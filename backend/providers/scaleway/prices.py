@@ -17,7 +17,7 @@ from backend.domain.parsing.prices import (
 from backend.domain.pricing.purchase import PriceUnit, PurchaseModel
 
 PROVIDER = "scaleway"
-SOURCE = "Scaleway Instance products"
+SOURCE = "Scaleway Instance products, https://www.scaleway.com/en/pricing/"
 # The answer names none; the list is in euros.
 CURRENCY = "EUR"
 ARCHITECTURES = {"x86_64": "x86_64", "arm64": "arm64"}

@@ -16,7 +16,7 @@ from backend.domain.pricing.purchase import PriceUnit, PurchaseModel
 from backend.domain.units import BYTES_PER_GB, EXACT
 
 PROVIDER = "upcloud"
-SOURCE = "UpCloud prices"
+SOURCE = "UpCloud prices, https://upcloud.com/pricing/"
 PLAN = "server_plan_"
 CENTS = Decimal(100)
 MIB = 2**20

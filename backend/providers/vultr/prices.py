@@ -15,7 +15,7 @@ from backend.domain.pricing.purchase import PriceUnit, PurchaseModel
 from backend.domain.units import BYTES_PER_GB
 
 PROVIDER = "vultr"
-SOURCE = "Vultr plans"
+SOURCE = "Vultr plans, https://www.vultr.com/pricing/"
 # The answer names none; the list is in US dollars.
 CURRENCY = "USD"
 MIB = 2**20

@@ -20,6 +20,7 @@ from backend.catalog.models import Offer, PriceObservation
 from backend.catalog.selectors.cpu_credits import CREDIT_FIELDS
 from backend.catalog.selectors.data_version import DataStamp
 from backend.catalog.selectors.read_prices import as_quoted
+from backend.catalog.selectors.waiting_prices import announced_prices, waiting_prices
 from backend.common.rest.documents import Problem
 from backend.common.rest.openapi import object_schema, query_parameters, row_schema
 from backend.common.rest.parameters import InvalidParameters, nearest, printable
@@ -55,6 +56,9 @@ _PRICE_COLUMNS = (
     Column("unit", ColumnType.TEXT, "hour, month, year or once"),
     Column("price_basis", ColumnType.TEXT, "What the price holds"),
     Column("tax_basis", ColumnType.TEXT, "net, gross or unknown"),
+    Column("valid_from", ColumnType.DATE, "First day on which it counts"),
+    Column("valid_until", ColumnType.DATE, "Last day on which it counts"),
+    Column("applies_to", ColumnType.TEXT, "all machines, or new ones ordered while it holds"),
     Column("observed_at", ColumnType.TIME, "When it was read"),
     Column("source", ColumnType.TEXT, "Where it was read"),
 )
@@ -172,6 +176,7 @@ def _offer_schema() -> dict[str, Any]:
     """A row, empty where the query leaves the offer out, with what is known beside it."""
     words = {"type": "array", "items": {"type": "string"}}
     summary = row_schema(_SUMMARY_COLUMNS)
+    prices = {"type": "array", "items": row_schema(_PRICE_COLUMNS)}
     counts = {"type": "object", "additionalProperties": {"type": "integer"}}
     return object_schema(
         row_schema(COLUMNS)["properties"]
@@ -181,7 +186,9 @@ def _offer_schema() -> dict[str, Any]:
             **row_schema(_CREDIT_COLUMNS)["properties"],
             "note": {"type": "string", "nullable": True},
             "stated_on": {"type": "string", "format": "date", "nullable": True},
-            "prices": {"type": "array", "items": row_schema(_PRICE_COLUMNS)},
+            "prices": prices,
+            "announced_prices": prices,
+            "waiting_prices": prices,
             "summaries": {
                 "type": "array",
                 "items": object_schema(
@@ -229,6 +236,8 @@ def _offer_document(detail: OfferDetail) -> dict[str, Any]:
         "note": detail.offer.note or None,
         "stated_on": json_cell(detail.offer.stated_on),
         "prices": [_price_document(price) for price in detail.prices],
+        "announced_prices": [_price_document(price) for price in announced_prices(detail.offer)],
+        "waiting_prices": [_price_document(price) for price in waiting_prices(detail.offer)],
         "summaries": [_summary_document(score) for score in detail.summaries],
     }
 
@@ -251,6 +260,9 @@ def _price_document(price: PriceObservation) -> dict[str, Any]:
         "unit": price.unit,
         "price_basis": price.basis,
         "tax_basis": price.tax_basis or None,
+        "valid_from": price.valid_from,
+        "valid_until": price.valid_until,
+        "applies_to": price.applies_to,
         "observed_at": price.observed_at,
         "source": price.source,
     }

@@ -13,10 +13,11 @@ from backend.benchmarks.selectors.samples import seen_by
 from backend.benchmarks.selectors.scores import mixed_metrics, score_groups
 from backend.benchmarks.services.summaries import stored
 from backend.catalog.models import Offer, PriceObservation
-from backend.catalog.selectors.current_prices import end_of
+from backend.catalog.selectors.current_prices import NEWEST_FIRST, begun, end_of
 from backend.catalog.selectors.data_changes import require_unchanged
 from backend.catalog.selectors.data_version import DataStamp
 from backend.catalog.selectors.offers import offers_visible
+from backend.common import clock
 from backend.domain.metrics import BESIDE, METRICS
 from backend.rankings.selectors.parameters import RANKING_METRICS
 from backend.rankings.selectors.query import RankingQuery
@@ -63,7 +64,8 @@ def offer_detail(
     offer = offers_visible(workspace_slug).get(slug=slug)
     if stamp:
         require_unchanged(stamp, [offer.pk])
-    prices = offer.prices.filter(is_published=True)
+    day = query.as_of or clock.now().date()
+    prices = offer.prices.filter(begun(day), is_published=True)
     known: dict[str, dt.datetime] = {}
     if query.as_of is not None:
         prices = prices.filter(observed_at__lt=end_of(query.as_of))
@@ -91,7 +93,7 @@ def offer_detail(
         query=query,
         row=everyone.row(slug),
         everyone=everyone.everyone,
-        prices=list(prices.order_by("-observed_at", "purchase_model")[:PRICES_SHOWN]),
+        prices=list(prices.order_by(*NEWEST_FIRST, "purchase_model")[:PRICES_SHOWN]),
         summaries=[of[0] for of in groups],
         earlier=[score for of in groups for score in of[1:]],
         samples=newest,

@@ -176,6 +176,8 @@ def _flags(choice: PriceChoice, shared: Context) -> list[str]:
     # Shown and ranked still, as stale beats nothing, and flagged.
     if choice.is_missing or shared.today - choice.observed_on > STALE_AFTER:
         flags.append("stale_price")
+    if choice.is_questioned:
+        flags.append("price_waiting")
     if choice.is_tax_unknown:
         flags.append(TAX_UNKNOWN)
     if shared.query.period != "hour" and choice.included.get(LACKS_MONTH_PRICE):

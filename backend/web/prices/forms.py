@@ -16,6 +16,7 @@ from backend.catalog.services.prices import PriceInput
 from backend.common import clock
 from backend.domain.parsing.tables import Options
 from backend.domain.pricing.purchase import PriceUnit, PurchaseModel
+from backend.domain.pricing.quoted import ALL_MACHINES, NEW_MACHINES
 from backend.domain.texts import joined
 from backend.providers.registry import PROVIDERS
 from backend.web.shared import number_fields, words
@@ -131,13 +132,33 @@ class PriceForm(WriteForm):
         min_value=Decimal(0),
         help_text=lazy("Empty: none is known."),
     )
+    valid_from = Day(
+        label=lazy("First day"),
+        required=False,
+        help_text=lazy("Empty: today. A later day announces the price; it counts from then."),
+    )
+    applies_to = forms.ChoiceField(
+        label=lazy("Applies to"),
+        required=False,
+        choices=[
+            (ALL_MACHINES, lazy("all machines")),
+            (NEW_MACHINES, lazy("new orders only")),
+        ],
+    )
     reason = text(
         lazy("Reason"), help_text=lazy("Where you know it from. It stays beside the price.")
     )
 
     def price(self) -> PriceInput:
         data = self.cleaned_data
-        return PriceInput(data["amount"], data["currency"].upper(), data["unit"], data["setup"])
+        return PriceInput(
+            data["amount"],
+            data["currency"].upper(),
+            data["unit"],
+            data["setup"],
+            valid_from=data["valid_from"],
+            applies_to=data["applies_to"] or ALL_MACHINES,
+        )
 
 
 class FeedForm(WriteForm):

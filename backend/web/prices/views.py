@@ -13,10 +13,12 @@ from backend.accounts.models import Scope
 from backend.accounts.services.acting import workspace_of, workspace_slug
 from backend.accounts.services.workspaces import demand_owner
 from backend.benchmarks.services.current_data import current_stamp
-from backend.catalog.models import PriceFeed, PriceObservation, PricePayload
+from backend.catalog.models import Offer, PriceFeed, PriceObservation, PricePayload
 from backend.catalog.selectors.consequences import price_consequences
+from backend.catalog.selectors.current_prices import current_price
 from backend.catalog.selectors.feeds import payload_of, unpriced_types
 from backend.catalog.selectors.offers import offers_visible
+from backend.catalog.selectors.price_before import price_before
 from backend.catalog.selectors.price_history import (
     change_counts,
     change_ratio,
@@ -33,10 +35,13 @@ from backend.catalog.selectors.price_list import (
     price_state,
     price_visible,
 )
+from backend.catalog.selectors.read_prices import as_quoted
 from backend.catalog.selectors.tables import COLUMNS, mappings_of
+from backend.catalog.selectors.waiting_prices import waiting_lists
 from backend.catalog.services.feeds import feed_enable, feed_update
 from backend.catalog.services.offers import OWN_PROVIDER
 from backend.catalog.services.price_import import price_review
+from backend.catalog.services.price_list_review import price_list_review
 from backend.catalog.services.prices import is_entered, price_enter, price_remove
 from backend.catalog.services.tables import mapping_forget, table_import
 from backend.common.bodies import takes_files
@@ -55,7 +60,7 @@ from backend.web.shared import figures
 from backend.web.shared.access import demand, may, readable
 from backend.web.shared.confirming import Question, confirmed
 from backend.web.shared.forms import refusals_said
-from backend.web.shared.language import _
+from backend.web.shared.language import _, counted
 from backend.web.shared.page_defaults import preferred_currency
 from backend.web.shared.paging import paged
 
@@ -104,6 +109,31 @@ def price_feed_switch(request: HttpRequest, feed_id: UUID) -> HttpResponse:
     return HttpResponseRedirect(reverse("prices"))
 
 
+@readable
+@require_POST
+def price_list_review_form(request: HttpRequest, feed_id: UUID) -> HttpResponse:
+    """One decision on all prices of a list that wait."""
+    demand(request, Scope.ADMIN)
+    is_accepted, seen = request.POST.get("accept") == "1", request.POST.get("count", "")
+    with refusals_said(request):
+        count = price_list_review(
+            workspace=workspace_of(request),
+            feed=get_object_or_404(PriceFeed, pk=feed_id),
+            is_accepted=is_accepted,
+            reason=request.POST.get("reason", ""),
+            actor=request.user.get_username(),
+            # Anything else than a number was not sent by our form.
+            count=int(seen) if seen.isascii() and seen.isdigit() else 0,
+        )
+        said = (
+            counted("{n} price is published.", "{n} prices are published.", count)
+            if is_accepted
+            else counted("{n} price is left out.", "{n} prices are left out.", count)
+        )
+        messages.success(request, said)
+    return HttpResponseRedirect(reverse("prices"))
+
+
 def _prices(request: HttpRequest, feed_form: FeedForm | None = None) -> HttpResponse:
     form = PricesForm(request.GET)
     price_filter = form.price_filter()
@@ -117,6 +147,8 @@ def _prices(request: HttpRequest, feed_form: FeedForm | None = None) -> HttpResp
         "lists": lists,
         # Quarantined prices rank nothing until somebody looks, so their number is on the first page.
         "waiting": price_list(PriceFilter(state=QUARANTINED), workspace_slug(request)).count(),
+        "waiting_lists": waiting_lists(),
+        "may_review": may(request, Scope.ADMIN),
         "unpriced": unpriced_types().count(),
         "may_write": may(request, Scope.WRITE),
         "feed_form": (feed_form or FeedForm()) if may(request, Scope.ADMIN) else None,
@@ -180,6 +212,7 @@ def price_page(request: HttpRequest, price_id: UUID) -> HttpResponse:
     context = {
         "price": row,
         "state": price_state(row),
+        "before": None if row.is_published else price_before(row),
         "payload": payload_of(row),
         "plot": price_plot(history(row.offer)),
         "may_review": may(request, Scope.ADMIN),
@@ -253,7 +286,10 @@ def price_new(request: HttpRequest, slug: str) -> HttpResponse:
     offer = get_object_or_404(offers_visible(workspace_slug(request)), slug=slug)
     # Before anything is typed in: of what is shared only its owner enters prices.
     demand_owner(workspace_of(request), offer)
-    initial = {"currency": preferred_currency(request, current_stamp()), "unit": "month"}
+    initial = _last_terms(offer) or {
+        "currency": preferred_currency(request, current_stamp()),
+        "unit": "month",
+    }
     if offer.provider.slug == OWN_PROVIDER:
         # Of one's own machine it is nearly always that; a list price needs its source.
         initial["reason"] = _("what we pay")
@@ -275,6 +311,18 @@ def price_new(request: HttpRequest, slug: str) -> HttpResponse:
             messages.success(request, _("The price is published."))
             return HttpResponseRedirect(reverse("offer", args=[offer.slug]))
     return render(request, "prices/new.html", {"form": form, "offer": offer})
+
+
+def _last_terms(offer: Offer) -> dict[str, Any]:
+    """Terms of the offer's price in force, which a new price mostly keeps; none without one."""
+    last = current_price(offer)
+    if last is None:
+        return {}
+    return {
+        "currency": last.currency,
+        "unit": last.unit,
+        "setup": None if last.setup_amount is None else as_quoted(last.setup_amount),
+    }
 
 
 @takes_files

@@ -95,6 +95,11 @@ FLAGS = {
         "warn",
         lazy("Sold by the month for less, at a price that is not known here: ask the seller."),
     ),
+    "price_waiting": (
+        lazy("newer price waits"),
+        "warn",
+        lazy("Its list states another price now, which waits for a review. This is the old one."),
+    ),
     "stale_fx": (lazy("old rate"), "warn", lazy("The exchange rate is more than 30 days old.")),
     "interruptible": (
         lazy("may be taken back"),
@@ -184,6 +189,7 @@ SOURCES = {
 PRICE_STATES = {
     "current": lazy("current"),
     "stale": lazy("stale"),
+    "announced": lazy("announced"),
     "quarantined": lazy("quarantined"),
     "refused": lazy("refused"),
     "superseded": lazy("superseded"),

@@ -29,6 +29,7 @@ COUNTS = (
     ("priced", "priced"),
     ("published", "new or changed"),
     ("unchanged", "unchanged"),
+    ("announced", "announced for a later day"),
     ("quarantined", "waiting for a person"),
     ("refused", "refused before"),
     ("missing", "not listed any more"),
@@ -59,7 +60,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--accept-missing",
             action="store_true",
-            help="accept a list that lacks more than 5 % of the known prices",
+            help="accept a list that lacks more than 5 %% of the known prices",
         )
         parser.add_argument("--json", action="store_true", help="print one JSON document")
 
@@ -76,6 +77,11 @@ class Command(BaseCommand):
         else:
             self.stdout.write("\n".join(_line(name, report) for name, report in reports.items()))
         for report in reports.values():
+            if report.movements:
+                self.stderr.write(
+                    f"{' '.join(report.movements)} The prices wait for your decision on the page "
+                    "Prices; until then the old ones stay in force and are marked."
+                )
             if report.incomplete:
                 self.stderr.write(
                     f"{', '.join(report.incomplete) or 'the list'}: more than one price in twenty is "
@@ -113,14 +119,16 @@ def _recorded(
 
     with Spool() as spool:
         reading = FileReading(spool, progress.note)
-        results = Collected.of(reading.results(price_list, options["region"], on_demand))
+        observed_at = clock.now()
+        listed = reading.results(price_list, options["region"], on_demand)
+        results = Collected.of(listed, observed_at.date())
         payload = spool.payload()
     return prices_record(
         provider=provider,
         feed_kind=price_list.feed.kind,
         region=price_list.region,
         results=results,
-        observed_at=clock.now(),
+        observed_at=observed_at,
         payload=payload,
         is_shrinking_ok=options["accept_missing"] or price_list.feed.is_market,
     )

@@ -16,6 +16,7 @@ from backend.domain.errors import InvalidValue
 from backend.domain.money import Money
 from backend.domain.pricing.effective import TERM_HOURS, Charge, price_over
 from backend.domain.pricing.purchase import PriceUnit, PurchaseModel
+from backend.domain.pricing.quoted import ALL_MACHINES
 from backend.domain.units import EXACT
 
 LARGEST_AMOUNT = Decimal(10) ** 10
@@ -61,6 +62,7 @@ class SkipReason(StrEnum):
     UNEXPECTED_SHAPE = "unexpected_shape"
     DUPLICATE = "duplicate"
     AMBIGUOUS = "ambiguous"
+    ANNOUNCED = "announced"
     NOT_OFFERED = "not_offered"
 
 
@@ -116,7 +118,11 @@ class ParsedPrice:
     """The rate the provider states beside the net price, as a ratio."""
     basis: str = "machine"
     included: Mapping[str, object] = field(default_factory=dict)
-    effective_from: dt.date | None = None
+    valid_from: dt.date | None = None
+    """First day; a later one than that of its list announces the price."""
+    valid_until: dt.date | None = None
+    """Last day."""
+    applies_to: str = ALL_MACHINES
     note: str = ""
 
     def __post_init__(self) -> None:
@@ -164,7 +170,13 @@ class ParsedPrice:
             self.tax_basis,
             self.tax_rate,
             included,
+            self.valid_until,
+            self.applies_to,
         )
+
+    def begins_after(self, day: dt.date | None) -> bool:
+        """True for a price announced on that day; without a day none is."""
+        return day is not None and self.valid_from is not None and self.valid_from > day
 
     @property
     def tiers(self) -> tuple[tuple[Decimal | None, Decimal], ...]:

@@ -144,6 +144,14 @@ def currency(value: object) -> str:
     return value
 
 
+def last_day(value: object) -> dt.date | None:
+    """The last day before the end that an ISO 8601 text states; None where there is none."""
+    end = day(value)
+    # A midnight is the end of the day before.
+    is_midnight = str(value)[11:19] == "00:00:00"
+    return end - dt.timedelta(days=1) if end is not None and is_midnight else end
+
+
 def day(value: object) -> dt.date | None:
     """The date at the beginning of an ISO 8601 text; None where there is none."""
     try:

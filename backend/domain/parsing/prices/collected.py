@@ -1,5 +1,6 @@
 """What holds over all rows of an answer: one price a key, and a reason for each type without."""
 
+import datetime as dt
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -27,11 +28,12 @@ LONGEST_NAME, LONGEST_CODE = 150, 50
 WIDE = Context(prec=100)
 
 
-def unique(results: Iterable[Result]) -> Iterator[Result]:
-    """The results with at most one price a key, and each type once a region.
+def unique(results: Iterable[Result], day: dt.date | None = None) -> Iterator[Result]:
+    """The results with one price a key on the day and on each later day on which it changes.
 
-    Prices come last, since a later row may contradict an earlier one. Rows that agree are one
-    price; of rows that differ none is right, for nothing tells which.
+    Types come once a region. Prices come last, since a later row may contradict an earlier one.
+    Rows that agree are one price; of rows that differ none is right, for nothing tells which.
+    Without a day every price has begun and none has ended.
     """
     prices: dict[Key, ParsedPrice] = {}
     more: dict[Key, list[ParsedPrice]] = {}
@@ -48,15 +50,46 @@ def unique(results: Iterable[Result]) -> Iterator[Result]:
         else:
             yield result
     for key, price in prices.items():
-        yield from _settled(more.get(key, [price]))
+        yield from _settled(more.get(key, [price]), day)
 
 
-def _settled(prices: list[ParsedPrice]) -> Iterator[Result]:
+def _settled(prices: list[ParsedPrice], day: dt.date | None) -> Iterator[Result]:
+    present, announced = [], dict[dt.date | None, list[ParsedPrice]]()
+    for price in prices:
+        if day is not None and price.valid_until is not None and price.valid_until < day:
+            yield not_used(price, SkipReason.SUPERSEDED, f"until {price.valid_until}")
+        elif price.begins_after(day):
+            announced.setdefault(price.valid_from, []).append(price)
+        else:
+            present.append(price)
+    newest: dict[str, dt.date] = {}
+    for price in present:
+        newest[_sku(price)] = max(_first_day(price), newest.get(_sku(price), dt.date.min))
+    current = []
+    for price in present:
+        if _first_day(price) == newest[_sku(price)]:
+            current.append(price)
+        else:
+            yield not_used(price, SkipReason.SUPERSEDED, f"from {price.valid_from}")
+    for rows in (current, *announced.values()):
+        yield from _agreed(rows)
+
+
+def _first_day(price: ParsedPrice) -> dt.date:
+    return price.valid_from or dt.date.min
+
+
+def _sku(price: ParsedPrice) -> str:
+    """The provider's id of the product: a later price supersedes one of the same product only."""
+    return price.raw_id.partition(".")[0]
+
+
+def _agreed(prices: list[ParsedPrice]) -> Iterator[Result]:
     if len({price.terms for price in prices}) > 1:
         amounts = ", ".join(sorted({str(price.amount) for price in prices}))
         yield from (not_used(price, SkipReason.AMBIGUOUS, amounts) for price in prices)
         return
-    yield prices[0]
+    yield from prices[:1]
     yield from (not_used(price, SkipReason.DUPLICATE, prices[0].raw_id) for price in prices[1:])
 
 
@@ -85,7 +118,8 @@ class Coverage:
     Fed with every result as it passes; holds one row a type, however long the answer is.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, day: dt.date | None = None) -> None:
+        self._day = day
         self._priced: set[tuple[str, str]] = set()
         self._types: dict[tuple[str, str], ParsedType] = {}
         self._reasons: dict[tuple[str, str], Skipped] = {}
@@ -94,7 +128,11 @@ class Coverage:
         """The results, unchanged."""
         for result in results:
             if isinstance(result, ParsedPrice):
-                self._priced.add((result.region, result.offer))
+                if result.begins_after(self._day):
+                    begin = f"from {result.valid_from}"
+                    self._keep(not_used(result, SkipReason.ANNOUNCED, begin))
+                else:
+                    self._priced.add((result.region, result.offer))
             elif isinstance(result, ParsedType):
                 self._types[result.region, result.name] = result
             elif isinstance(result, Skipped) and result.offer:
@@ -166,18 +204,21 @@ class Collected:
     reason a type."""
 
     prices: dict[str, list[ParsedPrice]] = field(default_factory=dict)
+    announced: dict[str, list[ParsedPrice]] = field(default_factory=dict)
+    """Prices that begin on a later day than that of the answer."""
     types: dict[str, list[ParsedType]] = field(default_factory=dict)
     extras: list[ParsedExtra] = field(default_factory=list)
     skipped: Counter[SkipReason] = field(default_factory=Counter)
     unpriced: list[Skipped] = field(default_factory=list)
 
     @classmethod
-    def of(cls, results: Iterable[Result]) -> "Collected":
-        """Reads the results to their end; what their parser raises passes."""
-        answer, coverage = cls(), Coverage()
-        for result in coverage.seen(map(_checked, unique(results))):
+    def of(cls, results: Iterable[Result], day: dt.date | None = None) -> "Collected":
+        """Reads the results of a day to their end; what their parser raises passes."""
+        answer, coverage = cls(), Coverage(day)
+        for result in coverage.seen(map(_checked, unique(results, day))):
             if isinstance(result, ParsedPrice):
-                answer.prices.setdefault(result.region, []).append(result)
+                of_day = answer.announced if result.begins_after(day) else answer.prices
+                of_day.setdefault(result.region, []).append(result)
             elif isinstance(result, ParsedType):
                 answer.types.setdefault(result.region, []).append(result)
             elif isinstance(result, ParsedExtra):
@@ -190,7 +231,7 @@ class Collected:
     @property
     def regions(self) -> list[str]:
         """Codes of the regions that have a price or a type, in order."""
-        return sorted(self.prices.keys() | self.types.keys())
+        return sorted(self.prices.keys() | self.announced.keys() | self.types.keys())
 
 
 def _checked(result: Result) -> Result:

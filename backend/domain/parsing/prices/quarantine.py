@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import Generic, TypeVar
 
 from backend.domain.parsing.prices import Key, ParsedPrice, but_currency
+from backend.domain.parsing.prices.movement import LEAST_MOVED
 from backend.domain.pricing.effective import Charge, price_over
 from backend.domain.pricing.purchase import PurchaseModel
 from backend.domain.units import EXACT, HOURS_PER_MONTH
@@ -23,6 +24,7 @@ class Anomaly(StrEnum):
     ABOVE_ON_DEMAND = "above_on_demand"
     PER_VCPU = "per_vcpu"
     CHANGED = "changed"
+    LIST_MOVED = "list_moved"
     OTHER_CURRENCY = "other_currency"
     OLDER = "older"
     ROWS_MISSING = "rows_missing"
@@ -47,7 +49,6 @@ class Limits:
 
 
 LIMITS = Limits()
-
 
 Known = TypeVar("Known", bound=ParsedPrice)
 # (provider, region, type).
@@ -83,6 +84,7 @@ class PriceCheck(Generic[Known]):
             len(self.missing) > limits.missing * len(self._published)
         )
         """Whether so much vanished that none of the new prices can be relied on."""
+        self._moved = self._direction(prices)
         self._replaced = {but_currency(price.key): price for price in self.missing}
         self._on_demand = _on_demand([*beside, *self._published.values(), *prices])
         self._per_vcpu = _per_vcpu(prices, vcpus, family)
@@ -99,6 +101,7 @@ class PriceCheck(Generic[Known]):
             Anomaly.ABOVE_ON_DEMAND: self._above_on_demand(price),
             Anomaly.PER_VCPU: self._far_from_family(price),
             Anomaly.CHANGED: "" if old is None else self._changed(price, old),
+            Anomaly.LIST_MOVED: "" if old is None else self._moved_along(price, old),
             Anomaly.OTHER_CURRENCY: self._other_currency(price) if old is None else "",
             Anomaly.OLDER: "" if old is None else _older(price, old),
             Anomaly.ROWS_MISSING: (
@@ -141,6 +144,27 @@ class PriceCheck(Generic[Known]):
         if abs(now - before) > self._limits.change * before:
             return f"{_short(before)} a month before, {_short(now)} now"
         return ""
+
+    def _direction(self, prices: Sequence[ParsedPrice]) -> int:
+        """1 or -1 where most prices of the list rose or fell beyond the limit, else 0."""
+        pairs = [
+            (price, old) for price in prices if (old := self._published.get(price.key)) is not None
+        ]
+        moves = [self._sign(price, old) for price, old in pairs if self._changed(price, old)]
+        for sign in (1, -1):
+            if moves.count(sign) >= max(LEAST_MOVED, len(pairs) // 2 + 1):
+                return sign
+        return 0
+
+    def _sign(self, price: ParsedPrice, old: ParsedPrice) -> int:
+        now, before = self._monthly(price), self._monthly(old)
+        return (now > before) - (now < before)
+
+    def _moved_along(self, price: ParsedPrice, old: ParsedPrice) -> str:
+        """A price that follows its list waits with it: one decision takes over all of it."""
+        if not self._moved or self._sign(price, old) != self._moved:
+            return ""
+        return f"most prices of the list {'rose' if self._moved > 0 else 'fell'} with it"
 
     def _other_currency(self, price: ParsedPrice) -> str:
         # Without an exchange rate amounts of two currencies cannot be compared.
@@ -202,7 +226,7 @@ def _per_vcpu(
 
 def _older(price: ParsedPrice, old: ParsedPrice) -> str:
     """An old file read late does not replace a newer price."""
-    new, present = price.effective_from, old.effective_from
+    new, present = price.valid_from, old.valid_from
     if new is None or present is None or new >= present:
         return ""
     return f"from {new}, while the price in force is from {present}"

@@ -203,9 +203,9 @@ def test_a_price_waits_when_it_stands_for_one_in_another_currency():
 )
 def test_a_price_waits_when_it_is_older_than_the_one_in_force(present, new, outcome):
     new, old = (day and dt.date.fromisoformat(day) for day in (new, present))
-    result = checked([_price("1.1", effective_from=new)], [_price("1", effective_from=old)])
+    result = checked([_price("1.1", valid_from=new)], [_price("1", valid_from=old)])
     assert _outcomes(result) == [outcome]
-    same = checked([_price("1", effective_from=new)], [_price("1", effective_from=old)])
+    same = checked([_price("1", valid_from=new)], [_price("1", valid_from=old)])
     assert _outcomes(same) == [("unchanged",)]
 
 
