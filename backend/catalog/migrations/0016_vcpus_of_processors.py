@@ -15,7 +15,7 @@ def count_threads(apps, schema_editor):
 
 
 class Migration(migrations.Migration):
-    dependencies = [("catalog", "0014_cpu_credits")]
+    dependencies = [("catalog", "0015_life_of_own_hardware")]
 
     operations = [
         migrations.AddField(

@@ -17,7 +17,7 @@ IDENTITY = (
 
 
 class Migration(migrations.Migration):
-    dependencies = [("catalog", "0013_price_by_currency")]
+    dependencies = [("catalog", "0016_vcpus_of_processors")]
 
     operations = [
         migrations.RenameField("priceobservation", "effective_from", "valid_from"),
