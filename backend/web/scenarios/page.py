@@ -172,7 +172,9 @@ def _prices(document: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
             if price.get("amount") is None:
                 continue
             terms = {name: value for name, value in price.items() if name not in PRICED}
-            more = ", ".join(f"{name.replace('_', ' ')} {shown_value(value)}" for name, value in terms.items())
+            more = ", ".join(
+                f"{name.replace('_', ' ')} {shown_value(value)}" for name, value in terms.items()
+            )
             yield {
                 "name": _(
                     "price, {option}, {role}", option=option["name"], role=part.get("role", "all")
