@@ -53,6 +53,26 @@ def test_load_fills_every_table_and_a_second_load_changes_nothing() -> None:
     assert changed.get().note == "checked by hand"
 
 
+def test_load_again_corrects_figures_and_keeps_words(market: None) -> None:
+    """An installation of before keeps no wrong memory, price or score of the tables."""
+    offer = Offer.objects.get(slug="azure-standard-d4s-v5-westeurope")
+    Offer.objects.filter(pk=offer.pk).update(memory_bytes=int(15.6 * 2**30), note="mine")
+    PriceObservation.objects.filter(offer__slug="ovh-b3-8-eu").update(included={})
+    sample = Sample.objects.get(
+        offer__slug="azure-standard-e8a-v4-eastus", metric="stress_ng_div16", variant="all"
+    )
+    value = sample.value
+    Sample.objects.filter(pk=sample.pk).update(value=1.0)
+    version = data_version()
+    found = counts("load")
+    assert [found[kind] for kind in ("offers", "prices", "samples")] == [1, 1, 1]
+    assert data_version() > version
+    offer.refresh_from_db()
+    sample.refresh_from_db()
+    assert (offer.memory_bytes, offer.note, sample.value) == (16 * 2**30, "mine", value)
+    assert PriceObservation.objects.get(offer__slug="ovh-b3-8-eu").included["ipv4_count"] == 1
+
+
 def test_load_keeps_figures_with_their_source_and_day(market: None) -> None:
     sample = Sample.objects.get(
         offer__slug="gcp-n2-standard-2-us-central1", metric="coremark_score"

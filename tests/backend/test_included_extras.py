@@ -100,7 +100,7 @@ def test_every_dedicated_offer_has_a_count_of_vcpus(market: None) -> None:
         ("Intel Core i9-12900K", 24),
     ],
 )
-def test_threads_are_found_by_names_of_processors(model: str, threads: int) -> None:
+def test_threads_follow_from_the_name_of_a_processor(model: str, threads: int) -> None:
     assert processor_figures(model)["thread_count"] == threads
 
 

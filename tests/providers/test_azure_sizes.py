@@ -25,7 +25,7 @@ from backend.providers.azure.sizes import size_figures
         ("M8-2ms", 2, 218.75),
     ],
 )
-def test_azure_size_tells_its_cpus_and_memory(name, vcpus, gib):
+def test_azure_size_has_cpus_and_memory_by_name(name, vcpus, gib):
     assert size_figures(f"Standard_{name}") == {
         "vcpu_count": Decimal(vcpus),
         "memory_bytes": gib * BYTES_PER_GIB,

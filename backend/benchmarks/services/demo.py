@@ -1,18 +1,20 @@
 """The demo data: the tables under fixtures/ as providers, offers, prices, rates and figures.
 
-Loading again changes nothing that is there; removing leaves every offer that has a host, a run or
-a result of one's own. Exchange rates, extras and providers stay: they are facts that other rows lean on.
+Loading again corrects figures that the tables state anew and leaves what a person wrote. Removing
+leaves every offer that has a host, a run or a result of one's own. Exchange rates, extras and
+providers stay: they are facts that other rows lean on.
 """
 
 import datetime as dt
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import Exists, OuterRef
+from django.db.models import Exists, OuterRef, QuerySet
 
 from backend.benchmarks.models import Host, Run, Sample, Source
 from backend.benchmarks.services.published_tables import (
@@ -34,7 +36,8 @@ from backend.catalog.models import (
     Provider,
     Region,
 )
-from backend.catalog.selectors.cpu_credits import credit_figures
+from backend.catalog.models.prices import PRICE_IDENTITY
+from backend.catalog.selectors.cpu_credits import CREDIT_FIELDS, credit_figures
 from backend.catalog.selectors.processors import processor_figures
 from backend.catalog.services.current_prices import prices_refresh
 from backend.catalog.services.data_version import data_version_bump
@@ -47,24 +50,37 @@ from backend.providers.registry import PROVIDERS
 
 BATCH = 1000
 UNLIMITED = "unlimited"
+# Corrected where a table states them anew; a name or a note may be a person's.
+OFFER_FIGURES = ("memory_bytes", "vcpu_count", "thread_count", "is_vcpu_derived", *CREDIT_FIELDS)
+SAMPLE_FIGURES = (
+    "value",
+    "published_sd_ratio",
+    "published_count",
+    "published_low",
+    "published_high",
+    "parameters",
+)
 
 
 @transaction.atomic
 def demo_load(folder: Path) -> dict[str, int]:
-    """Load every table under `folder`; how many rows of each kind are new.
+    """Load every table under `folder`; how many rows of each kind are new or corrected.
 
     Raises InvalidValue for a missing table or two published figures of one machine type.
     """
     before = _totals()
     _load_regions(folder)
-    _load_offers(folder)
+    corrected = {"offers": _load_offers(folder)}
     offer_ids = dict(Offer.objects.values_list("slug", "pk"))
-    _load_prices(folder, offer_ids)
+    corrected["prices"] = _load_prices(folder, offer_ids)
     extras_load((folder / "catalog/extras.csv").read_bytes(), today=clock.now().date())
-    Sample.objects.bulk_create(
-        published_samples(folder, offer_ids), batch_size=BATCH, ignore_conflicts=True
+    corrected["samples"] = _store(
+        Sample.objects.filter(source=Source.PUBLISHED, offer__is_demo=True),
+        list(published_samples(folder, offer_ids)),
+        identity=("offer_id", "metric", "variant", "source_note"),
+        figures=SAMPLE_FIGURES,
     )
-    new = {kind: total - before[kind] for kind, total in _totals().items()}
+    new = {kind: total - before[kind] + corrected.get(kind, 0) for kind, total in _totals().items()}
     if any(new.values()):
         # The planner does not know the new rows yet: what follows would be planned for empty
         # tables.
@@ -145,20 +161,37 @@ def _load_regions(folder: Path) -> None:
     )
 
 
-def _load_offers(folder: Path) -> None:
+def _load_offers(folder: Path) -> int:
     provider_ids = dict(Provider.objects.values_list("slug", "pk"))
     regions = Region.objects.values_list("provider__slug", "code", "pk")
     region_ids = {(provider, code): pk for provider, code, pk in regions}
     tables = (OFFERS_TABLES, CMIPS_TABLE, PASSMARK_TABLE)
-    Offer.objects.bulk_create(
-        [
-            _offer(row, provider_ids[row["provider"]], region_ids)
-            for table in tables
-            for row in table_rows(folder, table)
-        ],
-        batch_size=BATCH,
-        ignore_conflicts=True,
+    offers = [
+        _offer(row, provider_ids[row["provider"]], region_ids)
+        for table in tables
+        for row in table_rows(folder, table)
+    ]
+    return _store(
+        Offer.objects.filter(is_demo=True), offers, identity=("slug",), figures=OFFER_FIGURES
     )
+
+
+def _store(
+    stored: QuerySet[Any], rows: Sequence[Any], *, identity: tuple[str, ...], figures: Sequence[str]
+) -> int:
+    """Create the rows that are missing and correct figures of stored ones; how many were corrected."""
+    model = stored.model
+    known = {attrgetter(*identity)(row): row for row in stored}
+    corrected = []
+    for row in rows:
+        old = known.get(attrgetter(*identity)(row))
+        if old is not None and any(getattr(old, name) != getattr(row, name) for name in figures):
+            for name in figures:
+                setattr(old, name, getattr(row, name))
+            corrected.append(old)
+    model.objects.bulk_update(corrected, figures, batch_size=BATCH)
+    model.objects.bulk_create(rows, batch_size=BATCH, ignore_conflicts=True)
+    return len(corrected)
 
 
 def _offer(row: Row, provider_id: int, region_ids: Mapping[tuple[str, str], int]) -> Offer:
@@ -197,7 +230,7 @@ def _vcpus(row: Row) -> Mapping[str, Any]:
     }
 
 
-def _load_prices(folder: Path, offer_ids: Mapping[str, UUID]) -> None:
+def _load_prices(folder: Path, offer_ids: Mapping[str, UUID]) -> int:
     listed = (
         _price(row, offer_ids[row["offer_slug"]], row["amount"], row["currency"])
         for row in table_rows(folder, "catalog/prices_*.csv")
@@ -216,8 +249,11 @@ def _load_prices(folder: Path, offer_ids: Mapping[str, UUID]) -> None:
         for row in map(dict, table_rows(folder, PASSMARK_TABLE))
         for currency in ("eur", "usd")
     )
-    PriceObservation.objects.bulk_create(
-        [*listed, *published, *purchases], batch_size=BATCH, ignore_conflicts=True
+    return _store(
+        PriceObservation.objects.filter(offer__is_demo=True, feed=None),
+        [*listed, *published, *purchases],
+        identity=("offer_id", *PRICE_IDENTITY, "observed_at"),
+        figures=("included",),
     )
 
 

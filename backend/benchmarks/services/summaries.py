@@ -25,7 +25,7 @@ from backend.domain.metrics import METRICS
 from backend.domain.stats import IntervalBasis, Summary
 
 # To be counted up with what a summary says of the same samples; older ones are made anew.
-FORMULAS = 5
+FORMULAS = 6
 OFFERS_AT_ONCE = 500
 BATCH = 10_000
 # Fields of Summary that are columns of the same name.

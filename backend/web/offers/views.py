@@ -252,7 +252,7 @@ def _sustained_share(offer: Offer) -> str:
     if price is None:
         return _("{share} of each vCPU; slower once its CPU credits are used up", share=share)
     return _(
-        "{share} of each vCPU; beyond it {price} USD an hour of a vCPU",
+        "{share} of each vCPU; beyond that {price} USD for each hour of a vCPU",
         share=share,
         price=figures.quantity(price),
     )

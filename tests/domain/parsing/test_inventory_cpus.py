@@ -64,7 +64,7 @@ def test_cpus_without_a_name_are_known_by_implementer_and_part(lines, expected):
     assert cpu_models(lscpu(("-", len(lines))), cpuinfo(*lines)) == expected
 
 
-def test_kernel_tells_two_models_in_two_sockets():
+def test_kernel_lists_two_models_in_two_sockets():
     """lscpu shows the first alone."""
     text = "Model name: EPYC 7402\nThread(s) per core: 1\nCore(s) per socket: 1\nSocket(s): 2\n"
     read = cpuinfo("model name\t: EPYC 7402", "model name\t: EPYC 7502")
