@@ -30,7 +30,10 @@ SERVER = re.compile(
 FAMILIES = (
     (re.compile(r"^volume", re.IGNORECASE), "Block storage"),
     (re.compile(r"storage|backup|snapshot", re.IGNORECASE), "Storage"),
-    (re.compile(r"traffic|\bip(?:v[46])?\b|load ?balancer|network|vswitch", re.IGNORECASE), "Network"),
+    (
+        re.compile(r"traffic|\bip(?:v[46])?\b|load ?balancer|network|vswitch", re.IGNORECASE),
+        "Network",
+    ),
 )
 NUMBER = re.compile(r"-?\d[\d.,]*")
 DAY = dt.timedelta(days=1)
@@ -44,7 +47,17 @@ def normalized(batch: Batch) -> Batch:
         _row(dict(zip(names, values, strict=True)))
         for values in zip(*(column.to_pylist() for column in batch.columns.values()), strict=True)
     ]
-    keys = ("start", "end", "billed", "currency", "service", "family", "machine", "quantity", "unit")
+    keys = (
+        "start",
+        "end",
+        "billed",
+        "currency",
+        "service",
+        "family",
+        "machine",
+        "quantity",
+        "unit",
+    )
     columns = {name: pa.array([row[name] for row in rows], pa.string()) for name in keys}
     resources = {name: of for name, of in batch.columns.items() if name == "resource"}
     return replace(batch, columns={**columns, **resources})

@@ -118,6 +118,8 @@ class Reading:
     """When any line begins."""
     machine_starts: set[int] = field(default_factory=set)
     """Hours since 1970 at which machine lines begin."""
+    midnights: set[int] = field(default_factory=set)
+    """Hours since 1970 at which lines of use begin a day."""
     lengths: Counter[int] = field(default_factory=Counter)
     """Machine lines by how many hours their period has, where a column says when it ends."""
     longest_h: float = 0
@@ -193,6 +195,9 @@ class Reading:
         if not starts:
             starts = [one for one in self.moments.values() if one is not None]
         step = step_of(starts)
+        if step >= MONTH:
+            # Machines of the first of a month alone do not say: other days in the bill do.
+            step = step_of(moment_of(hour) for hour in self.midnights)
         return min(step, DAY) if self.format.is_daily else step
 
 
@@ -246,8 +251,8 @@ def _take(reading: Reading, batch: Batch) -> None:
     at = starts.indices.to_numpy(zero_copy_only=False)
     billed, promotions = money(columns["billed"]), None
     if "credits" in columns:
-        credits, promotions = credit_amounts(columns["credits"])
-        billed = pc.cast(pc.add(billed, credits), MONEY)
+        lowered_by, promotions = credit_amounts(columns["credits"])
+        billed = pc.cast(pc.add(billed, lowered_by), MONEY)
     has_time, has_amount = hours[at] >= 0, pc.is_valid(billed).to_numpy(zero_copy_only=False)
     _name_bad_lines(
         reading, batch, columns, billed=billed, has_time=has_time, has_amount=has_amount
@@ -272,7 +277,9 @@ def _take(reading: Reading, batch: Batch) -> None:
     is_use = np.array([reading.charge(name).is_usage for name in names])
     start_hours = hours[at]
     reading.whole.take(start_hours)
-    reading.used.take(start_hours[is_use[keys.indices.to_numpy(zero_copy_only=False)]])
+    used_hours = start_hours[is_use[keys.indices.to_numpy(zero_copy_only=False)]]
+    reading.used.take(used_hours)
+    reading.midnights.update(np.unique(used_hours[used_hours % 24 == 0]).tolist())
     if quantity is not None:
         _count_machines(reading, columns, keys, quantity, start_hours)
 
@@ -471,7 +478,9 @@ def _note_periods(
     if "end" in columns:
         ends = pc.dictionary_encode(columns["end"].take(at))
         moments = [moment(text) for text in ends.dictionary.to_pylist()]
-        ends_at = np.array([-1 if end is None else math.ceil(end.timestamp() / 3600) for end in moments])
+        ends_at = np.array(
+            [-1 if end is None else math.ceil(end.timestamp() / 3600) for end in moments]
+        )
         lengths = ends_at[ends.indices.to_numpy(zero_copy_only=False)] - starts
         values, counts = np.unique(lengths[lengths > 0], return_counts=True)
         reading.lengths.update(dict(zip(values.tolist(), counts.tolist(), strict=True)))

@@ -9,16 +9,14 @@ from backend.bills.services.amounts import MONEY, SMALLEST
 from backend.domain.bills.unit_prices import PriceIs
 
 
-def priced(
-    columns: Mapping[str, pa.Array], price_is: PriceIs
-) -> tuple[dict[str, pa.Array], bool]:
+def priced(columns: Mapping[str, pa.Array], price_is: PriceIs) -> tuple[dict[str, pa.Array], bool]:
     """The same columns with `billed` as the total of each line and both readings of it, and whether
     its amounts are of one unit.
 
     A column `price` is of one unit and `cost` of the line, unless `price_is` says otherwise. The unit
     is a machine where the table counts machines, else an hour.
     """
-    is_price = columns["billed"].equals(columns.get("unit_price"))
+    is_price = "unit_price" in columns and columns["billed"].equals(columns["unit_price"])
     texts = columns["billed"].to_pylist()
     counts = columns.get("count", columns.get("quantity"))
     units = ["1"] * len(texts) if counts is None else counts.to_pylist()
@@ -33,7 +31,10 @@ def priced(
         **columns,
         # What is no number stays as it is, so that its line is named with it.
         "billed": pa.array(
-            [text if amount is None else f"{amount:f}" for text, amount in zip(texts, billed, strict=True)],
+            [
+                text if amount is None else f"{amount:f}"
+                for text, amount in zip(texts, billed, strict=True)
+            ],
             pa.string(),
         ),
         "of_unit": pa.array(of_unit, MONEY),

@@ -271,9 +271,7 @@ def _volumes(groups: Sequence[Group]) -> Iterator[tuple[BillVolume, Decimal, Dec
 
 def machine_key(charge: BillCharge, region: str) -> MachineKey:
     """Which machines a charge of a region counts among."""
-    return MachineKey(
-        charge.provider, region, charge.machine_type, charge.purchase, charge.system
-    )
+    return MachineKey(charge.provider, region, charge.machine_type, charge.purchase, charge.system)
 
 
 def machine_groups(groups: Sequence[Group], usage: MachineUsage) -> list[Machines]:
@@ -298,8 +296,7 @@ def machine_groups(groups: Sequence[Group], usage: MachineUsage) -> list[Machine
             else:
                 credited[key] = EXACT.add(credited[key], part.billed)
     return [
-        _machines(key, sums[key], hours[key], usage, discounts[key], credited[key])
-        for key in gross
+        _machines(key, sums[key], hours[key], usage, discounts[key], credited[key]) for key in gross
     ]
 
 
@@ -328,7 +325,10 @@ def _shares(
             billed = _part(group.sums.billed, weight / whole)
             effective = _part(group.sums.effective, weight / whole)
         yield key, Sums(billed=billed, effective=effective, lines=lines)
-        left, effective_left = EXACT.subtract(left, billed), EXACT.subtract(effective_left, effective)
+        left, effective_left = (
+            EXACT.subtract(left, billed),
+            EXACT.subtract(effective_left, effective),
+        )
         lines = 0
 
 

@@ -9,13 +9,19 @@ _NAMES = tuple(
         ("oceania", r"australia|newzealand|^ap-southeast-[246]\b|sydney|melbourne"),
         ("south-america", r"^sa-|southamerica|brazil|chile"),
         ("africa", r"africa|^af-"),
-        ("asia", r"asia|^ap-|japan|korea|india|^me-|^il-|uae|qatar|israel|tokyo|mumbai|singapore|dubai"),
+        (
+            "asia",
+            r"asia|^ap-|japan|korea|india|^me-|^il-|uae|qatar|israel|tokyo|mumbai|singapore|dubai",
+        ),
         (
             "europe",
             r"europe|^eu\b|^eu-|^uk|france|germany|norway|sweden|switzerland|poland|italy|spain|austria|"
             r"belgium|denmark|finland|ireland|frankfurt|london|paris|zurich",
         ),
-        ("north-america", r"^us|us\d?$|^ca-|canada|mexico|northamerica|virginia|ohio|oregon|california"),
+        (
+            "north-america",
+            r"^us|us\d?$|^ca-|canada|mexico|northamerica|virginia|ohio|oregon|california",
+        ),
     )
 )
 
