@@ -16,16 +16,17 @@ from backend.domain.region_groups import REGION_GROUPS
 ASSUMED: Mapping[str, str] = {
     "metric": "Whose scores are compared; the one that most offers have otherwise",
     "moving_cost": "Once, in the bill's currency",
-    "staff_per_server": "A month, for each dedicated server; your own have theirs in their cost model",
+    "staff_per_server": "A month, for each dedicated server; the costs of your own hold theirs",
     "spares": "Servers more than needed, of dedicated ones and your own",
     "headroom_percent": "Of score and memory of servers that stand, kept free, from 0 to 90",
-    "spread_commitments": "TRUE (default): committed machines cost what the bill spreads over their use; FALSE: the fees that were billed",
+    "spread_commitments": "TRUE: committed machines cost what the bill spreads over their use, else the fees",
     "may_change_arch": "TRUE where programs run on CPUs of another architecture, too",
     "may_run_services": "TRUE where managed services become software that one runs oneself",
     "managed_premium": "Share of their price that is for being managed, from 0 to 1",
     "service_hours": "Staff hours a month for services that one runs oneself",
     "staff_hour": "Cost of an hour of staff, in the bill's currency",
-    "region_group": f"Where replacements stand, the bill's part of the world otherwise: {', '.join((ANYWHERE, *REGION_GROUPS))}",
+    "region_group": "Part of the world of replacements, that of the bill otherwise: "
+    + ", ".join((ANYWHERE, *REGION_GROUPS)),
 }
 
 

@@ -40,7 +40,7 @@ def _list_prices(currency: str, workspace: Workspace) -> dict[tuple[str, str], D
     prices: dict[tuple[str, str], Decimal] = {}
     try:
         query, _ = query_from(params, workspace_slug=workspace.slug)
-        rows = ranking(query, workspace_slug=workspace.slug, stamp=current_stamp()).rows
+        rows = ranking(query, workspace_slug=workspace.slug, stamp=current_stamp()).everyone
     except InvalidParameters:
         return prices
     for row in rows:

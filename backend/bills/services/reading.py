@@ -182,7 +182,7 @@ class Reading:
             step,
             has_even_months=step >= MONTH and self.even_months == {True},
             is_priced_by_month=self.format.is_priced_by_month,
-            notes=notes,
+            notes=+notes,
         )
 
     def _stated_step(self) -> dt.timedelta:

@@ -250,9 +250,8 @@ def _discount_charge(words: Mapping[str, str], provider: str) -> BillCharge:
 
 def _credit_charge(words: Mapping[str, str], provider: str, kind: LineType) -> BillCharge:
     credit = BillCharge(ChargeKind.CREDIT, provider, is_usage=False)
-    if _has_commitment(words) or PROMOTION.search(
-        f"{words.get('description', '')} {words.get('charge', '')}"
-    ):
+    text = " ".join(words.get(name, "") for name in ("description", "usage", "charge"))
+    if _has_commitment(words) or PROMOTION.search(text):
         return credit
     machine = _corrected_machine(words, provider)
     # A refund of the whole service is one of its machines; a credit of it may be for anything.
@@ -305,20 +304,19 @@ def _is_compute(words: Mapping[str, str], provider: str) -> bool:
 
 def _machine_type(words: Mapping[str, str], provider: str) -> str:
     text = " ".join(words.get(name, "") for name in ("description", "usage", "machine"))
-    if LIGHTSAIL.search(words.get("service", "")):
-        bundle = LIGHTSAIL_BUNDLE.search(words.get("usage", ""))
-        return f"Lightsail {bundle[1]}" if bundle else ""
+    bundle = LIGHTSAIL_BUNDLE.search(words.get("usage", ""))
+    if bundle and LIGHTSAIL.search(words.get("service", "")):
+        return f"Lightsail {bundle[1]}"
     if MANAGED_TYPE.search(text) or not _is_compute(words, provider):
         return ""
-    if words.get("machine"):
-        return words["machine"].strip()
     details = words.get("details", "")
-    for pattern in (FOCUS_TYPE, AZURE_TYPE, GOOGLE_TYPE):
-        if match := pattern.search(details):
-            return match[1]
-    if match := AWS_TYPE.search(text):
-        return match[1]
-    if words.get("service") == AZURE_MACHINES and HOURS.match(words.get("unit", "")):
+    found = (pattern.search(details) for pattern in (FOCUS_TYPE, AZURE_TYPE, GOOGLE_TYPE))
+    stated = words.get("machine", "").strip() or next((match[1] for match in found if match), "")
+    if stated:
+        return stated
+    if (match := AWS_TYPE.search(text)) or words.get("service") != AZURE_MACHINES:
+        return match[1] if match else ""
+    if HOURS.match(words.get("unit", "")):
         # "D3 v2/DS3 v2" are of one size and price.
         meter = AZURE_SPOT.sub("", words.get("description", "")).partition("/")[0].strip()
         return f"Standard_{meter.replace(' ', '_')}" if AZURE_SIZE.fullmatch(meter) else ""

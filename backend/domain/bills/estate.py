@@ -296,7 +296,12 @@ def machine_groups(groups: Sequence[Group], usage: MachineUsage) -> list[Machine
             else:
                 credited[key] = EXACT.add(credited[key], part.billed)
     return [
-        _machines(key, sums[key], hours[key], usage, discounts[key], credited[key]) for key in gross
+        replace(
+            _machines(key, sums[key], hours[key], usage),
+            discount=discounts[key],
+            credit=credited[key],
+        )
+        for key in gross
     ]
 
 
@@ -342,8 +347,6 @@ def _machines(
     sums: Sums,
     hours: Fraction,
     usage: MachineUsage,
-    discount: Decimal,
-    credit: Decimal,
 ) -> Machines:
     of_each = usage.by_resource.get(key, {})
     whole = Machines(
@@ -354,8 +357,6 @@ def _machines(
         # What a machine that ran all the time lacks is the rounding of its hours.
         always_on=sum(1 for ran in of_each.values() if ran > usage.hours - 0.01),
         busiest=max(usage.running(key), default=0.0),
-        discount=discount,
-        credit=credit,
     )
     if usage.step > HOUR or usage.begin is None:
         return whole
