@@ -45,6 +45,7 @@ from backend.domain.bills.periods import (
     DAY,
     LONGEST_H,
     MONTH,
+    is_calendar_months,
     is_even_months,
     is_whole_months,
     step_of,
@@ -127,7 +128,7 @@ class Reading:
     long_lines: int = 0
     """Machine lines of more hours than a day can hold."""
     even_months: set[bool] = field(default_factory=set)
-    """True for lines of whole months of 730 hours, False for longer ones."""
+    """True for long lines that count a month as 730 hours, False for those of the calendar."""
     notes: Counter[BillNote] = field(default_factory=Counter)
     prices: dict[MachineKey, tuple[Decimal, Decimal]] = field(
         default_factory=lambda: defaultdict(lambda: (ZERO, ZERO))
@@ -180,10 +181,14 @@ class Reading:
             span.first,
             span.last,
             step,
-            has_even_months=step >= MONTH and self.even_months == {True},
+            has_even_months=step >= MONTH and self._has_even_months,
             is_priced_by_month=self.format.is_priced_by_month,
             notes=+notes,
         )
+
+    @property
+    def _has_even_months(self) -> bool:
+        return self.even_months == {True} or (self.format is PLAIN and not self.even_months)
 
     def _stated_step(self) -> dt.timedelta:
         """Length of a period as the lines of machines write it."""
@@ -496,7 +501,10 @@ def _note_periods(
         if is_single[row] or (is_month and _is_only_start(reading, start)):
             reading.longest_h = max(reading.longest_h, float(ran[row]))
             reading.long_lines += 1
-        reading.even_months.add(is_even_months(float(ran[row])))
+        # A person who fills in a table takes 730 hours for a month, unless its hours say otherwise.
+        is_even = is_even_months(float(ran[row]))
+        is_calendar = is_calendar_months(float(ran[row]), start)
+        reading.even_months.add(not is_calendar if reading.format is PLAIN else is_even)
     single = ran[is_single & ~is_long]
     reading.longest_h = max(reading.longest_h, float(single.max(initial=0.0)))
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
-from backend.domain.bills.estate import Estate, Machines, Sums
+from backend.domain.bills.estate import SMALLEST, Estate, Machines, Sums
 from backend.domain.bills.notes import note_text
 from backend.domain.units import EXACT
 
@@ -24,7 +24,7 @@ def estate_document(estate: Estate, first_hour: int) -> dict[str, Any]:
         "total": _text(estate.total),
         "lines": estate.lines,
         "hours": estate.hours,
-        "month_count": _text(estate.month_count.quantize(SHOWN)),
+        "month_count": _text(estate.month_count.quantize(SMALLEST)),
         "months": [{"month": month, "total": _text(total)} for month, total in estate.months],
         "by_kind": [{"kind": kind, **_sums(sums)} for kind, sums in estate.by_kind],
         "by_service": [

@@ -50,12 +50,18 @@ def step_that_holds(hours: float) -> dt.timedelta:
 
 def is_even_months(hours: float) -> bool:
     """True for a multiple of 730 hours."""
-    return abs(hours - HOURS_PER_MONTH * round(hours / HOURS_PER_MONTH)) < 0.5
+    return _is_multiple(hours, HOURS_PER_MONTH)
+
+
+def is_calendar_months(hours: float, start: dt.datetime) -> bool:
+    """True for a multiple of the hours of a moment's month."""
+    return _is_multiple(hours, month_hours(start))
+
+
+def _is_multiple(hours: float, of: int) -> bool:
+    return hours >= of - 1 and abs(hours - of * round(hours / of)) < 0.5
 
 
 def is_whole_months(hours: float, start: dt.datetime) -> bool:
     """True for a multiple of a month, of 730 hours or of the calendar."""
-    return any(
-        hours >= month - 1 and min(hours % month, month - hours % month) < 0.5
-        for month in (float(HOURS_PER_MONTH), float(month_hours(start)))
-    )
+    return is_even_months(hours) or is_calendar_months(hours, start)
