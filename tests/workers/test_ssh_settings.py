@@ -105,7 +105,7 @@ def test_command_that_only_jumps_is_a_jump(read, command, jump):
     ],
 )
 def test_other_command_is_refused_by_name_and_never_run(read, home, command):
-    with pytest.raises(SshConfigFault, match="^x is reached by the ProxyCommand .*ProxyJump"):
+    with pytest.raises(SshConfigFault, match=r"^x is reached by the ProxyCommand .*ProxyJump"):
         read(f"Host *\n ProxyCommand {command}\n")
     assert not (home / "owned").exists()
 

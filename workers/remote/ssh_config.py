@@ -5,7 +5,6 @@ Read by commands for the person who starts them; a worker reads no such file by 
 
 import getpass
 import os
-import shlex
 import socket
 import stat
 from collections.abc import Mapping
@@ -15,12 +14,11 @@ from pathlib import Path
 
 import asyncssh
 
+from backend.domain.parsing.ssh_jumps import NoJump, jump_of_command
 from workers.remote.ssh_settings import SYSTEM_CONFIG, SshConfigFault, SshSettings, expand
 
 DEFAULT_KEYS = ("id_ed25519", "id_ecdsa", "id_rsa")
 DEFAULT_PORT = 22
-# Options of ssh that change neither the machine that it reaches nor how it logs in.
-_HARMLESS = ("-q", "-T", "-x", "-a", "-n")
 
 
 @dataclass(frozen=True)
@@ -176,44 +174,15 @@ def _jumps(
     """The machines of ProxyJump, or of a ProxyCommand that means the same; the first one first."""
     command = settings.values.get("proxycommand", "none")
     if command.lower() != "none":
-        return (_jump_of_command(settings.name, command, tokens, environ),)
+        try:
+            return (expand(jump_of_command(command), tokens, environ),)
+        except NoJump as error:
+            raise SshConfigFault(
+                f"{settings.name} is reached by the ProxyCommand {command[:200]!r}, which is not run "
+                "here: name the machine in between by ProxyJump, or add the host behind its bastion"
+            ) from error
     named = settings.values.get("proxyjump", "none")
     return () if named.lower() == "none" else tuple(jump.strip() for jump in named.split(","))
-
-
-def _jump_of_command(
-    name: str, command: str, tokens: Mapping[str, str], environ: Mapping[str, str]
-) -> str:
-    """`ssh -W %h:%p [-p PORT] [-l USER] BASTION` as BASTION; SshConfigFault for any other command."""
-    try:
-        words = shlex.split(command.strip().removeprefix("exec "))
-    except ValueError:
-        words = []
-    values: dict[str, str] = {}
-    places = []
-    rest = iter(words[1:])
-    for word in rest:
-        if word[:2] in {"-W", "-p", "-l"}:
-            values[word[1]] = word[2:] or next(rest, "")
-        elif word not in _HARMLESS:
-            places.append(word)
-    is_jump = (
-        words[:1]
-        and Path(words[0]).name == "ssh"
-        and values.pop("W", "") in {"%h:%p", "[%h]:%p"}
-        and len(places) == 1
-        and not places[0].startswith("-")
-    )
-    if not is_jump:
-        raise SshConfigFault(
-            f"{name} is reached by the ProxyCommand {command[:200]!r}, which is not run here: name "
-            f"the machine in between by ProxyJump, or add {name} as a host behind its bastion"
-        )
-    there = destination(expand(places[0], tokens, environ))
-    user = there.username or values.get("l")
-    port = there.port or values.get("p")
-    bracketed = f"[{there.name}]" if ":" in there.name else there.name
-    return (f"{user}@" if user else "") + bracketed + (f":{port}" if port else "")
 
 
 def _check_canonical(settings: SshSettings, *, is_behind: bool) -> None:

@@ -161,11 +161,11 @@ class _File:
     def _matches(self, words: list[str]) -> bool:
         settings = self.settings
         known = {
-            "host": lambda: settings.host.lower(),
-            "originalhost": settings.name.lower,
-            "user": lambda: settings.user,
-            "localuser": lambda: settings.local_user,
-            "tagged": lambda: settings.values.get("tag", ""),
+            "host": settings.host.lower(),
+            "originalhost": settings.name.lower(),
+            "user": settings.user,
+            "localuser": settings.local_user,
+            "tagged": settings.values.get("tag", ""),
         }
         result, unknown = True, ""
         words = [part for word in words for part in _PAIR.sub(r"\1\n", word).split("\n", 1)]
@@ -180,9 +180,9 @@ class _File:
             elif name in known:
                 patterns = words.pop(0).split(",")
                 if name in ("host", "originalhost"):
-                    is_met = self._names(known[name](), [text.lower() for text in patterns])
+                    is_met = self._names(known[name], [text.lower() for text in patterns])
                 else:
-                    is_met = _is_listed(known[name](), patterns)
+                    is_met = _is_listed(known[name], patterns)
             else:
                 unknown = f"{criterion} {words.pop(0)!r}"
                 continue
