@@ -61,22 +61,22 @@ def read(home):
 
 
 @pytest.mark.parametrize(
-    ("alias", "address", "user", "port", "jumps"),
+    ("alias", "found"),
     [
-        ("bastion", "198.51.100.10", "ops", 2222, ()),
-        ("db-7", "db-7.internal.example", "db admin", 22, ("bastion",)),
-        ("db-test", "192.0.2.44", "root", 22, ()),
-        ("web-1", "192.0.2.21", "www", 22, ("bastion",)),
-        ("only-here", "192.0.2.99", "solo", 22, ("bastion",)),
-        ("other", "other", "root", 22, ("bastion",)),
+        ("bastion", ("198.51.100.10", "ops", 2222, ())),
+        ("db-7", ("db-7.internal.example", "db admin", 22, ("bastion",))),
+        ("db-test", ("192.0.2.44", "root", 22, ())),
+        ("web-1", ("192.0.2.21", "www", 22, ("bastion",))),
+        ("only-here", ("192.0.2.99", "solo", 22, ("bastion",))),
+        ("other", ("other", "root", 22, ("bastion",))),
     ],
 )
-def test_login_follows_patterns_match_and_include(read, home, alias, address, user, port, jumps):
+def test_login_follows_patterns_match_and_include(read, home, alias, found):
     (home / ".ssh/conf.d/10.conf").write_text("Host only-here\n HostName 192.0.2.99\n User solo\n")
-    (home / ".ssh" / f"id_bench_{address}").touch()
+    (home / ".ssh" / f"id_bench_{found[0]}").touch()
     there = read(EXAMPLE, alias)
-    assert (there.address, there.username, there.port, there.jumps) == (address, user, port, jumps)
-    assert [path.name for path in there.identities] == [f"id_bench_{address}"]
+    assert (there.address, there.username, there.port, there.jumps) == found
+    assert [path.name for path in there.identities] == [f"id_bench_{found[0]}"]
     assert there.is_configured is (alias != "other")
 
 

@@ -233,9 +233,8 @@ def test_fingerprints_are_read_as_ssh_keygen_prints_them():
 # --- the way to a host ------------------------------------------------------------------------------
 
 
-def listed(variables, *, form="ini"):
-    text = f"w1 ansible_host=10.0.0.5 {variables}\n" if form == "ini" else variables
-    return read_hosts(text, "ansible").hosts
+def in_inventory(variables):
+    return read_hosts(f"w1 ansible_host=10.0.0.5 {variables}\n", "ansible").hosts
 
 
 @pytest.mark.parametrize(
@@ -252,7 +251,7 @@ def listed(variables, *, form="ini"):
     ],
 )
 def test_jump_of_an_inventory_is_the_bastion_wherever_it_stands(variables, bastion):
-    assert [host.bastion for host in listed(variables)] == [bastion]
+    assert [host.bastion for host in in_inventory(variables)] == [bastion]
 
 
 @pytest.mark.parametrize(
@@ -271,12 +270,12 @@ def test_jump_of_an_inventory_is_the_bastion_wherever_it_stands(variables, basti
 )
 def test_way_to_a_host_that_is_not_followed_is_refused_with_its_line(variables, why):
     with pytest.raises(InvalidDocument, match=f"/text/1: w1: .*{why}"):
-        listed(variables)
+        in_inventory(variables)
 
 
 def test_old_names_count_more_than_those_of_today_as_in_ansible():
     old = "ansible_ssh_host=192.0.2.9 ansible_ssh_port=2200 ansible_ssh_user=old"
-    (host,) = listed(f"{old} ansible_port=22 ansible_user=new")
+    (host,) = in_inventory(f"{old} ansible_port=22 ansible_user=new")
     assert (host.address, host.port, host.username) == ("192.0.2.9", 2200, "old")
 
 
@@ -305,7 +304,7 @@ ansible_user=zeta
     text = text.replace("\nw2\n", "\nw2 ansible_host=192.0.2.2\n", 1)
 
     def users(priority):
-        hosts = listed(text.format(priority=priority), form="text")
+        hosts = read_hosts(text.format(priority=priority), "ansible").hosts
         return {host.name: host.username for host in hosts}
 
     assert users("") == {"w1": "inner", "w2": "zeta"}
