@@ -200,23 +200,28 @@ def test_known_layout_is_refused_with_its_way_out(tool, text, way):
         imported(tool, text, None)
 
 
+def refusal(tool, text):
+    """The message of a refusal; "" for a text that is read."""
+    try:
+        imported(tool, text, None)
+    except ProbeError as error:
+        return str(error)
+    return ""
+
+
 @pytest.mark.parametrize("tool", TOOLS)
 def test_every_refusal_of_a_text_names_a_way_out(recorded, tool):
-    for other in TOOLS:
-        text = recorded(KNOWN[other])
-        for part in (text, text[: len(text) // 2], "", "\0", f"{{{text}"):
-            try:
-                imported(tool, part, None)
-            except ProbeError as error:
-                assert REMEDY.search(str(error)), (other, str(error))
+    texts = [recorded(name) for name in KNOWN.values()]
+    parts = [part for text in texts for part in (text, text[: len(text) // 2], f"{{{text}")]
+    messages = [refusal(tool, part) for part in (*parts, "", "\0")]
+    assert [said for said in messages if said and not REMEDY.search(said)] == []
+    assert sum(map(bool, messages)) > len(parts) / 2
 
 
 @given(st.sampled_from(TOOLS), st.text(max_size=300))
 def test_any_text_is_refused_with_a_way_out(tool, text):
-    try:
-        imported(tool, text, None)
-    except ProbeError as error:
-        assert REMEDY.search(str(error))
+    said = refusal(tool, text)
+    assert not said or REMEDY.search(said)
 
 
 @pytest.mark.parametrize("tool", TOOLS)
