@@ -42,7 +42,7 @@ def scaling_efficiency(all_score: float, single_score: float, threads: int) -> f
     return all_score / (_positive("single_score", single_score) * _positive("threads", threads))
 
 
-def cpu_share(cpu_s: float, wall_s: float, usable_cpus: int) -> float:
+def cpu_share(cpu_s: float, wall_s: float, usable_cpus: float) -> float:
     """CPU seconds received over those on offer (ratio): 1 is a machine of one's own."""
     if not (math.isfinite(cpu_s) and cpu_s >= 0):
         raise InvalidValue("cpu_s", f"{cpu_s} is not a finite number of seconds")

@@ -92,8 +92,11 @@ def was_disturbed(
     for known in parameters:
         cpu_share, threads = known.get("cpu_share"), known.get("threads")
         if isinstance(cpu_share, float) and isinstance(threads, int):
+            quota = known.get("quota_cpus")
+            limit = quota if isinstance(quota, float) else math.inf
             # The share is of the probe's own threads, the steal of all usable CPUs.
-            share, steal = cpu_share, conditions.steal_ratio * conditions.usable_cpus / threads
+            usable = min(conditions.usable_cpus, limit) / min(threads, limit)
+            share, steal = cpu_share, conditions.steal_ratio * usable
             break
     # The kernel works for disks and networks in threads and interrupts that belong to nobody, so
     # only the user time of others disturbs those. Older records have no user time.

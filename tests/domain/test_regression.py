@@ -1,3 +1,5 @@
+import random
+
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -24,10 +26,22 @@ def test_band_is_five_percent_wide_when_the_past_is_quiet():
 
 
 def test_band_follows_the_spread_when_that_is_wider():
-    # median 100; deviations 0 10 10 5 5, MAD 5; 3 × 1.4826 × 5 = 22.239
+    # median 100; deviations 0 10 10 5 5, MAD 5; of five runs 14.4 × 1.4826 × 5 = 106.7472
     found = band(NOISY)
     assert found is not None
-    assert (found.low, found.high) == pytest.approx((77.761, 122.239))
+    assert (found.low, found.high) == pytest.approx((-6.7472, 206.7472))
+
+
+@pytest.mark.parametrize("runs", [5, 6, 9, 10, 14, 20])
+def test_band_has_one_false_alarm_in_a_hundred_whatever_its_runs(runs):
+    draw = random.Random(43)
+    # 10 % of noise: the floor of 5 % decides almost nothing.
+    series = [[draw.gauss(100, 10) for _ in range(runs + 1)] for _ in range(8_000)]
+    alarms = sum(
+        departure(values[-1], values[:-1], is_higher_better=True) is not None for values in series
+    )
+    # Three standard errors of 1 % among 8,000 are 0.33 %; between two listed numbers it is less.
+    assert 0.004 < alarms / len(series) < 0.0134
 
 
 @pytest.mark.parametrize("values", [[], QUIET[:4], [0.0] * 6, [-1.0] * 6])

@@ -79,7 +79,10 @@ class SshHosts:
     def host(self, there: SshLogin, *, name: str | None = None, depth: int = 0) -> Host:
         """The host with an approved key, through its bastions; made on first use."""
         if depth > MOST_JUMPS:
-            raise HostRefused(f"more than {MOST_JUMPS} machines would be jumped through")
+            raise HostRefused(
+                f"{there.name} is behind more than {MOST_JUMPS} machines; the last one is reached "
+                f"through {', '.join(there.jumps)}: do their ProxyJump settings name each other?"
+            )
         bastion = None
         for hops, jump in enumerate(there.jumps):
             hop = self.login(jump)

@@ -4,25 +4,21 @@ Read by commands for the person who starts them; a worker reads no such file by 
 """
 
 import getpass
+import os
+import socket
 import stat
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import takewhile
 from pathlib import Path
-from typing import cast
 
 import asyncssh
-from asyncssh.config import SSHClientConfig
 
-from backend.domain.errors import DomainError
+from backend.domain.parsing.ssh_jumps import NoJump, jump_of_command
+from workers.remote.ssh_settings import SYSTEM_CONFIG, SshConfigFault, SshSettings, expand
 
 DEFAULT_KEYS = ("id_ed25519", "id_ecdsa", "id_rsa")
 DEFAULT_PORT = 22
-# Not a name that anybody has: what a file says of it, it says of all.
-ANY_NAME = "any.invalid"
-
-
-class SshConfigFault(DomainError):
-    """A file of ssh's settings that cannot be read, with its line."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +53,7 @@ class SshLogin:
 
 def destination(text: str) -> SshName:
     """[user@]name[:port], [user@][v6]:port; SshConfigFault for a port that is none."""
-    username, at, location = text.rpartition("@")
+    username, at, location = text.removeprefix("ssh://").rpartition("@")
     name, colon, port = location.rpartition(":")
     # Several colons without brackets are an IPv6 address, and none of them stands before a port.
     if location.endswith("]") or not colon or (name.count(":") and not name.endswith("]")):
@@ -72,20 +68,34 @@ def login(
 ) -> SshLogin:
     """What ssh would do; `config` instead of ~/.ssh/config. Raises SshConfigFault."""
     settings = _settings(where, config, home)
-    named = _paths(settings, "IdentityFile")
-    identities = named or tuple(home / ".ssh" / name for name in DEFAULT_KEYS)
-    of_all = _settings(SshName(ANY_NAME, where.username, where.port), config, home)
+    tokens = _tokens(settings, home)
+    named = settings.lists["identityfile"]
+    default = [str(home / ".ssh" / name) for name in DEFAULT_KEYS]
+    address, port, username = _endpoint(settings)
+    jumps = _jumps(settings, tokens, environ)
+    _check_canonical(settings, is_behind=bool(jumps))
     return SshLogin(
         name=where.name,
-        address=str(settings.get("Hostname") or where.name),
-        port=where.port or _port(settings),
-        username=where.username or str(settings.get("User") or getpass.getuser()),
-        identities=tuple(path for path in identities if path.is_file()),
+        address=address,
+        port=port,
+        username=username,
+        identities=tuple(
+            path for path in _paths(named or default, tokens, environ, home) if path.is_file()
+        ),
         is_identity_named=bool(named),
-        certificates=_paths(settings, "CertificateFile"),
-        agent_socket=_agent_socket(settings, environ),
-        jumps=_jumps(settings),
-        is_configured=settings.get_options(reload=False) != of_all.get_options(reload=False),
+        certificates=_paths(settings.lists["certificatefile"], tokens, environ, home),
+        agent_socket=_agent_socket(settings, tokens, environ),
+        # A setting for all names also holds for the bastion, which is not reached through itself.
+        jumps=tuple(
+            takewhile(
+                lambda jump: (
+                    _endpoint(_settings(destination(jump), config, home))
+                    != (address, port, username)
+                ),
+                jumps,
+            )
+        ),
+        is_configured=settings.is_named,
     )
 
 
@@ -110,42 +120,79 @@ def certificate_for(private_key: str, identity: Path, named: tuple[Path, ...]) -
     return ""
 
 
-def _settings(where: SshName, config: Path | None, home: Path) -> SSHClientConfig:
-    path = config or home / ".ssh" / "config"
-    paths = [str(path)] if config is not None or path.is_file() else []
-    try:
-        return cast(
-            "SSHClientConfig",
-            SSHClientConfig.load(
-                None, paths, False, False, False, getpass.getuser(),
-                where.username or (), where.name, where.port or (),
-            ),
-        )  # fmt: skip
-    except (OSError, UnicodeDecodeError, asyncssh.ConfigParseError) as error:
-        raise SshConfigFault(f"{path}: {error}") from error
+def _settings(where: SshName, config: Path | None, home: Path) -> SshSettings:
+    settings = SshSettings(where.name, getpass.getuser())
+    stated = {"user": where.username, "port": where.port and str(where.port)}
+    settings.values |= {name: value for name, value in stated.items() if value}
+    own = config or home / ".ssh" / "config"
+    # As ssh does: a file that is named stands for those of the machine, too.
+    files = {own: home / ".ssh"} | ({} if config else {SYSTEM_CONFIG: SYSTEM_CONFIG.parent})
+    settings.read({p: directory for p, directory in files.items() if config or p.is_file()})
+    return settings
 
 
-def _port(settings: SSHClientConfig) -> int:
-    port = settings.get("Port")
-    return port if isinstance(port, int) else DEFAULT_PORT
+def _endpoint(settings: SshSettings) -> tuple[str, int, str]:
+    port = int(settings.values.get("port", DEFAULT_PORT))
+    return settings.host.lower(), port, settings.user
 
 
-def _paths(settings: SSHClientConfig, option: str) -> tuple[Path, ...]:
-    named = settings.get(option)
-    return tuple(Path(path).expanduser() for path in named) if isinstance(named, list) else ()
+def _tokens(settings: SshSettings, home: Path) -> dict[str, str]:
+    address, port, username = _endpoint(settings)
+    local_name = socket.gethostname()
+    return {
+        "%": "%", "h": address, "n": settings.name, "p": str(port), "r": username,
+        "u": settings.local_user, "d": str(home), "i": str(os.getuid()), "l": local_name,
+        "L": local_name.partition(".")[0], "k": settings.values.get("hostkeyalias", settings.name),
+    }  # fmt: skip
 
 
-def _agent_socket(settings: SSHClientConfig, environ: Mapping[str, str]) -> str:
+def _paths(
+    named: list[str], tokens: Mapping[str, str], environ: Mapping[str, str], home: Path
+) -> tuple[Path, ...]:
+    texts = [expand(text, tokens, environ) for text in named if text.lower() != "none"]
+    return tuple(
+        home / text.removeprefix("~/") if text.startswith("~/") else Path(text).expanduser()
+        for text in texts
+    )
+
+
+def _agent_socket(
+    settings: SshSettings, tokens: Mapping[str, str], environ: Mapping[str, str]
+) -> str:
     """ssh_config(5), IdentityAgent: a path, the name of a variable, or `none`."""
-    named = settings.get("IdentityAgent", "SSH_AUTH_SOCK")
-    if named is None:
+    text = settings.values.get("identityagent", "SSH_AUTH_SOCK")
+    if text.lower() == "none":
         return ""
-    text = str(named)
     if text == "SSH_AUTH_SOCK" or text.startswith("$"):
         return environ.get(text.removeprefix("$").strip("{}"), "")
-    return str(Path(text).expanduser())
+    return str(Path(expand(text, tokens, environ)).expanduser())
 
 
-def _jumps(settings: SSHClientConfig) -> tuple[str, ...]:
-    named = settings.get("ProxyJump")
-    return tuple(one.strip() for one in str(named).split(",")) if named else ()
+def _jumps(
+    settings: SshSettings, tokens: Mapping[str, str], environ: Mapping[str, str]
+) -> tuple[str, ...]:
+    """The machines of ProxyJump, or of a ProxyCommand that means the same; the first one first."""
+    command = settings.values.get("proxycommand", "none")
+    if command.lower() != "none":
+        try:
+            return (expand(jump_of_command(command), tokens, environ),)
+        except NoJump as error:
+            raise SshConfigFault(
+                f"{settings.name} is reached by the ProxyCommand {command[:200]!r}, which is not run "
+                "here: name the machine in between by ProxyJump, or add the host behind its bastion"
+            ) from error
+    named = settings.values.get("proxyjump", "none")
+    return () if named.lower() == "none" else tuple(jump.strip() for jump in named.split(","))
+
+
+def _check_canonical(settings: SshSettings, *, is_behind: bool) -> None:
+    """Refuses a name that ssh would complete by asking the DNS."""
+    wish = settings.values.get("canonicalizehostname", "no").lower()
+    domains = settings.values.get("canonicaldomains", "none").lower()
+    is_wished = wish == "always" or (wish in {"yes", "true"} and not is_behind)
+    is_address = ":" in settings.host or settings.host.replace(".", "").isdigit()
+    if is_wished and domains != "none" and not is_address:
+        raise SshConfigFault(
+            f"CanonicalizeHostname would complete the name {settings.host} here, which is not "
+            "followed: give the whole name by HostName"
+        )

@@ -11,23 +11,32 @@ from typing import Any
 import yaml
 
 from backend.domain.parsing.listed_hosts import MAX_HOSTS, HostReading
+from backend.domain.parsing.ssh_jumps import NoJump, jump_of_arguments
 
 _RANGE = re.compile(r"\[(\w+):(\w+)(?::(\d{1,6}))?\]")
 _SECTION = re.compile(r"\[([^\]:]+)(?::(children|vars))?\]\s*(?:#.*)?")
-_JUMP = re.compile(r"(?:-J\s*|ProxyJump[= ])(?:[^\s@'\"]+@)?([^\s,'\":]+)")
+# user@name:port of a jump, of which the name says which host it is.
+_JUMP = re.compile(r"(?:ssh://)?(?:[^\s@,]+@)?\[?([^\s,@\]]+?)\]?(?::\d+)?")
 # How the first line that says something begins in YAML (and JSON, which is YAML): a group, never an INI host.
 _YAML = re.compile(r"---|\{|[\"']?[\w.-]+[\"']?\s*:(?:\s|$)")
 # A file of a few lines may nest so deep that reading it never ends; no inventory comes near.
 _MOST_LEVELS = 50
 _WRITES_OUT = "`ansible-inventory --list --yaml` writes them out"
-# The variables that say how a host is logged in to, the name of today first.
+# The variables that say how a host is logged in to: for ansible-core the old name counts more
+# (lib/ansible/constants.py, MAGIC_VARIABLE_MAPPING, read on 2026-11-28).
 _LOGIN = {
-    "address": ("ansible_host", "ansible_ssh_host"),
-    "port": ("ansible_port", "ansible_ssh_port"),
-    "username": ("ansible_user", "ansible_ssh_user"),
-    "bastion": ("ansible_ssh_common_args",),
+    "address": ("ansible_ssh_host", "ansible_host"),
+    "port": ("ansible_ssh_port", "ansible_port"),
+    "username": ("ansible_ssh_user", "ansible_user"),
 }
-_LOGIN_VARIABLES = frozenset(name for names in _LOGIN.values() for name in names)
+# In the order in which ssh gets them, so that the first jump of all counts.
+_ARGUMENTS = ("ansible_ssh_args", "ansible_ssh_common_args", "ansible_ssh_extra_args")
+_CONNECTION = "ansible_connection"
+_BY_SSH = ("ssh", "smart", "paramiko", "paramiko_ssh")
+_PRIORITY = "ansible_group_priority"
+_LOGIN_VARIABLES = frozenset(
+    [*(name for names in _LOGIN.values() for name in names), *_ARGUMENTS, _CONNECTION]
+)
 
 
 @dataclass
@@ -72,12 +81,36 @@ class _Inventory:
                 field: next((merged[one] for one in names if one in merged), "")
                 for field, names in _LOGIN.items()
             }
-            jump = _JUMP.search(login["bastion"])
+            try:
+                login["bastion"] = _bastion(merged)
+            except ValueError as error:
+                self.reading.refuse(line, f"{name}: {error}")
+                continue
             # Groups are the tags, except those that each host is in.
             tags = " ".join(one for one in order if one not in {"all", "ungrouped"})
-            self.reading.add(
-                line, name=name, tags=tags, **login | {"bastion": jump[1] if jump else ""}
-            )
+            self.reading.add(line, name=name, tags=tags, **login)
+
+
+def _bastion(variables: Mapping[str, str]) -> str:
+    """The host that a host is reached through, "" for none; ValueError for a way that is none of ssh's."""
+    connection = variables.get(_CONNECTION, "ssh")
+    if connection.removeprefix("ansible.builtin.") not in _BY_SSH:
+        raise ValueError(
+            f"{_CONNECTION} is {connection[:40]!r}, and only hosts that ssh reaches are read: leave it out"
+        )
+    arguments = (variables.get(name, "") for name in _ARGUMENTS)
+    try:
+        jump = next(filter(None, map(jump_of_arguments, arguments)), "")
+    except NoJump as error:
+        raise ValueError(
+            f"the ProxyCommand {str(error)[:200]!r} is not run here: name the bastion by -J"
+        ) from error
+    match = _JUMP.fullmatch(jump)
+    if jump and match is None:
+        raise ValueError(
+            f"{jump[:80]!r} is not one bastion: name the last one, and its own in its own variables"
+        )
+    return match[1] if match else ""
 
 
 def read_ansible(text: str, reading: HostReading) -> None:
@@ -250,16 +283,20 @@ def _expanded(pattern: str) -> Iterator[str]:
 
 
 def _ancestors(own: set[str], groups: Mapping[str, _Group]) -> list[str]:
-    """The groups of a host, those above first, so that the nearest one wins."""
-    order: list[str] = []
+    """The groups of a host in ansible-core's order, of which the last one wins: by depth, by
+    ansible_group_priority, by name."""
+    depths = {"all": 0}
 
-    def climb(name: str, below: frozenset[str]) -> None:
-        if name in order or name in below:
-            return
-        for parent in sorted(groups[name].parents if name in groups else ()):
-            climb(parent, below | {name})
-        order.append(name)
+    def climb(name: str, below: frozenset[str]) -> int:
+        if name not in depths:
+            parents = groups[name].parents - below if name in groups else set()
+            depths[name] = 1 + max((climb(up, below | {name}) for up in sorted(parents)), default=0)
+        return depths[name]
 
-    for name in ("all", *sorted(own)):
+    def rank(name: str) -> tuple[int, int, str]:
+        priority = groups[name].values.get(_PRIORITY, "") if name in groups else ""
+        return depths[name], int(priority) if priority.isdecimal() else 1, name
+
+    for name in own:
         climb(name, frozenset())
-    return order
+    return sorted(depths, key=rank)

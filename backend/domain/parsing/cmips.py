@@ -26,13 +26,16 @@ def checked_work(record: ProbeRecord) -> tuple[int, int, float, dict[str, object
         record.fail(f"kernel_version {record.text('kernel_version')} is unknown")
     if iterations > MAX_ITERATIONS_PER_S * seconds * threads:
         record.fail(f"{iterations} iterations in {seconds} s are impossible")
+    quota = record.number_or_none("cgroup_quota_cpus") or None
     parameters: dict[str, object] = {
         "threads": threads,
         "usable_cpus": usable_cpus,
         "seconds": seconds,
         "cpu_s": cpu_s,
-        # Of the threads asked for: one thread alone is not short of CPU on two CPUs.
-        "cpu_share": cmips.cpu_share(cpu_s, seconds, threads),
+        "quota_cpus": quota,
+        # Of the threads asked for: one thread alone is not short of CPU on two CPUs. Under a limit of
+        # 1.5 CPUs two threads can get no more than that.
+        "cpu_share": cmips.cpu_share(cpu_s, seconds, min(threads, quota or threads)),
         "kernel_version": record.text("kernel_version"),
         "arch": record.text("arch"),
         "build_sha256": record.text("build_sha256"),

@@ -58,10 +58,19 @@ class Node(ProbeRecord):
 
 @dataclass(frozen=True)
 class JsonDocument:
-    """The outermost object, and what the tool said in the lines before it."""
+    """The outermost object, and what stands in the lines around it."""
 
     notes: tuple[str, ...]
+    """Before it, as far as they are kept."""
     root: Node
+    behind: tuple[str, ...] = ()
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """The notes, and how much was left out behind."""
+        if not self.behind:
+            return self.notes
+        return (*self.notes, f"{len(self.behind)} lines behind the JSON were left out")
 
 
 def shown(text: str) -> str:
@@ -76,12 +85,13 @@ def read_document(
     first_line: int = 1,
     repeated: Collection[str] = (),
     is_nan_null: bool = False,
+    takes_more: bool = False,
 ) -> JsonDocument:
     """The JSON object that begins on the first line with a brace at its start.
 
     Keys in `repeated` may occur twice in an object (the last counts). Raises ProbeError for any
-    other repeated key, for NaN and Infinity unless they count as null, for text behind the object,
-    and for more text than texts.MAX_CHARACTERS.
+    other repeated key, for NaN and Infinity unless they count as null, for text behind the object
+    unless `takes_more` and it is no JSON, and for more text than texts.MAX_CHARACTERS.
     """
     text = checked_text(tool, text)
     begin = BEGIN.search(text)
@@ -106,12 +116,23 @@ def read_document(
     try:
         fields, end = reader.raw_decode(text, begin.start())
     except json.JSONDecodeError as error:
-        raise ProbeError(tool, f"not JSON: {error.msg}", first_line + error.lineno - 1) from error
+        # A whole document often stands on one line.
+        around = text[max(begin.start(), error.pos - 30) : error.pos + 30]
+        is_cut = not text[error.pos :].strip()
+        detail = f"not JSON: {'it is cut off' if is_cut else error.msg}"
+        raise ProbeError(
+            tool,
+            f"{detail} at column {error.colno}, near {shown(around)!r}",
+            first_line + error.lineno - 1,
+        ) from error
     except (ValueError, RecursionError) as error:
         raise ProbeError(tool, f"not JSON that can be read: {shown(str(error))}", line) from error
     behind = text[end:]
     if behind.strip():
         at = first_line + text[: end + len(behind) - len(behind.lstrip())].count("\n")
-        raise ProbeError(tool, f"text behind the JSON: {shown(behind.lstrip())!r}", at)
-    notes = [shown(note) for note in before.split("\n")]
-    return JsonDocument(tuple(filter(None, notes))[:MAX_NOTES], Node(tool, fields, "", line))
+        if BEGIN.search(behind):
+            raise ProbeError(tool, "a second JSON follows the first: give one run at a time", at)
+        if not takes_more:
+            raise ProbeError(tool, f"text behind the JSON: {shown(behind.lstrip())!r}", at)
+    notes, after = (tuple(filter(None, map(shown, part.split("\n")))) for part in (before, behind))
+    return JsonDocument(notes[:MAX_NOTES], Node(tool, fields, "", line), after)

@@ -135,8 +135,8 @@ def parse_json(
     Buffered work is flagged "cached" unless `ram_bytes` is known to be half of the file or less;
     so is what lay in memory, or had no disk beneath it and `memory_bytes_per_s` explains.
     """
-    document = read_document(TOOL, text)
-    notes = list(document.notes)
+    document = read_document(TOOL, text, takes_more=True)
+    notes = list(document.remarks)
     reading = FioReading(document, prefix, ram_bytes, notes, memory_bytes_per_s)
     samples = [sample for group in groups(document) for sample in _samples(group, reading)]
     return ToolResult(tuple(samples), tuple(reading.warnings), reading.version)

@@ -36,13 +36,15 @@ class JobGroup:
 def groups(document: JsonDocument) -> list[JobGroup]:
     """The groups, in the order of the file. Raises ProbeError for what is no complete fio 3."""
     root = document.root
-    if any(SIGNAL in note for note in document.notes):
+    if any(SIGNAL in note for note in (*document.notes, *document.behind)):
         root.fail(SIGNAL)
     version = VERSION.fullmatch(root.text("fio version"))
     if version is None or int(version[1]) != 3:
-        root.fail(f"{root.text('fio version')!r} is not fio 3: other versions use other units")
+        root.fail(
+            f"{root.text('fio version')!r} is not fio 3: other versions use other units, run fio 3"
+        )
     if root.has("client_stats"):
-        root.fail("results of fio's client and server are not read")
+        root.fail("results of fio's client and server are not read: run fio on the machine itself")
     jobs: dict[tuple[int, str], list[Node]] = {}
     for job in root.nodes("jobs"):
         jobs.setdefault((job.count("groupid"), job.text("jobname")), []).append(_checked(job))
@@ -56,7 +58,12 @@ def groups(document: JsonDocument) -> list[JobGroup]:
 
 
 def _checked(job: Node) -> Node:
-    """A job that ended without an error of its own."""
+    """A job that ended without an error of its own, and reports each direction."""
+    if job.has("mixed") and not (job.has("read") or job.has("write")):
+        job.fail(
+            "reads and writes are reported together, which is no figure of either: run fio without "
+            "unified_rw_reporting"
+        )
     error = job.count("error")
     if error:
         known = f" ({os.strerror(error)})" if error < MAX_ERRNO else ""

@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from backend.domain.cmips import cpu_share, is_disturbed
 from backend.domain.credits import CREDIT_MODES, credit_flag
 from backend.domain.errors import InvalidValue, ProbeError
 from backend.domain.parsing import (
@@ -15,6 +16,7 @@ from backend.domain.parsing import (
     dd,
     fio,
     iperf3,
+    layouts,
     openssl,
     passmark,
     stated,
@@ -23,9 +25,10 @@ from backend.domain.parsing import (
     yabs,
 )
 from backend.domain.parsing.disk_files import lies_in_memory
+from backend.domain.parsing.document import MAX_NOTES, shown
 from backend.domain.parsing.texts import checked_text, why_not_kept
 from backend.domain.parsing.transcript import Transcript, transcript
-from backend.domain.stats import ABORTED, CACHED, LOWER_BOUND
+from backend.domain.stats import ABORTED, CACHED, DISTURBED, LOWER_BOUND
 
 # A pebibyte, more than a file or a memory has: a slip of the unit is refused, not stored.
 MAX_BYTES = 2**50
@@ -130,14 +133,18 @@ def imported(tool: str, text: str, parameters: Mapping[str, object] | None) -> I
         raise InvalidValue("/tool", f"{tool!r} is not one of {', '.join(TOOLS)}")
     known = checked_parameters(parameters)
     reader, used = _READERS[tool]
-    pasted = transcript(tool, checked_text(tool, text))
-    made = reader(pasted, known)
+    try:
+        pasted = transcript(tool, checked_text(tool, text))
+        made = reader(pasted, known)
+        _check(tool, made)
+    except ProbeError as error:
+        detail = layouts.explanation(tool, text, error.detail)
+        raise ProbeError(error.tool, detail, error.line) from error
     unused = [
         f"{key} is not used for {tool}"
         for key in PARAMETERS
         if getattr(known, key) is not None and key not in (*used, *OF_MACHINES)
     ]
-    _check(tool, made)
     # Unused parameters are said and not refused: one set of them may go with texts of several tools.
     return replace(
         made,
@@ -287,9 +294,10 @@ def _bonnie(pasted: Transcript, known: Parameters) -> Imported:
 
 
 def _sysbench(pasted: Transcript, _known: Parameters) -> Imported:
-    return Imported(
-        tuple(sysbench.parse(pasted.output)), (), f"sysbench {sysbench.version(pasted.output)}"
-    )
+    said = (line.strip() for line in pasted.output.split("\n"))
+    warnings = tuple(shown(line) for line in said if line.startswith("WARNING: "))[:MAX_NOTES]
+    version = f"sysbench {sysbench.version(pasted.output)}"
+    return Imported(tuple(sysbench.parse(pasted.output)), warnings, version)
 
 
 def _stress_ng(pasted: Transcript, _known: Parameters) -> Imported:
@@ -303,7 +311,20 @@ def _stress_ng(pasted: Transcript, _known: Parameters) -> Imported:
         raise ProbeError(stress_ng.TOOL, detail, 1)
     # 0 is stress-ng's own word for all CPUs; any other number is known only beside the machine's.
     is_on_all = re.search(rf"(?:--cpu|-c)(?: ?0\b|{ALL_CPUS})", words) is not None
-    return _of_cpu(stress_ng.parse(pasted.output), is_on_all=is_on_all)
+    (sample,) = stress_ng.parse(pasted.output)
+    cpu_s, seconds, threads = (sample.parameters[key] for key in ("cpu_s", "seconds", "threads"))
+    share = cpu_share(cpu_s, seconds, threads)  # type: ignore[arg-type]
+    warnings = list(sample.parameters["warnings"])  # type: ignore[call-overload]
+    if is_disturbed(share, None, None):
+        sample = replace(sample, flags=tuple({*sample.flags, DISTURBED}))
+        warnings.append(
+            f"the workers got {share:.0%} of the CPU time of their run, other work had the rest: "
+            "flagged disturbed, and takes no rank"
+        )
+    elif sample.flags:
+        warnings.append("stress-ng itself doubts the figure: flagged disturbed, and takes no rank")
+    made = _of_cpu([sample], is_on_all=is_on_all)
+    return replace(made, warnings=(*warnings, *made.warnings))
 
 
 def _openssl(pasted: Transcript, _known: Parameters) -> Imported:

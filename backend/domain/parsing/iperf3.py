@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from statistics import median
 
 from backend.domain.addresses import is_loopback
+from backend.domain.errors import ProbeError
 from backend.domain.parsing import ParsedSample
 from backend.domain.parsing.document import JsonDocument, Node, ToolResult, read_document, shown
 from backend.domain.parsing.texts import checked_text
@@ -33,6 +34,9 @@ LEAST_SECONDS = 0.95
 # The rest at the end of a test is too short for a rate.
 LEAST_INTERVAL_S = 0.1
 MAX_INTERVALS = 3600
+COMPLAINT = "iperf3: error"
+# A line of --json-stream, which iperf3 has since 3.17.
+EVENT = re.compile(r'\s*\{\s*"event"\s*:\s*"(\w{1,40})"\s*,\s*"data"\s*:\s*(.*)\}\s*')
 
 
 @dataclass(frozen=True)
@@ -85,7 +89,10 @@ def parse_json(text: str, *, takes_loopback: bool = False) -> ToolResult:
     is the one metric that may be 0.
     """
     document = read(text)
-    warnings = list(document.notes)
+    warnings = list(document.remarks)
+    complaint = next((w for w in (*warnings, *document.behind) if w.startswith(COMPLAINT)), None)
+    if complaint is not None:
+        document.root.fail(complaint)
     test = finished(document.root)
     if test.is_loopback and not takes_loopback:
         document.root.fail(
@@ -101,11 +108,34 @@ def read(text: str, *, first_line: int = 1) -> JsonDocument:
     """The JSON that iperf3 printed, with null for its words that are no JSON."""
     return read_document(
         TOOL,
-        NAN.sub(r"\1null", checked_text(TOOL, text)),
+        NAN.sub(r"\1null", _document(checked_text(TOOL, text))),
         first_line=first_line,
         repeated=REPEATED,
         is_nan_null=True,
+        takes_more=True,
     )
+
+
+def _document(text: str) -> str:
+    """The events of --json-stream as the one document of -J; other texts as they are."""
+    lines = text.split("\n")
+    events = [
+        (number, match) for number, line in enumerate(lines) if (match := EVENT.fullmatch(line))
+    ]
+    if not events:
+        return text
+    data: dict[str, list[str]] = {}
+    for _, event in events:
+        data.setdefault(event[1], []).append(event[2])
+    first, last = events[0][0], events[-1][0] + 1
+    for name in ("start", "end"):
+        if len(data.get(name, [])) > 1:
+            raise ProbeError(TOOL, f"two {name} events: give one run at a time", last)
+    if not {"end", "error"} & data.keys():
+        raise ProbeError(TOOL, "no end event came, so the run was cut off: let it end", last)
+    once = [f'"{name}":{data[name][0]}' for name in ("start", "end", "error") if name in data]
+    intervals = f'"intervals":[{",".join(data.get("interval", []))}]'
+    return "\n".join([*lines[:first], f"{{{','.join([*once, intervals])}}}"])
 
 
 def finished(root: Node) -> Test:

@@ -6,11 +6,13 @@ text does not say which method the CPUs ran: whoever calls knows it.
 """
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from backend.domain.errors import ProbeError
 from backend.domain.parsing import ParsedSample
+from backend.domain.parsing.document import MAX_NOTES, shown
 from backend.domain.parsing.texts import checked_text
+from backend.domain.stats import DISTURBED
 
 TOOL = "stress-ng"
 METRIC, UNIT = "stress_ng_div16", "bogo ops/s"
@@ -22,12 +24,21 @@ MIN_SECONDS = 1.0
 TOLERANCE = 0.02
 # Share of the time asked for that a whole result has at least.
 ENDED_EARLY = 0.9
-LINE = re.compile(r"stress-ng: ([a-z]{4,5}): +\[[0-9]{1,10}\] +(.*)")
+PREFIX = "stress-ng: "
+# --timestamp puts the time before the level.
+LINE = re.compile(
+    rf"{PREFIX}(?:[0-9]{{2}}:[0-9]{{2}}:[0-9]{{2}}\.[0-9]{{2}} )?([a-z]{{4,5}}): +\[[0-9]{{1,10}}\] +(.*)"
+)
+# --log-brief leaves all of that out.
+BRIEF = re.compile(r"()(.*)")
+# stress-ng's own words for a figure that it does not trust.
+DOUBT = re.compile(r"untrustworthy|may be incorrect|compromised|corrupted|data is suspect")
 HOGS = re.compile(r"dispatching hogs: ([0-9]{1,6}) (.+)")
 ASKED = re.compile(r"setting to a ([0-9]{1,7}) sec(?:ond)?s? run per stressor")
 HEAD = "stressor bogo ops real time usr time sys time bogo ops/s bogo ops/s"
 UNITS = "(secs) (secs) (secs) (real time) (usr+sys time)"
-NUMBER = r"([0-9]{1,15}\.[0-9]{2})"
+# --sn: scientific notation.
+NUMBER = r"([0-9]{1,15}\.[0-9]{2}|[0-9]\.[0-9]{1,6}e[+-][0-9]{2})"
 ROW = re.compile(
     rf"cpu ([0-9]{{1,18}}) {NUMBER} {NUMBER} {NUMBER} {NUMBER} {NUMBER}(?: .{{1,60}})?"
 )
@@ -46,6 +57,7 @@ class _StressNgRun:
     row: re.Match[str] | None = None
     row_line: int = 0
     is_complete: bool = False
+    warnings: list[str] = field(default_factory=list)
 
 
 def parse(text: str) -> list[ParsedSample]:
@@ -56,9 +68,10 @@ def parse(text: str) -> list[ParsedSample]:
     """
     report = _StressNgRun()
     checked = checked_text(TOOL, text, most=MAX_CHARACTERS)
+    is_brief = "dispatching hogs: " in checked and PREFIX not in checked
     for number, line in enumerate(checked.split("\n"), start=1):
         if line.strip():
-            _read(report, line.strip(), number)
+            _read(report, (BRIEF if is_brief else LINE).fullmatch(line.strip()), line, number)
     if report.threads is None or report.row is None or not report.is_complete:
         detail = "the workers, the row of the CPU or the end is missing: no whole result"
         raise ProbeError(TOOL, detail, checked.count("\n") + 1)
@@ -69,19 +82,29 @@ def parse(text: str) -> list[ParsedSample]:
             variant="single" if report.threads == 1 else f"{report.threads}_workers",
             value=rate,
             unit=UNIT,
-            parameters={"threads": report.threads, "seconds": seconds, "cpu_method": METHOD},
+            parameters={
+                "threads": report.threads,
+                "seconds": seconds,
+                "cpu_s": float(report.row[3]) + float(report.row[4]),
+                "cpu_method": METHOD,
+                "warnings": report.warnings[:MAX_NOTES],
+            },
+            # Not even the tool takes such a figure for one.
+            flags=(DISTURBED,) if any(map(DOUBT.search, report.warnings)) else (),
         )
     ]
 
 
-def _read(report: _StressNgRun, line: str, number: int) -> None:
-    match = LINE.fullmatch(line)
+def _read(report: _StressNgRun, match: re.Match[str] | None, line: str, number: int) -> None:
     if match is None:
-        raise ProbeError(TOOL, f"not a line of stress-ng: {line[:80]!r}", number)
+        raise ProbeError(TOOL, f"not a line of stress-ng: {line.strip()[:80]!r}", number)
     words = " ".join(match[2].split())
     if match[1] in {"fail", "error"} or BAD_COUNT.fullmatch(words) or UNSUCCESSFUL in words:
         raise ProbeError(TOOL, words[:200], number)
-    if hogs := HOGS.fullmatch(words):
+    # "metrics untrustworthy: 0" is no doubt, but its count.
+    if match[1] == "warn" or (DOUBT.search(words) and not words.endswith(": 0")):
+        report.warnings.append(shown(words))
+    elif hogs := HOGS.fullmatch(words):
         _once(report.threads is None, words, number)
         if hogs[2] != "cpu":
             raise ProbeError(TOOL, f"not the CPU stressor alone: {hogs[2][:60]}", number)

@@ -1,5 +1,6 @@
 """Text that somebody pastes or a tool prints: bounded and free of what no tool writes."""
 
+import codecs
 import json
 import re
 
@@ -16,6 +17,15 @@ NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
 def text_of(content: bytes) -> str:
     """What a machine printed, as text that a database takes: without NUL characters."""
     return content.decode(errors="replace").replace("\0", "\ufffd")
+
+
+def decoded(content: bytes) -> str:
+    """A file of text in UTF-8, or in UTF-16 with its mark, as PowerShell redirects output.
+
+    Raises UnicodeDecodeError.
+    """
+    is_utf16 = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    return content.decode("utf-16" if is_utf16 else "utf-8-sig")
 
 
 def checked_text(tool: str, text: str, *, most: int = MAX_CHARACTERS) -> str:

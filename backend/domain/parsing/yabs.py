@@ -24,6 +24,8 @@ FIO: Mapping[str, object] = MappingProxyType(
     {"depth": 64, "jobs": 2, "read_ratio": 0.5, "engine": "libaio", "is_direct": True}
 )
 STREAMS = 8
+NO_SCORE = re.compile(r'("(?:single|multi)"\s*:\s*)(?=[,}])')
+NO_LIST = re.compile(r'("geekbench"\s*:\s*)\]')
 
 
 def parse(text: str) -> ToolResult:
@@ -32,7 +34,8 @@ def parse(text: str) -> ToolResult:
     What YABS prints before its JSON is ignored. One variant may occur for several locations.
     Raises ProbeError.
     """
-    root = read_document(TOOL, text).root
+    document = read_document(TOOL, _mended(text), takes_more=True)
+    root = document.root
     version = root.text("version")
     warnings: list[str] = []
     host = _host(root)
@@ -40,7 +43,15 @@ def parse(text: str) -> ToolResult:
     if not samples:
         root.fail("neither fio nor iperf has a result")
     warnings += [_geekbench(score) for score in _listed(root, "geekbench")]
+    if NO_LIST.search(text):
+        warnings.append("Geekbench failed in this run; the rest was read")
     return ToolResult(samples, tuple(warnings), version)
+
+
+def _mended(text: str) -> str:
+    """The text with null where a Geekbench that failed left nothing, which is no JSON
+    (masonr/yet-another-bench-script, issues 41 and 127)."""
+    return NO_SCORE.sub(r"\1null", NO_LIST.sub(r"\1[]", text))
 
 
 def _listed(root: Node, key: str) -> list[Node]:
@@ -117,5 +128,7 @@ def _networks(
 
 
 def _geekbench(score: Node) -> str:
+    if not (score.has("single") and score.has("multi")):
+        return "Geekbench failed in this run; the rest was read"
     scores = " and ".join(f"{key} {score.number(key):g}" for key in ("single", "multi"))
     return f"Geekbench {score.number('version'):g} ({scores}) is not imported"

@@ -87,3 +87,24 @@ def test_cmips_is_refused_when_the_output_is_cut_anywhere(recorded):
     for length in range(len(text)):
         with pytest.raises(ProbeError):
             cmips.parse(text[:length])
+
+
+@pytest.mark.parametrize(
+    ("quota", "threads", "cpu_s", "share"),
+    [
+        (1.5, 2, 3.0, 1.0),  # 3.0 CPU seconds of 1.5 × 2 s
+        (0.5, 1, 1.0, 1.0),
+        (3.2, 4, 6.4, 1.0),
+        (2.5, 1, 1.0, 0.5),  # one thread never gets more than one CPU
+        (1.5, 2, 1.5, 0.5),  # less than the limit allows
+        (8.0, 2, 4.0, 1.0),
+        (None, 2, 3.0, 0.75),
+    ],
+)
+def test_cmips_measures_the_share_against_the_limit(recorded, quota, threads, cpu_s, share):
+    text = _changed(
+        recorded("cmips-all-x86_64"),
+        threads=threads, usable_cpus=threads, iterations=10**9, seconds=2.0, cpu_s=cpu_s,
+        cgroup_quota_cpus=quota,
+    )  # fmt: skip
+    assert cmips.parse(text)[0].parameters["cpu_share"] == pytest.approx(share)

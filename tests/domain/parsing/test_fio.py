@@ -427,7 +427,7 @@ def test_fio_is_refused_when_the_document_is_of_another_kind(text, message):
         ('{"iops": 99,5}', 1, "not JSON"),
         ('{"a": "\x01"}', 1, "not JSON"),
         ('{"a": \0}', 1, "NUL"),
-        ("{}\n\nfio: more\n", 3, "text behind the JSON: 'fio: more"),
+        ("{}\n\n{}\n", 3, "a second JSON follows the first"),
         ("{" + '"a":[' * 100_000, 1, "not JSON"),
         ('{"a": ' + "9" * 5000 + "}", 1, "not JSON"),
         ("\x89PNG\r\n\x1a\n" + "\ufffd" * 50, 1, "no line begins"),

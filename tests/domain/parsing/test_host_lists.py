@@ -228,3 +228,84 @@ def test_fingerprints_are_read_as_ssh_keygen_prints_them():
     with pytest.raises(InvalidDocument, match="43 characters") as raised:
         read_fingerprints(f"{first}\nMD5:00:11\n256 {first}x\n")
     assert [pointer for pointer, _ in raised.value.errors] == ["/text/2", "/text/3"]
+
+
+# --- the way to a host ------------------------------------------------------------------------------
+
+
+def in_inventory(variables):
+    return read_hosts(f"w1 ansible_host=10.0.0.5 {variables}\n", "ansible").hosts
+
+
+@pytest.mark.parametrize(
+    ("variables", "bastion"),
+    [
+        ("""ansible_ssh_common_args='-o ProxyCommand="ssh -W %h:%p -q ops@gate"'""", "gate"),
+        ("""ansible_ssh_common_args='-o ProxyCommand="ssh -p 2200 -W [%h]:%p gate"'""", "gate"),
+        ("ansible_ssh_extra_args='-J ops@gate:2200'", "gate"),
+        ("ansible_ssh_args='-C -o ControlMaster=auto -o ProxyJump=gate'", "gate"),
+        ("ansible_ssh_args='-oProxyJump=outer' ansible_ssh_extra_args='-J gate'", "outer"),
+        ("ansible_ssh_common_args='-J [2001:db8::1]:22'", "2001:db8::1"),
+        ("ansible_ssh_common_args='-o ProxyJump=none'", ""),
+        ("ansible_connection=ansible.builtin.ssh ansible_ssh_args='-C'", ""),
+    ],
+)
+def test_jump_of_an_inventory_is_the_bastion_wherever_it_stands(variables, bastion):
+    assert [host.bastion for host in in_inventory(variables)] == [bastion]
+
+
+@pytest.mark.parametrize(
+    ("variables", "why"),
+    [
+        (
+            """ansible_ssh_common_args='-o ProxyCommand="nc -x proxy:1080 %h %p"'""",
+            "nc -x proxy.*-J",
+        ),
+        ("""ansible_ssh_extra_args='-o "ProxyCommand ssh -i k -W %h:%p gate"'""", "ssh -i k.*-J"),
+        ("ansible_ssh_common_args='-J outer,inner'", "'outer,inner' is not one bastion"),
+        ("ansible_connection=local", "ansible_connection is 'local'.* leave it out"),
+        ("ansible_connection=community.docker.docker", "only hosts that ssh reaches"),
+        ("ansible_connection=winrm", "'winrm'"),
+    ],
+)
+def test_way_to_a_host_that_is_not_followed_is_refused_with_its_line(variables, why):
+    with pytest.raises(InvalidDocument, match=f"/text/1: w1: .*{why}"):
+        in_inventory(variables)
+
+
+def test_old_names_count_more_than_those_of_today_as_in_ansible():
+    old = "ansible_ssh_host=192.0.2.9 ansible_ssh_port=2200 ansible_ssh_user=old"
+    (host,) = in_inventory(f"{old} ansible_port=22 ansible_user=new")
+    assert (host.address, host.port, host.username) == ("192.0.2.9", 2200, "old")
+
+
+def test_deeper_group_wins_and_among_equals_its_priority_and_name():
+    # Depths: top 1, other 1, middle 2, inner 3.
+    text = """[top:children]
+middle
+[middle:children]
+inner
+[inner]
+w1
+[other]
+w1
+w2
+[zeta]
+w2
+[inner:vars]
+ansible_user=inner
+[other:vars]
+ansible_user=other
+{priority}
+[zeta:vars]
+ansible_user=zeta
+"""
+    text = text.replace("\nw1\n", "\nw1 ansible_host=192.0.2.1\n", 1)
+    text = text.replace("\nw2\n", "\nw2 ansible_host=192.0.2.2\n", 1)
+
+    def users(priority):
+        hosts = read_hosts(text.format(priority=priority), "ansible").hosts
+        return {host.name: host.username for host in hosts}
+
+    assert users("") == {"w1": "inner", "w2": "zeta"}
+    assert users("ansible_group_priority=2") == {"w1": "inner", "w2": "other"}

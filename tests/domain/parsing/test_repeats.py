@@ -2,12 +2,14 @@
 
 import hashlib
 import json
-from dataclasses import asdict
+import math
+from dataclasses import asdict, replace
 
 import pytest
 
 from backend.domain.errors import ProbeError, Reason
 from backend.domain.parsing import ParsedSample
+from backend.domain.probes import PROBES
 from backend.domain.repeats import (
     STDERR_MARK,
     RawResult,
@@ -213,3 +215,25 @@ def test_repeat_is_judged_by_the_sample_that_states_its_share(made, recorded):
     short = {"cpu_share": 0.5, "threads": conditions.usable_cpus}
     assert was_disturbed("cmips", conditions, [{"threads": 1}, short])
     assert not was_disturbed("cmips", conditions, [{"threads": 1}])
+
+
+@pytest.mark.parametrize(("quota", "threads"), [(0.5, 1), (1.5, 2), (2.5, 3), (3.2, 4), (1.5, 1)])
+def test_quiet_repeat_under_a_fractional_limit_is_not_disturbed(made, recorded, quota, threads):
+    conditions = replace(
+        made("cmips-all-2", recorded(CMIPS)).conditions,
+        usable_cpus=math.ceil(quota), foreign_cpu_ratio=0.0, steal_ratio=0.0,
+    )  # fmt: skip
+    limit = min(quota, threads)
+
+    def sample(received_s):
+        text = {**json.loads(recorded(CMIPS)), "threads": threads, "usable_cpus": threads}
+        text |= {"seconds": 2.0, "cpu_s": received_s, "iterations": 10**9}
+        line = json.dumps({**text, "cgroup_quota_cpus": quota}) + "\n"
+        return PROBES["cmips"].parse(line, None)[0].parameters
+
+    assert not was_disturbed("cmips", conditions, [sample(2.0 * limit)])
+    assert was_disturbed("cmips", conditions, [sample(2.0 * limit * 0.9)])
+    # Stolen time is added back as a share of the limit: 0.1 of all that may be used.
+    stolen = replace(conditions, steal_ratio=0.1)
+    if limit == quota:
+        assert not was_disturbed("cmips", stolen, [sample(2.0 * limit * 0.9)])

@@ -112,7 +112,7 @@ def test_yabs_leaves_a_direction_out_when_its_speed_is_zero():
         (_text(iperf=[{}]), r"iperf\[0\]: provider"),
         (_text(cpu={"cores": 0}), "cores"),
         (_text(mem={"ram": "8 GB"}), "ram"),
-        (_text(geekbench=[{"version": 6, "single": None, "multi": 1}]), "single"),
+        (_text(geekbench=[{"version": 6, "single": "x", "multi": 1}]), "single"),
     ],
 )
 def test_yabs_is_refused_naming_the_field_when_it_is_not_as_it_must_be(text, message):
