@@ -61,9 +61,12 @@ def _composed(document: DemandDocument, steps: Steps) -> Values:
     if document.noise_cv:
         values *= _noise(document.noise_cv, document.seed, steps.count)
     for event in document.events:
-        first = -(-(event.at_s - steps.start_s) // steps.step_s)
-        length = steps.of(event.duration_s)
-        values[max(0, first) : max(0, first + length)] += event.level
+        # Demand of a step is that of the instant it starts.
+        first, last = (
+            -(-(at_s - steps.start_s) // steps.step_s)
+            for at_s in (event.at_s, event.at_s + event.duration_s)
+        )
+        values[max(0, first) : max(0, last)] += event.level
     # In this form it refuses NaN as well, which compares as false with everything.
     if not values.max() <= float(MOST_UNITS):
         raise InvalidDocument([("/demand/level", f"the demand grows beyond {MOST_UNITS}")])

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from backend.domain.scenarios.charges import base_cost
+from backend.domain.scenarios.charges import part_cost
 from backend.domain.scenarios.choice import judged, serves
 from backend.domain.scenarios.document import Uncertainty
 from backend.domain.scenarios.model import Demand, Option, OptionPart, ScenarioInput
@@ -246,7 +246,7 @@ def _started_in(scenario: ScenarioInput, warmup_s: float) -> ScenarioInput:
 def _base_cost(scenario: ScenarioInput, option: Option) -> Fraction:
     for part in option.parts:
         if isinstance(part.count, int):
-            return base_cost(part.price, part.count, scenario.steps.horizon)
+            return part_cost(part, part.count, scenario.steps.horizon)
     return Fraction(0)
 
 
