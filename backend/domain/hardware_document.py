@@ -286,16 +286,30 @@ def _derived(name: str, servers: int, currency: str) -> Decimal:
     return default * (servers if name in OF_A_SERVER else EURO_RATES[currency])
 
 
+def stated_names(document: Mapping[str, Any]) -> frozenset[str]:
+    """Assumptions of a whole document that differ from what a document without them would have."""
+    servers, currency = document["servers"], document["currency"]
+    names = set()
+    for name, value in document.items():
+        if name not in ASSUMPTIONS:
+            continue
+        default = ASSUMPTIONS[name].default
+        if name in OF_A_SERVER or (name in IN_EUROS and currency in EURO_RATES):
+            default = _derived(name, servers, currency)
+        elif name == "resale_ratio_at_start":
+            default = max(default, Decimal(document["residual_ratio"]))
+        if Decimal(value) != default:
+            names.add(name)
+    return frozenset(names)
+
+
 def stated_document(document: Mapping[str, Any]) -> dict[str, Any]:
     """A whole document without what follows its servers and currency, so that it follows again
     those of the version that is made from it."""
-    names = (*OF_A_SERVER, *(IN_EUROS if document["currency"] in EURO_RATES else ()))
-    derived = {name: _derived(name, document["servers"], document["currency"]) for name in names}
-    return {
-        name: value
-        for name, value in document.items()
-        if name not in derived or Decimal(value) != derived[name]
-    }
+    derived = {*OF_A_SERVER, *(IN_EUROS if document["currency"] in EURO_RATES else ())}
+    derived |= {"resale_ratio_at_start"}
+    idle = derived - stated_names(document)
+    return {name: value for name, value in document.items() if name not in idle}
 
 
 def hardware_from(document: object) -> Hardware:

@@ -152,6 +152,9 @@ def _assumptions(read: ScenarioDocument) -> list[Assumption]:
 def _of_price(
     option: str, price: ServerPriceDocument, read: ScenarioDocument
 ) -> Iterator[Assumption]:
+    if price.example is not None:
+        source = _("proposed by a template: while it stands there is no verdict")
+        yield Assumption(f"example price, {option}", price.example, "", source)
     if price.notice:
         source = "in words; contract notice_days is what is calculated with"
         yield Assumption(f"notice, {option}", price.notice, "", source)

@@ -138,6 +138,7 @@ def option_members(scenario: ScenarioInput, one: OptionOutcome) -> dict[str, Any
         "breakdown": {name: money(amount) for name, amount in one.breakdown.items()},
         "interval": None,
         "p_cheapest": None,
+        "p_serves": None,
         "regret": None,
         "distinguishable": None,
     }

@@ -328,8 +328,8 @@ def uncertainty_members(
     `shares` are what they leave unserved as stated.
 
     Only options that serve the demand of a draw compete in it (see `choice`). `p_cheapest` is the
-    share of draws in which the option does and no other costs less; `regret` what it then costs
-    more than the best, None where it never serves; `distinguishable` whether 95 % of its paired
+    share of draws in which the option does and no other costs less, `p_serves` that in which it
+    serves; `regret` what it then costs more than the best, None where it never serves; `distinguishable` whether 95 % of its paired
     differences to the serving option cheapest at the median lie on one side.
     """
     demand = demand_factors(spreads)
@@ -345,6 +345,7 @@ def uncertainty_members(
         {
             **_interval(one),
             "p_cheapest": float(np.mean(wins & (judged_costs <= best))),
+            "p_serves": float(np.mean(wins)),
             "regret": _amount(np.mean((judged_costs - best)[wins])) if wins.any() else None,
             "cvar95": _amount(_tail_mean(one.costs)),
             "distinguishable": _is_apart(judged_costs - costs[winner]),
