@@ -170,6 +170,22 @@ class Points(Value):
 
 
 @dataclass(frozen=True)
+class Remarks(Value):
+    """Sentences on a recording."""
+
+    most: int = 50
+    editor: ClassVar[str] = "remarks"
+
+    def read(self, value: Any) -> tuple[str, ...]:
+        if not isinstance(value, list | tuple) or len(value) > self.most:
+            raise fault(f"a list of at most {self.most} texts is needed")
+        return tuple(Text(most=500).read(each) for each in value)
+
+    def schema(self) -> JsonSchema:
+        return {"type": "array", "items": Text(most=500).schema(), "maxItems": self.most}
+
+
+@dataclass(frozen=True)
 class Csv(Value):
     """`timestamp,value` lines."""
 

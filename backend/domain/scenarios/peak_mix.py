@@ -10,8 +10,8 @@ from backend.domain.pricing.billing.lifetimes import Horizon
 from backend.domain.requirements import MOST_MIXED, NODES, SECONDS
 from backend.domain.scenarios.charges import (
     PURCHASE,
-    Administered,
     ZERO,
+    Administered,
     Charges,
     extras_a_month,
     extras_costs,

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
+from backend.domain.errors import InvalidDocument
 from backend.domain.facts import DNS, EBS, Fact
+from backend.domain.scenarios.document import ScenarioDocument
 from backend.domain.texts import text as _
 
 Document = dict[str, Any]
@@ -382,3 +384,14 @@ _ALL_TEMPLATES = (
 )
 # By key, in the order in which they are shown.
 TEMPLATES: Mapping[str, Template] = MappingProxyType({one.key: one for one in _ALL_TEMPLATES})
+
+
+def is_as_template(template: Template, document: Mapping[str, Any]) -> bool:
+    """True while a document asks what the template asks; its name does not count."""
+    try:
+        stated, proposed = (
+            ScenarioDocument.read({**one, "name": "same"}) for one in (document, template.document)
+        )
+    except InvalidDocument:
+        return False
+    return stated == proposed
