@@ -420,11 +420,6 @@ def faults(hardware: Hardware) -> Iterator[InvalidValue]:
             yield from _whole("/life_months", value, int(assumption.low), int(assumption.high))
         else:
             yield from _decimal(f"/{name}", value, assumption.low, assumption.high)
-    if hardware.resale_ratio_at_start < hardware.residual_ratio:
-        detail = (
-            f"{hardware.resale_ratio_at_start} is below residual_ratio, {hardware.residual_ratio}"
-        )
-        yield InvalidValue("/resale_ratio_at_start", detail)
 
 
 def _described(hardware: Hardware) -> Iterator[InvalidValue]:

@@ -18,10 +18,10 @@ from backend.domain.errors import InvalidValue
 from backend.domain.scenarios.traces import (
     LAST_S,
     MOST_UNITS,
-    NOT_LATER,
     DemandTrace,
     Row,
     gather,
+    not_later,
     units_of,
 )
 
@@ -148,7 +148,7 @@ class _Table:
         if not location:
             return InvalidValue("csv", "at least one point is needed")
         faults = [fault for fault in (_time_fault(str(at)), _value_fault(str(value))) if fault]
-        return InvalidValue("csv", f"{location}: {'; '.join(faults) or NOT_LATER}")
+        return InvalidValue("csv", f"{location}: {'; '.join(faults) or not_later()}")
 
 
 class _Lines(Iterator[Line]):

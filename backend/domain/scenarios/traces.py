@@ -21,7 +21,6 @@ MOST_POINTS = 5_000_000
 MOST_UNITS = 10**12
 # Start of the year 2200.
 LAST_S = 7_258_118_400
-NOT_LATER = f"is not later than the point before, or the point {MOST_POINTS + 1:,}"
 # Location, time and value of a point as stated, and its second since 1970.
 Row = tuple[str, object, object, int | None]
 
@@ -92,10 +91,15 @@ def trace_from_points(points: Sequence[object]) -> DemandTrace:
         elif units_of(value) is None:
             detail = f"{str(value)[:40]!r} is not a number from 0 on to {MOST_UNITS:.0e}"
         else:
-            detail = NOT_LATER
+            detail = not_later()
         return InvalidValue(location, detail)
 
     return gather(_points(points), fault)
+
+
+def not_later() -> str:
+    """Fault of a point that is none of the others."""
+    return f"is not later than the point before, or the point {MOST_POINTS + 1:,}"
 
 
 def _points(points: Sequence[object]) -> Iterator[Row]:

@@ -329,8 +329,9 @@ def uncertainty_members(
 
     Only options that serve the demand of a draw compete in it (see `choice`). `p_cheapest` is the
     share of draws in which the option does and no other costs less, `p_serves` that in which it
-    serves; `regret` what it then costs more than the best, None where it never serves; `distinguishable` whether 95 % of its paired
-    differences to the serving option cheapest at the median lie on one side.
+    serves; `regret` what it then costs more than the best, None where it never serves;
+    `distinguishable` whether 95 % of its paired differences to the serving option cheapest at the
+    median lie on one side.
     """
     demand = demand_factors(spreads)
     unserved = np.stack([one.unserved for one in by_option])
