@@ -3,24 +3,31 @@
 Per month, for the whole set of N servers (M = what all items cost, s = spare servers):
 
     capital + spares   (M + s·M/N) · CRF(i, n)
+    or a lease         its rate, instead of what is bought and sold
     − residual         (M + s·M/N) · residual ratio · CRF(i, n) · (1 + i/12)^−n
     + energy           PUE · watts / 1000 · hours · price of a kWh
     + space            rack units · price of a unit
     + support          M · ratio / 12
     + staff            hours · wage
     + network          as stated
+    + transit          Mbit/s · price
+    + remote hands     hours a year · price / 12
+    + failed disks     disks · failures a year · price / 12
+    + installation     price · CRF(i, n); migration likewise
 
 CRF(i, n) = (i/12) / (1 − (1 + i/12)^−n) is the capital recovery factor, 1/n at 0 %: the equal
 payment at the end of each of n months that is worth 1 today. The residual value is received at the
 end of the life and spread over it in the same way. Spares lie on the shelf: they are bought and
-sold again, but need no power, room or support contract.
+sold again, but need no power, room or support contract. Where energy or wages rise, a month counts
+the level amount that is worth the same over the life; `costs_by_year` has each year as it comes.
 
 What a document means. `items` are the bill of materials of the whole set and `count` is the total
 number, so that switches, cables and half a storage box can be listed beside the servers; `watts` is
-the mean draw of one piece. `rack_units`, `staff_hours_per_month` and `network_price_per_month` are
-those of the whole set too. A **price** is what one server of the set costs, because it is compared
-with prices of single servers and joined with the score of one: the set's cost / N. The costs of the
-whole set stand beside it under names that begin with `set_`.
+the mean draw of one piece. `cpu`, `cores`, `threads` and `memory_gib` describe one server; everything
+else is of the whole set: disks, rack units, staff, network, transit, remote hands, lease. A **price**
+is what one server of the set costs, because it is compared with prices of single servers and joined
+with the score of one: the set's cost / N. The costs of the whole set stand beside it under names that
+begin with `set_`.
 """
 
 from collections.abc import Iterator
@@ -28,7 +35,7 @@ from dataclasses import dataclass, fields
 from decimal import Decimal, localcontext
 
 from backend.domain.errors import InvalidValue
-from backend.domain.hardware_assumptions import ASSUMPTIONS
+from backend.domain.hardware_assumptions import ASSUMPTIONS, DISK_FAILURE_RATES, PRICED
 from backend.domain.money import Money
 from backend.domain.pricing import price_per_period
 from backend.domain.units import EXACT, HOURS_PER_MONTH, MONTHS_PER_YEAR
@@ -44,6 +51,10 @@ MAX_ITEMS = 1_000
 MAX_COUNT = 1_000_000
 MAX_PRICE = Decimal(9_999_999_999)  # what a column of money holds
 MAX_WATTS = Decimal(1_000_000)
+MAX_THREADS = 100_000
+MAX_MEMORY_GIB = Decimal(1_000_000)
+MAX_GB = Decimal(10_000_000)
+MAX_LEASE_MONTHS = 240
 
 
 @dataclass(frozen=True)
@@ -54,6 +65,31 @@ class HardwareItem:
     count: int
     unit_price: Decimal
     watts: Decimal = Decimal(0)
+
+
+@dataclass(frozen=True)
+class HardwareDisk:
+    """Equal disks of the set; `unit_price` is 0 where an item already holds them."""
+
+    count: int
+    gb: Decimal
+    kind: str = "ssd"
+    unit_price: Decimal = Decimal(0)
+    annual_failure_rate: Decimal | None = None
+    """None takes that of its kind."""
+
+    @property
+    def failures_per_year(self) -> Decimal:
+        rate = self.annual_failure_rate
+        return self.count * (DISK_FAILURE_RATES[self.kind] if rate is None else rate)
+
+
+@dataclass(frozen=True)
+class Lease:
+    """A rate for the whole set instead of its purchase."""
+
+    price_per_month: Decimal
+    term_months: int
 
 
 @dataclass(frozen=True)
@@ -80,6 +116,33 @@ class Hardware:
     network_price_per_month: Decimal = ASSUMPTIONS["network_price_per_month"].default
     annual_failure_rate: Decimal = ASSUMPTIONS["annual_failure_rate"].default
     repair_days: Decimal = ASSUMPTIONS["repair_days"].default
+    resale_ratio_at_start: Decimal = ASSUMPTIONS["resale_ratio_at_start"].default
+    transit_mbit_per_s: Decimal = ASSUMPTIONS["transit_mbit_per_s"].default
+    transit_price_per_mbit_month: Decimal = ASSUMPTIONS["transit_price_per_mbit_month"].default
+    remote_hands_hours_per_year: Decimal = ASSUMPTIONS["remote_hands_hours_per_year"].default
+    remote_hands_price_per_hour: Decimal = ASSUMPTIONS["remote_hands_price_per_hour"].default
+    installation_price: Decimal = ASSUMPTIONS["installation_price"].default
+    migration_price: Decimal = ASSUMPTIONS["migration_price"].default
+    energy_inflation_per_year: Decimal = ASSUMPTIONS["energy_inflation_per_year"].default
+    wage_inflation_per_year: Decimal = ASSUMPTIONS["wage_inflation_per_year"].default
+    cpu: str | None = None
+    cores: int | None = None
+    threads: int | None = None
+    memory_gib: Decimal | None = None
+    disks: tuple[HardwareDisk, ...] = ()
+    lease: Lease | None = None
+
+    @property
+    def bought(self) -> Decimal:
+        """Price of all items and disks; to be called in the context EXACT."""
+        items = sum((item.count * item.unit_price for item in self.items), Decimal(0))
+        return items + sum((disk.count * disk.unit_price for disk in self.disks), Decimal(0))
+
+
+# Parts of a cost that are paid month by month.
+RECURRING = (
+    "energy", "space", "support", "staff", "network", "transit", "remote_hands", "disks",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -94,6 +157,18 @@ class CostBreakdown:
     support: Decimal
     staff: Decimal
     network: Decimal
+    transit: Decimal
+    remote_hands: Decimal
+    disks: Decimal
+    installation: Decimal
+    migration: Decimal
+    lease: Decimal
+
+    @property
+    def running(self) -> Decimal:
+        """Everything that ends when the servers are switched off."""
+        with localcontext(EXACT):
+            return sum((getattr(self, name) for name in RECURRING), Decimal(0))
 
     @property
     def total(self) -> Decimal:
@@ -115,8 +190,8 @@ class CostBreakdown:
 class HardwareCost:
     """Cost of a set: prices and `breakdown` are those of one server, `set_…` those of all.
 
-    `capital_total` is the cash that buys the set and its spares, `residual_total` what they are
-    worth at the end of the life. Amounts carry 34 digits and are not rounded.
+    `capital_total` is the cash that buys the set and its spares (0 with a lease), `residual_total`
+    what they are worth at the end of the life. Amounts carry 34 digits and are not rounded.
     """
 
     currency: str
@@ -129,6 +204,8 @@ class HardwareCost:
     spares: int
     capital_total: Decimal
     residual_total: Decimal
+    one_off_total: Decimal
+    """Installation and migration."""
     set_watts: Decimal
     set_energy_kwh_per_month: Decimal
 
@@ -143,14 +220,11 @@ def monthly_cost(
     check(hardware)
     spares = spares_needed(hardware.servers, hardware.annual_failure_rate, hardware.repair_days)
     with localcontext(EXACT):
-        bought = sum((item.count * item.unit_price for item in hardware.items), Decimal(0))
-        # A spare costs what one server of the set does, with its share of everything else.
-        shelved = spares * bought / hardware.servers
+        bought, shelved = _purchase(hardware, spares)
         watts = sum((item.count * item.watts for item in hardware.items), Decimal(0))
-        # Spares are switched off, so they cost capital and no energy.
-        energy_kwh = hardware.pue * watts * hours_per_month / WATTS_PER_KILOWATT
+        energy_kwh = _energy_kwh(hardware, hours_per_month)
         residual = (bought + shelved) * hardware.residual_ratio
-        whole = _set_breakdown(hardware, bought, shelved, residual, energy_kwh)
+        whole = _set_breakdown(hardware, bought, shelved, residual, hours_per_month)
         single = whole.divided(hardware.servers)
         return HardwareCost(
             currency=hardware.currency,
@@ -163,33 +237,117 @@ def monthly_cost(
             spares=spares,
             capital_total=bought + shelved,
             residual_total=residual,
+            one_off_total=hardware.installation_price + hardware.migration_price,
             set_watts=watts,
             set_energy_kwh_per_month=energy_kwh,
         )
 
 
+def _purchase(hardware: Hardware, spares: int) -> tuple[Decimal, Decimal]:
+    """Cash for the set and for its spares; to be called in the context EXACT."""
+    if hardware.lease is not None:
+        return Decimal(0), Decimal(0)
+    # A spare costs what one server of the set does, with its share of everything else.
+    return hardware.bought, spares * hardware.bought / hardware.servers
+
+
+def _energy_kwh(hardware: Hardware, hours_per_month: Decimal) -> Decimal:
+    """To be called in the context EXACT."""
+    watts = sum((item.count * item.watts for item in hardware.items), Decimal(0))
+    # Spares are switched off, so they cost capital and no energy.
+    return hardware.pue * watts * hours_per_month / WATTS_PER_KILOWATT
+
+
+def _recurring(hardware: Hardware, hours_per_month: Decimal) -> dict[str, Decimal]:
+    """What the first month costs, by RECURRING; to be called in the context EXACT."""
+    remote_hours = hardware.remote_hands_hours_per_year / MONTHS_PER_YEAR
+    failing = (disk.failures_per_year * disk.unit_price for disk in hardware.disks)
+    return {
+        "energy": _energy_kwh(hardware, hours_per_month) * hardware.energy_price_per_kwh,
+        "space": hardware.rack_units * hardware.rack_price_per_unit_month,
+        # Support is paid for machines in use, not for spares.
+        "support": hardware.bought * hardware.support_ratio_per_year / MONTHS_PER_YEAR,
+        "staff": hardware.staff_hours_per_month * hardware.staff_price_per_hour,
+        "network": hardware.network_price_per_month,
+        "transit": hardware.transit_mbit_per_s * hardware.transit_price_per_mbit_month,
+        "remote_hands": remote_hours * hardware.remote_hands_price_per_hour,
+        "disks": sum(failing, Decimal(0)) / MONTHS_PER_YEAR,
+    }
+
+
+def _inflation(hardware: Hardware, part: str) -> Decimal:
+    """By which ratio a recurring cost rises with each year."""
+    if part == "energy":
+        return hardware.energy_inflation_per_year
+    return hardware.wage_inflation_per_year if part in ("staff", "remote_hands") else Decimal(0)
+
+
 def _set_breakdown(
-    hardware: Hardware, bought: Decimal, shelved: Decimal, residual: Decimal, energy_kwh: Decimal
+    hardware: Hardware,
+    bought: Decimal,
+    shelved: Decimal,
+    residual: Decimal,
+    hours_per_month: Decimal,
 ) -> CostBreakdown:
     """To be called in the context EXACT."""
-    worth = annuity(hardware.discount_rate_per_year, hardware.life_months)
+    rate, life_months = hardware.discount_rate_per_year, hardware.life_months
+    worth = annuity(rate, life_months)
     # The residual value comes at the end of the life: it is worth less today.
-    today = _monthly_discount(hardware.discount_rate_per_year) ** hardware.life_months
+    today = _monthly_discount(rate) ** life_months
+    first = _recurring(hardware, hours_per_month)
+    level = {
+        name: amount * annuity(rate, life_months, _inflation(hardware, name)) / worth
+        if _inflation(hardware, name)
+        else amount
+        for name, amount in first.items()
+    }
     return CostBreakdown(
         capital=bought / worth,
         spares=shelved / worth,
         residual=-residual * today / worth,
-        energy=energy_kwh * hardware.energy_price_per_kwh,
-        space=hardware.rack_units * hardware.rack_price_per_unit_month,
-        # Support is paid for machines in use, not for spares.
-        support=bought * hardware.support_ratio_per_year / MONTHS_PER_YEAR,
-        staff=hardware.staff_hours_per_month * hardware.staff_price_per_hour,
-        network=hardware.network_price_per_month,
+        **level,
+        installation=hardware.installation_price / worth,
+        migration=hardware.migration_price / worth,
+        lease=hardware.lease.price_per_month if hardware.lease else Decimal(0),
     )
 
 
-def annuity(rate_per_year: Decimal, months: int) -> Decimal:
+@dataclass(frozen=True)
+class YearCost:
+    """A year of the whole set: cash as it is paid, and with purchases spread evenly over the life."""
+
+    year: int
+    cash: Decimal
+    straight_line: Decimal
+
+
+def costs_by_year(
+    hardware: Hardware, *, hours_per_month: Decimal = Decimal(HOURS_PER_MONTH)
+) -> tuple[YearCost, ...]:
+    """Each year of the life; purchase and one-off costs are paid in the first one, and the residual
+    value comes back in the last. Both columns have the same sum."""
+    cost = monthly_cost(hardware, hours_per_month=hours_per_month)
+    with localcontext(EXACT):
+        first = _recurring(hardware, hours_per_month)
+        lease = hardware.lease.price_per_month if hardware.lease else Decimal(0)
+        start = cost.capital_total + cost.one_off_total
+        a_month = (start - cost.residual_total) / hardware.life_months
+        years = []
+        for n in range(-(-hardware.life_months // MONTHS_PER_YEAR)):
+            months = min(MONTHS_PER_YEAR, hardware.life_months - n * MONTHS_PER_YEAR)
+            paid = months * lease + sum(
+                months * amount * (1 + _inflation(hardware, name)) ** n
+                for name, amount in first.items()
+            )
+            is_last = (n + 1) * MONTHS_PER_YEAR >= hardware.life_months
+            cash = paid + (start if n == 0 else 0) - (cost.residual_total if is_last else 0)
+            years.append(YearCost(n + 1, cash, paid + months * a_month))
+        return tuple(years)
+
+
+def annuity(rate_per_year: Decimal, months: int, growth_per_year: Decimal = Decimal(0)) -> Decimal:
     """Worth today of 1 at the end of each month, at `rate_per_year` / 12 a month: 1 / CRF.
+    The payment grows with each year by `growth_per_year`.
 
     The sum Σ (1 + i/12)^−k over k = 1 … months equals the closed form, needs no case for 0 % and
     loses no digits near it.
@@ -199,7 +357,9 @@ def annuity(rate_per_year: Decimal, months: int) -> Decimal:
         worth, factor = Decimal(0), Decimal(1)
         # At most some hundred months: cheaper than a case for a rate of 0 %, where the closed form divides
         # by zero.
-        for _ in range(months):
+        for month in range(months):
+            if growth_per_year and month and month % MONTHS_PER_YEAR == 0:
+                factor *= 1 + growth_per_year
             factor *= discount
             worth += factor
         return worth
@@ -247,12 +407,45 @@ def faults(hardware: Hardware) -> Iterator[InvalidValue]:
         yield InvalidValue("/currency", error.detail)
     yield from _whole("/servers", hardware.servers, 1, MAX_SERVERS)
     yield from _items(hardware.items)
+    yield from _disks(hardware.disks)
+    yield from _described(hardware)
+    for amount, price in PRICED.items():
+        if getattr(hardware, amount) and not getattr(hardware, price):
+            yield InvalidValue(
+                f"/{price}", f"needed with {amount}: without a price it costs nothing"
+            )
     for name, assumption in ASSUMPTIONS.items():
         value = getattr(hardware, name)
         if name == "life_months":
             yield from _whole("/life_months", value, int(assumption.low), int(assumption.high))
         else:
             yield from _decimal(f"/{name}", value, assumption.low, assumption.high)
+
+
+def _described(hardware: Hardware) -> Iterator[InvalidValue]:
+    """Faults of what describes one server, and of a lease."""
+    for name in ("cores", "threads"):
+        if getattr(hardware, name) is not None:
+            yield from _whole(f"/{name}", getattr(hardware, name), 1, MAX_THREADS)
+    if hardware.memory_gib is not None:
+        yield from _decimal("/memory_gib", hardware.memory_gib, Decimal(0), MAX_MEMORY_GIB)
+    if hardware.lease is not None:
+        yield from _whole("/lease/term_months", hardware.lease.term_months, 1, MAX_LEASE_MONTHS)
+        amount = hardware.lease.price_per_month
+        yield from _decimal("/lease/price_per_month", amount, Decimal(0), MAX_PRICE)
+
+
+def _disks(disks: tuple[HardwareDisk, ...]) -> Iterator[InvalidValue]:
+    for index, disk in enumerate(disks):
+        pointer = f"/disks/{index}"
+        yield from _whole(f"{pointer}/count", disk.count, 1, MAX_COUNT)
+        yield from _decimal(f"{pointer}/gb", disk.gb, Decimal(0), MAX_GB)
+        yield from _decimal(f"{pointer}/unit_price", disk.unit_price, Decimal(0), MAX_PRICE)
+        if disk.kind not in DISK_FAILURE_RATES:
+            yield InvalidValue(f"{pointer}/kind", f"{disk.kind!r} is no kind of disk")
+        if disk.annual_failure_rate is not None:
+            rate = disk.annual_failure_rate
+            yield from _decimal(f"{pointer}/annual_failure_rate", rate, Decimal(0), Decimal(1))
 
 
 def _items(items: tuple[HardwareItem, ...]) -> Iterator[InvalidValue]:

@@ -48,6 +48,10 @@ _TABLE = (
         _("our own assumption: old servers are given away"),
     ),
     HardwareAssumption(
+        "resale_ratio_at_start", D("0.6"), _("ratio of the purchase price"), D(0), D(1),
+        _("our own assumption: a used server loses 30 to 50 % at once"),
+    ),
+    HardwareAssumption(
         "discount_rate_per_year", D("0.05"), _("ratio per year, a twelfth each month"), D(0), D(1),
         _("our own assumption: what money costs a company"),
     ),
@@ -86,6 +90,38 @@ _TABLE = (
         D(0), D(9_999_999_999), _("our own assumption: the port comes with the rack"),
     ),
     HardwareAssumption(
+        "transit_mbit_per_s", D(0), _("Mbit/s of the whole set, 95th percentile"),
+        D(0), D(100_000_000), _("our own assumption: transit comes with the port"),
+    ),
+    HardwareAssumption(
+        "transit_price_per_mbit_month", D(0), _("currency per Mbit/s and month"),
+        D(0), D(1_000_000), _("no default: state it with the transit"),
+    ),
+    HardwareAssumption(
+        "remote_hands_hours_per_year", D(0), _("hours per year for the whole set"),
+        D(0), D(1_000_000), _("our own assumption: your staff does the work on site"),
+    ),
+    HardwareAssumption(
+        "remote_hands_price_per_hour", D(0), _("currency per hour"), D(0), D(1_000_000),
+        _("no default: state it with the hours"),
+    ),
+    HardwareAssumption(
+        "installation_price", D(0), _("currency, once for the whole set"), D(0), D(9_999_999_999),
+        _("our own assumption: your staff installs it"),
+    ),
+    HardwareAssumption(
+        "migration_price", D(0), _("currency, once for the whole set"), D(0), D(9_999_999_999),
+        _("our own assumption: nothing has to move"),
+    ),
+    HardwareAssumption(
+        "energy_inflation_per_year", D(0), _("ratio per year"), D(0), D(1),
+        _("our own assumption: the price of energy stays"),
+    ),
+    HardwareAssumption(
+        "wage_inflation_per_year", D(0), _("ratio per year, of staff and remote hands"), D(0), D(1),
+        _("our own assumption: wages stay"),
+    ),
+    HardwareAssumption(
         "annual_failure_rate", D("0.024"), _("failures per server and year"), D(0), D(1),
         "OSDI 2023, quoted by GreenSKU (ISCA 2024): a server without its memory and disks; "
         "each DIMM adds 0.001 and each SSD 0.002",
@@ -99,6 +135,15 @@ _TABLE = (
 ASSUMPTIONS: Mapping[str, HardwareAssumption] = MappingProxyType({one.name: one for one in _TABLE})
 # Amounts whose default is in euros; a document in another currency has it converted.
 IN_EUROS = ("energy_price_per_kwh", "rack_price_per_unit_month", "staff_price_per_hour")
+# Amounts of work or traffic, each with the price that gives it a cost.
+PRICED = {
+    "transit_mbit_per_s": "transit_price_per_mbit_month",
+    "remote_hands_hours_per_year": "remote_hands_price_per_hour",
+}
+# Failures of a disk in a year, by its kind.
+DISK_FAILURE_RATES: Mapping[str, Decimal] = MappingProxyType(
+    {"ssd": D("0.002"), "nvme": D("0.002"), "hdd": D("0.0157")}
+)
 # Fields of the whole set whose default is that of one server.
 OF_A_SERVER = ("rack_units", "staff_hours_per_month")
 # Units of a currency for a euro: reference rates of the European Central Bank of 2026-10-30. Fixed,
@@ -126,6 +171,7 @@ PUBLISHED = (
     ),
     Published("dimm_failure_rate", D("0.001"), _("per DIMM and year"), "OSDI 2023"),
     Published("ssd_failure_rate", D("0.002"), _("per SSD and year"), "OSDI 2023"),
+    Published("hdd_failure_rate", D("0.0157"), _("per disk and year"), "Backblaze, all of 2024"),
     Published("carbon_kg_per_kwh", D("0.35"), _("kg of CO2 per kWh"), "GreenSKU data (ISCA 2024)"),
     Published("share_servers", D("0.57"), _("ratio of the cost at scale"), "Hamilton, 2010"),
     Published("share_network", D("0.08"), _("ratio of the cost at scale"), "Hamilton, 2010"),

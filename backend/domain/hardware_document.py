@@ -16,23 +16,39 @@ from backend.domain.documents.values import (
     PLAIN,
     JsonSchema,
     Many,
+    Object,
     Text,
     Value,
     WholeNumber,
+    Word,
     fault,
     shown,
 )
 from backend.domain.hardware import (
     MAX_COUNT,
+    MAX_GB,
     MAX_ITEMS,
+    MAX_LEASE_MONTHS,
+    MAX_MEMORY_GIB,
     MAX_PRICE,
     MAX_SERVERS,
+    MAX_THREADS,
     MAX_WATTS,
     Hardware,
     HardwareCost,
+    HardwareDisk,
     HardwareItem,
+    Lease,
+    costs_by_year,
 )
-from backend.domain.hardware_assumptions import ASSUMPTIONS, EURO_RATES, IN_EUROS, OF_A_SERVER
+from backend.domain.hardware_assumptions import (
+    ASSUMPTIONS,
+    DISK_FAILURE_RATES,
+    EURO_RATES,
+    IN_EUROS,
+    OF_A_SERVER,
+    PRICED,
+)
 from backend.domain.pricing.quoted import MOST_DECIMALS
 from backend.domain.texts import text as _
 
@@ -102,6 +118,30 @@ class ItemDocument(Document):
     watts: Annotated[Decimal, Amount(_("Mean draw of one piece"), "W", high=MAX_WATTS)] = Decimal(0)
 
 
+class DiskDocument(Document):
+    """Equal disks of the whole set."""
+
+    count: Annotated[int, WholeNumber(_("Disks in the whole set"), low=1, high=MAX_COUNT)]
+    gb: Annotated[Decimal, Amount(_("Size of one disk"), "GB", high=MAX_GB)]
+    kind: Annotated[str, Word(_("Kind of disk"), choices=tuple(DISK_FAILURE_RATES))] = "ssd"
+    unit_price: Annotated[
+        Decimal, Amount(_("Of one disk; 0 where an item already holds it"), _("currency"))
+    ] = Decimal(0)
+    annual_failure_rate: Annotated[
+        Decimal | None,
+        Amount(_("By default that of its kind"), _("failures per disk and year"), high=Decimal(1)),
+    ] = None
+
+
+class LeaseDocument(Document):
+    """A rate for the whole set instead of its purchase."""
+
+    price_per_month: Annotated[Decimal, Amount(_("Rate"), _("currency/month"))]
+    term_months: Annotated[
+        int, WholeNumber(_("Length of the lease"), _("months"), low=1, high=MAX_LEASE_MONTHS)
+    ]
+
+
 class HardwareDocument(Document):
     """A set of servers of one's own. An assumption left out, or null, has its default."""
 
@@ -141,17 +181,64 @@ class HardwareDocument(Document):
         "annual_failure_rate"
     )
     repair_days: Annotated[Decimal, _assumed("repair_days")] = _default("repair_days")
+    resale_ratio_at_start: Annotated[Decimal, _assumed("resale_ratio_at_start")] = _default(
+        "resale_ratio_at_start"
+    )
+    transit_mbit_per_s: Annotated[Decimal, _assumed("transit_mbit_per_s")] = _default(
+        "transit_mbit_per_s"
+    )
+    transit_price_per_mbit_month: Annotated[Decimal, _assumed("transit_price_per_mbit_month")] = (
+        _default("transit_price_per_mbit_month")
+    )
+    remote_hands_hours_per_year: Annotated[Decimal, _assumed("remote_hands_hours_per_year")] = (
+        _default("remote_hands_hours_per_year")
+    )
+    remote_hands_price_per_hour: Annotated[Decimal, _assumed("remote_hands_price_per_hour")] = (
+        _default("remote_hands_price_per_hour")
+    )
+    installation_price: Annotated[Decimal, _assumed("installation_price")] = _default(
+        "installation_price"
+    )
+    migration_price: Annotated[Decimal, _assumed("migration_price")] = _default("migration_price")
+    energy_inflation_per_year: Annotated[Decimal, _assumed("energy_inflation_per_year")] = _default(
+        "energy_inflation_per_year"
+    )
+    wage_inflation_per_year: Annotated[Decimal, _assumed("wage_inflation_per_year")] = _default(
+        "wage_inflation_per_year"
+    )
+    cpu: Annotated[str | None, Text(_("Processor model of one server"), most=150)] = None
+    cores: Annotated[int | None, WholeNumber(_("Cores of one server"), low=1, high=MAX_THREADS)] = (
+        None
+    )
+    threads: Annotated[
+        int | None, WholeNumber(_("Threads of one server"), low=1, high=MAX_THREADS)
+    ] = None
+    memory_gib: Annotated[
+        Decimal | None, Amount(_("Memory of one server"), "GiB", high=MAX_MEMORY_GIB)
+    ] = None
+    disks: Annotated[
+        tuple[DiskDocument, ...], Many(_("Disks that are replaced when they fail"), high=MAX_ITEMS)
+    ] = ()
+    lease: Annotated[
+        LeaseDocument | None,
+        Object(_("A rate for the whole set instead of its purchase"), is_nullable=True),
+    ] = None
 
     @property
     def hardware(self) -> Hardware:
         """What the cost is calculated from."""
-        values = {name: getattr(self, name) for name in FIELDS if name != "items"}
+        nested = {"items", "disks", "lease"}
+        values = {name: getattr(self, name) for name in FIELDS if name not in nested}
         for name in self._assumed((*OF_A_SERVER, *IN_EUROS)):
             values[name] = _derived(name, self.servers, self.currency)
+        if "resale_ratio_at_start" not in self.model_fields_set:
+            values["resale_ratio_at_start"] = max(self.resale_ratio_at_start, self.residual_ratio)
         items = (
             HardwareItem(item.name, item.count, item.unit_price, item.watts) for item in self.items
         )
-        return Hardware(**values, items=tuple(items))
+        disks = (HardwareDisk(**vars(disk)) for disk in self.disks)
+        lease = Lease(**vars(self.lease)) if self.lease else None
+        return Hardware(**values, items=tuple(items), disks=tuple(disks), lease=lease)
 
     def _assumed(self, names: tuple[str, ...]) -> list[str]:
         """Those of the fields that the document leaves out."""
@@ -164,6 +251,13 @@ class HardwareDocument(Document):
                     name,
                     f"state it: its default is in euros, and no rate of {self.currency} is known",
                 )
+        for amount, price in PRICED.items():
+            if getattr(self, amount) and not getattr(self, price):
+                yield price, f"needed with {amount}: without a price it costs nothing"
+        is_stated = "resale_ratio_at_start" in self.model_fields_set
+        if is_stated and self.resale_ratio_at_start < self.residual_ratio:
+            detail = f"{self.resale_ratio_at_start} is below residual_ratio, {self.residual_ratio}"
+            yield "resale_ratio_at_start", detail
 
 
 class OfferedHardwareDocument(HardwareDocument):
@@ -177,7 +271,7 @@ class OfferedHardwareDocument(HardwareDocument):
 
 FIELDS = tuple(HardwareDocument.model_fields)
 ITEM_FIELDS = tuple(ItemDocument.model_fields)
-WHOLE = frozenset({"servers", "life_months", "count"})
+WHOLE = frozenset({"servers", "life_months", "count", "cores", "threads", "term_months"})
 
 
 def _derived(name: str, servers: int, currency: str) -> Decimal:
@@ -186,16 +280,30 @@ def _derived(name: str, servers: int, currency: str) -> Decimal:
     return default * (servers if name in OF_A_SERVER else EURO_RATES[currency])
 
 
+def stated_names(document: Mapping[str, Any]) -> frozenset[str]:
+    """Assumptions of a whole document that differ from what a document without them would have."""
+    servers, currency = document["servers"], document["currency"]
+    names = set()
+    for name, value in document.items():
+        if name not in ASSUMPTIONS:
+            continue
+        default = ASSUMPTIONS[name].default
+        if name in OF_A_SERVER or (name in IN_EUROS and currency in EURO_RATES):
+            default = _derived(name, servers, currency)
+        elif name == "resale_ratio_at_start":
+            default = max(default, Decimal(document["residual_ratio"]))
+        if Decimal(value) != default:
+            names.add(name)
+    return frozenset(names)
+
+
 def stated_document(document: Mapping[str, Any]) -> dict[str, Any]:
     """A whole document without what follows its servers and currency, so that it follows again
     those of the version that is made from it."""
-    names = (*OF_A_SERVER, *(IN_EUROS if document["currency"] in EURO_RATES else ()))
-    derived = {name: _derived(name, document["servers"], document["currency"]) for name in names}
-    return {
-        name: value
-        for name, value in document.items()
-        if name not in derived or Decimal(value) != derived[name]
-    }
+    derived = {*OF_A_SERVER, *(IN_EUROS if document["currency"] in EURO_RATES else ())}
+    derived |= {"resale_ratio_at_start"}
+    idle = derived - stated_names(document)
+    return {name: value for name, value in document.items() if name not in idle}
 
 
 def hardware_from(document: object) -> Hardware:
@@ -211,6 +319,11 @@ def hardware_document(hardware: Hardware) -> dict[str, Any]:
 def cost_document(cost: HardwareCost) -> dict[str, Any]:
     """The cost with amounts as decimal strings, not rounded."""
     return {name: _plain(value) for name, value in asdict(cost).items()}
+
+
+def years_document(hardware: Hardware) -> list[dict[str, Any]]:
+    """The cost by year, amounts as decimal strings."""
+    return [_plain(asdict(year)) for year in costs_by_year(hardware)]
 
 
 def _plain(value: Any) -> Any:

@@ -15,6 +15,7 @@ from backend.domain.decimals import MAX_EXPONENT, read_decimal
 from backend.domain.documents.model import Document, Faults
 from backend.domain.documents.values import (
     PLAIN,
+    Flag,
     JsonSchema,
     Many,
     Value,
@@ -109,19 +110,6 @@ class Most(Value):
 
     def schema(self) -> JsonSchema:
         return {"type": "integer", "minimum": 0, "maximum": self.most}
-
-
-@dataclass(frozen=True)
-class Flag(Value):
-    """True or false."""
-
-    def read(self, value: Any) -> bool:
-        if not isinstance(value, bool):
-            raise fault("true or false is needed")
-        return value
-
-    def schema(self) -> JsonSchema:
-        return {"type": "boolean"}
 
 
 @dataclass(frozen=True)

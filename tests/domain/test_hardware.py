@@ -11,8 +11,11 @@ from hypothesis import strategies as st
 from backend.domain.errors import InvalidValue
 from backend.domain.hardware import (
     Hardware,
+    HardwareDisk,
     HardwareItem,
+    Lease,
     annuity,
+    costs_by_year,
     monthly_cost,
     spares_needed,
 )
@@ -102,6 +105,9 @@ def test_whole_sum_is_divided_among_the_servers_and_the_hours():
         "support": "410.00",  # 82,000 · .06 / 12
         "staff": "300.00",  # 5 · 60
         "network": "100.00",
+        **dict.fromkeys(
+            ("transit", "remote_hands", "disks", "installation", "migration", "lease"), "0.00"
+        ),
     }
     assert {name: str(cents(part)) for name, part in cost.set_breakdown.amounts.items()} == parts
     # 3,482.85 = the sum of the parts; a tenth of it is the price of one server
@@ -137,7 +143,9 @@ def test_default_hardware_is_made_of_the_listed_assumptions():
 
 
 def test_every_assumption_has_a_default_in_its_range_and_a_source():
-    fields = set(Hardware.__dataclass_fields__) - {"name", "currency", "servers", "items"}
+    described = {"cpu", "cores", "threads", "memory_gib", "disks", "lease"}
+    named = {"name", "currency", "servers", "items"}
+    fields = set(Hardware.__dataclass_fields__) - named - described
     assert set(ASSUMPTIONS) == fields
     for one in ASSUMPTIONS.values():
         assert one.low <= one.default <= one.high
@@ -254,3 +262,39 @@ def test_spares_are_the_least_that_suffice(servers, rate, days):
         assert not spares or covered(spares - 1) < 0.99 + 1e-9
     else:
         assert spares == 0
+
+
+def test_years_of_cash_and_of_straight_line_have_the_same_sum():
+    rack = replace(
+        BARE, life_months=30, residual_ratio=D("0.1"), installation_price=D(600),
+        staff_hours_per_month=D(1), staff_price_per_hour=D(50), wage_inflation_per_year=D("0.1"),
+    )  # fmt: skip
+    years = costs_by_year(rack)
+    # 8,000 + 600 at the start and 12 · 50; then 12 · 55; then 6 · 60.50 less a tenth of 8,000
+    assert [cents(year.cash) for year in years] == [D("9200.00"), D("660.00"), D("-437.00")]
+    # (8,600 − 800) / 30 = 260 a month
+    assert [cents(year.straight_line) for year in years] == [
+        D("3720.00"),
+        D("3780.00"),
+        D("1923.00"),
+    ]
+    assert cents(sum(y.cash for y in years)) == cents(sum(y.straight_line for y in years))
+
+
+def test_lease_takes_the_place_of_what_is_bought_and_sold():
+    cost = monthly_cost(replace(BARE, residual_ratio=D("0.1"), lease=Lease(D(250), 36)))
+    assert (cost.price_per_month, cost.capital_total, cost.residual_total) == (250, 0, 0)
+
+
+def test_disks_that_fail_are_replaced():
+    disks = (HardwareDisk(100, D(960), "hdd", D(240)),)
+    cost = monthly_cost(replace(BARE, items=(HardwareItem("server", 1, D(0)),), disks=disks))
+    # 100 · 0.0157 · 240 / 12
+    assert cost.breakdown.disks == D("31.40")
+    assert cost.capital_total == 24_000
+
+
+def test_wages_that_rise_cost_the_level_amount_of_the_same_worth():
+    staff = replace(BARE, life_months=24, staff_hours_per_month=D(1), staff_price_per_hour=D(100))
+    # 0 %: the mean of 100 and 110
+    assert monthly_cost(replace(staff, wage_inflation_per_year=D("0.1"))).breakdown.staff == 105

@@ -125,6 +125,14 @@ class PriceDetail(serializers.Serializer[Any]):
 # --- own hardware ---------------------------------------------------------------------------------
 
 
+class YearDetail(serializers.Serializer[Any]):
+    """A year of the whole set: cash as it is paid, and purchases spread evenly over the life."""
+
+    year = serializers.IntegerField()
+    cash = serializers.CharField()
+    straight_line = serializers.CharField()
+
+
 class HardwareDetail(serializers.Serializer[Any]):
     """One version of own hardware and what it costs; amounts are decimal strings, not rounded.
 
@@ -146,8 +154,10 @@ class HardwareDetail(serializers.Serializer[Any]):
     set_breakdown = serializers.DictField(child=serializers.CharField())
     capital_total = serializers.CharField()
     residual_total = serializers.CharField()
+    one_off_total = serializers.CharField(help_text="installation and migration")
     set_watts = serializers.CharField()
     set_energy_kwh_per_month = serializers.CharField()
+    by_year = YearDetail(many=True)
     document = serializers.DictField()
     created_by = serializers.CharField(allow_null=True)
     created_at = serializers.DateTimeField()

@@ -30,7 +30,7 @@ from backend.common.rest.views import ListAnswer, View, created
 from backend.domain.errors import InvalidValue
 from backend.domain.hardware import CostBreakdown
 from backend.domain.hardware_assumptions import ASSUMPTIONS, HardwareAssumption
-from backend.domain.hardware_document import OfferedHardwareDocument
+from backend.domain.hardware_document import OfferedHardwareDocument, hardware_from, years_document
 
 PARTS = tuple(part.name for part in fields(CostBreakdown))
 
@@ -95,7 +95,7 @@ def _cells(model: HardwareModel) -> dict[str, Any]:
         "spares": cost["spares"],
         "price_per_month": Decimal(cost["price_per_month"]),
         "price_per_hour": Decimal(cost["price_per_hour"]),
-        **{f"cost_{part}": Decimal(cost["breakdown"][part]) for part in PARTS},
+        **{f"cost_{part}": Decimal(cost["breakdown"].get(part, 0)) for part in PARTS},
         "set_price_per_month": Decimal(cost["set_price_per_month"]),
         "capital_total": Decimal(cost["capital_total"]),
         "created_by": model.created_by or None,
@@ -106,7 +106,7 @@ def _cells(model: HardwareModel) -> dict[str, Any]:
 def _detail(model: HardwareModel) -> Any:
     # In the order of a stack, which the database does not keep.
     parts = {
-        name: {part: model.cost[name][part] for part in PARTS}
+        name: {part: model.cost[name].get(part, "0") for part in PARTS}
         for name in ("breakdown", "set_breakdown")
     }
     return HardwareDetail(
@@ -119,6 +119,8 @@ def _detail(model: HardwareModel) -> Any:
             "offer": model.offer.slug,
             "price": model.price_id,
             "document": model.document,
+            "one_off_total": model.cost.get("one_off_total", "0"),
+            "by_year": years_document(hardware_from(model.document)),
             "created_by": model.created_by or None,
             "created_at": model.created_at,
         }

@@ -27,6 +27,7 @@ from backend.domain.hardware_document import (
 from backend.domain.pricing.quoted import LARGEST_AMOUNT, LEAST_AMOUNT, kept
 
 OFFER = "offer"
+GIB = 2**30
 
 
 def calculate_hardware(document: object) -> tuple[Hardware, HardwareCost]:
@@ -61,6 +62,7 @@ def hardware_create(*, workspace: Workspace, document: object, actor: str) -> Ha
     Workspace.objects.select_for_update(no_key=True).get(pk=workspace.pk)
     last = HardwareModel.objects.filter(workspace=workspace, name=hardware.name).first()
     offer = _offer(workspace, read.offer, hardware, last)
+    _describe(offer, hardware)
     version = last.version + 1 if last else 1
     price = price_observation_create(
         offer=offer,
@@ -110,6 +112,22 @@ def hardware_delete(*, model: HardwareModel, actor: str) -> None:
     price = model.price
     model.delete()
     price_delete(observation=price)
+
+
+def _describe(offer: Offer, hardware: Hardware) -> None:
+    """Puts what is stated of one server into its offer, so that it can be compared."""
+    memory = hardware.memory_gib
+    facts = {
+        "cpu_model": hardware.cpu,
+        "vcpu_count": hardware.threads or hardware.cores,
+        "thread_count": hardware.threads,
+        "memory_bytes": None if memory is None else int(memory * GIB),
+    }
+    stated = {name: value for name, value in facts.items() if value is not None}
+    for name, value in stated.items():
+        setattr(offer, name, value)
+    if stated:
+        offer.save(update_fields=list(stated))
 
 
 def _offer(

@@ -267,6 +267,21 @@ class Word(Value):
 
 
 @dataclass(frozen=True)
+class Flag(Value):
+    """True or false."""
+
+    editor: ClassVar[str] = "flag"
+
+    def read(self, value: Any) -> bool:
+        if not isinstance(value, bool):
+            raise fault("true or false is needed")
+        return value
+
+    def schema(self) -> JsonSchema:
+        return {"type": "boolean"}
+
+
+@dataclass(frozen=True)
 class Zone(Value):
     """A time zone: a region of the IANA database, or UTC."""
 

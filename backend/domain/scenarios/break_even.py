@@ -13,7 +13,7 @@ from itertools import combinations
 from backend.domain import figures
 from backend.domain.pricing.billing.lifetimes import HOUR_S, Horizon, months
 from backend.domain.scenarios.alone import OptionAlone
-from backend.domain.scenarios.charges import base_cost, cost, whole
+from backend.domain.scenarios.charges import cost, part_cost, whole
 from backend.domain.scenarios.model import Option, OptionPart, Price, ScenarioInput
 from backend.domain.scenarios.results import OptionOutcome
 from backend.domain.scenarios.uncertainty import option_with_counts, price_key
@@ -60,7 +60,7 @@ def paid_for_parts(scenario: ScenarioInput, one: OptionOutcome) -> tuple[Fractio
     """What an option pays for the servers of each of its parts."""
     horizon = scenario.steps.horizon
     fixed = [
-        base_cost(part.price, part.count, horizon) if isinstance(part.count, int) else None
+        part_cost(part, part.count, horizon) if isinstance(part.count, int) else None
         for part in option_with_counts(one).parts
     ]
     # The engine bills a fleet as a whole: what always runs is known, the rest is elastic.
@@ -82,7 +82,9 @@ def _prices(a: OptionAlone, b: OptionAlone, paid_a: Paid, paid_b: Paid) -> Itera
     }
     for key, part in parts.items():
         slope = paid_a.get(key, Fraction(0)) - paid_b.get(key, Fraction(0))
-        if not slope or part.price.billing not in LINEAR:
+        # What follows the only term has a price of its own.
+        is_linear = part.price.billing in LINEAR and part.price.after_per_hour is None
+        if not slope or not is_linear:
             continue
         # total(f) = total + (f − 1) · paid for each option; equal totals give f.
         factor = 1 - (a.total - b.total) / slope

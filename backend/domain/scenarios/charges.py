@@ -1,8 +1,14 @@
-"""What the servers of an option cost up to some moment, and what they then still commit to."""
+"""What the servers of an option cost up to some moment, and what they then still commit to.
 
+Commitments renew: a reservation, a savings plan or a lease with its term, own hardware with its
+life. What does not renew is paid by the hour after its first term.
+"""
+
+import datetime as dt
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,7 +21,15 @@ from backend.domain.units import HOURS_PER_MONTH
 
 ZERO = Fraction(0)
 RESERVED, SAVINGS, DEDICATED, PURCHASE = "reserved", "savings", "dedicated", "purchase"
+BASE = "base"
 MONTHLY = "monthly"
+
+
+class Administered(NamedTuple):
+    """Servers that somebody looks after; elastic servers start from one image and count as one."""
+
+    servers: int = 0
+    owned: int = 0
 
 
 @dataclass(frozen=True)
@@ -134,8 +148,7 @@ def month_share(convention: str | int) -> Fraction:
 
 
 def _covered(base: Price, count: int, burst: Price, lived: Lives, horizon: Horizon) -> Charges:
-    usage = bills.usage(lived, horizon, base.terms.minimum_s)
-    compute = covered_cost(base, burst, usage, count, horizon)
+    compute = covered_cost(base, burst, term_usages(base, lived, horizon), count, horizon)
     return Charges(
         compute=compute,
         a_month=_of_a_month(burst, compute, horizon),
@@ -146,12 +159,49 @@ def _covered(base: Price, count: int, burst: Price, lived: Lives, horizon: Horiz
 
 
 def covered_cost(
-    base: Price, burst: Price, usage: bills.Usage, count: int, horizon: Horizon
+    base: Price, burst: Price, usages: list[bills.Usage], count: int, horizon: Horizon
 ) -> Fraction:
-    """Fee of `count` reservations, and the use that they do not cover at the other price."""
+    """Fee of `count` reservations, and the use that they do not cover at the other price.
+
+    `usages` are those of `term_usages`: after the term, use that was covered has a price of its own.
+    """
     # By clock hour, as reservations are applied: a quiet night saves nothing for a busy day.
-    rest_s = bills.uncovered_s(usage, count)
-    return base_cost(base, count, horizon) + rest_s * burst.terms.price / HOUR_S
+    rest_s = [bills.uncovered_s(used, count) for used in usages]
+    amount = count * _term_fee(base, horizon) + sum(rest_s) * burst.terms.price / HOUR_S
+    if base.after_per_hour is not None and len(usages) > 1:
+        amount += (int(usages[1].used_s.sum()) - rest_s[1]) * base.after_per_hour / HOUR_S
+    return amount
+
+
+def term_usages(price: Price, lived: Lives, horizon: Horizon) -> list[bills.Usage]:
+    """Use of each clock hour during the terms of a price, and after the only term if there is any."""
+    minimum_s, end_s = price.terms.minimum_s, term_within(price, horizon).end_s
+    if end_s == horizon.end_s:
+        return [bills.usage(lived, horizon, minimum_s)]
+    counted = lived.at_least(minimum_s)
+    return [
+        bills.usage(counted.until(end_s), Horizon(horizon.start_s, end_s), 0),
+        bills.usage(counted.since(end_s), Horizon(end_s, horizon.end_s), 0),
+    ]
+
+
+def term_within(price: Price, horizon: Horizon) -> Horizon:
+    """The part of the horizon in which a commitment holds; all of it where it renews."""
+    if price.after_per_hour is None:
+        return horizon
+    end_s = horizon.start_s + price.terms.term_months * HOURS_PER_MONTH * HOUR_S
+    return Horizon(horizon.start_s, min(end_s, horizon.end_s))
+
+
+def _term_fee(price: Price, horizon: Horizon) -> Fraction:
+    """Fee of one reservation while it holds."""
+    return bills.reserved(term_within(price, horizon), replace(price.terms, reservations=1))
+
+
+def cost_after_term(price: Price, horizon: Horizon) -> Fraction:
+    """Price of one server from the end of its only term on."""
+    rest_s = horizon.end_s - term_within(price, horizon).end_s
+    return (price.after_per_hour or ZERO) * rest_s / HOUR_S
 
 
 # --- running costs ------------------------------------------------------------------------------
@@ -173,23 +223,40 @@ def cost(price: Price, lived: Lives, horizon: Horizon) -> Fraction:
     """What elastic servers cost over the horizon, without set-up."""
     # Of the whole fleet's use: no slot has a share of the commitment by itself.
     if price.billing == SAVINGS:
-        return bills.savings(bills.usage(lived, horizon, price.terms.minimum_s), price.terms)
+        return _savings(price, term_usages(price, lived, horizon))
     return bills.total(slot_costs(price, lived, horizon))
 
 
+def _savings(price: Price, usages: list[bills.Usage]) -> Fraction:
+    amount = bills.savings(usages[0], price.terms)
+    for used in usages[1:]:
+        amount += int(used.used_s.sum()) * (price.after_per_hour or ZERO) / HOUR_S
+    return amount
+
+
+def part_cost(part: OptionPart, count: int, horizon: Horizon) -> Fraction:
+    """What the servers of a part with a count cost, without set-up; of reservations the fee."""
+    if part.role == BASE and part.price.billing == RESERVED:
+        return count * _term_fee(part.price, horizon)
+    return base_cost(part.price, count, horizon)
+
+
 def base_cost(price: Price, count: int, horizon: Horizon) -> Fraction:
-    """What `count` servers that run all the time cost, without set-up; reservations: the fee."""
+    """What `count` servers that run all the time cost, without set-up."""
     return base_costs(price, horizon)(count)
 
 
 def base_costs(price: Price, horizon: Horizon) -> Callable[[int], Fraction]:
     """The same for any count."""
-    if price.billing == RESERVED:
-        one = bills.reserved(horizon, replace(price.terms, reservations=1))
-    elif price.billing == SAVINGS:
+    if price.billing == SAVINGS:
         # One server's hours times the count: counting each would take as long as there are servers.
-        used = bills.usage(whole(1, horizon), horizon, price.terms.minimum_s)
-        return lambda count: bills.savings(used.times(count), price.terms)
+        usages = term_usages(price, whole(1, horizon), horizon)
+        return lambda count: _savings(price, [used.times(count) for used in usages])
+    if price.billing == RESERVED:
+        one = _term_fee(price, horizon) + cost_after_term(price, horizon)
+    elif price.billing == PURCHASE:
+        term = term_within(price, horizon)
+        one = cost(price, whole(1, term), term) + cost_after_term(price, horizon)
     else:
         one = cost(price, whole(1, horizon), horizon)
     return lambda count: count * one
@@ -217,48 +284,80 @@ def _contracts(price: Price, lived: Lives, horizon: Horizon) -> tuple[int, int]:
     return sum(paid for paid, _ in by_slot), sum(owed for _, owed in by_slot)
 
 
-def term_left(horizon: Horizon, term_months: int) -> Fraction:
-    """Share of a term from the horizon's start that lies after its end."""
+def terms_begun(price: Price, horizon: Horizon) -> int:
+    """Terms of a commitment that have begun before the horizon's end; 1 where it does not renew."""
+    if price.after_per_hour is not None:
+        return 1
+    whole_months = _calendar_months(horizon)
+    # A term of twelve months covers a leap year too: nobody renews for its last day.
+    elapsed = whole_months or Fraction(horizon.seconds, HOURS_PER_MONTH * HOUR_S)
+    return max(1, -(-elapsed // price.terms.term_months))
+
+
+def _calendar_months(horizon: Horizon) -> int | None:
+    """Months of a horizon from the first of one to the first of another (UTC); else None."""
+    start, end = (dt.datetime.fromtimestamp(at, dt.UTC) for at in (horizon.start_s, horizon.end_s))
+    if any((at.day, at.hour, at.minute, at.second) != (1, 0, 0, 0) for at in (start, end)):
+        return None
+    return (end.year - start.year) * 12 + end.month - start.month
+
+
+def term_left(price: Price, horizon: Horizon) -> Fraction:
+    """The rest of the last term begun, as a share of a term."""
     # In hours of 730 a month, since terms are sold as hours (8,760 a year).
-    return max(ZERO, 1 - Fraction(horizon.seconds, term_months * HOURS_PER_MONTH * HOUR_S))
+    elapsed = Fraction(horizon.seconds, price.terms.term_months * HOURS_PER_MONTH * HOUR_S)
+    return max(ZERO, terms_begun(price, horizon) - elapsed)
 
 
 def _prepaid(price: Price, count: int, horizon: Horizon) -> Fraction:
     # Paid upfront and linear over the term: what lies behind the moment is a prepayment.
-    amount = {RESERVED: price.terms.upfront, PURCHASE: price.purchase_total}.get(price.billing)
-    return count * amount * term_left(horizon, price.terms.term_months) if amount else ZERO
+    amount = price.own.paid_at_start if price.own else ZERO
+    amount += price.terms.upfront if price.billing == RESERVED else ZERO
+    return count * amount * term_left(price, horizon) if amount else ZERO
 
 
 def _fee(price: Price, count: int, horizon: Horizon) -> Fraction:
     """What a commitment costs in the hours of its term that lie after the moment."""
-    # A savings plan commits to an amount of money, whatever the number of servers.
-    hourly = {RESERVED: count * price.terms.price, SAVINGS: price.terms.commit_per_hour}
+    hourly = {
+        RESERVED: count * price.terms.price,
+        # A savings plan commits to an amount of money, whatever the number of servers.
+        SAVINGS: price.terms.commit_per_hour,
+        PURCHASE: count * price.own.lease_per_month / HOURS_PER_MONTH if price.own else ZERO,
+    }
     # A contract by the month owes its own rest (contracts.py).
-    if price.billing not in hourly:
+    if not hourly.get(price.billing):
         return ZERO
-    left_h = price.terms.term_months * HOURS_PER_MONTH * term_left(horizon, price.terms.term_months)
+    left_h = price.terms.term_months * HOURS_PER_MONTH * term_left(price, horizon)
     return left_h * hourly[price.billing]
 
 
 # --- beside the servers -------------------------------------------------------------------------
 
 
-def extras_costs(extras: Extras, horizon: Horizon) -> dict[str, Fraction]:
+def extras_costs(
+    extras: Extras, horizon: Horizon, administered: Administered
+) -> dict[str, Fraction]:
     """Cost over the horizon of everything that is stated by the month."""
     count = months_begun(horizon, extras.month_convention)
-    return {name: count * amount for name, amount in _of_one_month(extras).items()}
+    return {name: count * amount for name, amount in _of_one_month(extras, administered).items()}
 
 
-def extras_a_month(extras: Extras) -> Fraction:
+def extras_a_month(extras: Extras, administered: Administered) -> Fraction:
     """The same of one month."""
-    return sum(_of_one_month(extras).values(), ZERO) * month_share(extras.month_convention)
+    costs = _of_one_month(extras, administered).values()
+    return sum(costs, ZERO) * month_share(extras.month_convention)
 
 
-def _of_one_month(extras: Extras) -> dict[str, Fraction]:
+def _of_one_month(extras: Extras, administered: Administered) -> dict[str, Fraction]:
+    staff_hours = (
+        extras.staff_hours_per_month
+        + administered.servers * extras.staff_hours_per_server_month
+        + administered.owned * extras.hardware_hours_per_server_month
+    )
     return {
         "egress": _tiered(extras),
         "storage": extras.storage_gb * extras.storage_usd_per_gb_month,
-        "staff": extras.staff_hours_per_month * extras.staff_usd_per_hour,
+        "staff": staff_hours * extras.staff_usd_per_hour,
         "fixed": extras.fixed_per_month,
     }
 

@@ -1,6 +1,6 @@
 """What a scenario comes to, in one sentence: the cheapest option that serves the demand."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from backend.domain.conclusions import Certainty, Conclusion, listed, percent
@@ -8,10 +8,8 @@ from backend.domain.documents.values import exact
 from backend.domain.texts import joined, number
 from backend.domain.texts import text as _
 
-# Share of the draws that makes the cheapest option clear.
+# Share of the draws that an option must serve to be called safe against growth.
 SURE = 0.95
-# Share of the draws from which on another option may be the cheapest as well.
-POSSIBLE = 1 - SURE
 
 # Shares below it are not written out; the share that is tolerated by default.
 SMALL = 0.001
@@ -20,12 +18,19 @@ Option = Mapping[str, Any]
 
 
 def concluded(
-    result: Mapping[str, Any], currency: str, span: str, price_per_unserved: object = None
+    result: Mapping[str, Any],
+    currency: str,
+    span: str,
+    price_per_unserved: object = None,
+    examples: Sequence[str] = (),
 ) -> Conclusion:
     """The sentence of a result, whose costs are those of `span`, such as 30 days.
 
-    `price_per_unserved` is that of the document, by which unmet demand adds to a cost.
+    `price_per_unserved` is that of the document, by which unmet demand adds to a cost; `examples`
+    are the options of which a price is still a template's.
     """
+    if examples:
+        return _without_prices(examples)
     options = result["options"]
     serving = [one for one in options if may_win(one)]
     if not serving:
@@ -33,41 +38,42 @@ def concluded(
     if all(one.get("contract") for one in serving):
         return _expected(serving, currency, span)
     lost = unmet_cost(result, price_per_unserved)
-
-    def judged(one: Option) -> float:
-        return judged_cost(one, lost)
-
-    ordered = sorted(serving, key=judged)
+    ordered = sorted(serving, key=lambda one: judged_cost(one, lost))
     best = ordered[0]
     detail = _joined(_details(options, serving, best, currency, counts_unmet=bool(lost)))
-    said = {"clause": _lead(ordered, judged), "cost": _money(best, currency), "span": span}
-    possible = _possible(serving)
-    if len(possible) > 1:
-        names = [
-            _(
-                "{name} (cheapest in {share} of the draws)",
-                name=_named(one),
-                share=percent(one["p_cheapest"]),
-            )
-            for one in possible
-        ]
+    rivals = [one for one in ordered[1:] if one.get("distinguishable") is False]
+    if rivals:
         sentence = _(
-            "Too close to call between {names}. As stated, {clause}, {cost} in {span}.",
-            names=listed(names),
-            **said,
+            "{name} is most likely the cheapest: {cost} in {span}. {others} could also be: their costs"
+            " overlap.",
+            name=_named(best),
+            cost=_money(best, currency),
+            span=span,
+            others=listed([_named(one) for one in rivals]),
         )
         return Conclusion(sentence, Certainty.TIE, detail)
-    sentence = (
-        _(
-            "{clause}: {cost} in {span} (leaves {share} of the demand unmet).",
-            **said,
-            share=_share(best),
-        )
-        if best["unserved_share"]
-        else _("{clause}: {cost} in {span}.", **said)
+    sentence = _(
+        "{clause}: {cost} in {span}.",
+        clause=_lead(ordered, lost),
+        cost=_money(best, currency),
+        span=span,
     )
-    is_doubted = best["p_cheapest"] is not None and best["p_cheapest"] < SURE
-    return Conclusion(sentence, Certainty.TIE if is_doubted else Certainty.CLEAR, detail)
+    if best["unserved_share"]:
+        sentence = _joined(
+            [sentence, _("It leaves {share} of the demand unmet.", share=_share(best))]
+        )
+    return Conclusion(sentence, Certainty.CLEAR, detail)
+
+
+def _without_prices(examples: Sequence[str]) -> Conclusion:
+    names = listed([_("“{name}”", name=name) for name in examples])
+    sentence = _(
+        "No answer yet: the prices of {names} are examples. Open the editor and put in the prices that"
+        " you would pay.",
+        names=names,
+    )
+    detail = _("To keep an example as your price, clear its field “Example price”.")
+    return Conclusion(sentence, Certainty.UNKNOWN, detail)
 
 
 def _unserved(options: Sequence[Option], currency: str, span: str) -> Conclusion:
@@ -94,10 +100,14 @@ def _details(
 ) -> list[str]:
     """What stands below the sentence; empty parts are left out."""
     detail = [_spread(best, currency), _unmet([one for one in options if one not in serving])]
-    nowhere = 1 - sum(one["p_cheapest"] or 0 for one in options)
-    if best["p_cheapest"] is not None and nowhere > POSSIBLE:
+    serves = best.get("p_serves")
+    if serves is not None and serves < SURE:
         detail.append(
-            _("In {share} of the draws no option serves the demand.", share=percent(nowhere))
+            _(
+                "In {share} of the simulations the demand grows beyond what {name} can serve.",
+                share=percent(1 - serves),
+                name=_named(best),
+            )
         )
     if counts_unmet and any(one["unserved_share"] for one in serving):
         detail.append(_("Unmet demand counts at the price that is stated for it."))
@@ -124,7 +134,7 @@ def _expected(serving: Sequence[Option], currency: str, span: str) -> Conclusion
     best = ordered[0]
     said = {
         "name": _named(best),
-        "cost": number(f"{judged_cost(best):,.2f}"),
+        "cost": _amount(judged_cost(best)),
         "currency": currency,
         "span": span,
         "months": number(f"{float(best['contract']['active_months']):.1f}"),
@@ -154,36 +164,39 @@ def may_win(one: Option) -> bool:
     return bool(one.get("may_be_cheapest", one["unserved_share"] <= SMALL))
 
 
-def _possible(serving: Sequence[Option]) -> list[Option]:
-    """The options of which several may be the cheapest, the likeliest first."""
-    known = [one for one in serving if (one["p_cheapest"] or 0) >= POSSIBLE]
-    return sorted(known, key=lambda one: -one["p_cheapest"])
-
-
-def _lead(ordered: Sequence[Option], judged: Callable[[Option], float]) -> str:
+def _lead(ordered: Sequence[Option], lost: float) -> str:
     best = ordered[0]
     if len(ordered) == 1:
         return _("{name} is the only option that serves the demand", name=_named(best))
     second = ordered[1]
-    if not judged(second) or judged(best) == judged(second):
+    low, high = (judged_cost(one, lost) for one in (best, second))
+    if not high or low == high:
         return _("{name} and {next} cost the same", name=_named(best), next=_named(second))
+    said = {"name": _named(best), "less": percent(1 - low / high), "next": _named(second)}
+    serves = best.get("p_serves")
+    if serves is None or serves >= SURE:
+        return _("{name} is the cheapest, {less} below {next}", **said)
+    if best.get("launches"):
+        return _(
+            "{name} is the cheapest, {less} below {next}, but may not keep up with growth", **said
+        )
     return _(
-        "{name} is the cheapest option that serves the demand, {less} below {next}",
-        name=_named(best),
-        less=percent(1 - judged(best) / judged(second)),
-        next=_named(second),
+        "{name} is the cheapest, {less} below {next}, but cannot grow past {servers} servers",
+        **said,
+        servers=number(f"{best['peak_servers']:,}"),
     )
 
 
 def _spread(best: Option, currency: str) -> str:
     if best["interval"] is None or best["p_cheapest"] is None:
         return _("Inputs as stated: no uncertainty is calculated.")
-    low, high = (number(f"{float(best['interval'][end]):,.0f}") for end in ("p5", "p95"))
+    low, high = (_amount(float(best["interval"][end])) for end in ("p5", "p95"))
+    serves = best.get("p_serves") or 1.0
     return _(
-        "{name} is the cheapest in {share} of the draws of all uncertain inputs; nine of ten put"
-        " its cost between {low} and {high} {currency}.",
+        "Where it serves the demand, {name} is the cheapest in {share} of the simulations; nine of ten"
+        " put its cost between {low} and {high} {currency}.",
         name=_named(best),
-        share=percent(best["p_cheapest"]),
+        share=percent(min(1.0, best["p_cheapest"] / serves)),
         low=low,
         high=high,
         currency=currency,
@@ -211,7 +224,13 @@ def _cost(one: Option) -> float:
 
 
 def _money(one: Option, currency: str) -> str:
-    return joined(" ", (number(f"{_cost(one):,.2f}"), currency))
+    return joined(" ", (_amount(_cost(one)), currency))
+
+
+def _amount(value: float) -> str:
+    """Money with three significant digits."""
+    rounded = float(f"{value:.3g}")
+    return number(f"{rounded:,.0f}" if abs(rounded) >= 100 else f"{rounded:,.3g}")
 
 
 def _share(one: Option) -> str:

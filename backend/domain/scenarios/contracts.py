@@ -3,8 +3,8 @@
 A project ends in each month with the same probability (the hazard), and at the latest with the
 horizon. What it costs then follows the cash: set-up and purchase are paid at their start; fees of
 contracts until their least term or the notice is over, whichever is later; terms of commitments
-to their end; everything else only while it runs. Own hardware is sold for what it is worth then,
-linear between its purchase price and its residual value.
+to their end, renewals that have begun included; everything else only while it runs. Own hardware
+is sold at the resale value of that month.
 """
 
 from collections.abc import Iterator
@@ -17,16 +17,18 @@ from backend.domain.pricing.billing.lifetimes import DAY_S, HOUR_S, Horizon, mon
 from backend.domain.scenarios.charges import (
     DEDICATED,
     MONTHLY,
-    PURCHASE,
     RESERVED,
     SAVINGS,
     ZERO,
+    cost_after_term,
     extras_costs,
     option_charges,
     term_left,
+    term_within,
+    terms_begun,
 )
 from backend.domain.scenarios.lives import Lives
-from backend.domain.scenarios.model import OptionPart, Price, ScenarioInput
+from backend.domain.scenarios.model import OptionPart, OwnServer, Price, ScenarioInput
 from backend.domain.scenarios.results import OptionOutcome, money
 from backend.domain.units import HOURS_PER_MONTH
 
@@ -124,10 +126,19 @@ def _minimum(scenario: ScenarioInput, part: OptionPart | None) -> int:
     return max(least, scenario.contract_months) if is_always_on else least
 
 
+def _committed_months(scenario: ScenarioInput, part: OptionPart | None, until: Horizon) -> int:
+    """Months that a part is paid for when everything ends at a moment, without a notice."""
+    least = _minimum(scenario, part)
+    if part is None or part.price.billing not in (RESERVED, SAVINGS):
+        return least
+    return least * terms_begun(part.price, until)
+
+
 def _paid_months(scenario: ScenarioInput, one: OptionOutcome, month: int, end_s: int) -> int:
     """Months that the longest contract is paid for when the project ends with this one."""
     fixed = one.fleet.fixed_part
-    paid = [month, *(_minimum(scenario, part) for part in _bound(one))]
+    until = Horizon(scenario.steps.start_s, end_s)
+    paid = [month, *(_committed_months(scenario, part, until) for part in _bound(one))]
     if fixed is not None and fixed.price.billing in (MONTHLY, DEDICATED):
         paid.append(month + _begun(scenario, fixed.price, end_s, scenario.notice_days))
     return max(paid)
@@ -151,37 +162,42 @@ def _cash(scenario: ScenarioInput, one: OptionOutcome, end_s: int) -> Fraction:
     until = Horizon(scenario.steps.start_s, end_s)
     fleet = one.fleet
     lived = fleet.lives.until(end_s)
-    extras = sum(extras_costs(one.option.extras, until).values(), ZERO)
+    extras = sum(extras_costs(one.option.extras, until, fleet.administered).values(), ZERO)
     fixed, elastic = fleet.fixed_part, fleet.elastic_part
     if fixed is not None and elastic is not None and fixed.price.billing == RESERVED:
         # Reservations are owed to the end of their term, whatever runs.
         charges = fleet.charges_until(until)
         return extras + charges.compute + charges.setup + charges.committed
     if fixed is not None:
-        running_s = fleet.always_on * until.seconds
-        extras += _part_cash(fixed, fleet.always_on, lived, until, running_s)
+        extras += _part_cash(fixed, fleet.always_on, lived, until)
         extras += _contract_rest(scenario, fixed, fleet.always_on, until)
     if elastic is not None:
-        extras += _part_cash(elastic, lived.slots, lived, until, int(lived.seconds.sum()))
+        extras += _part_cash(elastic, lived.slots, lived, until)
     return extras
 
 
-def _part_cash(
-    part: OptionPart, count: int, lived: Lives, until: Horizon, running_s: int
-) -> Fraction:
-    """What a part costs when it ends at a moment: `count` servers, running for so long in all."""
-    price = part.price
-    if price.billing == PURCHASE:
-        lost = price.purchase_total - price.residual_total
-        left = term_left(until, price.terms.term_months)
-        # Power and space end with the project; hardware is sold at what it is worth then.
-        running = price.running_per_month * running_s / (HOURS_PER_MONTH * HOUR_S)
-        return count * lost * (1 - left) + running
+def _part_cash(part: OptionPart, count: int, lived: Lives, until: Horizon) -> Fraction:
+    """What the `count` servers of a part cost when they end at a moment."""
+    if part.price.own is not None:
+        return count * _own_cash(part.price, part.price.own, until)
     if part.count is None:
         charges = option_charges(None, 0, part, lived, until)
     else:
         charges = option_charges(part, count, None, lived, until)
     return charges.compute + charges.setup + charges.committed
+
+
+def _own_cash(price: Price, own: OwnServer, until: Horizon) -> Fraction:
+    """What an own server costs when it is sold at a moment."""
+    left, lives_begun = term_left(price, until), terms_begun(price, until)
+    ran_months = Fraction(term_within(price, until).seconds, HOURS_PER_MONTH * HOUR_S)
+    # All but the last of its lives ended with the residual value.
+    lost = own.purchase - own.resale(1 - left)
+    lost += (lives_begun - 1) * (own.purchase - own.residual) + lives_begun * own.sunk
+    leased_months = ran_months + left * price.terms.term_months
+    # Power and space end with the project.
+    running = ran_months * own.running_per_month + cost_after_term(price, until)
+    return lost + leased_months * own.lease_per_month + running
 
 
 def _contract_rest(

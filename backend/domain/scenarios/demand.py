@@ -12,6 +12,7 @@ from backend.domain.scenarios.document_values import MOST_UNITS
 from backend.domain.scenarios.model import Assumption, Demand
 from backend.domain.scenarios.steps import Steps
 from backend.domain.scenarios.windows import THURSDAY, levels
+from backend.domain.texts import text as _
 from backend.domain.units import HOURS_PER_MONTH
 
 MONTH_S = HOURS_PER_MONTH * 3600
@@ -33,9 +34,15 @@ def _daily(document: DemandDocument, steps: Steps) -> Values:
 
 def _recorded(document: DemandDocument, steps: Steps) -> Demand:
     trace, unit = document.trace, document.unit
-    gaps = trace.gaps()
+    remarks = document.remarks if document.remarks is not None else trace.remarks
+    notes = tuple(
+        Assumption(f"recording, remark {n}", remark, "", _("said by the source, or found in it"))
+        for n, remark in enumerate(remarks, 1)
+    )
+    # The importer has looked for gaps in the recording itself, whose points may have been more.
+    gaps = trace.gaps() if document.remarks is None else []
     if not gaps:
-        return Demand(unit, trace.at_steps(steps))
+        return Demand(unit, trace.at_steps(steps), notes)
     longest = max(gaps, key=lambda gap: gap.until_s - gap.from_s)
     begins = dt.datetime.fromtimestamp(longest.from_s, dt.UTC).isoformat()
     source = (
@@ -43,7 +50,7 @@ def _recorded(document: DemandDocument, steps: Steps) -> Demand:
         f" the longest has {longest.until_s - longest.from_s} s from {begins} on"
     )
     note = Assumption("gaps in the trace", str(len(gaps)), "gaps", source)
-    return Demand(unit, trace.at_steps(steps), (note,))
+    return Demand(unit, trace.at_steps(steps), (*notes, note))
 
 
 def _composed(document: DemandDocument, steps: Steps) -> Values:
@@ -61,9 +68,12 @@ def _composed(document: DemandDocument, steps: Steps) -> Values:
     if document.noise_cv:
         values *= _noise(document.noise_cv, document.seed, steps.count)
     for event in document.events:
-        first = -(-(event.at_s - steps.start_s) // steps.step_s)
-        length = steps.of(event.duration_s)
-        values[max(0, first) : max(0, first + length)] += event.level
+        # Demand of a step is that of the instant it starts.
+        first, last = (
+            -(-(at_s - steps.start_s) // steps.step_s)
+            for at_s in (event.at_s, event.at_s + event.duration_s)
+        )
+        values[max(0, first) : max(0, last)] += event.level
     # In this form it refuses NaN as well, which compares as false with everything.
     if not values.max() <= float(MOST_UNITS):
         raise InvalidDocument([("/demand/level", f"the demand grows beyond {MOST_UNITS}")])

@@ -32,11 +32,13 @@ from backend.domain.scenarios.document_values import (
     FactorList,
     Float,
     Points,
+    Remarks,
     UnitNumber,
     Weekdays,
 )
 from backend.domain.scenarios.steps import Steps
-from backend.domain.scenarios.traces import MOST_POINTS, DemandTrace, trace_from
+from backend.domain.scenarios.trace_csv import csv_trace
+from backend.domain.scenarios.traces import MOST_POINTS, DemandTrace, trace_from_points
 from backend.domain.scenarios.windows import EVERY_DAY, LevelWindow
 from backend.domain.texts import number
 from backend.domain.texts import text as _
@@ -261,10 +263,21 @@ class DemandDocument(Document):
         ),
     ] = None
 
+    remarks: Annotated[
+        tuple[str, ...] | None,
+        Remarks(
+            _("What the source says of its own completeness, and its gaps; null looks for gaps"),
+            label=_("Remarks on the recording"),
+            when=(TRACE,),
+        ),
+    ] = None
+
     @cached_property
     def trace(self) -> DemandTrace:
         """The recorded demand; InvalidValue names the point."""
-        return trace_from(self.points, self.csv)
+        if self.points is not None:
+            return trace_from_points(self.points)
+        return csv_trace((self.csv or "").splitlines())
 
     def faults(self) -> Faults:
         if self.kind != TRACE:

@@ -38,7 +38,7 @@ from backend.domain.scenarios.document_values import (
     Tiers,
 )
 from backend.domain.scenarios.policy_document import Policy
-from backend.domain.scenarios.price_document import ServerPriceDocument
+from backend.domain.scenarios.price_document import PURCHASE, ServerPriceDocument
 from backend.domain.texts import text as _
 
 
@@ -112,6 +112,22 @@ class Extras(Document):
     staff_hours_per_month: Annotated[
         Fraction, AmountNumber(_("Work"), "h/month", label=_("Staff hours a month"))
     ] = ZERO
+    staff_hours_per_server_month: Annotated[
+        Fraction,
+        AmountNumber(
+            _("Work on each server that is always on, rented or owned; elastic ones count as one"),
+            _("h/month"),
+            label=_("Staff hours a server and month"),
+        ),
+    ] = ZERO
+    hardware_hours_per_server_month: Annotated[
+        Fraction,
+        AmountNumber(
+            _("Work on the hardware of each own server, on top of its own document"),
+            _("h/month"),
+            label=_("Hardware hours an own server and month"),
+        ),
+    ] = ZERO
     staff_usd_per_hour: Annotated[
         Fraction, AmountNumber(_("Price of work"), _("currency/h"), label=_("Price of an hour"))
     ] = ZERO
@@ -178,6 +194,12 @@ class OptionDocument(Document):
                 yield f"parts/{index}/count", "a burst takes no count"
             if part.role == "all" and part.count == OPTIMAL:
                 yield f"parts/{index}/count", "optimal is for a base beside a burst"
+            if part.price.billing == PURCHASE and part.role == "burst":
+                detail = "own servers stay when the load goes: make them the base, or one part all"
+                yield f"parts/{index}/price/billing", detail
+            elif part.price.billing == PURCHASE and part.role == "all" and part.count is None:
+                detail = "own servers are bought once: state a number, or peak"
+                yield f"parts/{index}/count", detail
             if part.price.billing == "reserved" and part.count is None:
                 yield f"parts/{index}/price/billing", "reserved servers need a count"
             elif (

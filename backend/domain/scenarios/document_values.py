@@ -1,10 +1,11 @@
 """Values of the documents of scenarios, and the limits that several of them share."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
-from backend.domain.documents.model import json_schema
+from backend.domain.documents.model import Document, json_schema
 from backend.domain.documents.values import (
     DAY_S,
     PLAIN,
@@ -13,6 +14,7 @@ from backend.domain.documents.values import (
     Text,
     Value,
     WholeNumberOr,
+    Word,
     decimal,
     exact,
     fault,
@@ -168,6 +170,22 @@ class Points(Value):
 
 
 @dataclass(frozen=True)
+class Remarks(Value):
+    """Sentences on a recording."""
+
+    most: int = 50
+    editor: ClassVar[str] = "remarks"
+
+    def read(self, value: Any) -> tuple[str, ...]:
+        if not isinstance(value, list | tuple) or len(value) > self.most:
+            raise fault(f"a list of at most {self.most} texts is needed")
+        return tuple(Text(most=500).read(each) for each in value)
+
+    def schema(self) -> JsonSchema:
+        return {"type": "array", "items": Text(most=500).schema(), "maxItems": self.most}
+
+
+@dataclass(frozen=True)
 class Csv(Value):
     """`timestamp,value` lines."""
 
@@ -233,6 +251,38 @@ class ShareTiers(Value):
 
     def schema(self) -> JsonSchema:
         return pairs(PLAIN, PLAIN)
+
+
+class AfterDocument(Document):
+    """What an hour or month of a server costs once a term has ended."""
+
+    amount: Annotated[Fraction, AmountNumber(_("Price of the unit"), is_above=True)]
+    currency: Annotated[str, Currency(_("That of the price"))] = ""
+    unit: Annotated[
+        str, Word(_("What the amount is for; that of the price"), choices=(HOUR, MONTH))
+    ] = ""
+    billing: Annotated[
+        str, Word(_("By the second, or by the share of a month"), choices=("per_second", "monthly"))
+    ] = ""
+
+
+@dataclass(frozen=True)
+class AfterPrice(Value):
+    """An amount, or an object with one."""
+
+    editor: ClassVar[str] = "after"
+
+    def read(self, value: Any) -> AfterDocument:
+        if not isinstance(value, Mapping):
+            AmountNumber(is_above=True).read(value)
+            value = {"amount": value}
+        try:
+            return AfterDocument.read(value)
+        except InvalidDocument as error:
+            raise fault_at(*error.errors) from None
+
+    def schema(self) -> JsonSchema:
+        return {"anyOf": [PLAIN, json_schema(AfterDocument)]}
 
 
 @dataclass(frozen=True)

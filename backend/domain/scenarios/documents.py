@@ -14,6 +14,7 @@ from backend.domain.scenarios.model import (
     Assumption,
     Option,
     OptionPart,
+    OwnServer,
     Price,
     ScenarioInput,
     unlimited,
@@ -79,34 +80,34 @@ def _part(document: PartDocument, whole: ScenarioDocument) -> OptionPart:
 
 def _price(document: ServerPriceDocument) -> Price:
     if document.hardware is not None:
-        return _purchase(document.hardware)
+        return _purchase(document.hardware, document.after_per_hour)
     return Price(
         billing=document.billing,
         unit=UNITS_OF_BILLINGS[document.billing],
         currency=document.currency,
         terms=document.terms,
+        after_per_hour=document.after_per_hour,
     )
 
 
-def _purchase(hardware: Hardware) -> Price:
+def _purchase(hardware: Hardware, after_per_hour: Fraction | None) -> Price:
     """Own hardware: what one server of the set costs a month of 730 hours, as it is calculated."""
     cost = monthly_cost(hardware)
     terms = Terms(
         price=Fraction(cost.price_per_month),
         month_convention=HOURS_PER_MONTH,
-        term_months=hardware.life_months,
+        term_months=hardware.lease.term_months if hardware.lease else hardware.life_months,
     )
-    one = cost.breakdown
-    return Price(
-        PURCHASE,
-        MONTH,
-        hardware.currency,
-        terms,
-        purchase_total=Fraction(cost.capital_total) / hardware.servers,
-        residual_total=Fraction(cost.residual_total) / hardware.servers,
-        running_per_month=Fraction(cost.price_per_month)
-        - Fraction(one.capital + one.spares + one.residual),
+    purchase = Fraction(cost.capital_total) / hardware.servers
+    own = OwnServer(
+        purchase=purchase,
+        resale_at_start=purchase * Fraction(hardware.resale_ratio_at_start),
+        residual=Fraction(cost.residual_total) / hardware.servers,
+        sunk=Fraction(cost.one_off_total) / hardware.servers,
+        lease_per_month=Fraction(cost.breakdown.lease),
+        running_per_month=Fraction(cost.breakdown.running),
     )
+    return Price(PURCHASE, MONTH, hardware.currency, terms, after_per_hour, own)
 
 
 def _sizes(read: ScenarioDocument, scenario: ScenarioInput) -> Iterator[tuple[str, str]]:
@@ -151,6 +152,9 @@ def _assumptions(read: ScenarioDocument) -> list[Assumption]:
 def _of_price(
     option: str, price: ServerPriceDocument, read: ScenarioDocument
 ) -> Iterator[Assumption]:
+    if price.example is not None:
+        source = _("proposed by a template: while it stands there is no verdict")
+        yield Assumption(f"example price, {option}", price.example, "", source)
     if price.notice:
         source = "in words; contract notice_days is what is calculated with"
         yield Assumption(f"notice, {option}", price.notice, "", source)
@@ -164,6 +168,10 @@ def _of_price(
         number = f"{float(price.interruptions_per_month):g}"
         yield Assumption(f"interruptions, {option}", number, "per server and 730 h", source)
     if price.hardware is not None and read.hazard_per_month:
-        source = "own hardware is sold when the project ends: linear from its price to this"
-        residual = f"{price.hardware.residual_ratio:f}"
-        yield Assumption(f"residual value, {option}", residual, "ratio", source)
+        source = _(
+            "own hardware is sold when the project ends: this share of its price at first, falling to"
+            " the residual value, {ratio}, at the end of its life",
+            ratio=f"{price.hardware.residual_ratio:f}",
+        )
+        resale = f"{price.hardware.resale_ratio_at_start:f}"
+        yield Assumption(f"resale value, {option}", resale, "ratio", source)

@@ -6,17 +6,19 @@ from fractions import Fraction
 
 from backend.domain.errors import InvalidDocument, InvalidValue
 from backend.domain.pricing.billing.lifetimes import Horizon
-from backend.domain.scenarios import bills
 from backend.domain.scenarios.charges import (
+    PURCHASE,
     RESERVED,
     SAVINGS,
     ZERO,
+    Administered,
     Charges,
     base_costs,
     cost,
     covered_cost,
     option_charges,
     slot_costs,
+    term_usages,
 )
 from backend.domain.scenarios.document_values import OPTIMAL
 from backend.domain.scenarios.lives import Lives, lives
@@ -61,6 +63,13 @@ class OptionFleet:
     @property
     def compute(self) -> Fraction:
         return self.charges.compute
+
+    @property
+    def administered(self) -> Administered:
+        """Servers that somebody looks after."""
+        is_owned = self.fixed_part is not None and self.fixed_part.price.billing == PURCHASE
+        elastic = 1 if self.lives.count else 0
+        return Administered(self.always_on + elastic, self.always_on if is_owned else 0)
 
     @property
     def carried_always(self) -> Fraction:
@@ -201,8 +210,8 @@ def _reservations(scenario: ScenarioInput, base: OptionPart, burst: OptionPart) 
         return _count(scenario, base)
     horizon = scenario.steps.horizon
     elastic = trajectory(scenario, burst, 0, burst)
-    used = bills.usage(lives(elastic, scenario.steps), horizon, base.price.terms.minimum_s)
-    _check_tries(int(elastic.max()), used.used_s.size)
+    used = term_usages(base.price, lives(elastic, scenario.steps), horizon)
+    _check_tries(int(elastic.max()), used[0].used_s.size)
 
     def bill(count: int) -> tuple[Fraction, int]:
         scenario.check()

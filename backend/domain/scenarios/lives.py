@@ -39,6 +39,13 @@ class Lives:
         longest = np.maximum(self.end_s, self.start_s + minimum_s)
         return Lives(self.slot, self.start_s, longest)
 
+    def since(self, start_s: int) -> "Lives":
+        """The parts of the lives that lie after a moment."""
+        lasting = self.end_s > start_s
+        return Lives(
+            self.slot[lasting], np.maximum(self.start_s[lasting], start_s), self.end_s[lasting]
+        )
+
     def until(self, end_s: int) -> "Lives":
         """The lives as if everything ended at a moment."""
         begun = self.start_s < end_s

@@ -55,6 +55,30 @@ class Demand:
 
 
 @dataclass(frozen=True)
+class OwnServer:
+    """Amounts of one server of own hardware; those at the start recur with each life."""
+
+    purchase: Fraction
+    resale_at_start: Fraction
+    """Resale value right after the purchase; it falls linearly to `residual`."""
+    residual: Fraction
+    """Resale value at the end of the life."""
+    sunk: Fraction
+    """Installation and migration, paid at the start."""
+    lease_per_month: Fraction
+    running_per_month: Fraction
+    """Energy, space, support, staff and network in 730 hours."""
+
+    @property
+    def paid_at_start(self) -> Fraction:
+        return self.purchase + self.sunk
+
+    def resale(self, age: Fraction) -> Fraction:
+        """Resale value at an age, as a share of the life."""
+        return self.resale_at_start + (self.residual - self.resale_at_start) * age
+
+
+@dataclass(frozen=True)
 class Price:
     """A price and the rule that bills it; `terms` hold its amount for the unit."""
 
@@ -62,12 +86,10 @@ class Price:
     unit: str
     currency: str
     terms: Terms
-    purchase_total: Fraction = Fraction(0)
-    """Own hardware: cash of one server at the start; `terms` then bill it by the month."""
-    residual_total: Fraction = Fraction(0)
-    """What it is sold for at the end of its life."""
-    running_per_month: Fraction = Fraction(0)
-    """Energy, space, support, staff and network of one server in 730 hours."""
+    after_per_hour: Fraction | None = None
+    """Price of a server-hour once the first term has ended; None where the term renews."""
+    own: "OwnServer | None" = None
+    """Set for own hardware, which `terms` then bill by the month."""
 
 
 @dataclass(frozen=True)

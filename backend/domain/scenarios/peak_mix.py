@@ -9,7 +9,9 @@ from backend.domain.covering import CoverProblem, cheapest_cover, useful_types
 from backend.domain.pricing.billing.lifetimes import Horizon
 from backend.domain.requirements import MOST_MIXED, NODES, SECONDS
 from backend.domain.scenarios.charges import (
+    PURCHASE,
     ZERO,
+    Administered,
     Charges,
     extras_a_month,
     extras_costs,
@@ -83,7 +85,8 @@ def _mix(
     horizon, extras = scenario.steps.horizon, servers[0][0].extras
     charges = sum((_charges(option, n, horizon) for option, n in servers), Charges())
     # What stands beside the servers is paid once, whatever the fleet.
-    beside = sum(extras_costs(extras, horizon).values(), ZERO)
+    looked_after = _administered(servers)
+    beside = sum(extras_costs(extras, horizon, looked_after).values(), ZERO)
     cost = _paid(charges) + beside
     return PeakMix(
         servers=servers,
@@ -92,9 +95,14 @@ def _mix(
         cost=cost,
         cost_per_month=(cost - charges.setup) / scenario.months
         if scenario.months
-        else charges.a_month + extras_a_month(extras),
+        else charges.a_month + extras_a_month(extras, looked_after),
         floor=None if floor is None else floor + beside,
     )
+
+
+def _administered(servers: tuple[tuple[Option, int], ...]) -> Administered:
+    owned = sum(n for option, n in servers if option.parts[0].price.billing == PURCHASE)
+    return Administered(sum(n for _, n in servers), owned)
 
 
 def _charges(option: Option, count: int, horizon: Horizon) -> Charges:

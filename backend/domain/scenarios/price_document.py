@@ -1,10 +1,10 @@
 """The price of a server as the document of a scenario states it, and the rule that bills it."""
 
 from fractions import Fraction
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from backend.domain.documents.model import Document, Faults
-from backend.domain.documents.values import DAY_S, Number, Text, WholeNumber, Word
+from backend.domain.documents.values import DAY_S, Flag, Number, Text, WholeNumber, Word
 from backend.domain.hardware import Hardware
 from backend.domain.pricing.billing.lifetimes import CALENDAR
 from backend.domain.pricing.billing.sustained_use import N1
@@ -13,6 +13,7 @@ from backend.domain.scenarios.document_values import (
     HOUR,
     MONTH,
     ZERO,
+    AfterPrice,
     AmountNumber,
     Convention,
     Currency,
@@ -21,6 +22,7 @@ from backend.domain.scenarios.document_values import (
     ShareTiers,
 )
 from backend.domain.texts import text as _
+from backend.domain.units import HOURS_PER_MONTH
 
 PURCHASE = "purchase"
 UNITS_OF_BILLINGS = {
@@ -39,6 +41,8 @@ UNITS_OF_BILLINGS = {
 BILLINGS = tuple(UNITS_OF_BILLINGS)
 # Rules that bill an amount; so does one that is not known.
 RENTED = ("", *(billing for billing in BILLINGS if billing != PURCHASE))
+# Rules that pay for a term, used or not.
+COMMITTED = ("reserved", "savings", PURCHASE)
 OF_A_MONTH = ("hour_ceil_cap", "monthly", "sustained_use", "dedicated")
 
 
@@ -135,6 +139,22 @@ class ServerPriceDocument(Document):
             high=120,
         ),
     ] = 12
+    renews: Annotated[
+        bool,
+        Flag(
+            _("Whether a term is followed by the next, and own hardware bought again"),
+            label=_("Renews"),
+            when=COMMITTED,
+        ),
+    ] = True
+    after: Annotated[
+        Any,
+        AfterPrice(
+            _("Price of the unit after the only term; by the second, a month by its share"),
+            label=_("Price after the term"),
+            when=COMMITTED,
+        ),
+    ] = None
     commit_per_hour: Annotated[
         Fraction,
         AmountNumber(
@@ -188,6 +208,13 @@ class ServerPriceDocument(Document):
             high=120,
         ),
     ] = 1
+    example: Annotated[
+        str | None,
+        Text(
+            _("Amount that a template proposed: while it stands there is no verdict"),
+            label=_("Example price"),
+        ),
+    ] = None
     notice: Annotated[
         str, Text(_("How the contract ends"), label=_("Notice"), when=("dedicated",))
     ] = ""
@@ -200,6 +227,14 @@ class ServerPriceDocument(Document):
             is_needed=True,
         ),
     ] = None
+
+    @property
+    def after_per_hour(self) -> Fraction | None:
+        """Price of a server-hour after the only term; None where the term renews."""
+        if self.after is None:
+            return None
+        unit = self.after.unit or UNITS_OF_BILLINGS[self.billing]
+        return self.after.amount / (1 if unit == HOUR else HOURS_PER_MONTH)
 
     @property
     def terms(self) -> Terms:
@@ -232,5 +267,21 @@ class ServerPriceDocument(Document):
         unit = UNITS_OF_BILLINGS[self.billing]
         if self.unit not in ("", unit) and self.billing != PURCHASE:
             yield "unit", f"{self.billing} needs a price for a {unit}"
+        yield from self._faults_after()
         if self.discount == 1:
             yield "discount", "1 would make the use free"
+
+    def _faults_after(self) -> Faults:
+        if self.after is None:
+            if not self.renews:
+                yield "after", "state what a server costs after the term, or leave renews true"
+            return
+        if self.renews:
+            yield "after", "the term renews: it counts only where renews is false"
+        own = self.hardware.currency if self.hardware else self.currency
+        if self.after.currency not in ("", own):
+            yield "after/currency", f"{self.after.currency} beside {own}"
+        unit = self.after.unit or UNITS_OF_BILLINGS[self.billing]
+        billing = "per_second" if unit == HOUR else "monthly"
+        if self.after.billing not in ("", billing):
+            yield "after/billing", f"a price for a {unit} is billed {billing}"

@@ -5,12 +5,11 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
+from backend.domain.documents.values import exact
 from backend.domain.texts import text as _
 
 Document = dict[str, Any]
 ON_DEMAND, COMMITTED, MONTHLY, SERVER = "0.4", "0.25", "100", "3000"
-# Amounts that nobody asked for.
-EXAMPLE_PRICES = frozenset({ON_DEMAND, COMMITTED, MONTHLY})
 
 
 @dataclass(frozen=True)
@@ -25,19 +24,50 @@ class ReadyOption:
 
 def hourly(amount: str = ON_DEMAND, billing: str = "per_second") -> Document:
     """A price of an hour, in US dollars."""
-    return {"amount": amount, "currency": "USD", "unit": "hour", "billing": billing}
+    return {
+        "amount": amount,
+        "currency": "USD",
+        "unit": "hour",
+        "billing": billing,
+        "example": amount,
+    }
 
 
 def monthly(amount: str = MONTHLY) -> Document:
     """A price of a month, in US dollars."""
-    return {"amount": amount, "currency": "USD", "unit": "month", "billing": "monthly"}
+    return {
+        "amount": amount,
+        "currency": "USD",
+        "unit": "month",
+        "billing": "monthly",
+        "example": amount,
+    }
 
 
 def own_rack(servers: int) -> Document:
     """Servers of one's own that share a rack; space and work have the defaults of so many."""
     items = [{"name": "server", "count": servers, "unit_price": SERVER, "watts": "250"}]
     hardware = {"name": "Own server", "currency": "USD", "servers": servers, "items": items}
-    return {"billing": "purchase", "hardware": hardware}
+    return {"billing": "purchase", "hardware": hardware, "example": SERVER}
+
+
+def is_example(price: Mapping[str, Any]) -> bool:
+    """True while a price is still the amount that a template proposed."""
+    amount = price.get("amount")
+    if price.get("billing") == "purchase":
+        items = (price.get("hardware") or {}).get("items") or [{}]
+        amount = items[0].get("unit_price")
+    proposed, stated = exact(price.get("example")), exact(amount)
+    return proposed is not None and proposed == stated
+
+
+def options_with_examples(document: Mapping[str, Any]) -> list[str]:
+    """Names of the options of which a price is an example."""
+    return [
+        str(option["name"])
+        for option in document["options"]
+        if any(is_example(part["price"]) for part in option["parts"])
+    ]
 
 
 _ALL_OPTIONS = (

@@ -49,6 +49,7 @@ def recorded(
         "unit": trace.unit or "units",
         "kind": "trace",
         "points": seen.points(),
+        "remarks": [*trace.remarks, *gap_lines(trace)],
     }
     # By its shortest text: the float itself would come with all its binary digits.
     peak = Decimal(repr(float(seen.values.max())))

@@ -89,4 +89,5 @@ def _dearer(part: OptionPart, factor: Fraction) -> OptionPart:
         upfront=factor * price.terms.upfront,
         commit_per_hour=factor * price.terms.commit_per_hour,
     )
-    return replace(part, price=replace(price, terms=terms))
+    after = None if price.after_per_hour is None else factor * price.after_per_hour
+    return replace(part, price=replace(price, terms=terms, after_per_hour=after))

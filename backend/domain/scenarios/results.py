@@ -51,7 +51,7 @@ def outcome(scenario: ScenarioInput, option: Option) -> OptionOutcome:
         service=_service(scenario, fleet),
         breakdown={
             "compute": fleet.charges.compute,
-            **extras_costs(option.extras, steps.horizon),
+            **extras_costs(option.extras, steps.horizon, fleet.administered),
             "setup": fleet.charges.setup,
         },
         server_s=int(fleet.lives.seconds.sum()) + fleet.always_on * steps.horizon.seconds,
@@ -138,6 +138,7 @@ def option_members(scenario: ScenarioInput, one: OptionOutcome) -> dict[str, Any
         "breakdown": {name: money(amount) for name, amount in one.breakdown.items()},
         "interval": None,
         "p_cheapest": None,
+        "p_serves": None,
         "regret": None,
         "distinguishable": None,
     }
@@ -147,7 +148,7 @@ def _a_month(scenario: ScenarioInput, one: OptionOutcome) -> Fraction:
     """Cost of a month without what is paid once; `cost_one_off` has that."""
     if scenario.months:
         return (one.total - one.fleet.charges.setup) / scenario.months
-    return one.fleet.charges.a_month + extras_a_month(one.option.extras)
+    return one.fleet.charges.a_month + extras_a_month(one.option.extras, one.fleet.administered)
 
 
 def money(amount: Fraction) -> str:

@@ -15,7 +15,7 @@ import numpy as np
 
 from backend.domain.errors import InvalidDocument, InvalidValue
 from backend.domain.pricing.billing.lifetimes import CALENDAR, DAY_S, HOUR_S, month_seconds
-from backend.domain.scenarios.charges import ZERO, base_cost, extras_costs
+from backend.domain.scenarios.charges import ZERO, Administered, base_cost, extras_costs
 from backend.domain.scenarios.choice import serves
 from backend.domain.scenarios.document import Extras
 from backend.domain.scenarios.model import Option, Price, ScenarioInput
@@ -159,7 +159,7 @@ class LeastCosts:
     def _extras(self, extras: Extras) -> Fraction:
         # Nearly all options have those of their scenario, whose months are many to count.
         if extras not in self._beside:
-            costs = extras_costs(extras, self._scenario.steps.horizon)
+            costs = extras_costs(extras, self._scenario.steps.horizon, Administered())
             self._beside[extras] = sum(costs.values(), ZERO)
         return self._beside[extras]
 

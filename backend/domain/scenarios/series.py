@@ -147,7 +147,7 @@ def _monthly(
         charges = one.fleet.charges_until(until)
         breakdown = {
             "compute": charges.compute,
-            **extras_costs(one.option.extras, until),
+            **extras_costs(one.option.extras, until, one.fleet.administered),
             "setup": charges.setup,
         }
         yield breakdown, charges.prepaid, charges.owed

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
+from backend.domain.errors import InvalidDocument
 from backend.domain.facts import DNS, EBS, Fact
+from backend.domain.scenarios.document import ScenarioDocument
 from backend.domain.texts import text as _
 
 Document = dict[str, Any]
@@ -40,7 +42,13 @@ class Template:
 
 def _price(amount: str, billing: str = "per_second", **given: Any) -> Document:
     unit = "month" if billing in {"monthly", "dedicated"} else "hour"
-    return {"amount": amount, "currency": "USD", "unit": unit, "billing": billing, **given}
+    stated = {"amount": amount, "currency": "USD", "unit": unit, "billing": billing, **given}
+    return {**stated, "example": amount}
+
+
+def _bought(hardware: Document) -> Document:
+    example = hardware["items"][0]["unit_price"]
+    return {"billing": "purchase", "hardware": hardware, "example": example}
 
 
 def _all(name: str, price: Document, **given: Any) -> Document:
@@ -303,16 +311,18 @@ _ALL_TEMPLATES = (
         _("Own rack"),
         _("Does buying servers beat renting them?"),
         _(
-            "Twenty servers of one's own with power, space, support and work, against rented ones: "
-            "what is bought is spent on the first day and owed to its end."
+            "Buy twenty servers or rent them: power, space, support and work included. Each server "
+            "that is always on takes two hours of work a month, whoever owns it."
         ),
         [
-            _all("own rack", {"billing": "purchase", "hardware": OWN_SERVERS}, count="peak"),
+            _all("own rack", _bought(OWN_SERVERS | {"staff_hours_per_month": "5"}), count="peak"),
             _all("dedicated", _price("100", "dedicated"), count="peak"),
             _all("cloud", _price("0.4")),
         ],
         horizon={"start": START, "months": 36, "step_s": 3600},
         demand=_daily(12, _window("08:00", "20:00", 20)),
+        # Rented servers need updates and watching as much as own ones do.
+        extras={"staff_hours_per_server_month": "2", "staff_usd_per_hour": "60"},
     ),
     _template(
         "shared_or_local_disks",
@@ -327,13 +337,13 @@ _ALL_TEMPLATES = (
         [
             _all(
                 "a NAS on one gigabit link",
-                {"billing": "purchase", "hardware": _SERVERS_AND_NAS},
+                _bought(_SERVERS_AND_NAS),
                 count=1,
                 capacity="100",
             ),
             _all(
                 "a disk in each server",
-                {"billing": "purchase", "hardware": _SERVERS_WITH_DISKS},
+                _bought(_SERVERS_WITH_DISKS),
                 count=16,
                 capacity="50",
             ),
@@ -374,3 +384,14 @@ _ALL_TEMPLATES = (
 )
 # By key, in the order in which they are shown.
 TEMPLATES: Mapping[str, Template] = MappingProxyType({one.key: one for one in _ALL_TEMPLATES})
+
+
+def is_as_template(template: Template, document: Mapping[str, Any]) -> bool:
+    """True while a document asks what the template asks; its name does not count."""
+    try:
+        stated, proposed = (
+            ScenarioDocument.read({**one, "name": "same"}) for one in (document, template.document)
+        )
+    except InvalidDocument:
+        return False
+    return stated == proposed

@@ -9,6 +9,7 @@ import itertools
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -16,15 +17,18 @@ import numpy as np
 
 from backend.domain.documents.values import exact
 from backend.domain.errors import InvalidValue
-from backend.domain.scenarios.traces import LAST_S, DemandTrace, csv_trace, units_of
+from backend.domain.scenarios.trace_csv import csv_trace
+from backend.domain.scenarios.traces import LAST_S, DemandTrace, units_of
 
+COMPLETE, PARTIAL = "Complete", "PartialData"
+MOST_MESSAGES = 10
 STATISTICS = ("Average", "Sum", "Maximum", "Minimum", "SampleCount")
 
 
 def imported(lines: Iterable[str], *, series: str = "", statistic: str = "") -> DemandTrace:
     """The trace of a file: CSV, or the JSON of CloudWatch or Prometheus.
 
-    CSV is read line by line. `series` chooses one of several series of a JSON file, by label or
+    CSV is read line by line. `series` chooses one of several series, by label or
     name, `statistic` one of several of CloudWatch. InvalidValue names the location of a fault.
     """
     given = iter(lines)
@@ -32,7 +36,7 @@ def imported(lines: Iterable[str], *, series: str = "", statistic: str = "") -> 
     head = list(itertools.islice(itertools.dropwhile(lambda line: not line.strip(), given), 1))
     if head and head[0].lstrip("\ufeff \t")[:1] in {"{", "["}:
         return _json_trace("".join([*head, *given]), series, statistic)
-    return csv_trace(itertools.chain(head, given))
+    return csv_trace(itertools.chain(head, given), series)
 
 
 def _json_trace(text: str, series: str, statistic: str) -> DemandTrace:
@@ -41,7 +45,7 @@ def _json_trace(text: str, series: str, statistic: str) -> DemandTrace:
     except (ValueError, RecursionError) as error:
         raise InvalidValue("", f"this is no JSON: {str(error)[:100]}") from error
     if isinstance(document, dict) and "MetricDataResults" in document:
-        return _metric_data(document["MetricDataResults"], series)
+        return _metric_data(document, series)
     if isinstance(document, dict) and "Datapoints" in document:
         return _statistics(document["Datapoints"], statistic)
     if isinstance(document, dict) and "data" in document:
@@ -50,17 +54,49 @@ def _json_trace(text: str, series: str, statistic: str) -> DemandTrace:
     raise InvalidValue("", detail)
 
 
-def _metric_data(results: object, series: str) -> DemandTrace:
+def _metric_data(document: Mapping[str, Any], series: str) -> DemandTrace:
     """get-metric-data: times and values side by side, the newest first as a rule."""
-    labels = [str(one.get("Label", one.get("Id", ""))) for one in _objects(results)]
+    results = _objects(document["MetricDataResults"])
+    labels = [str(one.get("Label", one.get("Id", ""))) for one in results]
+    ids = [str(one.get("Id", "")) for one in results]
+    if series not in labels and ids.count(series) == 1:
+        series = labels[ids.index(series)]
     index = _which(labels, series, "/MetricDataResults")
-    one = _objects(results)[index]
+    one = results[index]
+    status = str(one.get("StatusCode", COMPLETE))
+    if status not in (COMPLETE, PARTIAL):
+        said = "; ".join(_messages(one, document)) or "no reason is given"
+        detail = f"CloudWatch says {status[:40]} for {labels[index][:60]}: fetch it again ({said})"
+        raise InvalidValue(f"/MetricDataResults/{index}", detail)
     times, values = one.get("Timestamps"), one.get("Values")
     name = f"/MetricDataResults/{index}"
     if not isinstance(times, list) or not isinstance(values, list) or len(times) != len(values):
         raise InvalidValue(name, "as many Timestamps as Values are needed")
     rows = [(f"{name}/Values/{n}", at, value) for n, (at, value) in _numbered(times, values)]
-    return _sorted(rows, labels[index])
+    trace = _sorted(rows, labels[index])
+    return replace(trace, remarks=tuple(_doubts(document, results, index)))
+
+
+def _doubts(
+    document: Mapping[str, Any], results: list[dict[str, Any]], index: int
+) -> Iterator[str]:
+    """What CloudWatch says of the completeness of its own answer."""
+    if str(results[index].get("StatusCode", COMPLETE)) == PARTIAL:
+        yield "CloudWatch says PartialData: points are missing; fetch a shorter time, or again"
+    if document.get("NextToken"):
+        yield "CloudWatch has more pages (NextToken): fetch all of them, without --max-items"
+    yield from _messages(results[index], document)
+    for n, one in enumerate(results):
+        status = str(one.get("StatusCode", COMPLETE))
+        if n != index and status != COMPLETE:
+            name = f"{one.get('Id', '')} {one.get('Label', '')}".strip()
+            yield f"another series, {name[:80]}, is {status[:40]}"
+
+
+def _messages(*holders: Mapping[str, Any]) -> Iterator[str]:
+    for holder in holders:
+        for one in _objects(holder.get("Messages"))[:MOST_MESSAGES]:
+            yield f"CloudWatch says {one.get('Code', '')}: {str(one.get('Value', ''))[:200]}"
 
 
 def _numbered(times: list[Any], values: list[Any]) -> Iterator[tuple[int, tuple[Any, Any]]]:
@@ -98,7 +134,15 @@ def _prometheus(document: Mapping[str, Any], series: str) -> DemandTrace:
         (f"{field}/{n}", *(pair if isinstance(pair, list) and len(pair) == 2 else (None, None)))
         for n, pair in enumerate(values if isinstance(values, list) else [])
     ]
-    return _sorted(rows, names[index])
+    trace = _sorted(rows, names[index])
+    doubts = [
+        f"Prometheus says: {str(said)[:200]}"
+        for kind in ("warnings", "infos")
+        for said in (document.get(kind) or [])[:MOST_MESSAGES]
+    ]
+    if document.get("isPartial"):
+        doubts.append("the source says that its answer is partial: fetch it again")
+    return replace(trace, remarks=tuple(doubts))
 
 
 def _series_name(metric: object) -> str:

@@ -1,15 +1,12 @@
 """A recorded demand: points in time whose value holds until the next one.
 
-Recordings come as points of a document or as CSV, which is read line by line. Nothing is mended:
-what is out of order, there twice or no number is refused with its location, and where
-points are missing the gaps are reported.
+Nothing is mended: a point that is out of order, there twice or no number is refused with its
+location, and where points are missing the gaps are reported.
 """
 
-import csv
 import datetime as dt
-import itertools
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,8 +21,8 @@ MOST_POINTS = 5_000_000
 MOST_UNITS = 10**12
 # Start of the year 2200.
 LAST_S = 7_258_118_400
-# Location, time and value of a point.
-Row = tuple[str, object, object]
+# Location, time and value of a point as stated, and its second since 1970.
+Row = tuple[str, object, object, int | None]
 
 
 @dataclass(frozen=True)
@@ -44,6 +41,8 @@ class DemandTrace:
     at_s: NDArray[np.int64]
     values: NDArray[np.float64]
     unit: str = ""
+    remarks: tuple[str, ...] = ()
+    """Doubts of the source, and what was missing in it."""
 
     @property
     def interval_s(self) -> int | None:
@@ -72,7 +71,7 @@ class DemandTrace:
         values = self.at_steps(steps)
         # No value is below 0, so the first step counts as a change.
         first = np.flatnonzero(np.diff(values, prepend=-1.0))
-        return DemandTrace(steps.instants()[first], values[first], self.unit)
+        return DemandTrace(steps.instants()[first], values[first], self.unit, self.remarks)
 
     def points(self) -> list[list[Any]]:
         """The points as a document has them."""
@@ -83,79 +82,48 @@ class DemandTrace:
 # --- from a scenario document -------------------------------------------------------------------
 
 
-def trace_from(points: Sequence[object] | None, csv_text: str | None) -> DemandTrace:
-    """The trace of `points` or else of `csv`; InvalidValue names the point, or the csv."""
-    if points is not None:
-        return _gathered(_points(points), is_csv=False)
-    return csv_trace((csv_text or "").splitlines())
+def trace_from_points(points: Sequence[object]) -> DemandTrace:
+    """The trace of a document's points; InvalidValue names the point."""
+
+    def fault(location: str, at: object, value: object) -> InvalidValue:
+        if instant_s(at) is None:
+            detail = f"{str(at)[:40]!r} is not an ISO 8601 time with zone, of whole seconds"
+        elif units_of(value) is None:
+            detail = f"{str(value)[:40]!r} is not a number from 0 on to {MOST_UNITS:.0e}"
+        else:
+            detail = not_later()
+        return InvalidValue(location, detail)
+
+    return gather(_points(points), fault)
 
 
-def _points(points: Iterable[object]) -> Iterator[Row]:
+def not_later() -> str:
+    """Fault of a point that is none of the others."""
+    return f"is not later than the point before, or the point {MOST_POINTS + 1:,}"
+
+
+def _points(points: Sequence[object]) -> Iterator[Row]:
     for index, point in enumerate(points):
         at, value = point if isinstance(point, list | tuple) and len(point) == 2 else (None, None)
-        yield f"points/{index}", at, value
+        yield f"points/{index}", at, value, instant_s(at)
 
 
-# --- from CSV ----------------------------------------------------------------------------------
-
-
-def csv_trace(lines: Iterable[str]) -> DemandTrace:
-    """Rows `timestamp,value`: ISO 8601 with zone or seconds since 1970. A first row that holds no
-    number is a header, and its second name the unit. InvalidValue names the line."""
-    unit = ""
-    rows = ((n, row) for n, row in enumerate(csv.reader(_unmarked(lines)), start=1) if row)
-    head = list(itertools.islice(rows, 1))
-    if head and len(head[0][1]) == 2 and exact(head[0][1][1].strip()) is None:
-        name, at = head[0][1][1].strip(), head[0][1][0]
-        if _second(at.strip()) is None:
-            unit, head = name[:60], []
-    points = ((f"line {n}", *_pair(row)) for n, row in itertools.chain(head, rows))
-    try:
-        return _gathered(points, is_csv=True, unit=unit)
-    except csv.Error as error:
-        raise InvalidValue("csv", str(error)) from error
-
-
-def _unmarked(lines: Iterable[str]) -> Iterator[str]:
-    """The lines without the mark that some programs begin a file with."""
-    given = iter(lines)
-    for first in itertools.islice(given, 1):
-        yield first.removeprefix("\ufeff")
-    yield from given
-
-
-def _pair(row: list[str]) -> tuple[str, str]:
-    return (row[0].strip(), row[1].strip()) if len(row) == 2 else ("", "")
-
-
-def _gathered(rows: Iterable[Row], *, is_csv: bool, unit: str = "") -> DemandTrace:
+def gather(
+    rows: Iterable[Row], fault: Callable[[str, object, object], InvalidValue]
+) -> DemandTrace:
+    """The rows as a trace; `fault` words what is wrong with one."""
     times, values = array("q"), array("d")
     last = -1
-    for location, at, value in rows:
-        second = _second(at) if is_csv else instant_s(at)
+    for location, at, value, second in rows:
         units = units_of(value)
         if second is None or units is None or second <= last or len(times) == MOST_POINTS:
-            raise _refused(location, at, value, is_csv=is_csv)
+            raise fault(location, at, value)
         last = second
         times.append(second)
         values.append(units)
     if not times:
-        raise InvalidValue("csv" if is_csv else "points", "at least one point is needed")
-    return DemandTrace(np.array(times, dtype=np.int64), np.array(values), unit)
-
-
-def _refused(location: str, at: object, value: object, *, is_csv: bool) -> InvalidValue:
-    """What is wrong with a point."""
-    form = "an ISO 8601 time with zone" + (" or seconds since 1970" if is_csv else "")
-    if (_second(at) if is_csv else instant_s(at)) is None:
-        detail = f"{str(at)[:40]!r} is not {form}, of whole seconds"
-    elif units_of(value) is None:
-        detail = f"{str(value)[:40]!r} is not a number from 0 on to {MOST_UNITS:.0e}"
-    else:
-        detail = f"is not later than the point before, or the point {MOST_POINTS + 1:,}"
-    return (
-        InvalidValue("csv", f"{location}: {detail}") if is_csv else InvalidValue(location, detail)
-    )
+        raise fault("", None, None)
+    return DemandTrace(np.array(times, dtype=np.int64), np.array(values))
 
 
 def units_of(value: object) -> float | None:
@@ -171,11 +139,3 @@ def units_of(value: object) -> float | None:
         return units if 0 <= units <= MOST_UNITS else None
     number = exact(value)
     return float(number) if number is not None and 0 <= number <= MOST_UNITS else None
-
-
-def _second(at: object) -> int | None:
-    """An ISO time with zone, or whole seconds since 1970, before 2200."""
-    if isinstance(at, str) and at.isascii() and at.isdigit():
-        # Thirteen digits are milliseconds, which are never taken for seconds.
-        return int(at) if len(at) <= 10 and int(at) < LAST_S else None
-    return instant_s(at)

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from backend.domain.scenarios.charges import base_cost
+from backend.domain.scenarios.charges import part_cost
 from backend.domain.scenarios.choice import judged, serves
 from backend.domain.scenarios.document import Uncertainty
 from backend.domain.scenarios.model import Demand, Option, OptionPart, ScenarioInput
@@ -246,7 +246,7 @@ def _started_in(scenario: ScenarioInput, warmup_s: float) -> ScenarioInput:
 def _base_cost(scenario: ScenarioInput, option: Option) -> Fraction:
     for part in option.parts:
         if isinstance(part.count, int):
-            return base_cost(part.price, part.count, scenario.steps.horizon)
+            return part_cost(part, part.count, scenario.steps.horizon)
     return Fraction(0)
 
 
@@ -328,9 +328,10 @@ def uncertainty_members(
     `shares` are what they leave unserved as stated.
 
     Only options that serve the demand of a draw compete in it (see `choice`). `p_cheapest` is the
-    share of draws in which the option does and no other costs less; `regret` what it then costs
-    more than the best, None where it never serves; `distinguishable` whether 95 % of its paired
-    differences to the serving option cheapest at the median lie on one side.
+    share of draws in which the option does and no other costs less, `p_serves` that in which it
+    serves; `regret` what it then costs more than the best, None where it never serves;
+    `distinguishable` whether 95 % of its paired differences to the serving option cheapest at the
+    median lie on one side.
     """
     demand = demand_factors(spreads)
     unserved = np.stack([one.unserved for one in by_option])
@@ -345,6 +346,7 @@ def uncertainty_members(
         {
             **_interval(one),
             "p_cheapest": float(np.mean(wins & (judged_costs <= best))),
+            "p_serves": float(np.mean(wins)),
             "regret": _amount(np.mean((judged_costs - best)[wins])) if wins.any() else None,
             "cvar95": _amount(_tail_mean(one.costs)),
             "distinguishable": _is_apart(judged_costs - costs[winner]),

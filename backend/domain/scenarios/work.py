@@ -1,6 +1,6 @@
 """How much calculation a scenario asks for, estimated from its document beforehand."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from backend.domain.documents.values import exact
@@ -26,6 +26,10 @@ MOST_JOB_WORK = 4_000_000_000
 # Of all options of a job, which are kept until they are compared: 16 bytes each.
 MOST_JOB_DRAWS = 5_000_000
 ADVICE = "take longer steps, fewer options or no uncertainty"
+
+
+# Step lengths that curves and maps may be drawn in where those of the document are too many.
+COARSER_STEPS_S = (120, 300, 600, 900, 1800, 3600, 7200, 10_800, 21_600, 43_200, DAY_S)
 
 
 class TooMuchWork(InvalidDocument):
@@ -57,6 +61,33 @@ def check_map_work(document: Mapping[str, Any], most: int = MOST_MAP_WORK) -> in
 def check_curve_work(document: Mapping[str, Any], most: int = MOST_MAP_WORK) -> int:
     """Steps of all options and points of both cost curves; InvalidDocument for more than `most`."""
     return _checked(document, MOST_RUNS * pace(_kind(document)), "points", most)
+
+
+def coarsened(
+    document: Mapping[str, Any], check: Callable[[Mapping[str, Any]], int]
+) -> tuple[Mapping[str, Any], int | None]:
+    """The document in the shortest steps that the check accepts, and their length where it is not
+    the document's own; the document as it is where none is accepted."""
+    try:
+        check(document)
+    except TooMuchWork:
+        pass
+    else:
+        return document, None
+    horizon = _object(document, "horizon")
+    own_s, days = exact(horizon.get("step_s", 60)), exact(horizon.get("days"))
+    for step_s in COARSER_STEPS_S:
+        # Every new step starts with one of the document's.
+        is_multiple = own_s is not None and step_s > own_s and step_s % own_s == 0
+        if not is_multiple or (days is not None and days * DAY_S % step_s):
+            continue
+        coarser = {**document, "horizon": {**horizon, "step_s": step_s}}
+        try:
+            check(coarser)
+        except TooMuchWork:
+            continue
+        return coarser, step_s
+    return document, None
 
 
 def check_screening_work(document: Mapping[str, Any], sizes: int, offers: int, most: int) -> int:

@@ -85,6 +85,7 @@ class OptionResult(serializers.Serializer[Any]):
     breakdown = Fields(child=serializers.CharField())
     interval = Interval(allow_null=True)
     p_cheapest = serializers.FloatField(allow_null=True)
+    p_serves = serializers.FloatField(allow_null=True)
     regret = serializers.CharField(allow_null=True)
     distinguishable = serializers.BooleanField(
         allow_null=True, help_text="from the option that is cheapest at the median"

@@ -8,7 +8,7 @@ from uuid import UUID
 from backend.accounts.services.workspaces import DEFAULT_WORKSPACE
 from backend.benchmarks.selectors.scores import Score
 from backend.benchmarks.services.summaries import stored
-from backend.catalog.models import Offer
+from backend.catalog.models import HardwareModel, Offer
 from backend.catalog.selectors.offers import offers_visible, offers_with_words
 from backend.domain.metrics import CPU_METRICS
 from backend.scenarios.selectors.resolving import NamedPrice, named_prices
@@ -68,3 +68,8 @@ def offer_names(slugs: Iterable[str], workspace_slug: str = DEFAULT_WORKSPACE) -
     """Names of offers by slug; those that are not known are left out."""
     rows = offers_visible(workspace_slug).filter(slug__in=list(slugs)).order_by("slug")
     return {one.slug: one.name for one in rows}
+
+
+def is_own_hardware(slug: str) -> bool:
+    """True for an offer that a cost model of own hardware prices."""
+    return HardwareModel.objects.filter(offer__slug=slug).exists()

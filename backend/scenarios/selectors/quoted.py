@@ -70,7 +70,7 @@ def plain_price(quote: OfferQuote, beside: Mapping[str, Any], into: Exchange) ->
     # is in another currency.
     own, is_converted = quote.hardware, quote.choice.currency != into.currency
     if own is not None and not is_converted and "billing" not in beside:
-        return {"billing": "purchase", "hardware": dict(own)}
+        return {"billing": "purchase", "hardware": dict(own), **beside}
     charge = quote.choice.charge
     converted = charge if rate == 1 else charge.times(rate)
     billing, amount, unit, fields = _billed(quote, converted, is_own=own is not None)

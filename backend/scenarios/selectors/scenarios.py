@@ -25,6 +25,7 @@ from backend.domain.scenarios.work import (
     MOST_WORK,
     check_curve_work,
     check_work,
+    coarsened,
 )
 from backend.scenarios.models import Scenario
 from backend.scenarios.selectors.resolving import resolved
@@ -152,11 +153,14 @@ def _series(document: dict[str, Any], most_points: int) -> dict[str, Any]:
         return series(document, most_points=most_points, check=check)
 
 
-def scenario_curves(document: Mapping[str, Any]) -> tuple[CostCurve, ...]:
-    """Cost curves of a plain document; InvalidDocument for one that is too large."""
-    check_curve_work(document, most_steps(MOST_MAP_WORK))
+def scenario_curves(document: Mapping[str, Any]) -> tuple[tuple[CostCurve, ...], int | None]:
+    """Cost curves of a plain document, and the length of their steps where the document's own are
+    too many; InvalidDocument for one that is too large in any steps."""
+    most = most_steps(MOST_MAP_WORK)
+    coarser, step_s = coarsened(document, lambda one: check_curve_work(one, most))
+    check_curve_work(coarser, most)
     # As text, for a cache needs what can be hashed and nobody can change.
-    return _curves(json.dumps(storable(document), sort_keys=True))
+    return _curves(json.dumps(storable(coarser), sort_keys=True)), step_s
 
 
 @lru_cache(maxsize=MOST_STORED)

@@ -25,6 +25,15 @@ LABELS: Mapping[str, str] = {
     "staff_hours_per_month": lazy("Staff hours"),
     "staff_price_per_hour": lazy("Staff price"),
     "network_price_per_month": lazy("Network"),
+    "resale_ratio_at_start": lazy("Resale value at the start"),
+    "transit_mbit_per_s": lazy("Transit"),
+    "transit_price_per_mbit_month": lazy("Price of transit"),
+    "remote_hands_hours_per_year": lazy("Remote hands"),
+    "remote_hands_price_per_hour": lazy("Price of remote hands"),
+    "installation_price": lazy("Installation"),
+    "migration_price": lazy("Migration"),
+    "energy_inflation_per_year": lazy("Rise of energy prices"),
+    "wage_inflation_per_year": lazy("Rise of wages"),
     "annual_failure_rate": lazy("Failure rate"),
     "repair_days": lazy("Repair time"),
 }
@@ -35,6 +44,7 @@ ITEM_LABELS: Mapping[str, str] = {
     "watts": lazy("Mean watts of one"),
 }
 # Without scripts no line can be added, and each calculation gives as many again.
+DESCRIBED = ("cpu", "cores", "threads", "memory_gib")
 EMPTY_ROWS = 3
 NO_BOUND = 1_000_000
 TEXTS = frozenset({"name", "currency"})
@@ -70,6 +80,11 @@ class HardwareForm(WriteForm):
     servers = text(
         lazy("Servers"), inputmode="numeric", help_text=lazy("That the whole set holds.")
     )
+
+    cpu = text(lazy("Processor of a server"), required=False, maxlength=150)
+    cores = text(lazy("Cores of a server"), required=False, inputmode="numeric")
+    threads = text(lazy("Threads of a server"), required=False, inputmode="numeric")
+    memory_gib = text(lazy("Memory of a server, GiB"), required=False, inputmode="decimal")
 
     def __init__(self, data: Any = None, *, document: Mapping[str, Any] | None = None) -> None:
         """With what was typed, or with a document to begin from."""
@@ -111,7 +126,7 @@ class HardwareForm(WriteForm):
             if typed:
                 self._rows.append(index)
                 items.append(typed)
-        names = ("name", "currency", "servers", *ASSUMPTIONS)
+        names = ("name", "currency", "servers", *DESCRIBED, *ASSUMPTIONS)
         return {**_typed(self.cleaned_data, names), "items": items}
 
     def report(self, error: InvalidDocument | InvalidValue) -> None:

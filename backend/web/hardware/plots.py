@@ -14,12 +14,12 @@ from backend.web.shared.plots import Axis, Mark, Plot
 
 # What is drawn as one band: the residual value lowers what the purchase costs.
 BANDS = (
-    (lazy("purchase and spares"), ("capital", "spares", "residual")),
+    (lazy("purchase and spares"), ("capital", "spares", "residual", "lease")),
     (lazy("energy"), ("energy",)),
     (lazy("space"), ("space",)),
-    (lazy("support"), ("support",)),
-    (lazy("staff"), ("staff",)),
-    (lazy("network"), ("network",)),
+    (lazy("support"), ("support", "disks")),
+    (lazy("staff"), ("staff", "remote_hands", "installation", "migration")),
+    (lazy("network"), ("network", "transit")),
 )
 # More bars have no room for their labels side by side.
 MOST_BARS = 12
@@ -36,7 +36,7 @@ def hardware_plot(
     if not shown:
         return None
     marks = [
-        Mark(name, [float(sum(amounts[part] for part in parts)) for _, amounts in shown], "bar")
+        Mark(name, [float(_sum(amounts, parts)) for _, amounts in shown], "bar")
         for name, parts in BANDS
     ]
     # The height of a stack is not known to the part that draws error bars.
@@ -76,7 +76,12 @@ def conclusion(cost: Mapping[str, Any]) -> Conclusion:
 def band_costs(cost: Mapping[str, Any]) -> list[tuple[str, Decimal]]:
     """What each band of one server costs a month."""
     amounts = {part: Decimal(amount) for part, amount in cost["breakdown"].items()}
-    return [(name, sum((amounts[part] for part in parts), Decimal(0))) for name, parts in BANDS]
+    return [(name, _sum(amounts, parts)) for name, parts in BANDS]
+
+
+def _sum(amounts: Mapping[str, Decimal], parts: Sequence[str]) -> Decimal:
+    # Costs that were stored before a part was known have none of it.
+    return sum((amounts.get(part, Decimal(0)) for part in parts), Decimal(0))
 
 
 def _in_one_currency(

@@ -6,6 +6,7 @@ from typing import Any
 from backend.catalog.models import HardwareModel
 from backend.domain.hardware import CostBreakdown
 from backend.domain.hardware_assumptions import ASSUMPTIONS, HardwareAssumption
+from backend.domain.hardware_document import stated_names
 from backend.web.hardware.forms import LABELS
 
 
@@ -13,15 +14,17 @@ def shown_cost(cost: dict[str, Any]) -> dict[str, Any]:
     """The stored cost with its parts as rows: name, of one server, of the set."""
     one, whole = cost["breakdown"], cost["set_breakdown"]
     # In the order of a stack, which the database does not keep.
-    parts = [(part.name, one[part.name], whole[part.name]) for part in fields(CostBreakdown)]
+    names = (part.name for part in fields(CostBreakdown))
+    # Costs that were stored before a part was known have none of it.
+    parts = [(name.replace("_", " "), one[name], whole[name]) for name in names if name in one]
     return {**cost, "parts": parts}
 
 
 def assumed(model: HardwareModel) -> list[tuple[str, str, bool, HardwareAssumption]]:
     """(label, value, whether it is the default, the assumption) of each assumption."""
+    stated = stated_names(model.document)
     return [
-        # As texts: the document holds a decimal string where the assumption holds a number.
-        (LABELS[name], value, str(one.default) == str(value), one)
+        (LABELS[name], value, name not in stated, one)
         for name, one in ASSUMPTIONS.items()
         if (value := model.document.get(name)) is not None
     ]

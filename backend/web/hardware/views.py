@@ -18,9 +18,9 @@ from backend.catalog.selectors.rates import rate_table
 from backend.catalog.services.hardware import calculate_hardware, hardware_create, hardware_delete
 from backend.domain.errors import InvalidDocument, InvalidValue
 from backend.domain.facts import PARTS
-from backend.domain.hardware import HardwareCost
+from backend.domain.hardware import HardwareCost, costs_by_year
 from backend.domain.hardware_assumptions import ASSUMPTIONS, PUBLISHED
-from backend.domain.hardware_document import cost_document, stated_document
+from backend.domain.hardware_document import cost_document, hardware_from, stated_document
 from backend.domain.scenarios.templates import OWN_SERVERS
 from backend.web.hardware.forms import LABELS, HardwareForm
 from backend.web.hardware.plots import conclusion, hardware_plot
@@ -59,6 +59,7 @@ def hardware_model_page(request: HttpRequest, model_id: UUID) -> HttpResponse:
         "cost": shown_cost(model.cost),
         "conclusion": conclusion(model.cost),
         "assumptions": assumed(model),
+        "by_year": costs_by_year(hardware_from(model.document)),
         "versions": versions,
         # The list begins with the newest, time runs from the left.
         "plot": hardware_plot(versions[::-1], labels[::-1], rate_table()),

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from backend.domain.scenarios.cost_curves import CostCurve, CostLine
 from backend.scenarios.selectors.scenarios import Simulated, scenario_curves
-from backend.web.scenarios.figures import currency_of, horizon_words
+from backend.web.scenarios.figures import currency_of, horizon_words, step_words
 from backend.web.scenarios.plots import MOST_LINES
 from backend.web.shared import figures
 from backend.web.shared.language import _
@@ -31,17 +31,19 @@ class _Words(NamedTuple):
     factor: float
 
 
-def shown_curves(outcome: Simulated) -> list[ShownCurve]:
-    """The curves of a result; InvalidDocument for one that is too large to calculate."""
+def shown_curves(outcome: Simulated) -> tuple[list[ShownCurve], str]:
+    """The curves of a result and, where they are drawn in coarser steps than it, the length of
+    those; InvalidDocument for one that is too large to calculate."""
     currency, span = currency_of(outcome), horizon_words(outcome.resolved)
     unit = str(outcome.resolved["demand"].get("unit", "units"))
     shown = []
-    for curve in scenario_curves(outcome.resolved):
+    curves, step_s = scenario_curves(outcome.resolved)
+    for curve in curves:
         # A day of one step has no hours to vary.
         if len(curve.at) > 1:
             words = _words(curve, unit)
             shown.append(ShownCurve(_plot(curve, words, currency, span), list(_said(curve, words))))
-    return shown
+    return shown, "" if step_s is None else step_words(step_s)
 
 
 def _words(curve: CostCurve, unit: str) -> _Words:

@@ -121,6 +121,14 @@ def _items_text(items: Any) -> str:
     return "\n".join(", ".join(str(one.get(name, "")) for name in names) for one in items)
 
 
+def _flag(text: str) -> Any:
+    return {"true": True, "false": False}.get(text, text)
+
+
+def _after_text(value: Any) -> str:
+    return str(value.get("amount", "")) if isinstance(value, Mapping) else str(value)
+
+
 _READS: Mapping[str, Callable[[str], Any]] = {
     "decimal": document_number,
     "whole": _whole,
@@ -131,6 +139,8 @@ _READS: Mapping[str, Callable[[str], Any]] = {
     "pairs": _pairs,
     "events": _events,
     "items": _items,
+    "flag": _flag,
+    "remarks": str.splitlines,
 }
 _WRITES: Mapping[str, Callable[[Any], str]] = {
     "days": _days_text,
@@ -139,4 +149,7 @@ _WRITES: Mapping[str, Callable[[Any], str]] = {
     "events": _events_text,
     "points": _points_text,
     "items": _items_text,
+    "flag": lambda value: str(value).lower(),
+    "after": _after_text,
+    "remarks": "\n".join,
 }

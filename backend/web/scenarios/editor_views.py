@@ -13,7 +13,7 @@ from backend.accounts.models import Scope
 from backend.accounts.services.acting import workspace_of, workspace_slug
 from backend.common.work import retry_later
 from backend.domain.errors import InvalidDocument, InvalidValue
-from backend.domain.scenarios.templates import TEMPLATES
+from backend.domain.scenarios.templates import TEMPLATES, is_as_template
 from backend.scenarios.models import Scenario
 from backend.scenarios.selectors.offer_matches import offer_names
 from backend.scenarios.services.job_requests import TooManyJobs
@@ -126,11 +126,13 @@ def _begun(request: HttpRequest, form: ScenarioForm) -> HttpResponse | None:
 def _page(request: HttpRequest, form: ScenarioForm, **more: Any) -> HttpResponse:
     # What comes to a page after one of these buttons was refused.
     is_refused = not {"save", "background"}.isdisjoint(request.POST)
+    template = more.get("template")
     context = {
         **editor_context(form, workspace_slug(request), is_refused=is_refused),
         "is_refused": is_refused,
         "templates": TEMPLATES.values(),
         "may_write": may(request, Scope.WRITE),
+        "is_as_template": bool(template and is_as_template(template, form.stated)),
         **more,
     }
     return render(request, "scenarios/edit.html", context)

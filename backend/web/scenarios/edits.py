@@ -8,7 +8,7 @@ from django.http import QueryDict
 
 from backend.domain.scenarios.ready_options import READY_OPTIONS, with_option
 from backend.domain.scenarios.shapes import SHAPES, reshaped
-from backend.scenarios.selectors.offer_matches import offer_names
+from backend.scenarios.selectors.offer_matches import is_own_hardware, offer_names
 from backend.web.scenarios.forms import CURRENCY, ScenarioForm
 
 # Offers that an address may name.
@@ -51,21 +51,52 @@ def asked_for(
     known = [READY_OPTIONS[key] for key in asked_of.getlist("add") if key in READY_OPTIONS]
     if known or offers:
         asked["options"] = []
+    servers = asked_of.get("servers", "")
+    count = int(servers) if servers.isascii() and servers.isdecimal() and len(servers) < 7 else 0
     for slug, name in offers.items():
-        asked = with_offer(asked, slug, name, currency)
+        asked = with_offer(asked, slug, name, currency, count=count or None)
+    if count and offers:
+        asked = _scaled_to(asked, count)
     for one in known:
         asked = with_option(asked, one.title, one.parts, currency or "USD")
     return asked
 
 
 def with_offer(
-    document: Mapping[str, Any], slug: str, name: str, currency: str, *, term: str = ""
+    document: Mapping[str, Any],
+    slug: str,
+    name: str,
+    currency: str,
+    *,
+    term: str = "",
+    count: int | None = None,
 ) -> dict[str, Any]:
     """The document with an option of the servers of an offer."""
     price = {"offer": slug, **({CURRENCY: currency} if currency else {})}
     price |= {"term": term} if term else {}
-    part = {"role": "all", "price": price}
+    part: dict[str, Any] = {"role": "all", "price": price}
+    if count is not None:
+        part["count"] = count
+    elif is_own_hardware(slug):
+        # Own servers are bought for the peak; they do not come and go.
+        part["count"] = "peak"
     return with_option(document, name, (part,), currency)
+
+
+def _scaled_to(document: Mapping[str, Any], servers: int) -> dict[str, Any]:
+    """The document with its windows scaled so that the highest level needs so many servers."""
+    demand = dict(document.get("demand") or {})
+    levels = [window["level"] for window in demand.get("windows") or ()]
+    highest = max([*levels, demand.get("base") or 0], default=0)
+    if not highest:
+        return dict(document)
+
+    def scaled(level: float) -> int:
+        return -(-int(level) * servers // int(highest))
+
+    demand["base"] = scaled(demand.get("base") or 0)
+    demand["windows"] = [{**w, "level": scaled(w["level"])} for w in demand.get("windows") or ()]
+    return {**document, "demand": demand}
 
 
 def _picked(texts: Mapping[str, str], price: str, slug: str) -> dict[str, str]:

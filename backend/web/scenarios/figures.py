@@ -5,11 +5,13 @@ from decimal import Decimal
 from typing import Any
 
 from backend.domain.scenarios.conclusion import judged_cost, may_win, unmet_cost
+from backend.domain.scenarios.ready_options import options_with_examples
 from backend.scenarios.selectors.scenarios import Simulated
 from backend.web.shared import figures
 from backend.web.shared.language import _
 
 Option = Mapping[str, Any]
+SHORTEST_MONTH_DAYS = 28
 # Below a cent the usual four decimals would leave one or two digits.
 SMALL = Decimal("0.01")
 
@@ -33,12 +35,14 @@ def cost(option: Option) -> float:
     return float(option["cost_total"])
 
 
-def marked(options: Sequence[Option], lost: float = 0.0) -> list[dict[str, Any]]:
-    """The options with what sets each apart: the cheapest that serves, and those that do not;
-    `lost` is what it would cost to leave all demand unmet."""
+def marked(options: Sequence[Option], simulated: Simulated) -> list[dict[str, Any]]:
+    """The options with what sets each apart: the cheapest that serves, unless a price is an example,
+    and those that serve too little."""
     serving = [one for one in options if may_win(one)]
+    lost = unmet_cost(simulated.result, simulated.resolved.get("price_per_unserved_unit_hour"))
     # By the cost with what unserved demand loses, or serving nothing would be the cheapest.
-    cheapest = min(serving, key=lambda one: judged_cost(one, lost)) if serving else None
+    is_open = not serving or bool(options_with_examples(simulated.resolved))
+    cheapest = None if is_open else min(serving, key=lambda one: judged_cost(one, lost))
     return [
         {
             **one,
@@ -48,11 +52,6 @@ def marked(options: Sequence[Option], lost: float = 0.0) -> list[dict[str, Any]]
         }
         for one in options
     ]
-
-
-def lost_cost(simulated: Simulated) -> float:
-    """What it would cost to leave all demand of a result unmet."""
-    return unmet_cost(simulated.result, simulated.resolved.get("price_per_unserved_unit_hour"))
 
 
 def _unit_hour(option: Option) -> str:
@@ -70,6 +69,20 @@ def currency_of(simulated: Simulated) -> str:
     price = simulated.resolved["options"][0]["parts"][0]["price"]
     hardware = price.get("hardware") or {}
     return str(price.get("currency") or hardware.get("currency", "")).upper()
+
+
+def step_words(step_s: int) -> str:
+    """How long a step is: `10 minutes` or `1 hour`."""
+    for unit_s, one, many in ((86_400, _("1 day"), _("days")), (3600, _("1 hour"), _("hours"))):
+        if step_s % unit_s == 0:
+            return one if step_s == unit_s else f"{step_s // unit_s} {many}"
+    return _("{minutes} minutes", minutes=figures.quantity(step_s / 60))
+
+
+def is_shorter_than_a_month(document: Mapping[str, Any]) -> bool:
+    """True where a cost per month is extrapolated from a part of one."""
+    days = document["horizon"].get("days")
+    return days is not None and Decimal(str(days)) < SHORTEST_MONTH_DAYS
 
 
 def horizon_words(document: Mapping[str, Any]) -> str:

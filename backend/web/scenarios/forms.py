@@ -17,7 +17,7 @@ from backend.web.shared.forms import WriteForm
 from backend.web.shared.language import _, lazy
 
 # Kinds of fields that take several lines.
-LINES = frozenset({"pairs", "events", "points", "items", "numbers"})
+LINES = frozenset({"pairs", "events", "points", "items", "numbers", "remarks"})
 LIKE_HARDWARE = "price.hardware."
 # Kinds of fields that have a value in an empty line, too.
 SAYS_NOTHING = frozenset({"choice"})
@@ -286,6 +286,8 @@ def _field(entry: Entry) -> forms.Field:
     said = help_for(entry)
     if entry.kind == "choice":
         return _chosen(entry.label, entry.choices, said.text)
+    if entry.kind == "flag":
+        return _chosen(entry.label, (("", _("yes")), ("false", _("no"))), said.text)
     if entry.kind in LINES:
         rows = {"points": 6, "numbers": 2}.get(entry.kind, 3)
         widget = forms.Textarea(attrs={"rows": rows, "placeholder": said.placeholder})

@@ -10,8 +10,9 @@ from backend.domain.errors import InvalidDocument
 from backend.domain.scenarios.conclusion import concluded
 from backend.domain.scenarios.document import ScenarioDocument
 from backend.domain.scenarios.price_document import UNITS_OF_BILLINGS
+from backend.domain.scenarios.ready_options import options_with_examples
 from backend.domain.scenarios.regimes import PRICES, regimes
-from backend.domain.scenarios.work import ADVICE, MOST_MAP_WORK, check_map_work
+from backend.domain.scenarios.work import ADVICE, MOST_MAP_WORK, check_map_work, coarsened
 from backend.scenarios.models import Scenario
 from backend.scenarios.selectors.scenarios import (
     Simulated,
@@ -23,10 +24,11 @@ from backend.web.scenarios import decisions, plots
 from backend.web.scenarios.figures import (
     currency_of,
     horizon_words,
-    lost_cost,
+    is_shorter_than_a_month,
     marked,
     share,
     shown_value,
+    step_words,
 )
 from backend.web.scenarios.span import DEFAULT_SPAN, SPANS, spanned
 from backend.web.shared import figures
@@ -43,7 +45,7 @@ def result_context(scenario: Scenario, *, option: str, span: str) -> dict[str, A
     outcome = scenario_outcome(scenario)
     result, currency = outcome.result, currency_of(outcome)
     options = result["options"]
-    shown = marked(options, lost_cost(outcome))
+    shown = marked(options, outcome)
     index = _option_index(option, shown)
     # Once for the whole page: each call simulates.
     series = scenario_series(scenario, most_points=MOST_POINTS)
@@ -64,7 +66,10 @@ def result_context(scenario: Scenario, *, option: str, span: str) -> dict[str, A
             currency,
             horizon_words(outcome.resolved),
             outcome.resolved.get("price_per_unserved_unit_hour"),
+            options_with_examples(outcome.resolved),
         ),
+        "is_extrapolated": is_shorter_than_a_month(outcome.resolved),
+        "remarks": outcome.resolved["demand"].get("remarks") or (),
         "money": _money(result, series, index, currency),
         "deciding": deciding(result, currency),
         "has_spread": any(one["interval"] for one in options),
@@ -206,10 +211,12 @@ def map_context(scenario: Scenario) -> dict[str, Any]:
     """Which option is the cheapest at other prices and shapes; InvalidDocument for one
     that has none or is too large."""
     outcome = scenario_outcome(scenario)
-    steps = check_map_work(outcome.resolved, most_steps(MOST_MAP_WORK))
+    most = most_steps(MOST_MAP_WORK)
+    document, step_s = coarsened(outcome.resolved, lambda one: check_map_work(one, most))
+    steps = check_map_work(document, most)
     with calculation(steps, advice=ADVICE) as check:
         # The check ends it within the caller's time, between two simulations.
-        lines = regimes(outcome.resolved, check)
+        lines = regimes(document, check)
     tones = {one["name"]: n % TONES for n, one in enumerate(outcome.result["options"])}
     currency = currency_of(outcome)
     rows = [
@@ -230,7 +237,13 @@ def map_context(scenario: Scenario) -> dict[str, Any]:
         for row in lines
     ]
     heads = [figures.quantity(float(factor)) for factor in PRICES]
-    return {"heads": heads, "rows": rows, "currency": currency}
+    return {
+        "heads": heads,
+        "rows": rows,
+        "currency": currency,
+        "coarser": None if step_s is None else step_words(step_s),
+        "examples": options_with_examples(outcome.resolved),
+    }
 
 
 # --- several scenarios --------------------------------------------------------------------------
@@ -261,7 +274,7 @@ def comparison(slugs: Sequence[str], *, workspace_slug: str) -> dict[str, Any]:
         currencies.add(currency_of(outcome))
         lines += [
             {**one, "scenario": scenario, "currency": currency_of(outcome)}
-            for one in marked(outcome.result["options"], lost_cost(outcome))
+            for one in marked(outcome.result["options"], outcome)
         ]
     named = [  # a month's cost, for the horizons need not be of one length
         {

@@ -11,7 +11,7 @@ from backend.common import clock
 from backend.domain.errors import InvalidDocument
 from backend.domain.hardware import monthly_cost
 from backend.domain.hardware_document import hardware_from
-from backend.domain.scenarios.ready_options import EXAMPLE_PRICES
+from backend.domain.scenarios.ready_options import is_example
 from backend.scenarios.selectors.offer_matches import OfferMatch, known_scores, offer_matches
 from backend.scenarios.selectors.resolving import NamedPrice, named_prices
 from backend.web.scenarios.form_layout import BILLING_WORDS
@@ -84,9 +84,11 @@ def part_prices(
                 searched += 1
                 shown[name] = _searched(at, price, metric, workspace_slug)
             elif price.get("billing") == "purchase":
-                shown[name] = PartPrice(*at, figures=_of_hardware(price.get("hardware")))
+                shown[name] = PartPrice(
+                    *at, figures=_of_hardware(price.get("hardware")), is_example=is_example(price)
+                )
             else:
-                shown[name] = PartPrice(*at, is_example=price.get("amount") in EXAMPLE_PRICES)
+                shown[name] = PartPrice(*at, is_example=is_example(price))
     return shown
 
 

@@ -4,8 +4,14 @@ from typing import Any, NamedTuple
 
 from backend.common.work import WorkRefused
 from backend.domain.errors import InvalidDocument
-from backend.scenarios.selectors.scenarios import simulated
-from backend.web.scenarios.figures import currency_of, lost_cost, marked
+from backend.domain.scenarios.ready_options import options_with_examples
+from backend.scenarios.selectors.scenarios import Simulated, simulated
+from backend.web.scenarios.figures import (
+    currency_of,
+    horizon_words,
+    is_shorter_than_a_month,
+    marked,
+)
 from backend.web.scenarios.forms import ScenarioForm
 from backend.web.scenarios.plots import demand_plot
 from backend.web.scenarios.span import first_week
@@ -23,8 +29,7 @@ class Preview(NamedTuple):
     plot: Plot | None
     errors: list[tuple[str, str]]
     currency: str = ""
-    # What it would cost to leave all demand unmet.
-    lost: float = 0.0
+    simulation: Simulated | None = None
     # When to ask again, where others are calculating.
     wait_s: float | None = None
     # Whether the document asks for uncertainty, which is left for the result page.
@@ -32,7 +37,20 @@ class Preview(NamedTuple):
 
     @property
     def lines(self) -> list[dict[str, Any]]:
-        return marked(self.result["options"], self.lost) if self.result else []
+        return marked(self.simulation.result["options"], self.simulation) if self.simulation else []
+
+    @property
+    def span(self) -> str:
+        return horizon_words(self.simulation.resolved) if self.simulation else ""
+
+    @property
+    def is_extrapolated(self) -> bool:
+        """True where the cost of a month goes beyond the time that was calculated."""
+        return self.simulation is not None and is_shorter_than_a_month(self.simulation.resolved)
+
+    @property
+    def has_examples(self) -> bool:
+        return self.simulation is not None and bool(options_with_examples(self.simulation.resolved))
 
 
 def preview(form: ScenarioForm, workspace_slug: str) -> Preview:
@@ -53,6 +71,6 @@ def preview(form: ScenarioForm, workspace_slug: str) -> Preview:
         demand_plot(series),
         [],
         currency_of(simulation),
-        lost_cost(simulation),
+        simulation,
         is_without_spread=is_spread,
     )

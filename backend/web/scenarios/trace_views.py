@@ -16,7 +16,7 @@ from backend.common.bodies import takes_files
 from backend.common.work import calculation
 from backend.domain.errors import InvalidDocument, InvalidValue
 from backend.domain.parsing.encodings import text_of
-from backend.domain.scenarios.recorded import gap_lines, recorded, steps_of
+from backend.domain.scenarios.recorded import recorded, steps_of
 from backend.domain.scenarios.templates import TEMPLATES
 from backend.domain.scenarios.trace_files import STATISTICS, imported
 from backend.domain.scenarios.traces import MOST_POINTS
@@ -73,20 +73,20 @@ def scenario_trace(request: HttpRequest) -> HttpResponse:
             # What a line of a recording takes to read is what some forty steps do.
             steps = form.cleaned_data["file"].size
             with calculation(steps, advice=_("leave points out, or take longer steps")):
-                scenario, gaps = _kept(request, form.cleaned_data)
+                scenario = _kept(request, form.cleaned_data)
         except InvalidDocument as error:
             for field, detail in error.errors:
                 form.add_error(None, f"{field.removeprefix('/')}: {detail}")
         except InvalidValue as error:
             form.add_error("step_s" if "step_s" in error.field else "file", str(error))
         else:
-            for gap in gaps:
-                messages.warning(request, _("Gap: {gap}.", gap=gap))
+            for remark in scenario.document["demand"]["remarks"]:
+                messages.warning(request, _("Mind: {remark}.", remark=remark))
             return HttpResponseRedirect(reverse("scenario", args=[scenario.slug]))
     return render(request, "scenarios/trace.html", {"form": form})
 
 
-def _kept(request: HttpRequest, data: dict[str, Any]) -> tuple[Scenario, list[str]]:
+def _kept(request: HttpRequest, data: dict[str, Any]) -> Scenario:
     try:
         trace = imported(text_of(data["file"]), series=data["series"], statistic=data["statistic"])
     except UnicodeDecodeError:
@@ -97,10 +97,9 @@ def _kept(request: HttpRequest, data: dict[str, Any]) -> tuple[Scenario, list[st
         TEMPLATES[data["template"]].document,
         name=data["name"] or _("Demand of {name}", name=PurePath(data["file"].name).name)[:100],
     )
-    scenario = scenario_create(
+    return scenario_create(
         workspace=workspace_of(request),
         document=document,
         actor=request.user.get_username(),
         template=data["template"],
     )
-    return scenario, list(gap_lines(trace))

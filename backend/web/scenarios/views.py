@@ -12,7 +12,8 @@ from backend.accounts.models import Scope
 from backend.accounts.services.acting import workspace_of, workspace_slug
 from backend.common.work import WorkRefused
 from backend.domain.errors import InvalidDocument
-from backend.domain.scenarios.templates import TEMPLATES
+from backend.domain.scenarios.ready_options import options_with_examples
+from backend.domain.scenarios.templates import TEMPLATES, Template, is_as_template
 from backend.domain.scenarios.work import TooMuchWork
 from backend.scenarios.models import Scenario
 from backend.scenarios.selectors.scenarios import (
@@ -65,7 +66,7 @@ def scenario_page(request: HttpRequest, slug: str) -> HttpResponse:
     asked = {name: request.GET.get(name, "") for name in ("option", "span")}
     context: dict[str, Any] = {
         "scenario": scenario,
-        "template": TEMPLATES.get(scenario.template),
+        "template": _template_of(scenario),
         "may_write": may(request, Scope.WRITE),
     }
 
@@ -91,6 +92,12 @@ def scenario_page(request: HttpRequest, slug: str) -> HttpResponse:
     return render(request, "scenarios/page.html", context, status=status)
 
 
+def _template_of(scenario: Scenario) -> Template | None:
+    """The template whose words still hold for the scenario."""
+    template = TEMPLATES.get(scenario.template)
+    return template if template and is_as_template(template, scenario.document) else None
+
+
 @readable
 @require_safe
 def scenario_map(request: HttpRequest, slug: str) -> HttpResponse:
@@ -111,7 +118,9 @@ def scenario_curves(request: HttpRequest, slug: str) -> HttpResponse:
     scenario = scenario_or_404(request, slug)
     context: dict[str, Any] = {"scenario": scenario}
     try:
-        context["curves"] = shown_curves(scenario_outcome(scenario))
+        outcome = scenario_outcome(scenario)
+        context["curves"], context["coarser"] = shown_curves(outcome)
+        context["examples"] = options_with_examples(outcome.resolved)
     except InvalidDocument as error:
         context["errors"] = error.errors
     return render(request, "scenarios/curves.html", context)

@@ -6,7 +6,7 @@ engine says is compared with what this says.
 
 import copy
 import datetime as dt
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -187,9 +187,8 @@ class Oracle:
     # --- options --------------------------------------------------------------------------------
     def option(self, option: Document) -> OptionResult:
         parts = {part["role"]: part for part in option["parts"]}
-        extras = self.document.get("extras", {}) | option.get("extras", {})
         result = self._result(parts)
-        result.cost += self._extras(extras)
+        result.cost += self._extras(self._all_extras(option), *self._looked_after(parts, result))
         self._interrupt(parts, result)
         result.served = sum(self.demand) - sum(result.unserved) - result.outages
         return result
@@ -238,15 +237,15 @@ class Oracle:
         cut = copy.copy(self)
         cut.horizon = Horizon(self.start, end_s)
         ran = stack(result.running[: (end_s - self.start) // self.step], self.start, self.step)
-        spent = cut._extras(self.document.get("extras", {}) | option.get("extras", {}))
+        spent = cut._extras(self._all_extras(option), *self._looked_after(parts, result))
         if "base" in parts and parts["base"]["price"]["billing"] == "reserved":
-            base, burst = parts["base"], terms_of(parts["burst"]["price"], result.base or 0)
-            rest_s = uncovered_s(ran, cut.horizon, burst)
-            fee = cut._bill(base, [], burst.reservations)
-            owed = cut._committed(base, [], burst.reservations)
-            return spent + fee + owed + rest_s * burst.price / 3600
+            base, burst, k = parts["base"], parts["burst"], result.base or 0
+            return spent + cut._reservations(base, burst, ran, k) + cut._committed(base, [], k)
         for part in parts.values():
             count = self._always_on(part, result)
+            if part["price"]["billing"] == "purchase":
+                spent += (count or 0) * cut._sold(part["price"])
+                continue
             lives = ran
             if count is not None:
                 lives = [Lifetime(slot + 1, self.start, end_s) for slot in range(count)]
@@ -274,7 +273,19 @@ class Oracle:
             paid = max(paid, terms.minimum_months)
         return count * terms.price * max(0, due - paid)
 
-    def _extras(self, given: Document) -> Fraction:
+    def _all_extras(self, option: Document) -> Document:
+        return self.document.get("extras", {}) | option.get("extras", {})
+
+    def _looked_after(self, parts: dict[str, Document], result: OptionResult) -> tuple[int, int]:
+        """Servers that staff looks after, elastic ones as one; and own ones among them."""
+        counts = [(part, self._always_on(part, result) or 0) for part in parts.values()]
+        # Reservations are no servers.
+        is_money = "burst" in parts and parts["base"]["price"]["billing"] == "reserved"
+        always = 0 if is_money else sum(n for _, n in counts)
+        own = sum(n for part, n in counts if part["price"]["billing"] == "purchase")
+        return always + (1 if any(result.running) else 0), own
+
+    def _extras(self, given: Document, servers: int, own: int) -> Fraction:
         number = lambda name: Fraction(str(given.get(name, 0)))  # noqa: E731
         convention = given.get("month_convention", "calendar")
         if isinstance(convention, int):
@@ -287,7 +298,9 @@ class Oracle:
             egress += max(Fraction(0), min(volume, top) - lower) * Fraction(amount)
             lower = top
         storage = number("storage_gb") * number("storage_usd_per_gb_month")
-        staff = number("staff_hours_per_month") * number("staff_usd_per_hour")
+        hours = number("staff_hours_per_month") + servers * number("staff_hours_per_server_month")
+        hours += own * number("hardware_hours_per_server_month")
+        staff = hours * number("staff_usd_per_hour")
         return count * (egress + storage + staff + number("fixed_per_month"))
 
     def _result(self, parts: dict[str, Document]) -> OptionResult:
@@ -363,11 +376,113 @@ class Oracle:
         self, base: Document, burst: Document, count: int, *, is_free: bool = False
     ) -> OptionResult:
         result = self._run(burst, burst, 0, is_base=False, is_free=is_free)
-        terms = terms_of(burst["price"], count)
-        rest_s = uncovered_s(result.lives, self.horizon, terms)
-        result.cost = self._bill(base, [], count) + rest_s * terms.price / 3600
+        result.cost = self._reservations(base, burst, result.lives, count)
         result.base, result.committed = count, self._committed(base, [], count)
         return result
+
+    # --- terms ----------------------------------------------------------------------------------
+    def _term_end(self, price: Document) -> int:
+        """Moment from which on `after` is paid."""
+        if price.get("renews", True):
+            return self.horizon.end_s
+        return min(self.horizon.end_s, self.start + self._term_s(price))
+
+    def _term_s(self, price: Document) -> int:
+        own = price.get("hardware", {})
+        length = own.get("lease", {}).get("term_months") or own.get("life_months")
+        return int(length or price.get("term_months", 12)) * 730 * 3600
+
+    def _terms_begun(self, price: Document) -> int:
+        """Counted on the calendar where the time is whole months, else in months of 730 hours."""
+        if not price.get("renews", True):
+            return 1
+        term = self._term_s(price) // (730 * 3600)
+        ends = {time for pair in months(self.horizon) for time in pair}
+        covers = {self.horizon.start_s, self.horizon.end_s} <= ends
+        elapsed = Fraction(self.horizon.seconds, 730 * 3600)
+        if covers and months_touch(self.horizon):
+            elapsed = Fraction(len(list(months(self.horizon))))
+        begun = 1
+        while begun * term < elapsed:
+            begun += 1
+        return begun
+
+    def _left_h(self, price: Document) -> Fraction:
+        """Hours after the end that are paid or owed."""
+        until_s = self.start + self._terms_begun(price) * self._term_s(price)
+        return max(Fraction(0), Fraction(until_s - self.horizon.end_s, 3600))
+
+    def _after_h(self, price: Document) -> Fraction:
+        """Price of an hour after the only term."""
+        return Fraction(str(price.get("after", 0))) / (730 if "hardware" in price else 1)
+
+    def _reservations(
+        self, base: Document, burst: Document, lives: list[Lifetime], count: int
+    ) -> Fraction:
+        """Fees, what the use beyond them costs, and after the term what they would have covered."""
+        terms, end_s = terms_of(burst["price"], count), self._term_end(base["price"])
+        cost = Fraction(0)
+        for from_s, until_s, is_after in (
+            (self.start, end_s, False), (end_s, self.horizon.end_s, True)
+        ):  # fmt: skip
+            if from_s == until_s:
+                continue
+            within = clipped(lives, terms.minimum_s, from_s, until_s, self.horizon.end_s)
+            free = replace(terms, minimum_s=0)
+            rest_s = uncovered_s(within, Horizon(from_s, until_s), free)
+            cost += rest_s * terms.price / 3600
+            if is_after:
+                used_s = sum(life.seconds for life in within)
+                cost += (used_s - rest_s) * self._after_h(base["price"]) / 3600
+            else:
+                fee = terms_of(base["price"], count)
+                cost += RULES["reserved"]([], Horizon(from_s, until_s), fee)
+        return cost
+
+    # --- own hardware, of which everything that the tests leave out costs nothing -------------------
+    def _own(self, price: Document, name: str) -> Fraction:
+        return Fraction(str(price["hardware"].get(name, 0)))
+
+    def _paid_for(self, price: Document) -> Fraction:
+        """Cash that buys one server; nothing where it is leased."""
+        own = price["hardware"]
+        return Fraction(0) if "lease" in own else Fraction(str(own["items"][0]["unit_price"]))
+
+    def _rate(self, price: Document) -> Fraction:
+        return Fraction(str(price["hardware"].get("lease", {}).get("price_per_month", 0)))
+
+    def _running(self, price: Document) -> Fraction:
+        return self._own(price, "staff_hours_per_month") * self._own(price, "staff_price_per_hour")
+
+    def _owned(self, price: Document) -> Fraction:
+        """One server over the horizon: its price by the month, spread evenly over its life."""
+        life = self._own(price, "life_months")
+        paid = self._paid_for(price)
+        month = (paid - paid * self._own(price, "residual_ratio")) / life
+        month += self._own(price, "installation_price") / life
+        month += self._rate(price) + self._running(price)
+        held_s, all_s = self._term_end(price) - self.start, self.horizon.seconds
+        return month * held_s / (730 * 3600) + (all_s - held_s) * self._after_h(price) / 3600
+
+    def _sold(self, price: Document) -> Fraction:
+        """One server that is sold at the end of the horizon."""
+        paid, life = self._paid_for(price), self._own(price, "life_months")
+        first = self._own(price, "resale_ratio_at_start")
+        last = self._own(price, "residual_ratio")
+        held = Fraction(self._term_end(price) - self.start, 730 * 3600)
+        begun = self._terms_begun(price)
+        if "lease" in price["hardware"]:
+            term = self._term_s(price) // (730 * 3600)
+            cost = max(held, Fraction(begun * term)) * self._rate(price)
+            lives = begun
+        else:
+            age = min(life, held - (begun - 1) * life)
+            cost = begun * paid - (begun - 1) * paid * last
+            cost -= paid * (first + (last - first) * age / life)
+            lives = begun
+        cost += lives * self._own(price, "installation_price") + held * self._running(price)
+        rest_s = self.horizon.end_s - self._term_end(price)
+        return cost + rest_s * self._after_h(price) / 3600
 
     def _serving(self, running: list[int]) -> list[int]:
         width = self.steps(self.policy.get("warmup_s", 0))
@@ -379,6 +494,16 @@ class Oracle:
         if price["billing"] == "dedicated":
             covered = self._covered(lives, terms)
             return len(covered) * terms.setup + sum(now for now, _ in covered) * terms.price
+        if price["billing"] == "purchase":
+            return count * self._owned(price)
+        end_s = self._term_end(price)
+        if end_s < self.horizon.end_s:
+            stop_s = self.horizon.end_s
+            during = clipped(lives, terms.minimum_s, self.start, end_s, stop_s)
+            after = clipped(lives, terms.minimum_s, end_s, stop_s, stop_s)
+            free = replace(terms, minimum_s=0)
+            paid = RULES[price["billing"]](during, Horizon(self.start, end_s), free)
+            return paid + sum(life.seconds for life in after) * self._after_h(price) / 3600
         return RULES[price["billing"]](lives, self.horizon, terms)
 
     def _covered(self, lives: list[Lifetime], terms: Terms) -> list[tuple[int, int]]:
@@ -401,12 +526,36 @@ class Oracle:
         if price["billing"] == "dedicated":
             return sum(later for _, later in self._covered(lives, terms)) * terms.price
         term_h = terms.term_months * 730
-        left_h = max(Fraction(0), term_h - Fraction(self.horizon.seconds, 3600))
+        left_h = self._left_h(price)
+        if price["billing"] == "purchase":
+            once = self._paid_for(price) + self._own(price, "installation_price")
+            return count * left_h * (once * 3600 / self._term_s(price) + self._rate(price) / 730)
         if price["billing"] == "savings":
             return left_h * terms.commit_per_hour
         if price["billing"] != "reserved":
             return Fraction(0)
         return count * left_h * (terms.price + terms.upfront / term_h)
+
+
+def months_touch(horizon: Horizon) -> bool:
+    """True for a time from the first of a month to the first of another."""
+    first, *_, last = [*months(horizon), *months(horizon)]
+    return (first[0], last[1]) == (horizon.start_s, horizon.end_s)
+
+
+def clipped(
+    lives: list[Lifetime], minimum_s: int, from_s: int, until_s: int, stop_s: int
+) -> list[Lifetime]:
+    """The lives, at least so long, within a time; one that reaches the stop may go on beyond it."""
+    longest = [
+        (life.slot, life.start_s, max(life.end_s, life.start_s + minimum_s)) for life in lives
+    ]
+    last_s = 10**12 if until_s == stop_s else until_s
+    return [
+        Lifetime(slot, max(start, from_s), min(end, last_s))
+        for slot, start, end in longest
+        if start < last_s and end > from_s
+    ]
 
 
 def clip(value: int, low: int, high: int) -> int:
@@ -450,7 +599,7 @@ def terms_of(price: Document, count: int) -> Terms:
     number = lambda name, default="0": Fraction(str(price.get(name, default)))  # noqa: E731
     tiers = [(Fraction(str(a)), Fraction(str(b))) for a, b in price.get("tiers", [])]
     return Terms(
-        price=Fraction(Decimal(price["amount"])),
+        price=Fraction(Decimal(price.get("amount", "1"))),
         minimum_s=price.get("minimum_s", 60),
         minimum_minutes=price.get("minimum_minutes", 10),
         cap=Fraction(str(price["cap"])) if "cap" in price else None,

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backend.domain.errors import InvalidValue
+from backend.domain.errors import InvalidDocument, InvalidValue
 from backend.domain.scenarios.contracts import Exposure, endings, exposure
+from backend.domain.scenarios.documents import scenario_from
 from backend.domain.scenarios.simulate import simulate
 from tests.domain.scenarios.documents import Document, all_of, hybrid, price, startup
 
@@ -107,15 +108,177 @@ OWN = {
 
 
 def test_own_hardware_is_sold_and_runs_up_no_cost_after_the_end() -> None:
-    """W10, rule 29b: energy, space, support and staff were owed for its whole life."""
+    """N21: a server was sold for 98 % of its price after a month."""
     bought = all_of("own", {"billing": "purchase", "hardware": OWN}, count=1)
     found = may_end(bought, "0.1", months=2)
-    # 2,700 lost over 60 months of 730 h and 0.1 of work an hour, for 744 h or for 1,416 h
-    hourly = Decimal(2700) / (60 * 730) + Decimal("0.1")
-    first, both = (hours * hourly for hours in (744, 1416))
+    # Resale 0.6 at first and 0.1 after 60 months of 730 h: 0.6 − 0.5 · hours / 43,800 of 3,000;
+    # work costs 0.1 an hour.
+    first, both = (
+        3000 * (1 - Decimal("0.6") + Decimal("0.5") * hours / 43_800) + hours * Decimal("0.1")
+        for hours in (744, 1416)
+    )
     assert Decimal(found["cost_if_it_ends_first"]) == pytest.approx(first, abs=Decimal("1e-6"))
     mean = Decimal("0.1") * first + Decimal("0.9") * both
     assert Decimal(found["expected_cost"]) == pytest.approx(mean, abs=Decimal("1e-6"))
+
+
+def test_own_hardware_of_12000_loses_thousands_in_its_first_month() -> None:
+    """N21: 393.10 were shown; used servers lose 30 to 50 % at once, so 4,000 to 6,000."""
+    own = OWN | {
+        "items": [{"name": "server", "count": 1, "unit_price": "12000"}],
+        "residual_ratio": "0",
+        "staff_hours_per_month": "0",
+    }
+    bought = all_of("own", {"billing": "purchase", "hardware": own}, count=1)
+    # 12,000 · (1 − 0.6 + 0.6 · 744 / 43,800) = 4,922.30
+    found = Decimal(may_end(bought, "0.1")["cost_if_it_ends_first"])
+    assert found == pytest.approx(Decimal("4922.30"), abs=Decimal("0.01"))
+
+
+def committed(months: int, given: Document, **more: object) -> Document:
+    """The option of one server over so many months from January 2026 on."""
+    document = startup(
+        all_of("one", given, count=1),
+        horizon={"start": "2026-01-01T00:00:00+00:00", "months": months, "step_s": 3600},
+        demand={"unit": "servers", "kind": "daily", "base": 1, "windows": []},
+        **more,
+    )
+    return dict(simulate(document)["options"][0])
+
+
+def test_reservation_renews_when_its_term_ends_within_the_horizon() -> None:
+    """N20: 13 months are 9,504 h, two terms 17,520 h; 8,016 h at 0.17 are 1,362.72."""
+    found = committed(13, price("0.17", "reserved"))
+    assert Decimal(found["committed_after_horizon"]) == Decimal("1362.72")
+    assert Decimal(committed(12, price("0.17", "reserved"))["committed_after_horizon"]) == 0
+
+
+def test_renewal_that_has_begun_is_paid_to_its_end() -> None:
+    """N20: 12 · (1 − 0.9^12) + 24 · 0.9^12 = 15.389 months are paid, and not 14.0."""
+    found = committed(24, price("0.17", "reserved"), hazard_per_month="0.1")["contract"]
+    assert found["paid_months"] == pytest.approx(15.389, abs=5e-4)
+
+
+@pytest.mark.parametrize("months", [12, 24, 36, 60])
+def test_term_of_whole_years_covers_a_leap_year_too(months: int) -> None:
+    found = committed(months, price("1", "reserved", term_months=months))
+    assert Decimal(found["committed_after_horizon"]) == 0
+
+
+def test_term_that_does_not_renew_is_followed_by_its_price_after() -> None:
+    """12 months are 8,760 h at 0.17; January 2027 has 744 h at 0.30."""
+    found = committed(13, price("0.17", "reserved", renews=False, after="0.30"))
+    assert Decimal(found["cost_total"]) == 8760 * Decimal("0.17") + 744 * Decimal("0.30")
+    assert Decimal(found["committed_after_horizon"]) == 0
+    same = price("0.17", "reserved", renews=False, after={"amount": "0.30", "unit": "hour"})
+    assert committed(13, same)["cost_total"] == found["cost_total"]
+
+
+@pytest.mark.parametrize(
+    ("given", "field"),
+    [
+        (price("1", "reserved", renews=False), "after"),
+        (price("1", "savings", commit_per_hour="1", discount="0.1", renews=False), "after"),
+        ({"billing": "purchase", "hardware": OWN, "renews": False}, "after"),
+        (price("1", "reserved", after="1"), "after"),
+        (
+            price("1", "reserved", renews=False, after={"amount": "1", "currency": "EUR"}),
+            "after/currency",
+        ),
+    ],
+)
+def test_price_after_a_term_is_needed_where_it_does_not_renew(given: Document, field: str) -> None:
+    with pytest.raises(InvalidDocument) as refused:
+        simulate(startup(all_of("one", given, count=1)))
+    assert f"/options/0/parts/0/price/{field}" in dict(refused.value.errors)
+
+
+@pytest.mark.parametrize(
+    ("option", "pointer"),
+    [
+        (all_of("own", {"billing": "purchase", "hardware": OWN}), "parts/0/count"),
+        (
+            hybrid("own", price("100", "monthly"), {"billing": "purchase", "hardware": OWN}, 2),
+            "parts/1/price/billing",
+        ),
+        (
+            {
+                "name": "own",
+                "parts": [
+                    {"role": "base", "price": {"billing": "purchase", "hardware": OWN}},
+                    {"role": "burst", "price": price("1")},
+                ],
+            },
+            "parts/0/count",
+        ),
+    ],
+)
+def test_own_servers_need_a_count_and_never_burst(option: Document, pointer: str) -> None:
+    """N19: without a count they were billed by the hour they ran."""
+    with pytest.raises(InvalidDocument) as refused:
+        simulate(startup(option))
+    assert f"/options/0/{pointer}" in dict(refused.value.errors)
+
+
+def test_own_servers_are_paid_for_the_whole_time_whatever_runs() -> None:
+    """N19: what is bought is bought; 3 or 20 busy servers cost the same."""
+    found = [
+        Decimal(
+            simulate(
+                startup(
+                    all_of("own", {"billing": "purchase", "hardware": OWN}, count=20),
+                    demand={"unit": "servers", "kind": "daily", "base": base, "windows": []},
+                )
+            )["options"][0]["cost_total"]
+        )
+        for base in (3, 20)
+    ]
+    # 20 · (2,700 / 60 + 73) · 720 / 730
+    assert found[0] == found[1] == pytest.approx(Decimal("2327.67"), abs=Decimal("0.01"))
+
+
+@pytest.mark.parametrize(
+    ("option", "hours"),
+    [
+        (all_of("rented", price("1", "monthly"), count=20), 20 * 2),
+        (all_of("elastic", price("1")), 2),  # one image
+        (hybrid("both", price("1", "monthly"), price("1"), 3), 4 * 2),
+        (all_of("own", {"billing": "purchase", "hardware": OWN}, count=20), 20 * 2 + 20),
+    ],
+)
+def test_staff_looks_after_every_server_that_is_always_on(option: Document, hours: int) -> None:
+    """M7: own servers had two hours each, rented ones none."""
+    extras = {
+        "staff_hours_per_server_month": 2,
+        "hardware_hours_per_server_month": 1,
+        "staff_usd_per_hour": 60,
+    }
+    found = simulate(startup(option, extras=extras))["options"][0]
+    assert Decimal(found["breakdown"]["staff"]) == hours * 60
+
+
+@pytest.mark.parametrize(
+    ("at", "duration_s", "busy"),
+    [
+        ("01:30", 5400, [2]),  # to 03:00, which is the start of a step that it does not cover
+        ("01:00", 3600, [1]),
+        ("01:01", 3540, []),
+        ("01:30", 5401, [2, 3]),
+        ("00:00", 1, [0]),
+    ],
+)
+def test_event_counts_in_the_steps_that_start_within_it(
+    at: str, duration_s: int, busy: list[int]
+) -> None:
+    """N22, rule 1: an event off the grid lasted a step too long."""
+    event = {"at": f"2026-01-01T{at}:00+00:00", "duration_s": duration_s, "level": 5}
+    document = startup(
+        all_of("one", price("1")),
+        horizon={"start": "2026-01-01T00:00:00+00:00", "days": 1, "step_s": 3600},
+        demand={"unit": "servers", "kind": "composed", "level": 0, "events": [event]},
+    )
+    values = scenario_from(document).demand.values
+    assert [step for step, value in enumerate(values) if value] == busy
 
 
 @pytest.mark.parametrize("billing", ["monthly", "dedicated"])

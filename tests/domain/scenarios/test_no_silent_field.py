@@ -62,10 +62,11 @@ def document(
     demand: str = "daily", policy: str = "perfect", billing: str = "per_second", **given: Any
 ) -> Document:
     """A week in which the number of servers changes; `count` is that of the first option."""
-    cost = price("0.4", billing, **BILLINGS.get(billing, {}))
+    cost = price("0.4", billing, **BILLINGS.get(billing, {}), **given.pop("priced", {}))
+    count = given.pop("count", None)
     if billing == "purchase":
-        cost = {"billing": billing, "hardware": HARDWARE}
-    first = all_of("first", cost, count=given.pop("count", None))
+        cost, count = {"billing": billing, "hardware": HARDWARE}, 2
+    first = all_of("first", cost, count=count)
     rules = {"kind": policy, **POLICIES.get(policy, {}), **given.pop("rules", {})}
     return startup(
         first,
@@ -84,6 +85,11 @@ SPREADS = {"uncertainty": {"draws": 20, "demand_growth_cv": "0.3"}, "rules": {"w
 LATE: Document = {"rules": {"warmup_s": 3600, "lag_s": 3600}}
 ENDS: Document = {"hazard_per_month": "0.5", "billing": "dedicated", "count": 2}
 PRICE = "/options/*/parts/*/price"
+ONE_TERM: Document = {
+    "billing": "savings",
+    "priced": {"renews": False, "after": "0.5", "term_months": 1},
+    "horizon": {"start": "2026-03-01T00:00:00+00:00", "months": 2, "step_s": 21_600},
+}
 OTHER_HARDWARE = HARDWARE | {"servers": 2}
 CASES: Mapping[str, tuple[Document, Any]] = {
     "/horizon/start": ({}, "2026-04-27T00:00:00+00:00"),
@@ -101,6 +107,7 @@ CASES: Mapping[str, tuple[Document, Any]] = {
     "/demand/windows/*/level": ({}, 8),
     "/demand/windows/*/weekdays": ({}, [5]),
     "/demand/points": ({"demand": "trace"}, [["2026-03-27T00:00:00Z", 4]]),
+    "/demand/remarks": ({"demand": "trace"}, ["a page is missing"]),
     "/demand/level": ({"demand": "composed"}, 4),
     "/demand/growth_per_month": ({"demand": "composed"}, "0.9"),
     "/demand/noise_cv": ({"demand": "composed"}, "0.6"),
@@ -149,6 +156,9 @@ CASES: Mapping[str, tuple[Document, Any]] = {
     f"{PRICE}/interruptions_per_month": ({"billing": "spot"}, "5"),
     f"{PRICE}/setup": ({"billing": "dedicated"}, "50"),
     f"{PRICE}/minimum_months": ({"billing": "dedicated"}, 5),
+    # The savings plan ends within the two months.
+    f"{PRICE}/after": (ONE_TERM, "0.9"),
+    f"{PRICE}/example": ({}, "0.4"),
     f"{PRICE}/notice": ({"billing": "dedicated"}, "a month"),
     f"{PRICE}/hardware": ({"billing": "purchase"}, OTHER_HARDWARE),
     "/hazard_per_month": ({}, "0.5"),
@@ -171,13 +181,18 @@ CASES: Mapping[str, tuple[Document, Any]] = {
             "storage_gb": 90,
             "storage_usd_per_gb_month": "3",
             "staff_hours_per_month": 9,
+            "staff_hours_per_server_month": 9,
             "staff_usd_per_hour": 99,
             "fixed_per_month": 99,
             "month_convention": 100,
         }.items()
     },
 }
+# Of own servers alone.
+for owner in ("/extras", "/options/*/extras"):
+    CASES = {**CASES, f"{owner}/hardware_hours_per_server_month": ({"billing": "purchase"}, 9)}
 REFUSED: Mapping[str, Any] = {
+    f"{PRICE}/renews": False,
     "/schema": 2,
     "/options/*/parts/*/role": "burst",
     f"{PRICE}/unit": "month",
@@ -239,6 +254,19 @@ def test_field_is_refused_where_it_cannot_act(path: str) -> None:
 # --- own hardware, shared links -----------------------------------------------------------------
 
 HARDWARE_CASES: Mapping[str, Any] = {
+    "/transit_mbit_per_s": "5",
+    "/transit_price_per_mbit_month": "3",
+    "/remote_hands_hours_per_year": "9",
+    "/remote_hands_price_per_hour": "99",
+    "/installation_price": "900",
+    "/migration_price": "900",
+    "/energy_inflation_per_year": "0.1",
+    "/wage_inflation_per_year": "0.1",
+    "/disks/*/count": 90,
+    "/disks/*/kind": "hdd",
+    "/disks/*/unit_price": "900",
+    "/disks/*/annual_failure_rate": "0.5",
+    "/lease/price_per_month": "900",
     "/currency": "EUR",
     "/servers": 5,
     "/items/*/count": 5,
@@ -261,14 +289,27 @@ HARDWARE_CASES: Mapping[str, Any] = {
 
 
 def test_every_field_of_hardware_is_looked_at() -> None:
-    assert leaves(HardwareDocument) == {*HARDWARE_CASES, "/name", "/items/*/name"}
+    # Described for comparisons, or of effect in scenarios alone.
+    shown_only = {"/cpu", "/cores", "/threads", "/memory_gib", "/disks/*/gb"}
+    scenarios = {"/resale_ratio_at_start", "/lease/term_months"}
+    named = {"/name", "/items/*/name"}
+    assert leaves(HardwareDocument) == {*HARDWARE_CASES, *shown_only, *scenarios, *named}
 
 
 @pytest.mark.parametrize("path", HARDWARE_CASES)
 def test_field_changes_the_cost_of_hardware(path: str) -> None:
+    stated = HARDWARE | {
+        "transit_mbit_per_s": "9",
+        "transit_price_per_mbit_month": "1",
+        "remote_hands_hours_per_year": "1",
+        "remote_hands_price_per_hour": "50",
+        "disks": [{"count": 8, "gb": "960", "unit_price": "200"}],
+    }
+    if path.startswith("/lease"):
+        stated |= {"lease": {"price_per_month": "100", "term_months": 36}}
     costs = [
         cost_document(monthly_cost(hardware_from(each)))
-        for each in (HARDWARE, changed(HARDWARE, path, HARDWARE_CASES[path]))
+        for each in (stated, changed(stated, path, HARDWARE_CASES[path]))
     ]
     assert costs[0] != costs[1]
 

@@ -36,6 +36,16 @@ hourly = st.one_of(
     st.builds(
         price,
         amounts,
+        st.just("savings"),
+        commit_per_hour=amounts,
+        discount=st.just("0.3"),
+        term_months=st.just(1),
+        renews=st.just(False),
+        after=amounts,
+    ),
+    st.builds(
+        price,
+        amounts,
         st.just("spot"),
         minimum_s=st.sampled_from([0, 60, 3600]),
         interruptions_per_month=st.sampled_from(["0", "0.5", "20", "100000"]),
@@ -54,8 +64,48 @@ monthly = st.one_of(
     ),
 )
 reserved = st.builds(
-    price, amounts, st.just("reserved"), upfront=amounts, term_months=st.sampled_from([1, 12])
+    price, amounts, st.just("reserved"), upfront=amounts, term_months=st.sampled_from([1, 2, 12])
+) | st.builds(
+    price,
+    amounts,
+    st.just("reserved"),
+    upfront=amounts,
+    term_months=st.sampled_from([1, 2]),
+    renews=st.just(False),
+    after=amounts,
 )
+NOTHING = (
+    "discount_rate_per_year",
+    "energy_price_per_kwh",
+    "rack_price_per_unit_month",
+    "support_ratio_per_year",
+    "annual_failure_rate",
+)
+
+
+@st.composite
+def bought(draw: st.DrawFn) -> Document:
+    """Own hardware whose life or lease may end within the horizon."""
+    own: Document = {
+        "name": "own",
+        "currency": "USD",
+        "servers": 1,
+        "items": [{"name": "server", "count": 1, "unit_price": draw(amounts)}],
+        "life_months": draw(st.sampled_from([1, 2, 60])),
+        "residual_ratio": draw(st.sampled_from(["0", "0.1"])),
+        "resale_ratio_at_start": draw(st.sampled_from(["0.1", "0.6", "1"])),
+        "staff_hours_per_month": draw(st.sampled_from(["0", "2"])),
+        "staff_price_per_hour": draw(amounts),
+        "installation_price": draw(st.sampled_from(["0", "7"])),
+        **dict.fromkeys(NOTHING, "0"),
+    }
+    if draw(st.booleans()):
+        # Of the same length: one-off work is spread over the life.
+        own["lease"] = {"price_per_month": draw(amounts), "term_months": own["life_months"]}
+    given: Document = {"billing": "purchase", "hardware": own}
+    return given | (draw(st.just({}) | st.just({"renews": False, "after": "9.5"})))
+
+
 seconds = st.sampled_from([0, 60, 300, 900, 1800, 4000])
 clocks = st.integers(0, 23).map(lambda hour: f"{hour:02d}:00")
 windows = st.lists(
@@ -123,12 +173,12 @@ def options(draw: st.DrawFn) -> Document:
         return all_of("o", draw(hourly | monthly))
     if kind == "always":
         count: int | str = draw(st.just("peak") | st.integers(0, 5))
-        return all_of("o", draw(hourly | monthly | reserved), count=count)
+        return all_of("o", draw(hourly | monthly | reserved | bought()), count=count)
     count = draw(st.sampled_from(["optimal", "peak", 0, 1, 3]))
     if kind == "commitment":
         burst = price(draw(amounts), minimum_s=draw(st.sampled_from([0, 60, 3600])))
         return hybrid("o", draw(reserved), burst, count)
-    found = hybrid("o", draw(hourly | monthly), draw(hourly | monthly), count)
+    found = hybrid("o", draw(hourly | monthly | bought()), draw(hourly | monthly), count)
     if draw(st.booleans()):
         found["parts"][0]["capacity"] = draw(st.sampled_from(["0.5", "2", "1.5"]))
     return found
@@ -137,6 +187,9 @@ def options(draw: st.DrawFn) -> Document:
 extras = st.fixed_dictionaries(
     {
         "fixed_per_month": amounts,
+        "staff_hours_per_server_month": amounts,
+        "hardware_hours_per_server_month": amounts,
+        "staff_usd_per_hour": amounts,
         "storage_gb": amounts,
         "storage_usd_per_gb_month": amounts,
         "egress_gb_per_month": amounts,

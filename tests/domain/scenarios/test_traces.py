@@ -13,8 +13,10 @@ from hypothesis import strategies as st
 from backend.domain.errors import InvalidValue
 from backend.domain.scenarios import traces
 from backend.domain.scenarios.documents import scenario_from
+from backend.domain.scenarios.recorded import recorded, steps_of
 from backend.domain.scenarios.simulate import simulate
 from backend.domain.scenarios.steps import Steps
+from backend.domain.scenarios.templates import TEMPLATES
 from backend.domain.scenarios.trace_files import imported
 from backend.domain.scenarios.traces import DemandTrace, Gap
 from tests.domain.scenarios.documents import Document, all_of, price, startup
@@ -78,7 +80,7 @@ def test_csv_has_iso_times_or_seconds_and_perhaps_a_header() -> None:
         (f"{START},1\n{START + 1},1_0\n", "line 2: '1_0'"),
         (f"{START},1\n{START + 1},1e13\n", "line 2: '1e13'"),
         (f"{START},1\n{START + 1},1x\n", "line 2: '1x'"),
-        (f"{START},1\n{START + 1}\n", "line 2: ''"),
+        (f"{START},1\n{START + 1}\n", "line 2: 1 columns"),
         (f"{START},1\n2026-01-01T00:01:00,1\n", "line 2: '2026-01-01T00:01:00'"),
         # a time that summer time skips exists in no zone, so none is guessed
         (f"{START},1\n2026-03-29T01:30:00,1\n", "line 2: '2026-03-29T01:30:00'"),
@@ -224,3 +226,107 @@ def test_steps_see_the_same_in_fewer_points(
     points = seen.points()
     told = [int(dt.datetime.fromisoformat(time).timestamp()) for time, _ in points]
     assert told == seen.at_s.tolist()
+
+
+# --- tables of Grafana, doubts of a source --------------------------------------------------------
+
+HOUR = 3600
+WIDE = "Time,a,b\n" + "".join(
+    f"{START + n * HOUR}000,{n + 1},{'' if n == 1 else 9}\n" for n in range(3)
+)
+ROWS = "Metric;Time;Value\n" + "".join(
+    f"{name};{START + n * HOUR};{value},5\n" for name in "ab" for n, value in enumerate([1, 2])
+)
+
+
+def test_table_of_series_is_read_by_the_name_of_one() -> None:
+    found = imported(WIDE.splitlines(keepends=True), series="a")
+    assert (pairs(found), found.unit) == ([(0, 1), (HOUR, 2), (2 * HOUR, 3)], "a")
+    rows = imported(ROWS.splitlines(keepends=True), series="b")
+    assert (pairs(rows), rows.unit) == ([(0, 1.5), (HOUR, 2.5)], "b")
+
+
+@pytest.mark.parametrize("text", [WIDE, ROWS])
+def test_table_of_several_series_asks_which(text: str) -> None:
+    assert fault(text)[1] == "choose one of its 2 series: a, b"
+    assert "choose one" in fault(text, series="c")[1]
+
+
+def test_empty_cell_is_a_gap_that_is_remarked_on() -> None:
+    found = imported(WIDE.splitlines(keepends=True), series="b")
+    assert pairs(found) == [(0, 9), (2 * HOUR, 9)]
+    assert found.remarks == (
+        "b: no value at 2026-01-01T01:00:00+00:00 (line 3); the value before holds",
+    )
+
+
+@pytest.mark.parametrize(
+    ("cell", "told"),
+    [
+        ("1,721.5", "thousands separator"),
+        ("1.721,5", "thousands separator"),
+        ("1,721", "thousands separator"),
+        ("1.72 K req/s", "rounded and has a unit"),
+        ("95 %", "rounded and has a unit"),
+    ],
+)
+def test_cell_that_may_mean_two_numbers_is_refused_with_the_way_out(cell: str, told: str) -> None:
+    detail = fault(f"Time;web\n{START};{cell}\n")[1]
+    assert detail.startswith("line 2: ")
+    assert told in detail
+
+
+def test_time_without_a_zone_says_what_to_export() -> None:
+    assert "has no time zone" in fault("Time,web\n2026-11-02 00:00:00,1\n")[1]
+
+
+@given(st.lists(st.integers(0, 10**6), min_size=1, max_size=9))
+def test_all_layouts_of_the_same_points_are_the_same_trace(values: list[int]) -> None:
+    times = [START + n * HOUR for n in range(len(values))]
+    points = list(zip(times, values, strict=True))
+    texts = [
+        "time,web\n" + "".join(f"{at},{value}\n" for at, value in points),
+        "time;web\n" + "".join(f"{at}000;{value}\n" for at, value in points),
+        "time,web,other\n" + "".join(f"{at},{value},1\n" for at, value in points),
+        "Series,Time,Value\n" + "".join(f"web,{at},{value}\n" for at, value in points),
+    ]
+    found = [imported(text.splitlines(keepends=True), series="web") for text in texts]
+    assert all(pairs(one) == pairs(found[0]) and one.unit == "web" for one in found)
+
+
+def test_answer_of_cloudwatch_that_is_not_whole_says_so() -> None:
+    stated = json.loads(cloudwatch(StatusCode="PartialData"))
+    stated["NextToken"] = "more"
+    stated["Messages"] = [{"Code": "MaxMetricsExceeded", "Value": "too many"}]
+    failed = {"Id": "m2", "Label": "CPU", "Timestamps": [], "Values": [], "StatusCode": "Forbidden"}
+    stated["MetricDataResults"].append(failed)
+    found = imported([json.dumps(stated)], series="m1")
+    for told in ("PartialData", "NextToken", "MaxMetricsExceeded", "m2 CPU, is Forbidden"):
+        assert any(told in remark for remark in found.remarks)
+    with pytest.raises(InvalidValue, match="Forbidden for CPU"):
+        imported([json.dumps(stated)], series="CPU")
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [({"warnings": ["a store timed out"]}, "a store timed out"), ({"isPartial": True}, "partial")],
+)
+def test_doubts_of_prometheus_stay_with_the_trace(given: dict[str, Any], told: str) -> None:
+    stated = json.loads(prometheus([START, "1"], [START + 60, "2"])) | given
+    assert told in imported([json.dumps(stated)]).remarks[0]
+
+
+def test_remarks_of_a_recording_stand_among_the_assumptions_of_its_result() -> None:
+    found = imported([cloudwatch(StatusCode="PartialData")])
+    document = recorded(found, steps_of(found), TEMPLATES["startup"].document, name="partial")
+    told = [one["value"] for one in simulate(document)["assumptions"]]
+    assert any("PartialData" in value for value in told)
+
+
+def test_even_recording_has_no_gaps_although_equal_points_are_left_out() -> None:
+    """Points that repeat the one before are thinned, which looked like gaps."""
+    lines = [f"{START + n * 60},{7 if n < 500 else 9}\n" for n in range(1440)]
+    found = imported(lines)
+    document = recorded(found, steps_of(found), TEMPLATES["startup"].document, name="even")
+    assert len(document["demand"]["points"]) == 2
+    assert not [a for a in simulate(document)["assumptions"] if "gap" in a["name"]]

@@ -15,10 +15,12 @@ from backend.domain.scenarios.work import (
     MOST_MAP_WORK,
     MOST_WORK,
     TooMuchWork,
+    check_curve_work,
     check_job_work,
     check_map_work,
     check_screening_work,
     check_work,
+    coarsened,
 )
 from tests.domain.scenarios.documents import Document, all_of, hybrid, price, startup
 
@@ -152,3 +154,21 @@ def test_calculation_ends_between_its_parts_when_the_check_says_so(part: str) ->
 
     with pytest.raises(Ended):
         calculate(document, check=check)
+
+
+LONG = {"start": "2026-01-01T00:00:00+00:00", "months": 12, "step_s": 60}
+
+
+@pytest.mark.parametrize("policy", ["perfect", "target_tracking"])
+@pytest.mark.parametrize("check", [check_map_work, check_curve_work])
+def test_break_even_of_a_year_of_minutes_fits_in_coarser_steps(policy: str, check: Any) -> None:
+    """Broken thing 4: the curves of the default template over a year were “not drawn”."""
+    document = startup(*options(3), horizon=LONG, policy={"kind": policy})
+    with pytest.raises(TooMuchWork):
+        check(document)
+    coarser, step_s = coarsened(document, check)
+    assert step_s is not None
+    assert coarser["horizon"]["step_s"] == step_s
+    assert check(coarser) <= MOST_MAP_WORK
+    # what fits as it is stays as it is
+    assert coarsened(coarser, check) == (coarser, None)

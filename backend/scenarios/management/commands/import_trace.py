@@ -11,7 +11,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from backend.domain.errors import InvalidValue
 from backend.domain.parsing.encodings import text_of
-from backend.domain.scenarios.recorded import gap_lines, recorded, steps_of
+from backend.domain.scenarios.recorded import recorded, steps_of
 from backend.domain.scenarios.templates import TEMPLATES
 from backend.domain.scenarios.trace_files import STATISTICS, imported
 
@@ -26,7 +26,7 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("file", help="the recording; - reads standard input")
-        parser.add_argument("--series", default="", help="one of several series of a JSON file")
+        parser.add_argument("--series", default="", help="one of several series")
         parser.add_argument("--statistic", default="", choices=["", *STATISTICS])
         parser.add_argument("--step", type=int, metavar="S", help="seconds of a step")
         parser.add_argument("--template", default="startup", choices=list(TEMPLATES))
@@ -45,8 +45,8 @@ class Command(BaseCommand):
             raise CommandError(f"{options['file']}: {error}") from None
         # On standard error: standard output is the document, which may go into `simulate` by a
         # pipe.
-        for gap in gap_lines(trace):
-            self.stderr.write(f"gap: {gap}")
+        for remark in document["demand"]["remarks"]:
+            self.stderr.write(f"remark: {remark}")
         self.stdout.write(json.dumps(document, indent=1))
 
     def _opened(self, name: str) -> Any:
