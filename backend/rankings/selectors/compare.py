@@ -6,6 +6,8 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
 
+import numpy as np
+
 from backend.accounts.services.workspaces import DEFAULT_WORKSPACE
 from backend.catalog.models import Offer
 from backend.catalog.selectors.data_changes import require_unchanged
@@ -13,8 +15,8 @@ from backend.catalog.selectors.data_version import DataStamp
 from backend.catalog.selectors.offers import offers_visible
 from backend.common.rest.parameters import InvalidParameters
 from backend.domain.comparison import delta_ratio
-from backend.domain.draws import are_apart
 from backend.domain.metrics import METRICS, Metric
+from backend.domain.pairwise import is_surely_above, log_sigmas
 from backend.domain.texts import text as _
 from backend.domain.units import exact_decimal
 from backend.rankings.selectors.query import DEFAULT_SORT, RankingQuery
@@ -26,6 +28,8 @@ MOST_OFFERS = 6
 FACTS = "facts"
 COST = "cost"
 METRIC = "metrics"
+# A value with the ends of its 95 % interval.
+Interval = tuple[float, float, float]
 
 
 @dataclass(frozen=True)
@@ -274,26 +278,34 @@ def _score(score: Score | None) -> ComparedCell:
 
 def _against(item: ComparedItem, base_index: int) -> ComparedItem:
     base = item.cells[base_index]
-    count = sum(cell.value is not None for cell in item.cells)
     cells = [
-        cell if n == base_index else _compared(cell, base, count)
-        for n, cell in enumerate(item.cells)
+        cell if n == base_index else _compared(cell, base) for n, cell in enumerate(item.cells)
     ]
     return replace(item, cells=cells)
 
 
-def _compared(cell: ComparedCell, base: ComparedCell, count: int) -> ComparedCell:
-    """Estimates by the rule of a ranking of so many offers, exact figures when they differ."""
+def _compared(cell: ComparedCell, base: ComparedCell) -> ComparedCell:
+    """Estimates by the pairwise rule of the ranking, exact figures when they differ."""
     if cell.value is None or base.value is None:
         return cell
     one, other = _interval(cell), _interval(base)
-    is_apart = are_apart(one, other, count) if one and other else cell.value != base.value
+    is_apart = _are_apart(one, other) if one and other else cell.value != base.value
     return replace(
         cell, delta_ratio=delta_ratio(cell.value, base.value), is_distinguishable=is_apart
     )
 
 
-def _interval(cell: ComparedCell) -> tuple[float, float, float] | None:
+def _are_apart(one: Interval, other: Interval) -> bool:
+    """True where one value is above the other beyond the errors of both."""
+    (worse, low, high), (better, better_low, better_high) = sorted((one, other))
+    # Logarithms need what lies above zero; there the intervals themselves decide.
+    if min(low, better_low) <= 0:
+        return better_low > high
+    sigmas = log_sigmas(np.array([better_low, low]), np.array([better_high, high]))
+    return bool(is_surely_above(better, worse, *sigmas.tolist()))
+
+
+def _interval(cell: ComparedCell) -> Interval | None:
     """Value and ends; None for an exact figure."""
     if cell.value is None or cell.ci95_low is None or cell.ci95_high is None:
         return None
