@@ -1,9 +1,9 @@
 """What to buy: the best value or the cheapest for a need, who else may be it, and one's own machines."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -88,6 +88,8 @@ class BestBuy:
     own: Sequence[OwnStanding]
     coverage: Sequence[ProviderCoverage]
     left_out: Mapping[Reason, int]
+    named_of: Callable[[Sequence[RankingRow]], Sequence[RankingRow]]
+    """The rows of another list that the answer may name."""
 
     @cached_property
     def conclusion(self) -> Conclusion:
@@ -173,7 +175,8 @@ def answer(
 
     offers = ranked_by(query)
     has_burstable = options.has_burstable or asks_for_burstable(query)
-    on_sale, left_out = rows_on_sale(offers.everyone, query, has_burstable=has_burstable)
+    on_sale_of = partial(rows_on_sale, query=query, has_burstable=has_burstable)
+    on_sale, left_out = on_sale_of(offers.everyone)
     candidates = Candidates.of(by_rank(on_sale))
     by_value = verdict(candidates, _seed(offers, query))
     by_price = _cheapest_candidates(on_sale)
@@ -195,6 +198,7 @@ def answer(
         own=[standing for standing in standings if standing is not None],
         coverage=market_coverage(on_sale, workspace_slug),
         left_out=left_out,
+        named_of=lambda rows: on_sale_of(rows)[0],
     )
 
 

@@ -53,8 +53,9 @@ class TargetLine:
 class RequirementForm(forms.Form):
     """Targets as `lines`, sizes, limits and the terms of the price."""
 
+    vcpu = _number(lazy("vCPUs"), lazy("All servers together."))
     ram_gib = _number(lazy("Memory, GiB"), lazy("All servers together."))
-    disk_gb = _number(lazy("Disk, GB"), lazy("All servers together."))
+    disk_gb = _number(lazy("Disk, GB"), lazy("All servers together; what they lack is bought."))
     egress_gb_per_month = _number(
         lazy("Traffic out, GB a month"), lazy("Of the fleet, to the internet.")
     )
@@ -68,10 +69,14 @@ class RequirementForm(forms.Form):
         choices=[(kind, words.kind(kind)) for kind in OfferKind.values],
         widget=forms.CheckboxSelectMultiple,
     )
+    region_group = forms.CharField(required=False, label=lazy("Region"))
+    burstable = forms.BooleanField(
+        required=False, label=lazy("Include burstable types, which cannot hold their speed")
+    )
     mixed = forms.BooleanField(required=False, label=lazy("Mix several types in one fleet"))
 
-    numbers = ("ram_gib", "disk_gb", "egress_gb_per_month", "max_servers")
-    terms = ("hours_per_month", "currency", "term")
+    numbers = ("vcpu", "ram_gib", "disk_gb", "egress_gb_per_month", "max_servers")
+    terms = ("region_group", "hours_per_month", "currency", "term")
 
     def __init__(
         self, given: state.Params, *, currencies: Sequence[str], errors: Errors = ()
@@ -81,12 +86,16 @@ class RequirementForm(forms.Form):
         values["term"] = values["term"] or state.DEFAULTS["term"]
         # An address of the API has them with commas, a form as a field for each.
         kinds = [one for text in given.get("kinds", []) for one in text.split(",") if one]
-        mixed = given.get("mixed", [""])[-1].lower()
-        data = {**values, "kinds": kinds, "mixed": mixed in {"1", "true", "on"}}
+        ticks = {
+            name: given.get(name, [""])[-1].lower() in {"1", "true", "on"}
+            for name in ("mixed", "burstable")
+        }
+        data = {**values, "kinds": kinds, **ticks}
         super().__init__(data=data, auto_id="%s", label_suffix="")
         offered = {
             "currency": [(code, code) for code in currencies],
             "term": [(code, words.term(code)) for code in TERMS],
+            "region_group": [("", _("Anywhere")), *words.REGION_GROUPS.items()],
         }
         for name, choices in offered.items():
             self.fields[name].widget = forms.Select(choices=with_chosen(choices, values[name]))
