@@ -77,7 +77,7 @@ def percent_chance(probability: float) -> str:
     """A probability in whole percent; certainty is never claimed of draws."""
     if probability >= 0.995:
         return _("over 99 %")
-    return _("under 1 %") if probability < 0.005 else percent(round(probability, 2))
+    return _("under 1 %") if probability < 0.005 else number(f"{probability * 100:.0f} %")
 
 
 def price_words(amount: Decimal, currency: str, period: str) -> str:
@@ -243,13 +243,13 @@ def cheapest_fleet(
     best = next((one for one in least if one.holds), least[0])
     if best.spare >= SPARE_SHOWN:
         detail = _(
-            "{limit} limits {name}: {ratio} to spare.",
+            "Bottleneck of {name}: {limit}, {ratio} to spare.",
             limit=best.limit,
             name=best.name,
             ratio=percent(best.spare),
         )
     else:
-        detail = _("{limit} limits {name}: just enough.", limit=best.limit, name=best.name)
+        detail = _("Bottleneck of {name}: {limit}, just enough.", limit=best.limit, name=best.name)
     said = {"name": best.name, "cost": price_words(best.cost, currency, "month")}
     sentence = (
         _("{name} is the cheapest: {cost}", **said)

@@ -1,6 +1,6 @@
 """The one line that asks what is needed."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 
 from django import forms
 
@@ -24,11 +24,13 @@ class NeedForm(BasisForm):
         params: state.Params,
         *,
         currencies: Sequence[str],
+        scored: Set[str],
         errors: Iterable[tuple[str, str]] = (),
     ) -> None:
         super().__init__(
             params,
             currencies=currencies,
+            scored=scored,
             more={
                 "goal": (_("Looking for"), {}),
                 "vcpu": (_("Min. vCPUs"), NUMBER),

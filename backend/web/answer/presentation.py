@@ -55,7 +55,7 @@ class CoverageLine:
     provider: str
     regions: str
     offers: str
-    newest_price_on: Any
+    newest_price_on: str
 
 
 def answered(its: BestBuy, front: Frontier, params: state.Params) -> dict[str, Any]:
@@ -130,7 +130,7 @@ def _coverage_line(covered: ProviderCoverage) -> CoverageLine:
         covered.provider,
         _region_words(covered.regions),
         counted_words("{n} offer", "{n} offers", covered.offer_count),
-        covered.newest_price_on,
+        str(covered.newest_price_on),
     )
 
 

@@ -1,5 +1,6 @@
 """The first page: what to buy for a need. With other parameters of a ranking it is the ranking."""
 
+from functools import partial
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
@@ -19,9 +20,11 @@ from backend.rankings.selectors.answer import (
     by_need,
     need_options,
 )
+from backend.rankings.selectors.default_metric import metrics_on_sale
 from backend.rankings.selectors.frontier import frontier
 from backend.web.answer.forms import NeedForm
 from backend.web.answer.presentation import answered
+from backend.web.ranking.remembered import remembered
 from backend.web.ranking.views import ranking_page, ranking_request
 from backend.web.shared import state
 from backend.web.shared.access import may, readable
@@ -66,6 +69,10 @@ def answer_page(request: HttpRequest) -> HttpResponse:
         form = NeedForm(
             {**requested.params, **given},
             currencies=sorted(currencies()),
+            # A metric of offers that are no longer sold would lead to an empty answer.
+            scored=remembered(
+                its.ranking, "metrics", partial(metrics_on_sale, requested.workspace_slug)
+            ).keys(),
             errors=[*wrong, *by_need(requested.errors)],
         )
         asked = state.encoded(params)
