@@ -6,10 +6,9 @@ from dataclasses import dataclass, replace
 from decimal import Context, Decimal
 from enum import StrEnum
 
-import numpy as np
-
 from backend.domain.best import best_probabilities, smallest_set
-from backend.domain.pairwise import NO_FIGURE, log_sigmas
+from backend.domain.pairwise import NO_FIGURE
+from backend.domain.stats import Z_95
 from backend.domain.texts import joined, number
 from backend.domain.texts import text as _
 
@@ -122,8 +121,8 @@ def best_value(contenders: Sequence[Contender]) -> Conclusion:
     # A best of one is no comparison.
     if len(rated) < 2:
         return _by_price(contenders)
-    values, lows, highs = zip(*(value for value, _name in rated), strict=True)
-    sigmas = log_sigmas(np.array(lows), np.array(highs))
+    values = [value for (value, _low, _high), _name in rated]
+    sigmas = [math.log(high / low) / (2 * Z_95) for (_value, low, high), _name in rated]
     # One fixed seed: an offer that is surely below changes no draw of the others.
     probabilities = best_probabilities(values, sigmas, [NO_FIGURE] * len(rated), seed=0)
     names = [name for _value, name in rated]

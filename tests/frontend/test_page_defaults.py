@@ -70,9 +70,10 @@ def test_default_metric_is_counted_anew_only_where_another_may_lead(monkeypatch)
         offer = factories.offer(f"offer-{number}")
         factories.sample(offer, 5000.0, metric="coremark_score", variant="standard")
         factories.price(offer, "2")
-    for number in range(8):
+    others = [published(f"other-{number}", 100.0, None) for number in range(8)]
+    for other in others:
         assert default_metric(current_stamp()) == "coremark_score"
-        published(f"other-{number}", 100.0, "1", provider_slug="aws")
+        factories.price(other, "1")
         data_version_bump()
     assert default_metric(current_stamp()) == "coremark_score"
     # Six offers may lose it before another metric leads.

@@ -182,5 +182,5 @@ def test_page_asks_the_database_little(
     client: Client, demo: None, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
     url = f"{AMAZON},coremark_score:5&egress_gb_per_month=1&mixed=1"
-    with django_assert_max_num_queries(13):
+    with django_assert_max_num_queries(15):
         page(client, url.replace("10000&provider=aws,", "10000,"))
