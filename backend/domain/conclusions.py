@@ -194,7 +194,13 @@ def ratio_interval(
 def _by_price(contenders: Sequence[Contender]) -> Conclusion:
     """The sentence where fewer than two have both a price and a score."""
     priced = _by_amount(contenders)
-    missing = _missing_words([one for one in contenders if one.value is None])
+    unrated = [one for one in contenders if one.value is None]
+    if len(contenders) == 1 and not unrated:
+        only = _("{name} is the only offer here.", name=contenders[0].name)
+        return Conclusion(only, Certainty.UNKNOWN)
+    if not unrated:
+        return Conclusion(_("There is nothing to compare here."), Certainty.UNKNOWN)
+    missing = _missing_words(unrated)
     if len(priced) < 2 or priced[0][0] == priced[1][0]:
         first = _("Value for money cannot be compared yet.")
         return Conclusion(joined(" ", (first, missing)), Certainty.UNKNOWN, REMEDY)

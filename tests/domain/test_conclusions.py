@@ -87,6 +87,8 @@ def test_best_value_crowns_nobody_without_saying_who_is_missing():
             [exact("A", "49", 1.0), Contender("B", None, None, "no price")],
             "Value for money cannot be compared yet. Not compared: B (no price).",
         ),
+        ([exact("A", "49", 1.0)], "A is the only offer here."),
+        ([], "There is nothing to compare here."),
     ],
 )
 def test_best_value_is_unknown_with_fewer_than_two_figures(
@@ -176,6 +178,4 @@ def test_server_cost_lists_the_shares_from_the_largest():
     assert server_cost(parts, "EUR").sentence == (
         "One server costs 100 EUR/month, of it purchase 70 %, staff 20 % and energy 10 %."
     )
-    assert server_cost([("staff", Decimal(0))], "EUR").sentence == (
-        "One server costs 0 EUR/month."
-    )
+    assert server_cost([("staff", Decimal(0))], "EUR").sentence == ("One server costs 0 EUR/month.")

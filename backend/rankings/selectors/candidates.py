@@ -89,7 +89,7 @@ def verdict(candidates: Candidates, seed: int) -> Verdict:
 
 
 def _source_figures(rows: Sequence[RankingRow]) -> Ints:
-    """Number of the source figure by row; NO_FIGURE for one's own measurements."""
+    """Number of the source figure by row; NO_FIGURE for a measurement of the offer itself."""
     scores = np.unique(floats(rows, "score"), return_inverse=True)[1]
 
     def numbers(*names: str) -> Ints:
