@@ -1,18 +1,27 @@
-"""What a page comes to: one sentence that a board understands, with how sure it is."""
+"""The conclusion of a page: a sentence that a board understands, and how sure it is."""
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from decimal import Decimal
+from dataclasses import dataclass, replace
+from decimal import Context, Decimal
 from enum import StrEnum
 
 from backend.domain import figures
-from backend.domain.pairwise import are_apart
+from backend.domain.best import best_probabilities, smallest_set
+from backend.domain.pairwise import NO_FIGURE
+from backend.domain.stats import Z_95
 from backend.domain.texts import joined, number
 from backend.domain.texts import text as _
 
 # A sentence with more names is a list, and the table below is that list.
 MOST_NAMES = 3
+# Digits of an amount in a sentence; the tables below it have the rest.
+SENTENCE_DIGITS = 3
+# Below it "most likely" would promise too much.
+MOST_LIKELY = 0.6
+# From here on a factor reads better than an increase in percent.
+TIMES_FROM = 2.0
+REMEDY = _("To compare them all, give each a price, and measure it or import a result.")
 # The least surplus (ratio) that percent with one decimal shows as more than nothing.
 SPARE_SHOWN = 0.0005
 
@@ -36,7 +45,7 @@ class Conclusion:
 
 @dataclass(frozen=True)
 class Contender:
-    """One of those compared by value per cost; None is unknown.
+    """An offer that is compared by value per cost; None is unknown.
 
     `value` is (value, low end, high end) of its 95 % interval, above zero, higher is better;
     prices of all contenders are in one currency and period.
@@ -45,6 +54,8 @@ class Contender:
     name: str
     price: Decimal | None
     value: tuple[float, float, float] | None
+    reason: str = ""
+    """Why there is no value to compare."""
 
 
 def listed(names: Sequence[str], most: int = MOST_NAMES) -> str:
@@ -61,120 +72,150 @@ def percent(ratio: float) -> str:
     return number(figures.percent(ratio, 0 if abs(ratio) >= 0.0995 else 1))
 
 
+def percent_chance(probability: float) -> str:
+    """A probability in whole percent; certainty is never claimed of draws."""
+    if probability >= 0.995:
+        return _("over {share}", share=percent(0.99))
+    return (
+        _("under {share}", share=percent(0.01))
+        if probability < 0.005
+        else number(f"{probability * 100:.0f} %")
+    )
+
+
+def price_words(amount: Decimal, currency: str, period: str) -> str:
+    """A price in a sentence, with three significant digits."""
+    return joined("", (three_digits(amount), " ", currency, "/", period))
+
+
+def three_digits(amount: Decimal) -> str:
+    """An amount in a sentence."""
+    decimals = max(0, SENTENCE_DIGITS - 1 - amount.adjusted()) if amount else 0
+    rounded = Context(prec=SENTENCE_DIGITS).create_decimal(amount)
+    # 9.996 rounds to one more digit before the point.
+    decimals -= rounded.adjusted() > amount.adjusted() and decimals > 0
+    return number(f"{rounded:,.{decimals}f}")
+
+
+def likely_best(best: str, p_best: float, rivals: Sequence[str]) -> Conclusion:
+    """The offer of the highest value per cost, how probably it is the best, and who else may be."""
+    certainty = Certainty.TIE if rivals else Certainty.CLEAR
+    chance = percent_chance(p_best)
+    if p_best >= MOST_LIKELY:
+        first = _("{name} is most likely the best value ({chance}).", name=best, chance=chance)
+    else:
+        first = _(
+            "{name} has the best value by its score, but that is not certain ({chance}).",
+            name=best,
+            chance=chance,
+        )
+    if not rivals:
+        return Conclusion(first, certainty)
+    return Conclusion(
+        joined(" ", (first, _("{names} could also be.", names=listed(rivals)))), certainty
+    )
+
+
 def best_value(contenders: Sequence[Contender]) -> Conclusion:
-    """Which of the contenders gives the most for the money, where their intervals allow it."""
-    # By value alone: the sentence is about what one gets for the money.
+    """Which of a few contenders gives the most for the money, where their figures allow it."""
     rated = sorted(
-        ((one.value, one) for one in contenders if one.value is not None),
+        ((one.value, one.name) for one in contenders if one.value is not None),
         key=lambda pair: -pair[0][0],
     )
     # A best of one is no comparison.
     if len(rated) < 2:
         return _by_price(contenders)
-    unrated = [one.name for one in contenders if one.value is None]
-    detail = (
-        _(
-            "Not part of this, for want of a price or a measurement: {names}.",
-            names=listed(unrated),
+    values = [value for (value, _low, _high), _name in rated]
+    sigmas = [math.log(high / low) / (2 * Z_95) for (_value, low, high), _name in rated]
+    # One fixed seed: an offer that is surely below changes no draw of the others.
+    probabilities = best_probabilities(values, sigmas, [NO_FIGURE] * len(rated), seed=0)
+    names = [name for _value, name in rated]
+    rivals = [names[at] for at in smallest_set(probabilities).tolist() if at]
+    said = likely_best(names[0], float(probabilities[0]), rivals)
+    lead = lead_words(names[1], rated[0][0], rated[1][0])
+    missing = [one for one in contenders if one.value is None]
+    if not missing:
+        return replace(
+            said, sentence=joined(" ", (said.sentence, lead)) if not rivals else said.sentence
         )
-        if unrated
-        else ""
+    # Crowned among some of them only: that must stand in the sentence itself.
+    first = _(
+        "{n} of {all} can be compared. Of these, {verdict}",
+        n=len(rated),
+        all=len(contenders),
+        verdict=said.sentence,
     )
-    (value, best), (next_value, second) = rated[:2]
-    tied = [one for its, one in rated[1:] if not are_apart(value, its)]
-    if tied:
-        return Conclusion(_too_close([best, *tied]), Certainty.TIE, detail)
-    return Conclusion(_is_best(best, value, second, next_value), Certainty.CLEAR, detail)
+    return Conclusion(joined(" ", (first, _missing_words(missing))), Certainty.UNKNOWN, REMEDY)
 
 
-def head_of_ranking(group: Sequence[Contender], following: Contender | None) -> Conclusion:
-    """What a ranking comes to: its first tie group, and the best offer behind that."""
-    if len(group) > 1:
-        return Conclusion(_too_close(group), Certainty.TIE)
-    if not group:
-        return Conclusion(_("No offer here has both a price and a figure."), Certainty.UNKNOWN)
-    (best,) = group
-    if best.value is None or following is None or following.value is None:
-        return Conclusion(
-            _("{name} is the only offer here with both a price and a figure.", name=best.name),
-            Certainty.UNKNOWN,
-        )
-    return Conclusion(_is_best(best, best.value, following, following.value), Certainty.CLEAR)
+def _missing_words(missing: Sequence[Contender]) -> str:
+    names = [_("{name} ({reason})", name=one.name, reason=one.reason) for one in missing]
+    return _("Not compared: {names}.", names=listed(names))
 
 
-def _is_best(
-    best: Contender,
-    value: tuple[float, float, float],
-    second: Contender,
-    next_value: tuple[float, float, float],
+def lead_words(
+    following: str, best: tuple[float, float, float], other: tuple[float, float, float]
 ) -> str:
-    lead, low, high = _lead(value, next_value)
-    if low >= high:
+    """How much more the best gives than the next one."""
+    ratio, low, high = ratio_interval(best, other)
+    if ratio >= TIMES_FROM:
+        said = {"next": following, "times": times(ratio)}
+        if low >= high:
+            return _("It gives {times} the performance for the money of {next}.", **said)
         return _(
-            "{name} gives the most performance for the money: {more} more than {next}, the next"
-            " best.",
-            name=best.name,
-            more=percent(lead),
-            next=second.name,
+            "It gives {times} the performance for the money of {next} ({low} to {high}).",
+            **said,
+            low=times(low),
+            high=times(high),
         )
+    said = {"next": following, "more": percent(ratio - 1)}
+    if low >= high:
+        return _("It gives {more} more performance for the money than {next}.", **said)
     return _(
-        "{name} gives the most performance for the money: {more} more than {next}, the next best"
-        " (95 % interval: {low} to {high}).",
-        name=best.name,
-        more=percent(lead),
-        next=second.name,
-        low=percent(low),
-        high=percent(high),
+        "It gives {more} more performance for the money than {next} ({low} to {high}).",
+        **said,
+        low=percent(low - 1),
+        high=percent(high - 1),
     )
 
 
-def _too_close(tied: Sequence[Contender]) -> str:
-    sentence = _(
-        "Too close to call between {names}: they differ less in performance for the money than"
-        " their measurements are uncertain.",
-        names=listed([one.name for one in tied]),
-    )
-    priced = _by_amount(tied)
-    # Where performance cannot decide, the price may.
-    if len(priced) > 1 and priced[0][0] < priced[1][0]:
-        return joined(" ", (sentence, _("{name} costs least of them.", name=priced[0][1])))
-    return sentence
+def times(ratio: float) -> str:
+    """A factor with two digits, such as 12×."""
+    return number(f"{float(f'{ratio:.2g}'):,g}×")
 
 
-def _lead(
-    best: tuple[float, float, float], other: tuple[float, float, float]
+def ratio_interval(
+    first: tuple[float, float, float], second: tuple[float, float, float]
 ) -> tuple[float, float, float]:
-    """How much more the best gives as a ratio, and its 95 % interval from both intervals."""
-    ratio = best[0] / other[0]
+    """The ratio of two figures, (value, low, high), with its 95 % interval."""
+    ratio = first[0] / second[0]
     # Independent errors of two figures add up as squares on their logarithms.
-    down = math.hypot(math.log(best[0] / best[1]), math.log(other[2] / other[0]))
-    up = math.hypot(math.log(best[2] / best[0]), math.log(other[0] / other[1]))
-    return ratio - 1, ratio * math.exp(-down) - 1, ratio * math.exp(up) - 1
+    down = math.hypot(math.log(first[0] / first[1]), math.log(second[2] / second[0]))
+    up = math.hypot(math.log(first[2] / first[0]), math.log(second[0] / second[1]))
+    return ratio, ratio * math.exp(-down), ratio * math.exp(up)
 
 
 def _by_price(contenders: Sequence[Contender]) -> Conclusion:
-    """What can be said where fewer than two have both a price and a measurement."""
+    """The sentence where fewer than two have both a price and a score."""
     priced = _by_amount(contenders)
+    unrated = [one for one in contenders if one.value is None]
+    if len(contenders) == 1 and not unrated:
+        only = _("{name} is the only offer here.", name=contenders[0].name)
+        return Conclusion(only, Certainty.UNKNOWN)
+    if not unrated:
+        return Conclusion(_("There is nothing to compare here."), Certainty.UNKNOWN)
+    missing = _missing_words(unrated)
     if len(priced) < 2 or priced[0][0] == priced[1][0]:
-        return Conclusion(
-            _(
-                "Performance for the money cannot be compared yet: that needs a price and a "
-                "measurement of at least two offers."
-            ),
-            Certainty.UNKNOWN,
-        )
+        first = _("Value for money cannot be compared yet.")
+        return Conclusion(joined(" ", (first, missing)), Certainty.UNKNOWN, REMEDY)
     (least, cheapest), (next_price, second) = priced[:2]
-    return Conclusion(
-        _(
-            "{name} costs least, {less} less than {next}; which of them gives more performance for"
-            " the money is not known.",
-            name=cheapest,
-            less=percent(float(1 - least / next_price)),
-            next=second,
-        ),
-        Certainty.UNKNOWN,
-        _("That needs a price and a measurement of at least two offers."),
+    first = _(
+        "{name} costs {less} less than {next}. Which of them is the better value is not known.",
+        name=cheapest,
+        less=percent(float(1 - least / next_price)),
+        next=second,
     )
+    return Conclusion(joined(" ", (first, missing)), Certainty.UNKNOWN, REMEDY)
 
 
 def _by_amount(contenders: Sequence[Contender]) -> list[tuple[Decimal, str]]:
@@ -211,18 +252,18 @@ def cheapest_fleet(
     best = next((one for one in least if one.holds), least[0])
     if best.spare >= SPARE_SHOWN:
         detail = _(
-            "{limit} limits {name}: {ratio} to spare.",
+            "Bottleneck of {name}: {limit}, {ratio} to spare.",
             limit=best.limit,
             name=best.name,
             ratio=percent(best.spare),
         )
     else:
-        detail = _("{limit} limits {name}: just enough.", limit=best.limit, name=best.name)
-    said = {"name": best.name, "cost": _amount(best.cost), "currency": currency}
+        detail = _("Bottleneck of {name}: {limit}, just enough.", limit=best.limit, name=best.name)
+    said = {"name": best.name, "cost": price_words(best.cost, currency, "month")}
     sentence = (
-        _("{name} costs least: {cost} {currency} a month", **said)
+        _("{name} is the cheapest: {cost}", **said)
         if is_proven
-        else _("{name} costs least of those tried: {cost} {currency} a month", **said)
+        else _("{name} is the cheapest of those tried: {cost}", **said)
     )
     if best.holds:
         return Conclusion(
@@ -232,14 +273,30 @@ def cheapest_fleet(
         )
     # Unknown must not read like a failure.
     certainty = Certainty.UNKNOWN if best.holds is None else Certainty.TIE
-    shortfall = _shortfall(best, next((one for one in fleets if one.holds), None), currency)
-    return Conclusion(joined(" ", (_("{clause}.", clause=sentence), shortfall)), certainty, detail)
+    sure = next((one for one in fleets if one.holds), None)
+    doubt = (
+        _("How sure its scores are is not known.")
+        if best.holds is None
+        else _("In the worst case of its scores it falls short.")
+    )
+    safe = (
+        _("No fleet below is sure to be enough.")
+        if sure is None
+        else _(
+            "{name} is the safe choice, at {cost}.",
+            name=sure.name,
+            cost=price_words(sure.cost, currency, "month"),
+        )
+    )
+    return Conclusion(
+        joined(" ", (_("{clause}.", clause=sentence), doubt, safe)), certainty, detail
+    )
 
 
 def _with_next(sentence: str, best: FleetChoice, others: Sequence[FleetChoice]) -> str:
     alike = [one.name for one in others if one.cost == best.cost]
     if alike:
-        return _("{clause}, as {names}.", clause=sentence, names=listed(alike))
+        return _("{clause}, the same as {names}.", clause=sentence, names=listed(alike))
     if not others:
         return _("{clause}.", clause=sentence)
     return _(
@@ -250,49 +307,19 @@ def _with_next(sentence: str, best: FleetChoice, others: Sequence[FleetChoice]) 
     )
 
 
-def _shortfall(best: FleetChoice, sure: FleetChoice | None, currency: str) -> str:
-    """What a fleet lacks that may fall short, and which one does not."""
-    if sure is None:
-        if best.holds is None:
-            return _(
-                "How surely it reaches what you need is not known; none of the fleets below is sure"
-                " to be enough."
-            )
-        return _(
-            "At the worse ends of its 95 % intervals it falls short; none of the fleets below is"
-            " sure to be enough."
-        )
-    said = {"name": sure.name, "cost": _amount(sure.cost), "currency": currency}
-    if best.holds is None:
-        return _(
-            "How surely it reaches what you need is not known; {name} is sure to be enough, for"
-            " {cost} {currency} a month.",
-            **said,
-        )
-    return _(
-        "At the worse ends of its 95 % intervals it falls short; {name} is sure to be enough, for"
-        " {cost} {currency} a month.",
-        **said,
-    )
-
-
-def _amount(cost: Decimal) -> str:
-    return number(figures.money(cost, digits=figures.SENTENCE_DIGITS))
-
-
 def server_cost(parts: Sequence[tuple[str, Decimal]], currency: str) -> Conclusion:
     """What a server of one's own costs a month, and the shares of its (name, cost) parts."""
     whole = sum((cost for _name, cost in parts), Decimal(0))
-    said = {"cost": _amount(whole), "currency": currency}
+    said = {"cost": price_words(whole, currency, "month")}
     shares = [
         joined(" ", (name, percent(float(cost / whole))))
         for name, cost in sorted(parts, key=lambda part: -part[1])
         if whole and cost
     ]
     if not shares:
-        return Conclusion(_("One server costs {cost} {currency} a month.", **said), Certainty.CLEAR)
+        return Conclusion(_("One server costs {cost}.", **said), Certainty.CLEAR)
     sentence = _(
-        "One server costs {cost} {currency} a month, of it {parts}.",
+        "One server costs {cost}, of it {parts}.",
         **said,
         parts=listed(shares, len(shares)),
     )

@@ -25,7 +25,7 @@ MARGIN = 1e-6
 
 @dataclass(frozen=True, slots=True)
 class TierPiece:
-    """A straight piece of what it costs to leave a part of the last demand uncovered.
+    """A straight piece of the price of a part of a demand that no unit covers.
 
     `start` and `end` are shares of that demand.
     """
@@ -37,18 +37,30 @@ class TierPiece:
 
 
 @dataclass(frozen=True, slots=True)
+class Purchase:
+    """A part of a demand that can be bought instead, wherever one unit of the `sellers` is.
+
+    The pieces follow each other from 0 to 1.
+    """
+
+    demand: int
+    pieces: tuple[TierPiece, ...]
+    sellers: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class CoverProblem:
     """Types with their prices and what one unit gives of each demand, in whole numbers.
 
-    `most` is the number of units allowed. With `pieces`, which follow each other from 0 to 1, the
-    last demand need not be covered. Covers that cost more than `ceiling` are of no interest.
+    `most` is the number of units allowed. Demands with `purchases` need not be covered. Covers that
+    cost more than `ceiling` are of no interest.
     """
 
     prices: Sequence[float]
     gives: Sequence[tuple[int, ...]]
     demands: tuple[int, ...]
     most: int
-    pieces: tuple[TierPiece, ...] = ()
+    purchases: tuple[Purchase, ...] = ()
     ceiling: float = inf
 
 
@@ -116,24 +128,31 @@ def _solve(problem: CoverProblem, share: float, nodes: int, seconds: float) -> C
         model.addVariable(0, problem.most, price, highspy.HighsVarType.kInteger)
         for price in problem.prices
     ]
-    lacks = _add_pieces(model, problem.pieces)
+    bought = [_add_purchase(model, purchase, units) for purchase in problem.purchases]
     for n, demand in enumerate(problem.demands):
         # What a unit gives beyond the whole demand is worth nothing; to say so tightens the bound.
         gives = (
             (unit, min(g[n], demand) / demand) for unit, g in zip(units, problem.gives, strict=True)
         )
+        shares = [
+            one
+            for purchase, of in zip(problem.purchases, bought, strict=True)
+            if purchase.demand == n
+            for one in of
+        ]
         row = model.qsum(unit * give for unit, give in gives if give)
-        is_last = n == len(problem.demands) - 1
-        model.addConstr(row + model.qsum(lacks) >= share if is_last and lacks else row >= share)
+        model.addConstr(row + model.qsum(shares) >= share if shares else row >= share)
     model.addConstr(model.qsum(units) <= problem.most)
     model.run()
     return _answer(model, len(units))
 
 
-def _add_pieces(model: highspy.Highs, pieces: Sequence[TierPiece]) -> list[highspy.highs.highs_var]:
-    """Shares of the last demand that are left uncovered, of which one piece is in use."""
+def _add_purchase(
+    model: highspy.Highs, purchase: Purchase, units: Sequence[highspy.highs.highs_var]
+) -> list[highspy.highs.highs_var]:
+    """Shares of the demand that are bought, of which one piece is in use."""
     shares, in_use = [], []
-    for piece in pieces:
+    for piece in purchase.pieces:
         # A tier is a straight line with a step at its start; a binary says which tier applies, since prices
         # may fall with volume.
         slope = (piece.end_cost - piece.start_cost) / (piece.end - piece.start)
@@ -143,8 +162,9 @@ def _add_pieces(model: highspy.Highs, pieces: Sequence[TierPiece]) -> list[highs
         model.addConstr(share <= piece.end * is_used)
         shares.append(share)
         in_use.append(is_used)
-    if pieces:
-        model.addConstr(model.qsum(in_use) == 1)
+    model.addConstr(model.qsum(in_use) == 1)
+    # Nothing is bought where no seller is.
+    model.addConstr(model.qsum(shares) <= model.qsum(units[n] for n in purchase.sellers))
     return shares
 
 
@@ -163,7 +183,10 @@ def _answer(model: highspy.Highs, width: int) -> Cover:
 
 
 def _is_covered(problem: CoverProblem, counts: Counts) -> bool:
-    firm = len(problem.demands) - bool(problem.pieces)
+    taken = {i for i, _ in counts}
+    bought = {p.demand for p in problem.purchases if not taken.isdisjoint(p.sellers)}
     return sum(n for _, n in counts) <= problem.most and all(
-        sum(n * problem.gives[i][d] for i, n in counts) >= problem.demands[d] for d in range(firm)
+        sum(n * problem.gives[i][d] for i, n in counts) >= demand
+        for d, demand in enumerate(problem.demands)
+        if d not in bought
     )

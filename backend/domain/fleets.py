@@ -46,7 +46,8 @@ class ServerType:
 
     `figures` holds what is known, by name of the target. `refusal` says why it is out of question
     whatever it gives. `tiers` are the prices of traffic beyond what all servers of the fleet
-    include, None where they are not known.
+    include, None where they are not known. `fills` are prices of a month, by name of the target
+    that can be filled up where the server stands, such as a disk.
     """
 
     offer_id: str
@@ -57,6 +58,7 @@ class ServerType:
     refusal: str = ""
     included_gb: Decimal = NOTHING
     tiers: Tiers | None = None
+    fills: Mapping[str, Tiers] = field(default_factory=dict)
 
 
 # Servers with their counts.
@@ -79,7 +81,7 @@ class Requirement:
 
 @dataclass(frozen=True, slots=True)
 class Fleet:
-    """Servers with their counts, and what they cost in a month, traffic included.
+    """Servers with their counts, and what they cost in a month, traffic and disks included.
 
     `given` is what they give of each target. `holds_at_worst` says whether the targets are met
     where every figure is at the worse end of its interval, None where an interval is not known;
@@ -89,6 +91,8 @@ class Fleet:
     servers: tuple[tuple[str, int], ...]
     cost: Decimal
     traffic_cost: Decimal = NOTHING
+    fill_cost: Decimal = NOTHING
+    """Of it for what fills targets up, such as disks."""
     given: Mapping[str, Decimal] = field(default_factory=dict)
     holds_at_worst: bool | None = None
     count_at_worst: int | None = None
@@ -130,7 +134,10 @@ def fleet_of(parts: Parts, requirement: Requirement) -> Fleet:
     holds: bool | None = True
     given: dict[str, Decimal] = {}
     for target in requirement.targets:
-        given[target.name] = _given(target, [(s.figures[target.name].value, n) for s, n in parts])
+        if _can_fill(target, parts):
+            given[target.name] = max(_own(target, parts), target.amount)
+            continue
+        given[target.name] = _own(target, parts)
         worst = [(s.figures[target.name].worst, n) for s, n in parts]
         known = [(value, n) for value, n in worst if value is not None]
         # Not known is neither yes nor no; a later target may still say no for certain.
@@ -140,12 +147,23 @@ def fleet_of(parts: Parts, requirement: Requirement) -> Fleet:
             holds = False
     return Fleet(
         servers=tuple(sorted((server.offer_id, count) for server, count in parts)),
-        cost=cost_of(parts, requirement.egress_gb),
+        cost=cost_of(parts, requirement),
         traffic_cost=_traffic_cost(parts, requirement.egress_gb),
+        fill_cost=_fill_cost(parts, requirement),
         given=given,
         holds_at_worst=holds,
         count_at_worst=_count_at_worst(parts, requirement),
     )
+
+
+def _own(target: FleetTarget, parts: Parts) -> Decimal:
+    """What the servers themselves give of a target."""
+    return _given(target, [(s.figures[target.name].value, n) for s, n in parts])
+
+
+def _can_fill(target: FleetTarget, parts: Parts) -> bool:
+    """True where more of the target can be bought beside one of the servers."""
+    return any(target.name in server.fills for server, _ in parts)
 
 
 def _given(target: FleetTarget, values: Sequence[tuple[Decimal, int]]) -> Decimal:
@@ -164,6 +182,8 @@ def _count_at_worst(parts: Parts, requirement: Requirement) -> int | None:
         return None
     [(server, count)] = parts
     for target in requirement.targets:
+        if target.name in server.fills:
+            continue
         worst = server.figures[target.name].worst
         if worst is None or (target.rule is not Rule.TOTAL and not is_met(worst, target)):
             return None
@@ -174,11 +194,24 @@ def _count_at_worst(parts: Parts, requirement: Requirement) -> int | None:
     return count
 
 
-def cost_of(parts: Parts, egress_gb: Decimal) -> Decimal:
-    """What the servers and their traffic cost in a month; all are under one bill of traffic."""
-    total = _traffic_cost(parts, egress_gb)
+def cost_of(parts: Parts, requirement: Requirement) -> Decimal:
+    """What the servers, their traffic and what fills them up cost in a month; all are under one bill
+    of traffic."""
+    total = EXACT.add(_traffic_cost(parts, requirement.egress_gb), _fill_cost(parts, requirement))
     for server, count in parts:
         total = EXACT.add(total, EXACT.multiply(server.price, count))
+    return total
+
+
+def _fill_cost(parts: Parts, requirement: Requirement) -> Decimal:
+    """The price of what the servers lack of the targets that can be filled up."""
+    total = NOTHING
+    for target in requirement.totals:
+        rest = EXACT.subtract(target.amount, _own(target, parts))
+        prices = {s.fills[target.name] for s, _ in parts if target.name in s.fills}
+        # Where servers stand in places of different prices it is bought in the cheaper one.
+        if rest > 0 and prices:
+            total = EXACT.add(total, min(tiered(rest, tiers) for tiers in prices))
     return total
 
 

@@ -27,11 +27,12 @@ from backend.domain.documents.values import (
 )
 from backend.domain.metrics import METRICS
 from backend.domain.pricing.quoted import MOST_DECIMALS
+from backend.domain.region_groups import REGION_GROUPS
 from backend.domain.texts import text as _
 from backend.domain.units import HOURS_PER_MONTH
 
 KINDS = ("cloud", "vps", "dedicated", "onprem")
-SIZES = ("ram_gib", "disk_gb", "egress_gb_per_month")
+SIZES = ("vcpu", "ram_gib", "disk_gb", "egress_gb_per_month")
 MOST_AMOUNT = Decimal(10) ** 15
 MOST_TARGETS = 12
 MOST_SERVERS = 100_000
@@ -126,6 +127,26 @@ class GivenText(Value):
 
 
 @dataclass(frozen=True)
+class Texts(Value):
+    """One text or a list of them, which may also stand in one text with commas between them."""
+
+    choices: tuple[str, ...] = ()
+
+    def read(self, value: Any) -> tuple[str, ...]:
+        given = value if isinstance(value, list | tuple) else [value]
+        if not all(isinstance(each, str) for each in given):
+            raise fault("a text or a list of texts is needed")
+        texts = [part.strip() for each in given for part in each.split(",") if part.strip()]
+        if wrong := [text for text in texts if self.choices and text not in self.choices]:
+            raise fault(f"{shown(wrong[0])} is not one of {', '.join(self.choices)}")
+        return tuple(dict.fromkeys(texts))
+
+    def schema(self) -> JsonSchema:
+        items = {"type": "string"} | ({"enum": list(self.choices)} if self.choices else {})
+        return {"type": ["string", "array"], "items": items}
+
+
+@dataclass(frozen=True)
 class Filters(Value):
     """Parameters of a ranking: texts, numbers and flags, one or a list of each."""
 
@@ -160,8 +181,11 @@ class RequirementDocument(Document):
             )
         ),
     ] = Field(default_factory=dict)
+    vcpu: Annotated[Decimal | None, Demanded(_("vCPUs"))] = None
     ram_gib: Annotated[Decimal | None, Demanded(_("Memory"), "GiB")] = None
-    disk_gb: Annotated[Decimal | None, Demanded(_("Disk"), "GB")] = None
+    disk_gb: Annotated[
+        Decimal | None, Demanded(_("Disk; the part that servers lack is bought"), "GB")
+    ] = None
     egress_gb_per_month: Annotated[
         Decimal | None, Demanded(_("Traffic to the internet"), "GB/month")
     ] = None
@@ -173,6 +197,13 @@ class RequirementDocument(Document):
     kinds: Annotated[
         tuple[Annotated[str, Word(choices=KINDS)], ...], Many(_("Kinds of offers; by default all"))
     ] = ()
+    region: Annotated[tuple[str, ...], Texts(_("Codes of regions; by default all"))] = ()
+    region_group: Annotated[
+        tuple[str, ...], Texts(_("Parts of the world; by default all"), choices=REGION_GROUPS)
+    ] = ()
+    burstable: Annotated[
+        bool, Flag(_("Types that cannot hold their speed under load compete, too"))
+    ] = False
     currency: Annotated[str, GivenText(_("Three-letter code"), stand_in="USD")] = ""
     mixed: Annotated[bool, Flag(_("Fleets of several types as well"))] = False
     filters: Annotated[dict[str, tuple[str, ...]], Filters(_("Parameters of a ranking"))] = Field(
@@ -192,14 +223,17 @@ class RequirementDocument(Document):
 
     def faults(self) -> Faults:
         if not self.targets and not any(getattr(self, name) for name in SIZES):
-            yield "targets", "a target, or an amount of memory, disk or traffic, is needed"
+            yield "targets", "a target, or an amount of vCPUs, memory, disk or traffic, is needed"
 
     @property
     def own(self) -> Mapping[str, tuple[str, ...]]:
         """The ranking parameters that are fields of the document."""
         hours = None if self.hours_per_month is None else format(self.hours_per_month, "f")
         values = {"hours_per_month": hours, "currency": self.currency}
-        return {name: (text,) for name, text in values.items() if text}
+        lists = {"region": self.region, "region_group": self.region_group}
+        return {name: (text,) for name, text in values.items() if text} | {
+            name: texts for name, texts in lists.items() if texts
+        }
 
     @property
     def params(self) -> Mapping[str, tuple[str, ...]]:

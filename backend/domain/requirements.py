@@ -1,7 +1,7 @@
 """From a requirement to fleets: how many whole servers of which types reach it, at what cost.
 
 A fleet of one type has k servers, k the greatest of ceil(demand / what one server gives). More of
-them are taken only where the traffic that they include costs less than traffic itself. A mixed
+them are taken only where the traffic or disk that they include costs less than buying it. A mixed
 fleet is the cheapest of two or more types: of all, and of each provider; with a demand of traffic
 only of one location, whose servers share one bill of traffic.
 """
@@ -14,8 +14,9 @@ from fractions import Fraction
 from itertools import pairwise
 from math import inf
 from operator import attrgetter
+from typing import TypeVar
 
-from backend.domain.covering import CoverProblem, TierPiece, cheapest_cover, useful_types
+from backend.domain.covering import CoverProblem, Purchase, TierPiece, cheapest_cover, useful_types
 from backend.domain.fleets import (
     NOTHING,
     Fleet,
@@ -32,6 +33,7 @@ from backend.domain.texts import number
 from backend.domain.texts import text as _
 from backend.domain.units import EXACT, exact_decimal
 
+Item = TypeVar("Item")
 TRAFFIC = "egress_gb_per_month"
 # Mixed fleets of more servers are not searched.
 # More is bought by other means than a page, and each more digit doubles the search.
@@ -153,6 +155,8 @@ def _alone(server: ServerType, requirement: Requirement) -> Fleet | InfeasibleOf
     """The cheapest fleet of one type, which is usable."""
     count = 1
     for target in requirement.totals:
+        if target.name in server.fills:
+            continue
         value = server.figures[target.name].value
         if not value > 0:
             return InfeasibleOffer(
@@ -178,16 +182,23 @@ def _alone(server: ServerType, requirement: Requirement) -> Fleet | InfeasibleOf
 
 
 def _counts_worth_a_look(server: ServerType, requirement: Requirement, least: int) -> set[int]:
-    """The least and the largest count, and those around which the traffic left to pay changes its
-    price: between them the cost is a straight line."""
+    """The least and the largest count, and those around which the traffic or disk left to pay
+    changes its price: between them the cost is a straight line."""
     counts = {least}
-    if requirement.egress_gb and server.tiers is not None and server.included_gb:
-        for bound in (NOTHING, *(bound for bound, _ in server.tiers if bound is not None)):
-            # More servers bring more included traffic: at these counts the rest crosses into a cheaper
-            # tier.
-            rest = EXACT.subtract(requirement.egress_gb, bound)
+    # (amount needed, what a server includes, the tiers of the rest)
+    bought = [(requirement.egress_gb, server.included_gb, server.tiers)]
+    bought += [
+        (target.amount, server.figures[target.name].value, server.fills.get(target.name))
+        for target in requirement.totals
+    ]
+    for amount, included, tiers in bought:
+        if not amount or tiers is None or not included > 0:
+            continue
+        for bound in (NOTHING, *(end for end, _price in tiers if end is not None)):
+            # More servers include more: at these counts the rest crosses into a cheaper tier.
+            rest = EXACT.subtract(amount, bound)
             if rest > 0:
-                around = units_for(rest, server.included_gb)
+                around = units_for(rest, included)
                 counts |= {around - 1, around}
     most = requirement.max_servers or max(counts)
     # Counts below the least would not meet the targets, those above are not allowed.
@@ -249,13 +260,41 @@ def _choices(usable: Sequence[ServerType], requirement: Requirement) -> list[_Ch
     return [_Choice(list(usable), NODES, True), *parts]
 
 
-def _groups(
-    servers: Iterable[ServerType], key: Callable[[ServerType], Hashable]
-) -> list[list[ServerType]]:
-    groups: dict[Hashable, list[ServerType]] = {}
-    for server in servers:
-        groups.setdefault(key(server), []).append(server)
+def _groups(items: Iterable[Item], key: Callable[[Item], Hashable]) -> list[list[Item]]:
+    groups: dict[Hashable, list[Item]] = {}
+    for item in items:
+        groups.setdefault(key(item), []).append(item)
     return list(groups.values())
+
+
+def _fill_key(server: ServerType) -> Hashable:
+    return tuple(sorted(server.fills.items()))
+
+
+def _useful(
+    group: Sequence[int],
+    prices: Sequence[Decimal],
+    gives: Sequence[tuple[int, ...]],
+    demands: tuple[int, ...],
+) -> list[int]:
+    """The indexes of a group to which none of the group is preferable."""
+    useful = useful_types([prices[n] for n in group], [gives[n] for n in group], demands)
+    return [group[n] for n in useful]
+
+
+def _purchases(requirement: Requirement, kept: Sequence[ServerType]) -> tuple[Purchase, ...]:
+    """What servers of these types need not give themselves: traffic, and targets to fill up."""
+    purchases = []
+    for demand, target in enumerate(requirement.totals):
+        sellers = [n for n, server in enumerate(kept) if target.name in server.fills]
+        for group in _groups(sellers, lambda n, name=target.name: kept[n].fills[name]):
+            pieces = _pieces(target.amount, kept[group[0]].fills[target.name])
+            purchases.append(Purchase(demand, pieces, tuple(group)))
+    # All of one choice are under one bill of traffic.
+    if requirement.egress_gb and kept[0].tiers:
+        pieces = _pieces(requirement.egress_gb, kept[0].tiers)
+        purchases.append(Purchase(len(requirement.totals), pieces, tuple(range(len(kept)))))
+    return tuple(purchases)
 
 
 def _cheapest_mix(
@@ -263,7 +302,6 @@ def _cheapest_mix(
 ) -> tuple[Fleet | None, Decimal | None]:
     """The cheapest fleet of two or more types below the ceiling; and a cost that none is below,
     None where that is proven to be the fleet's or the ceiling."""
-    tiers = choice.servers[0].tiers
     columns = [
         [target.amount, *(server.figures[target.name].value for server in choice.servers)]
         for target in requirement.totals
@@ -275,13 +313,18 @@ def _cheapest_mix(
     demands = tuple(column[0] for column in whole)
     prices = [server.price for server in choice.servers]
     gives = [tuple(column[n + 1] for column in whole) for n in range(len(prices))]
-    kept = useful_types(prices, gives, demands)
+    # A type beside which disks can be bought is worth more than its own figures say.
+    kept = [
+        index
+        for group in _groups(range(len(prices)), lambda n: _fill_key(choice.servers[n]))
+        for index in _useful(group, prices, gives, demands)
+    ]
     problem = CoverProblem(
         prices=[float(prices[index]) for index in kept],
         gives=[gives[index] for index in kept],
         demands=demands,
         most=min(requirement.max_servers or MOST_MIXED, MOST_MIXED),
-        pieces=_pieces(requirement.egress_gb, tiers) if requirement.egress_gb and tiers else (),
+        purchases=_purchases(requirement, [choice.servers[index] for index in kept]),
         ceiling=inf if ceiling is None else float(ceiling),
     )
     cover = cheapest_cover(problem, nodes=choice.nodes, seconds=SECONDS)
@@ -302,14 +345,14 @@ def _whole(amounts: Sequence[Decimal]) -> list[int]:
     return [int(Fraction(amount) * 10**decimals) for amount in amounts]
 
 
-def _pieces(egress_gb: Decimal, tiers: Tiers) -> tuple[TierPiece, ...]:
-    """What traffic beyond the included costs, tier by tier, as shares of all traffic."""
-    bounds = [bound for bound, _ in tiers if bound is not None and bound < egress_gb]
-    ends = [NOTHING, *bounds, egress_gb]
+def _pieces(amount: Decimal, tiers: Tiers) -> tuple[TierPiece, ...]:
+    """The price of the part that is bought, tier by tier, as shares of the whole amount."""
+    bounds = [bound for bound, _ in tiers if bound is not None and bound < amount]
+    ends = [NOTHING, *bounds, amount]
     return tuple(
         TierPiece(
-            float(start / egress_gb),
-            float(end / egress_gb),
+            float(start / amount),
+            float(end / amount),
             float(tiered(start, tiers)),
             float(tiered(end, tiers)),
         )

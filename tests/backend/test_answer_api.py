@@ -42,20 +42,34 @@ def answer(client, query):
     return found.json()
 
 
-def test_answer_names_the_best_what_ties_and_the_own_break_even(client):
+def test_answer_names_the_best_its_rivals_and_the_own_break_even(client):
     found = answer(client, "vcpu=8&ram=32&region_group=europe")
     assert found["best"]["offer_id"] == "best"
-    assert [row["offer_id"] for row in found["ties"]] == ["near"]
+    assert [row["offer_id"] for row in found["contenders"]] == ["best", "near"]
+    assert found["p_best"] == found["contenders"][0]["p_best"]
+    assert sum(row["p_best"] for row in found["contenders"]) == pytest.approx(1)
+    assert found["best"]["regions"] == ["here"]
     (own,) = found["own"]
     # 1000 CMIPS at 0.1 USD/h x 730 h = 73 USD a month; 500 CMIPS are worth half of that.
     assert Decimal(own.pop("break_even_price")) == pytest.approx(
         Decimal("36.5"), rel=Decimal("1e-11")
     )
+    # The interval of `best` alone, as 500 is exact: from 42 % less to 71 % more.
+    low, high = Decimal(own.pop("break_even_low")), Decimal(own.pop("break_even_high"))
+    value = [Decimal(found["best"][name]) for name in
+             ("value_per_cost", "value_per_cost_ci95_low", "value_per_cost_ci95_high")]  # fmt: skip
+    assert low < Decimal("36.5") * value[0] / value[2] * Decimal("1.001")
+    assert high > Decimal("36.5") * value[0] / value[1] * Decimal("0.999")
     assert own == {"offer": "mine", "rank": None, "period": "month", "currency": "USD"}
-    assert found["sentence"] == (
-        "Best value today: best (here) at 73.00 USD/month (95 % interval of its value: from 42 % less "
-        "to 71 % more). Too close to call: near (here). "
-        "Of your own machines, mine is the best value below 36.50 USD/month."
+    assert found["sentence"].startswith(
+        "AWS best (here) at 73.0 USD/month has the best value by its score, but that is not certain ("
+    )
+    assert (
+        "AWS near (here) could also be. The best value is also the cheapest." in found["sentence"]
+    )
+    assert (
+        "Your mine would be the best value below 36.5 USD/month (95 % interval: "
+        in (found["sentence"])
     )
     assert found["warnings"] == []
 
@@ -65,13 +79,13 @@ def test_own_machine_with_a_price_takes_a_rank_among_the_offers(client):
     found = answer(client, "vcpu=8&region_group=europe&period=hour")
     assert found["own"][0]["rank"] == 1
     assert Decimal(found["own"][0]["break_even_price"]) == Decimal("0.05")
-    assert "at 0.0411 USD/hour it takes rank 1." in found["sentence"]
+    assert "At 0.0411 USD/hour it takes rank 1." in found["sentence"]
 
 
 def test_answer_without_an_offer_says_so_and_names_no_break_even(client):
     found = answer(client, "vcpu=800")
-    assert (found["best"], found["ties"], found["own"]) == (None, [], [])
-    assert found["sentence"] == "No offer with a price and a figure meets this."
+    assert (found["best"], found["contenders"], found["own"]) == (None, [], [])
+    assert found["sentence"] == "No server on sale meets this. Ask for less, or remove a filter."
 
 
 def test_answer_refuses_a_bad_need_by_the_name_it_was_asked_by(client):
@@ -86,7 +100,7 @@ def test_own_machine_that_was_disturbed_is_said_to_be_so(client):
     mine.samples.all().delete()
     factories.sample(mine, 400.0, flags=["disturbed"])
     assert (
-        "mine is the best value below 29.20 USD/month, by repeats that other work disturbed."
+        "Other programs were running while it was measured."
         in answer(client, "vcpu=8&region_group=europe")["sentence"]
     )
 
@@ -102,3 +116,59 @@ def test_nothing_but_own_machines_is_ranked_beside_the_answer(client, monkeypatc
     monkeypatch.setattr(ranking, "ranked_lists", noted)
     answer(client, "vcpu=8&ram=32")
     assert compared == [{"best", "near", "far"}, {"mine"}]
+
+
+def test_offer_without_a_score_can_be_the_cheapest(client):
+    bare = factories.offer("bare", vcpu_count=8, memory_bytes=32 * GIB)
+    factories.price(bare, "0.01")
+    found = answer(client, "vcpu=8&ram=32")
+    assert (found["best"]["offer_id"], found["cheapest"]["offer_id"]) == ("far", "bare")
+    assert found["without_score"] == 1
+    assert "The cheapest is AWS bare at 7.30 USD/month; it has no score yet." in found["sentence"]
+    cheapest = answer(client, "vcpu=8&ram=32&goal=cheapest")
+    assert (cheapest["best"]["offer_id"], cheapest["p_best"]) == ("bare", None)
+    # The next two by price: 0.05 and 0.1 an hour.
+    assert [row["offer_id"] for row in cheapest["contenders"]] == ["far", "best"]
+
+
+def test_burstable_type_and_auction_lot_stay_out_and_are_counted(client):
+    size = {"vcpu_count": 8, "memory_bytes": 32 * GIB}
+    published("burst", 9000.0, "0.01", vcpu_kind="burstable", **size)
+    published("lot", 9000.0, "0.01", provider_slug="hetzner", name="auction-1", **size)
+    found = answer(client, "vcpu=8&ram=32")
+    assert (found["best"]["offer_id"], found["cheapest"]["offer_id"]) == ("far", "far")
+    assert found["left_out"] == {"auction": 1, "burstable": 1}
+    assert "Left out: 1 auction lots" in found["sentence"]
+    asked = answer(client, "vcpu=8&ram=32&burstable=TRUE")
+    assert asked["best"]["offer_id"] == "burst"
+    assert asked["left_out"] == {"auction": 1}
+
+
+def test_regions_of_one_type_and_price_are_one_candidate(client):
+    regions = Region.objects.bulk_create(
+        Region(provider=Offer.objects.get(slug="best").provider, code=f"zone-{n}", country="DE")
+        for n in range(3)
+    )
+    for n, region in enumerate(regions):
+        published(f"wide-{n}", 5000.0, "0.1", vcpu_count=8, name="wide", region=region)
+    found = answer(client, "vcpu=8")
+    assert found["best"]["regions"] == ["zone-0", "zone-1", "zone-2"]
+    assert [row["offer"] for row in found["contenders"]] == ["wide"]
+    assert "AWS wide (in 3 regions) at 73.0 USD/month" in found["sentence"]
+
+
+@pytest.mark.parametrize("query", ["goal=best", "use=games", "burstable=maybe"])
+def test_option_that_is_none_is_refused_by_its_name(client, query):
+    refused = client.get(f"/api/v1/answer?{query}")
+    assert refused.status_code == 400
+    assert query.partition("=")[0] in refused.content.decode()
+
+
+def test_coverage_names_providers_without_an_offer_that_fits(client):
+    published("elsewhere", 1.0, "1", provider_slug="hetzner", vcpu_count=1)
+    covered = {one["provider"]: one for one in answer(client, "vcpu=8")["coverage"]}
+    assert covered["aws"]["offers"] == 3
+    assert covered["aws"]["regions"] == ["here", "there"]
+    assert covered["hetzner"] == {
+        "provider": "hetzner", "regions": [], "offers": 0, "newest_price_date": None,
+    }  # fmt: skip

@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backend.domain.covering import CoverProblem, TierPiece, cheapest_cover, useful_types
+from backend.domain.covering import CoverProblem, Purchase, TierPiece, cheapest_cover, useful_types
 
 ENOUGH = {"nodes": 1000, "seconds": 60.0}
 
 
 def lack_cost(pieces, share):
-    """What it costs to leave this share of the last demand uncovered."""
+    """The price of buying this share of the last demand."""
     return min(
         piece.start_cost
         + (piece.end_cost - piece.start_cost) * (share - piece.start) / (piece.end - piece.start)
@@ -28,8 +28,10 @@ def cost_of(problem, numbers):
             for d in range(len(problem.demands))]  # fmt: skip
     missing = [max(0, demand - got) for demand, got in zip(problem.demands, sums, strict=True)]
     cost = sum(n * price for n, price in zip(numbers, problem.prices, strict=True))
-    if problem.pieces:
-        cost += lack_cost(problem.pieces, missing.pop() / problem.demands[-1])
+    for purchase in problem.purchases:
+        if any(numbers[seller] for seller in purchase.sellers):
+            cost += lack_cost(purchase.pieces, missing[-1] / problem.demands[-1])
+            missing[-1] = 0
     return None if any(missing) or sum(numbers) > problem.most else cost
 
 
@@ -49,17 +51,19 @@ def problems(draw):
     size, width = draw(st.integers(1, 4)), draw(st.integers(1, 3))
     amounts = st.integers(0, 20)
     costs = st.integers(0, 30)
-    pieces = ()
+    purchases = ()
     if draw(st.booleans()):
         middle, end = sorted((draw(costs), draw(costs)))
         bound = draw(st.integers(1, 9)) / 10
         pieces = (TierPiece(0.0, bound, 0.0, middle), TierPiece(bound, 1.0, middle, end))
+        sellers = draw(st.sets(st.integers(0, size - 1), min_size=1))
+        purchases = (Purchase(width - 1, pieces, tuple(sorted(sellers))),)
     return CoverProblem(
         prices=draw(st.lists(st.integers(1, 40), min_size=size, max_size=size)),
         gives=[tuple(draw(amounts) for _ in range(width)) for _ in range(size)],
         demands=tuple(draw(st.integers(1, 60)) for _ in range(width)),
         most=draw(st.integers(1, 5)),
-        pieces=pieces,
+        purchases=purchases,
     )
 
 

@@ -39,7 +39,9 @@ def exact(value):
     return ServerFigure(Decimal(value), Decimal(value))
 
 
-def server(offer_id, price, location="aws/us", *, included=0, tiers=None, refusal="", **figures):
+def server(
+    offer_id, price, location="aws/us", *, included=0, tiers=None, refusal="", fills=None, **figures
+):
     return ServerType(
         offer_id=offer_id,
         provider=location.split("/")[0],
@@ -52,6 +54,7 @@ def server(offer_id, price, location="aws/us", *, included=0, tiers=None, refusa
         refusal=refusal,
         included_gb=Decimal(included),
         tiers=tiers,
+        fills={name: ((None, Decimal(amount)),) for name, amount in (fills or {}).items()},
     )
 
 
@@ -119,6 +122,21 @@ def test_fleet_follows_the_demand_that_needs_most_servers():
     fleet = only(solved([box], totals(cmips=100, ram_gib=64, disk_gb=121), is_mixed=False))
     assert (fleet.servers, fleet.cost) == ((("box", 4),), 40)
     assert fleet.given == {"cmips": 160, "ram_gib": 64, "disk_gb": Decimal("242.0")}
+
+
+def test_disk_is_bought_where_it_has_a_price_and_counts_what_is_included():
+    # 100 GB needed: a has 20, buys 80 at 0.1 = 8 beside 10; b has 50, two of them hold all for 22;
+    # with a disk price of 0.5 one b costs 11 + 25 and two remain the cheaper.
+    cheap = server("a", 10, cmips=40, disk_gb=20, fills={"disk_gb": "0.1"})
+    full = server("b", 11, cmips=40, disk_gb=50, fills={"disk_gb": "0.5"})
+    none = server("c", 1, cmips=40, disk_gb=0)
+    found = solved([cheap, full, none], totals(cmips=40, disk_gb=100), is_mixed=False)
+    assert [(f.servers, f.cost, f.fill_cost) for f in found.fleets] == [
+        ((("a", 1),), 18, 8),
+        ((("b", 2),), 22, 0),
+    ]
+    assert found.fleets[0].given["disk_gb"] == 100
+    assert [f.offer_id for f in found.failures] == ["c"]
 
 
 def test_demand_that_is_met_exactly_needs_no_further_server():
@@ -350,8 +368,14 @@ def every_fleet(servers, requirement, most):
             if parts[0][0].tiers is None:
                 continue
             cost += tiered(rest, parts[0][0].tiers)
-        if all(sum(s.figures[d.name].value * n for s, n in parts) >= d.amount
-               for d in requirement.targets):  # fmt: skip
+        lacks = {d.name: d.amount - sum(s.figures[d.name].value * n for s, n in parts)
+                 for d in requirement.targets}  # fmt: skip
+        for name, lack in lacks.items():
+            prices = [s.fills[name][0][1] for s, _ in parts if name in s.fills]
+            if lack > 0 and prices:
+                cost += lack * min(prices)
+                lacks[name] = Decimal(0)
+        if all(lack <= 0 for lack in lacks.values()):
             found.append((cost, tuple((s.offer_id, n) for s, n in parts)))
     return sorted(found)
 
@@ -372,6 +396,8 @@ TIERS_OR_NONE = st.one_of(
 def worlds(draw):
     """Up to four types in two places, and a requirement with up to five servers."""
     tiers_of = {place: draw(TIERS_OR_NONE) for place in ("a/x", "b/y")}
+    # In some places more memory can be bought, as disks are.
+    fills_of = {place: draw(st.none() | st.integers(0, 3)) for place in tiers_of}
     servers = []
     for n in range(draw(st.integers(1, 4))):
         place = draw(st.sampled_from(sorted(tiers_of)))
@@ -382,6 +408,7 @@ def worlds(draw):
                 place,
                 included=draw(AMOUNTS),
                 tiers=tiers_of[place],
+                fills={} if fills_of[place] is None else {"ram_gib": fills_of[place]},
                 cmips=Decimal(draw(AMOUNTS)) / 2,
                 ram_gib=draw(AMOUNTS),
             )
@@ -427,6 +454,7 @@ def test_fleets_stay_the_same_when_all_prices_scale(world, factor):
     dearer = [
         server(s.offer_id, s.price * factor, s.location, included=s.included_gb,
                tiers=s.tiers and tuple((bound, price * factor) for bound, price in s.tiers),
+               fills={name: tiers[0][1] * factor for name, tiers in s.fills.items()},
                **s.figures)
         for s in servers
     ]  # fmt: skip

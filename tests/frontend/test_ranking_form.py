@@ -46,10 +46,16 @@ def test_value_that_is_no_choice_is_shown_with_its_error(name, value):
     assert made.errors == {name: ["is not known"]}
 
 
+def test_metric_without_any_figure_cannot_be_chosen():
+    menu = str(form({"metric": ["cmips_score"]})["metric"])
+    assert '<option value="cmips_score" selected>' in menu
+    assert '<option value="net_rtt_ns" disabled>' in menu
+
+
 def test_metrics_of_others_are_offered_where_an_offer_has_them():
     assert [label for label, _ in metric_groups(frozenset(), "cmips_score")] == [
-        "Measured by our probes"
-    ]
+        "Measured by our probes", "No data yet",
+    ]  # fmt: skip
     groups = dict(metric_groups(frozenset({IMPORTED}), "cmips_score"))
     assert [key for key, _ in groups["From other suites"]] == [IMPORTED]
     assert dict(metric_groups(frozenset(), "gone"))[""] == [("gone", "gone")]

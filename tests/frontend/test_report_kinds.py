@@ -69,7 +69,7 @@ def test_comparison_freezes_against_its_baseline(analyst: Client, measured: Meas
         # 73 USD a month are 0.1 USD an hour, five times 0.02; twice the score for it.
         assert "+400.0 %" in text
         assert "−60.0 %" in text
-        assert "more performance for the money" in text or "most performance" in text
+        assert "is most likely the best value" in text
     assert "/compare/?" in page(analyst, "/reports/two/")
     assert analyst.post("/reports/new/comparison/", {"title": "None"}).status_code == 404
 

@@ -12,15 +12,20 @@ from backend.common.rest.openapi import object_schema, query_parameters, row_sch
 from backend.common.rest.table import json_cell, json_rows
 from backend.common.rest.views import View
 from backend.rankings.api.rankings import PARAMETERS
-from backend.rankings.selectors.answer import OwnStanding, answer, need_query
+from backend.rankings.selectors.answer import USES, OwnStanding, answer, need_query
+from backend.rankings.selectors.candidates import Candidate
 from backend.rankings.selectors.columns import COLUMNS
+from backend.rankings.selectors.coverage import ProviderCoverage
 from backend.rankings.selectors.default_metric import default_metric
 
 NEED_PARAMETERS = {
     "vcpu": "At least so many vCPUs",
     "ram": "At least so much memory, GiB",
     "budget": "At most this price, for the period in the currency",
-    "metric": "Key of the metric (default: the one that most offers on sale have)",
+    "goal": "value (default): the most performance for the money; cheapest: the lowest price",
+    "use": f"One of {', '.join(USES)}: what the server is for; sets the metric unless one is named",
+    "burstable": "TRUE: types that cannot hold their speed under load compete, too",
+    "metric": "Key of the metric (default: CoreMark)",
     "period": "hour, month (default) or year",
     "available": "TRUE (default), FALSE, or any",
 }
@@ -28,15 +33,32 @@ _OWN = {
     "offer": {"type": "string"},
     "rank": {"type": "integer", "nullable": True},
     "break_even_price": {"type": "string"},
+    "break_even_low": {"type": "string"},
+    "break_even_high": {"type": "string"},
     "period": {"type": "string"},
     "currency": {"type": "string"},
 }
+_REGIONS = {"regions": {"type": "array", "items": {"type": "string"}}}
 _ROW = row_schema(COLUMNS)
+_CANDIDATE = {**_ROW, "properties": {**_ROW["properties"], **_REGIONS}}
+_P_BEST = {"p_best": {"type": "number", "nullable": True}}
+_CONTENDER = {**_ROW, "properties": {**_CANDIDATE["properties"], **_P_BEST}}
+_COVERAGE = {
+    "provider": {"type": "string"},
+    **_REGIONS,
+    "offers": {"type": "integer"},
+    "newest_price_date": {"type": "string", "format": "date", "nullable": True},
+}
 ANSWER_SCHEMA = object_schema(
     {
-        "best": {**_ROW, "nullable": True},
-        "ties": {"type": "array", "items": _ROW},
+        "best": {**_CANDIDATE, "nullable": True},
+        **_P_BEST,
+        "contenders": {"type": "array", "items": _CONTENDER},
+        "cheapest": {**_CANDIDATE, "nullable": True},
+        "without_score": {"type": "integer"},
+        "left_out": {"type": "object", "additionalProperties": {"type": "integer"}},
         "own": {"type": "array", "items": object_schema(_OWN)},
+        "coverage": {"type": "array", "items": object_schema(_COVERAGE)},
         "sentence": {"type": "string"},
         "warnings": {"type": "array", "items": {"type": "string"}},
     }
@@ -44,9 +66,11 @@ ANSWER_SCHEMA = object_schema(
 
 
 class AnswerView(View):
-    """The best value for a need, offers too close to it to call, and where own machines stand.
+    """The best buy for a need, the smallest set that holds the best with 95 %, the cheapest that
+    meets the need, and where own machines stand.
 
-    All parameters of a ranking narrow it further.
+    All parameters of a ranking narrow it further. Rows of one provider, type and price are one
+    candidate, sold in `regions`. `left_out` counts the offers that are not on sale, by reason.
     """
 
     @extend_schema(
@@ -62,21 +86,36 @@ class AnswerView(View):
             "period": ["month"],
             "available": ["TRUE"],
         }
-        query, warnings = need_query({**defaults, **given}, workspace_slug=workspace)
-        its = answer(query, workspace_slug=workspace, stamp=stamp)
+        query, options, warnings = need_query({**defaults, **given}, workspace_slug=workspace)
+        its = answer(query, options, workspace_slug=workspace, stamp=stamp)
         return Response(
             {
-                "best": its.best and _rows([its.best])[0],
-                "ties": _rows(its.ties),
+                "best": its.best and _document(its.best),
+                "p_best": its.best and its.best.p_best,
+                "contenders": [{**_document(one), "p_best": one.p_best} for one in its.contenders],
+                "cheapest": its.cheapest and _document(its.cheapest),
+                "without_score": its.without_score_count,
+                "left_out": its.left_out,
                 "own": [_own_document(one, query.period, query.currency) for one in its.own],
+                "coverage": [_coverage_document(one) for one in its.coverage],
                 "sentence": its.sentence,
                 "warnings": warnings,
             }
         )
 
 
-def _rows(rows: Any) -> list[dict[str, Any]]:
-    return json_rows(COLUMNS, map(vars, rows))
+def _document(candidate: Candidate) -> dict[str, Any]:
+    [row] = json_rows(COLUMNS, [vars(candidate.row)])
+    return {**row, "regions": candidate.regions}
+
+
+def _coverage_document(covered: ProviderCoverage) -> dict[str, Any]:
+    return {
+        "provider": covered.provider,
+        "regions": covered.regions,
+        "offers": covered.offer_count,
+        "newest_price_date": covered.newest_price_on,
+    }
 
 
 def _own_document(one: OwnStanding, period: str, currency: str) -> dict[str, Any]:
@@ -84,6 +123,8 @@ def _own_document(one: OwnStanding, period: str, currency: str) -> dict[str, Any
         "offer": one.row.offer_id,
         "rank": one.rank,
         "break_even_price": json_cell(one.break_even_price),
+        "break_even_low": json_cell(one.break_even_low),
+        "break_even_high": json_cell(one.break_even_high),
         "period": period,
         "currency": currency,
     }

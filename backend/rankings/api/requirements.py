@@ -51,6 +51,7 @@ class FleetDetail(serializers.Serializer[Any]):
     cost_per_hour = serializers.CharField()
     cost_per_month = serializers.CharField()
     traffic_cost_per_month = serializers.CharField(help_text="part of cost_per_month")
+    disk_cost_per_month = serializers.CharField(help_text="part of cost_per_month")
     score = serializers.FloatField(allow_null=True, help_text="of the first target")
     ram_gib = serializers.FloatField(allow_null=True)
     disk_gb = serializers.FloatField(allow_null=True)
@@ -141,6 +142,7 @@ def _fleet(line: FleetLine) -> dict[str, Any]:
         "cost_per_hour": plain(line.cost_per_hour),
         "cost_per_month": plain(line.cost_per_month),
         "traffic_cost_per_month": plain(fleet.traffic_cost),
+        "disk_cost_per_month": plain(fleet.fill_cost),
         **{name: None if size is None else simple_number(size) for name, size in sizes.items()},
         "given": {name: simple_number(value) for name, value in fleet.given.items()},
         "headroom": {name: float(ratio) for name, ratio in line.headroom.items()},
@@ -199,8 +201,10 @@ class RequirementsView(RankingsView):
         return {
             **super().described_parameters(),
             "target": "metric:amount, comma-separated; one of these or of the sizes is needed",
+            "vcpu": "vCPUs of the fleet",
             "ram_gib": "Memory of the fleet in GiB",
-            "disk_gb": "Disk of the fleet in GB",
+            "disk_gb": "Disk of the fleet in GB; the part that servers lack is bought",
+            "burstable": "1: types that cannot hold their speed under load, too",
             "egress_gb_per_month": "Traffic of the fleet to the internet in GB",
             "max_servers": "The most servers",
             "kinds": f"Of {', '.join(OfferKind.values)}, comma-separated",

@@ -1,27 +1,63 @@
-"""What to buy: the best value for a need, what is too close to it to call, and one's own machines."""
+"""What to buy: the best value or the cheapest for a need, who else may be it, and one's own machines."""
 
-from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from itertools import takewhile
+from functools import cached_property, partial
+
+import numpy as np
 
 from backend.accounts.services.workspaces import DEFAULT_WORKSPACE
 from backend.catalog.selectors.data_version import DataStamp
-from backend.common.rest.parameters import InvalidParameters
-from backend.domain.conclusions import MOST_NAMES, listed, percent
+from backend.common.rest.parameters import InvalidParameters, boolean, one_of
+from backend.domain.best import draw_seed
+from backend.domain.conclusions import (
+    MOST_NAMES,
+    Certainty,
+    Conclusion,
+    likely_best,
+    price_words,
+    ratio_interval,
+    three_digits,
+)
+from backend.domain.metrics import Metric
 from backend.domain.ranking import break_even_price
 from backend.domain.stats import DISTURBED
 from backend.domain.texts import joined, number
 from backend.domain.texts import text as _
-from backend.rankings.selectors.listing import by_rank
-from backend.rankings.selectors.query import Filter, RankingQuery
+from backend.domain.units import EXACT, exact_decimal
+from backend.providers.registry import provider
+from backend.rankings.selectors.candidates import Candidate, Candidates, Verdict, verdict
+from backend.rankings.selectors.coverage import ProviderCoverage, market_coverage
+from backend.rankings.selectors.listing import by_rank, floats, rows_at
+from backend.rankings.selectors.on_sale import (
+    Reason,
+    asks_for_burstable,
+    left_out_words,
+    rows_on_sale,
+)
+from backend.rankings.selectors.query import DEFAULT_SORT, Filter, RankingQuery
 from backend.rankings.selectors.ranking import Ranking, query_from, ranking
 from backend.rankings.selectors.rows import RankingRow
 
 # The parameters of a need, and the filter of the ranking that each stands for.
 NEEDS = {"vcpu": "vcpu__gte", "ram": "ram_gib__gte", "budget": "price__lte"}
+VALUE, CHEAPEST = "value", "cheapest"
+GOALS = (VALUE, CHEAPEST)
+# Each will set the metric that says most about it; until there are such metrics it is the default.
+USES = ("web", "database", "build", "compute", "analytics")
+OPTIONS = frozenset({"goal", "use", "burstable"})
+# With the goal of the cheapest, the next ones by price.
+NEXT_BY_PRICE = 2
 OWN = "own"
+
+
+@dataclass(frozen=True)
+class NeedOptions:
+    """What a need asks for beside the filters of a ranking."""
+
+    goal: str = VALUE
+    has_burstable: bool = False
 
 
 @dataclass(frozen=True)
@@ -30,26 +66,58 @@ class OwnStanding:
 
     row: RankingRow
     rank: int | None
-    """None without a price."""
+    """Among the candidates; None without a price."""
     break_even_price: Decimal
-    """Below it the machine is better value than all of them; in the ranking's period and currency."""
+    """Below it the machine is the best value; in the ranking's period and currency."""
+    break_even_low: Decimal
+    break_even_high: Decimal
 
 
 @dataclass(frozen=True)
 class BestBuy:
-    """The offers that meet a need, and what they come to."""
+    """The offers on sale that meet a need, and the conclusion."""
 
     ranking: Ranking
-    best: RankingRow | None
-    ties: Sequence[RankingRow]
-    """Other offers in the tie group of the best, in their order."""
+    options: NeedOptions
+    candidates: Candidates
+    """Those with a value per cost, the best first."""
+    best: Candidate | None
+    contenders: Sequence[Candidate]
+    cheapest: Candidate | None
+    without_score_count: int
     own: Sequence[OwnStanding]
-    sentence: str
+    coverage: Sequence[ProviderCoverage]
+    left_out: Mapping[Reason, int]
+    named_of: Callable[[Sequence[RankingRow]], Sequence[RankingRow]]
+    """The rows of another list that the answer may name."""
+
+    @cached_property
+    def conclusion(self) -> Conclusion:
+        return _conclusion(self)
+
+    @property
+    def sentence(self) -> str:
+        """All of the conclusion as one text."""
+        parts = (self.conclusion.sentence, self.conclusion.detail)
+        return joined(" ", [part for part in parts if part])
+
+
+@dataclass(frozen=True)
+class BestOfRanking:
+    """The candidates of a ranking that are on sale, the best of them, and what stays out."""
+
+    candidates: Candidates
+    verdict: Verdict
+    left_out: Mapping[Reason, int]
 
 
 def as_filters(params: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
     """The parameters of a ranking that those of a need stand for."""
-    return {NEEDS.get(name, name): list(values) for name, values in params.items()}
+    return {
+        NEEDS.get(name, name): list(values)
+        for name, values in params.items()
+        if name not in OPTIONS
+    }
 
 
 def by_need(errors: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
@@ -58,24 +126,47 @@ def by_need(errors: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
     return [(names.get(name, name), detail) for name, detail in errors]
 
 
+def need_options(
+    params: Mapping[str, Sequence[str]],
+) -> tuple[NeedOptions, list[tuple[str, str]]]:
+    """The options among the parameters of a need, and what is wrong with them."""
+    readers = {"goal": one_of(GOALS), "use": one_of(USES), "burstable": boolean}
+    read: dict[str, object] = {}
+    errors: list[tuple[str, str]] = []
+    for name, reader in readers.items():
+        if text := next((text.strip() for text in reversed(params.get(name, ())) if text), ""):
+            try:
+                read[name] = reader(text)
+            except ValueError as error:
+                errors.append((name, str(error)))
+    options = NeedOptions(str(read.get("goal", VALUE)), bool(read.get("burstable", False)))
+    return options, errors
+
+
 def need_query(
     params: Mapping[str, Sequence[str]], *, workspace_slug: str = DEFAULT_WORKSPACE
-) -> tuple[RankingQuery, list[str]]:
-    """The query of a need, and warnings. Raises InvalidParameters, by the names of the need."""
+) -> tuple[RankingQuery, NeedOptions, list[str]]:
+    """The query of a need, its options, and warnings. Raises InvalidParameters, by the names of the
+    need."""
+    options, wrong = need_options(params)
     try:
-        return query_from(as_filters(params), workspace_slug=workspace_slug)
+        query, warnings = query_from(as_filters(params), workspace_slug=workspace_slug)
     except InvalidParameters as error:
-        raise InvalidParameters(by_need(error.errors)) from None
+        raise InvalidParameters([*wrong, *by_need(error.errors)]) from None
+    if wrong:
+        raise InvalidParameters(wrong)
+    return query, options, warnings
 
 
 def answer(
     query: RankingQuery,
+    options: NeedOptions = NeedOptions(),
     *,
     workspace_slug: str = DEFAULT_WORKSPACE,
     stamp: DataStamp | None = None,
     has_rank_bounds: bool = True,
 ) -> BestBuy:
-    """The best value under a query, with what ties and where own machines stand."""
+    """The answer to a query: the best, its rivals, the cheapest, and where own machines stand."""
 
     def ranked_by(asked: RankingQuery) -> Ranking:
         return ranking(
@@ -83,96 +174,166 @@ def answer(
         )
 
     offers = ranked_by(query)
-    # Listed without a rank are those without a price and the unfit. No more rows are made than are
-    # looked at: thousands of them take as many tenths of a millisecond.
-    ranked = by_rank(offers.rows)
-    best = ranked[0] if ranked else None
-    # Who buys should know every offer that may as well be the best.
-    others = (ranked[position] for position in range(1, len(ranked)))
-    ties = list(takewhile(lambda row: best and row.tie_group == best.tie_group, others))
+    has_burstable = options.has_burstable or asks_for_burstable(query)
+    on_sale_of = partial(rows_on_sale, query=query, has_burstable=has_burstable)
+    on_sale, left_out = on_sale_of(offers.everyone)
+    candidates = Candidates.of(by_rank(on_sale))
+    by_value = verdict(candidates, _seed(offers, query))
+    by_price = _cheapest_candidates(on_sale)
+    cheapest = by_price[0] if by_price else None
+    best, contenders = by_value.best, by_value.contenders
+    if options.goal == CHEAPEST:
+        best, contenders = cheapest, by_price[1:]
     # What a machine is worth depends on no other offer, so nobody else has to be ranked again.
-    by_themselves = replace(query, filters=(Filter("provider", "=", (OWN,)),), q="")
-    mine = ranked_by(by_themselves)
-    standings = (_standing(row, ranked, offers) for row in mine.rows)
-    own = [one for one in standings if one is not None]
-    return BestBuy(offers, best, ties, own, _sentence(best, ties, own))
+    mine = ranked_by(replace(query, filters=(Filter("provider", "=", (OWN,)),), q=""))
+    standings = (_standing(row, candidates, offers.metric) for row in mine.rows)
+    return BestBuy(
+        ranking=offers,
+        options=options,
+        candidates=candidates,
+        best=best,
+        contenders=contenders,
+        cheapest=cheapest,
+        without_score_count=int(np.isnan(floats(on_sale, "score")).sum()),
+        own=[standing for standing in standings if standing is not None],
+        coverage=market_coverage(on_sale, workspace_slug),
+        left_out=left_out,
+        named_of=lambda rows: on_sale_of(rows)[0],
+    )
 
 
-def _standing(row: RankingRow, ranked: Sequence[RankingRow], offers: Ranking) -> OwnStanding | None:
+def best_of_ranking(ranked: Ranking, query: RankingQuery) -> BestOfRanking:
+    """The best value of a ranking, as the answer to the same query names it."""
+    on_sale, left_out = rows_on_sale(ranked.rows, query, has_burstable=asks_for_burstable(query))
+    candidates = Candidates.of(by_rank(on_sale))
+    return BestOfRanking(candidates, verdict(candidates, _seed(ranked, query)), left_out)
+
+
+def _seed(ranked: Ranking, query: RankingQuery) -> int:
+    """One seed for a question: paging, order and columns are none of it."""
+    question = replace(query, page=1, per_page=1, cols=(), sort=DEFAULT_SORT)
+    return draw_seed(ranked.data_version, repr(question))
+
+
+def _cheapest_candidates(on_sale: Sequence[RankingRow]) -> list[Candidate]:
+    """The candidate of the lowest price and those that follow it, with or without a score."""
+    prices = floats(on_sale, "price")
+    # Of equal prices the first in the order of the list, which has the better value first.
+    order = np.argsort(prices, kind="stable")[: int((~np.isnan(prices)).sum())]
+    candidates = Candidates.of(rows_at(on_sale, order))
+    return [candidates.at(n) for n in range(min(len(candidates), 1 + NEXT_BY_PRICE))]
+
+
+def _standing(row: RankingRow, candidates: Candidates, metric: Metric) -> OwnStanding | None:
     """None for a figure that takes no rank, and where there is nothing to compare it with."""
-    others = (one.value_per_cost for one in ranked[:2] if one.offer_id != row.offer_id)
-    most = next(others, None)
+    others = (other for other in candidates.rows[:2] if other.offer_id != row.offer_id)
+    best = next(others, None)
     # A figure that takes no rank has no price at which it would.
     is_unfit = row.price is not None and row.value_per_cost is None
-    if row.score is None or row.source == "published" or is_unfit or most is None:
+    if row.score is None or row.source == "published" or is_unfit or best is None:
         return None
+    # A candidate has a value.
+    price = break_even_price(row.score, best.value_per_cost or Decimal(1), metric)
+    low, high = _interval_ratios(row, best, metric)
     mine = row.value_per_cost
     # Among the offers that meet the need, of which the machine itself may be none.
-    rank = None if mine is None else 1 + bisect_left(ranked, _by_value(row), key=_by_value)
-    return OwnStanding(row, rank, break_even_price(row.score, most, offers.metric))
+    rank = None if mine is None else 1 + int((candidates.values > float(mine)).sum())
+    return OwnStanding(row, rank, price, EXACT.multiply(price, low), EXACT.multiply(price, high))
 
 
-def _by_value(row: RankingRow) -> Decimal:
-    """The larger the value, the earlier in the order of ranks; all that are ranked have one."""
-    return (row.order_value or Decimal()).copy_negate()
+def _interval_ratios(row: RankingRow, best: RankingRow, metric: Metric) -> tuple[Decimal, Decimal]:
+    """The ends of a break-even price over that price, of the errors of both figures."""
+    score = (row.score, row.score_ci95_low, row.score_ci95_high)
+    value = (best.value_per_cost, best.value_per_cost_ci95_low, best.value_per_cost_ci95_high)
+    first, second = (tuple(float(end or 0) for end in ends) for ends in (score, value))
+    if not (min(first) > 0 and min(second) > 0):
+        return Decimal(1), Decimal(1)
+    if not metric.is_higher_better:
+        first = (1 / first[0], 1 / first[2], 1 / first[1])
+    ratio, low, high = ratio_interval(first, second)
+    return exact_decimal(low / ratio), exact_decimal(high / ratio)
 
 
-def _sentence(
-    best: RankingRow | None, ties: Sequence[RankingRow], own: Sequence[OwnStanding]
-) -> str:
-    if best is None:
-        return _("No offer with a price and a figure meets this.")
-    said = [_best_words(best)]
-    if ties:
-        said.append(_("Too close to call: {names}.", names=listed([_named(row) for row in ties])))
-    if standings := [_standing_words(one, best) for one in own[:MOST_NAMES]]:
-        said.append(_("Of your own machines, {list}.", list=joined("; ", standings)))
+# --- the sentence -------------------------------------------------------------------------------
+
+
+def _conclusion(found: BestBuy) -> Conclusion:
+    if found.best is None:
+        return _nothing(found)
+    detail = [left_out_words(found.left_out)]
+    if count := found.without_score_count:
+        detail.append(_("{n} more have no score.", n=number(f"{count:,}")))
+    detail += [_standing_words(one, found.best.row) for one in found.own[:MOST_NAMES]]
+    if found.options.goal == CHEAPEST:
+        said = Conclusion(_cheapest_words(found.best.row, _named_at(found.best)), Certainty.CLEAR)
+    else:
+        rivals = [one for one in found.contenders if one.row != found.best.row]
+        names = [named(one) for one in rivals]
+        said = likely_best(_named_at(found.best), found.best.p_best or 0, names)
+        said = replace(said, sentence=joined(" ", (said.sentence, _cheapest_beside(found))))
+    return replace(said, detail=joined(" ", [part for part in detail if part]))
+
+
+def _nothing(found: BestBuy) -> Conclusion:
+    """No offer has a score: the cheapest, where there is one, and the way out."""
+    detail = left_out_words(found.left_out)
+    if found.cheapest is None:
+        sentence = _("No server on sale meets this. Ask for less, or remove a filter.")
+        return Conclusion(sentence, Certainty.UNKNOWN, detail)
+    sentence = _(
+        "No server that meets this has a score, so the best value is not known. The cheapest is"
+        " {name}. Choose another metric, or measure one.",
+        name=_named_at(found.cheapest),
+    )
+    return Conclusion(sentence, Certainty.UNKNOWN, detail)
+
+
+def _cheapest_beside(found: BestBuy) -> str:
+    if found.cheapest is None or found.best is None:
+        return ""
+    if found.cheapest.row.offer_id == found.best.row.offer_id:
+        return _("The best value is also the cheapest.")
+    return _cheapest_words(found.cheapest.row, _named_at(found.cheapest))
+
+
+def _cheapest_words(row: RankingRow, name: str) -> str:
+    if row.score is None:
+        return _("The cheapest is {name}; it has no score yet.", name=name)
+    return _("The cheapest is {name}.", name=name)
+
+
+def _standing_words(standing: OwnStanding, best: RankingRow) -> str:
+    said = [
+        _(
+            "Your {name} would be the best value below {cost} (95 % interval: {low} to {high}).",
+            name=standing.row.offer,
+            cost=_cost(standing.break_even_price, best),
+            low=three_digits(standing.break_even_low),
+            high=three_digits(standing.break_even_high),
+        )
+    ]
+    if DISTURBED in standing.row.flags.split():
+        said.append(_("Other programs were running while it was measured."))
+    if standing.rank and standing.row.price is not None:
+        price = _cost(standing.row.price, best)
+        said.append(_("At {cost} it takes rank {rank}.", cost=price, rank=standing.rank))
     return joined(" ", said)
 
 
-def _standing_words(one: OwnStanding, best: RankingRow) -> str:
-    said = {"name": one.row.offer, "cost": _cost(one.break_even_price, best)}
-    standing = (
-        _("{name} is the best value below {cost}, by repeats that other work disturbed", **said)
-        if DISTURBED in one.row.flags.split()
-        else _("{name} is the best value below {cost}", **said)
-    )
-    if not one.rank:
-        return standing
-    return _(
-        "{standing}, at {cost} it takes rank {rank}",
-        standing=standing,
-        cost=_cost(one.row.price, best),
-        rank=one.rank,
-    )
+def named(candidate: Candidate) -> str:
+    """A candidate as a sentence names it: its provider, type and place."""
+    row = candidate.row
+    name = row.offer if row.provider == OWN else f"{provider(row.provider).short_name} {row.offer}"
+    if len(candidate.regions) > 1:
+        return _("{name} (in {n} regions)", name=name, n=len(candidate.regions))
+    return f"{name} ({row.region})" if row.region else name
 
 
-def _best_words(row: RankingRow) -> str:
-    """The best offer, and how far its value may lie from its figure where that is known."""
-    value, low, high = (
-        row.value_per_cost,
-        row.value_per_cost_ci95_low,
-        row.value_per_cost_ci95_high,
-    )
-    said = {"name": _named(row), "cost": _cost(row.price, row)}
-    # An interval without a width is one that nobody knows.
-    if not (value and low and high and low < high):
-        return _("Best value today: {name} at {cost}.", **said)
-    return _(
-        "Best value today: {name} at {cost} (95 % interval of its value: from {less} less to"
-        " {more} more).",
-        **said,
-        less=percent(float(1 - low / value)),
-        more=percent(float(high / value - 1)),
-    )
+def _named_at(candidate: Candidate) -> str:
+    # A candidate has a price.
+    cost = _cost(candidate.row.price or Decimal(0), candidate.row)
+    return _("{name} at {cost}", name=named(candidate), cost=cost)
 
 
-def _named(row: RankingRow) -> str:
-    return f"{row.offer} ({row.region})" if row.region else row.offer
-
-
-def _cost(amount: Decimal | None, row: RankingRow) -> str:
-    """An amount with the digits that its period needs: hours cost little."""
-    digits = 4 if row.period == "hour" else 2
-    shown = number(f"{amount or 0:,.{digits}f}")
-    return joined("", (shown, " ", row.currency, "/", row.period))
+def _cost(amount: Decimal, row: RankingRow) -> str:
+    return price_words(amount, row.currency, row.period)

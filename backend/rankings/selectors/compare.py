@@ -26,6 +26,8 @@ MOST_OFFERS = 6
 FACTS = "facts"
 COST = "cost"
 METRIC = "metrics"
+# A value with the ends of its 95 % interval.
+Interval = tuple[float, float, float]
 
 
 @dataclass(frozen=True)
@@ -291,7 +293,7 @@ def _compared(cell: ComparedCell, base: ComparedCell) -> ComparedCell:
     )
 
 
-def _interval(cell: ComparedCell) -> tuple[float, float, float] | None:
+def _interval(cell: ComparedCell) -> Interval | None:
     """Value and ends; None for an exact figure."""
     if cell.value is None or cell.ci95_low is None or cell.ci95_high is None:
         return None

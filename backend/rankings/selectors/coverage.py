@@ -1,13 +1,16 @@
 """Which offers have a figure for a metric, and which lack it."""
 
+import datetime as dt
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 from django.db.models import Count
 
 from backend.accounts.services.workspaces import DEFAULT_WORKSPACE
 from backend.benchmarks.models import StoredSummary
 from backend.catalog.selectors.offers import offers_visible
+from backend.rankings.selectors.listing import counted, floats, marked, selected
 from backend.rankings.selectors.query import RankingQuery
 from backend.rankings.selectors.ranking import ranking
 from backend.rankings.selectors.rows import RankingRow
@@ -23,6 +26,34 @@ def licences_of(metrics: Iterable[str]) -> frozenset[str]:
     """Licences of the scores of these metrics (one query)."""
     rows = StoredSummary.objects.filter(metric__in=list(metrics)).order_by()
     return frozenset(rows.values_list("licence", flat=True).distinct())
+
+
+@dataclass(frozen=True)
+class ProviderCoverage:
+    """The offers of a provider among those that an answer compares; none where it has none there."""
+
+    provider: str
+    regions: tuple[str, ...]
+    offer_count: int
+    newest_price_on: dt.date | None
+
+
+def market_coverage(
+    rows: Sequence[RankingRow], workspace_slug: str = DEFAULT_WORKSPACE
+) -> list[ProviderCoverage]:
+    """The priced rows by provider, most of them first; providers without any are named, too."""
+    priced = selected(rows, ~np.isnan(floats(rows, "price")))
+    covered = []
+    for slug, count in counted(priced, "provider").items():
+        own = selected(priced, marked(priced, "provider", lambda cell, slug=slug: cell == slug))
+        regions = sorted(region for region in counted(own, "region") if region)
+        days = [day for day in counted(own, "price_observed_on") if day]
+        covered.append(ProviderCoverage(slug, tuple(regions), count, max(days) if days else None))
+    covered.sort(key=lambda one: (-one.offer_count, one.provider))
+    visible = offers_visible(workspace_slug).filter(discontinued_on=None).order_by()
+    slugs = set(visible.values_list("provider__slug", flat=True).distinct())
+    absent = sorted(slugs - {one.provider for one in covered})
+    return [*covered, *(ProviderCoverage(slug, (), 0, None) for slug in absent)]
 
 
 @dataclass(frozen=True)

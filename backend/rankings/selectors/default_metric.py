@@ -1,5 +1,6 @@
-"""The metric that pages rank by where the reader names none."""
+"""The metric that pages rank by where the reader names none, and those that lead to a ranking."""
 
+import datetime as dt
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from uuid import UUID
@@ -20,13 +21,15 @@ from backend.rankings.selectors.parameters import RANKING_METRICS
 from backend.rankings.selectors.query import DEFAULTS
 
 RUNNING_COSTS = (PurchaseModel.ON_DEMAND, PurchaseModel.MONTHLY)
+# Real work on all threads, and known of most types: before the one instruction that more offers have.
+PREFERRED = "coremark_score"
 _cache = StampedCache(80_000)
 _tables = KnownTables(80_000, SharedFiles(None))
 
 
 @dataclass(frozen=True)
 class Leader:
-    """The metric that most offers have, and how many more than have the next one."""
+    """The metric that leads, and how many changed offers cannot take its lead."""
 
     metric: str
     lead: int
@@ -37,17 +40,16 @@ class Leader:
 
     def after(self, changed_count: int) -> "Leader | None":
         """The same after offers have changed; None where another one may lead."""
-        # Each may have gone from this metric, and have come to the next one.
-        lead = self.lead - 2 * changed_count
+        lead = self.lead - changed_count
         return replace(self, lead=lead) if lead > 0 else None
 
 
 def default_metric(stamp: DataStamp, workspace_slug: str = DEFAULT_WORKSPACE) -> str:
-    """Key of the metric that most offers with a price on demand or by the month have a figure for.
+    """Key of CoreMark where an offer on sale has a price and a figure for it.
 
-    Offers that can no longer be bought do not count. Of metrics with as many offers the one with
-    the newest figure is taken, then the first in the order of METRICS; the API's default where no
-    offer has both.
+    Else that of the metric that most offers with a price on demand or by the month have a figure
+    for; of metrics with as many offers the one with the newest figure, then the first in the order
+    of METRICS; the API's default where no offer has both.
     """
 
     def leader() -> Leader:
@@ -63,6 +65,17 @@ def default_metric(stamp: DataStamp, workspace_slug: str = DEFAULT_WORKSPACE) ->
 
 
 def _read(workspace_slug: str) -> Leader:
+    counted = metrics_on_sale(workspace_slug)
+    if PREFERRED in counted:
+        return Leader(PREFERRED, counted[PREFERRED][0])
+    first = RANKING_METRICS.index
+    best = sorted(counted, key=lambda metric: (counted[metric], -first(metric)), reverse=True)
+    # Without a lead it is counted again after each change: the next may bring the preferred one.
+    return Leader(best[0] if best else DEFAULTS["metric"], 0)
+
+
+def metrics_on_sale(workspace_slug: str) -> dict[str, tuple[int, dt.datetime]]:
+    """Metric → how many offers on sale have a price and a figure for it, and its newest figure."""
     # Of a hundred thousand offers it takes longer than to rank them anew.
     priced = CurrentPrice.objects.filter(purchase_model__in=RUNNING_COSTS)
     offers = offers_visible(workspace_slug).filter(
@@ -74,8 +87,4 @@ def _read(workspace_slug: str) -> Leader:
         .values_list("metric")
         .annotate(count=Count("offer"), newest=Max("measured_at"))
     )
-    first = RANKING_METRICS.index
-    best = sorted(counted, key=lambda row: (row[1:], -first(row[0])), reverse=True)
-    if not best:
-        return Leader(DEFAULTS["metric"], 0)
-    return Leader(str(best[0][0]), best[0][1] - (best[1][1] if len(best) > 1 else 0))
+    return {metric: (count, newest) for metric, count, newest in counted}

@@ -1,13 +1,15 @@
 """The price-performance frontier: offers by price and score, and those that nothing beats."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from functools import cached_property
 
 import numpy as np
 
 from backend.accounts.services.workspaces import DEFAULT_WORKSPACE
 from backend.catalog.selectors.data_version import DataStamp
+from backend.domain.amounts import Flags
 from backend.domain.metrics import Metric
 from backend.rankings.selectors.listing import counted, floats, marked, selected
 from backend.rankings.selectors.query import Filter, RankingQuery
@@ -29,12 +31,24 @@ class Frontier:
     left_out_count: int
     """Offers that the filters keep and that cannot be drawn: no price, or an unfit result."""
     data_version: int
+    is_part: bool = False
+    """Whether offers of the ranking are left out, so that the line is another one than its own."""
 
-    @property
+    @cached_property
     def line(self) -> list[RankingRow]:
         """The offers that nothing beats, cheapest first."""
-        front = selected(self.within, marked(self.within, "pareto", bool))
+        rows = self.within
+        is_on_line = _unbeaten(rows, self.metric) if self.is_part else marked(rows, "pareto", bool)
+        front = selected(rows, is_on_line)
         return sorted(front, key=lambda row: (row.price or Decimal(), row.offer_id))
+
+    def of(
+        self,
+        within: Sequence[RankingRow],
+        keep: Callable[[Sequence[RankingRow]], Sequence[RankingRow]],
+    ) -> "Frontier":
+        """The picture of some of the offers within the limits, and of those beyond that are kept."""
+        return replace(self, within=within, beyond=keep(self.beyond), is_part=True)
 
 
 def frontier(
@@ -69,6 +83,21 @@ def frontier(
         left_out_count=left_out_count,
         data_version=listed.data_version,
     )
+
+
+def _unbeaten(rows: Sequence[RankingRow], metric: Metric) -> Flags:
+    """Rows than which none costs no more and scores better, nor costs less and scores as well."""
+    prices, scores = floats(rows, "price"), floats(rows, "score")
+    quality = scores if metric.is_higher_better else -scores
+    order = np.lexsort((-quality, prices))
+    ascending = quality[order]
+    highest = np.maximum.accumulate(ascending)
+    is_new = np.concatenate(([True], ascending[1:] > highest[:-1]))[: order.size]
+    # Equal rows stay together.
+    leader = order[np.maximum.accumulate(np.where(is_new, np.arange(order.size), 0))]
+    unbeaten = np.zeros(order.size, bool)
+    unbeaten[order] = (prices[order] == prices[leader]) & (ascending == quality[leader])
+    return unbeaten
 
 
 def _drawable(rows: Sequence[RankingRow]) -> Sequence[RankingRow]:

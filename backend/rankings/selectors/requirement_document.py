@@ -23,9 +23,11 @@ def document_from(params: Params) -> dict[str, Any]:
     }
     kinds = [part.strip() for value in params.get("kinds", ()) for part in value.split(",")]
     document["kinds"] = [kind for kind in kinds if kind]
-    if "mixed" in document:
+    for name in ("region", "region_group"):
+        document[name] = [value for value in params.get(name, ()) if value.strip()]
+    for name in document.keys() & {"mixed", "burstable"}:
         words = {"1": True, "true": True, "on": True, "0": False, "false": False}
-        document["mixed"] = words.get(document["mixed"].lower(), document["mixed"])
+        document[name] = words.get(document[name].lower(), document[name])
     for name in ("max_servers", "limit"):
         text = document.get(name, "")
         if text.isascii() and text.isdigit() and len(text) <= len(str(MOST_SERVERS)):

@@ -11,12 +11,14 @@ from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
+import numpy as np
+
 from backend.accounts.services.workspaces import DEFAULT_WORKSPACE
-from backend.catalog.models import Offer, PriceObservation, VcpuKind
+from backend.catalog.models import Offer, PriceObservation
 from backend.catalog.selectors.data_version import DataStamp
 from backend.catalog.selectors.extras import Tariffs, tariffs, tariffs_of
 from backend.catalog.selectors.rates import rate_table
-from backend.common.rest.parameters import InvalidParameters, boolean
+from backend.common.rest.parameters import InvalidParameters
 from backend.common.work import calculation
 from backend.domain.conclusions import listed
 from backend.domain.credits import STANDARD
@@ -38,18 +40,17 @@ from backend.domain.requirements import InfeasibleOffer, Solution, solved
 from backend.domain.stats import UNFIT
 from backend.domain.texts import text as _
 from backend.domain.units import BYTES_PER_GB, EXACT, exact_decimal
-from backend.rankings.selectors.prices import ONCE, TAX_UNKNOWN
-from backend.rankings.selectors.query import RANKED, SUSTAINED, RankingQuery
+from backend.rankings.selectors.on_sale import WORDS, asks_for_burstable, reasons
+from backend.rankings.selectors.prices import ONCE
+from backend.rankings.selectors.query import RankingQuery
 from backend.rankings.selectors.ranking import Ranking, query_from, ranking
 from backend.rankings.selectors.rows import RankingRow
 from backend.rankings.selectors.scores import Score, scores_by_metric
 
-RAM, DISK_GB = "ram_gib", "disk_gb"
+VCPU, RAM, DISK_GB = "vcpu", "ram_gib", "disk_gb"
 # What an offer and a search take, in steps of a simulation.
 STEPS_PER_OFFER, STEPS_MIXED = 2_000, 10_000_000
 # Parameters of a ranking that mean nothing here.
-# A filter of a requirement: types whose baseline is not known compete as well.
-BURSTABLE = "burstable"
 OVERRIDDEN = ("metric", "weights", "base", "period", "sort", "cols", "page", "per_page")
 
 
@@ -155,7 +156,7 @@ def _requirement(asked: RequirementDocument) -> Requirement:
     ]
     demands += [
         FleetTarget(name, amount)
-        for name in (RAM, DISK_GB)
+        for name in (VCPU, RAM, DISK_GB)
         if (amount := getattr(asked, name)) is not None
     ]
     return Requirement(tuple(demands), asked.egress_gb_per_month or Decimal(0), asked.max_servers)
@@ -185,19 +186,28 @@ def _servers(
     rows: Mapping[str, RankingRow], asked: RequirementDocument, query: RankingQuery
 ) -> list[ServerType]:
     further = [key for key in asked.targets if key != query.metric]
-    needs_traffic = asked.egress_gb_per_month is not None
-    offers = _offers() if further or needs_traffic else {}
+    needs_extras = asked.egress_gb_per_month is not None or asked.disk_gb is not None
+    offers = _offers() if further or needs_extras else {}
     scores = _scores(further, offers, query.as_of) if further else {}
-    traffic = _Traffic(rows.values(), offers, query) if needs_traffic else None
-    is_burst_allowed = query.load != SUSTAINED or _allows_burstable(asked)
-    servers = []
-    for row in rows.values():
-        server = _server(row, scores.get(row.offer_id, {}), asked, query, traffic)
-        if row.is_burst_only and not is_burst_allowed and not server.refusal:
-            refusal = _("nobody knows what it holds once its CPU credits are used up")
-            server = replace(server, refusal=refusal)
-        servers.append(server)
-    return servers
+    extras = _Extras(rows.values(), offers, query) if needs_extras else None
+    refusals = _refusals(rows, asked, query)
+    return [
+        _server(row, scores.get(row.offer_id, {}), asked, query, extras=extras, refusals=refusals)
+        for row in rows.values()
+    ]
+
+
+def _refusals(
+    rows: Mapping[str, RankingRow], asked: RequirementDocument, query: RankingQuery
+) -> Mapping[str, str]:
+    """Slug → why an offer stays out of any answer, for those that do."""
+    listing = list(rows.values())
+    has_burstable = asked.burstable or asks_for_burstable(query)
+    return {
+        listing[at].offer_id: WORDS[reason][0]
+        for reason, marks in reasons(listing, query, has_burstable=has_burstable)
+        for at in np.flatnonzero(marks).tolist()
+    }
 
 
 def _offers() -> dict[str, Offer]:
@@ -223,7 +233,9 @@ def _server(
     scores: Mapping[str, Score],
     asked: RequirementDocument,
     query: RankingQuery,
-    traffic: "_Traffic | None",
+    *,
+    extras: "_Extras | None",
+    refusals: Mapping[str, str],
 ) -> ServerType:
     figures = {key: _held_figure(key, score, row, query) for key, score in scores.items()}
     unfit = [key for key, score in scores.items() if score.is_unfit]
@@ -231,25 +243,28 @@ def _server(
         interval = row.score_ci95_low, row.score_ci95_high
         figures[query.metric] = _figure(query.metric, row.score, *interval)
         unfit += [] if UNFIT.isdisjoint(row.flags.split()) else [query.metric]
-    for name, size in ((RAM, row.ram_gib), (DISK_GB, _disk_gb(row, query))):
+    fills = extras.fills(row) if extras and asked.disk_gb is not None else {}
+    # Beside a disk that can be bought, an unknown one counts as none, as in the ranking.
+    disk_gb = _disk_gb(row, query) or 0 if fills else _disk_gb(row, query)
+    for name, size in ((VCPU, row.vcpu), (RAM, row.ram_gib), (DISK_GB, disk_gb)):
         if size is not None:
             figures[name] = ServerFigure(exact_decimal(size), exact_decimal(size))
-    bill = traffic.bill(row, asked) if traffic else _NO_BILL
+    has_traffic = extras is not None and asked.egress_gb_per_month is not None
+    bill = extras.bill(row, asked) if extras and has_traffic else _NO_BILL
     return ServerType(
         offer_id=row.offer_id,
         provider=row.provider,
         location=f"{row.provider} {row.region}",
         price=row.price or Decimal(0),
         figures=figures,
-        refusal=_refusal(row, asked, unfit, is_tax_ranked=query.tax_unknown == RANKED),
+        refusal=refusals.get(row.offer_id) or _refusal(row, asked, unfit),
         included_gb=bill[0],
         tiers=bill[1],
+        fills=fills,
     )
 
 
-def _refusal(
-    row: RankingRow, asked: RequirementDocument, unfit: Sequence[str], *, is_tax_ranked: bool
-) -> str:
+def _refusal(row: RankingRow, asked: RequirementDocument, unfit: Sequence[str]) -> str:
     """What rules an offer out before its figures are looked at."""
     if asked.kinds and row.kind not in asked.kinds:
         return _("its kind is {kind}", kind=row.kind)
@@ -263,21 +278,9 @@ def _refusal(
             if len(names) == 1
             else _("{names} are not known", names=listed(names, len(names)))
         )
-    if TAX_UNKNOWN in row.flags.split() and not is_tax_ranked:
-        return _("whether its price includes tax, or at which rate, is not known")
     if not unfit:
         return ""
     return _("its {metric} was measured disturbed or from a cache", metric=unfit[0])
-
-
-def _allows_burstable(asked: RequirementDocument) -> bool:
-    """True where burstable types are asked for by name or whatever they hold."""
-    try:
-        is_asked = any(map(boolean, asked.params.get(BURSTABLE, ())))
-    except ValueError as error:
-        raise InvalidDocument([(f"/filters/{BURSTABLE}", str(error))]) from None
-    kinds = (value.split(",") for value in asked.params.get("vcpu_kind", ()))
-    return is_asked or any(VcpuKind.BURSTABLE in named for named in kinds)
 
 
 def _held_figure(metric: str, score: Score, row: RankingRow, query: RankingQuery) -> ServerFigure:
@@ -302,14 +305,15 @@ def _disk_gb(row: RankingRow, query: RankingQuery) -> float | None:
     return max(float(row.disk_gb or 0), float(query.basis_disk_gb))
 
 
-# --- traffic --------------------------------------------------------------------------------------
+# --- extras ---------------------------------------------------------------------------------------
 
 _Bill = tuple[Decimal, Tiers | None]
 _NO_BILL: _Bill = (Decimal(0), None)
 
 
-class _Traffic:
-    """What servers include, and what traffic beyond costs where they stand (three queries)."""
+class _Extras:
+    """Traffic that servers include, and prices of traffic and disks where they stand (three
+    queries)."""
 
     def __init__(
         self, rows: Iterable[RankingRow], offers: Mapping[str, Offer], query: RankingQuery
@@ -331,12 +335,18 @@ class _Traffic:
         elif included:
             traffic = EXACT.divide(Decimal(included.traffic_bytes or 0), Decimal(BYTES_PER_GB))
             gb = min(requested, traffic)
-        tariff = (included and included.egress) or self._tariff(row)
+        tariff = (included and included.egress) or self._tariff(row, EGRESS)
         return gb, None if tariff is None else self._converted(tariff)
 
-    def _tariff(self, row: RankingRow) -> Tariff | None:
+    def fills(self, row: RankingRow) -> Mapping[str, Tiers]:
+        """The price of a GB of disk and month where the server stands, as the ranking adds it."""
+        tariff = self._tariff(row, DISK)
+        tiers = None if tariff is None else self._converted(tariff)
+        return {} if tiers is None else {DISK_GB: tiers}
+
+    def _tariff(self, row: RankingRow, extra: str) -> Tariff | None:
         offer = self.offers[row.offer_id]
-        return tariffs_of(self.tariffs, offer.provider_id, offer.region_id).get(EGRESS)
+        return tariffs_of(self.tariffs, offer.provider_id, offer.region_id).get(extra)
 
     def _converted(self, tariff: Tariff) -> Tiers | None:
         try:
@@ -378,11 +388,15 @@ def _lines(
                 cost_per_hour=EXACT.divide(fleet.cost, query.hours_per_month),
                 score=next((fleet.given[key] for key in asked.targets), None),
                 ram_gib=_sum((row.ram_gib, count) for row, count in servers),
-                disk_gb=_sum((_disk_gb(row, query), count) for row, count in servers),
+                disk_gb=fleet.given.get(DISK_GB, _own_disk_gb(servers, query)),
                 headroom=_headroom(fleet, requirement),
             )
         )
     return lines
+
+
+def _own_disk_gb(servers: Sequence[tuple[RankingRow, int]], query: RankingQuery) -> Decimal | None:
+    return _sum((_disk_gb(row, query), count) for row, count in servers)
 
 
 def _sum(sizes: Iterable[tuple[float | None, int]]) -> Decimal | None:

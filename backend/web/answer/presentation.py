@@ -1,28 +1,41 @@
-"""What the first page shows of an answer: the sentence, the picture and ten rows."""
+"""What the first page shows of an answer: the card, runners-up, the picture, ten rows and coverage."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
 from typing import Any
 
 from backend.domain.attributions import attributions
-from backend.domain.conclusions import Certainty, Conclusion
+from backend.domain.conclusions import percent_chance
 from backend.rankings.selectors.answer import BestBuy, OwnStanding
+from backend.rankings.selectors.candidates import Candidate
+from backend.rankings.selectors.coverage import ProviderCoverage
 from backend.rankings.selectors.frontier import Frontier
-from backend.rankings.selectors.listing import by_rank, counted, floats
+from backend.rankings.selectors.listing import counted, floats
 from backend.rankings.selectors.rows import RankingRow
 from backend.web.frontier.page import frontier_chart
-from backend.web.ranking.remembered import remembered
 from backend.web.shared import figures, state
 from backend.web.shared.basis import basis_words, picture
+from backend.web.shared.language import counted as counted_words
 from backend.web.shared.offer_lines import OfferLine, offer_lines
+from backend.web.shared.price_age import price_age
 
 ROWS_SHOWN = 10
+RUNNERS_UP = 2
 MOST_OWN = 3
-# How the metrics begin that a machine has only where its system has the tool.
-NEEDS_STRESS_NG = "stress_ng"
+REGIONS_NAMED = 3
 # Of the picture, which is half as wide as that of the frontier page.
 MOST_POINTS, MOST_DOTS = 60, 400
+
+
+@dataclass(frozen=True)
+class CandidateLine:
+    """A candidate as a card or a row of the table shows it."""
+
+    line: OfferLine
+    place: int | None
+    regions: str
+    chance: str
+    """Probability of being the best value; empty where it is not known."""
 
 
 @dataclass(frozen=True)
@@ -32,84 +45,98 @@ class OwnLine:
     line: OfferLine
     rank: int | None
     limit: str
+    limit_interval: str
 
 
 @dataclass(frozen=True)
-class _Picture:
-    """Price and score of the offers that meet the need."""
+class CoverageLine:
+    """The offers of a provider in the comparison, in words."""
 
-    scale: figures.UnitScale
-    chart: dict[str, Any]
-    has_beyond: bool
-
-    @classmethod
-    def of(
-        cls, front: Frontier, cost: str, captions: dict[str, str], own: Sequence[RankingRow]
-    ) -> "_Picture":
-        scale = figures.scale(front.metric.unit, floats(front.within, "score").tolist())
-        most = (MOST_POINTS, MOST_DOTS)
-        chart = frontier_chart(front, scale, cost, captions, own=own, most=most)
-        return cls(scale, chart, bool(front.beyond))
+    provider: str
+    regions: str
+    offers: str
+    newest_price_on: str
 
 
-def answered(
-    its: BestBuy, frontier: Callable[[], Frontier], params: state.Params
-) -> dict[str, Any]:
+def answered(its: BestBuy, front: Frontier, params: state.Params) -> dict[str, Any]:
     """The context of an answer; `params` are those of the ranking that it is taken from."""
-    ranked = its.ranking
-    metric = ranked.metric
-    cost = state.cost(params)
-    basis = remembered(ranked, "basis of the answer", lambda: basis_words(params, ranked.rows))
-    rows = list(islice((row for row in ranked.rows if row.rank is not None), ROWS_SHOWN))
+    metric, cost = its.ranking.metric, state.cost(params)
+    basis = basis_words(params, its.candidates.rows)
+    scale = figures.scale(metric.unit, floats(its.candidates.rows, "score"))
     own = its.own[:MOST_OWN]
-    # Everything that follows from the ranking alone is kept with it: this page is asked for most.
-    captions = picture(f"answer-{metric.key}", params, basis, ranked.data_version)
-    drawn = remembered(
-        ranked,
-        "picture of the answer",
-        lambda: _Picture.of(frontier(), cost, captions, [_drawn(one) for one in own]),
-    )
-    scale = drawn.scale
-    # In the units of the other lines: two tables under each other are compared by eye.
-    own_lines = offer_lines((one.row for one in own), metric, scale, cost)
+
+    def lines(rows: Sequence[RankingRow]) -> list[OfferLine]:
+        return offer_lines(rows, metric, scale, cost)
+
+    def candidate_lines(candidates: Sequence[Candidate], first: int | None) -> list[CandidateLine]:
+        of_rows = lines([candidate.row for candidate in candidates])
+        return [
+            CandidateLine(
+                line,
+                None if first is None else first + n,
+                _region_words(candidate.regions),
+                "" if candidate.p_best is None else percent_chance(candidate.p_best),
+            )
+            for n, (candidate, line) in enumerate(zip(candidates, of_rows, strict=True))
+        ]
+
+    top = [its.candidates.at(n) for n in range(min(ROWS_SHOWN, len(its.candidates)))]
+    rivals = [one for one in its.contenders if its.best is None or one.row != its.best.row]
+    captions = picture(f"answer-{metric.key}", params, basis, its.ranking.data_version)
+    drawn = [_drawn(standing) for standing in own]
+    chart = frontier_chart(front, scale, cost, captions, own=drawn, most=(MOST_POINTS, MOST_DOTS))
     return {
-        "conclusion": Conclusion(its.sentence, _certainty(its)),
+        "conclusion": its.conclusion,
         "metric": metric,
         "basis": basis,
         "cost": cost,
         "units": (scale.unit, figures.value_scale(scale, metric.better, cost).unit),
-        "lines": offer_lines(rows, metric, scale, cost),
-        "ranked_count": len(by_rank(ranked.rows)),
-        "unscored_count": ranked.without_score_count,
+        "best": candidate_lines([its.best] if its.best else [], None),
+        "runners_up": candidate_lines(rivals[:RUNNERS_UP] or top[1 : 1 + RUNNERS_UP], None),
+        "cheapest": candidate_lines([its.cheapest] if its.cheapest else [], None),
+        "lines": candidate_lines(top, 1),
+        "candidate_count": len(its.candidates),
+        "unscored_count": its.without_score_count,
         "own": [
-            OwnLine(line, one.rank, figures.money(one.break_even_price, one.row.period))
-            for line, one in zip(own_lines, own, strict=True)
+            OwnLine(
+                line,
+                standing.rank,
+                figures.money(standing.break_even_price, standing.row.period),
+                " – ".join(
+                    figures.money(end, standing.row.period)
+                    for end in (standing.break_even_low, standing.break_even_high)
+                ),
+            )
+            for line, standing in zip(lines([one.row for one in own]), own, strict=True)
         ],
-        "lacks_stress_ng": _lacks_stress_ng(its),
-        "frontier": {"beyond": drawn.has_beyond},
-        "chart": drawn.chart,
-        "attributions": remembered(
-            ranked, "attributions", lambda: attributions(counted(ranked.rows, "licence"))
-        ),
+        "lacks_own": its.best is not None and not its.own,
+        "coverage": [_coverage_line(one) for one in its.coverage if one.offer_count],
+        "absent": [one.provider for one in its.coverage if not one.offer_count],
+        "age": price_age(its.candidates.rows).banner,
+        "frontier": {"beyond": bool(front.beyond)},
+        "chart": chart,
+        "attributions": attributions(counted(its.candidates.rows, "licence")),
     }
 
 
-def _lacks_stress_ng(its: BestBuy) -> bool:
-    """Whether offers rank by a figure of the tool, and no machine of one's own beside them."""
-    is_by_it = its.ranking.metric.key.startswith(NEEDS_STRESS_NG)
-    return is_by_it and its.best is not None and not its.own
+def _region_words(regions: Sequence[str]) -> str:
+    if len(regions) > REGIONS_NAMED:
+        return counted_words("{n} region", "{n} regions", len(regions))
+    return ", ".join(regions)
 
 
-def _certainty(its: BestBuy) -> Certainty:
-    if its.best is None:
-        return Certainty.UNKNOWN
-    return Certainty.TIE if its.ties else Certainty.CLEAR
+def _coverage_line(covered: ProviderCoverage) -> CoverageLine:
+    return CoverageLine(
+        covered.provider,
+        _region_words(covered.regions),
+        counted_words("{n} offer", "{n} offers", covered.offer_count),
+        str(covered.newest_price_on),
+    )
 
 
-def _drawn(one: OwnStanding) -> RankingRow:
+def _drawn(standing: OwnStanding) -> RankingRow:
     """The machine as a point: without a price it stands where it would be the best value."""
-    # What nothing beats among all offers need not lie on the line of those that meet the need.
-    row = replace(one.row, pareto=False)
+    row = standing.row
     if row.price is not None:
         return row
-    return replace(row, price=one.break_even_price, region="at its break-even price")
+    return replace(row, price=standing.break_even_price, region="at its break-even price")

@@ -11,14 +11,25 @@ from django.views.decorators.http import require_safe
 
 from backend.accounts.models import Scope
 from backend.catalog.selectors.rates import currencies
-from backend.rankings.selectors.answer import NEEDS, answer, as_filters, by_need
+from backend.rankings.selectors.answer import (
+    CHEAPEST,
+    NEEDS,
+    OPTIONS,
+    answer,
+    as_filters,
+    by_need,
+    need_options,
+)
+from backend.rankings.selectors.default_metric import metrics_on_sale
 from backend.rankings.selectors.frontier import frontier
 from backend.web.answer.forms import NeedForm
 from backend.web.answer.presentation import answered
+from backend.web.ranking.remembered import remembered
 from backend.web.ranking.views import ranking_page, ranking_request
 from backend.web.shared import state
 from backend.web.shared.access import may, readable
 from backend.web.shared.fragments import fragment
+from backend.web.shared.language import _
 from backend.web.shared.page_defaults import currency_remembered
 
 
@@ -28,9 +39,9 @@ def first_page(request: HttpRequest) -> HttpResponse:
 
 
 def _is_need(names: set[str]) -> bool:
-    """A form sends all of its fields, so a need names its size or budget at least without a value;
-    what else it has are parameters of the ranking too, and by themselves ask for that."""
-    return not names or bool(names & NEEDS.keys() and names <= NeedForm.names)
+    """A form sends all of its fields, so a need names its size, budget or goal at least without a
+    value; what else it has are parameters of the ranking too, and by themselves ask for that."""
+    return not names or bool(names & (NEEDS.keys() | OPTIONS) and names <= NeedForm.names)
 
 
 @readable
@@ -38,6 +49,7 @@ def _is_need(names: set[str]) -> bool:
 def answer_page(request: HttpRequest) -> HttpResponse:
     """The question in one line, its answer, and what the answer is taken from."""
     given = dict(request.GET.lists())
+    options, wrong = need_options(given)
     # By the ranking's own reader, so that both pages mean the same by a parameter.
     requested = ranking_request(request, as_filters(given))
     params, may_write = requested.sound, may(request, Scope.WRITE)
@@ -45,31 +57,37 @@ def answer_page(request: HttpRequest) -> HttpResponse:
     def context() -> dict[str, Any]:
         its = answer(
             requested.query,
+            options,
             workspace_slug=requested.workspace_slug,
             stamp=requested.stamp,
             has_rank_bounds=False,
         )
-        drawn = partial(
-            frontier,
-            requested.query,
-            workspace_slug=requested.workspace_slug,
-            stamp=requested.stamp,
+        everything = frontier(
+            requested.query, workspace_slug=requested.workspace_slug, stamp=requested.stamp
         )
+        drawn = everything.of(its.candidates.rows, its.named_of)
         form = NeedForm(
             {**requested.params, **given},
             currencies=sorted(currencies()),
-            errors=by_need(requested.errors),
+            # A metric of offers that are no longer sold would lead to an empty answer.
+            scored=remembered(
+                its.ranking, "metrics", partial(metrics_on_sale, requested.workspace_slug)
+            ).keys(),
+            errors=[*wrong, *by_need(requested.errors)],
         )
         asked = state.encoded(params)
         return {
             "form": form,
             "asked": asked,
             "ranking_url": reverse("offers") + asked,
+            "by_price_url": request.path + state.encoded({**given, "goal": [CHEAPEST]}),
+            "goal": options.goal,
+            "best_title": _("Lowest price") if options.goal == CHEAPEST else _("Best value"),
             "may_write": may_write,
             **answered(its, drawn, params),
         }
 
-    known_as = requested.known_as and (requested.known_as, may_write)
+    known_as = requested.known_as and (requested.known_as, may_write, repr(options), wrong)
     content = fragment(request, "answer/_content.html", known_as, context)
     response = render(request, "answer/page.html", {"content": content})
     currency_remembered(request, response, params["currency"][0])

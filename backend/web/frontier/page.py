@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -67,7 +68,8 @@ def frontier_chart(
     dots = _dots(
         (head[most_points:], within[named_count:], beyond), named, bounds, most_dots, scale
     )
-    points = [point for rows in named for point in _points(rows, scale, bounds)]
+    on_line = {row.offer_id for row in line}
+    points = [point for rows in named for point in _points(rows, scale, bounds, on_line)]
     providers = dict.fromkeys([*(point["provider"] for point in points), *(dot[2] for dot in dots)])
     return {
         "title": _("{label}: price and score", label=frontier.metric.label),
@@ -147,13 +149,13 @@ def _price(row: RankingRow) -> float:
 
 
 def _points(
-    rows: Sequence[RankingRow], scale: figures.UnitScale, bounds: _Bounds
+    rows: Sequence[RankingRow], scale: figures.UnitScale, bounds: _Bounds, on_line: AbstractSet[str]
 ) -> Iterator[dict[str, Any]]:
     """Points with a name and an interval; of hundreds of offers no rows are made."""
-    names = (_texts(rows, name) for name in ("offer_id", "provider", "pareto", *LABELLED_BY))
+    names = (_texts(rows, name) for name in ("offer_id", "provider", *LABELLED_BY))
     values = (floats(rows, name) for name in ("price", "score", *INTERVAL))
     columns = zip(*names, *(column.tolist() for column in values), _are_own(rows), strict=True)
-    for offer, provider, pareto, *label, price, score, low, high, own in columns:
+    for offer, provider, *label, price, score, low, high, own in columns:
         is_cut = low <= 0  # not of an unknown one, which is no number
         yield {
             "offer": offer,
@@ -164,7 +166,7 @@ def _points(
             "low": _end(bounds.floor if is_cut else low, scale),
             "high": _end(high, scale),
             "isCut": is_cut,
-            "isFrontier": bool(pareto),
+            "isFrontier": offer in on_line and not own,
             "isOwn": bool(own),
         }
 

@@ -18,6 +18,7 @@ from backend.rankings.selectors.rows import RankingRow
 from backend.web.ranking.remembered import remembered
 from backend.web.shared import figures, lines, state, words
 from backend.web.shared.language import _
+from backend.web.shared.price_age import price_age
 
 # Columns whose cells open what the figures of their row rest on.
 EXPLAINED = frozenset({"price", "score", "value_per_cost"})
@@ -81,6 +82,7 @@ class Cells:
         self.basis = ranking.basis
         self.score_unit = ranking.metric.unit
         self.sources = sources
+        self.age = remembered(ranking, "price age", lambda: price_age(ranking.rows))
         self.tied = remembered(ranking, "tied", lambda: counted(ranking.rows, "tie_group"))
         self.units: dict[str, str] = {
             **{column.name: unit for column in COLUMNS if (unit := self._unit(column))},
@@ -213,7 +215,7 @@ class Cells:
         return unknown("cup") if row.cup is None else figures.figure(row.cup)
 
     def render_flags(self, row: RankingRow) -> SafeString:
-        marks = ((tone, label) for label, tone, _ in map(words.flag, row.flags.split()))
+        marks = ((tone, label) for label, tone, _ in map(words.flag, self.age.flags(row)))
         return format_html_join(" ", '<span class="mark {}">{}</span>', marks)
 
     def render_result_url(self, row: RankingRow) -> SafeString:

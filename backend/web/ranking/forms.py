@@ -15,7 +15,7 @@ from backend.web.ranking.remembered import remembered
 from backend.web.shared import columns, state, words
 from backend.web.shared.forms import with_chosen
 from backend.web.shared.language import _, lazy
-from backend.web.shared.metric_field import metric_groups, metrics_offered
+from backend.web.shared.metric_field import MetricSelect, metrics_offered
 
 Choices = list[tuple[str, str]]
 Errors = Mapping[str, str]
@@ -79,7 +79,7 @@ class RankingForm(forms.Form):
             # A select over a text field: a ChoiceField would judge the value a second time, in
             # other words.
             self.fields[name].widget = forms.Select(choices=with_chosen(offered, values[name]))
-        self.fields["metric"].widget = forms.Select(choices=metric_groups(scored, values["metric"]))
+        self.fields["metric"].widget = MetricSelect(scored, values["metric"])
         self.full_clean()
         for name, detail in (errors or {}).items():
             # Others are beside fields that templates draw by themselves.

@@ -18,6 +18,7 @@ from backend.rankings.selectors.columns import COLUMN, COLUMNS
 from backend.rankings.selectors.coverage import metrics_scored
 from backend.rankings.selectors.listing import counted, floats
 from backend.rankings.selectors.provenance import price_sources
+from backend.rankings.selectors.query import RankingQuery
 from backend.rankings.selectors.ranking import Ranking, query_from, ranking
 from backend.rankings.selectors.rows import RankingRow
 from backend.rankings.selectors.views import modified, views_visible
@@ -47,7 +48,11 @@ class _CompactJson(DjangoJSONEncoder):
 
 
 def results(
-    request: HttpRequest, address: state.Address, ranked: Ranking, view: SavedView | None
+    request: HttpRequest,
+    address: state.Address,
+    ranked: Ranking,
+    query: RankingQuery,
+    view: SavedView | None,
 ) -> dict[str, Any]:
     """Everything that changes with filters and order."""
     params = address.params
@@ -70,12 +75,14 @@ def results(
         "address": address,
         "ranking": ranked,
         "metric": ranked.metric,
-        "conclusion": remembered(ranked, "conclusion", lambda: of_ranking(ranked.rows)),
+        "conclusion": remembered(ranked, "conclusion", lambda: of_ranking(ranked, query)),
         "is_mix": "weights" in params,
         "unpriced": remembered(ranked, "unpriced", lambda: unpriced_counts(ranked)),
         "page": page,
         "table": table,
-        "legend": [words.flag(code) for code in sorted({f for r in page for f in r.flags.split()})],
+        "legend": [
+            words.flag(code) for code in sorted({f for r in page for f in table.cells.age.flags(r)})
+        ],
         "attributions": remembered(
             ranked, "attributions", lambda: attributions(counted(ranked.rows, "licence"))
         ),
@@ -96,6 +103,7 @@ def results(
         "sizes": [(size, address.url(per_page=str(size), page=None)) for size in SIZES],
         "size": page.paginator.per_page,
         "exports": exports(request, params),
+        "age": table.cells.age.banner,
         "notice": list_notice(ranked, address, workspace_slug(request)),
         "is_unscored_listed": is_unscored_listed,
         "columns_url": address.url(open="columns"),

@@ -192,7 +192,7 @@ def _context(request: HttpRequest, requested: RankingRequest, origin: str) -> di
         requested.query, workspace_slug=requested.workspace_slug, stamp=requested.stamp
     )
     address = requested.address(request.path)
-    context = ranking_parts.results(request, address, ranked, requested.view)
+    context = ranking_parts.results(request, address, ranked, requested.query, requested.view)
     return context | {"warnings": requested.warnings, "columns_from": origin}
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from backend.domain.attributions import Attribution, attributions
 from backend.domain.comparison import delta_ratio
 from backend.domain.conclusions import Conclusion, Contender, best_value
+from backend.rankings.selectors.on_sale import holds_its_score
 from backend.rankings.services.reports import TOP
 from backend.web.shared import charts, figures, lines
 from backend.web.shared.language import _
@@ -165,8 +166,10 @@ def report_conclusion(document: Mapping[str, Any]) -> Conclusion:
 def _contender(row: Mapping[str, Any]) -> Contender:
     ends = [float(one) for one in _interval(row, "value_per_cost") if one is not None]
     # An interval without one of its ends decides nothing.
-    value = (ends[0], ends[1], ends[2]) if len(ends) == 3 else None
-    return Contender(_label(row), _decimal(row["price"]), value)
+    is_held = holds_its_score(row.get("vcpu_kind"))
+    value = (ends[0], ends[1], ends[2]) if len(ends) == 3 and is_held else None
+    reason = _("no price") if row["price"] is None else _("no score that it can hold")
+    return Contender(_label(row), _decimal(row["price"]), value, "" if value else reason)
 
 
 def _label(row: Mapping[str, Any]) -> str:

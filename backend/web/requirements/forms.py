@@ -1,6 +1,6 @@
 """The form of a requirement. It shows what was typed; the reader of the document judges it."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from django import forms
@@ -53,8 +53,9 @@ class TargetLine:
 class RequirementForm(forms.Form):
     """Targets as `lines`, sizes, limits and the terms of the price."""
 
+    vcpu = _number(lazy("vCPUs"), lazy("All servers together."))
     ram_gib = _number(lazy("Memory, GiB"), lazy("All servers together."))
-    disk_gb = _number(lazy("Disk, GB"), lazy("All servers together."))
+    disk_gb = _number(lazy("Disk, GB"), lazy("All servers together; what they lack is bought."))
     egress_gb_per_month = _number(
         lazy("Traffic out, GB a month"), lazy("Of the fleet, to the internet.")
     )
@@ -68,25 +69,39 @@ class RequirementForm(forms.Form):
         choices=[(kind, words.kind(kind)) for kind in OfferKind.values],
         widget=forms.CheckboxSelectMultiple,
     )
+    region_group = forms.CharField(required=False, label=lazy("Region"))
+    burstable = forms.BooleanField(
+        required=False, label=lazy("Include burstable types, which cannot hold their speed")
+    )
     mixed = forms.BooleanField(required=False, label=lazy("Mix several types in one fleet"))
 
-    numbers = ("ram_gib", "disk_gb", "egress_gb_per_month", "max_servers")
-    terms = ("hours_per_month", "currency", "term")
+    numbers = ("vcpu", "ram_gib", "disk_gb", "egress_gb_per_month", "max_servers")
+    terms = ("region_group", "hours_per_month", "currency", "term")
 
     def __init__(
-        self, given: state.Params, *, currencies: Sequence[str], errors: Errors = ()
+        self,
+        given: state.Params,
+        *,
+        currencies: Sequence[str],
+        scored: Set[str],
+        metric: str,
+        errors: Errors = (),
     ) -> None:
         values = {name: given.get(name, [""])[-1] for name in (*self.numbers, *self.terms)}
         values["currency"] = values["currency"].upper() or "USD"
         values["term"] = values["term"] or state.DEFAULTS["term"]
         # An address of the API has them with commas, a form as a field for each.
         kinds = [one for text in given.get("kinds", []) for one in text.split(",") if one]
-        mixed = given.get("mixed", [""])[-1].lower()
-        data = {**values, "kinds": kinds, "mixed": mixed in {"1", "true", "on"}}
+        ticks = {
+            name: given.get(name, [""])[-1].lower() in {"1", "true", "on"}
+            for name in ("mixed", "burstable")
+        }
+        data = {**values, "kinds": kinds, **ticks}
         super().__init__(data=data, auto_id="%s", label_suffix="")
         offered = {
             "currency": [(code, code) for code in currencies],
             "term": [(code, words.term(code)) for code in TERMS],
+            "region_group": [("", _("Anywhere")), *words.REGION_GROUPS.items()],
         }
         for name, choices in offered.items():
             self.fields[name].widget = forms.Select(choices=with_chosen(choices, values[name]))
@@ -95,7 +110,7 @@ class RequirementForm(forms.Form):
         self.full_clean()
         for pointer, detail in errors:
             self._show_error(pointer, detail, wrong)
-        self.lines = _lines(target_pairs(given), wrong)
+        self.lines = _lines(target_pairs(given), wrong, scored, metric)
 
     def _show_error(self, pointer: str, detail: str, wrong: dict[str, list[str]]) -> None:
         """Puts an error beside the field that its pointer names."""
@@ -123,12 +138,14 @@ class RequirementForm(forms.Form):
         return self.chosen(self.terms)
 
 
-def _lines(pairs: Sequence[tuple[str, str]], wrong: Mapping[str, list[str]]) -> list[TargetLine]:
+def _lines(
+    pairs: Sequence[tuple[str, str]], wrong: Mapping[str, list[str]], scored: Set[str], first: str
+) -> list[TargetLine]:
     free = max(1, LINES - len(pairs))
     typed = [*pairs, *[("", "")] * free]
     # A metric to begin with: an empty menu would not say what a target is.
     if not pairs:
-        typed[0] = (state.DEFAULTS["metric"], "")
+        typed[0] = (first, "")
     # What is wrong with the targets as such belongs to the amount without a metric, if there is one.
     flagged = next((n for n, (metric, amount) in enumerate(typed) if amount and not metric), 0)
     lines = []
@@ -136,12 +153,14 @@ def _lines(pairs: Sequence[tuple[str, str]], wrong: Mapping[str, list[str]]) -> 
         errors = [*wrong.get("", ())] if number == flagged else []
         errors += wrong.get(metric, ()) if metric and amount else ()
         shown = _input(amount, number + 1, is_wrong=bool(errors))
-        lines.append(TargetLine(number + 1, _select(metric, number + 1), shown, errors))
+        lines.append(TargetLine(number + 1, _select(metric, number + 1, scored), shown, errors))
     return lines
 
 
-def _select(metric: str, number: int) -> SafeString:
-    choices = [("", _("choose a metric")), *((key, _metric_words(key)) for key in RANKING_METRICS)]
+def _select(metric: str, number: int, scored: Set[str]) -> SafeString:
+    # A target without any figure would exclude every server.
+    offered = [key for key in RANKING_METRICS if key in scored or key == metric]
+    choices = [("", _("choose a metric")), *((key, _metric_words(key)) for key in offered)]
     # What was typed stays visible beside its error, also a metric that is none.
     widget = forms.Select(choices=with_chosen(choices, metric))
     return widget.render("target", metric, attrs={"id": f"target_{number}"})

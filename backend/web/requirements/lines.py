@@ -17,6 +17,7 @@ from backend.web.shared.language import _, counted, lazy
 MOST_BLOCKS = 24
 MOST_FAILURES = 100
 SIZES = {
+    "vcpu": (lazy("vCPUs"), ""),
     "ram_gib": (lazy("Memory"), "GiB"),
     "disk_gb": (lazy("Disk"), "GB"),
     TRAFFIC: (lazy("Traffic"), "GB"),
@@ -51,6 +52,7 @@ class ShownFleet:
     per_month: str
     per_hour: str
     traffic: str
+    disk: str
     cells: Sequence[FleetCell]
     holds: tuple[str, str, str]
 
@@ -102,6 +104,7 @@ def _shown(line: FleetLine, answer: RequirementAnswer) -> ShownFleet:
         per_month=figures.money(line.cost_per_month, "month"),
         per_hour=figures.money(line.cost_per_hour, "hour"),
         traffic=figures.money(fleet.traffic_cost, "month") if fleet.traffic_cost else "",
+        disk=figures.money(fleet.fill_cost, "month") if fleet.fill_cost else "",
         cells=[_cell(line, demand, answer) for demand in answer.requirement.targets],
         holds=_holds(fleet.holds_at_worst, fleet.count_at_worst),
     )

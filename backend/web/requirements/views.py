@@ -13,7 +13,8 @@ from backend.catalog.selectors.rates import currencies
 from backend.domain.attributions import attributions
 from backend.domain.errors import InvalidDocument
 from backend.domain.requirement_document import MOST_LIMIT, SIZES, RequirementDocument
-from backend.rankings.selectors.coverage import licences_of
+from backend.rankings.selectors.coverage import licences_of, metrics_scored
+from backend.rankings.selectors.default_metric import default_metric
 from backend.rankings.selectors.requirement_document import FIELDS, document_from, target_pairs
 from backend.rankings.selectors.requirements import RequirementAnswer, requirement_answered
 from backend.web.requirements.forms import RequirementForm
@@ -26,7 +27,10 @@ from backend.web.shared.typed_parameters import read_number, read_numbers
 
 OWN = (*FIELDS, "target", "amount")
 EXAMPLES = (
-    (lazy("10,000 CMIPS in at most 20 servers"), "?target=cmips_score:10000&max_servers=20"),
+    (
+        lazy("8 vCPUs and 32 GiB in Europe, on one server"),
+        "?vcpu=8&ram_gib=32&region_group=europe&max_servers=1",
+    ),
     (
         lazy("1,000,000 CoreMark and 256 GiB, types mixed"),
         "?target=coremark_score:1000000&ram_gib=256&max_servers=20&mixed=1",
@@ -52,7 +56,14 @@ def requirements_page(request: HttpRequest) -> HttpResponse:
         answer, errors = _answered(workspace_slug(request), own, filters)
     wrong = {field.removeprefix("/filters/") for field, _ in errors}
     kept = {name: values for name, values in filters.items() if name not in wrong}
-    form = RequirementForm({**kept, **own}, currencies=sorted(currencies()), errors=errors)
+    stamp, slug = current_stamp(), workspace_slug(request)
+    form = RequirementForm(
+        {**kept, **own},
+        currencies=sorted(currencies()),
+        scored=metrics_scored(),
+        metric=default_metric(stamp, slug),
+        errors=errors,
+    )
     address = _canonical(own)
     context = {
         "form": form,

@@ -9,7 +9,7 @@ from backend.rankings.selectors.coverage import metrics_scored
 from backend.web.shared import state, words
 from backend.web.shared.forms import with_chosen
 from backend.web.shared.language import lazy
-from backend.web.shared.metric_field import metric_groups
+from backend.web.shared.metric_field import MetricSelect
 
 
 class BasisForm(forms.Form):
@@ -46,8 +46,8 @@ class BasisForm(forms.Form):
         }
         for name, offered in choices.items():
             self.fields[name].widget = forms.Select(choices=with_chosen(offered, values[name]))
-        self.fields["metric"].widget = forms.Select(
-            choices=metric_groups(metrics_scored() if scored is None else scored, values["metric"])
+        self.fields["metric"].widget = MetricSelect(
+            metrics_scored() if scored is None else scored, values["metric"]
         )
         # What has no field here still has to be said somewhere on the page.
         self.other_errors: list[tuple[str, str]] = []

@@ -1,38 +1,62 @@
 """Offers of a ranking as the sentence at the top of a page compares them."""
 
-from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
-from backend.domain.conclusions import Conclusion, Contender, head_of_ranking
-from backend.rankings.selectors.listing import counted, marked, selected, without_rank_bounds
+from backend.domain.conclusions import (
+    Certainty,
+    Conclusion,
+    Contender,
+    lead_words,
+    likely_best,
+)
+from backend.domain.texts import joined
+from backend.rankings.selectors.answer import best_of_ranking, named
+from backend.rankings.selectors.on_sale import (
+    WORDS,
+    Reason,
+    holds_its_score,
+    left_out_words,
+)
+from backend.rankings.selectors.query import RankingQuery
+from backend.rankings.selectors.ranking import Ranking
 from backend.rankings.selectors.rows import RankingRow
 from backend.web.shared.charts import row_label
+from backend.web.shared.language import _
 
 
-def contender(row: RankingRow) -> Contender:
-    """An offer under the name that charts give it."""
+def contender(row: RankingRow, *, has_burstable: bool = False) -> Contender:
+    """An offer under the name that charts give it; a score that it cannot hold is no value."""
     ends = (row.value_per_cost, row.value_per_cost_ci95_low, row.value_per_cost_ci95_high)
-    known = [float(one) for one in ends if one is not None]
-    return Contender(
-        row_label(row), row.price, (known[0], known[1], known[2]) if len(known) == 3 else None
-    )
+    known = [float(end) for end in ends if end is not None]
+    is_held = has_burstable or holds_its_score(row.vcpu_kind)
+    value = (known[0], known[1], known[2]) if len(known) == 3 and is_held else None
+    return Contender(row_label(row), row.price, value, "" if value else _reason(row, is_held))
 
 
-def of_ranking(rows: Sequence[RankingRow]) -> Conclusion:
-    """What the rows of a ranking come to, whatever their order."""
-    rows = without_rank_bounds(rows)
-    # All that share the first place: the sentence must not name a winner that the intervals do not show.
-    first = min((one for one in counted(rows, "tie_group") if one is not None), default=None)
-    is_first = marked(rows, "tie_group", lambda one: one is not None and one == first)
-    group = _by_rank(selected(rows, is_first))
-    others = selected(rows, marked(rows, "tie_group", lambda one: one not in {first, None}))
-    second = min(counted(others, "rank"), default=None)
-    following = next(
-        iter(_by_rank(selected(others, marked(others, "rank", lambda one: one == second)))), None
-    )
-    return head_of_ranking(
-        [contender(row) for row in group], contender(following) if following else None
-    )
+def _reason(row: RankingRow, is_held: bool) -> str:
+    if row.price is None:
+        return _("no price")
+    if row.score is None:
+        return _("no score yet")
+    return _("its score cannot be compared") if is_held else WORDS[Reason.BURST][0]
 
 
-def _by_rank(rows: Iterable[RankingRow]) -> list[RankingRow]:
-    return sorted(rows, key=lambda row: (row.rank or 0, row.offer_id))
+def of_ranking(ranked: Ranking, query: RankingQuery) -> Conclusion:
+    """The conclusion of a ranking, whatever its order: the same best offer as the answer names."""
+    found = best_of_ranking(ranked, query)
+    best, detail = found.verdict.best, left_out_words(found.left_out)
+    if best is None:
+        return Conclusion(
+            _("No offer here that is on sale has both a price and a score."),
+            Certainty.UNKNOWN,
+            detail,
+        )
+    names = [named(rival) for rival in found.verdict.rivals]
+    said = likely_best(named(best), best.p_best or 0, names)
+    if not names and len(found.candidates) > 1:
+        following = found.candidates.at(1)
+        pair = [contender(one.row, has_burstable=True).value for one in (best, following)]
+        if pair[0] and pair[1]:
+            lead = lead_words(named(following), pair[0], pair[1])
+            said = replace(said, sentence=joined(" ", (said.sentence, lead)))
+    return replace(said, detail=detail)

@@ -1,0 +1,113 @@
+"""Offers that an answer may name: a buyer can order them, and they hold the score they are listed with."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from enum import StrEnum
+
+import numpy as np
+
+from backend.catalog.models import VcpuKind
+from backend.domain.amounts import Flags
+from backend.domain.conclusions import listed
+from backend.domain.texts import joined, number
+from backend.domain.texts import text as _
+from backend.providers.registry import provider
+from backend.rankings.selectors.listing import counted, marked, selected
+from backend.rankings.selectors.prices import TAX_UNKNOWN
+from backend.rankings.selectors.query import RANKED, SUSTAINED, RankingQuery
+from backend.rankings.selectors.rows import RankingRow
+
+
+class Reason(StrEnum):
+    """Why an offer stays out of an answer."""
+
+    AUCTION = "auction"
+    TAX = "tax_unknown"
+    BURST = "burstable"
+
+
+# What is said of one such offer, and the name of several.
+WORDS: Mapping[Reason, tuple[str, str]] = {
+    Reason.AUCTION: (_("it is a single lot of an auction"), _("auction lots")),
+    Reason.TAX: (
+        _("whether its price includes tax, or at which rate, is not known"),
+        _("prices of unknown tax"),
+    ),
+    Reason.BURST: (
+        _("it is burstable, and what it holds under load is not known"),
+        _("burstable types of unknown speed under load"),
+    ),
+}
+
+
+def asks_for_burstable(query: RankingQuery) -> bool:
+    """True where a filter of the query names burstable types."""
+    return any(
+        condition.column == "vcpu_kind"
+        and condition.operator == "="
+        and VcpuKind.BURSTABLE in condition.values
+        for condition in query.filters
+    )
+
+
+def reasons(
+    rows: Sequence[RankingRow], query: RankingQuery, *, has_burstable: bool
+) -> list[tuple[Reason, Flags]]:
+    """The rows that stay out, marked under the first reason that holds."""
+    is_out = np.zeros(len(rows), bool)
+    found = []
+    for reason, marks in _marks(rows, query, has_burstable=has_burstable):
+        if (first := marks & ~is_out).any():
+            found.append((reason, first))
+        is_out |= marks
+    return found
+
+
+def _marks(
+    rows: Sequence[RankingRow], query: RankingQuery, *, has_burstable: bool
+) -> Iterator[tuple[Reason, Flags]]:
+    yield Reason.AUCTION, _single_lots(rows)
+    is_tax_unknown = _has_word(TAX_UNKNOWN)
+    # Where no price at all is net they are like each other, as in the ranking.
+    if query.tax_unknown != RANKED and not all(map(is_tax_unknown, counted(rows, "flags"))):
+        yield Reason.TAX, marked(rows, "flags", is_tax_unknown)
+    if not has_burstable:
+        yield Reason.BURST, _burst_scores(rows, query)
+
+
+def _burst_scores(rows: Sequence[RankingRow], query: RankingQuery) -> Flags:
+    """Types with CPU credits whose score is a burst of seconds."""
+    earns_credits = marked(rows, "vcpu_kind", lambda kind: kind == VcpuKind.BURSTABLE)
+    if query.load != SUSTAINED:
+        return earns_credits
+    return earns_credits & marked(rows, "cpu_baseline_ratio", lambda ratio: ratio is None)
+
+
+def _single_lots(rows: Sequence[RankingRow]) -> Flags:
+    """Offers of which there is one only, which somebody else may have bought."""
+    single = np.zeros(len(rows), bool)
+    for slug in counted(rows, "provider"):
+        if names := provider(slug).single:
+            is_lot = marked(rows, "offer", lambda name, names=names: bool(names.match(name)))
+            single |= is_lot & marked(rows, "provider", lambda cell, slug=slug: cell == slug)
+    return single
+
+
+def _has_word(word: str) -> Callable[[str], bool]:
+    return lambda cell: word in cell.split()
+
+
+def rows_on_sale(
+    rows: Sequence[RankingRow], query: RankingQuery, *, has_burstable: bool
+) -> tuple[Sequence[RankingRow], Mapping[Reason, int]]:
+    """The rows that an answer may name, in their order, and how many stay out by reason."""
+    found = reasons(rows, query, has_burstable=has_burstable)
+    if not found:
+        return rows, {}
+    is_out = np.logical_or.reduce([marks for _, marks in found])
+    return selected(rows, ~is_out), {reason: int(marks.sum()) for reason, marks in found}
+
+
+def left_out_words(counts: Mapping[Reason, int]) -> str:
+    """The counts in a sentence; empty where there are none."""
+    parts = [joined(" ", (number(f"{n:,}"), WORDS[reason][1])) for reason, n in counts.items()]
+    return _("Left out: {parts}.", parts=listed(parts, len(parts))) if parts else ""
