@@ -225,7 +225,7 @@ def _server(
     query: RankingQuery,
     traffic: "_Traffic | None",
 ) -> ServerType:
-    figures = {key: _held_figure(key, score, row, query) for key, score in scores.items()}
+    figures = {key: _further_figure(key, score, row, query) for key, score in scores.items()}
     unfit = [key for key, score in scores.items() if score.is_unfit]
     if asked.targets and row.score is not None:
         interval = row.score_ci95_low, row.score_ci95_high
@@ -280,7 +280,9 @@ def _allows_burstable(asked: RequirementDocument) -> bool:
     return is_asked or any(VcpuKind.BURSTABLE in named for named in kinds)
 
 
-def _held_figure(metric: str, score: Score, row: RankingRow, query: RankingQuery) -> ServerFigure:
+def _further_figure(
+    metric: str, score: Score, row: RankingRow, query: RankingQuery
+) -> ServerFigure:
     """A figure beside the one that the row is ranked by, in the row's mode of CPU credits."""
     of, ratio = score.summary, 1.0
     if row.credit_mode == STANDARD and metric in CPU_METRICS:
