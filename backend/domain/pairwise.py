@@ -15,8 +15,8 @@ from backend.domain.stats import Z_95
 
 # Longer lists are compared with σ rounded up to two significant digits.
 MAX_EXACT_ROWS = 2_000
+# Number of the source figure of a row that shares it with no other.
 NO_FIGURE = -1
-"""Number of the source figure of a row that shares it with no other."""
 # Value per cost with the ends of its 95 % interval, all above zero.
 Interval = tuple[float, float, float]
 

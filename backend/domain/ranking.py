@@ -91,15 +91,15 @@ class Standings:
     order: Ints
     rank: Ints
     pareto: Flags
-    place: Ints
+    compared: Ints
     """The row's number among those that are compared; −1 where it is not."""
     pairwise: PairwiseRanks
 
     @property
     def tie_group(self) -> Ints:
-        groups = np.zeros(self.place.size, np.int32)
-        compared = np.flatnonzero(self.place >= 0)
-        groups[compared] = self.pairwise.tie_groups(self.place[compared])
+        groups = np.zeros(self.compared.size, np.int32)
+        rows = np.flatnonzero(self.compared >= 0)
+        groups[rows] = self.pairwise.tie_groups(self.compared[rows])
         return groups
 
     @property
@@ -111,9 +111,9 @@ class Standings:
         return self._rank_bounds()[1]
 
     def _rank_bounds(self) -> tuple[Ints, Ints]:
-        low, high = np.zeros((2, self.place.size), np.int32)
-        compared = np.flatnonzero(self.place >= 0)
-        low[compared], high[compared] = self.pairwise.rank_bounds(self.place[compared])
+        low, high = np.zeros((2, self.compared.size), np.int32)
+        rows = np.flatnonzero(self.compared >= 0)
+        low[rows], high[rows] = self.pairwise.rank_bounds(self.compared[rows])
         # An interval may be longer at one side than its σ: a rank always lies within its bounds.
         return np.minimum(low, self.rank), np.maximum(high, self.rank)
 
@@ -127,7 +127,7 @@ class Standings:
         low, high = None, None
         if has_bounds:
             low, high = (int(ends[position - first]) for ends in block._rank_bounds())
-        (group,) = self.pairwise.tie_groups(self.place[[position]]).tolist()
+        (group,) = self.pairwise.tie_groups(self.compared[[position]]).tolist()
         return Standing(
             rank=int(self.rank[position]),
             rank_low=low,
@@ -166,7 +166,7 @@ def standings(given: RankingInput, metric: Metric) -> Standings:
         order=np.concatenate((compared, others)).astype(np.int32),
         rank=np.concatenate((rank, none)),
         pareto=np.concatenate((_pareto(given, compared, metric), none.astype(bool))),
-        place=np.concatenate((np.arange(rank.size, dtype=np.int32), none - 1)),
+        compared=np.concatenate((np.arange(rank.size, dtype=np.int32), none - 1)),
         pairwise=PairwiseRanks(
             given.value[compared],
             log_sigmas(given.low[compared], given.high[compared]),

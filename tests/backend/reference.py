@@ -161,7 +161,11 @@ class Reference:
         if asked.load == "burst":
             return
         cells["credit_mode"] = "standard"
-        held = self._held(offer, score, asked) if score and asked.metric in CPU else Fraction(1)
+        held = (
+            self._sustained_share(offer, score, asked)
+            if score and asked.metric in CPU
+            else Fraction(1)
+        )
         charge, price, vcpu = (
             offer["cpu_credit_price_usd_per_vcpu_hour"], cells["price"], offer["vcpu_count"]
         )  # fmt: skip
@@ -180,7 +184,7 @@ class Reference:
             cells["score"] *= held
             cells["score_ci95_low"] *= held
 
-    def _held(self, offer: Cells, score: Score, asked: Asked) -> Fraction:
+    def _sustained_share(self, offer: Cells, score: Score, asked: Asked) -> Fraction:
         """Of a measured score: at most baseline × vCPU × the score per vCPU of the provider's types of
         fixed performance on its model of CPU, else of its fastest burstable one there."""
         per_vcpu: dict[str, dict[str, Fraction]] = {"dedicated": {}, "burstable": {}}

@@ -7,6 +7,8 @@ import pytest
 from django.test import Client
 
 from backend.catalog.models import Offer
+from backend.catalog.services.data_version import data_version_bump
+from backend.scenarios.selectors.resolving import resolved
 from tests import factories
 from tests.backend.conftest import API
 
@@ -44,29 +46,29 @@ def machine(
     return made
 
 
-def found(client: Client, query: str = "period=month") -> dict[str, dict[str, Any]]:
+def ranked(client: Client, query: str = "period=month") -> dict[str, dict[str, Any]]:
     response = client.get(f"{API}/rankings?per_page=250&{query}")
     assert response.status_code == 200, response.content
     return {row["offer_id"]: row for row in response.json()["results"]}
 
 
-def test_nano_busy_all_month_counts_with_the_charge_for_it_where_that_is_better(
+def test_nano_counts_with_its_charge_where_that_is_better(
     client: Client,
 ) -> None:
     """N1: t4g.nano ranked first with 3,000.57 ops for 3.07 USD a month."""
     machine("t4g.nano", 3000.57, "0.0042", baseline="0.05")
     machine("m6g.large", 3000.0, "0.077")
-    row = found(client)["t4g.nano"]
+    row = ranked(client)["t4g.nano"]
     # standard: 0.05 · 2 · 1,500 = 150 ops for 3.066, 48.9 per USD; unlimited: the price gains
     # 2 · 0.95 · 0.04 · 730 = 55.48, 3,000.57 / 58.546 = 51.3 per USD.
     assert (row["credit_mode"], row["score"], row["price"]) == ("unlimited", 3000.57, "58.546")
     assert float(row["value_per_cost"]) == pytest.approx(3000.57 / 58.546)
     assert (row["load"], row["cpu_baseline_ratio"], row["burst_score"]) == (
         "sustained",
-        "0.050000",
+        "0.05",
         3000.57,
     )
-    other = found(client)["m6g.large"]
+    other = ranked(client)["m6g.large"]
     assert (other["credit_mode"], other["cpu_baseline_ratio"], other["burst_score"]) == (None,) * 3
 
 
@@ -79,25 +81,25 @@ def test_hour_and_hours_run_scale_the_charge_with_the_hours(client: Client) -> N
         ("period=month&hours_run=200", "16.04"),
         ("period=year", "702.552"),
     ):
-        row = found(client, query)["t4g.nano"]
+        row = ranked(client, query)["t4g.nano"]
         assert (row["price"], row["price_usd_hour"]) == (price, "0.0802")
 
 
 def test_type_without_the_charge_holds_its_baseline(client: Client) -> None:
     machine("B1s", 1000.0, "0.0104", vcpu=1, baseline="0.1", credit_price=None)
     machine("D2", 1800.0, "0.096")
-    row = found(client)["B1s"]
+    row = ranked(client)["B1s"]
     # 0.1 · 1 vCPU · 900 a vCPU
     assert (row["credit_mode"], row["score"], row["price"]) == ("standard", 90.0, "7.592")
     assert row["score_ci95_high"] / row["score_ci95_low"] == pytest.approx(
-        found(client, "period=month&load=burst")["B1s"]["score_ci95_high"]
-        / found(client, "period=month&load=burst")["B1s"]["score_ci95_low"]
+        ranked(client, "period=month&load=burst")["B1s"]["score_ci95_high"]
+        / ranked(client, "period=month&load=burst")["B1s"]["score_ci95_low"]
     )
 
 
 def test_load_of_bursts_shows_the_measured_score_at_the_list_price(client: Client) -> None:
     machine("t4g.nano", 3000.57, "0.0042", baseline="0.05")
-    row = found(client, "period=month&load=burst")["t4g.nano"]
+    row = ranked(client, "period=month&load=burst")["t4g.nano"]
     assert (row["load"], row["credit_mode"], row["score"]) == ("burst", None, 3000.57)
     assert (row["price"], row["burst_score"]) == ("3.066", 3000.57)
 
@@ -107,14 +109,14 @@ def test_type_without_peers_holds_its_share_of_the_measured_score(client: Client
     # Neither another provider's types nor those on another model say how fast its CPU is.
     machine("elsewhere", 9000.0, "0.1", provider_slug="gcp", model="Only here")
     machine("other", 9000.0, "0.1")
-    assert found(client)["alone"]["score"] == 400.0
+    assert ranked(client)["alone"]["score"] == 400.0
 
 
 def test_figure_that_was_slowed_already_is_not_slowed_twice(client: Client) -> None:
     # Measured at 600 when its credits were spent, as its larger sister (3,000 on 2 vCPU) says.
     machine("nano", 600.0, "0.005", baseline="0.25", credit_price=None)
     machine("small", 3000.0, "0.02", baseline="0.4", credit_price=None)
-    rows = found(client)
+    rows = ranked(client)
     # min(600, 0.25 · 2 · 1,500) and 0.4 · 2 · 1,500
     assert (rows["nano"]["score"], rows["small"]["score"]) == (600.0, 1200.0)
 
@@ -122,7 +124,7 @@ def test_figure_that_was_slowed_already_is_not_slowed_twice(client: Client) -> N
 def test_metrics_that_credits_do_not_slow_stay_as_measured(client: Client) -> None:
     offer = machine("t4g.nano", 3000.57, "0.0042", baseline="0.05")
     factories.sample(offer, 80.0, metric="memory_latency_ns", variant="single")
-    row = found(client, "period=month&metric=memory_latency_ns")["t4g.nano"]
+    row = ranked(client, "period=month&metric=memory_latency_ns")["t4g.nano"]
     assert (row["credit_mode"], row["score"], row["price"]) == ("standard", 80.0, "3.066")
 
 
@@ -131,18 +133,18 @@ def test_parts_of_a_mix_are_capped_before_the_mean(client: Client) -> None:
     plain = machine("plain", 1000.0, "0.05")
     for offer in (credit, plain):
         factories.sample(offer, 80.0, metric="memory_latency_ns", variant="single")
-    rows = found(client, "period=month&weights=cmips_score:1,memory_latency_ns:1&base=plain")
+    rows = ranked(client, "period=month&weights=cmips_score:1,memory_latency_ns:1&base=plain")
     # CPU is held at a tenth, memory whole: √(0.1 · 1) of the other's mix.
     assert rows["nano"]["score"] == pytest.approx(0.1**0.5)
     assert rows["plain"]["score"] == pytest.approx(1.0)
 
 
-def test_sustained_value_is_never_above_the_burst_one_and_needs_no_credits(client: Client) -> None:
+def test_sustained_value_is_never_above_that_of_bursts(client: Client) -> None:
     shares = ("0.05", "0.1", "0.2", "0.4", "0.675", "1")
     for n, share in enumerate(shares):
         machine(f"t-{n}", 1000.0 + 100 * n, f"0.0{n + 1}", baseline=share)
     machine("m", 3000.0, "0.08")
-    sustained, burst = found(client), found(client, "period=month&load=burst")
+    sustained, burst = ranked(client), ranked(client, "period=month&load=burst")
     for n, share in enumerate(shares):
         one, other = sustained[f"t-{n}"], burst[f"t-{n}"]
         assert float(one["value_per_cost"]) <= float(other["value_per_cost"]) * (1 + 1e-11)
@@ -172,7 +174,7 @@ def test_requirement_buys_what_holds_the_load(client: Client) -> None:
     )
 
 
-def test_requirement_leaves_out_types_of_unknown_baseline_unless_asked_for(client: Client) -> None:
+def test_requirement_leaves_out_types_of_unknown_baseline(client: Client) -> None:
     machine("unknown", 9000.0, "0.001", vcpu_kind="burstable")
     machine("plain", 9000.0, "0.1")
     assert [fleet["cost_per_month"] for fleet in solve(client)["fleets"]] == ["73"]
@@ -184,3 +186,19 @@ def test_requirement_leaves_out_types_of_unknown_baseline_unless_asked_for(clien
         content_type="application/json",
     )
     assert wrong.json()["errors"][0]["field"] == "/filters/burstable"
+
+
+def test_scenario_counts_on_what_a_machine_with_credits_holds() -> None:
+    machine("t4g-nano", 3000.57, "0.0042", baseline="0.05")
+    machine("m6g-large", 3000.0, "0.05")
+    data_version_bump()
+    parts = [{"role": "all", "price": {"offer": slug}} for slug in ("t4g-nano", "m6g-large")]
+    document = {
+        "capacity": {"metric": "cmips_score", "units_per_score": "1"},
+        "options": [{"name": str(n), "parts": [part]} for n, part in enumerate(parts)],
+    }
+    read = resolved(document, today=factories.AT.date())
+    options = read.document["options"]
+    # 0.05 · 2 · 1,500 at the list price
+    assert [option["parts"][0]["capacity"] for option in options] == ["150", "3000"]
+    assert any("credit_standard" in one["source"] for one in read.assumptions)

@@ -49,9 +49,7 @@ def results(client: Client, query: str = "", **headers: Any) -> list[dict[str, A
 # --- the figures ------------------------------------------------------------------------------
 
 
-def test_rankings_print_the_published_cup_of_2013_at_twelve_digits_and_in_order(
-    client: Client, demo: None
-) -> None:
+def test_rankings_print_the_published_cup_of_2013_in_order(client: Client, demo: None) -> None:
     listed = rows(client.get(f"{API}/rankings.csv?metric=cmips_score&hours_per_month=720"))
     published = published_2013()
     assert len(published) == 17

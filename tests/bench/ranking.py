@@ -213,11 +213,11 @@ def placing_figures() -> dict[str, Any]:
     offers, metric = candidates(), METRICS["cmips_score"]
     given = ranking_input(offers, metric)
 
-    def place() -> None:
+    def rank_all() -> None:
         made = standings(given, metric)
         assert made.rank_low.size == made.tie_group.size == OFFERS
 
-    placed_s = cpu_s(place)
+    placed_s = cpu_s(rank_all)
     sorted_s = cpu_s(lambda: sorted(offers, key=lambda offer: -offer.score / offer.price))
     return {"ranked_s": round(placed_s, 3), "ratio_to_sort": round(placed_s / sorted_s)}
 

@@ -22,7 +22,7 @@ def normal_below(z):
     ("values", "sigmas"),
     [([110.0, 100.0], [0.05, 0.08]), ([100.0, 100.0], [0.1, 0.2]), ([105.0, 100.0], [0.3, 0.02])],
 )
-def test_best_probabilities_of_two_rows_are_the_normal_integral_of_their_lead(values, sigmas):
+def test_probability_of_two_rows_is_the_normal_integral(values, sigmas):
     # The difference of two normal logarithms is normal: P = Φ(ln(a/b) / √(σa² + σb²)).
     expected = normal_below(math.log(values[0] / values[1]) / math.hypot(*sigmas))
     found = best_probabilities(values, sigmas, [NO_FIGURE, NO_FIGURE], seed=7)
@@ -30,11 +30,11 @@ def test_best_probabilities_of_two_rows_are_the_normal_integral_of_their_lead(va
     assert found.sum() == pytest.approx(1)
 
 
-def test_best_probability_is_one_for_the_cheaper_of_two_rows_with_one_source_figure():
+def test_cheaper_of_two_rows_with_one_figure_is_best():
     assert best_probabilities([101.0, 100.0], [0.3, 0.3], [4, 4], seed=1).tolist() == [1, 0]
 
 
-def test_best_probabilities_are_shared_by_rows_of_one_source_figure_and_price():
+def test_rows_of_one_figure_and_price_share_their_draws():
     found = best_probabilities([100.0, 100.0, 100.0], [0.1] * 3, [4, 4, NO_FIGURE], seed=1)
     assert found[0] == found[1] == pytest.approx(0.25, abs=0.02)
 
@@ -44,7 +44,7 @@ def test_best_probability_is_zero_for_a_row_surely_below_the_highest():
     assert best_probabilities([200.0, 100.0], [0.1, 0.1], [-1, -1], seed=1).tolist() == [1, 0]
 
 
-def test_best_probabilities_depend_on_the_seed_alone_and_not_on_the_order_of_rows():
+def test_probabilities_do_not_depend_on_the_order_of_rows():
     values, sigmas = np.linspace(100, 90, 40), np.full(40, 0.1)
     figures = np.full(40, NO_FIGURE)
     seed = draw_seed(12, "metric=cmips_score")

@@ -93,7 +93,7 @@ def test_rank_bounds_and_tie_groups_of_no_rows_are_empty():
     assert tie_groups(*nobody).tolist() == []
 
 
-def test_tie_group_ends_before_the_first_row_that_its_first_is_surely_above():
+def test_tie_group_ends_before_the_first_row_surely_below():
     # 1.96 · √2 · 0.1 = 0.277: rows down to a ratio of exp(−0.277) = 0.758 join the first.
     values = np.array([100.0, 90.0, 76.0, 75.0, 60.0, 50.0])
     assert tie_groups(values, np.full(6, 0.1), np.full(6, -1)).tolist() == [1, 1, 1, 2, 2, 3]
@@ -106,7 +106,7 @@ def test_tie_group_ends_wherever_it_is_looked_for():
         assert groups.tolist() == [1] * size + [2] * 3
 
 
-def test_leader_is_surely_above_a_value_outside_its_interval_however_long_the_list():
+def test_leader_stays_alone_however_long_the_list():
     # N16: the leader (± 28 %) beats the 24th by 4.4 ×, yet stood in one tie group with it.
     values = np.array([978.7, *np.linspace(700, 222, 24)])
     sigmas = np.concatenate(([0.28], np.full(24, 0.05)))

@@ -119,7 +119,7 @@ def test_ranked_offers_with_one_source_figure_tie_at_equal_prices_alone():
     assert (found["other"].rank_low, found["other"].rank_high) == (1, 5)
 
 
-def test_ranked_leader_is_alone_in_its_group_whatever_the_length_of_the_list():
+def test_ranked_leader_is_alone_in_lists_of_any_length():
     """N16: 95 % intervals that do not overlap stood in one tie group of a list of 1,572."""
     leader = offer("leader", 978.7, "1", sd=0.1)
     # 1.96 · √(0.1² + 0.05²) = 0.22: below 978.7 · exp(−0.24) = 770 everything is surely below.

@@ -87,7 +87,9 @@ def _worth(run: Run, metrics: Collection[str]) -> dict[str, Any] | None:
         asked = {"metric": [key], "period": ["month"], "available": ["TRUE"]}
         rows = ranking(query_from(asked)[0], workspace_slug=run.workspace.slug).rows
         own = next((row for row in rows if row.offer_id == run.offer.slug), None)
-        values = [row.value_per_cost for row in rows if row.rank is not None and row is not own]
+        # What holds its speed in bursts alone sets no limit to what a machine under load is worth.
+        others = (row for row in rows if row is not own and not row.is_burst_only)
+        values = [row.value_per_cost for row in others if row.rank is not None]
         if own is None or DISTURBED in own.flags.split() or not values:
             continue
         best = max(value for value in values if value is not None)

@@ -15,7 +15,8 @@ import numpy as np
 from django.utils.functional import cached_property
 
 from backend.domain.amounts import Figures, Flags, Floats, Ints, codes_of
-from backend.domain.credits import STANDARD, UNLIMITED, surplus_per_hour
+from backend.domain.credit_columns import surplus_per_hour
+from backend.domain.credits import STANDARD, UNLIMITED
 from backend.domain.errors import InvalidValue, UnknownRate
 from backend.domain.ranking import CUP_METRIC, values_per_cost
 from backend.domain.units import rounded_decimal
@@ -200,8 +201,9 @@ class BasisTable:
         """All figures by column, in the credit mode of each offer; NaN is unknown."""
         query, metric = self.shared.query, self.shared.query.ranked_metric
         is_unlimited = self._is_unlimited
-        ratio = np.where(is_unlimited, 1.0, self._held_ratio)
-        scores = [of * ratio for of in (self.scores.value, self.scores.low, self.scores.high)]
+        ratio = np.where(is_unlimited, 1.0, self._standard_ratio)
+        measured = (self.scores.value, self.scores.low, self.scores.high)
+        scores = [_slowed_scores(figures, ratio) for figures in measured]
         price = self._machine_price(query.currency)
         dollars = price if query.currency == "USD" else self._machine_price("USD")
         price, dollars = (
@@ -237,7 +239,7 @@ class BasisTable:
         return ~np.isnan(offer_numbers(self.offers, "cpu_baseline_ratio"))
 
     @cached_property
-    def _held_ratio(self) -> Floats:
+    def _standard_ratio(self) -> Floats:
         """The share of its score that an offer holds at its list price under the query's load."""
         is_sustained = self.shared.query.load == SUSTAINED
         return self.sustained_ratio if is_sustained else np.ones(len(self.offers))
@@ -250,7 +252,7 @@ class BasisTable:
         price = self._machine_price("USD")
         with np.errstate(invalid="ignore"):
             is_dearer_by = (price + self._surplus("USD")) / price
-            better: Flags = self._has_credits & (1.0 / is_dearer_by > self._held_ratio)
+            better: Flags = self._has_credits & (1.0 / is_dearer_by > self._standard_ratio)
         return better
 
     def _surplus(self, currency: str) -> Floats:
@@ -321,3 +323,11 @@ class BasisTable:
             return extras_price(month_of_extras(extras, self.shared.rates, query.currency), query)
         except UnknownRate:
             return np.nan
+
+
+def _slowed_scores(scores: Floats, ratio: Floats) -> Floats:
+    """Scores in the credit mode of each offer; those that follow from a measured one as printed."""
+    slowed = scores.copy()
+    for row in np.flatnonzero(ratio != 1.0).tolist():
+        slowed[row] = rounded_decimal(scores[row] * ratio[row])
+    return slowed

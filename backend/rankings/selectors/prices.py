@@ -12,7 +12,7 @@ from backend.catalog.models import Offer
 from backend.catalog.selectors.extras import Tariffs, tariffs_of
 from backend.catalog.selectors.price_choice import PriceChoice
 from backend.domain.amounts import Flags, Floats
-from backend.domain.credits import FloatOrArray, surplus_per_hour
+from backend.domain.credit_columns import FloatOrArray, surplus_per_hour
 from backend.domain.errors import UnknownRate
 from backend.domain.money import RateTable
 from backend.domain.pricing.effective import TERM_HOURS

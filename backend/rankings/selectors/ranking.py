@@ -178,6 +178,22 @@ def ranking(
     return _list(key, present)
 
 
+def sustained_ratios(
+    offer_ids: Sequence[UUID], metric: str, *, workspace_slug: str
+) -> dict[UUID, float]:
+    """By offer the share of its score that it holds under load at its list price."""
+    stamp = data_stamp()
+    offers = _offers(stamp, workspace_slug)
+    scores = _scores(RankingQuery(metric=metric), stamp, workspace_slug, offers)
+    numbers = offers.numbers(b"".join(offer_id.bytes for offer_id in offer_ids)).tolist()
+    ratios = sustained_ratio(scores)
+    return {
+        offer_id: float(ratios[number])
+        for offer_id, number in zip(offer_ids, numbers, strict=True)
+        if number >= 0
+    }
+
+
 def rank_anew(stamp: DataStamp) -> None:
     """Make of a new state the longest lists that were asked for last, so that nobody waits for them."""
     asked, today = dict.fromkeys(reversed(_asked.copy())), clock.now().date()

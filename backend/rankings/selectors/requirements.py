@@ -128,8 +128,7 @@ def requirement_answered(
 
 def _query(asked: RequirementDocument, workspace_slug: str) -> tuple[RankingQuery, list[str]]:
     """The ranking that the filters ask for, its prices those of a month."""
-    unknown = (*OVERRIDDEN, BURSTABLE)
-    kept = {name: values for name, values in asked.params.items() if name not in unknown}
+    kept = {name: values for name, values in asked.params.items() if name not in OVERRIDDEN}
     try:
         query, warnings = query_from(kept, workspace_slug=workspace_slug)
     except InvalidParameters as error:
@@ -237,7 +236,7 @@ def _server(
     extras: "_Extras | None",
     refusals: Mapping[str, str],
 ) -> ServerType:
-    figures = {key: _held_figure(key, score, row, query) for key, score in scores.items()}
+    figures = {key: _further_figure(key, score, row, query) for key, score in scores.items()}
     unfit = [key for key, score in scores.items() if score.is_unfit]
     if asked.targets and row.score is not None:
         interval = row.score_ci95_low, row.score_ci95_high
@@ -283,7 +282,9 @@ def _refusal(row: RankingRow, asked: RequirementDocument, unfit: Sequence[str]) 
     return _("its {metric} was measured disturbed or from a cache", metric=unfit[0])
 
 
-def _held_figure(metric: str, score: Score, row: RankingRow, query: RankingQuery) -> ServerFigure:
+def _further_figure(
+    metric: str, score: Score, row: RankingRow, query: RankingQuery
+) -> ServerFigure:
     """A figure beside the one that the row is ranked by, in the row's mode of CPU credits."""
     of, ratio = score.summary, 1.0
     if row.credit_mode == STANDARD and metric in CPU_METRICS:

@@ -209,7 +209,7 @@ def offer_cells(offer: Offer) -> dict[str, Any]:
         "disk_gb": _size(offer.disk_bytes, BYTES_PER_GB),
         "disk_kind": offer.disk_kind or None,
         "region_group": region_group(offer.region.country) if offer.region else None,
-        "cpu_baseline_ratio": offer.cpu_baseline_ratio,
+        "cpu_baseline_ratio": offer.cpu_baseline_ratio and offer.cpu_baseline_ratio.normalize(),
     }
 
 

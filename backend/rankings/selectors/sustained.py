@@ -7,7 +7,7 @@ import numpy as np
 
 from backend.catalog.models import VcpuKind
 from backend.domain.amounts import Flags, Floats, Ints, codes_of
-from backend.domain.credits import sustained_ratios
+from backend.domain.credit_columns import sustained_ratios
 from backend.domain.metrics import CPU_METRICS
 from backend.rankings.selectors.coded import Coded
 from backend.rankings.selectors.offer_table import OfferTable
@@ -32,8 +32,7 @@ def sustained_ratio(scores: ScoreTable) -> Floats:
     # The score of one thread is the same on any number of vCPUs.
     per_vcpu = scores.value if "single" in metric.key else scores.value / vcpus
     full_speed = _full_speed(scores, per_vcpu, rows)
-    held = sustained_ratios(scores.value[rows], vcpus[rows], baselines[rows], full_speed)
-    ratios[rows] = held
+    ratios[rows] = sustained_ratios(scores.value[rows], vcpus[rows], baselines[rows], full_speed)
     return ratios
 
 

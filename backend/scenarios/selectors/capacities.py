@@ -1,6 +1,7 @@
 """Measured scores of offers as units that a server carries, and how sure they are."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -8,8 +9,10 @@ from typing import Any
 from backend.benchmarks.selectors.scores import Score, computed
 from backend.catalog.models import Offer
 from backend.domain import figures
+from backend.domain.credits import STANDARD, credit_flag
 from backend.domain.documents.values import exact
 from backend.domain.metrics import METRICS
+from backend.rankings.selectors.ranking import sustained_ratios
 from backend.scenarios.selectors.quoted import DIGITS, text
 
 METRIC, UNITS = "metric", "units_per_score"
@@ -22,9 +25,16 @@ Scores = dict[tuple[Any, str], Score]
 
 
 def capacities_put(
-    document: dict[str, Any], parts: Parts, faults: dict[str, str], assumptions: list[Assumption]
+    document: dict[str, Any],
+    parts: Parts,
+    faults: dict[str, str],
+    assumptions: list[Assumption],
+    *,
+    workspace_slug: str,
 ) -> None:
     """Puts score × units_per_score into each part that names an offer and says no capacity.
+
+    A type with CPU credits carries what it holds without them, as its price has no charge for more.
 
     `parts` has part and offer by JSON pointer. Spreads of scores and boot times become defaults of
     the document's uncertainty. What is wrong goes to `faults`, what is assumed to `assumptions`.
@@ -37,12 +47,30 @@ def capacities_put(
     metrics = [name for name in (key, BOOT) if name]
     scores = {(pk, s.metric.key): s for pk, s in computed(offer_id__in=ids, metric__in=metrics)}
     if key:
+        scores |= _sustained_scores(parts, key, scores, workspace_slug)
         _put(parts, key, units, scores, faults)
         _note_scores(parts, key, scores, assumptions)
     if is_scored:
         document["capacity"] = {k: v for k, v in capacity.items() if k not in {METRIC, UNITS}}
     _note_scores(parts, BOOT, scores, assumptions)
     _spread(document, parts, key, scores, assumptions)
+
+
+def _sustained_scores(parts: Parts, key: str, scores: Scores, workspace_slug: str) -> Scores:
+    """The scores of types with CPU credits as they hold them under load."""
+    offers = [offer for _, offer in parts.values() if offer.cpu_baseline_ratio is not None]
+    ids = [offer.pk for offer in offers if (offer.pk, key) in scores]
+    if not ids:
+        return {}
+    sustained: Scores = {}
+    for offer_id, ratio in sustained_ratios(ids, key, workspace_slug=workspace_slug).items():
+        score = scores[offer_id, key]
+        ends = ("value", "ci95_low", "ci95_high")
+        slowed = {name: getattr(score.summary, name) * ratio for name in ends}
+        flags = tuple(dict.fromkeys((*score.flags, credit_flag(STANDARD))))
+        summary = replace(score.summary, **slowed)
+        sustained[offer_id, key] = replace(score, summary=summary, flags=flags)
+    return sustained
 
 
 def asked_capacity(capacity: Mapping[str, Any], faults: dict[str, str]) -> tuple[str, Fraction]:

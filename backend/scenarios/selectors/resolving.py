@@ -92,7 +92,7 @@ def resolved(
         assumptions += _beside_commitments(entries)
     if isinstance(opened, dict):
         offers = {p.pointer: (p.part, p.quote.offer) for p in entries if p.quote is not None}
-        capacities_put(opened, offers, faults, assumptions)
+        capacities_put(opened, offers, faults, assumptions, workspace_slug=workspace_slug)
     if faults:
         raise InvalidDocument(sorted((_other_faults(opened, entries) | faults).items()))
     return Resolved(opened, tuple(assumptions), version)
