@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from backend.domain import figures
 from backend.domain.conclusions import Certainty, Conclusion, listed, percent
 from backend.domain.documents.values import exact
 from backend.domain.texts import joined, number
@@ -124,10 +125,10 @@ def _expected(serving: Sequence[Option], currency: str, span: str) -> Conclusion
     best = ordered[0]
     said = {
         "name": _named(best),
-        "cost": number(f"{judged_cost(best):,.2f}"),
+        "cost": _amount(judged_cost(best)),
         "currency": currency,
         "span": span,
-        "months": number(f"{float(best['contract']['active_months']):.1f}"),
+        "months": number(figures.figure(float(best["contract"]["active_months"]), 3)),
     }
     if len(ordered) > 1 and judged_cost(ordered[1]):
         sentence = _(
@@ -178,7 +179,7 @@ def _lead(ordered: Sequence[Option], judged: Callable[[Option], float]) -> str:
 def _spread(best: Option, currency: str) -> str:
     if best["interval"] is None or best["p_cheapest"] is None:
         return _("Inputs as stated: no uncertainty is calculated.")
-    low, high = (number(f"{float(best['interval'][end]):,.0f}") for end in ("p5", "p95"))
+    low, high = (_amount(float(best["interval"][end])) for end in ("p5", "p95"))
     return _(
         "{name} is the cheapest in {share} of the draws of all uncertain inputs; nine of ten put"
         " its cost between {low} and {high} {currency}.",
@@ -211,9 +212,13 @@ def _cost(one: Option) -> float:
 
 
 def _money(one: Option, currency: str) -> str:
-    return joined(" ", (number(f"{_cost(one):,.2f}"), currency))
+    return joined(" ", (_amount(_cost(one)), currency))
+
+
+def _amount(cost: float) -> str:
+    return number(figures.money(cost, digits=figures.SENTENCE_DIGITS))
 
 
 def _share(one: Option) -> str:
     share = one["unserved_share"]
-    return percent(share) if share >= SMALL else _("under {share}", share=number("0.1 %"))
+    return percent(share) if share >= SMALL else _("under {share}", share=percent(0.001))

@@ -28,11 +28,11 @@ def test_conclusion_names_the_cheapest_and_by_how_much() -> None:
     assert one.certainty is Certainty.CLEAR
     assert one.sentence == (
         "“hybrid” is the cheapest option that serves the demand, 30% below “cloud”: "
-        "1,320.00 USD in 30 days."
+        "1,320 USD in 30 days."
     )
     assert one.detail == (
         "“hybrid” is the cheapest in 100% of the draws of all uncertain inputs; nine of ten put its "
-        "cost between 978 and 2,305 USD."
+        "cost between 978 and 2,300 USD."
     )
 
 
@@ -42,15 +42,15 @@ def test_conclusion_is_too_close_to_call_where_draws_disagree() -> None:
     assert one.sentence == (
         "Too close to call between “b” (cheapest in 57% of the draws) and “a” (cheapest in 40% of "
         "the draws). As stated, “a” is the cheapest option that serves the demand, 1% below "
-        "“b”, 100.00 USD in 30 days."
+        "“b”, 100 USD in 30 days."
     )
 
 
 def test_conclusion_leaves_out_what_drops_demand_and_says_so() -> None:
     one = said(option("lossy", "10", 0.2), option("whole", "100", 0.0005))
     assert one.sentence == (
-        "“whole” is the only option that serves the demand: 100.00 USD in 30 days "
-        "(leaves under 0.1 % of the demand unmet)."
+        "“whole” is the only option that serves the demand: 100 USD in 30 days "
+        "(leaves under 0.1% of the demand unmet)."
     )
     assert one.detail == (
         "Inputs as stated: no uncertainty is calculated. "
@@ -78,7 +78,7 @@ def test_conclusion_counts_unmet_demand_at_its_price() -> None:
 
 def test_conclusion_says_when_two_cost_the_same() -> None:
     one = said(drawn("a", "100", 0.94), drawn("b", "100", 0.02))
-    assert one.sentence == "“a” and “b” cost the same: 100.00 USD in 30 days."
+    assert one.sentence == "“a” and “b” cost the same: 100 USD in 30 days."
     assert one.certainty is Certainty.TIE
 
 
@@ -93,7 +93,7 @@ def test_conclusion_goes_by_expected_cost_when_the_project_may_end() -> None:
     free = {"contract": {"expected_cost": "920.23", "active_months": 9.202}}
     one = said(option("a year", "2400", **bound), option("by the month", "2400", **free))
     assert one.sentence == (
-        "“by the month” has the lowest expected cost: 920.23 USD, as the project may end within the "
+        "“by the month” has the lowest expected cost: 920 USD, as the project may end within the "
         "30 days and runs 9.2 months on average; “a year” follows, and “by the month” is 34% below it."
     )
     assert one.detail.startswith("Prices as stated")
