@@ -56,8 +56,8 @@ def test_price_names_currency_and_period_as_the_language_does(amount, period, en
 
 
 def test_price_of_a_currency_without_a_sign_has_its_code():
-    assert figures.price(Decimal("189"), "CHF", "month") == "CHF 189/mo"
-    assert _in_german(figures.price, Decimal("189"), "CHF", "month") == "189 CHF/Monat"
+    assert figures.price(Decimal(189), "CHF", "month") == "CHF 189/mo"
+    assert _in_german(figures.price, Decimal(189), "CHF", "month") == "189 CHF/Monat"
 
 
 def test_quote_keeps_every_digit_and_the_cents():
