@@ -48,7 +48,7 @@ test("scores are drawn where nothing has a value, the best twenty with their tab
   assert.equal(rows().length, 20);
   assert.deepEqual(
     [...rows()[0].children].map((cell) => cell.textContent),
-    ["offer 0", "GCP", "100.0", "none", "none"],
+    ["offer 0", "GCP", "100", "none", "none"],
   );
   assert.equal(document.getElementById("chart-box").style.height, `${64 + 20 * 25}px`);
 });

@@ -103,3 +103,30 @@ test("a click on an offer picks it, and one beside them picks nothing", () => {
   onClick(null, [{ element: { $context: { raw: { of: CHEAP } } } }]);
   assert.deepEqual(picked, [CHEAP]);
 });
+
+test("points of one spot are each named in the tooltip, and counted", () => {
+  const labels = ["a", "b", "c"];
+  const points = labels.map((label) => point({ label }));
+  const chart = draw({
+    points,
+    x: { min: 0.5, max: 20, unit: "USD" },
+    y: { min: 5, max: 50, unit: "CMIPS" },
+    providers: { aws: "AWS" },
+  });
+  const { title, label, footer } = chart.options.plugins.tooltip.callbacks;
+  const items = points.map((of) => ({ raw: { of } }));
+  assert.equal(title(items), "a");
+  const said = items.map((item) => [label(item)].flat().join("\n"));
+  assert.match(said[0], /^1 USD\n10 CMIPS\n/);
+  assert.equal(said[1], "b: 1 USD, 10 CMIPS");
+  assert.equal(said[2], "c: 1 USD, 10 CMIPS");
+  assert.equal(footer(items), "+ 2 more at the same spot");
+});
+
+test("a point alone has no footer", () => {
+  const chart = draw();
+  const { title, footer } = chart.options.plugins.tooltip.callbacks;
+  const item = { raw: { of: CHEAP } };
+  title([item]);
+  assert.equal(footer([item]), "");
+});

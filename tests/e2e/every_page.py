@@ -186,6 +186,10 @@ def _measuring(engine: engine_rows.Engine) -> dict[str, list[str]]:
     )
     return {
         "runs": ["/runs/"],
+        "run-compare": [
+            "/runs/compare/",
+            f"/runs/compare/?a={engine.full.pk}&b={engine.failed.pk}",
+        ],
         "evidence": [f"/runs/{full.pk}/evidence/{_with_series(full.evidence).n}/"],
         "hosts": ["/hosts/"],
         "host-new": ["/hosts/new/"],

@@ -78,7 +78,7 @@ def test_compare_ends_with_0_where_nothing_got_worse(host):
     one, other = finished(host), finished(host, 1.01)
     out, code, _ = compared(str(one.pk), str(other.pk), "--fail-on-regression", "5%")
     assert code == 0
-    assert "+1.0%  fine" in out
+    assert "+1%  fine" in out
     assert out.splitlines()[-1] == "outcome: fine"
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from backend.domain import figures
 from backend.domain.conclusions import Certainty, Conclusion, listed, percent
 from backend.domain.documents.values import exact
 from backend.domain.texts import joined, number
@@ -137,7 +138,7 @@ def _expected(serving: Sequence[Option], currency: str, span: str) -> Conclusion
         "cost": _amount(judged_cost(best)),
         "currency": currency,
         "span": span,
-        "months": number(f"{float(best['contract']['active_months']):.1f}"),
+        "months": number(figures.figure(float(best["contract"]["active_months"]), 3)),
     }
     if len(ordered) > 1 and judged_cost(ordered[1]):
         sentence = _(
@@ -227,12 +228,10 @@ def _money(one: Option, currency: str) -> str:
     return joined(" ", (_amount(_cost(one)), currency))
 
 
-def _amount(value: float) -> str:
-    """Money with three significant digits."""
-    rounded = float(f"{value:.3g}")
-    return number(f"{rounded:,.0f}" if abs(rounded) >= 100 else f"{rounded:,.3g}")
+def _amount(cost: float) -> str:
+    return number(figures.money(cost, digits=figures.SENTENCE_DIGITS))
 
 
 def _share(one: Option) -> str:
     share = one["unserved_share"]
-    return percent(share) if share >= SMALL else _("under {share}", share=number("0.1 %"))
+    return percent(share) if share >= SMALL else _("under {share}", share=percent(0.001))

@@ -46,7 +46,6 @@ ITEM_LABELS: Mapping[str, str] = {
 # Without scripts no line can be added, and each calculation gives as many again.
 DESCRIBED = ("cpu", "cores", "threads", "memory_gib")
 EMPTY_ROWS = 3
-NO_BOUND = 1_000_000
 TEXTS = frozenset({"name", "currency"})
 UNITS: Mapping[str, Units] = {
     "watts": WATTS,
@@ -56,11 +55,7 @@ UNITS: Mapping[str, Units] = {
 
 def described(assumption: HardwareAssumption) -> str:
     """Unit and range of an assumption, in words."""
-    low, high = (figures.quantity(end) for end in (assumption.low, assumption.high))
-    # The bound only keeps numbers from overflowing; nobody comes near it.
-    if assumption.high >= NO_BOUND:
-        return _("{unit}; {low} or more", unit=assumption.unit, low=low)
-    return _("{unit}; {low} to {high}", unit=assumption.unit, low=low, high=high)
+    return f"{assumption.unit}; {figures.bounds(assumption.low, assumption.high)}"
 
 
 class ItemForm(forms.Form):

@@ -8,6 +8,7 @@ from django.urls import reverse
 
 from backend.catalog.selectors.rates import currencies
 from backend.domain.credits import UNLIMITED
+from backend.domain.stats import UNFIT
 from backend.rankings.selectors.breakdown import PriceBreakdown, price_breakdown
 from backend.rankings.selectors.listing import marked
 from backend.rankings.selectors.offer_detail import OfferDetail
@@ -114,10 +115,20 @@ def _standing(detail: OfferDetail, query: RankingQuery, params: state.Params) ->
             value.text(row.value_per_cost),
             value.unit,
             figures.ends(value, *values[1:]),
-            _("needs a price and a score"),
+            _why_unranked(row),
         ),
         StandingLine(_("Rank"), rank, "", ranks, "none"),
     ]
+
+
+def _why_unranked(row: RankingRow) -> str:
+    """Why there is no value per cost."""
+    if row.score is None or row.price is None:
+        return _("needs a price and a score")
+    unfit = [words.flag(flag)[0] for flag in row.flags.split() if flag in UNFIT]
+    if unfit:
+        return _("not ranked, because its result is: {flags}", flags=", ".join(map(str, unfit)))
+    return _("not ranked under these terms")
 
 
 def _parts(breakdown: PriceBreakdown, query: RankingQuery) -> list[PartLine]:

@@ -264,7 +264,7 @@ class Cells:
         per = row.currency if row.period == "once" else f"{row.currency}/{row.period}"
         hours = _(", {hours} h/month", hours=_hours(row)) if row.period != "once" else ""
         said: list[Any] = [
-            f"{COLUMN['price'].label} {figures.plain(row.price)} {per}",
+            f"{COLUMN['price'].label} {figures.money(row.price, row.period)} {per}",
             _(
                 "{term}{hours}, includes {included}",
                 term=words.term(row.price_term or ""),
@@ -286,7 +286,7 @@ class Cells:
             said.append(
                 _(
                     "Converted at {rate} of {day}",
-                    rate=figures.plain(row.fx_rate),
+                    rate=figures.figure(row.fx_rate),
                     day=row.fx_date,
                 )
             )
@@ -297,9 +297,14 @@ class Cells:
     def _about_score(self, row: RankingRow, *, has_link: bool) -> list[Any]:
         if row.score is None:
             return [_("Not measured")]
-        said: list[Any] = [f"{COLUMN['score'].label} {figures.plain(row.score)} {self.score_unit}"]
-        ends = f"{figures.plain(row.score_ci95_low)} – {figures.plain(row.score_ci95_high)}"
-        said.append(f"95 %: {ends} ({words.INTERVALS[row.interval_basis or '']})")
+        said: list[Any] = [f"{COLUMN['score'].label} {figures.measure(row.score, self.score_unit)}"]
+        ends = " – ".join(
+            figures.measure(end, self.score_unit)
+            for end in (row.score_ci95_low, row.score_ci95_high)
+            if end is not None
+        )
+        basis = words.INTERVALS[row.interval_basis or ""]
+        said.append(f"{figures.percent(0.95)}: {ends} ({basis})")
         count = _count(row)
         day = row.measured_at.date() if row.measured_at else _("undated")
         source = _source(row) if has_link else words.source(row.source or "")
@@ -309,7 +314,7 @@ class Cells:
     def _about_value(self, row: RankingRow) -> list[Any]:
         if row.value_per_cost is None:
             return []
-        return [_("Score per price") + f" {figures.plain(row.value_per_cost)}"]
+        return [_("Score per price") + f" {figures.figure(row.value_per_cost)}"]
 
 
 # The columns whose cells show more than their value.

@@ -47,13 +47,17 @@ def requirements_page(request: HttpRequest) -> HttpResponse:
     given, unread_amounts = _with_amounts(given)
     filters = state.cleaned({n: values for n, values in given.items() if n not in OWN})
     own = {name: given[name] for name in OWN if name in given}
-    errors = [(f"/{name}", detail) for name, detail in unread] + unread_amounts
+    unread_fields = [(f"/{name}", detail) for name, detail in unread] + unread_amounts
+    errors: list[tuple[str, str]] = []
     answer = None
     # Without any demand the page is an empty form and not an error.
-    if not errors and (
-        target_pairs(own) or any("".join(own.get(name, [])).strip() for name in SIZES)
-    ):
+    if target_pairs(own) or any("".join(own.get(name, [])).strip() for name in SIZES):
         answer, errors = _answered(workspace_slug(request), own, filters)
+    if unread_fields:
+        # The document's reader takes 1.000 for one, so its answer is not what was asked.
+        pointers = {pointer for pointer, _ in unread_fields}
+        answer = None
+        errors = [*unread_fields, *((at, why) for at, why in errors if at not in pointers)]
     wrong = {field.removeprefix("/filters/") for field, _ in errors}
     kept = {name: values for name, values in filters.items() if name not in wrong}
     stamp, slug = current_stamp(), workspace_slug(request)

@@ -77,7 +77,7 @@ class ParameterField(number_fields.FloatField):
             required=False,
             min_value=low,
             max_value=high,
-            help_text=_("{low} to {high}", low=figures.quantity(low), high=figures.quantity(high)),
+            help_text=figures.bounds(low, high),
             widget=forms.TextInput(
                 attrs={
                     "inputmode": "numeric" if self.is_whole else "decimal",

@@ -58,11 +58,8 @@ def bounds(value: Value) -> str:
         return ""
     is_above = isinstance(value, Number) and value.is_above
     low = figures.quantity(Decimal(value.low))
-    if value.high is None:
+    if value.high is None or Decimal(value.high) >= figures.NO_BOUND:
         return _("above {low}", low=low) if is_above else _("from {low}", low=low)
-    high = figures.quantity(Decimal(value.high))
-    return (
-        _("above {low}, up to {high}", low=low, high=high)
-        if is_above
-        else _("{low} to {high}", low=low, high=high)
-    )
+    if not is_above:
+        return figures.bounds(Decimal(value.low), Decimal(value.high))
+    return _("above {low}, up to {high}", low=low, high=figures.quantity(Decimal(value.high)))

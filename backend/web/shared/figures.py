@@ -10,10 +10,11 @@ import numpy as np
 from backend.domain import figures
 from backend.domain.amounts import Floats
 from backend.domain.figures import Number
-from backend.web.shared.language import counted, localized
+from backend.web.shared.language import _, counted, localized
 
 # A figure that much smaller than the middle one gets no decimals of its own in all others.
 FAR_BELOW = 100
+NO_BOUND = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -139,6 +140,13 @@ def ends(scale: UnitScale, low: Number | None, high: Number | None) -> str:
     if low is None or high is None:
         return ""
     return f"{scale.text(low)} – {scale.text(high)}"
+
+
+def bounds(low: Number, high: Number) -> str:
+    """A range; an upper end that only keeps numbers from overflowing is left out."""
+    if high >= NO_BOUND:
+        return _("{low} or more", low=quantity(low))
+    return _("{low} to {high}", low=quantity(low), high=quantity(high))
 
 
 def quantity(value: Number | None) -> str:

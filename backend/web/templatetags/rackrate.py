@@ -23,6 +23,9 @@ register.filter("duration", figures.duration)
 register.filter("size", figures.size)
 register.filter("shown_value", scenario_figures.shown_value)
 register.filter("interval", figures.interval)
+register.filter("bounds", figures.bounds)
+register.filter("measure", figures.measure)
+register.filter("price", figures.price)
 register.filter("provider", words.provider)
 register.filter("term", words.term)
 register.filter("kind", words.kind)
@@ -65,6 +68,12 @@ def percent(ratio: Any) -> str:
     """Ratio 0 to 1 as percent with one decimal; empty for what is no number."""
     # A template hands on what is missing as an empty text.
     return figures.percent(ratio) if isinstance(ratio, int | float) else ""
+
+
+@register.filter
+def ratio_percent(ratio: Decimal) -> str:
+    """A stored ratio, as a tax rate, in percent."""
+    return figures.percent(float(ratio))
 
 
 @register.filter

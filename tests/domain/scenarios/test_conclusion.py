@@ -77,7 +77,7 @@ def test_conclusion_leaves_out_what_drops_demand_and_says_so() -> None:
     one = said(option("lossy", "10", 0.2), option("whole", "100", 0.0005))
     assert one.sentence == (
         "“whole” is the only option that serves the demand: 100 USD in 30 days. "
-        "It leaves under 0.1 % of the demand unmet."
+        "It leaves under 0.1% of the demand unmet."
     )
     assert one.detail == (
         "Inputs as stated: no uncertainty is calculated. "

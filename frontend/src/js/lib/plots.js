@@ -8,6 +8,9 @@ import { number } from "./words.js";
 const SHAPES = ["circle", "triangle", "rect", "rectRot", "star", "crossRot"];
 const DASHES = [[], [7, 3], [2, 3], [9, 3, 2, 3], [14, 4], [1, 4]];
 const GLYPHS = { line: ["●", "▲", "■", "◆", "✳", "✕"], dots: ["○", "△", "□", "◇", "✳", "✕"] };
+const FLAT_NAME_CHARS = 18;
+const CHAR_PX = 7; // of a 12 px face, on the wide side
+const MOST_NAMES = 12; // bars that stand side by side and are all named
 const MOST_DOTTED = 40; // longer lines are drawn without a dot at every value
 const DAY = 86_400_000;
 const FEW_DAYS = 8; // up to which the hour is shown, too
@@ -115,10 +118,10 @@ function day(ms) {
   return new Intl.DateTimeFormat("en-CA", { timeZone: "UTC" }).format(ms);
 }
 
-// A comma in a name is where it may be broken; beside bars that lie, any space where it gets long.
-function lines(plot, name) {
-  const parts = name.split(", ");
-  return plot.isFlat ? parts.flatMap((part) => part.match(/.{1,18}(?=\s|$)|\S+/g).map((one) => one.trim())) : parts;
+// A comma in a name is where it is broken, and any space where it gets long.
+function lines(name, mostChars) {
+  const pieces = new RegExp(`.{1,${mostChars}}(?=\\s|$)|\\S+`, "g");
+  return name.split(", ").flatMap((part) => part.match(pieces).map((one) => one.trim()));
 }
 
 // Few days have hours, too.
@@ -134,8 +137,13 @@ function xAxis(plot) {
     border: { color: token("--line-strong") },
   };
   if (plot.x.kind === "category") {
-    const callback = (place) => lines(plot, String(plot.x.values[place]));
-    const ticks = { callback, autoSkip: false, maxRotation: 0 };
+    const count = plot.x.values.length;
+    // Bars that stand share the width, and names that are wider than theirs would run into each other.
+    const callback = function (place) {
+      const width = plot.isFlat ? FLAT_NAME_CHARS : Math.max(4, Math.floor(this.width / count / CHAR_PX));
+      return lines(String(plot.x.values[place]), width);
+    };
+    const ticks = { callback, autoSkip: !plot.isFlat && count > MOST_NAMES, maxRotation: 0 };
     if (plot.isFlat) common.title.display = false; // what stands beside bars that lie needs none
     return { ...common, type: "category", labels: plot.x.values, offset: true, ticks };
   }

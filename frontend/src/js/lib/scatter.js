@@ -23,6 +23,7 @@ const STAR_RADIUS = 10;
 const STEPS = [1, 2, 5];
 const SQUARE_PX = 4;
 const MOST_ROWS = 10_000;
+const MAX_NAMED = 4; // points beside the first one that a tooltip names
 const MANY = 15; // offers on the line, from which on their points are drawn smaller
 
 const shapeOf = (provider) => SHAPES[providerShape(provider)];
@@ -261,24 +262,31 @@ const names = {
 
 /** The interval of a point in words. */
 export function interval(point) {
-  if (point.low === null || point.low === undefined) return "no interval";
+  if (point.low === null || point.low === undefined) return _("no interval");
   return _("{low} to {high} (95 %)", {
     low: point.isCut ? _("0 or less") : figure(point.low),
     high: figure(point.high),
   });
 }
 
+// Points of one spot share a tooltip: the first in full, the next ones by name, the rest counted.
 function tooltip(data) {
+  let stacked = [];
   return {
     filter: (item) => item.raw.of,
     callbacks: {
-      title: ([item]) => item?.raw.of.label,
-      label: ({ raw: { of } }) => [
-        `${figure(of.x)} ${data.x.unit}`,
-        `${figure(of.y)} ${data.y.unit}`,
-        of.isBeyond ? "beyond the limits" : interval(of),
-        data.providers[of.provider],
-      ],
+      title: (items) => {
+        stacked = items.map(({ raw }) => raw.of);
+        return stacked[0]?.label;
+      },
+      label: ({ raw: { of } }) => {
+        const figures = [`${figure(of.x)} ${data.x.unit}`, `${figure(of.y)} ${data.y.unit}`];
+        const place = stacked.indexOf(of);
+        if (place > MAX_NAMED) return [];
+        if (place > 0) return `${of.label}: ${figures.join(", ")}`;
+        return [...figures, of.isBeyond ? _("beyond the limits") : interval(of), data.providers[of.provider]];
+      },
+      footer: () => (stacked.length > 1 ? _("+ {n} more at the same spot", { n: stacked.length - 1 }) : ""),
     },
   };
 }
