@@ -19,6 +19,7 @@ from backend.domain.errors import InvalidValue
 from backend.domain.pricing.purchase import PurchaseModel
 from tests import factories
 from tests.backend.price_lists import DAY, price, record
+from tests.backend.test_prices_api import sent
 
 pytestmark = pytest.mark.django_db
 
@@ -99,11 +100,11 @@ def test_slip_in_a_list_that_stays_is_no_movement_of_it() -> None:
 
 
 def test_list_that_falls_as_a_whole_waits_as_a_whole() -> None:
-    record(listed(AFTER))
-    report = record(listed(BEFORE | {"e": "0.060"}), day=1)
+    record(listed({"a": "0.02", "b": "0.04", "c": "0.075", "d": "0.08", "e": "0.05"}))
+    report = record(listed(BEFORE), day=1)
     assert (report.quarantined, report.unchanged) == (4, 1)
-    # 0.054 → 0.040 is −26 %, 0.075 → 0.030 is −60 %.
-    assert report.movements == ["The whole list moved: 4 of 5 prices fell, by 26 to 60 %."]
+    # 0.02 to 0.01 is -50 %, 0.075 to 0.03 is -60 %.
+    assert report.movements == ["The whole list moved: 4 of 5 prices fell, by 50 to 60 %."]
 
 
 DOUBTS = {
@@ -198,13 +199,13 @@ def test_announced_price_that_is_taken_back_never_counts(monkeypatch: pytest.Mon
     }  # fmt: skip
 
 
-def test_price_entered_for_a_later_day_is_announced(admin: Any) -> None:
+def test_price_entered_for_a_later_day_is_announced(caller: Any) -> None:
     offer = factories.offer("rack", workspace=factories.workspace())
     factories.price(offer, "0.1")
     day = str(clock.now().date() + dt.timedelta(days=30))
     entry = {"offer": "rack", "amount": "0.12", "currency": "USD", "unit": "hour",
              "valid_from": day, "applies_to": "new", "reason": "their letter"}  # fmt: skip
-    answer = admin.post("/api/v1/prices", entry, content_type="application/json")
+    answer = sent(caller("admin"), "/api/v1/prices", entry)
     assert answer.status_code == 201, answer.content
     assert (answer.json()["valid_from"], answer.json()["applies_to"]) == (day, "new")
     assert amounts_in_force() == {"rack": Decimal("0.1")}
