@@ -205,7 +205,7 @@ def test_price_entered_for_a_later_day_is_announced(caller: Any) -> None:
     day = str(clock.now().date() + dt.timedelta(days=30))
     entry = {"offer": "rack", "amount": "0.12", "currency": "USD", "unit": "hour",
              "valid_from": day, "applies_to": "new", "reason": "their letter"}  # fmt: skip
-    answer = sent(caller("admin"), "/api/v1/prices", entry)
+    answer = sent(caller("admin"), "prices", entry)
     assert answer.status_code == 201, answer.content
     assert (answer.json()["valid_from"], answer.json()["applies_to"]) == (day, "new")
     assert amounts_in_force() == {"rack": Decimal("0.1")}
