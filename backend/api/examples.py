@@ -23,6 +23,7 @@ EXAMPLES: Mapping[str, Any] = {
         "links": [{"name": "nas", "capacity_bytes_per_s": 125_000_000}],
         "flows": [{"name": "backup", "path": ["nas"]}, {"name": "build", "path": ["nas"]}],
     },
+    "discounts_create": {"provider": "aws", "service": "compute", "percent": "12"},
     "feed_keys_create": {"view": "large-machines", "name": "sheet of procurement"},
     "hardware_create": {
         "name": "Rack 1",
@@ -36,6 +37,7 @@ EXAMPLES: Mapping[str, Any] = {
         "fingerprint_sha256": "SHA256:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU"
     },
     "price_feeds_create": {"provider": "hetzner", "kind": "on_demand"},
+    "price_feeds_review_create": {"accept": True, "reason": "the provider announced it"},
     "prices_create": {
         "offer": "hosty-ex44",
         "amount": "49.00",

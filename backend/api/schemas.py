@@ -12,8 +12,8 @@ from rest_framework.response import Response
 
 from backend.accounts.api.tokens import TokenDocument
 from backend.benchmarks.api import campaign_documents, documents, results
+from backend.catalog.api import discounts, feeds
 from backend.catalog.api import documents as catalog_documents
-from backend.catalog.api import feeds
 from backend.catalog.api.documents import AnyNumberField
 from backend.common.rest.documents import AmountField, Strict
 from backend.common.rest.views import View
@@ -54,6 +54,7 @@ DOCUMENTS: Mapping[str, type[serializers.Serializer[Any]]] = {
     **results.DOCUMENTS,
     "token": TokenDocument,
     **cloud_accounts.DOCUMENTS,
+    **discounts.DOCUMENTS,
     **feeds.DOCUMENTS,
     **catalog_documents.DOCUMENTS,
     **views.DOCUMENTS,

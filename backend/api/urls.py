@@ -50,6 +50,7 @@ from backend.benchmarks.api.runs import (
 from backend.benchmarks.api.schedules import SchedulesView, ScheduleView
 from backend.benchmarks.api.setup import SetupView
 from backend.bills.api.bills import BillsView, BillView
+from backend.catalog.api.discounts import DiscountsView, DiscountView
 from backend.catalog.api.extras import ExtrasView
 from backend.catalog.api.feeds import PriceFeedReviewView, PriceFeedsView, PriceFeedView
 from backend.catalog.api.hardware import AssumptionsView, HardwareListView, HardwareView
@@ -115,6 +116,7 @@ LISTS = {
     "quotes": QuotesView,
     "prices/history": PriceHistoryView,
     "prices/difference": PriceDifferenceView,
+    "discounts": DiscountsView,
     "hardware": HardwareListView,
     "hardware/assumptions": AssumptionsView,
     "fx-rates": RatesView,
@@ -216,6 +218,7 @@ plain = [
     path("prices/<uuid:price_id>", PriceView.as_view(), name="price"),
     path("prices/<uuid:price_id>/review", PriceReviewView.as_view(), name="price-review"),
     path("hardware/<uuid:hardware_id>", HardwareView.as_view(), name="hardware-version"),
+    path("discounts/<uuid:discount_id>", DiscountView.as_view(), name="discount"),
     path("price-feeds/<uuid:feed_id>", PriceFeedView.as_view(), name="price-feed"),
     path(
         "price-feeds/<uuid:feed_id>/review",

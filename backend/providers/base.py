@@ -191,8 +191,10 @@ class ProviderRecord:
     calls_at_once: int = 20
     """How many of them without a pause."""
     increment: Increment = BY_HOUR
-    """Smallest time charged, with its earlier rules; hours begun where that is not known, as a cap must
-    never be too low."""
+    """Smallest time charged, with its earlier rules.
+
+    Hours begun where that is not known, so that a cap is never too low.
+    """
 
     incidents: tuple[Fact, ...] = ()
     """What happened to its customers' machines, as it was published: part of what is bought."""

@@ -26,6 +26,7 @@ from backend.web.offers import views as offers
 from backend.web.operations import views as operations
 from backend.web.people import joining
 from backend.web.people import views as people
+from backend.web.prices import discounts
 from backend.web.prices import views as prices
 from backend.web.ranking import views as ranking
 from backend.web.reports import freezing
@@ -134,6 +135,12 @@ urlpatterns = [
     path("prices/", prices.prices_page, name="prices"),
     path("prices/changes/", prices.price_changes_page, name="price-changes"),
     path("prices/unpriced/", prices.unpriced_page, name="price-unpriced"),
+    path("prices/discounts/", discounts.discounts_page, name="price-discounts"),
+    path(
+        "prices/discounts/<uuid:discount_id>/delete/",
+        discounts.discount_delete_form,
+        name="price-discount-delete",
+    ),
     path("prices/tables/", prices.tables_page, name="price-tables"),
     path(
         "prices/tables/mappings/<uuid:mapping_id>/forget/",

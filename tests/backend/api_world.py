@@ -5,6 +5,7 @@ import gzip
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import Any
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -19,6 +20,7 @@ from backend.benchmarks.services.schedules import schedule_create
 from backend.bills.models import Bill
 from backend.bills.services.uploads import upload_keep
 from backend.catalog.models import Offer, TableMapping
+from backend.catalog.services.discounts import discount_create
 from backend.catalog.services.feeds import feed_enable
 from backend.catalog.services.hardware import hardware_create
 from backend.domain.scenarios.templates import TEMPLATES
@@ -97,9 +99,10 @@ def build() -> World:
         "bills": [_bill()],
         "jobs": _jobs(),
         "cloud-accounts": [_account(with_machine=True), _account(with_machine=False)],
+        "discounts": [_discount(workspace)],
         "hardware": [hardware_create(workspace=workspace, document=HARDWARE, actor="test").pk],
         "offers": [ODD],
-        "price-feeds": [_feed()],
+        "price-feeds": [_feed_with_price(odd)],
         "prices": [price.pk for price in prices],
         "results": [_imported(odd)],
         "scenarios": [_scenario()],
@@ -153,6 +156,19 @@ def _account(*, with_machine: bool) -> Any:
     if with_machine:
         clouds.charged(clouds.machine(account), "0.5")
     return account.pk
+
+
+def _discount(workspace: Any) -> Any:
+    return discount_create(
+        workspace=workspace, provider="aws", service="all", percent=Decimal(5), actor="test"
+    ).pk
+
+
+def _feed_with_price(odd: Offer) -> Any:
+    """A list of which one price waits for a review."""
+    feed_id = _feed()
+    factories.price(odd, "9.5", zone="c", is_published=False, anomaly="far", feed_id=feed_id)
+    return feed_id
 
 
 def _feed() -> Any:
@@ -281,6 +297,9 @@ def _calls(world: World, odd: Offer) -> dict[str, Call]:
         "POST /requirements/solve": Call({"targets": {"cmips_score": "1000"}}),
         "GET /search": Call(query={"q": ODD}),
         "POST /feed-keys": Call({"view": "large", "name": "another sheet"}),
+        "POST /discounts": Call({"provider": "aws", "service": "egress", "percent": "9"}),
+        "PATCH /discounts/{discount_id}": Call({"percent": "10"}),
+        "POST /price-feeds/{feed_id}/review": Call({"accept": True, "reason": "announced"}),
         "POST /hardware": Call(HARDWARE | {"name": "Another"}),
         "POST /price-feeds": Call({"provider": "hetzner", "kind": "on_demand"}),
         "PATCH /price-feeds/{feed_id}": Call({"enabled": False}),

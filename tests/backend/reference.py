@@ -229,6 +229,7 @@ class Reference:
             cells["price_usd_hour"] = dollars and dollars / _running_hours(asked)
         day = asked.as_of or self.today
         flags = ["stale_price"] if is_missing or (day - read_on).days > 30 else []
+        flags += ["price_waiting"] if price["is_doubted"] else []
         flags += [] if row.has_known_tax else ["tax_unknown"]
         flags += ["interruptible"] if price["purchase_model"] == "spot" else []
         rate = self._rate(price["currency"], asked.currency, asked.as_of)
@@ -323,7 +324,7 @@ class Reference:
             not other["is_published"]
             and other["reviewed_at"] is None
             and other["missing_since"] is None
-            and _identity(other) == _identity(price)
+            and (_identity(other) == _identity(price) or _is_other_currency(other, price))
             and (asked.as_of is None or other["observed_at"].date() <= asked.as_of)
             for other in self.prices
         )
@@ -331,7 +332,8 @@ class Reference:
         checked = price["feed__checked_at"]
         if checked and not (is_missing or is_doubted):
             read_on = max(read_on, checked.date())
-        return price, min(read_on, asked.as_of or read_on), is_missing
+        marked = price | {"is_doubted": is_doubted}
+        return marked, min(read_on, asked.as_of or read_on), is_missing
 
     def _amount(self, price: Cells, asked: Asked, currency: str, period: str) -> Fraction | None:
         rate = self._rate(price["currency"], currency, asked.as_of)
@@ -367,6 +369,12 @@ class Reference:
 def _model(offer: Cells, score: Score) -> str:
     models = score.cpu_models
     return max(models, key=lambda name: (models[name], name)) if models else offer["cpu_model"]
+
+
+def _is_other_currency(other: Cells, price: Cells) -> bool:
+    """Whether another price stands for one that its list has dropped."""
+    alike = _identity({**other, "currency": price["currency"]}) == _identity(price)
+    return alike and price["missing_since"] is not None
 
 
 def _identity(price: Cells) -> tuple[Any, ...]:

@@ -1,3 +1,5 @@
+import uuid
+
 from django.db import migrations, models
 
 import backend.catalog.models.prices
@@ -51,4 +53,49 @@ class Migration(migrations.Migration):
             ),
         ),
         migrations.AddField("storedstate", "prices_begin_on", models.DateField(null=True)),
+        migrations.CreateModel(
+            name="ContractDiscount",
+            fields=[
+                (
+                    "id",
+                    models.UUIDField(
+                        default=uuid.uuid4, editable=False, primary_key=True, serialize=False
+                    ),
+                ),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                (
+                    "service",
+                    models.CharField(
+                        choices=[
+                            (word, word) for word in ("compute", "storage", "egress", "all")
+                        ],
+                        max_length=10,
+                    ),
+                ),
+                ("percent", models.DecimalField(decimal_places=3, max_digits=6)),
+                ("valid_from", models.DateField(blank=True, null=True)),
+                ("valid_until", models.DateField(blank=True, null=True)),
+                (
+                    "provider",
+                    models.ForeignKey(
+                        on_delete=models.PROTECT, related_name="discounts", to="catalog.provider"
+                    ),
+                ),
+                (
+                    "workspace",
+                    models.ForeignKey(
+                        on_delete=models.CASCADE, related_name="discounts", to="accounts.workspace"
+                    ),
+                ),
+            ],
+            options={
+                "ordering": ("provider_id", "service", "valid_from"),
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(percent__gt=0, percent__lt=100),
+                        name="discount_in_percent",
+                    )
+                ],
+            },
+        ),
     ]

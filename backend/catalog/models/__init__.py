@@ -1,5 +1,6 @@
 """What can be bought and what it costs: providers, regions, offers, prices, exchange rates."""
 
+from backend.catalog.models.discounts import ContractDiscount
 from backend.catalog.models.hardware import HardwareModel
 from backend.catalog.models.offers import (
     CreditMode,
@@ -23,6 +24,7 @@ from backend.catalog.models.stored import CurrentPrice, StoredChange, StoredMark
 from backend.catalog.models.tables import TableMapping
 
 __all__ = [
+    "ContractDiscount",
     "CreditMode",
     "CurrentPrice",
     "DataVersion",

@@ -1,11 +1,15 @@
 """What goes with a price or a cost model that a person deletes, and what stays: said before it is done."""
 
-from backend.catalog.models import HardwareModel, PriceObservation
+from backend.catalog.models import ContractDiscount, HardwareModel, PriceObservation
 from backend.domain.texts import text as _
 
 
 def price_consequences(observation: PriceObservation) -> list[str]:
     return [_("The price before it, if there is one, counts again in rankings and scenarios.")]
+
+
+def discount_consequences(discount: ContractDiscount) -> list[str]:
+    return [_("List prices of {name} count again.", name=discount.provider.name)]
 
 
 def hardware_consequences(model: HardwareModel) -> list[str]:

@@ -34,6 +34,7 @@ PAGES = {
 OBJECTS = {
     "apitoken": lazy("API token"),
     "cloudaccount": lazy("cloud account"),
+    "contractdiscount": lazy("contract discount"),
     "feedkey": lazy("feed"),
     "hardwaremodel": lazy("cost model"),
     "priceobservation": lazy("price"),

@@ -18,13 +18,16 @@ from backend.benchmarks.selectors.rental_accounts import credit_modes, is_rentab
 from backend.benchmarks.selectors.rental_prices import rental_life_s
 from backend.benchmarks.selectors.rentals import Rental, rentals
 from backend.benchmarks.services.rented_runs import rented_run_create
-from backend.catalog.models import Offer
+from backend.catalog.models import Offer, PriceObservation
+from backend.catalog.selectors.current_prices import current_price
+from backend.catalog.selectors.discounts import contract, machine_discount
 from backend.catalog.selectors.offers import offers_visible
 from backend.catalog.selectors.price_history import history
 from backend.catalog.selectors.waiting_prices import announced_prices, waiting_prices
 from backend.domain.attributions import attributions
 from backend.domain.errors import InvalidValue
 from backend.domain.money import Money
+from backend.domain.pricing.discounts import Discount, discounted
 from backend.domain.rented_parts import unpriced
 from backend.providers.registry import provider
 from backend.rankings.selectors.offer_detail import OfferDetail, offer_detail
@@ -136,6 +139,8 @@ def _page(request: HttpRequest, slug: str, form: RentalForm | None = None) -> Ht
     if len(context["runs"]) > 1:
         context |= history_plots(request, variants, offer=detail.offer)
     context["may_write"] = may(request, Scope.WRITE)
+    # For those alone who may read the contract: list prices are all that others see.
+    context["contract"] = _contract_line(request, detail.offer) if context["may_write"] else None
     context["is_own"] = (
         context["may_write"] and detail.offer.workspace_id == workspace_of(request).pk
     )
@@ -181,6 +186,23 @@ def _reserved(rental: Rental, profile: str) -> Money:
 
 def _rounded_up(amount: Decimal) -> Decimal:
     return amount.quantize(Decimal("0.0001"), ROUND_CEILING)
+
+
+@dataclass(frozen=True)
+class ContractLine:
+    """The offer's price in force under the workspace's contract."""
+
+    price: PriceObservation
+    discount: Discount
+    amount: Decimal
+
+
+def _contract_line(request: HttpRequest, offer: Offer) -> ContractLine | None:
+    price = current_price(offer)
+    if price is None:
+        return None
+    discount = machine_discount(contract(workspace_of(request)), price)
+    return discount and ContractLine(price, discount, discounted(price.amount, discount))
 
 
 def _context(detail: OfferDetail, params: state.Params) -> dict[str, Any]:

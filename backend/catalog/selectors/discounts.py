@@ -1,0 +1,37 @@
+"""Reads of a workspace's contract discounts; nobody else sees them."""
+
+from django.db.models import QuerySet
+
+from backend.accounts.models import Workspace
+from backend.catalog.models import ContractDiscount, PriceObservation
+from backend.common import clock
+from backend.domain.pricing.discounts import (
+    Discount,
+    DiscountService,
+    discount_of,
+)
+
+
+def discounts_visible(workspace: Workspace) -> QuerySet[ContractDiscount]:
+    """The rows of a workspace, by provider and service."""
+    rows = ContractDiscount.objects.filter(workspace=workspace).select_related("provider")
+    return rows.order_by("provider__slug", "service", "valid_from")
+
+
+def contract(workspace: Workspace) -> list[Discount]:
+    """The same as the domain reckons with them."""
+    return [
+        Discount(row.provider.slug, row.service, row.percent, row.valid_from, row.valid_until)
+        for row in discounts_visible(workspace)
+    ]
+
+
+def machine_discount(discounts: list[Discount], price: PriceObservation) -> Discount | None:
+    """The discount of today on the price of a machine."""
+    return discount_of(
+        discounts,
+        provider=price.offer.provider.slug,
+        service=DiscountService.COMPUTE,
+        purchase_model=price.purchase_model,
+        day=clock.now().date(),
+    )
