@@ -12,7 +12,6 @@ from backend.web.scenarios.figures import (
     cost,
     currency_of,
     horizon_words,
-    lost_cost,
     marked,
     share,
     shown_value,
@@ -28,7 +27,7 @@ def scenario_sheet(scenario: Scenario, outcome: Simulated) -> Sheet:
     """The options, those first that serve the demand, each time the cheapest first."""
     result, currency = outcome.result, currency_of(outcome)
     span = horizon_words(outcome.resolved)
-    options = marked(result["options"], lost_cost(outcome))
+    options = marked(result["options"], outcome)
     # Those that serve too little come last however cheap they are.
     shown = sorted(options, key=lambda one: (one["is_short"], cost(one)))[:MOST_OPTIONS]
     price_per_unserved = outcome.resolved.get("price_per_unserved_unit_hour")
