@@ -5,6 +5,7 @@ from typing import Any
 
 from backend.domain.attributions import attributions
 from backend.domain.scenarios.conclusion import concluded
+from backend.domain.scenarios.ready_options import options_with_examples
 from backend.scenarios.models import Scenario
 from backend.scenarios.selectors.scenarios import Simulated
 from backend.web.reports.sheet import Sheet, SheetColumn, bar, some
@@ -12,7 +13,6 @@ from backend.web.scenarios.figures import (
     cost,
     currency_of,
     horizon_words,
-    lost_cost,
     marked,
     share,
     shown_value,
@@ -28,12 +28,14 @@ def scenario_sheet(scenario: Scenario, outcome: Simulated) -> Sheet:
     """The options, those first that serve the demand, each time the cheapest first."""
     result, currency = outcome.result, currency_of(outcome)
     span = horizon_words(outcome.resolved)
-    options = marked(result["options"], lost_cost(outcome))
+    options = marked(result["options"], outcome)
     # Those that serve too little come last however cheap they are.
     shown = sorted(options, key=lambda one: (one["is_short"], cost(one)))[:MOST_OPTIONS]
     price_per_unserved = outcome.resolved.get("price_per_unserved_unit_hour")
     return Sheet(
-        conclusion=concluded(result, currency, span, price_per_unserved),
+        conclusion=concluded(
+            result, currency, span, price_per_unserved, options_with_examples(outcome.resolved)
+        ),
         chart=_chart(shown, currency, span),
         columns=[
             SheetColumn(_("Option"), 2.6),

@@ -39,7 +39,7 @@ def marked(options: Sequence[Option], simulated: Simulated) -> list[dict[str, An
     """The options with what sets each apart: the cheapest that serves, unless a price is an example,
     and those that serve too little."""
     serving = [one for one in options if may_win(one)]
-    lost = unmet_cost(simulated.result, simulated.resolved.get("price_per_unserved_unit_hour"))
+    lost = lost_cost(simulated)
     # By the cost with what unserved demand loses, or serving nothing would be the cheapest.
     is_open = not serving or bool(options_with_examples(simulated.resolved))
     cheapest = None if is_open else min(serving, key=lambda one: judged_cost(one, lost))
@@ -52,6 +52,11 @@ def marked(options: Sequence[Option], simulated: Simulated) -> list[dict[str, An
         }
         for one in options
     ]
+
+
+def lost_cost(simulated: Simulated) -> float:
+    """Cost of leaving all demand of a result unmet."""
+    return unmet_cost(simulated.result, simulated.resolved.get("price_per_unserved_unit_hour"))
 
 
 def _unit_hour(option: Option) -> str:

@@ -19,7 +19,7 @@ from backend.scenarios.selectors.scenarios import Simulated
 from backend.scenarios.services.job_requests import job_create
 from backend.scenarios.services.jobs import job_cancel
 from backend.web.scenarios import plots
-from backend.web.scenarios.figures import currency_of, horizon_words, lost_cost, marked
+from backend.web.scenarios.figures import currency_of, horizon_words, marked
 from backend.web.scenarios.views import scenario_or_404
 from backend.web.shared.access import demand, readable
 
@@ -89,7 +89,7 @@ def _result(job: ScenarioJob) -> dict[str, Any]:
     return {
         "result": result,
         "currency": currency,
-        "options": marked(result["options"], lost_cost(outcome)),
+        "options": marked(result["options"], outcome),
         "has_spread": any(one["interval"] for one in result["options"]),
         "conclusion": concluded(result, currency, horizon_words(outcome.resolved), price),
         "plot": plots.cost_plot(result, currency),

@@ -144,7 +144,7 @@ def _rows(scenario: Scenario, its: ScreenedMarket) -> list[dict[str, Any]]:
     lost = lost_cost(outcome)
     own = [
         {"result": one, "is_short": one["is_short"], "option": n, "of": None}
-        for n, one in enumerate(marked(outcome.result["options"], lost), start=1)
+        for n, one in enumerate(marked(outcome.result["options"], outcome), start=1)
     ]
     rows = [*own, *(_row(row, its.market) for row in its.rows)]
     # As they are ranked: where unserved demand has a price, it counts.
