@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from backend.benchmarks.services.current_data import current_stamp
 from backend.catalog.models import Offer
-from backend.catalog.services.data_version import data_version_bump
 from backend.scenarios.selectors.resolving import resolved
 from tests import factories
 from tests.backend.conftest import API
@@ -191,7 +191,7 @@ def test_requirement_leaves_out_types_of_unknown_baseline(client: Client) -> Non
 def test_scenario_counts_on_what_a_machine_with_credits_holds() -> None:
     machine("t4g-nano", 3000.57, "0.0042", baseline="0.05")
     machine("m6g-large", 3000.0, "0.05")
-    data_version_bump()
+    current_stamp()
     parts = [{"role": "all", "price": {"offer": slug}} for slug in ("t4g-nano", "m6g-large")]
     document = {
         "capacity": {"metric": "cmips_score", "units_per_score": "1"},
