@@ -11,6 +11,7 @@ from decimal import Decimal
 from itertools import islice
 from typing import Any
 
+from backend.domain.parsing.encodings import encoding_of
 from backend.domain.parsing.table_remarks import RefusedTable, Remark
 
 # A table is read whole and previewed in a page; larger ones belong to the API or a price list.
@@ -22,7 +23,6 @@ MAX_LINES = 6_000
 HEAD_LINES = 30
 SEPARATORS = ",;\t"
 _SEPARATOR_LINE = re.compile(r'"?sep=(?P<mark>[,;\t])"?[,;\t]*\r?\n', re.IGNORECASE)
-_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 _ZIP = b"PK\x03\x04"
 _AMBIGUOUS = re.compile(r"-?[1-9][0-9]{0,2}\.[0-9]{3}")
 
@@ -98,17 +98,15 @@ def decoded(raw: bytes | str) -> tuple[str, list[Remark]]:
             raise RefusedTable(Remark(line, "", "half a character is not text")) from None
         return raw.removeprefix("\ufeff"), []
     try:
-        if raw.startswith(_UTF_16):
-            return raw.decode("utf-16"), []
-        return raw.decode("utf-8-sig"), []
+        encoding = encoding_of(raw)
+        text = raw.decode("utf-8-sig" if encoding == "utf-8" else encoding)
     except UnicodeDecodeError as error:
-        at = error.start
-    line = raw.count(b"\n", 0, at) + 1
-    try:
-        text = raw.decode("cp1252")
-    except UnicodeDecodeError:
-        detail = f"byte {at + 1} is no text: save the file as CSV UTF-8, or as XLSX"
+        line = raw.count(b"\n", 0, error.start) + 1
+        detail = f"byte {error.start + 1} is no text: save the file as CSV UTF-8, or as XLSX"
         raise RefusedTable(Remark(line, "", detail)) from None
+    if encoding != "cp1252":
+        return text, []
+    line = next(n for n, part in enumerate(raw.split(b"\n"), 1) if not part.isascii())
     return text, [Remark(line, "", "not UTF-8: read as Windows-1252, look at names with accents")]
 
 

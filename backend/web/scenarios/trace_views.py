@@ -1,6 +1,5 @@
 """A recorded demand becomes a scenario: CSV, or what CloudWatch and Prometheus export."""
 
-import io
 from pathlib import PurePath
 from typing import Any
 
@@ -16,6 +15,7 @@ from backend.accounts.services.acting import workspace_of
 from backend.common.bodies import takes_files
 from backend.common.work import calculation
 from backend.domain.errors import InvalidDocument, InvalidValue
+from backend.domain.parsing.encodings import text_of
 from backend.domain.scenarios.recorded import gap_lines, recorded, steps_of
 from backend.domain.scenarios.templates import TEMPLATES
 from backend.domain.scenarios.trace_files import STATISTICS, imported
@@ -87,9 +87,7 @@ def scenario_trace(request: HttpRequest) -> HttpResponse:
 
 def _kept(request: HttpRequest, data: dict[str, Any]) -> tuple[Scenario, list[str]]:
     try:
-        # -sig: Excel writes a byte order mark, which would become a part of the first time.
-        lines = io.TextIOWrapper(data["file"], encoding="utf-8-sig")
-        trace = imported(lines, series=data["series"], statistic=data["statistic"])
+        trace = imported(text_of(data["file"]), series=data["series"], statistic=data["statistic"])
     except UnicodeDecodeError:
         raise InvalidValue("file", _("is no text in UTF-8")) from None
     document = recorded(

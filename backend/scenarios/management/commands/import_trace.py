@@ -10,6 +10,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from backend.domain.errors import InvalidValue
+from backend.domain.parsing.encodings import text_of
 from backend.domain.scenarios.recorded import gap_lines, recorded, steps_of
 from backend.domain.scenarios.templates import TEMPLATES
 from backend.domain.scenarios.trace_files import STATISTICS, imported
@@ -53,8 +54,6 @@ class Command(BaseCommand):
             source: Iterable[str] = sys.stdin
             return nullcontext(source)
         try:
-            # Spreadsheets begin a CSV with a byte order mark, which would be part of its first
-            # column's name.
-            return Path(name).open(encoding="utf-8-sig")
+            return text_of(Path(name).open("rb"))
         except OSError as error:
             raise CommandError(f"{name}: {error.strerror}") from None
