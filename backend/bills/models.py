@@ -49,6 +49,7 @@ class UploadState(models.TextChoices):
     QUEUED = "queued", _("waits or is being read")
     DONE = "done", _("read")
     FAILED = "failed", _("refused")
+    ASKS = "asks", _("waits for an answer")
 
 
 class BillUpload(Identified):
@@ -60,11 +61,14 @@ class BillUpload(Identified):
     file_name = models.CharField(max_length=200)
     format = models.CharField(max_length=10, blank=True)
     """Slug of its format where it is not to be recognised."""
+    price_is = models.CharField(max_length=5, blank=True)
+    """domain.bills.unit_prices; "" where its sender did not say."""
     size_bytes = models.PositiveBigIntegerField()
     state = models.CharField(max_length=10, choices=UploadState, default=UploadState.QUEUED)
     attempts = models.PositiveSmallIntegerField(default=0)
     progress_ratio = models.FloatField(default=0)
     failure = models.TextField(blank=True)
+    """Why it was refused, or the question that it waits for."""
     bill = models.ForeignKey(Bill, on_delete=models.SET_NULL, null=True, related_name="uploads")
     created_by = models.CharField(max_length=150)
 

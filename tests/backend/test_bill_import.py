@@ -216,7 +216,7 @@ def test_plain_table_of_a_spreadsheet_is_read_with_its_title_and_commas():
 
 def test_machines_of_which_only_the_number_is_known_ran_all_month():
     of = whole(b"type,count,price,month,currency\nbox,3,120,2026-10,EUR\n")
-    assert (of.machines[0].hours, of.total) == (3 * 730, 120)
+    assert (of.machines[0].hours, of.total) == (3 * 730, 3 * 120)
 
 
 def test_broken_lines_are_named_by_number_and_stop_nothing():

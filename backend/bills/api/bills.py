@@ -17,7 +17,7 @@ from rest_framework.reverse import reverse
 from backend.accounts.api.authentication import actor
 from backend.accounts.services.acting import workspace_of
 from backend.benchmarks.services.current_data import current_stamp
-from backend.bills.models import Bill, BillUpload
+from backend.bills.models import Bill, BillUpload, UploadState
 from backend.bills.selectors.bills import bill_by_slug, bills_visible
 from backend.bills.selectors.compared import ASSUMED, READERS, compared_document
 from backend.bills.services.bills import bill_delete
@@ -28,12 +28,13 @@ from backend.common.rest.parameters import read
 from backend.common.rest.permissions import WRITE
 from backend.common.rest.table import Column, ColumnType
 from backend.common.rest.views import ListAnswer, ListView, View
+from backend.domain.bills.formats import FORMATS
 from backend.domain.errors import InvalidValue, Reason
 
 COLUMNS = (
     Column("slug", ColumnType.TEXT, "Name in addresses, which never changes"),
     Column("name", ColumnType.TEXT, "Name for people"),
-    Column("formats", ColumnType.TEXT, "focus, cur, azure, gcp or plain, of each file"),
+    Column("formats", ColumnType.TEXT, f"{', '.join(FORMATS)}: of each file"),
     Column("total", ColumnType.DECIMAL, "Sum of all its lines", "currency"),
     Column("currency", ColumnType.TEXT, "Of all its amounts"),
     Column("line_count", ColumnType.INTEGER, "Lines of its files"),
@@ -86,6 +87,12 @@ class BillDetail(serializers.Serializer[Any]):
     wasted = serializers.DictField(
         default=dict, help_text="What is paid for and not used: commitments, idle"
     )
+    notes = serializers.ListField(
+        child=serializers.DictField(), default=list, help_text="Readings that somebody should check"
+    )
+    month_count = serializers.CharField(
+        default=None, allow_null=True, help_text="Months that its amounts are of"
+    )
     unreadable = serializers.DictField()
     shares = serializers.DictField(help_text="How machine hours were bought")
     compared = serializers.DictField(
@@ -111,7 +118,8 @@ def upload_job(upload: BillUpload, request: Request) -> Any:
     """How far the reading of a file is."""
     bill = upload.bill
     return job_data(
-        state=upload.state,
+        # To a program a question is a failure: it sends the file again with the answer.
+        state=UploadState.FAILED if upload.state == UploadState.ASKS else upload.state,
         progress=upload.progress_ratio,
         created_at=upload.created_at,
         result_url=reverse("api:bill", kwargs={"slug": bill.slug}, request=request)
@@ -141,7 +149,10 @@ class BillsView(ListView):
     @extend_schema(
         parameters=[
             OpenApiParameter("name", str, description="Of the bill; that of the file otherwise"),
-            OpenApiParameter("format", str, description="focus, cur, azure, gcp or plain"),
+            OpenApiParameter("format", str, description=", ".join(FORMATS)),
+            OpenApiParameter(
+                "price_is", str, description="Of a plain table: unit or total, where it was asked"
+            ),
         ],
         request={
             "application/octet-stream": OpenApiTypes.BINARY,
@@ -162,6 +173,7 @@ class BillsView(ListView):
             file_name=file_name,
             content=pieces,
             format_slug=request.query_params.get("format", ""),
+            price_is=request.query_params.get("price_is", ""),
             actor=actor(request),
         )
         url = reverse("api:job", kwargs={"job_id": upload.pk}, request=request)

@@ -6,23 +6,27 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from backend.bills.models import Bill
-from backend.bills.selectors.elsewhere import DEFAULTS, elsewhere
+from backend.bills.selectors.elsewhere import default_assumptions, elsewhere
+from backend.bills.selectors.works import ANYWHERE
 from backend.catalog.selectors.data_version import DataStamp
 from backend.common.rest.parameters import Reader, boolean, number, text, whole
 from backend.domain.bills.replacing import MOST_HEADROOM
+from backend.domain.region_groups import REGION_GROUPS
 
 ASSUMED: Mapping[str, str] = {
     "metric": "Whose scores are compared; the one that most offers have otherwise",
     "moving_cost": "Once, in the bill's currency",
-    "staff_per_server": "A month, for each server that is dedicated or one's own",
-    "spares": "Servers more than needed of those",
+    "staff_per_server": "A month, for each dedicated server; the costs of your own hold theirs",
+    "spares": "Servers more than needed, of dedicated ones and your own",
     "headroom_percent": "Of score and memory of servers that stand, kept free, from 0 to 90",
-    "spread_commitments": "TRUE: today's cost has commitments spread over their use, else as billed",
+    "spread_commitments": "TRUE: committed machines cost what the bill spreads over their use, else the fees",
     "may_change_arch": "TRUE where programs run on CPUs of another architecture, too",
     "may_run_services": "TRUE where managed services become software that one runs oneself",
     "managed_premium": "Share of their price that is for being managed, from 0 to 1",
     "service_hours": "Staff hours a month for services that one runs oneself",
     "staff_hour": "Cost of an hour of staff, in the bill's currency",
+    "region_group": "Part of the world of replacements, that of the bill otherwise: "
+    + ", ".join((ANYWHERE, *REGION_GROUPS)),
 }
 
 
@@ -34,6 +38,12 @@ def _from_zero(most: float = math.inf) -> Reader:
         return parsed
 
     return reader
+
+
+def _region_group(value: str) -> str:
+    if value not in {ANYWHERE, *REGION_GROUPS}:
+        raise ValueError(f"{value!r} is not one of {', '.join((ANYWHERE, *REGION_GROUPS))}")
+    return value
 
 
 READERS: Mapping[str, Reader] = {
@@ -48,6 +58,7 @@ READERS: Mapping[str, Reader] = {
     "managed_premium": _from_zero(1),
     "service_hours": _from_zero(),
     "staff_hour": _from_zero(),
+    "region_group": _region_group,
 }
 
 
@@ -57,13 +68,18 @@ def compared_document(bill: Bill, stamp: DataStamp, asked: Mapping[str, Any]) ->
     InvalidParameters for a metric that cannot be compared.
     """
     given = {name: value for name, value in asked.items() if name != "metric"}
-    assumed = replace(DEFAULTS, **given)
+    assumed = replace(default_assumptions(bill.currency), **given)
     answer = elsewhere(bill, stamp, metric=asked.get("metric", ""), assumed=assumed)
     return {
         "compared": {
             "metric": answer.metric,
             "cost_per_month": round(answer.today, 2),
-            "uncompared": [name for name, _ in answer.uncompared],
+            "uncompared": [one.name for one in answer.uncompared],
+            "left_out": [
+                {"name": one.name, "cost": str(one.cost), "why": one.why}
+                for one in answer.uncompared
+            ],
+            "region_groups": sorted({group for one in answer.works for group in one.region_groups}),
             **asdict(answer.assumed),
         },
         "alternatives": [

@@ -8,6 +8,9 @@ import pyarrow.compute as pc
 
 MONEY = pa.decimal128(37, 15)  # one digit is left for sums
 MONEY_DIGITS = 15
+SMALLEST = Decimal(1).scaleb(-MONEY_DIGITS)
+# Type of Google's credits that are given and end; all others make a price lower.
+PROMOTION = "PROMOTION"
 PLAIN_NUMBER = rf"^-?\d{{1,20}}(\.\d{{0,{MONEY_DIGITS}}})?$"
 LONG_NUMBER = rf"^(-?\d{{1,20}}\.\d{{{MONEY_DIGITS}}})\d+$"
 
@@ -26,26 +29,32 @@ def money(column: pa.Array) -> pa.Array:
     return pc.coalesce(values, pa.array(read, MONEY))
 
 
-def credit_amounts(column: pa.Array) -> pa.Array:
-    """Sums of credits, which are amounts or lists of objects with one; 0 for none, null for neither."""
+def credit_amounts(column: pa.Array) -> tuple[pa.Array, pa.Array]:
+    """Sums of credits that lower a price, and of promotions; null for what is no credit.
+
+    A credit is an amount, or a list of objects with one.
+    """
     encoded = pc.dictionary_encode(column)
     sums = [_credit(text) for text in encoded.dictionary.to_pylist()]
-    return pa.array(sums, MONEY).take(encoded.indices)
+    parts = [pa.array([one[at] for one in sums], MONEY).take(encoded.indices) for at in (0, 1)]
+    return parts[0], parts[1]
 
 
-def _credit(text: str) -> Decimal | None:
+def _credit(text: str) -> tuple[Decimal | None, Decimal | None]:
     if not text.startswith("["):
-        return _exact(text or "0")
+        return _exact(text or "0"), Decimal(0)
+    sums = [Decimal(0), Decimal(0)]
     try:
-        listed = json.loads(text, parse_float=Decimal)
-        return _exact(str(sum(Decimal(one.get("amount") or 0) for one in listed)))
+        for one in json.loads(text, parse_float=Decimal):
+            sums[one.get("type") == PROMOTION] += Decimal(one.get("amount") or 0)
     except (ValueError, AttributeError, TypeError, ArithmeticError, RecursionError):
-        return None
+        return None, None
+    return _exact(str(sums[0])), _exact(str(sums[1]))
 
 
 def _exact(text: str) -> Decimal | None:
     try:
         value = Decimal(text)
-        return value.quantize(Decimal(1).scaleb(-MONEY_DIGITS)) if value.is_finite() else None
+        return value.quantize(SMALLEST) if value.is_finite() else None
     except InvalidOperation:
         return None

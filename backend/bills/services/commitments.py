@@ -21,7 +21,8 @@ def spread_over_use(columns: Mapping[str, pa.Array], billed: pa.Array) -> tuple[
     if "charge" not in columns:
         return effective, unused
     for is_meant, amount in _spread_by_aws(columns):
-        effective = pc.if_else(is_meant, pc.coalesce(amount, effective), effective)
+        # Without its amount nobody knows what the hour costs: 0 says so (selectors.elsewhere).
+        effective = pc.if_else(is_meant, pc.fill_null(amount, ZERO), effective)
     for is_meant, amount in _unused_at_aws(columns):
         effective = pc.if_else(is_meant, pc.coalesce(amount, effective), effective)
         unused = pc.if_else(is_meant, amount, unused)
@@ -40,16 +41,14 @@ def spread_over_use(columns: Mapping[str, pa.Array], billed: pa.Array) -> tuple[
 def _spread_by_aws(columns: Mapping[str, pa.Array]) -> Iterator[tuple[pa.Array, pa.Array]]:
     """Which lines cost another amount than was billed: hours cost what their commitment does, so that
     its fees cost nothing."""
-    charge, free = columns["charge"], pa.scalar(ZERO, MONEY)
-    if "reserved" in columns:
-        yield pc.equal(charge, "DiscountedUsage"), money(columns["reserved"])
+    charge, free = columns["charge"], pa.array([ZERO] * len(columns["charge"]), MONEY)
+    for name, covered in (("reserved", "DiscountedUsage"), ("saved", "SavingsPlanCoveredUsage")):
+        yield pc.equal(charge, covered), money(columns[name]) if name in columns else free
     if "reservation" in columns:
         is_reserved = pc.not_equal(columns["reservation"], "")
         yield pc.and_(pc.equal(charge, "Fee"), is_reserved), free
-    if "saved" in columns:
-        yield pc.equal(charge, "SavingsPlanCoveredUsage"), money(columns["saved"])
-        fees = pa.array(["SavingsPlanNegation", "SavingsPlanUpfrontFee"])
-        yield pc.is_in(charge, fees), free
+    fees = pa.array(["SavingsPlanNegation", "SavingsPlanUpfrontFee"])
+    yield pc.is_in(charge, fees), free
 
 
 def _unused_at_aws(columns: Mapping[str, pa.Array]) -> Iterator[tuple[pa.Array, pa.Array]]:

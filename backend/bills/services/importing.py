@@ -19,6 +19,7 @@ from django.db.models import F
 from backend.accounts.models import Workspace
 from backend.bills.models import Bill, BillUpload, BillUploadPart, UploadState
 from backend.bills.services.bills import bill_name, bill_store
+from backend.bills.services.list_prices import check_prices
 from backend.bills.services.reading import Reading, bill_read
 from backend.domain.bills.estate import estate, hour_of
 from backend.domain.bills.estate_document import estate_document
@@ -27,6 +28,7 @@ from backend.domain.bills.joined import (
     joined_usage,
     refuse_repeated_months,
 )
+from backend.domain.bills.unit_prices import DoubtfulPrice, PriceIs
 from backend.domain.errors import InvalidValue
 
 PROGRESS_S = 1.0
@@ -65,15 +67,18 @@ def bill_import(
     files: Sequence[BillFile],
     actor: str,
     slug: str | None = None,
+    price_is: PriceIs = PriceIs.UNKNOWN,
 ) -> Bill:
     """Read the files of one bill and keep what it contains; `slug` is their format, if stated.
 
-    InvalidValue names what is wrong with a file, or that it was imported before; nothing is kept
-    then.
+    InvalidValue names what is wrong with a file, or that it was imported before; DoubtfulPrice asks
+    whether amounts are of a unit or of a line. Nothing is kept then.
     """
     kept_name = bill_name(name)
     digest, salt = hashlib.sha256(), secrets.token_hex(16)
-    readings = [(file.name, _read(file, slug, digest, salt)) for file in files]
+    readings = [
+        (file.name, _read(file, digest, slug=slug, salt=salt, price_is=price_is)) for file in files
+    ]
     groups = [(named, list(reading.groups())) for named, reading in readings]
     refuse_repeated_months(groups)
     usage = joined_usage([reading.usage for _, reading in readings])
@@ -83,7 +88,10 @@ def bill_import(
         else joined_unreadable((named, reading.unreadable) for named, reading in readings)
     )
     whole = estate([one for _, of_file in groups for one in of_file], usage, unreadable)
-    first_hour = 0 if usage.first is None else hour_of(usage.first)
+    if price_is is PriceIs.UNKNOWN:
+        for _, reading in readings:
+            check_prices(reading, whole, workspace)
+    first_hour = 0 if usage.begin is None else hour_of(usage.begin)
     formats = dict.fromkeys(reading.format.slug for _, reading in readings)
     return bill_store(
         bill=Bill(
@@ -101,10 +109,10 @@ def bill_import(
     )
 
 
-def _read(file: BillFile, slug: str | None, digest: Any, salt: str) -> Reading:
+def _read(file: BillFile, digest: Any, **given: Any) -> Reading:
     with file.open() as opened:
         try:
-            return bill_read(cast("BinaryIO", _HashedFile(opened, digest)), slug=slug, salt=salt)
+            return bill_read(cast("BinaryIO", _HashedFile(opened, digest)), **given)
         except InvalidValue as error:
             raise InvalidValue(error.field, f"{file.name}: {error.detail}") from error
 
@@ -130,7 +138,14 @@ def upload_read(*, upload: BillUpload) -> None:
             files=[file],
             slug=upload.format or None,
             actor=upload.created_by,
+            price_is=PriceIs(upload.price_is),
         )
+    except DoubtfulPrice as error:
+        # Its pieces stay until somebody answers (uploads.upload_answer).
+        BillUpload.objects.filter(pk=upload.pk).update(
+            state=UploadState.ASKS, failure=error.detail, attempts=0
+        )
+        return
     except InvalidValue as error:
         # The page names the file itself.
         _failed(upload, error.detail.removeprefix(f"{upload.file_name}: "))

@@ -6,7 +6,8 @@ as long as the reading.
 
 import datetime as dt
 import hashlib
-from collections import defaultdict
+import math
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -21,10 +22,12 @@ from numpy.typing import NDArray
 from backend.bills.services.amounts import MONEY, credit_amounts, money
 from backend.bills.services.batch import Batch
 from backend.bills.services.commitments import spread_over_use
+from backend.bills.services.hetzner import normalized
+from backend.bills.services.quantities import is_in_hours
 from backend.bills.services.tables import batches
+from backend.bills.services.unit_prices import priced
 from backend.domain.bills.classes import DETAILS, BillCharge, ChargeKind, charge_of
 from backend.domain.bills.estate import (
-    HOUR,
     ZERO,
     Group,
     MachineKey,
@@ -33,9 +36,22 @@ from backend.domain.bills.estate import (
     Unreadable,
     hour_of,
     machine_key,
+    moment_of,
 )
-from backend.domain.bills.formats import BillFormat
+from backend.domain.bills.formats import HETZNER, PLAIN, BillFormat
 from backend.domain.bills.moments import moment
+from backend.domain.bills.notes import BillNote
+from backend.domain.bills.periods import (
+    DAY,
+    LONGEST_H,
+    MONTH,
+    is_calendar_months,
+    is_even_months,
+    is_whole_months,
+    step_of,
+    step_that_holds,
+)
+from backend.domain.bills.unit_prices import PriceIs
 from backend.domain.units import HOURS_PER_MONTH
 
 # Columns whose words say what a line charges for.
@@ -47,18 +63,43 @@ WORDS = (
     "description",
     "meter",
     "charge",
+    "class",
     "pricing",
     "status",
+    "commitment",
     "usage",
+    "operation",
+    "system",
+    "software",
     "unit",
     "details",
     "machine",
 )
+# Columns that name a commitment: only that they do is kept.
+COMMITMENTS = ("reservation", "plan", "commitment")
 # ASCII's own separator of units, which no word of a bill holds.
 SEPARATOR = "\x1f"
 COUNT = pa.decimal128(20, 6)
 MOST_MACHINES = 10**14  # fit into it
 NOTHING = ("NULL", "null", "None")
+
+
+@dataclass
+class Span:
+    """From the first moment to the last; falsy while there is none."""
+
+    first: dt.datetime | None = None
+    last: dt.datetime | None = None
+
+    def __bool__(self) -> bool:
+        return self.first is not None
+
+    def take(self, hours: NDArray[np.int64]) -> None:
+        """Extend it to these hours since 1970."""
+        if hours.size:
+            first, last = moment_of(int(hours.min())), moment_of(int(hours.max()))
+            self.first = min(self.first or first, first)
+            self.last = max(self.last or last, last)
 
 
 @dataclass
@@ -72,11 +113,33 @@ class Reading:
     by_hour: dict[MachineKey, dict[int, float]] = field(default_factory=dict)
     by_resource: dict[MachineKey, dict[str, float]] = field(default_factory=dict)
     unreadable: Unreadable = field(default_factory=Unreadable)
-    first: dt.datetime | None = None
-    last: dt.datetime | None = None
+    used: Span = field(default_factory=Span)
+    """When lines of use begin."""
+    whole: Span = field(default_factory=Span)
+    """When any line begins."""
+    machine_starts: set[int] = field(default_factory=set)
+    """Hours since 1970 at which machine lines begin."""
+    midnights: set[int] = field(default_factory=set)
+    """Hours since 1970 at which lines of use begin a day."""
+    lengths: Counter[int] = field(default_factory=Counter)
+    """Machine lines by how many hours their period has, where a column says when it ends."""
+    longest_h: float = 0
+    """The most hours of one machine on one line."""
+    long_lines: int = 0
+    """Machine lines of more hours than a day can hold."""
+    even_months: set[bool] = field(default_factory=set)
+    """True for long lines that count a month as 730 hours, False for those of the calendar."""
+    notes: Counter[BillNote] = field(default_factory=Counter)
+    prices: dict[MachineKey, tuple[Decimal, Decimal]] = field(
+        default_factory=lambda: defaultdict(lambda: (ZERO, ZERO))
+    )
+    """Of a plain table: what machines cost if its amounts are of one unit, and if they are of the line."""
     moments: dict[str, dt.datetime | None] = field(default_factory=dict)
     salt: str = ""
     """Of the hashes of names: the same for all files of a bill, and for no two bills."""
+    price_is: PriceIs = PriceIs.UNKNOWN
+    is_price_of_unit: bool = False
+    """True where the amounts of a plain table were read as those of one unit."""
 
     def bad_line(self, number: int, why: str, amount: Decimal = ZERO) -> None:
         """Counts a line that cannot be read."""
@@ -107,19 +170,40 @@ class Reading:
     @property
     def usage(self) -> MachineUsage:
         """Hours of machines by clock hour and by machine."""
-        starts = [one for one in self.moments.values() if one is not None]
-        return MachineUsage(self.by_hour, self.by_resource, self.first, self.last, _step(starts))
+        span, notes, step = self.used or self.whole, Counter(self.notes), self._stated_step()
+        if (needed := step_that_holds(self.longest_h)) > step:
+            step = needed
+            if step >= MONTH:
+                notes[BillNote.MONTH_ON_A_DAY] += self.long_lines
+        return MachineUsage(
+            self.by_hour,
+            self.by_resource,
+            span.first,
+            span.last,
+            step,
+            has_even_months=step >= MONTH and self._has_even_months,
+            is_priced_by_month=self.format.is_priced_by_month,
+            notes=+notes,
+        )
 
+    @property
+    def _has_even_months(self) -> bool:
+        return self.even_months == {True} or (self.format is PLAIN and not self.even_months)
 
-def _step(starts: list[dt.datetime]) -> dt.timedelta:
-    """How long a period of the bill is, from when they begin."""
-    # Formats do not say how fine a bill is: only one by the hour has lines that begin at another
-    # hour than midnight.
-    if any(one.hour for one in starts):
-        return HOUR
-    if any(one.day != 1 for one in starts):
-        return 24 * HOUR
-    return dt.timedelta(hours=float(HOURS_PER_MONTH))
+    def _stated_step(self) -> dt.timedelta:
+        """Length of a period as the lines of machines write it."""
+        if self.lengths:
+            # Of most lines: one that is longer than its like does not make a bill by the hour monthly.
+            middle = sorted(self.lengths.elements())[self.lengths.total() // 2]
+            return step_that_holds(middle)
+        starts = [moment_of(hour) for hour in self.machine_starts]
+        if not starts:
+            starts = [one for one in self.moments.values() if one is not None]
+        step = step_of(starts)
+        if step >= MONTH:
+            # Machines of the first of a month alone do not say: other days in the bill do.
+            step = step_of(moment_of(hour) for hour in self.midnights)
+        return min(step, DAY) if self.format.is_daily else step
 
 
 def _parted(key: str) -> tuple[str, str, dict[str, str]]:
@@ -127,7 +211,13 @@ def _parted(key: str) -> tuple[str, str, dict[str, str]]:
     return month, currency, dict(zip(WORDS, words, strict=True))
 
 
-def bill_read(file: BinaryIO, *, slug: str | None = None, salt: str = "") -> Reading:
+def bill_read(
+    file: BinaryIO,
+    *,
+    slug: str | None = None,
+    salt: str = "",
+    price_is: PriceIs = PriceIs.UNKNOWN,
+) -> Reading:
     """Read a bill's file to its end; `slug` is its format where it is not to be recognised.
 
     InvalidValue names what is wrong with the file; lines that cannot be read are counted instead.
@@ -145,11 +235,11 @@ def bill_read(file: BinaryIO, *, slug: str | None = None, salt: str = "") -> Rea
 
     with ExitStack() as opened:
         form, parts = batches(file, slug, bad_line, opened)
-        reading = Reading(form, salt=salt)
+        reading = Reading(form, salt=salt, price_is=price_is)
         for number, why in early:
             reading.bad_line(number, why)
         for batch in parts:
-            _take(reading, batch)
+            _take(reading, normalized(batch) if form is HETZNER else batch)
     return reading
 
 
@@ -159,12 +249,15 @@ def _take(reading: Reading, batch: Batch) -> None:
         # Google says only there that a commitment paid for a line.
         is_committed = pc.match_substring(columns["credits"], "COMMITTED_USAGE_DISCOUNT")
         columns["pricing"] = pc.if_else(is_committed, "committed", "")
+    if reading.format is PLAIN:
+        columns, reading.is_price_of_unit = priced(columns, reading.price_is)
     starts = pc.dictionary_encode(columns["start"])
     months, hours = _times(reading, starts.dictionary.to_pylist())
     at = starts.indices.to_numpy(zero_copy_only=False)
-    billed = money(columns["billed"])
+    billed, promotions = money(columns["billed"]), None
     if "credits" in columns:
-        billed = pc.cast(pc.add(billed, credit_amounts(columns["credits"])), MONEY)
+        lowered_by, promotions = credit_amounts(columns["credits"])
+        billed = pc.cast(pc.add(billed, lowered_by), MONEY)
     has_time, has_amount = hours[at] >= 0, pc.is_valid(billed).to_numpy(zero_copy_only=False)
     _name_bad_lines(
         reading, batch, columns, billed=billed, has_time=has_time, has_amount=has_amount
@@ -174,11 +267,64 @@ def _take(reading: Reading, batch: Batch) -> None:
         return
     columns = {name: column.filter(good) for name, column in columns.items()}
     at, billed = at[has_time & has_amount], billed.filter(good)
-    keys = pc.dictionary_encode(_keys(columns, pa.array(months).take(pa.array(at))))
     quantity = _quantity(columns)
+    if quantity is not None and "unit" in columns:
+        is_hours = is_in_hours(columns, quantity, billed)
+        reading.notes[BillNote.HOURS_NOT_BLOCKS] += pc.sum(is_hours).as_py() or 0
+        columns["unit"] = pc.if_else(is_hours, "Hours", columns["unit"])
+    month_of = pa.array(months).take(pa.array(at))
+    keys = pc.dictionary_encode(_keys(columns, month_of))
     _sum(reading, columns, keys, billed, quantity)
+    _note_prices(reading, columns, keys)
+    if promotions is not None:
+        _sum_promotions(reading, columns, month_of, promotions.filter(good))
+    names = keys.dictionary.to_pylist()
+    is_use = np.array([reading.charge(name).is_usage for name in names])
+    start_hours = hours[at]
+    reading.whole.take(start_hours)
+    used_hours = start_hours[is_use[keys.indices.to_numpy(zero_copy_only=False)]]
+    reading.used.take(used_hours)
+    reading.midnights.update(np.unique(used_hours[used_hours % 24 == 0]).tolist())
     if quantity is not None:
-        _count_machines(reading, columns, keys, quantity, hours[at])
+        _count_machines(reading, columns, keys, quantity, start_hours)
+
+
+def _note_prices(
+    reading: Reading, columns: Mapping[str, pa.Array], keys: pa.DictionaryArray
+) -> None:
+    """What the amounts of a plain table come to by either reading."""
+    if reading.format is not PLAIN or "of_unit" not in columns:
+        return
+    for number, of_unit, of_line in zip(
+        keys.indices.to_pylist(),
+        columns["of_unit"].to_pylist(),
+        columns["of_line"].to_pylist(),
+        strict=True,
+    ):
+        name = keys.dictionary[number].as_py()
+        charge = reading.charge(name)
+        key = machine_key(charge, _parted(name)[2]["region"])
+        known = reading.prices[key]
+        reading.prices[key] = known[0] + (of_unit or ZERO), known[1] + (of_line or ZERO)
+    if reading.is_price_of_unit:
+        reading.notes[BillNote.PRICE_OF_A_UNIT] += len(keys)
+
+
+def _sum_promotions(
+    reading: Reading, columns: Mapping[str, pa.Array], months: pa.Array, amounts: pa.Array
+) -> None:
+    """Credits that are given and end are no price of what they paid for: they have groups of their own."""
+    rows = np.flatnonzero(pc.not_equal(amounts, ZERO).to_numpy(zero_copy_only=False))
+    if not rows.size:
+        return
+    given = {
+        name: columns[name].take(pa.array(rows))
+        for name in ("currency", "service", "region")
+        if name in columns
+    }
+    given["charge"] = pa.array(["promotion"] * rows.size)
+    keys = pc.dictionary_encode(_keys(given, months.take(pa.array(rows))))
+    _sum(reading, given, keys, amounts.take(pa.array(rows)), None, has_lines=False)
 
 
 def _filled(column: pa.Array) -> pa.Array:
@@ -196,9 +342,6 @@ def _times(reading: Reading, texts: list[str]) -> tuple[list[str], NDArray[np.in
         start = reading.moments[text]
         months.append("" if start is None else f"{start:%Y-%m}")
         hours.append(-1 if start is None else hour_of(start))
-        if start is not None:
-            reading.first = min(reading.first or start, start)
-            reading.last = max(reading.last or start, start)
     return months, np.array(hours, dtype=np.int64)
 
 
@@ -239,12 +382,13 @@ def _name_bad_lines(
 
 
 def _keys(columns: Mapping[str, pa.Array], months: pa.Array) -> pa.Array:
-    words = [
-        _type_only(columns[name])
-        if name == "details" and name in columns
-        else columns.get(name, "")
-        for name in WORDS
-    ]
+    words = [columns.get(name, "") for name in WORDS]
+    if "details" in columns:
+        words[WORDS.index("details")] = _type_only(columns["details"])
+    named = [columns[name] for name in COMMITMENTS if name in columns]
+    if named:
+        has_any = pc.not_equal(pc.binary_join_element_wise(*named, ""), "")
+        words[WORDS.index("commitment")] = pc.if_else(has_any, "yes", "")
     return pc.binary_join_element_wise(months, columns["currency"], *words, SEPARATOR)
 
 
@@ -264,6 +408,8 @@ def _sum(
     keys: pa.DictionaryArray,
     billed: pa.Array,
     quantity: pa.Array | None,
+    *,
+    has_lines: bool = True,
 ) -> None:
     effective, unused = spread_over_use(columns, billed)
     parts = {"key": keys.indices, "billed": billed, "effective": effective, "unused": unused}
@@ -280,7 +426,7 @@ def _sum(
             effective=row["effective_sum"],
             listed=row.get("listed_sum"),
             quantity=row.get("quantity_sum") or ZERO,
-            lines=row["billed_count"],
+            lines=row["billed_count"] if has_lines else 0,
             unused=row["unused_sum"] or ZERO,
         )
 
@@ -309,6 +455,7 @@ def _count_machines(
         else -1
         for charge, name in zip(charges, names, strict=True)
     ]
+    _note_periods(reading, columns, rows, ran, hours[rows])
     whose = np.array(number)[index[rows]]
     keys_by_number = list(machines)
     table = {"machine": whose, "hours": ran, "at": hours[rows]}
@@ -321,6 +468,51 @@ def _count_machines(
         hashed = _hashed(named["name"].combine_chunks(), reading.salt)
         named = named.set_column(named.column_names.index("name"), "name", hashed)
         _add(reading.by_resource, keys_by_number, named, "name")
+
+
+def _note_periods(
+    reading: Reading,
+    columns: Mapping[str, pa.Array],
+    rows: NDArray[np.int64],
+    ran: NDArray[np.float64],
+    starts: NDArray[np.int64],
+) -> None:
+    """How long the periods of machine lines are, and whether their hours fit into them."""
+    at = pa.array(rows)
+    reading.machine_starts.update(np.unique(starts).tolist())
+    if "end" in columns:
+        ends = pc.dictionary_encode(columns["end"].take(at))
+        moments = [moment(text) for text in ends.dictionary.to_pylist()]
+        ends_at = np.array(
+            [-1 if end is None else math.ceil(end.timestamp() / 3600) for end in moments]
+        )
+        lengths = ends_at[ends.indices.to_numpy(zero_copy_only=False)] - starts
+        values, counts = np.unique(lengths[lengths > 0], return_counts=True)
+        reading.lengths.update(dict(zip(values.tolist(), counts.tolist(), strict=True)))
+    is_single = np.zeros(len(rows), dtype=bool)
+    if "resource" in columns:
+        named = pc.not_equal(columns["resource"].take(at), "")
+        is_single = named.to_numpy(zero_copy_only=False)
+    # One machine cannot run for longer than time passes; lines without a name may be of many.
+    is_long = ran > LONGEST_H[DAY]
+    for row in np.flatnonzero(is_long).tolist():
+        start = moment_of(int(starts[row]))
+        is_month = is_whole_months(float(ran[row]), start)
+        if is_single[row] or (is_month and _is_only_start(reading, start)):
+            reading.longest_h = max(reading.longest_h, float(ran[row]))
+            reading.long_lines += 1
+        # A person who fills in a table takes 730 hours for a month, unless its hours say otherwise.
+        is_even = is_even_months(float(ran[row]))
+        is_calendar = is_calendar_months(float(ran[row]), start)
+        reading.even_months.add(not is_calendar if reading.format is PLAIN else is_even)
+    single = ran[is_single & ~is_long]
+    reading.longest_h = max(reading.longest_h, float(single.max(initial=0.0)))
+
+
+def _is_only_start(reading: Reading, start: dt.datetime) -> bool:
+    """True where all machine lines of a month begin at once."""
+    months = [f"{moment_of(hour):%Y-%m}" for hour in reading.machine_starts]
+    return months.count(f"{start:%Y-%m}") == 1
 
 
 def _add(

@@ -30,19 +30,14 @@ from backend.bills.services.batch import (
 from backend.bills.services.google_json import json_batches
 from backend.domain.bills.formats import AMOUNTS, BillFormat
 from backend.domain.errors import InvalidValue
+from backend.domain.parsing.encodings import HEAD_BYTES, encoding_of
 
 # Unpacked: a year of the largest sample's lines takes 2 GB.
 MOST_BYTES = 8 * 1024**3
-HEAD_BYTES = 1024 * 1024
 BLOCK_BYTES = 8 * 1024 * 1024
 # So many lines before the head may be titles.
 HEAD_LINES = 20
 SEPARATORS = ",;\t"
-BOMS = {
-    codecs.BOM_UTF8: "utf-8-sig",
-    codecs.BOM_UTF16_LE: "utf-16",
-    codecs.BOM_UTF16_BE: "utf-16",
-}
 
 
 def batches(
@@ -142,7 +137,7 @@ class _CsvLayout:
 def _comma_separated(
     file: io.BufferedReader, head: bytes, slug: str | None, bad_line: BadLine
 ) -> tuple[BillFormat, Iterator[Batch]]:
-    encoding = _encoding(head)
+    encoding = encoding_of(head, is_whole=False)
     text = head.decode(encoding, "ignore")
     if "\0" in text:
         raise InvalidValue(
@@ -151,18 +146,6 @@ def _comma_separated(
     layout = _layout(encoding, text, slug)
     one, sources = format_of(layout.header, slug)
     return one, _csv_batches(file, layout, sources, bad_line)
-
-
-def _encoding(head: bytes) -> str:
-    for bom, name in BOMS.items():
-        if head.startswith(bom):
-            return name
-    try:
-        # A character may be cut in two at the end.
-        codecs.getincrementaldecoder("utf-8")().decode(head)
-    except UnicodeDecodeError:
-        return "cp1252"
-    return "utf-8"
 
 
 def _layout(encoding: str, text: str, slug: str | None) -> _CsvLayout:

@@ -19,6 +19,7 @@ class BillPart(StrEnum):
     DISK = "disk"
     EGRESS = "egress"
     MANAGED = "managed"
+    LICENCES = "licences"
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,8 @@ class Beside:
     egress_gb: float = 0
     egress_cost: float = 0
     managed_cost: float = 0
+    licence_cost: float = 0
+    """Of systems and databases: whoever moves a machine takes its licence along."""
 
 
 @dataclass(frozen=True)
@@ -120,4 +123,6 @@ def beside_costs(
     if services.may_run:
         own = asked.managed_cost if has_services else managed_cost(asked, services)
         costs[BillPart.MANAGED] = same * own
+    if asked.licence_cost:
+        costs[BillPart.LICENCES] = same * asked.licence_cost
     return costs, unpriced

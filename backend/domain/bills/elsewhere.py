@@ -9,7 +9,6 @@ from backend.domain.amounts import Floats
 from backend.domain.bills.beside import NOTHING_BESIDE, Beside, BillPart
 from backend.domain.bills.moves import Relocation, cheapest
 from backend.domain.bills.replacing import (
-    HARDWARE,
     HOURLY,
     SAME,
     Assumptions,
@@ -54,7 +53,7 @@ def today_cost(works: Sequence[Work], assumed: Assumptions, beside: Beside) -> f
     """A month of all that is compared: services only where they may be run by oneself."""
     services = beside.managed_cost if assumed.services.may_run else 0.0
     machines = sum(one.cost_per_month for one in works)
-    return machines + beside.disk_cost + beside.egress_cost + services
+    return machines + beside.disk_cost + beside.egress_cost + beside.licence_cost + services
 
 
 def alternatives(
@@ -88,6 +87,8 @@ def _plans(
     works: tuple[Work, ...], own: list[Replacement], target: Destination, assumed: Assumptions
 ) -> Iterator[Relocation]:
     if target not in HOURLY:
+        # One fleet does all the work, so it stands near some of it.
+        own = [one for one in own if any(one.is_near(work) for work in works)]
         for one in own:
             if all(one.can_do(work, assumed) for work in works):
                 yield Relocation(works, (one,), target)
@@ -99,7 +100,11 @@ def _plans(
         destinations = [[name] * len(works) for name in sorted({one.provider for one in own})]
     for destination in destinations:
         choice = [
-            [one for one in own if one.provider == name and one.can_do(work, assumed)]
+            [
+                one
+                for one in own
+                if one.provider == name and one.can_do(work, assumed) and one.is_near(work)
+            ]
             for name, work in zip(destination, works, strict=True)
         ]
         if all(choice):
@@ -112,7 +117,7 @@ def _mixes(
     works: tuple[Work, ...], own: list[Replacement], target: Destination, assumed: Assumptions
 ) -> Iterator[Relocation]:
     """Two types of one provider, of which the second is no larger and does all or some of the work."""
-    staff = assumed.staff_per_server if target in HARDWARE else 0.0
+    staff = assumed.staff(target)
     for provider in sorted({one.provider for one in own}):
         of = [one for one in own if one.provider == provider]
         can = {one.slug: [one.can_do(work, assumed) for work in works] for one in of}

@@ -8,15 +8,18 @@ from decimal import Decimal
 from fractions import Fraction
 
 from backend.domain.bills.classes import BillCharge, ChargeKind, Purchase
+from backend.domain.bills.notes import BillNote
+from backend.domain.bills.periods import HOUR, MONTH, floored, period_end
 from backend.domain.bills.volumes import BillVolume
 from backend.domain.errors import InvalidValue
-from backend.domain.units import EXACT
+from backend.domain.units import EXACT, HOURS_PER_MONTH
 
 ZERO = Decimal(0)
-HOUR = dt.timedelta(hours=1)
 # A bill of centuries is one with a wrong date, and hour by hour it fills the memory.
 MOST_YEARS = 10
 MOST_HOURS = MOST_YEARS * 366 * 24
+# The last place of an amount.
+SMALLEST = Decimal(1).scaleb(-15)
 # So many unreadable lines are named; all are counted.
 NAMED_LINES = 20
 
@@ -67,6 +70,8 @@ class MachineKey:
     region: str
     machine_type: str
     purchase: Purchase
+    system: str = ""
+    """The licensed system in their price; "" for none."""
 
 
 @dataclass(frozen=True)
@@ -83,6 +88,12 @@ class Machines:
     """How many different machines they were; 0 where the bill does not name them."""
     always_on: int = 0
     """How many of them ran in every hour of the bill."""
+    busiest: float = 0
+    """How many ran on average in the hour, day or month in which most did."""
+    discount: Decimal = ZERO
+    """In their sums: discounts that the bill has on lines of their own."""
+    credit: Decimal = ZERO
+    """Not in their sums: refunds and credits of these machines."""
 
     @property
     def peak(self) -> float | None:
@@ -119,13 +130,47 @@ class MachineUsage:
     """When the first and the last period of a line begins, UTC."""
     step: dt.timedelta = HOUR
     """Length of such a period: an hour, a day, a month."""
+    has_even_months: bool = False
+    """True where hours count each month as one of 730 hours, whatever the calendar says."""
+    is_priced_by_month: bool = False
+    """True where machines have a price a month, which is the same in a short one."""
+    notes: Mapping[BillNote, int] = field(default_factory=dict)
+
+    @property
+    def begin(self) -> dt.datetime | None:
+        """When the first period begins."""
+        return None if self.first is None else floored(self.first, self.step)
 
     @property
     def hours(self) -> int:
         """Hours from the first period's start to the last one's end; 0 without lines."""
+        if self.begin is None or self.last is None:
+            return 0
+        if self.has_even_months:
+            return HOURS_PER_MONTH * self._calendar_months
+        return round((period_end(floored(self.last, self.step), self.step) - self.begin) / HOUR)
+
+    @property
+    def months(self) -> Decimal:
+        """Months that the bill's amounts are of."""
+        if self.is_priced_by_month and self.step >= MONTH:
+            return Decimal(self._calendar_months)
+        return EXACT.divide(Decimal(self.hours), Decimal(HOURS_PER_MONTH))
+
+    @property
+    def _calendar_months(self) -> int:
         if self.first is None or self.last is None:
             return 0
-        return round((self.last - self.first + self.step) / HOUR)
+        return 12 * (self.last.year - self.first.year) + self.last.month - self.first.month + 1
+
+    def running(self, machine: MachineKey) -> Iterator[float]:
+        """How many machines ran on average in each period in which any did."""
+        sums: dict[dt.datetime, float] = defaultdict(float)
+        for hour, ran in self.by_hour.get(machine, {}).items():
+            sums[floored(moment_of(hour), self.step)] += ran
+        for start, ran in sums.items():
+            length = (period_end(start, self.step) - start) / HOUR
+            yield ran / (HOURS_PER_MONTH if self.has_even_months else length)
 
 
 @dataclass(frozen=True)
@@ -136,6 +181,8 @@ class Estate:
     total: Decimal
     lines: int
     hours: int
+    month_count: Decimal
+    """How many months its amounts are of: of 730 hours, or of the calendar where prices are monthly."""
     months: tuple[tuple[str, Decimal], ...]
     by_kind: tuple[tuple[ChargeKind, Sums], ...]
     by_service: tuple[tuple[str, ChargeKind, Sums], ...]
@@ -149,6 +196,8 @@ class Estate:
     """What commitments cost that nothing used."""
     idle: Decimal = ZERO
     """What was billed for things that the bill itself calls idle."""
+    notes: Mapping[BillNote, int] = field(default_factory=dict)
+    """Readings that somebody should check, with the number of lines."""
 
 
 def estate(groups: Iterable[Group], usage: MachineUsage, unreadable: Unreadable) -> Estate:
@@ -173,22 +222,17 @@ def estate(groups: Iterable[Group], usage: MachineUsage, unreadable: Unreadable)
     months: dict[str, Decimal] = defaultdict(Decimal)
     kinds: dict[ChargeKind, Sums] = defaultdict(Sums)
     services: dict[tuple[str, ChargeKind], Sums] = defaultdict(Sums)
-    machines: dict[MachineKey, tuple[Sums, Fraction]] = {}
     for one in listed:
         months[one.month] = EXACT.add(months[one.month], one.sums.billed)
         kinds[one.charge.kind] += one.sums
         services[one.service, one.charge.kind] += one.sums
-        if one.charge.kind is ChargeKind.MACHINE:
-            key = machine_key(one.charge, one.region)
-            sums, hours = machines.get(key, (Sums(), Fraction(0)))
-            hours += Fraction(one.sums.quantity) * one.charge.hours_per_unit
-            machines[key] = (sums + one.sums, hours)
-    dearest = sorted(machines.items(), key=lambda item: (-item[1][0].billed, item[0]))
+    machines = machine_groups(listed, usage)
     return Estate(
         currency=currencies[0],
         total=EXACT.add(sum(months.values(), ZERO), unreadable.amount),
         lines=sum(one.sums.lines for one in listed) + unreadable.lines,
         hours=usage.hours,
+        month_count=usage.months,
         months=tuple(sorted(months.items())),
         by_kind=tuple((kind, kinds[kind]) for kind in ChargeKind if kind in kinds),
         by_service=tuple(
@@ -197,12 +241,20 @@ def estate(groups: Iterable[Group], usage: MachineUsage, unreadable: Unreadable)
                 services.items(), key=lambda item: (-item[1].billed, item[0])
             )
         ),
-        machines=tuple(_machines(key, *of, usage) for key, of in dearest),
+        machines=tuple(sorted(machines, key=lambda one: (-one.sums.billed, one.key))),
         unreadable=unreadable,
         volumes=tuple(_volumes(listed)),
         unused=sum((one.sums.unused for one in listed), ZERO),
         idle=sum((one.sums.billed for one in listed if one.charge.is_idle), ZERO),
+        notes=_notes(usage),
     )
+
+
+def _notes(usage: MachineUsage) -> dict[BillNote, int]:
+    names = [ran for of_each in usage.by_resource.values() for ran in of_each.values()]
+    # One percent is the rounding of hours, and the hour that summer time adds.
+    over = sum(1 for ran in names if ran > usage.hours * 1.01 + 1)
+    return {**usage.notes, **({BillNote.MORE_HOURS_THAN_TIME: over} if over else {})}
 
 
 def _volumes(groups: Sequence[Group]) -> Iterator[tuple[BillVolume, Decimal, Decimal]]:
@@ -219,18 +271,96 @@ def _volumes(groups: Sequence[Group]) -> Iterator[tuple[BillVolume, Decimal, Dec
 
 def machine_key(charge: BillCharge, region: str) -> MachineKey:
     """Which machines a charge of a region counts among."""
-    return MachineKey(charge.provider, region, charge.machine_type, charge.purchase)
+    return MachineKey(charge.provider, region, charge.machine_type, charge.purchase, charge.system)
 
 
-def _machines(key: MachineKey, sums: Sums, hours: Fraction, usage: MachineUsage) -> Machines:
-    whole = Machines(key, sums, EXACT.divide(Decimal(hours.numerator), Decimal(hours.denominator)))
+def machine_groups(groups: Sequence[Group], usage: MachineUsage) -> list[Machines]:
+    """Machines that are alike, each with the discounts and refunds that are theirs."""
+    sums: dict[MachineKey, Sums] = defaultdict(Sums)
+    hours: dict[MachineKey, Fraction] = defaultdict(Fraction)
+    for group in groups:
+        if group.charge.kind is ChargeKind.MACHINE and not group.charge.is_correction:
+            key = machine_key(group.charge, group.region)
+            sums[key] += group.sums
+            hours[key] += Fraction(group.sums.quantity) * group.charge.hours_per_unit
+    gross = {key: of.billed for key, of in sums.items()}
+    discounts: dict[MachineKey, Decimal] = defaultdict(Decimal)
+    credited: dict[MachineKey, Decimal] = defaultdict(Decimal)
+    for group in groups:
+        if not group.charge.is_correction:
+            continue
+        for key, part in _shares(group, gross, hours):
+            if group.charge.kind is ChargeKind.MACHINE:
+                sums[key] += part
+                discounts[key] = EXACT.add(discounts[key], part.billed)
+            else:
+                credited[key] = EXACT.add(credited[key], part.billed)
+    return [
+        replace(
+            _machines(key, sums[key], hours[key], usage),
+            discount=discounts[key],
+            credit=credited[key],
+        )
+        for key in gross
+    ]
+
+
+def _shares(
+    group: Group, gross: Mapping[MachineKey, Decimal], hours: Mapping[MachineKey, Fraction]
+) -> Iterator[tuple[MachineKey, Sums]]:
+    """A correction among the machines that it is of, by what they were billed with."""
+    charge = group.charge
+    of = [key for key in gross if key.provider == charge.provider]
+    if charge.machine_type:
+        of = [key for key in of if key.machine_type == charge.machine_type]
+    if group.region:
+        of = [key for key in of if key.region == group.region]
+    # Many corrections name neither the system nor how the machine was bought.
+    for name in ("purchase", "system"):
+        wanted = getattr(charge, name)
+        if charge.machine_type or wanted:
+            of = [key for key in of if getattr(key, name) == wanted] or of
+    weights = {key: Fraction(gross[key]) for key in of if gross[key] > 0}
+    weights = weights or {key: hours[key] for key in of if hours[key] > 0}
+    whole = sum(weights.values(), Fraction(0))
+    left, effective_left, lines = group.sums.billed, group.sums.effective, group.sums.lines
+    for at, (key, weight) in enumerate(weights.items(), 1):
+        billed, effective = left, effective_left
+        if at < len(weights):
+            billed = _part(group.sums.billed, weight / whole)
+            effective = _part(group.sums.effective, weight / whole)
+        yield key, Sums(billed=billed, effective=effective, lines=lines)
+        left, effective_left = (
+            EXACT.subtract(left, billed),
+            EXACT.subtract(effective_left, effective),
+        )
+        lines = 0
+
+
+def _part(amount: Decimal, share: Fraction) -> Decimal:
+    whole = EXACT.multiply(amount, Decimal(share.numerator))
+    return EXACT.divide(whole, Decimal(share.denominator)).quantize(SMALLEST)
+
+
+def _machines(
+    key: MachineKey,
+    sums: Sums,
+    hours: Fraction,
+    usage: MachineUsage,
+) -> Machines:
     of_each = usage.by_resource.get(key, {})
-    # What a machine that ran all the time lacks is the rounding of its hours.
-    always = sum(1 for ran in of_each.values() if ran > usage.hours - 0.01)
-    whole = replace(whole, resources=len(of_each), always_on=always)
-    if usage.step > HOUR or usage.first is None:
+    whole = Machines(
+        key,
+        sums,
+        EXACT.divide(Decimal(hours.numerator), Decimal(hours.denominator)),
+        resources=len(of_each),
+        # What a machine that ran all the time lacks is the rounding of its hours.
+        always_on=sum(1 for ran in of_each.values() if ran > usage.hours - 0.01),
+        busiest=max(usage.running(key), default=0.0),
+    )
+    if usage.step > HOUR or usage.begin is None:
         return whole
-    begin = hour_of(usage.first)
+    begin = hour_of(usage.begin)
     by_hour = usage.by_hour.get(key, {})
     return replace(whole, curve=[by_hour.get(begin + at, 0.0) for at in range(usage.hours)])
 
@@ -238,3 +368,8 @@ def _machines(key: MachineKey, sums: Sums, hours: Fraction, usage: MachineUsage)
 def hour_of(moment: dt.datetime) -> int:
     """Whole hours since 1970, of a moment in UTC."""
     return int(moment.timestamp() // 3600)
+
+
+def moment_of(hour: int) -> dt.datetime:
+    """When an hour since 1970 begins, in UTC."""
+    return dt.datetime.fromtimestamp(hour * 3600, dt.UTC)

@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
-from backend.domain.bills.estate import Estate, Machines, Sums
+from backend.domain.bills.estate import SMALLEST, Estate, Machines, Sums
+from backend.domain.bills.notes import note_text
 from backend.domain.units import EXACT
 
 SHOWN = Decimal("0.000001")
@@ -23,6 +24,7 @@ def estate_document(estate: Estate, first_hour: int) -> dict[str, Any]:
         "total": _text(estate.total),
         "lines": estate.lines,
         "hours": estate.hours,
+        "month_count": _text(estate.month_count.quantize(SMALLEST)),
         "months": [{"month": month, "total": _text(total)} for month, total in estate.months],
         "by_kind": [{"kind": kind, **_sums(sums)} for kind, sums in estate.by_kind],
         "by_service": [
@@ -40,7 +42,11 @@ def estate_document(estate: Estate, first_hour: int) -> dict[str, Any]:
             "amount": _text(estate.unreadable.amount),
             "named": [{"line": line, "why": why} for line, why in estate.unreadable.named],
         },
-        "shares": _shares(estate),
+        "shares": _purchase_shares(estate),
+        "notes": [
+            {"note": note, "lines": lines, "text": str(note_text(note, lines))}
+            for note, lines in estate.notes.items()
+        ],
     }
 
 
@@ -60,12 +66,16 @@ def _machines(one: Machines, hours: int, first_hour: int) -> dict[str, Any]:
         "provider": one.key.provider,
         "region": one.key.region,
         "purchase": one.key.purchase,
+        "system": one.key.system,
         "hours": _text(one.hours.quantize(SHOWN)),
         "count": _text(mean.quantize(SHOWN)),
         "peak": None if one.peak is None else round(one.peak, 6),
         "resources": one.resources,
         "always_on": one.always_on,
+        "busiest": round(one.busiest, 6),
         "week": week(one.curve, first_hour),
+        "discount": _text(one.discount),
+        "credit": _text(one.credit),
         **_sums(one.sums),
     }
 
@@ -79,7 +89,7 @@ def week(curve: Sequence[float], first_hour: int) -> list[float]:
     return [round(sum(part) / len(part), 4) for part in parts]
 
 
-def _shares(estate: Estate) -> Mapping[str, str | None]:
+def _purchase_shares(estate: Estate) -> Mapping[str, str | None]:
     """How machine hours were bought, as shares of them; None without machine hours."""
     hours: dict[str, Decimal] = {
         "on_demand": Decimal(0),

@@ -31,6 +31,10 @@ class BillFormat:
     """Slug of the provider whose format it is; "" where a column names it."""
     unit: str = ""
     """Of its quantity, where no column names it."""
+    is_daily: bool = False
+    """True where no line is of more than a day, so that a bill of one day is no month."""
+    is_priced_by_month: bool = False
+    """True where a machine has a price a month, which is the same in a short one."""
 
     def sources(self, header: Iterable[str]) -> dict[str, str]:
         """Our name → the header's, of the columns that are there. InvalidValue without those that
@@ -40,20 +44,46 @@ class BillFormat:
             ours: next((names[theirs] for theirs in choice if theirs in names), "")
             for ours, choice in self.columns.items()
         }
-        missing = [choice[0] for ours, choice in self.columns.items() if self._lacks(ours, named)]
+        missing = [
+            " or ".join(choice)
+            for ours, choice in self.columns.items()
+            if ours in NEEDED and not named[ours]
+        ]
         if missing:
-            raise InvalidValue("/columns", f"{self.name} needs the columns {', '.join(missing)}")
+            raise InvalidValue(
+                "/columns",
+                f"{self.name} needs the columns {', '.join(missing)}; {found(names.values())}. "
+                f"{WAY_OUT}",
+            )
         return {ours: name for ours, name in named.items() if name}
 
-    @staticmethod
-    def _lacks(ours: str, named: Mapping[str, str]) -> bool:
-        return ours in NEEDED and not named[ours]
+
+# So many columns of a file that is not read are named.
+NAMED_COLUMNS = 12
+TEMPLATE = """\
+type,provider,region,count,cost,currency,month
+m6i.large,AWS,us-east-1,3,210.24,USD,2026-10
+ccx13,Hetzner,fsn1,1,15.99,USD,2026-10
+"""
+WAY_OUT = (
+    "Way out: a plain table with the columns type, provider, region, count or hours, cost, currency "
+    "and month (the page Bills has a template)"
+)
+
+
+def found(header: Iterable[str]) -> str:
+    """The columns that a file has, for a message."""
+    names = [name.strip()[:40] for name in header if name.strip()]
+    more = f" and {len(names) - NAMED_COLUMNS} more" if len(names) > NAMED_COLUMNS else ""
+    return f"the file has {', '.join(names[:NAMED_COLUMNS])}{more}"
 
 
 # Columns without which nothing can be said.
 NEEDED = frozenset({"start", "billed", "currency"})
 # Columns of numbers.
-AMOUNTS = frozenset(("billed", "effective", "listed", "quantity", "count", "credits")) | frozenset(
+AMOUNTS = frozenset(
+    ("billed", "effective", "listed", "quantity", "count", "credits", "unit_price")
+) | frozenset(
     ("reserved", "saved", "unused_upfront", "unused_recurring", "plan_commitment", "plan_used")
 )
 
@@ -61,6 +91,8 @@ FOCUS = BillFormat(
     slug="focus",
     name="FOCUS",
     # focus.finops.org, specification 1.0 to 1.2, "Columns"; read 2026-11-24 from the sample's header.
+    # 1.3 has ServiceProviderName and HostProviderName in place of ProviderName. Names with an x are
+    # those of the exports of AWS and Microsoft.
     marks=("billedcost", "chargeperiodstart"),
     columns={
         "start": ("chargeperiodstart",),
@@ -68,7 +100,8 @@ FOCUS = BillFormat(
         "effective": ("effectivecost",),
         "listed": ("listcost",),
         "currency": ("billingcurrency",),
-        "provider": ("serviceprovidername", "providername"),
+        "end": ("chargeperiodend",),
+        "provider": ("providername", "serviceprovidername", "hostprovidername"),
         "service": ("servicename",),
         "family": ("servicecategory",),
         "region": ("regionid", "regionname", "region"),
@@ -76,9 +109,16 @@ FOCUS = BillFormat(
         "charge": ("chargecategory",),
         "pricing": ("pricingcategory",),
         "status": ("commitmentdiscountstatus",),
+        "class": ("chargeclass",),
+        "commitment": ("commitmentdiscountid",),
+        "plan": ("commitmentdiscounttype",),
+        "usage": ("xusagetype",),
+        "operation": ("xoperation",),
+        "meter": ("xskumetersubcategory",),
         "quantity": ("pricingquantity", "consumedquantity"),
         "unit": ("pricingunit", "consumedunit"),
-        "details": ("skupricedetails",),
+        "unit_price": ("contractedunitprice", "listunitprice"),
+        "details": ("skupricedetails", "xskudetails"),
         "resource": ("resourceid",),
     },
 )
@@ -89,10 +129,15 @@ CUR = BillFormat(
     marks=("lineitemunblendedcost", "lineitemlineitemtype"),
     columns={
         "start": ("lineitemusagestartdate",),
+        "end": ("lineitemusageenddate",),
         "billed": ("lineitemunblendedcost",),
-        "reserved": ("reservationeffectivecost",),
-        "saved": ("savingsplansavingsplaneffectivecost",),
+        "reserved": ("reservationneteffectivecost", "reservationeffectivecost"),
+        "saved": (
+            "savingsplannetsavingsplaneffectivecost",
+            "savingsplansavingsplaneffectivecost",
+        ),
         "reservation": ("reservationreservationarn",),
+        "plan": ("savingsplansavingsplanarn",),
         "unused_upfront": ("reservationunusedamortizedupfrontfeeforbillingperiod",),
         "unused_recurring": ("reservationunusedrecurringfee",),
         "plan_commitment": ("savingsplantotalcommitmenttodate",),
@@ -106,6 +151,9 @@ CUR = BillFormat(
         "charge": ("lineitemlineitemtype",),
         "pricing": ("pricingterm",),
         "usage": ("lineitemusagetype",),
+        "operation": ("lineitemoperation",),
+        "system": ("productoperatingsystem",),
+        "software": ("productpreinstalledsw",),
         "quantity": ("lineitemusageamount",),
         "unit": ("pricingunit",),
         "machine": ("productinstancetype",),
@@ -129,12 +177,16 @@ AZURE = BillFormat(
         "meter": ("metersubcategory",),
         "charge": ("chargetype",),
         "pricing": ("pricingmodel",),
+        "reservation": ("reservationid",),
+        "plan": ("benefitid",),
         "quantity": ("quantity", "usagequantity"),
         "unit": ("unitofmeasure",),
+        "unit_price": ("unitprice",),
         "details": ("additionalinfo",),
         "resource": ("resourceid", "instanceid"),
     },
     provider="azure",
+    is_daily=True,
 )
 GCP = BillFormat(
     slug="gcp",
@@ -143,6 +195,7 @@ GCP = BillFormat(
     marks=("skudescription", "usagestarttime"),
     columns={
         "start": ("usagestarttime",),
+        "end": ("usageendtime",),
         "billed": ("cost",),
         "credits": ("credits", "creditsamount"),
         "currency": ("currency",),
@@ -164,7 +217,9 @@ PLAIN = BillFormat(
     columns={
         "machine": ("type",),
         "start": ("month", "date"),
-        "billed": ("cost", "amount", "price"),
+        "billed": ("cost", "amount", "total", "price"),
+        # Of one unit, unless there is another amount beside it.
+        "unit_price": ("price",),
         "currency": ("currency",),
         "provider": ("provider",),
         "region": ("region",),
@@ -173,14 +228,39 @@ PLAIN = BillFormat(
     },
     unit="hours",
 )
-FORMATS: Mapping[str, BillFormat] = {one.slug: one for one in (FOCUS, CUR, AZURE, GCP, PLAIN)}
+HETZNER = BillFormat(
+    slug="hetzner",
+    name="Hetzner invoice",
+    # Columns of the invoice as CSV, the same in English and German; read 2026-11-28 from
+    # github.com/gelkao/cloud-inefficiency-audit (normalize.sql).
+    marks=("product", "quantity", "from", "until", "unit", "total"),
+    columns={
+        "start": ("from",),
+        "end": ("until",),
+        "billed": ("total",),
+        "currency": ("total",),
+        "service": ("product",),
+        "quantity": ("quantity",),
+        "unit": ("unit",),
+        "resource": ("externalid", "reference", "description"),
+    },
+    provider="hetzner",
+    is_priced_by_month=True,
+)
+FORMATS: Mapping[str, BillFormat] = {
+    one.slug: one for one in (FOCUS, CUR, AZURE, GCP, HETZNER, PLAIN)
+}
 
 
 def recognised(header: Iterable[str]) -> BillFormat:
     """The format whose columns a header has; InvalidValue when it is none that we read."""
+    header = list(header)
     names = {squeezed(name) for name in header}
     for one in FORMATS.values():
         if names.issuperset(one.marks):
             return one
     known = ", ".join(one.name for one in FORMATS.values())
-    raise InvalidValue("/file", f"the columns are those of no bill that can be read: {known}")
+    raise InvalidValue(
+        "/file",
+        f"the columns are those of no bill that can be read ({known}); {found(header)}. {WAY_OUT}",
+    )

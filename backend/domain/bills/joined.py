@@ -1,6 +1,6 @@
 """Several files of one bill as one."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
 
@@ -26,6 +26,9 @@ def joined_usage(parts: Sequence[MachineUsage]) -> MachineUsage:
         first=min((part.first for part in parts if part.first), default=None),
         last=max((part.last for part in parts if part.last), default=None),
         step=min(part.step for part in parts),
+        has_even_months=all(part.has_even_months for part in parts),
+        is_priced_by_month=all(part.is_priced_by_month for part in parts),
+        notes=sum((Counter(part.notes) for part in parts), Counter()),
     )
 
 

@@ -105,7 +105,7 @@ class Relocation:
         if self.target in HARDWARE:
             # The second type is no larger, so that a spare one of the first stands for any server.
             firsts = firsts + assumed.spares
-            prices = [price + assumed.staff_per_server for price in prices]
+        prices = [price + assumed.staff(self.target) for price in prices]
         costs = firsts * prices[0] + (seconds * prices[1] if second else 0.0)
         best = np.argmin(costs, axis=1)
         rows = np.arange(len(best))

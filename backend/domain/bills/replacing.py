@@ -56,6 +56,8 @@ class Work:
     is_burstable: bool = False
     arch: str = ""
     """x86_64 or arm64; "" where that is not known."""
+    region_groups: frozenset[str] = frozenset()
+    """Parts of the world that its replacements may stand in; empty for any."""
 
 
 @dataclass(frozen=True)
@@ -75,6 +77,12 @@ class Replacement:
     """Whether its score holds only as long as its CPU credits do."""
     arch: str = ""
     supply: Supply = NO_SUPPLY
+    region_group: str = ""
+    """Part of the world that it stands in; "" where that is not known, or is where one wants it."""
+
+    def is_near(self, work: Work) -> bool:
+        """True where it may stand for a machine of the work by its place."""
+        return not work.region_groups or self.region_group in {"", *work.region_groups}
 
     def can_do(self, work: Work, assumed: "Assumptions") -> bool:
         """Whether one of it could stand for a machine of the work: no machine is split into smaller
@@ -101,15 +109,15 @@ class Assumptions:
     moving_cost: float
     """Once."""
     staff_per_server: float
-    """A month, for each server that is dedicated or one's own."""
+    """A month, for each dedicated server; the cost model of one's own holds theirs."""
     spares: int
     """Servers more than needed of those, as another one takes days to get."""
     headroom_percent: float = 0
     """Of score and memory of each server that stands, kept free; none by default, as the machines of
     the bill have in them what they keep free today."""
-    spread_commitments: bool = False
-    """Whether machines cost today what their commitments do, spread over their use, and not what was
-    billed: right where these were paid before the bill begins."""
+    spread_commitments: bool = True
+    """Committed machines cost today what the bill spreads over their use; False takes the fees that
+    were billed, in equal parts of all committed hours."""
     may_change_arch: bool = False
     """Whether the programs run on CPUs of another architecture, too."""
     may_run_services: bool = False
@@ -119,6 +127,12 @@ class Assumptions:
     service_hours: float = 10
     """Of staff, a month, for the services run by oneself."""
     staff_hour: float = 60
+    region_group: str = ""
+    """Part of the world that replacements stand in; "" for that of the bill."""
+
+    def staff(self, target: Destination) -> float:
+        """A month, for each server of a target."""
+        return self.staff_per_server if target is Destination.DEDICATED else 0.0
 
     def filled(self, target: Destination) -> float:
         """Share of a server that may be used: by the hour another one is there within minutes."""

@@ -57,10 +57,11 @@ def _moved(plan: Relocation, assumed: Assumptions) -> Iterator[Swing]:
         ends = (1 - PRICE_SWING, 1 + PRICE_SWING)
         low, high = (cost(_with_price(plan, name, factor)) for factor in ends)
         yield Swing(Input.PRICE, name, *ends, low, high)
-    if plan.target in HARDWARE:
+    if assumed.staff(plan.target):
         ends = (1 - STAFF_SWING, 1 + STAFF_SWING)
         staff = [replace(assumed, staff_per_server=assumed.staff_per_server * one) for one in ends]
         yield Swing(Input.STAFF, "", *ends, *(cost(plan, one) for one in staff))
+    if plan.target in HARDWARE:
         spares = (max(assumed.spares - 1, 0), assumed.spares + 1)
         counts = [replace(assumed, spares=one) for one in spares]
         yield Swing(Input.SPARES, "", *spares, *(cost(plan, one) for one in counts))

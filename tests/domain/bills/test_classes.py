@@ -107,7 +107,23 @@ def test_machine_is_read_with_its_type_hours_and_purchase(provider, words, charg
         ({"charge": "Tax", "machine": "m5.large", "unit": "Hrs"}, ChargeKind.TAX),
         ({"charge": "Credit"}, ChargeKind.CREDIT),
         ({"charge": "RIFee", "machine": "m5.large", "unit": "Hrs"}, ChargeKind.COMMITMENT),
-        ({"charge": "Purchase", "service": "EC2"}, ChargeKind.COMMITMENT),
+        ({"charge": "Purchase", "service": "EC2"}, ChargeKind.OTHER),
+        ({"charge": "Purchase", "commitment": "yes"}, ChargeKind.COMMITMENT),
+        ({"charge": "Fee", "service": "5xabc"}, ChargeKind.OTHER),
+        ({"service": "AWSSupportBusiness"}, ChargeKind.SUPPORT),
+        ({"service": "AmazonRDS", "usage": "InstanceUsage:db.m5.large"}, ChargeKind.MANAGED),
+        (
+            {"service": "ElasticMapReduce", "machine": "m5.large", "unit": "Hrs"},
+            ChargeKind.MANAGED,
+        ),
+        (
+            {"service": "Virtual Machines Licenses", "description": "2 vCPU VM License"},
+            ChargeKind.LICENCE,
+        ),
+        (
+            {"description": "Licensing Fee for Windows Server 2022 (CPU cost)", "unit": "hour"},
+            ChargeKind.LICENCE,
+        ),
         ({"charge": "Usage", "status": "Unused"}, ChargeKind.COMMITMENT),
         ({"service": "AWS Support (Business)"}, ChargeKind.SUPPORT),
         (

@@ -10,6 +10,7 @@ HEADERS = {
     "cur": "lineItem/UnblendedCost,lineItem/LineItemType,lineItem/UsageStartDate,lineItem/CurrencyCode",
     "azure": "Date,MeterCategory,MeterName,CostInBillingCurrency,BillingCurrencyCode",
     "gcp": "service.description,sku.description,usage_start_time,cost,currency",
+    "hetzner": "grouping,product,description,reference,quantity,from,until,condition,unit,total",
     "plain": "type,hours,price,month,currency",
 }
 

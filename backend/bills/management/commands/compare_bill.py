@@ -9,7 +9,15 @@ from backend.accounts.management.workspaces import workspace_argument, workspace
 from backend.benchmarks.services.current_data import current_stamp
 from backend.bills.selectors.bills import bill_by_slug
 from backend.bills.selectors.compared import ASSUMED, READERS, compared_document
+from backend.bills.selectors.works import WhyNot
 from backend.common.rest.parameters import InvalidParameters, read
+
+REASONS = {
+    WhyNot.NO_PROVIDER: "the bill names no provider (columns provider and region)",
+    WhyNot.NO_SCORE: "the catalogue has no score or memory of it",
+    WhyNot.NO_COST: "the bill has no amount for it, so its cost is unknown",
+    WhyNot.NO_LICENCE: "its price holds a licence of unknown cost",
+}
 
 
 class Command(BaseCommand):
@@ -44,3 +52,5 @@ class Command(BaseCommand):
                 f"{one['kind']:<14}{one['cost_per_month']:>14,.2f} {bill.currency}  "
                 f"{one['p5']:,.2f} to {one['p95']:,.2f}, cheaper {one['probability_cheaper']:.1%}  {servers}"
             )
+        for one in said["compared"]["left_out"]:
+            self.stderr.write(f"not compared: {one['name']}, {REASONS[one['why']]}")

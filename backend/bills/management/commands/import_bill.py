@@ -10,18 +10,25 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from backend.accounts.management.workspaces import workspace_argument, workspace_option
 from backend.bills.services.importing import BillFile, bill_import
 from backend.domain.bills.formats import FORMATS
+from backend.domain.bills.unit_prices import DoubtfulPrice, PriceIs
 from backend.domain.errors import InvalidValue
 
 
 class Command(BaseCommand):
     help = (
         "Import a bill (FOCUS, AWS Cost and Usage Report, Azure usage details, Google Cloud "
-        "billing export, or a plain table): CSV, Parquet or JSON, also packed. Only sums are kept."
+        "billing export, invoice of Hetzner, or a plain table): CSV, Parquet or JSON, also packed. Only sums are kept."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("files", nargs="+", metavar="FILE", help="the files of one bill")
         parser.add_argument("--format", choices=list(FORMATS), help="where it is not recognised")
+        parser.add_argument(
+            "--price-is",
+            choices=[str(one) for one in PriceIs if one],
+            default=PriceIs.UNKNOWN,
+            help="of a plain table: its amounts are of one unit, or the total of a line",
+        )
         parser.add_argument("--name", default="", help="of the bill; the first file's otherwise")
         parser.add_argument("--json", action="store_true", help="print JSON")
         workspace_argument(parser)
@@ -36,7 +43,10 @@ class Command(BaseCommand):
                 files=[BillFile(path.name, partial(_opened, path)) for path in paths],
                 slug=options["format"],
                 actor="command",
+                price_is=PriceIs(options["price_is"]),
             )
+        except DoubtfulPrice as error:
+            raise CommandError(f"{error.detail} (--price-is unit or --price-is total)") from None
         except InvalidValue as error:
             raise CommandError(error.detail) from None
         except OSError as error:
@@ -49,6 +59,7 @@ class Command(BaseCommand):
                 "total": bill.estate["total"],
                 "currency": bill.currency,
                 "unreadable": bill.unreadable_count,
+                "notes": bill.estate["notes"],
             }
             self.stdout.write(json.dumps(said))
             return
@@ -57,6 +68,8 @@ class Command(BaseCommand):
         )
         for one in bill.estate["by_kind"]:
             self.stdout.write(f"  {one['kind']:<12}{one['cost']:>24} {bill.currency}")
+        for note in bill.estate["notes"]:
+            self.stderr.write(note["text"])
         unreadable = bill.estate["unreadable"]
         for bad in unreadable["named"]:
             self.stderr.write(f"line {bad['line']}: {bad['why']}")
