@@ -7,6 +7,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 
 from backend.bills.models import Bill, BillUpload
 from tests import factories
+from tests.backend.test_bill_elsewhere import sold
 from tests.frontend.spacing import shown
 from workers import bills as worker
 
@@ -96,3 +97,40 @@ def test_nobody_below_an_analyst_sees_bills(client, address):
     assert client.get(address).status_code == 403
     client.force_login(factories.user(role="read"))
     assert client.get(address).status_code == 403
+
+
+def test_table_whose_amounts_are_doubtful_is_asked_about_and_read_with_the_answer(analyst):
+    """Six machines with a list price of 73.00 a month: 438.00 is the total."""
+    sold("m5-large", "0.10", 1000.0, name="m5.large", region=factories.region())
+    table = (
+        "type,count,price,month,currency,provider,region\n"
+        "m5.large,6,438,2026-10,USD,AWS,us-east-1\n"
+    )
+    sent(analyst, table, name="servers.csv")
+    worker.read_waiting()
+    page = shown(analyst.get("/bills/"))
+    assert "servers.csv waits for your answer" in page
+    assert "being read" not in page
+    upload = BillUpload.objects.get()
+    analyst.post(f"/bills/uploads/{upload.pk}/", {"price_is": "total"})
+    worker.read_waiting()
+    assert Bill.objects.get().total == 438
+    assert not upload.parts.exists()
+
+
+def test_file_that_could_not_be_read_is_not_said_to_be_read(analyst):
+    page = shown(sent(analyst, "alpha,beta\n1,2\n", name="other.csv"))
+    worker.read_waiting()
+    page = shown(analyst.get("/bills/"))
+    assert "other.csv could not be read" in page
+    assert "the file has alpha, beta" in page
+    assert "is being read" not in page
+
+
+def test_template_is_a_bill_that_can_be_read(analyst):
+    response = analyst.get("/bills/template.csv")
+    assert response["Content-Disposition"] == 'attachment; filename="bill-template.csv"'
+    assert "/bills/template.csv" in analyst.get("/bills/").content.decode()
+    sent(analyst, response.content, name="template.csv")
+    worker.read_waiting()
+    assert Bill.objects.get().formats == "plain"

@@ -4,13 +4,17 @@ from typing import Any
 
 from django import forms
 
+from backend.bills.selectors.works import ANYWHERE
 from backend.bills.services.bills import MOST_NAME
 from backend.domain.bills.formats import FORMATS
 from backend.domain.bills.replacing import MOST_HEADROOM
+from backend.domain.bills.unit_prices import PriceIs
 from backend.domain.metrics import METRICS
+from backend.domain.region_groups import REGION_GROUPS
 from backend.rankings.selectors.parameters import RANKING_METRICS
 from backend.web.shared.forms import WriteForm
 from backend.web.shared.language import lazy
+from backend.web.shared.words import category
 
 
 def _formats() -> list[tuple[str, Any]]:
@@ -18,8 +22,23 @@ def _formats() -> list[tuple[str, Any]]:
     return [("", lazy("recognised by its columns")), *known]
 
 
+def _region_groups() -> list[tuple[str, Any]]:
+    known = [(group, category("region_group", group)) for group in REGION_GROUPS]
+    return [("", lazy("as the bill")), (ANYWHERE, lazy("anywhere")), *known]
+
+
 def _metrics() -> list[tuple[str, Any]]:
     return [(key, METRICS[key].label) for key in RANKING_METRICS if METRICS[key].better == "higher"]
+
+
+class YesNo(forms.ChoiceField):
+    """A choice of two; also in the words of the API."""
+
+    def to_python(self, value: Any) -> str:
+        return str(value).capitalize()
+
+    def clean(self, value: Any) -> Any:
+        return super().clean(value) == "True"
 
 
 class ElsewhereForm(WriteForm):
@@ -33,7 +52,7 @@ class ElsewhereForm(WriteForm):
     )
     staff_per_server = forms.FloatField(
         label=lazy("Staff per server and month"), min_value=0,
-        help_text=lazy("For dedicated servers and your own."),
+        help_text=lazy("For dedicated servers. The costs of your own hold their staff."),
     )  # fmt: skip
     spares = forms.IntegerField(
         label=lazy("Spare servers"), min_value=0, max_value=100,
@@ -43,10 +62,14 @@ class ElsewhereForm(WriteForm):
         label=lazy("Percent of servers kept free"), min_value=0, max_value=MOST_HEADROOM,
         help_text=lazy("Of those that stand all month; 0 as your machines have in them what they keep free today."),
     )  # fmt: skip
-    spread_commitments = forms.BooleanField(
-        label=lazy("Spread commitments"), required=False,
-        help_text=lazy("Today's cost as the bill spreads it over use: where commitments were paid before it begins."),
-    )  # fmt: skip
+    # Two words and no box to tick: a browser leaves out a box, which would mean the default.
+    spread_commitments = YesNo(
+        label=lazy("Committed machines cost"),
+        choices=[
+            ("True", lazy("what the bill spreads over their use")),
+            ("False", lazy("their share of the fees in the bill")),
+        ],
+    )
     may_change_arch = forms.BooleanField(
         label=lazy("Other CPU architectures, too"), required=False,
         help_text=lazy("Where your programs can be built for Arm as well as for x86."),
@@ -64,6 +87,10 @@ class ElsewhereForm(WriteForm):
         help_text=lazy("To run them yourself."),
     )  # fmt: skip
     staff_hour = forms.FloatField(label=lazy("Cost of an hour of staff"), min_value=0)
+    region_group = forms.ChoiceField(
+        label=lazy("Region"), required=False, choices=_region_groups,
+        help_text=lazy("Where the replacements stand."),
+    )  # fmt: skip
 
 
 class BillForm(WriteForm):
@@ -78,3 +105,11 @@ class BillForm(WriteForm):
         help_text=lazy("CSV, Parquet or JSON, also packed as gzip or ZIP."),
     )
     format = forms.ChoiceField(label=lazy("Format"), choices=_formats, required=False)
+    price_is = forms.ChoiceField(
+        label=lazy("Amounts of a plain table"), required=False,
+        choices=[
+            (PriceIs.UNKNOWN, lazy("price is of one unit, cost is the total")),
+            (PriceIs.UNIT, lazy("the price of one unit")),
+            (PriceIs.TOTAL, lazy("the total of the line")),
+        ],
+    )  # fmt: skip

@@ -2,18 +2,21 @@
 
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
+from math import floor, log10
 from typing import Any
 
 from backend.bills.selectors.elsewhere import Elsewhere
+from backend.bills.selectors.works import WhyNot, bill_months
 from backend.domain.bills.beside import BillPart
 from backend.domain.bills.classes import ChargeKind, Purchase
 from backend.domain.bills.elsewhere import Alternative
 from backend.domain.bills.estate_document import WEEK_HOURS
+from backend.domain.bills.notes import note_text
 from backend.domain.bills.replacing import HOURLY, SAME, Destination
-from backend.domain.conclusions import Certainty, Conclusion
-from backend.domain.units import HOURS_PER_MONTH
+from backend.domain.conclusions import Certainty, Conclusion, listed
+from backend.domain.texts import joined
 from backend.web.shared import figures
-from backend.web.shared.language import _, counted, lazy
+from backend.web.shared.language import _, counted, lazy, localized
 from backend.web.shared.plots import Axis, Mark, Plot
 
 KINDS: Mapping[str, str] = {
@@ -21,6 +24,7 @@ KINDS: Mapping[str, str] = {
     ChargeKind.STORAGE: lazy("Storage"),
     ChargeKind.TRAFFIC: lazy("Traffic and network"),
     ChargeKind.MANAGED: lazy("Managed services"),
+    ChargeKind.LICENCE: lazy("Licences"),
     ChargeKind.COMMITMENT: lazy("Fees of commitments"),
     ChargeKind.SUPPORT: lazy("Support"),
     ChargeKind.TAX: lazy("Taxes"),
@@ -44,6 +48,12 @@ TARGETS: Mapping[str, str] = {
 CLEAR = 0.95
 MOST_DRAWN = 6
 DAY_HOURS = 24
+MONTHS = 12
+
+
+def note_sentences(estate: Mapping[str, Any]) -> list[str]:
+    """How the bill was read, where somebody should check that; bills of before have none."""
+    return [note_text(one["note"], one["lines"]) for one in estate.get("notes", [])]
 
 
 def sentence(estate: Mapping[str, Any]) -> str:
@@ -118,7 +128,10 @@ def machine_rows(estate: Mapping[str, Any]) -> list[dict[str, Any]]:
         {
             **one,
             "words": PURCHASES[one["purchase"]],
-            "hourly": Decimal(one["cost"]) / Decimal(one["hours"])
+            "name": _("{type} with {system}", type=one["type"], system=system)
+            if (system := one.get("system"))
+            else one["type"],
+            "hourly": (Decimal(one["cost"]) + Decimal(one.get("credit", 0))) / Decimal(one["hours"])
             if Decimal(one["hours"])
             else None,
             "hours": Decimal(one["hours"]),
@@ -134,49 +147,98 @@ def cheapest(answer: Elsewhere) -> Alternative | None:
 
 
 def elsewhere_conclusion(answer: Elsewhere) -> Conclusion:
-    """Where equal capacity is cheapest, and how sure that is."""
+    """Where equal capacity is cheapest, what that saves, and how sure it is."""
     best = cheapest(answer)
+    detail = joined(" ", tuple(_left_out(answer)))
     if best is None:
-        said = _("No machine of the bill has a score and memory in the catalogue.")
-        return Conclusion(said, Certainty.UNKNOWN)
-    figures_of = {
-        "today": _amount(answer.today, answer.currency),
-        "cost": _amount(best.cost, answer.currency),
-        "range": f"{_amount(best.p5, answer.currency)} – {_amount(best.p95, answer.currency)}",
+        return Conclusion(_nothing_compared(answer), Certainty.UNKNOWN, detail)
+    saved = answer.today - best.cost
+    values = {
+        "today": _sentence_amount(answer.today, answer.currency),
+        "cost": _sentence_amount(best.cost, answer.currency),
+        "saved": _sentence_amount(abs(saved), answer.currency),
+        "yearly": _sentence_amount(abs(saved) * MONTHS, answer.currency),
         "target": TARGETS[best.target],
         "chance": figures.percent(best.probability_cheaper),
     }
-    if 1 - CLEAR < best.probability_cheaper < CLEAR:
-        said = _(
-            "Too close to call: what can move costs {today} a month today, and {cost} ({range}) as "
-            "{target}; that this is cheaper has a probability of {chance}.",
-            **figures_of,
-        )
-        return Conclusion(said, Certainty.TIE, _left_out(answer))
-    if best.cost >= answer.today:
-        said = _(
-            "Nothing is cheaper: what can move costs {today} a month today, and {cost} ({range}) as "
-            "{target}.",
-            **figures_of,
-        )
-    else:
-        said = _(
-            "What can move costs {today} a month today. Equal capacity costs {cost} ({range}) as "
-            "{target}: cheaper with a probability of {chance}.",
-            **figures_of,
-        )
-    return Conclusion(said, Certainty.CLEAR, _left_out(answer))
-
-
-def _left_out(answer: Elsewhere) -> str:
-    """Which part of what the machines were billed with is not in the comparison."""
-    if not answer.uncompared:
-        return ""
-    left_out = sum(cost for _name, cost in answer.uncompared)
-    return _(
-        "Machines that were billed with {amount} are not in it: see below.",
-        amount=_amount(float(left_out), answer.currency),
+    about = _(
+        "Cheaper in {chance} of the simulations. They vary how fast the machines are; prices count as "
+        "certain.",
+        **values,
     )
+    detail = joined(" ", (about, *_left_out(answer)))
+    if saved <= 0 or best.probability_cheaper <= 1 - CLEAR:
+        said = _(
+            "Nothing is cheaper: today costs {today} a month. The cheapest move, {target}, would cost "
+            "{cost}.",
+            **values,
+        )
+        return Conclusion(said, Certainty.CLEAR, detail)
+    if best.probability_cheaper < CLEAR:
+        said = _(
+            "Too close to call: {target} may save {saved} a month ({yearly} a year), {cost} in place of "
+            "{today}. It could also cost more.",
+            **values,
+        )
+        return Conclusion(said, Certainty.TIE, detail)
+    said = _(
+        "You would save {saved} a month ({yearly} a year) with {target}: {cost} in place of {today} for "
+        "equal capacity.",
+        **values,
+    )
+    return Conclusion(said, Certainty.CLEAR, detail)
+
+
+def _nothing_compared(answer: Elsewhere) -> str:
+    if any(one.why is WhyNot.NO_PROVIDER for one in answer.uncompared):
+        return _(
+            "The bill does not say the provider of its machines. Add the columns provider and region, "
+            "and import it again."
+        )
+    if answer.works:
+        return _("No offer in the catalogue can take over the machines of this bill.")
+    return _("No machine of the bill has a score and memory in the catalogue.")
+
+
+def _left_out(answer: Elsewhere) -> Iterator[str]:
+    """Which machines are not in the comparison, and why, in a sentence for each reason."""
+    for why in WhyNot:
+        of = [one for one in answer.uncompared if one.why is why]
+        if not of:
+            continue
+        amount = _amount(float(sum(one.cost for one in of)), answer.currency)
+        names = listed(list(dict.fromkeys(one.name for one in of)))
+        match why:
+            case WhyNot.NO_PROVIDER:
+                yield _(
+                    "Not compared: {names}, as the bill names no provider of them.", names=names
+                )
+            case WhyNot.NO_SCORE:
+                yield _(
+                    "Machines that were billed with {amount} are not in it, as the catalogue has no "
+                    "score of them: see below.",
+                    amount=amount,
+                )
+            case WhyNot.NO_COST:
+                yield _(
+                    "What {names} cost today is unknown: the bill has no amount for them. Export it "
+                    "with amortized costs to compare them.",
+                    names=names,
+                )
+            case WhyNot.NO_LICENCE:
+                yield _(
+                    "Not compared: {names} ({amount}), as their price holds a licence, and neither the "
+                    "bill nor the catalogue has the price without it.",
+                    names=names,
+                    amount=amount,
+                )
+
+
+def _sentence_amount(amount: float, currency: str) -> str:
+    """Three significant digits: a sentence is for the size of it, the table for the cents."""
+    digits = max(2 - floor(log10(amount)), 0) if amount > 0 else 0
+    rounded = round(amount, 2 - floor(log10(amount))) if amount > 0 else 0.0
+    return f"{localized(f'{rounded:,.{min(digits, 2)}f}')} {currency}"
 
 
 def _amount(amount: float, currency: str) -> str:
@@ -219,6 +281,15 @@ def moving_rows(estate: Mapping[str, Any], answer: Elsewhere) -> list[dict[str, 
         (BillPart.DISK, disks, beside.disk_cost, beside_word),
         (BillPart.EGRESS, traffic, beside.egress_cost, beside_word),
     ]
+    if beside.licence_cost:
+        parts.append(
+            (
+                BillPart.LICENCES,
+                KINDS[ChargeKind.LICENCE],
+                beside.licence_cost,
+                _("moves, at the same price"),
+            )
+        )
     if BillPart.MANAGED in best.parts:
         is_kept = best.target in HOURLY
         word = _("moves, at the same price") if is_kept else managed
@@ -237,7 +308,8 @@ def moving_rows(estate: Mapping[str, Any], answer: Elsewhere) -> list[dict[str, 
     staying = list(_staying(estate, answer))
     whole = _month(estate, estate["total"])
     moved = sum(one["today"] for one in rows)
-    # Those of machines that are not compared; what is beside is in none of the lines above.
+    # Fees, the machines that are not compared for want of a cost or provider, and the part of fees that
+    # the machines above hold already.
     fees = whole - moved - sum(cost for _words, cost in staying)
     rows += [
         {"words": words, "today": cost, "there": cost, "what": _("stays")}
@@ -249,15 +321,15 @@ def moving_rows(estate: Mapping[str, Any], answer: Elsewhere) -> list[dict[str, 
 
 
 def _month(estate: Mapping[str, Any], amount: Decimal | str) -> Decimal:
-    return Decimal(amount) * HOURS_PER_MONTH / Decimal(estate["hours"] or 1)
+    return Decimal(amount) / bill_months(estate)
 
 
 def _staying(estate: Mapping[str, Any], answer: Elsewhere) -> Iterator[tuple[str, Decimal]]:
     """What is not compared, of a month."""
     kinds = {one["kind"]: _month(estate, one["cost"]) for one in estate["by_kind"]}
     yield (
-        _("machines without a score in the catalogue"),
-        _month(estate, sum((cost for _name, cost in answer.uncompared), Decimal(0))),
+        _("machines that are not compared"),
+        _month(estate, sum((one.cost for one in answer.uncompared), Decimal(0))),
     )
     moved = {
         ChargeKind.STORAGE: (answer.beside.disk_cost, _("other storage")),
@@ -268,8 +340,19 @@ def _staying(estate: Mapping[str, Any], answer: Elsewhere) -> Iterator[tuple[str
     kept = [ChargeKind.SUPPORT, ChargeKind.TAX, ChargeKind.CREDIT, ChargeKind.OTHER]
     if not answer.assumed.may_run_services:
         kept.insert(0, ChargeKind.MANAGED)
+    # Refunds and credits of machines are in what these cost.
+    left_out = {one.name for one in answer.uncompared}
+    used = sum(
+        (
+            Decimal(one.get("credit", 0))
+            for one in estate["machines"]
+            if one["type"] not in left_out
+        ),
+        Decimal(0),
+    )
     for kind in kept:
-        yield KINDS[kind], kinds.get(kind, Decimal(0))
+        cost = kinds.get(kind, Decimal(0))
+        yield KINDS[kind], cost - _month(estate, used) if kind is ChargeKind.CREDIT else cost
 
 
 def week_plot(estate: Mapping[str, Any]) -> Plot | None:

@@ -8,19 +8,20 @@ from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
-from django.views.decorators.http import require_http_methods, require_safe
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from backend.accounts.models import Scope
 from backend.accounts.services.acting import workspace_of, workspace_slug
 from backend.benchmarks.services.current_data import current_stamp
 from backend.bills.models import Bill, UploadState
 from backend.bills.selectors.bills import bill_by_slug, bills_visible, upload_by_id, uploads_of
-from backend.bills.selectors.elsewhere import DEFAULTS, Elsewhere, elsewhere
+from backend.bills.selectors.elsewhere import Elsewhere, default_assumptions, elsewhere
 from backend.bills.services.bills import bill_delete
-from backend.bills.services.uploads import PART_BYTES, upload_keep
+from backend.bills.services.uploads import PART_BYTES, upload_answer, upload_keep
 from backend.common import clock
 from backend.common.bodies import takes_files
 from backend.common.rest.parameters import InvalidParameters
+from backend.domain.bills.formats import TEMPLATE
 from backend.domain.bills.replacing import Assumptions
 from backend.domain.bills.scenario import bill_scenario
 from backend.rankings.selectors.default_metric import default_metric
@@ -34,6 +35,7 @@ from backend.web.bills.shown import (
     kind_rows,
     machine_rows,
     moving_rows,
+    note_sentences,
     sentence,
     target_rows,
     wasted,
@@ -41,6 +43,7 @@ from backend.web.bills.shown import (
 )
 from backend.web.shared.access import demand, readable
 from backend.web.shared.confirming import Question, confirmed
+from backend.web.shared.forms import refusals_said
 from backend.web.shared.language import _
 
 SHOWN_UPLOADS = 5
@@ -62,9 +65,10 @@ def bills_page(request: HttpRequest) -> HttpResponse:
                 file_name=file.name,
                 content=file.chunks(PART_BYTES),
                 format_slug=form.cleaned_data["format"],
+                price_is=form.cleaned_data["price_is"],
                 actor=request.user.get_username(),
             )
-            messages.success(request, _("{name} is being read.", name=file.name))
+            # The list says that it is being read, until it no longer is.
             return HttpResponseRedirect(f"{reverse('bills')}?sent={upload.pk}")
     if (bill := _read_since(request)) is not None:
         return HttpResponseRedirect(reverse("bill", args=[bill.slug]))
@@ -90,6 +94,27 @@ def _listed(request: HttpRequest) -> dict[str, object]:
         "sent": request.GET.get("sent", ""),
         "is_reading": any(one.state == UploadState.QUEUED for one in latest),
     }
+
+
+@readable
+@require_POST
+def upload_answer_form(request: HttpRequest, upload_id: UUID) -> HttpResponse:
+    """The answer to a question about a file, or that it is not wanted any more."""
+    demand(request, Scope.WRITE)
+    upload = upload_by_id(workspace_of(request), upload_id)
+    if upload is None:
+        raise Http404
+    with refusals_said(request):
+        upload_answer(upload=upload, price_is=request.POST.get("price_is", ""))
+    return HttpResponseRedirect(f"{reverse('bills')}?sent={upload.pk}")
+
+
+@readable
+@require_safe
+def bill_template(request: HttpRequest) -> HttpResponse:
+    """A plain table to fill in."""
+    headers = {"Content-Disposition": 'attachment; filename="bill-template.csv"'}
+    return HttpResponse(TEMPLATE, content_type="text/csv; charset=utf-8", headers=headers)
 
 
 @readable
@@ -122,6 +147,7 @@ def bill_page(request: HttpRequest, slug: str) -> HttpResponse:
         "assumed": "&" + request.GET.urlencode() if request.GET else "",
         "estate": bill.estate,
         "sentence": sentence(bill.estate),
+        "notes": note_sentences(bill.estate),
         "wasted": wasted(bill.estate),
         "idle": idle_words(answer) if answer else "",
         "kinds": kind_rows(bill.estate),
@@ -135,7 +161,10 @@ def bill_page(request: HttpRequest, slug: str) -> HttpResponse:
 def elsewhere_request(bill: Bill, request: HttpRequest) -> tuple[Elsewhere | None, ElsewhereForm]:
     """The answer under what the address assumes; None where nothing can be compared."""
     stamp = current_stamp()
-    assumed = {**asdict(DEFAULTS), "metric": default_metric(stamp, workspace_slug(request))}
+    assumed = {
+        **asdict(default_assumptions(bill.currency)),
+        "metric": default_metric(stamp, workspace_slug(request)),
+    }
     names = [name for name in ElsewhereForm.base_fields if name in request.GET]
     form = ElsewhereForm({**assumed, **{name: request.GET[name] for name in names}})
     if not form.is_valid():

@@ -108,7 +108,7 @@ def _facts(bill: Bill, answer: Elsewhere) -> Iterator[tuple[str, str]]:
     if not_used := [one for one in (wasted(bill.estate), idle_words(answer)) if one]:
         yield _("Paid for and not used"), "; ".join(not_used)
     if answer.uncompared:
-        parts = [f"{name} ({_money(cost)} {answer.currency})" for name, cost in answer.uncompared]
+        parts = [f"{one.name} ({_money(one.cost)} {answer.currency})" for one in answer.uncompared]
         yield _("Not compared"), some(parts)
     best = cheapest(answer)
     if best is not None and best.swings:
