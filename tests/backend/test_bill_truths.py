@@ -12,6 +12,7 @@ from backend.bills.services.importing import BillFile, bill_import
 from backend.bills.services.reading import bill_read
 from backend.domain.bills.estate import estate
 from backend.domain.bills.periods import DAY, HOUR, MONTH
+from backend.domain.bills.unit_prices import PriceIs
 from tests import factories
 from tests.backend.conftest import API
 from tests.backend.test_bill_elsewhere import sold
@@ -163,7 +164,10 @@ TRUTHS = {
     ),
     "Azure, licence with the size of its machine": (
         AZURE + azure(quantity=24, cost="2.304")
-        + azure("Virtual Machines Licenses", quantity=24, cost="2.208", sub="Windows Server", meter="2 vCPU License"),
+        + azure(
+            "Virtual Machines Licenses", quantity=24, cost="2.208", sub="Windows Server",
+            meter="2 vCPU License",
+        ),
         "4.512", 24, DAY, 1, 70.08 + 67.16,
     ),
     "Azure, a month on a day": (
@@ -375,7 +379,7 @@ def test_amount_that_contradicts_the_list_price_is_asked_and_its_answer_taken(co
     with pytest.raises(Exception, match="price of one unit or the total of its line"):
         imported(table)
     answer = "total" if column == "price" else "unit"
-    assert imported(table, price_is=answer).total == Decimal("420.48")
+    assert imported(table, price_is=PriceIs(answer)).total == Decimal("420.48")
 
 
 HETZNER = "grouping,product,description,reference,quantity,from,until,condition,unit,external id,price,total\n"

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
-from math import floor, log10
+from math import ceil, floor, log10
 from typing import Any
 
 from backend.bills.selectors.elsewhere import Elsewhere
@@ -186,7 +186,12 @@ def elsewhere_conclusion(answer: Elsewhere) -> Conclusion:
         "equal capacity.",
         **values,
     )
-    return Conclusion(said, Certainty.CLEAR, detail)
+    # What takes years to pay is no saving yet.
+    pays = _(
+        "Moving pays for itself after {months} months.",
+        months=figures.quantity(ceil(best.payback_months or 0)),
+    )
+    return Conclusion(joined(" ", (said, pays)), Certainty.CLEAR, detail)
 
 
 def _nothing_compared(answer: Elsewhere) -> str:

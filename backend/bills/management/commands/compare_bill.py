@@ -20,6 +20,13 @@ REASONS = {
     WhyNot.NO_LICENCE: "its price holds a licence of unknown cost",
 }
 
+REASONS = {
+    WhyNot.NO_PROVIDER: "the bill names no provider (columns provider and region)",
+    WhyNot.NO_SCORE: "the catalogue has no score or memory of it",
+    WhyNot.NO_COST: "the bill has no amount for it, so its cost is unknown",
+    WhyNot.NO_LICENCE: "its price holds a licence of unknown cost",
+}
+
 
 class Command(BaseCommand):
     help = "What the machines of a bill would cost elsewhere, the cheapest first."
