@@ -45,7 +45,7 @@ def figure(value: Number | None, digits: int = MAX_DIGITS) -> str:
     """The value with thousands separators; empty for None."""
     if value is None:
         return ""
-    return "≈ 0" if 0 < abs(value) < NOTHING else f"{significant(value, digits):,f}"
+    return "≈ 0" if 0 < abs(float(value)) < NOTHING else f"{significant(value, digits):,f}"
 
 
 def prefix(unit: str, size: float) -> tuple[int, str]:
@@ -73,7 +73,7 @@ def money(amount: Number, period: str = "", digits: int = MAX_DIGITS) -> str:
     """An amount with the decimals of its period: four an hour, two otherwise, none from 100 on."""
     decimals = DECIMALS.get(period, CENTS)
     least = Decimal(1).scaleb(-decimals)
-    if 0 < abs(amount) < least / 2:
+    if 0 < abs(Decimal(amount)) < least / 2:
         return f"< {least}"
     size = abs(float(significant(amount, digits)))
     if size >= 100:

@@ -287,7 +287,8 @@ def _purchases(requirement: Requirement, kept: Sequence[ServerType]) -> tuple[Pu
     purchases = []
     for demand, target in enumerate(requirement.totals):
         sellers = [n for n, server in enumerate(kept) if target.name in server.fills]
-        for group in _groups(sellers, lambda n, name=target.name: kept[n].fills[name]):
+        fills = {n: kept[n].fills[target.name] for n in sellers}
+        for group in _groups(sellers, fills.__getitem__):
             pieces = _pieces(target.amount, kept[group[0]].fills[target.name])
             purchases.append(Purchase(demand, pieces, tuple(group)))
     # All of one choice are under one bill of traffic.

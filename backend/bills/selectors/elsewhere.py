@@ -63,7 +63,9 @@ def default_assumptions(currency: str) -> Assumptions:
     except UnknownRate:
         return DEFAULTS
     names = ("moving_cost", "staff_per_server", "staff_hour")
-    amounts = {name: float(f"{getattr(DEFAULTS, name) * float(rate):.{DIGITS}g}") for name in names}
+    amounts: dict[str, Any] = {
+        name: float(f"{getattr(DEFAULTS, name) * float(rate):.{DIGITS}g}") for name in names
+    }
     return replace(DEFAULTS, **amounts)
 
 

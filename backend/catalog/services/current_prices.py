@@ -5,6 +5,7 @@ off. Whoever changes much calls it at its end, and every ranking that finds mark
 Reads of an earlier day stay on the observations.
 """
 
+from typing import Any
 from uuid import UUID
 
 from django.db import connection, transaction
@@ -52,7 +53,7 @@ def prices_refresh() -> None:
         offers = [offer for offer, _ in marks if offer is not None]
         with connection.cursor() as cursor:
             # One mark without an offer is all of them.
-            terms = {"offers": offers, "day": clock.now().date()}
+            terms: dict[str, Any] = {"offers": offers, "day": clock.now().date()}
             if are_all := len(offers) < len(marks):
                 cursor.execute(_made_anew("TRUE"), terms)
             elif offers:

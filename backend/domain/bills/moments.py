@@ -26,10 +26,10 @@ def moment(text: str) -> dt.datetime | None:
             return dt.datetime(year, month, day or 1, hour, minute, second, tzinfo=dt.UTC)
         for pattern in SHORT:
             if match := pattern.fullmatch(text):
-                parts = {name: int(digits) for name, digits in match.groupdict().items()}
+                named = {name: int(digits) for name, digits in match.groupdict().items()}
                 # No bill is older than the clouds: years of two digits are of this century.
-                year = parts["year"] + (2000 if parts["year"] < 100 else 0)
-                return dt.datetime(year, parts["month"], parts["day"], tzinfo=dt.UTC)
+                year = named["year"] + (2000 if named["year"] < 100 else 0)
+                return dt.datetime(year, named["month"], named["day"], tzinfo=dt.UTC)
     # Another zone's first or last hours are in no year of UTC.
     except (ValueError, OverflowError):
         return None

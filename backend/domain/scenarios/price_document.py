@@ -234,7 +234,7 @@ class ServerPriceDocument(Document):
         if self.after is None:
             return None
         unit = self.after.unit or UNITS_OF_BILLINGS[self.billing]
-        return self.after.amount / (1 if unit == HOUR else HOURS_PER_MONTH)
+        return Fraction(self.after.amount) / (1 if unit == HOUR else HOURS_PER_MONTH)
 
     @property
     def terms(self) -> Terms:

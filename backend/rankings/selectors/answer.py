@@ -130,7 +130,11 @@ def need_options(
     params: Mapping[str, Sequence[str]],
 ) -> tuple[NeedOptions, list[tuple[str, str]]]:
     """The options among the parameters of a need, and what is wrong with them."""
-    readers = {"goal": one_of(GOALS), "use": one_of(USES), "burstable": boolean}
+    readers: dict[str, Callable[[str], object]] = {
+        "goal": one_of(GOALS),
+        "use": one_of(USES),
+        "burstable": boolean,
+    }
     read: dict[str, object] = {}
     errors: list[tuple[str, str]] = []
     for name, reader in readers.items():
@@ -241,11 +245,16 @@ def _standing(row: RankingRow, candidates: Candidates, metric: Metric) -> OwnSta
     return OwnStanding(row, rank, price, EXACT.multiply(price, low), EXACT.multiply(price, high))
 
 
+def _floats(*ends: Decimal | float | None) -> tuple[float, float, float]:
+    value, low, high = (float(end or 0) for end in ends)
+    return value, low, high
+
+
 def _interval_ratios(row: RankingRow, best: RankingRow, metric: Metric) -> tuple[Decimal, Decimal]:
     """The ends of a break-even price over that price, of the errors of both figures."""
     score = (row.score, row.score_ci95_low, row.score_ci95_high)
     value = (best.value_per_cost, best.value_per_cost_ci95_low, best.value_per_cost_ci95_high)
-    first, second = (tuple(float(end or 0) for end in ends) for ends in (score, value))
+    first, second = _floats(*score), _floats(*value)
     if not (min(first) > 0 and min(second) > 0):
         return Decimal(1), Decimal(1)
     if not metric.is_higher_better:

@@ -3,6 +3,8 @@
 import datetime as dt
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from operator import eq
 
 import numpy as np
 from django.db.models import Count
@@ -45,7 +47,7 @@ def market_coverage(
     priced = selected(rows, ~np.isnan(floats(rows, "price")))
     covered = []
     for slug, count in counted(priced, "provider").items():
-        own = selected(priced, marked(priced, "provider", lambda cell, slug=slug: cell == slug))
+        own = selected(priced, marked(priced, "provider", partial(eq, slug)))
         regions = sorted(region for region in counted(own, "region") if region)
         days = [day for day in counted(own, "price_observed_on") if day]
         covered.append(ProviderCoverage(slug, tuple(regions), count, max(days) if days else None))

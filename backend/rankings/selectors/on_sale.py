@@ -1,7 +1,10 @@
 """Offers that an answer may name: a buyer can order them, and they hold the score they are listed with."""
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import StrEnum
+from functools import partial
+from operator import eq
 
 import numpy as np
 
@@ -37,6 +40,11 @@ WORDS: Mapping[Reason, tuple[str, str]] = {
         _("burstable types of unknown speed under load"),
     ),
 }
+
+
+def holds_its_score(vcpu_kind: str | None, baseline: object, load: str | None) -> bool:
+    """False for types that earn CPU credits where the score is a burst of seconds."""
+    return vcpu_kind != VcpuKind.BURSTABLE or (load == SUSTAINED and baseline is not None)
 
 
 def asks_for_burstable(query: RankingQuery) -> bool:
@@ -87,9 +95,13 @@ def _single_lots(rows: Sequence[RankingRow]) -> Flags:
     single = np.zeros(len(rows), bool)
     for slug in counted(rows, "provider"):
         if names := provider(slug).single:
-            is_lot = marked(rows, "offer", lambda name, names=names: bool(names.match(name)))
-            single |= is_lot & marked(rows, "provider", lambda cell, slug=slug: cell == slug)
+            is_lot = marked(rows, "offer", _matches(names))
+            single |= is_lot & marked(rows, "provider", partial(eq, slug))
     return single
+
+
+def _matches(names: re.Pattern[str]) -> Callable[[str], bool]:
+    return lambda name: names.match(name) is not None
 
 
 def _has_word(word: str) -> Callable[[str], bool]:

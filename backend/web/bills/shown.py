@@ -356,8 +356,8 @@ def _staying(estate: Mapping[str, Any], answer: Elsewhere) -> Iterator[tuple[str
         Decimal(0),
     )
     for kind in kept:
-        cost = kinds.get(kind, Decimal(0))
-        yield KINDS[kind], cost - _month(estate, used) if kind is ChargeKind.CREDIT else cost
+        stays = kinds.get(kind, Decimal(0))
+        yield KINDS[kind], stays - _month(estate, used) if kind is ChargeKind.CREDIT else stays
 
 
 def week_plot(estate: Mapping[str, Any]) -> Plot | None:

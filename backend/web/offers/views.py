@@ -202,7 +202,9 @@ def _contract_line(request: HttpRequest, offer: Offer) -> ContractLine | None:
     if price is None:
         return None
     discount = machine_discount(contract(workspace_of(request)), price)
-    return discount and ContractLine(price, discount, discounted(price.amount, discount))
+    if discount is None:
+        return None
+    return ContractLine(price, discount, discounted(price.amount, discount))
 
 
 def _context(detail: OfferDetail, params: state.Params) -> dict[str, Any]:

@@ -53,7 +53,7 @@ def run_compare_page(request: HttpRequest) -> HttpResponse:
     # Boxes of the list share one name; the page's own address has one parameter for each run.
     ticked = request.GET.getlist("run")
     if ticked:
-        query = dict(zip("ab", reversed(ticked[:2]), strict=False))
+        query: dict[str, Any] = dict(zip("ab", reversed(ticked[:2]), strict=False))
         more = {"ticked": len(ticked)} if len(ticked) > 2 else {}
         return HttpResponseRedirect(f"{reverse('run-compare')}?{urlencode(query | more)}")
     first, second = (_named(request, name) for name in ("a", "b"))

@@ -9,6 +9,7 @@ import numpy as np
 
 from backend.benchmarks.models import Sample
 from backend.common import clock
+from backend.domain.figures import Number
 from backend.domain.metrics import Metric
 from backend.domain.stats import DISTURBED, UNFIT
 from backend.rankings.selectors.listing import best_of, floats, marked, selected
@@ -44,7 +45,7 @@ def bar(
     label: str,
     provider: str,
     scale: figures.UnitScale,
-    interval: Sequence[figures.Number | None],
+    interval: Sequence[Number | None],
 ) -> dict[str, Any]:
     """A bar of the page's script; `interval` is value, low and high end in the metric's unit."""
     value, low, high = (rounded(scale.shown(one)) for one in interval)

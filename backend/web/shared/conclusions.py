@@ -28,7 +28,7 @@ def contender(row: RankingRow, *, has_burstable: bool = False) -> Contender:
     """An offer under the name that charts give it; a score that it cannot hold is no value."""
     ends = (row.value_per_cost, row.value_per_cost_ci95_low, row.value_per_cost_ci95_high)
     known = [float(end) for end in ends if end is not None]
-    is_held = has_burstable or holds_its_score(row.vcpu_kind)
+    is_held = has_burstable or holds_its_score(row.vcpu_kind, row.cpu_baseline_ratio, row.load)
     value = (known[0], known[1], known[2]) if len(known) == 3 and is_held else None
     return Contender(row_label(row), row.price, value, "" if value else _reason(row, is_held))
 

@@ -130,7 +130,7 @@ def percent(ratio: float, digits: int = 1) -> str:
     return localized(figures.percent(ratio, digits))
 
 
-def signed_percent(ratio: Decimal | None) -> str:
+def signed_percent(ratio: Number | None) -> str:
     """A difference in percent with its sign; empty for None."""
     return "" if ratio is None else localized(figures.signed_percent(ratio))
 

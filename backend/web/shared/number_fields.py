@@ -96,7 +96,8 @@ class _Typed:
 
     def __init__(self, *, units: Units = {}, widget: Any = None, **given: Any) -> None:  # noqa: B006
         self.units = units
-        super().__init__(widget=widget or forms.TextInput(attrs=_ATTRIBUTES), **given)
+        given["widget"] = widget or forms.TextInput(attrs=_ATTRIBUTES)
+        super().__init__(**given)
 
     def to_python(self, value: Any) -> Any:
         """The number typed, as Django's own field takes it."""

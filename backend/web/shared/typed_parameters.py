@@ -1,7 +1,7 @@
 """Numbers that people type into the forms of an address, as the decimals that its readers take."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from backend.rankings.selectors.answer import NEEDS
 from backend.rankings.selectors.columns import COLUMN
@@ -28,16 +28,16 @@ _BOUND = re.compile(r"(.+)__(?:gte|lte|gt|lt)")
 _ASKED_ABOUT = re.compile(r"[+-]?[1-9][0-9]{0,2}\.[0-9]{3}")
 
 
-def read_numbers(params: Params) -> tuple[dict[str, Sequence[str]], list[tuple[str, str]]]:
+def read_numbers(params: Params) -> tuple[dict[str, list[str]], list[tuple[str, str]]]:
     """The parameters with their numbers as decimals, and (name, words) of those that stay as typed."""
-    read: dict[str, Sequence[str]] = {}
+    read: dict[str, list[str]] = {}
     errors = []
     for name, values in params.items():
         units = _units(name)
         try:
-            read[name] = values if units is None else [read_number(text, units) for text in values]
+            read[name] = [text if units is None else read_number(text, units) for text in values]
         except ValueError as error:
-            read[name] = values
+            read[name] = list(values)
             errors.append((name, str(error)))
     return read, errors
 
