@@ -140,10 +140,10 @@ def best_value(contenders: Sequence[Contender]) -> Conclusion:
         )
     # Crowned among some of them only: that must stand in the sentence itself.
     first = _(
-        "{n} of {all} can be compared. Of these, {verdict}",
+        "{n} of {all} can be compared. Of these, {statement}",
         n=len(rated),
         all=len(contenders),
-        verdict=said.sentence,
+        statement=said.sentence,
     )
     return Conclusion(joined(" ", (first, _missing_words(missing))), Certainty.UNKNOWN, REMEDY)
 
@@ -274,7 +274,7 @@ def cheapest_fleet(
     # Unknown must not read like a failure.
     certainty = Certainty.UNKNOWN if best.holds is None else Certainty.TIE
     sure = next((one for one in fleets if one.holds), None)
-    doubt = (
+    caveat = (
         _("How sure its scores are is not known.")
         if best.holds is None
         else _("In the worst case of its scores it falls short.")
@@ -289,7 +289,7 @@ def cheapest_fleet(
         )
     )
     return Conclusion(
-        joined(" ", (_("{clause}.", clause=sentence), doubt, safe)), certainty, detail
+        joined(" ", (_("{clause}.", clause=sentence), caveat, safe)), certainty, detail
     )
 
 

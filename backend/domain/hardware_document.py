@@ -118,7 +118,7 @@ class ItemDocument(Document):
     watts: Annotated[Decimal, Amount(_("Mean draw of one piece"), "W", high=MAX_WATTS)] = Decimal(0)
 
 
-class DiskDocument(Document):
+class HardwareDiskDocument(Document):
     """Equal disks of the whole set."""
 
     count: Annotated[int, WholeNumber(_("Disks in the whole set"), low=1, high=MAX_COUNT)]
@@ -217,7 +217,8 @@ class HardwareDocument(Document):
         Decimal | None, Amount(_("Memory of one server"), "GiB", high=MAX_MEMORY_GIB)
     ] = None
     disks: Annotated[
-        tuple[DiskDocument, ...], Many(_("Disks that are replaced when they fail"), high=MAX_ITEMS)
+        tuple[HardwareDiskDocument, ...],
+        Many(_("Disks that are replaced when they fail"), high=MAX_ITEMS),
     ] = ()
     lease: Annotated[
         LeaseDocument | None,

@@ -127,7 +127,7 @@ class GivenText(Value):
 
 
 @dataclass(frozen=True)
-class Texts(Value):
+class TextList(Value):
     """One text or a list of them, which may also stand in one text with commas between them."""
 
     choices: tuple[str, ...] = ()
@@ -197,9 +197,9 @@ class RequirementDocument(Document):
     kinds: Annotated[
         tuple[Annotated[str, Word(choices=KINDS)], ...], Many(_("Kinds of offers; by default all"))
     ] = ()
-    region: Annotated[tuple[str, ...], Texts(_("Codes of regions; by default all"))] = ()
+    region: Annotated[tuple[str, ...], TextList(_("Codes of regions; by default all"))] = ()
     region_group: Annotated[
-        tuple[str, ...], Texts(_("Parts of the world; by default all"), choices=REGION_GROUPS)
+        tuple[str, ...], TextList(_("Parts of the world; by default all"), choices=REGION_GROUPS)
     ] = ()
     burstable: Annotated[
         bool, Flag(_("Types that cannot hold their speed under load compete, too"))

@@ -71,7 +71,7 @@ def test_cheapest_equals_a_plain_search_and_a_requirement_of_one_server(buyable,
     assert found_count > 20
 
 
-def test_best_of_the_market_is_that_of_the_ranking_without_bursts_and_lots(buyable, client, token):
+def test_best_of_the_market_is_that_of_the_ranking_without_lots(buyable, client, token):
     reader = {"authorization": f"Bearer {token('read')}"}
     rows = [row for row in buyable if row.value_per_cost is not None]
     best = max(rows, key=lambda row: row.value_per_cost)

@@ -207,7 +207,7 @@ def imported(text, name="Bill", **given):
     )
 
 
-def place(code, country, provider="aws"):
+def region_in(code, country, provider="aws"):
     region = factories.region(code, provider_slug=provider)
     region.country = country
     region.save()
@@ -215,8 +215,8 @@ def place(code, country, provider="aws"):
 
 
 def catalogue():
-    sold("m5-large", "0.096", 1000.0, name="m5.large", region=place("us-east-1", "US"))
-    eastus = place("eastus", "US", "azure")
+    sold("m5-large", "0.096", 1000.0, name="m5.large", region=region_in("us-east-1", "US"))
+    eastus = region_in("eastus", "US", "azure")
     sold("d2s", "0.096", 1000.0, provider="azure", name="Standard_D2s_v5", region=eastus)
 
 
@@ -277,7 +277,7 @@ def test_lines_that_are_no_machine_never_change_hours_peak_or_step():
 @pytest.mark.parametrize(
     "kind", ["EdpDiscount", "PrivateRateDiscount", "BundledDiscount", "Refund"]
 )
-def test_today_is_the_same_with_a_discount_in_the_price_or_on_a_line_of_its_own(kind, caller):
+def test_today_is_the_same_wherever_a_discount_stands(kind, caller):
     catalogue()
     imported(CUR + cur(hours=744, cost="60.00"))
     imported(CUR + cur(hours=744, cost="71.424") + cur(kind, cost="-11.424"), name="Split")
@@ -312,7 +312,7 @@ def test_month_on_a_day_is_remarked_with_its_lines():
     ]
 
 
-def test_reservation_without_a_cost_is_unknown_and_the_verdict_says_so(client, caller, queued):
+def test_reservation_without_a_cost_is_said_to_be_unknown(client, caller, queued):
     catalogue()
     free = azure(quantity=24, cost=0, model="Reservation", reservation="r-1")
     imported(AZURE + free)
@@ -346,7 +346,7 @@ def test_defaults_in_money_are_converted_to_the_currency_of_the_bill(caller):
 def test_replacements_stand_in_the_part_of_the_world_of_the_bill(more, names, caller):
     catalogue()
     for slug, amount, code, country in (("near", "0.05", "de", "DE"), ("far", "0.01", "us", "US")):
-        sold(slug, amount, 1000.0, provider="gcp", region=place(code, country, "gcp"))
+        sold(slug, amount, 1000.0, provider="gcp", region=region_in(code, country, "gcp"))
     imported(AZURE + azure(quantity=24, cost="2.304", region="westeurope"))
     targets = {one["kind"]: one for one in answered(caller, more=more)["alternatives"]}
     assert {server["name"] for server in targets.get("cloud", {"servers": []})["servers"]} == names
@@ -369,7 +369,7 @@ def test_price_of_a_plain_table_is_of_one_unit_and_an_amount_is_the_total(table,
 @pytest.mark.parametrize(
     ("column", "amount"), [("price", "420.48"), ("cost", "70.08"), ("total", "70.08")]
 )
-def test_amount_that_contradicts_the_list_price_is_asked_and_its_answer_taken(column, amount):
+def test_amount_that_contradicts_the_list_price_is_asked_about(column, amount):
     """Six machines at a list price of 70.08 cost 420.48 together."""
     catalogue()
     table = (
@@ -421,7 +421,7 @@ def test_licences_in_a_price_stay_with_the_machine_and_save_nothing(caller):
     assert same["parts"]["licences"] == pytest.approx(67.16, abs=0.01)
 
 
-def test_machine_with_a_licence_of_unknown_price_is_left_out_with_the_reason(caller):
+def test_machine_with_a_licence_of_unknown_price_is_left_out(caller):
     region = factories.region("eu-x")
     sold("m5-large", "0.096", 1000.0, name="m5.large", region=region)
     imported(CUR + cur(hours=730, cost="137.24", operation="RunInstances:0002"))
@@ -453,7 +453,7 @@ def test_tokens_and_short_dates_of_focus_are_read():
     assert sum(sums.effective for _, sums in of.by_kind) == Decimal("26.50")
 
 
-def test_file_that_is_no_bill_is_refused_with_its_columns_and_a_way_out():
+def test_file_that_is_no_bill_is_refused_with_its_columns():
     with pytest.raises(Exception, match=r"the file has alpha, beta\. Way out: a plain table"):
         imported("alpha,beta\n1,2\n")
 

@@ -14,5 +14,5 @@ def test_command_prints_its_help(name: str) -> None:
     assert name in command.create_parser("manage.py", name).format_help()
 
 
-def test_commands_of_the_project_are_found() -> None:
+def test_commands_of_the_project_are_listed() -> None:
     assert "import_prices" in OURS

@@ -56,7 +56,7 @@ def test_best_value_names_who_could_also_be_the_best():
 
 
 @pytest.mark.parametrize("third", [50.0, 80.0, 85.0])
-def test_verdict_on_two_stays_when_a_third_that_is_surely_below_is_added(third: float):
+def test_statement_on_two_stays_when_a_third_below_is_added(third: float):
     # B lies 14% below A, each within 5%: ln(1 / 0.86) = 0.151 > 1.96 · √2 · 0.0249 = 0.069.
     two = [around("A", "1", 100.0, 1.05), around("B", "1", 86.0, 1.05)]
     three = best_value([*two, around("C", "1", third, 1.05)])

@@ -281,7 +281,7 @@ def test_years_of_cash_and_of_straight_line_have_the_same_sum():
     assert cents(sum(y.cash for y in years)) == cents(sum(y.straight_line for y in years))
 
 
-def test_lease_takes_the_place_of_what_is_bought_and_sold():
+def test_lease_replaces_what_is_bought_and_sold():
     cost = monthly_cost(replace(BARE, residual_ratio=D("0.1"), lease=Lease(D(250), 36)))
     assert (cost.price_per_month, cost.capital_total, cost.residual_total) == (250, 0, 0)
 

@@ -99,7 +99,7 @@ def test_nobody_below_an_analyst_sees_bills(client, address):
     assert client.get(address).status_code == 403
 
 
-def test_table_whose_amounts_are_doubtful_is_asked_about_and_read_with_the_answer(analyst):
+def test_table_of_unclear_amounts_is_read_with_the_answer(analyst):
     """Six machines with a list price of 73.00 a month: 438.00 is the total."""
     sold("m5-large", "0.10", 1000.0, name="m5.large", region=factories.region())
     table = (

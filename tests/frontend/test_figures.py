@@ -29,7 +29,7 @@ def test_figure_shows_at_most_four_digits(value, shown):
     assert figures.figure(value) == shown
 
 
-def test_money_has_four_decimals_an_hour_two_a_month_and_none_from_a_hundred_on():
+def test_money_has_the_decimals_of_its_period():
     assert figures.money(Decimal("0.0475"), "hour") == "0.0475"
     assert figures.money(Decimal("98.5"), "month") == "98.50"
     assert figures.money(Decimal("99.999"), "month") == "100"

@@ -64,9 +64,9 @@ def test_comparison_says_why_a_metric_is_left_out(host):
     assert "Other programs disturbed every repeat of the second run." in said
 
 
-def test_comparison_gives_no_verdict_on_a_run_that_failed(host):
+def test_comparison_says_nothing_of_a_run_that_failed(host):
     first, second = finished(host), finished(host, 0.9, state="failed")
-    assert "No verdict: " in text(page(a=first.pk, b=second.pk))
+    assert "No comparison: " in text(page(a=first.pk, b=second.pk))
 
 
 def test_comparison_asks_for_the_second_run_where_one_is_named(host):

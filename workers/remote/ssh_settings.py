@@ -212,9 +212,9 @@ def expand(text: str, tokens: Mapping[str, str], environ: Mapping[str, str]) -> 
     """The text with its tokens and ${variables}; SshConfigFault for one that is not known."""
 
     def value(match: re.Match[str]) -> str:
-        found = tokens.get(match[1]) if match[2] is None else environ.get(match[2])
-        if found is None:
+        text_of = tokens.get(match[1]) if match[2] is None else environ.get(match[2])
+        if text_of is None:
             raise SshConfigFault(f"{match[0]} in {text!r} has no value here: write it out")
-        return found
+        return text_of
 
     return _EXPANDED.sub(value, text)

@@ -15,7 +15,7 @@ from backend.domain.run_changes import MetricChange, RunChange, metric_change, o
 LEAST_LOSS_RATIO = 0.05
 
 
-class Uncompared(StrEnum):
+class NotCompared(StrEnum):
     """Why a metric of two runs is not compared."""
 
     NOT_BEFORE = auto()
@@ -143,25 +143,25 @@ def run_differences(before: Run, after: Run) -> list[tuple[str, Any, Any]]:
     return [*stated, *differing(before.environment, after.environment, (*HARDWARE, *SOFTWARE))]
 
 
-def uncompared(before: Run, after: Run) -> list[tuple[str, Uncompared]]:
+def uncompared(before: Run, after: Run) -> list[tuple[str, NotCompared]]:
     """Each metric that either run has and that is not compared, and why."""
     values = run_values([before, after])
     counted = [{key for pk, key, _ in values if pk == run.pk} for run in (before, after)]
     measured = [_measured(run) for run in (before, after)]
-    found = []
+    left_out = []
     for key in sorted(measured[0] | measured[1]):
         lacking = [key not in each for each in measured]
         disturbed = [key not in each for each in counted]
         if any(lacking):
-            found.append((key, Uncompared.NOT_BEFORE if lacking[0] else Uncompared.NOT_AFTER))
+            left_out.append((key, NotCompared.NOT_BEFORE if lacking[0] else NotCompared.NOT_AFTER))
         elif all(disturbed):
-            found.append((key, Uncompared.DISTURBED_BOTH))
+            left_out.append((key, NotCompared.DISTURBED_BOTH))
         elif any(disturbed):
-            why = Uncompared.DISTURBED_BEFORE if disturbed[0] else Uncompared.DISTURBED_AFTER
-            found.append((key, why))
+            why = NotCompared.DISTURBED_BEFORE if disturbed[0] else NotCompared.DISTURBED_AFTER
+            left_out.append((key, why))
         elif not any(
             {(run.pk, key, variant) for run in (before, after)} <= values.keys()
             for variant in METRICS[key].ranking_variants
         ):
-            found.append((key, Uncompared.OTHER_VARIANT))
-    return found
+            left_out.append((key, NotCompared.OTHER_VARIANT))
+    return left_out

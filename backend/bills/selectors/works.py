@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import Any
 
 from backend.catalog.models import VcpuKind
-from backend.domain.bills.classes import Purchase
+from backend.domain.bills.classes import PurchaseKind
 from backend.domain.bills.region_names import group_by_name
 from backend.domain.bills.replacing import Assumptions, Figure, Work
 from backend.domain.units import HOURS_PER_MONTH
@@ -21,7 +21,7 @@ ROUNDING = 0.05
 ANYWHERE = "any"
 
 
-class WhyNot(StrEnum):
+class WhyLeftOut(StrEnum):
     """Reasons to leave machines out of the comparison, on both sides."""
 
     NO_PROVIDER = "no_provider"
@@ -36,7 +36,7 @@ class Uncompared:
 
     name: str
     cost: Decimal
-    why: WhyNot
+    why: WhyLeftOut
 
 
 def bill_months(estate: Mapping[str, Any]) -> Decimal:
@@ -62,8 +62,8 @@ class BilledMachines:
         self._groups: dict[tuple[str, str], str | None] = {}
         for row in rows:
             of = self._rows.setdefault((row.provider, row.offer.lower()), {})
-            of[_place(row.region or "")] = row
-            self._groups[row.provider, _place(row.region or "")] = row.region_group
+            of[_location(row.region or "")] = row
+            self._groups[row.provider, _location(row.region or "")] = row.region_group
         self._fees = _fees_an_hour(estate)
 
     def works(self) -> tuple[list[Work], float, list[Uncompared]]:
@@ -71,7 +71,7 @@ class BilledMachines:
         works, licences, uncompared = [], Decimal(0), []
         for machine in self._estate["machines"]:
             compared = self._compared(machine)
-            if isinstance(compared, WhyNot):
+            if isinstance(compared, WhyLeftOut):
                 name, cost = machine["type"], Decimal(machine["cost"])
                 uncompared.append(Uncompared(name, cost, compared))
                 continue
@@ -80,21 +80,21 @@ class BilledMachines:
             licences += licence
         return works, float(licences), uncompared
 
-    def _compared(self, machine: Mapping[str, Any]) -> tuple[Work, Decimal] | WhyNot:
+    def _compared(self, machine: Mapping[str, Any]) -> tuple[Work, Decimal] | WhyLeftOut:
         if not machine["provider"]:
-            return WhyNot.NO_PROVIDER
+            return WhyLeftOut.NO_PROVIDER
         regions = self._rows.get((machine["provider"], machine["type"].lower()), {})
-        own = regions.get(_place(machine["region"])) or next(iter(regions.values()), None)
+        own = regions.get(_location(machine["region"])) or next(iter(regions.values()), None)
         mean = float(machine["count"])
         # Hours that were credited back more than they ran are no machine.
         if own is None or mean <= 0:
-            return WhyNot.NO_SCORE
+            return WhyLeftOut.NO_SCORE
         cost = self._cost(machine)
         if cost <= 0:
-            return WhyNot.NO_COST
-        licence = self._licence(machine, cost, regions.get(_place(machine["region"])))
+            return WhyLeftOut.NO_COST
+        licence = self._licence(machine, cost, regions.get(_location(machine["region"])))
         if licence is None:
-            return WhyNot.NO_LICENCE
+            return WhyLeftOut.NO_LICENCE
         months = bill_months(self._estate)
         # Machines are whole, also where the bill only says for how long.
         busiest = max(machine["peak"] or 0, machine.get("busiest") or 0, mean)
@@ -121,7 +121,7 @@ class BilledMachines:
         if asked := self._assumed.region_group:
             return frozenset() if asked == ANYWHERE else frozenset({asked})
         if region := machine["region"]:
-            known = self._groups.get((machine["provider"], _place(region)))
+            known = self._groups.get((machine["provider"], _location(region)))
             groups = {known or group_by_name(region)}
         else:
             # Where a type is sold in several parts of the world, the bill does not say.
@@ -131,7 +131,7 @@ class BilledMachines:
     def _cost(self, machine: Mapping[str, Any]) -> Decimal:
         """In all of the bill; 0 where it does not say."""
         hours = Decimal(machine["hours"])
-        if machine["purchase"] != Purchase.COMMITTED:
+        if machine["purchase"] != PurchaseKind.COMMITTED:
             return Decimal(machine["cost"]) + Decimal(machine.get("credit", 0))
         if not self._assumed.spread_commitments:
             return Decimal(machine["cost"]) + self._fees * hours
@@ -151,11 +151,11 @@ class BilledMachines:
         linux, licensed = self._list_rate(machine, ""), _rate(machine)
         if linux is None and row is not None and row.price is not None:
             linux = row.price / HOURS_PER_MONTH
-        if machine["purchase"] != Purchase.ON_DEMAND and not machine["list_cost"]:
+        if machine["purchase"] != PurchaseKind.ON_DEMAND and not machine["list_cost"]:
             licensed = self._list_rate(machine, machine["system"])
         if linux is None or licensed is None:
             return None
-        if machine["purchase"] == Purchase.ON_DEMAND:
+        if machine["purchase"] == PurchaseKind.ON_DEMAND:
             # A discount is on both parts of the price.
             return max(cost * (1 - linux / licensed), Decimal(0))
         return min(max((licensed - linux) * Decimal(machine["hours"]), Decimal(0)), cost)
@@ -168,7 +168,7 @@ class BilledMachines:
             if (
                 is_same
                 and other.get("system") == system
-                and other["purchase"] == Purchase.ON_DEMAND
+                and other["purchase"] == PurchaseKind.ON_DEMAND
                 and (rate := _rate(other)) is not None
             ):
                 return rate
@@ -182,7 +182,7 @@ def _rate(machine: Mapping[str, Any]) -> Decimal | None:
     return Decimal(amount) / hours if hours > 0 and Decimal(amount) > 0 else None
 
 
-def _place(region: str) -> str:
+def _location(region: str) -> str:
     """A region as it is compared: EastUS of a bill is eastus."""
     return NOT_NAME.sub("", region.lower())
 
@@ -191,7 +191,9 @@ def _fees_an_hour(estate: Mapping[str, Any]) -> Decimal:
     """What commitments cost for each hour of a machine that was committed."""
     fees = [Decimal(one["cost"]) for one in estate["by_kind"] if one["kind"] == "commitment"]
     hours = [
-        Decimal(one["hours"]) for one in estate["machines"] if one["purchase"] == Purchase.COMMITTED
+        Decimal(one["hours"])
+        for one in estate["machines"]
+        if one["purchase"] == PurchaseKind.COMMITTED
     ]
     total = sum(hours, Decimal(0))
     return sum(fees, Decimal(0)) / total if total else Decimal(0)

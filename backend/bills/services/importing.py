@@ -28,7 +28,7 @@ from backend.domain.bills.joined import (
     joined_usage,
     refuse_repeated_months,
 )
-from backend.domain.bills.unit_prices import DoubtfulPrice, PriceIs
+from backend.domain.bills.unit_prices import PriceIs, UnclearPrice
 from backend.domain.errors import InvalidValue
 
 PROGRESS_S = 1.0
@@ -140,7 +140,7 @@ def upload_read(*, upload: BillUpload) -> None:
             actor=upload.created_by,
             price_is=PriceIs(upload.price_is),
         )
-    except DoubtfulPrice as error:
+    except UnclearPrice as error:
         # Its pieces stay until somebody answers (uploads.upload_answer).
         BillUpload.objects.filter(pk=upload.pk).update(
             state=UploadState.ASKS, failure=error.detail, attempts=0

@@ -7,24 +7,24 @@ from backend.benchmarks.services.current_data import current_stamp
 from backend.bills.services.reading import Reading
 from backend.common.rest.parameters import InvalidParameters
 from backend.domain.bills.estate import Estate
-from backend.domain.bills.unit_prices import refuse_doubtful
+from backend.domain.bills.unit_prices import refuse_unclear
 from backend.domain.units import HOURS_PER_MONTH
 from backend.rankings.selectors.ranking import query_from, ranking
 
 
 def check_prices(reading: Reading, estate: Estate, workspace: Workspace) -> None:
     """DoubtfulPrice where list prices contradict how the amounts of a table were read."""
-    doubtful = [machine for machine, sums in reading.prices.items() if sums[0] != sums[1]]
-    if not doubtful:
+    unclear = [machine for machine, sums in reading.prices.items() if sums[0] != sums[1]]
+    if not unclear:
         return
     prices = _list_prices(estate.currency, workspace)
     hours = {machines.key: machines.hours for machines in estate.machines}
-    for machine in doubtful:
+    for machine in unclear:
         hourly = prices.get((machine.provider, machine.machine_type.lower()))
         if hourly is None or machine not in hours:
             continue
         of_unit, of_line = reading.prices[machine]
-        refuse_doubtful(
+        refuse_unclear(
             machine.machine_type,
             of_unit=of_unit,
             of_line=of_line,

@@ -28,7 +28,7 @@ class ChargeKind(StrEnum):
     OTHER = "other"
 
 
-class Purchase(StrEnum):
+class PurchaseKind(StrEnum):
     """How the hours of a machine were bought."""
 
     ON_DEMAND = "on_demand"
@@ -44,7 +44,7 @@ class BillCharge:
     provider: str = ""
     machine_type: str = ""
     """Of a machine; "" where the bill does not say."""
-    purchase: Purchase = Purchase.ON_DEMAND
+    purchase: PurchaseKind = PurchaseKind.ON_DEMAND
     hours_per_unit: Fraction = Fraction(0)
     """Hours of the machine in one unit of the line's quantity; 0 where it counts something else."""
     volume: BillVolume | None = None
@@ -310,8 +310,8 @@ def _machine_type(words: Mapping[str, str], provider: str) -> str:
     if MANAGED_TYPE.search(text) or not _is_compute(words, provider):
         return ""
     details = words.get("details", "")
-    found = (pattern.search(details) for pattern in (FOCUS_TYPE, AZURE_TYPE, GOOGLE_TYPE))
-    stated = words.get("machine", "").strip() or next((match[1] for match in found if match), "")
+    matches = (pattern.search(details) for pattern in (FOCUS_TYPE, AZURE_TYPE, GOOGLE_TYPE))
+    stated = words.get("machine", "").strip() or next((match[1] for match in matches if match), "")
     if stated:
         return stated
     if (match := AWS_TYPE.search(text)) or words.get("service") != AZURE_MACHINES:
@@ -355,13 +355,13 @@ def _is_part_of_a_machine(words: Mapping[str, str]) -> bool:
     )
 
 
-def _purchase(words: Mapping[str, str]) -> Purchase:
+def _purchase(words: Mapping[str, str]) -> PurchaseKind:
     text = " ".join(
         words.get(name, "") for name in ("pricing", "charge", "description", "usage", "status")
     ).lower()
     if re.search(r"spot|preemptible|\bdynamic\b", text):
-        return Purchase.SPOT
+        return PurchaseKind.SPOT
     said = [words.get(name, "").lower() for name in ("pricing", "charge", "status")]
     if words.get("commitment") or any(COMMITTED.search(name) for name in said):
-        return Purchase.COMMITTED
-    return Purchase.ON_DEMAND
+        return PurchaseKind.COMMITTED
+    return PurchaseKind.ON_DEMAND

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from fractions import Fraction
 
-from backend.domain.bills.classes import BillCharge, ChargeKind, Purchase
+from backend.domain.bills.classes import BillCharge, ChargeKind, PurchaseKind
 from backend.domain.bills.notes import BillNote
 from backend.domain.bills.periods import HOUR, MONTH, floored, period_end
 from backend.domain.bills.volumes import BillVolume
@@ -69,7 +69,7 @@ class MachineKey:
     provider: str
     region: str
     machine_type: str
-    purchase: Purchase
+    purchase: PurchaseKind
     system: str = ""
     """The licensed system in their price; "" for none."""
 
@@ -317,9 +317,9 @@ def _shares(
         of = [key for key in of if key.region == group.region]
     # Many corrections name neither the system nor how the machine was bought.
     for name in ("purchase", "system"):
-        wanted = getattr(charge, name)
-        if charge.machine_type or wanted:
-            of = [key for key in of if getattr(key, name) == wanted] or of
+        stated = getattr(charge, name)
+        if charge.machine_type or stated:
+            of = [key for key in of if getattr(key, name) == stated] or of
     weights = {key: Fraction(gross[key]) for key in of if gross[key] > 0}
     weights = weights or {key: hours[key] for key in of if hours[key] > 0}
     whole = sum(weights.values(), Fraction(0))

@@ -52,8 +52,8 @@ class BillFormat:
         if missing:
             raise InvalidValue(
                 "/columns",
-                f"{self.name} needs the columns {', '.join(missing)}; {found(names.values())}. "
-                f"{WAY_OUT}",
+                f"{self.name} needs the columns {', '.join(missing)}; {column_names(names.values())}. "
+                f"{REMEDY}",
             )
         return {ours: name for ours, name in named.items() if name}
 
@@ -65,13 +65,13 @@ type,provider,region,count,cost,currency,month
 m6i.large,AWS,us-east-1,3,210.24,USD,2026-10
 ccx13,Hetzner,fsn1,1,15.99,USD,2026-10
 """
-WAY_OUT = (
+REMEDY = (
     "Way out: a plain table with the columns type, provider, region, count or hours, cost, currency "
     "and month (the page Bills has a template)"
 )
 
 
-def found(header: Iterable[str]) -> str:
+def column_names(header: Iterable[str]) -> str:
     """The columns that a file has, for a message."""
     names = [name.strip()[:40] for name in header if name.strip()]
     more = f" and {len(names) - NAMED_COLUMNS} more" if len(names) > NAMED_COLUMNS else ""
@@ -262,5 +262,5 @@ def recognised(header: Iterable[str]) -> BillFormat:
     known = ", ".join(one.name for one in FORMATS.values())
     raise InvalidValue(
         "/file",
-        f"the columns are those of no bill that can be read ({known}); {found(header)}. {WAY_OUT}",
+        f"the columns are those of no bill that can be read ({known}); {column_names(header)}. {REMEDY}",
     )

@@ -8,7 +8,6 @@ from backend.domain.units import HOURS_PER_MONTH
 HOUR = dt.timedelta(hours=1)
 DAY = 24 * HOUR
 MONTH = dt.timedelta(hours=float(HOURS_PER_MONTH))
-STEPS = (HOUR, DAY, MONTH)
 # A day of a zone with summer time has 25 hours; what is beyond is rounding.
 LONGEST_H = {HOUR: 1.05, DAY: 25.2}
 

@@ -32,7 +32,7 @@ NAMES = (
     ("Ubuntu Pro", re.compile(r"\bubuntu pro\b", re.IGNORECASE)),
     ("SQL Server", re.compile(r"\bsql\b", re.IGNORECASE)),
 )
-OWN_LICENCE = re.compile(r"\bbyol\b|bring your own|hybrid benefit", re.IGNORECASE)
+OWN_LICENCE = re.compile(r"\bbyol\b|\byour own\b|hybrid benefit", re.IGNORECASE)
 LICENCE = re.compile(r"\blicen[cs](?:es?|ing)\b(?! included)", re.IGNORECASE)
 # Columns that describe a line.
 DESCRIPTIONS = ("service", "family", "description", "meter")

@@ -18,11 +18,11 @@ class PriceIs(StrEnum):
     TOTAL = "total"
 
 
-class DoubtfulPrice(InvalidValue):
+class UnclearPrice(InvalidValue):
     """The amounts of a table contradict the list prices; its sender can say what they are."""
 
 
-def refuse_doubtful(
+def refuse_unclear(
     name: str,
     *,
     of_unit: Decimal,
@@ -37,7 +37,7 @@ def refuse_doubtful(
         return
     if _distance(taken, listed) <= math.log(AGREES) or _distance(other, listed) > math.log(AGREES):
         return
-    raise DoubtfulPrice(
+    raise UnclearPrice(
         "/price_is",
         f"is the amount of {name} the price of one unit or the total of its line? As the price of "
         f"one unit the line costs {of_unit:,.2f} {currency}, as the total {of_line:,.2f} {currency}; "

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 # What a refused text should have been; every refusal of an import ends with it.
-WANTED: Mapping[str, str] = MappingProxyType(
+EXPECTED: Mapping[str, str] = MappingProxyType(
     {
         "dd": "give all that `LC_ALL=C dd …` printed",
         "fio": "give the whole output of fio 3 with --output-format=json",
@@ -96,9 +96,9 @@ def explanation(tool: str, text: str, detail: str) -> str:
             (sign, f"this is output of {name}: choose {name} as the tool")
             for name, sign in _SIGNS.items()
         ]
-        choices += [(sign, f"{sentence}; {WANTED[tool]}") for sign, sentence in _NOT_READ]
-    found = (sentence for pattern, sentence in choices if _has(pattern, text))
-    return next(found, f"{detail}; {WANTED[tool]}")
+        choices += [(sign, f"{sentence}; {EXPECTED[tool]}") for sign, sentence in _NOT_READ]
+    explanations = (sentence for pattern, sentence in choices if _has(pattern, text))
+    return next(explanations, f"{detail}; {EXPECTED[tool]}")
 
 
 def _has(pattern: str, text: str) -> bool:

@@ -23,18 +23,18 @@ def jump_of_command(command: str) -> str:
     """`ssh -W %h:%p [-p PORT] [-l USER] HOST` as [USER@]HOST[:PORT], as ProxyJump has it; NoJump."""
     words = words_of(command.strip().removeprefix("exec "))
     values: dict[str, str] = {}
-    places = []
+    hosts = []
     rest = iter(words[1:])
     for word in rest:
         if word[:2] in {"-W", "-p", "-l"}:
             values[word[1]] = word[2:] or next(rest, "")
         elif word not in _HARMLESS:
-            places.append(word)
+            hosts.append(word)
     is_ssh = bool(words) and PurePath(words[0]).name == "ssh"
     is_here = values.get("W") in {"%h:%p", "[%h]:%p"}
-    if not (is_ssh and is_here and len(places) == 1) or places[0].startswith("-"):
+    if not (is_ssh and is_here and len(hosts) == 1) or hosts[0].startswith("-"):
         raise NoJump(command)
-    user, at, host = places[0].removeprefix("ssh://").rpartition("@")
+    user, at, host = hosts[0].removeprefix("ssh://").rpartition("@")
     user = user if at else values.get("l", "")
     # A port of the place itself counts more, and only a URI has one.
     port = values.get("p", "") if ":" not in host else ""

@@ -32,7 +32,7 @@ LINE = re.compile(
 # --log-brief leaves all of that out.
 BRIEF = re.compile(r"()(.*)")
 # stress-ng's own words for a figure that it does not trust.
-DOUBT = re.compile(r"untrustworthy|may be incorrect|compromised|corrupted|data is suspect")
+UNTRUSTED = re.compile(r"untrustworthy|may be incorrect|compromised|corrupted|data is suspect")
 HOGS = re.compile(r"dispatching hogs: ([0-9]{1,6}) (.+)")
 ASKED = re.compile(r"setting to a ([0-9]{1,7}) sec(?:ond)?s? run per stressor")
 HEAD = "stressor bogo ops real time usr time sys time bogo ops/s bogo ops/s"
@@ -90,7 +90,7 @@ def parse(text: str) -> list[ParsedSample]:
                 "warnings": report.warnings[:MAX_NOTES],
             },
             # Not even the tool takes such a figure for one.
-            flags=(DISTURBED,) if any(map(DOUBT.search, report.warnings)) else (),
+            flags=(DISTURBED,) if any(map(UNTRUSTED.search, report.warnings)) else (),
         )
     ]
 
@@ -102,7 +102,7 @@ def _read(report: _StressNgRun, match: re.Match[str] | None, line: str, number: 
     if match[1] in {"fail", "error"} or BAD_COUNT.fullmatch(words) or UNSUCCESSFUL in words:
         raise ProbeError(TOOL, words[:200], number)
     # "metrics untrustworthy: 0" is no doubt, but its count.
-    if match[1] == "warn" or (DOUBT.search(words) and not words.endswith(": 0")):
+    if match[1] == "warn" or (UNTRUSTED.search(words) and not words.endswith(": 0")):
         report.warnings.append(shown(words))
     elif hogs := HOGS.fullmatch(words):
         _once(report.threads is None, words, number)

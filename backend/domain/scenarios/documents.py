@@ -153,7 +153,7 @@ def _of_price(
     option: str, price: ServerPriceDocument, read: ScenarioDocument
 ) -> Iterator[Assumption]:
     if price.example is not None:
-        source = _("proposed by a template: while it stands there is no verdict")
+        source = _("proposed by a template: put in your own before you compare")
         yield Assumption(f"example price, {option}", price.example, "", source)
     if price.notice:
         source = "in words; contract notice_days is what is calculated with"

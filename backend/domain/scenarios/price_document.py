@@ -211,7 +211,7 @@ class ServerPriceDocument(Document):
     example: Annotated[
         str | None,
         Text(
-            _("Amount that a template proposed: while it stands there is no verdict"),
+            _("Amount that a template proposed; nothing is compared while it stands"),
             label=_("Example price"),
         ),
     ] = None

@@ -74,10 +74,10 @@ def _metric_data(document: Mapping[str, Any], series: str) -> DemandTrace:
         raise InvalidValue(name, "as many Timestamps as Values are needed")
     rows = [(f"{name}/Values/{n}", at, value) for n, (at, value) in _numbered(times, values)]
     trace = _sorted(rows, labels[index])
-    return replace(trace, remarks=tuple(_doubts(document, results, index)))
+    return replace(trace, remarks=tuple(_reservations(document, results, index)))
 
 
-def _doubts(
+def _reservations(
     document: Mapping[str, Any], results: list[dict[str, Any]], index: int
 ) -> Iterator[str]:
     """What CloudWatch says of the completeness of its own answer."""
@@ -135,14 +135,14 @@ def _prometheus(document: Mapping[str, Any], series: str) -> DemandTrace:
         for n, pair in enumerate(values if isinstance(values, list) else [])
     ]
     trace = _sorted(rows, names[index])
-    doubts = [
+    reservations = [
         f"Prometheus says: {str(said)[:200]}"
         for kind in ("warnings", "infos")
         for said in (document.get(kind) or [])[:MOST_MESSAGES]
     ]
     if document.get("isPartial"):
-        doubts.append("the source says that its answer is partial: fetch it again")
-    return replace(trace, remarks=tuple(doubts))
+        reservations.append("the source says that its answer is partial: fetch it again")
+    return replace(trace, remarks=tuple(reservations))
 
 
 def _series_name(metric: object) -> str:

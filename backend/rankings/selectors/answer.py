@@ -27,11 +27,11 @@ from backend.domain.texts import joined, number
 from backend.domain.texts import text as _
 from backend.domain.units import EXACT, exact_decimal
 from backend.providers.registry import provider
-from backend.rankings.selectors.candidates import Candidate, Candidates, Verdict, verdict
+from backend.rankings.selectors.candidates import BestChoice, Candidate, Candidates, choose_best
 from backend.rankings.selectors.coverage import ProviderCoverage, market_coverage
 from backend.rankings.selectors.listing import by_rank, floats, rows_at
 from backend.rankings.selectors.on_sale import (
-    Reason,
+    NotOnSale,
     asks_for_burstable,
     left_out_words,
     rows_on_sale,
@@ -87,7 +87,7 @@ class BestBuy:
     without_score_count: int
     own: Sequence[OwnStanding]
     coverage: Sequence[ProviderCoverage]
-    left_out: Mapping[Reason, int]
+    left_out: Mapping[NotOnSale, int]
     named_of: Callable[[Sequence[RankingRow]], Sequence[RankingRow]]
     """The rows of another list that the answer may name."""
 
@@ -107,8 +107,8 @@ class BestOfRanking:
     """The candidates of a ranking that are on sale, the best of them, and what stays out."""
 
     candidates: Candidates
-    verdict: Verdict
-    left_out: Mapping[Reason, int]
+    choice: BestChoice
+    left_out: Mapping[NotOnSale, int]
 
 
 def as_filters(params: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
@@ -182,7 +182,7 @@ def answer(
     on_sale_of = partial(rows_on_sale, query=query, has_burstable=has_burstable)
     on_sale, left_out = on_sale_of(offers.everyone)
     candidates = Candidates.of(by_rank(on_sale))
-    by_value = verdict(candidates, _seed(offers, query))
+    by_value = choose_best(candidates, _seed(offers, query))
     by_price = _cheapest_candidates(on_sale)
     cheapest = by_price[0] if by_price else None
     best, contenders = by_value.best, by_value.contenders
@@ -210,7 +210,7 @@ def best_of_ranking(ranked: Ranking, query: RankingQuery) -> BestOfRanking:
     """The best value of a ranking, as the answer to the same query names it."""
     on_sale, left_out = rows_on_sale(ranked.rows, query, has_burstable=asks_for_burstable(query))
     candidates = Candidates.of(by_rank(on_sale))
-    return BestOfRanking(candidates, verdict(candidates, _seed(ranked, query)), left_out)
+    return BestOfRanking(candidates, choose_best(candidates, _seed(ranked, query)), left_out)
 
 
 def _seed(ranked: Ranking, query: RankingQuery) -> int:
@@ -266,43 +266,43 @@ def _interval_ratios(row: RankingRow, best: RankingRow, metric: Metric) -> tuple
 # --- the sentence -------------------------------------------------------------------------------
 
 
-def _conclusion(found: BestBuy) -> Conclusion:
-    if found.best is None:
-        return _nothing(found)
-    detail = [left_out_words(found.left_out)]
-    if count := found.without_score_count:
+def _conclusion(buy: BestBuy) -> Conclusion:
+    if buy.best is None:
+        return _nothing(buy)
+    detail = [left_out_words(buy.left_out)]
+    if count := buy.without_score_count:
         detail.append(_("{n} more have no score.", n=number(f"{count:,}")))
-    detail += [_standing_words(one, found.best.row) for one in found.own[:MOST_NAMES]]
-    if found.options.goal == CHEAPEST:
-        said = Conclusion(_cheapest_words(found.best.row, _named_at(found.best)), Certainty.CLEAR)
+    detail += [_standing_words(one, buy.best.row) for one in buy.own[:MOST_NAMES]]
+    if buy.options.goal == CHEAPEST:
+        said = Conclusion(_cheapest_words(buy.best.row, _named_at(buy.best)), Certainty.CLEAR)
     else:
-        rivals = [one for one in found.contenders if one.row != found.best.row]
+        rivals = [one for one in buy.contenders if one.row != buy.best.row]
         names = [named(one) for one in rivals]
-        said = likely_best(_named_at(found.best), found.best.p_best or 0, names)
-        said = replace(said, sentence=joined(" ", (said.sentence, _cheapest_beside(found))))
+        said = likely_best(_named_at(buy.best), buy.best.p_best or 0, names)
+        said = replace(said, sentence=joined(" ", (said.sentence, _cheapest_beside(buy))))
     return replace(said, detail=joined(" ", [part for part in detail if part]))
 
 
-def _nothing(found: BestBuy) -> Conclusion:
+def _nothing(buy: BestBuy) -> Conclusion:
     """No offer has a score: the cheapest, where there is one, and the way out."""
-    detail = left_out_words(found.left_out)
-    if found.cheapest is None:
+    detail = left_out_words(buy.left_out)
+    if buy.cheapest is None:
         sentence = _("No server on sale meets this. Ask for less, or remove a filter.")
         return Conclusion(sentence, Certainty.UNKNOWN, detail)
     sentence = _(
         "No server that meets this has a score, so the best value is not known. The cheapest is"
         " {name}. Choose another metric, or measure one.",
-        name=_named_at(found.cheapest),
+        name=_named_at(buy.cheapest),
     )
     return Conclusion(sentence, Certainty.UNKNOWN, detail)
 
 
-def _cheapest_beside(found: BestBuy) -> str:
-    if found.cheapest is None or found.best is None:
+def _cheapest_beside(buy: BestBuy) -> str:
+    if buy.cheapest is None or buy.best is None:
         return ""
-    if found.cheapest.row.offer_id == found.best.row.offer_id:
+    if buy.cheapest.row.offer_id == buy.best.row.offer_id:
         return _("The best value is also the cheapest.")
-    return _cheapest_words(found.cheapest.row, _named_at(found.cheapest))
+    return _cheapest_words(buy.cheapest.row, _named_at(buy.cheapest))
 
 
 def _cheapest_words(row: RankingRow, name: str) -> str:

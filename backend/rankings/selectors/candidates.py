@@ -60,7 +60,7 @@ class Candidates:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class BestChoice:
     """The candidate of the best value, and the smallest set that holds the best with 95 %."""
 
     best: Candidate | None
@@ -72,10 +72,10 @@ class Verdict:
         return [one for one in self.contenders if self.best and one.row != self.best.row]
 
 
-def verdict(candidates: Candidates, seed: int) -> Verdict:
+def choose_best(candidates: Candidates, seed: int) -> BestChoice:
     """The best of candidates that all have a value per cost, highest first."""
     if not len(candidates):
-        return Verdict(None, ())
+        return BestChoice(None, ())
     low, high = (floats(candidates.rows, f"value_per_cost_ci95_{end}") for end in ("low", "high"))
     # An interval that reaches to zero has the width of its upper half on both sides.
     low = np.where(low > 0, low, candidates.values**2 / high)
@@ -85,7 +85,7 @@ def verdict(candidates: Candidates, seed: int) -> Verdict:
     contenders = [
         candidates.at(at, float(probabilities[at])) for at in smallest_set(probabilities).tolist()
     ]
-    return Verdict(candidates.at(0, float(probabilities[0])), contenders)
+    return BestChoice(candidates.at(0, float(probabilities[0])), contenders)
 
 
 def _source_figures(rows: Sequence[RankingRow]) -> Ints:

@@ -20,7 +20,7 @@ from backend.rankings.selectors.query import RANKED, SUSTAINED, RankingQuery
 from backend.rankings.selectors.rows import RankingRow
 
 
-class Reason(StrEnum):
+class NotOnSale(StrEnum):
     """Why an offer stays out of an answer."""
 
     AUCTION = "auction"
@@ -29,13 +29,13 @@ class Reason(StrEnum):
 
 
 # What is said of one such offer, and the name of several.
-WORDS: Mapping[Reason, tuple[str, str]] = {
-    Reason.AUCTION: (_("it is a single lot of an auction"), _("auction lots")),
-    Reason.TAX: (
+WORDS: Mapping[NotOnSale, tuple[str, str]] = {
+    NotOnSale.AUCTION: (_("it is a single lot of an auction"), _("auction lots")),
+    NotOnSale.TAX: (
         _("whether its price includes tax, or at which rate, is not known"),
         _("prices of unknown tax"),
     ),
-    Reason.BURST: (
+    NotOnSale.BURST: (
         _("it is burstable, and what it holds under load is not known"),
         _("burstable types of unknown speed under load"),
     ),
@@ -59,27 +59,27 @@ def asks_for_burstable(query: RankingQuery) -> bool:
 
 def reasons(
     rows: Sequence[RankingRow], query: RankingQuery, *, has_burstable: bool
-) -> list[tuple[Reason, Flags]]:
+) -> list[tuple[NotOnSale, Flags]]:
     """The rows that stay out, marked under the first reason that holds."""
     is_out = np.zeros(len(rows), bool)
-    found = []
+    marked_out = []
     for reason, marks in _marks(rows, query, has_burstable=has_burstable):
         if (first := marks & ~is_out).any():
-            found.append((reason, first))
+            marked_out.append((reason, first))
         is_out |= marks
-    return found
+    return marked_out
 
 
 def _marks(
     rows: Sequence[RankingRow], query: RankingQuery, *, has_burstable: bool
-) -> Iterator[tuple[Reason, Flags]]:
-    yield Reason.AUCTION, _single_lots(rows)
+) -> Iterator[tuple[NotOnSale, Flags]]:
+    yield NotOnSale.AUCTION, _single_lots(rows)
     is_tax_unknown = _has_word(TAX_UNKNOWN)
     # Where no price at all is net they are like each other, as in the ranking.
     if query.tax_unknown != RANKED and not all(map(is_tax_unknown, counted(rows, "flags"))):
-        yield Reason.TAX, marked(rows, "flags", is_tax_unknown)
+        yield NotOnSale.TAX, marked(rows, "flags", is_tax_unknown)
     if not has_burstable:
-        yield Reason.BURST, _burst_scores(rows, query)
+        yield NotOnSale.BURST, _burst_scores(rows, query)
 
 
 def _burst_scores(rows: Sequence[RankingRow], query: RankingQuery) -> Flags:
@@ -110,16 +110,16 @@ def _has_word(word: str) -> Callable[[str], bool]:
 
 def rows_on_sale(
     rows: Sequence[RankingRow], query: RankingQuery, *, has_burstable: bool
-) -> tuple[Sequence[RankingRow], Mapping[Reason, int]]:
+) -> tuple[Sequence[RankingRow], Mapping[NotOnSale, int]]:
     """The rows that an answer may name, in their order, and how many stay out by reason."""
-    found = reasons(rows, query, has_burstable=has_burstable)
-    if not found:
+    marked_out = reasons(rows, query, has_burstable=has_burstable)
+    if not marked_out:
         return rows, {}
-    is_out = np.logical_or.reduce([marks for _, marks in found])
-    return selected(rows, ~is_out), {reason: int(marks.sum()) for reason, marks in found}
+    is_out = np.logical_or.reduce([marks for _, marks in marked_out])
+    return selected(rows, ~is_out), {reason: int(marks.sum()) for reason, marks in marked_out}
 
 
-def left_out_words(counts: Mapping[Reason, int]) -> str:
+def left_out_words(counts: Mapping[NotOnSale, int]) -> str:
     """The counts in a sentence; empty where there are none."""
     parts = [joined(" ", (number(f"{n:,}"), WORDS[reason][1])) for reason, n in counts.items()]
     return _("Left out: {parts}.", parts=listed(parts, len(parts))) if parts else ""

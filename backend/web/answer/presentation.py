@@ -32,7 +32,7 @@ class CandidateLine:
     """A candidate as a card or a row of the table shows it."""
 
     line: OfferLine
-    place: int | None
+    position: int | None
     regions: str
     chance: str
     """Probability of being the best value; empty where it is not known."""

@@ -32,7 +32,7 @@ def _metrics() -> list[tuple[str, Any]]:
     return [(key, METRICS[key].label) for key in RANKING_METRICS if METRICS[key].better == "higher"]
 
 
-class YesNo(forms.ChoiceField):
+class YesNoChoice(forms.ChoiceField):
     """A choice of two; also in the words of the API."""
 
     def to_python(self, value: Any) -> str:
@@ -64,7 +64,7 @@ class ElsewhereForm(WriteForm):
         help_text=lazy("Of those that stand all month; 0 as your machines have in them what they keep free today."),
     )  # fmt: skip
     # Two words and no box to tick: a browser leaves out a box, which would mean the default.
-    spread_commitments = YesNo(
+    spread_commitments = YesNoChoice(
         label=lazy("Committed machines cost"),
         choices=[
             ("True", lazy("what the bill spreads over their use")),

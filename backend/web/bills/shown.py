@@ -6,9 +6,9 @@ from math import ceil, floor, log10
 from typing import Any
 
 from backend.bills.selectors.elsewhere import Elsewhere
-from backend.bills.selectors.works import WhyNot, bill_months
+from backend.bills.selectors.works import WhyLeftOut, bill_months
 from backend.domain.bills.beside import BillPart
-from backend.domain.bills.classes import ChargeKind, Purchase
+from backend.domain.bills.classes import ChargeKind, PurchaseKind
 from backend.domain.bills.elsewhere import Alternative
 from backend.domain.bills.estate_document import WEEK_HOURS
 from backend.domain.bills.notes import note_text
@@ -32,9 +32,9 @@ KINDS: Mapping[str, str] = {
     ChargeKind.OTHER: lazy("All else"),
 }
 PURCHASES: Mapping[str, str] = {
-    Purchase.ON_DEMAND: lazy("on demand"),
-    Purchase.SPOT: lazy("spot"),
-    Purchase.COMMITTED: lazy("committed"),
+    PurchaseKind.ON_DEMAND: lazy("on demand"),
+    PurchaseKind.SPOT: lazy("spot"),
+    PurchaseKind.COMMITTED: lazy("committed"),
 }
 TARGETS: Mapping[str, str] = {
     Destination.SAME_PROVIDER: lazy("other types of the same provider"),
@@ -195,7 +195,7 @@ def elsewhere_conclusion(answer: Elsewhere) -> Conclusion:
 
 
 def _nothing_compared(answer: Elsewhere) -> str:
-    if any(one.why is WhyNot.NO_PROVIDER for one in answer.uncompared):
+    if any(one.why is WhyLeftOut.NO_PROVIDER for one in answer.uncompared):
         return _(
             "The bill does not say the provider of its machines. Add the columns provider and region, "
             "and import it again."
@@ -207,30 +207,30 @@ def _nothing_compared(answer: Elsewhere) -> str:
 
 def _left_out(answer: Elsewhere) -> Iterator[str]:
     """Which machines are not in the comparison, and why, in a sentence for each reason."""
-    for why in WhyNot:
+    for why in WhyLeftOut:
         of = [one for one in answer.uncompared if one.why is why]
         if not of:
             continue
         amount = _amount(float(sum(one.cost for one in of)), answer.currency)
         names = listed(list(dict.fromkeys(one.name for one in of)))
         match why:
-            case WhyNot.NO_PROVIDER:
+            case WhyLeftOut.NO_PROVIDER:
                 yield _(
                     "Not compared: {names}, as the bill names no provider of them.", names=names
                 )
-            case WhyNot.NO_SCORE:
+            case WhyLeftOut.NO_SCORE:
                 yield _(
                     "Machines that were billed with {amount} are not in it, as the catalogue has no "
                     "score of them: see below.",
                     amount=amount,
                 )
-            case WhyNot.NO_COST:
+            case WhyLeftOut.NO_COST:
                 yield _(
                     "What {names} cost today is unknown: the bill has no amount for them. Export it "
                     "with amortized costs to compare them.",
                     names=names,
                 )
-            case WhyNot.NO_LICENCE:
+            case WhyLeftOut.NO_LICENCE:
                 yield _(
                     "Not compared: {names} ({amount}), as their price holds a licence, and neither the "
                     "bill nor the catalogue has the price without it.",

@@ -166,8 +166,10 @@ def report_conclusion(document: Mapping[str, Any]) -> Conclusion:
 def _contender(row: Mapping[str, Any]) -> Contender:
     ends = [float(one) for one in _interval(row, "value_per_cost") if one is not None]
     # An interval without one of its ends decides nothing.
-    is_held = holds_its_score(row.get("vcpu_kind"), row.get("cpu_baseline_ratio"), row.get("load"))
-    value = (ends[0], ends[1], ends[2]) if len(ends) == 3 and is_held else None
+    is_sustained = holds_its_score(
+        row.get("vcpu_kind"), row.get("cpu_baseline_ratio"), row.get("load")
+    )
+    value = (ends[0], ends[1], ends[2]) if len(ends) == 3 and is_sustained else None
     reason = _("no price") if row["price"] is None else _("no score that it can hold")
     return Contender(_label(row), _decimal(row["price"]), value, "" if value else reason)
 

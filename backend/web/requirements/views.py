@@ -84,12 +84,12 @@ def requirements_page(request: HttpRequest) -> HttpResponse:
 def _with_amounts(given: state.Params) -> tuple[state.Params, list[tuple[str, str]]]:
     """The amounts of targets as decimals, and what is wrong with those that are none."""
     amounts, errors = [], []
-    for place, text in enumerate(given.get("amount", ())):
+    for position, text in enumerate(given.get("amount", ())):
         try:
             amounts.append(read_number(text))
         except ValueError as error:
             amounts.append(text)
-            metric = next(iter(given.get("target", ())[place:]), "")
+            metric = next(iter(given.get("target", ())[position:]), "")
             errors.append((f"/targets/{metric}", str(error)))
     return {**given, "amount": amounts} if amounts else given, errors
 

@@ -15,8 +15,8 @@ from backend.benchmarks.models import Run, RunState
 from backend.benchmarks.selectors.redaction import redaction_for
 from backend.benchmarks.selectors.run_changes import (
     LEAST_LOSS_RATIO,
+    NotCompared,
     RunComparison,
-    Uncompared,
     run_comparison,
     run_differences,
     uncompared,
@@ -31,12 +31,12 @@ from backend.web.shared.language import _, counted, lazy
 
 MAX_CANDIDATES = 20
 REASONS = {
-    Uncompared.NOT_BEFORE: lazy("Only the second run measured it."),
-    Uncompared.NOT_AFTER: lazy("Only the first run measured it."),
-    Uncompared.DISTURBED_BEFORE: lazy("Other programs disturbed every repeat of the first run."),
-    Uncompared.DISTURBED_AFTER: lazy("Other programs disturbed every repeat of the second run."),
-    Uncompared.DISTURBED_BOTH: lazy("Other programs disturbed every repeat of both runs."),
-    Uncompared.OTHER_VARIANT: lazy("The runs measured it in different ways."),
+    NotCompared.NOT_BEFORE: lazy("Only the second run measured it."),
+    NotCompared.NOT_AFTER: lazy("Only the first run measured it."),
+    NotCompared.DISTURBED_BEFORE: lazy("Other programs disturbed every repeat of the first run."),
+    NotCompared.DISTURBED_AFTER: lazy("Other programs disturbed every repeat of the second run."),
+    NotCompared.DISTURBED_BOTH: lazy("Other programs disturbed every repeat of both runs."),
+    NotCompared.OTHER_VARIANT: lazy("The runs measured it in different ways."),
 }
 NAMES = {
     "host": lazy("Host"),
@@ -155,7 +155,7 @@ def _row(change: MetricChange) -> dict[str, Any]:
         )
         if known
         else "",
-        "verdict": _verdict(change),
+        "outcome": _outcome_words(change),
         "tone": _tone(change),
     }
 
@@ -173,7 +173,7 @@ def _tone(change: MetricChange) -> str:
     return "good" if _is_better(change) else ""
 
 
-def _verdict(change: MetricChange) -> str:
+def _outcome_words(change: MetricChange) -> str:
     if change.outcome == RunChange.WORSE:
         return _("worse")
     if change.outcome == RunChange.UNCLEAR:
@@ -188,7 +188,7 @@ def conclusion_of(compared: RunComparison) -> Conclusion:
     unfinished = [run for run in (compared.before, compared.after) if run.state != RunState.DONE]
     if unfinished:
         text = _(
-            "No verdict: {run} did not end well, so its conditions are not known.",
+            "No comparison: {run} did not end well, so its conditions are not known.",
             run=words.run_name(unfinished[0]),
         )
         return Conclusion(text, Certainty.UNKNOWN)

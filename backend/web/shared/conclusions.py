@@ -13,7 +13,7 @@ from backend.domain.texts import joined
 from backend.rankings.selectors.answer import best_of_ranking, named
 from backend.rankings.selectors.on_sale import (
     WORDS,
-    Reason,
+    NotOnSale,
     holds_its_score,
     left_out_words,
 )
@@ -28,33 +28,33 @@ def contender(row: RankingRow, *, has_burstable: bool = False) -> Contender:
     """An offer under the name that charts give it; a score that it cannot hold is no value."""
     ends = (row.value_per_cost, row.value_per_cost_ci95_low, row.value_per_cost_ci95_high)
     known = [float(end) for end in ends if end is not None]
-    is_held = has_burstable or holds_its_score(row.vcpu_kind, row.cpu_baseline_ratio, row.load)
-    value = (known[0], known[1], known[2]) if len(known) == 3 and is_held else None
-    return Contender(row_label(row), row.price, value, "" if value else _reason(row, is_held))
+    is_sustained = has_burstable or holds_its_score(row.vcpu_kind, row.cpu_baseline_ratio, row.load)
+    value = (known[0], known[1], known[2]) if len(known) == 3 and is_sustained else None
+    return Contender(row_label(row), row.price, value, "" if value else _reason(row, is_sustained))
 
 
-def _reason(row: RankingRow, is_held: bool) -> str:
+def _reason(row: RankingRow, is_sustained: bool) -> str:
     if row.price is None:
         return _("no price")
     if row.score is None:
         return _("no score yet")
-    return _("its score cannot be compared") if is_held else WORDS[Reason.BURST][0]
+    return _("its score cannot be compared") if is_sustained else WORDS[NotOnSale.BURST][0]
 
 
 def of_ranking(ranked: Ranking, query: RankingQuery) -> Conclusion:
     """The conclusion of a ranking, whatever its order: the same best offer as the answer names."""
-    found = best_of_ranking(ranked, query)
-    best, detail = found.verdict.best, left_out_words(found.left_out)
+    ranked_best = best_of_ranking(ranked, query)
+    best, detail = ranked_best.choice.best, left_out_words(ranked_best.left_out)
     if best is None:
         return Conclusion(
             _("No offer here that is on sale has both a price and a score."),
             Certainty.UNKNOWN,
             detail,
         )
-    names = [named(rival) for rival in found.verdict.rivals]
+    names = [named(rival) for rival in ranked_best.choice.rivals]
     said = likely_best(named(best), best.p_best or 0, names)
-    if not names and len(found.candidates) > 1:
-        following = found.candidates.at(1)
+    if not names and len(ranked_best.candidates) > 1:
+        following = ranked_best.candidates.at(1)
         pair = [contender(one.row, has_burstable=True).value for one in (best, following)]
         if pair[0] and pair[1]:
             lead = lead_words(named(following), pair[0], pair[1])

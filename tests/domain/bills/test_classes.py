@@ -4,7 +4,13 @@ from fractions import Fraction
 
 import pytest
 
-from backend.domain.bills.classes import BillCharge, ChargeKind, Purchase, charge_of, provider_of
+from backend.domain.bills.classes import (
+    BillCharge,
+    ChargeKind,
+    PurchaseKind,
+    charge_of,
+    provider_of,
+)
 
 SPEC = (
     '[{"key": "compute.googleapis.com/machine_spec", "value": "n1-standard-4"}, '
@@ -12,7 +18,7 @@ SPEC = (
 )
 
 
-def machine(provider, machine_type, purchase=Purchase.ON_DEMAND, hours=1):
+def machine(provider, machine_type, purchase=PurchaseKind.ON_DEMAND, hours=1):
     return BillCharge(ChargeKind.MACHINE, provider, machine_type, purchase, Fraction(hours))
 
 
@@ -36,12 +42,12 @@ def machine(provider, machine_type, purchase=Purchase.ON_DEMAND, hours=1):
                 "usage": "EUC1-BoxUsage:m5.large",
                 "unit": "Hrs",
             },
-            machine("aws", "m5.large", Purchase.COMMITTED),
+            machine("aws", "m5.large", PurchaseKind.COMMITTED),
         ),
         (
             "aws",
             {"usage": "SpotUsage:c6g.metal", "unit": "Hrs", "description": "c6g.metal Linux Spot"},
-            machine("aws", "c6g.metal", Purchase.SPOT),
+            machine("aws", "c6g.metal", PurchaseKind.SPOT),
         ),
         (
             "azure",
@@ -52,7 +58,7 @@ def machine(provider, machine_type, purchase=Purchase.ON_DEMAND, hours=1):
                 "unit": "10 Hours",
                 "pricing": "Reservation",
             },
-            machine("azure", "Standard_D2s_v3", Purchase.COMMITTED, 10),
+            machine("azure", "Standard_D2s_v3", PurchaseKind.COMMITTED, 10),
         ),
         (
             "azure",
@@ -62,7 +68,7 @@ def machine(provider, machine_type, purchase=Purchase.ON_DEMAND, hours=1):
                 "unit": "1 Hour",
                 "pricing": "Spot",
             },
-            machine("azure", "Standard_D3_v2/DS3_v2".partition("/")[0], Purchase.SPOT),
+            machine("azure", "Standard_D3_v2/DS3_v2".partition("/")[0], PurchaseKind.SPOT),
         ),
         (
             "gcp",
@@ -87,7 +93,7 @@ def machine(provider, machine_type, purchase=Purchase.ON_DEMAND, hours=1):
         (
             "gcp",
             {"description": "Spot Preemptible Core", "details": SPEC, "unit": "seconds"},
-            machine("gcp", "n1-standard-4", Purchase.SPOT, Fraction(1, 14400)),
+            machine("gcp", "n1-standard-4", PurchaseKind.SPOT, Fraction(1, 14400)),
         ),
         ("", {"provider": "Own", "machine": "box", "unit": "h"}, machine("own", "box")),
         (

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import pytest
 
-from backend.domain.bills.classes import BillCharge, ChargeKind, Purchase
+from backend.domain.bills.classes import BillCharge, ChargeKind, PurchaseKind
 from backend.domain.bills.estate import (
     HOUR,
     Group,
@@ -24,9 +24,9 @@ from backend.domain.bills.volumes import BillVolume
 from backend.domain.errors import InvalidValue
 
 START = dt.datetime(2024, 9, 2, tzinfo=dt.UTC)  # a Monday
-VM = BillCharge(ChargeKind.MACHINE, "aws", "m5.large", Purchase.ON_DEMAND, Fraction(1))
+VM = BillCharge(ChargeKind.MACHINE, "aws", "m5.large", PurchaseKind.ON_DEMAND, Fraction(1))
 DISK = BillCharge(ChargeKind.STORAGE, "aws")
-KEY = MachineKey("aws", "eu", "m5.large", Purchase.ON_DEMAND)
+KEY = MachineKey("aws", "eu", "m5.large", PurchaseKind.ON_DEMAND)
 
 
 def group(charge=VM, *, billed="1.10", quantity=10, month="2024-09", currency="USD", **sums):
@@ -109,7 +109,7 @@ def test_only_the_first_unreadable_lines_are_named():
 
 
 def test_document_has_amounts_as_text_and_shares_of_hours():
-    spot = BillCharge(ChargeKind.MACHINE, "aws", "m5.large", Purchase.SPOT, Fraction(1))
+    spot = BillCharge(ChargeKind.MACHINE, "aws", "m5.large", PurchaseKind.SPOT, Fraction(1))
     whole = estate(
         [group(), group(spot, quantity=30, listed=Decimal("4.50"))],
         usage(),

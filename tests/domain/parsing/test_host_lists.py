@@ -268,7 +268,7 @@ def test_jump_of_an_inventory_is_the_bastion_wherever_it_stands(variables, basti
         ("ansible_connection=winrm", "'winrm'"),
     ],
 )
-def test_way_to_a_host_that_is_not_followed_is_refused_with_its_line(variables, why):
+def test_connection_that_is_not_followed_is_refused_with_its_line(variables, why):
     with pytest.raises(InvalidDocument, match=f"/text/1: w1: .*{why}"):
         in_inventory(variables)
 

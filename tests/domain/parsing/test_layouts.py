@@ -69,7 +69,7 @@ def test_stress_ng_that_had_a_third_of_the_cpu_takes_no_rank():
         "metrics-check: stressor metrics corrupted, data is compromised",
     ],
 )
-def test_doubt_of_stress_ng_stays_with_its_figure(doubt):
+def test_warning_of_stress_ng_stays_with_its_figure(doubt):
     info, warn = "stress-ng: info:  [1] ", "stress-ng: warn:  [1] "
     busy = {**PLAIN, "user": "0.99"}
     text = stress_ng_text(busy, info, info).replace(f"{info}succ", f"{warn}{doubt}\n{info}succ")
@@ -97,7 +97,7 @@ def test_fio_reads_its_json_before_its_report(recorded):
         imported("fio", text + text, None)
 
 
-def test_fio_counts_each_direction_once_where_both_and_their_sum_are_reported(recorded):
+def test_fio_counts_each_direction_once_next_to_their_sum(recorded):
     text = recorded("fio-3.33-rand-read-qd1")
     document = json.loads(text[text.index("{") :])
     job = document["jobs"][0]
@@ -195,7 +195,7 @@ def test_wrong_json_is_shown_with_line_and_column(tool):
         ("fio", "iperf 3.18\n[ ID] Interval  T\n", "output of iperf3: choose iperf3 as the tool"),
     ],
 )  # fmt: skip
-def test_known_layout_is_refused_with_its_way_out(tool, text, way):
+def test_known_layout_is_refused_with_its_remedy(tool, text, way):
     with pytest.raises(ProbeError, match=way):
         imported(tool, text, None)
 
@@ -210,7 +210,7 @@ def refusal(tool, text):
 
 
 @pytest.mark.parametrize("tool", TOOLS)
-def test_every_refusal_of_a_text_names_a_way_out(recorded, tool):
+def test_every_refusal_of_a_text_names_a_remedy(recorded, tool):
     texts = [recorded(name) for name in KNOWN.values()]
     parts = [part for text in texts for part in (text, text[: len(text) // 2], f"{{{text}")]
     messages = [refusal(tool, part) for part in (*parts, "", "\0")]
@@ -219,7 +219,7 @@ def test_every_refusal_of_a_text_names_a_way_out(recorded, tool):
 
 
 @given(st.sampled_from(TOOLS), st.text(max_size=300))
-def test_any_text_is_refused_with_a_way_out(tool, text):
+def test_any_text_is_refused_with_a_remedy(tool, text):
     said = refusal(tool, text)
     assert not said or REMEDY.search(said)
 

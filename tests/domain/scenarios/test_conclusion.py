@@ -45,7 +45,7 @@ def test_conclusion_names_those_whose_costs_overlap() -> None:
     )
 
 
-def test_conclusion_is_clear_where_costs_do_not_overlap_although_a_fleet_cannot_grow() -> None:
+def test_conclusion_is_clear_where_costs_do_not_overlap() -> None:
     """24,746 stood beside 98,064 EUR under “too close to call”, as half of the draws outgrew it."""
     one = said(
         drawn(

@@ -270,7 +270,7 @@ def test_empty_cell_is_a_gap_that_is_remarked_on() -> None:
         ("95 %", "rounded and has a unit"),
     ],
 )
-def test_cell_that_may_mean_two_numbers_is_refused_with_the_way_out(cell: str, told: str) -> None:
+def test_cell_that_may_mean_two_numbers_is_refused(cell: str, told: str) -> None:
     detail = fault(f"Time;web\n{START};{cell}\n")[1]
     assert detail.startswith("line 2: ")
     assert told in detail
@@ -311,7 +311,7 @@ def test_answer_of_cloudwatch_that_is_not_whole_says_so() -> None:
     ("given", "told"),
     [({"warnings": ["a store timed out"]}, "a store timed out"), ({"isPartial": True}, "partial")],
 )
-def test_doubts_of_prometheus_stay_with_the_trace(given: dict[str, Any], told: str) -> None:
+def test_remarks_of_prometheus_stay_with_the_trace(given: dict[str, Any], told: str) -> None:
     stated = json.loads(prometheus([START, "1"], [START + 60, "2"])) | given
     assert told in imported([json.dumps(stated)]).remarks[0]
 

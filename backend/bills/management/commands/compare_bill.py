@@ -9,22 +9,22 @@ from backend.accounts.management.workspaces import workspace_argument, workspace
 from backend.benchmarks.services.current_data import current_stamp
 from backend.bills.selectors.bills import bill_by_slug
 from backend.bills.selectors.compared import ASSUMED, READERS, compared_document
-from backend.bills.selectors.works import WhyNot
+from backend.bills.selectors.works import WhyLeftOut
 from backend.common.rest.parameters import InvalidParameters, read
 from backend.domain import figures
 
 REASONS = {
-    WhyNot.NO_PROVIDER: "the bill names no provider (columns provider and region)",
-    WhyNot.NO_SCORE: "the catalogue has no score or memory of it",
-    WhyNot.NO_COST: "the bill has no amount for it, so its cost is unknown",
-    WhyNot.NO_LICENCE: "its price holds a licence of unknown cost",
+    WhyLeftOut.NO_PROVIDER: "the bill names no provider (columns provider and region)",
+    WhyLeftOut.NO_SCORE: "the catalogue has no score or memory of it",
+    WhyLeftOut.NO_COST: "the bill has no amount for it, so its cost is unknown",
+    WhyLeftOut.NO_LICENCE: "its price holds a licence of unknown cost",
 }
 
 REASONS = {
-    WhyNot.NO_PROVIDER: "the bill names no provider (columns provider and region)",
-    WhyNot.NO_SCORE: "the catalogue has no score or memory of it",
-    WhyNot.NO_COST: "the bill has no amount for it, so its cost is unknown",
-    WhyNot.NO_LICENCE: "its price holds a licence of unknown cost",
+    WhyLeftOut.NO_PROVIDER: "the bill names no provider (columns provider and region)",
+    WhyLeftOut.NO_SCORE: "the catalogue has no score or memory of it",
+    WhyLeftOut.NO_COST: "the bill has no amount for it, so its cost is unknown",
+    WhyLeftOut.NO_LICENCE: "its price holds a licence of unknown cost",
 }
 
 

@@ -12,7 +12,7 @@ from backend.accounts.management.workspaces import workspace_argument, workspace
 from backend.bills.services.importing import BillFile, bill_import
 from backend.domain import figures
 from backend.domain.bills.formats import FORMATS
-from backend.domain.bills.unit_prices import DoubtfulPrice, PriceIs
+from backend.domain.bills.unit_prices import PriceIs, UnclearPrice
 from backend.domain.errors import InvalidValue
 
 
@@ -47,7 +47,7 @@ class Command(BaseCommand):
                 actor="command",
                 price_is=PriceIs(options["price_is"]),
             )
-        except DoubtfulPrice as error:
+        except UnclearPrice as error:
             raise CommandError(f"{error.detail} (--price-is unit or --price-is total)") from None
         except InvalidValue as error:
             raise CommandError(error.detail) from None
