@@ -109,7 +109,7 @@ def test_price_in_a_sentence_has_three_significant_digits(amount: str, words: st
 
 @pytest.mark.parametrize(
     ("probability", "words"),
-    [(1.0, "over 99 %"), (0.915, "92 %"), (0.085, "8 %"), (0.001, "under 1 %")],
+    [(1.0, "over 99%"), (0.915, "92%"), (0.085, "8%"), (0.001, "under 1%")],
 )
 def test_chance_is_whole_percent_and_never_certain(probability: float, words: str):
     assert percent_chance(probability) == words
