@@ -106,6 +106,12 @@ class PairwiseRanks:
             self._low[missing] = low
         return self._low[rows], self._high[rows]
 
+    def row_bounds(self, row: int, shown: Ints) -> tuple[int, int]:
+        """The same of one row; where it is the first of the `shown` ones (−1 is no row), of all."""
+        if not self._low[row]:
+            self.rank_bounds(shown[shown >= 0])
+        return int(self._low[row]), int(self._high[row])
+
     def _count_bounds(self, rows: Ints) -> tuple[Ints, Ints]:
         logs, sigmas = self._logs[rows], self._sigmas[rows]
         above, below = np.zeros((2, rows.size), np.int64)
@@ -142,11 +148,18 @@ class PairwiseRanks:
 
     def tie_groups(self, rows: Ints) -> Ints:
         """Numbers of the tie groups of some rows, from 1."""
-        last = int(rows.max(initial=-1))
+        self._number_groups(int(rows.max(initial=-1)))
+        return self._groups[rows]
+
+    def row_tie_group(self, row: int) -> int:
+        """The same of one row."""
+        self._number_groups(row)
+        return int(self._groups[row])
+
+    def _number_groups(self, last: int) -> None:
         if last >= self._group_end:
             with self._lock:
                 self._extend_groups(last)
-        return self._groups[rows]
 
     def _extend_groups(self, last: int) -> None:
         """Number the groups up to a row's: most readers see the first ones only."""

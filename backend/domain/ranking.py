@@ -121,18 +121,19 @@ class Standings:
         """How the row at a position of the order stands; on request without its rank bounds."""
         if not self.rank[position]:
             return NOT_COMPARED
-        # A page shows rows that follow each other: one calculation serves several.
-        first = position - position % BLOCK_ROWS
-        block = self.at(np.arange(first, min(first + BLOCK_ROWS, self.rank.size)))
+        row, rank = int(self.compared[position]), int(self.rank[position])
         low, high = None, None
         if has_bounds:
-            low, high = (int(ends[position - first]) for ends in block._rank_bounds())
-        (group,) = self.pairwise.tie_groups(self.compared[[position]]).tolist()
+            # A page shows rows that follow each other: one calculation serves several.
+            first = position - position % BLOCK_ROWS
+            block = self.compared[first : first + BLOCK_ROWS]
+            low, high = self.pairwise.row_bounds(row, block)
+            low, high = min(low, rank), max(high, rank)
         return Standing(
-            rank=int(self.rank[position]),
+            rank=rank,
             rank_low=low,
             rank_high=high,
-            tie_group=group,
+            tie_group=self.pairwise.row_tie_group(row),
             pareto=bool(self.pareto[position]),
         )
 
