@@ -262,7 +262,7 @@ def test_a_price_says_what_it_holds_and_at_which_rate_it_was_converted(client, m
     told = html(client, "/?currency=EUR&tax_rate=0.2")
     assert "includes the machine, tax" in told
     assert "Converted at 0.8 of 2026-10-30" in told
-    assert "Tax: 20 %" in told
+    assert "Tax: 20%" in told
 
 
 # --- picks ------------------------------------------------------------------------------------

@@ -39,7 +39,7 @@ def test_terms_of_three_machines_are_those_of_the_t_interval():
     # t of 2 degrees is 4.302653; h = t · 1 / √3
     assert lines[SYMBOLS["n"]] == "3"
     assert lines[SYMBOLS["s"]] == "1"
-    assert lines[SYMBOLS["t"]] == "4.30265"
+    assert lines[SYMBOLS["t"]] == "4.303"
     assert lines[SYMBOLS["h"]] == "2.48414"
     assert lines[SYMBOLS["mean"]] == "1"
 
