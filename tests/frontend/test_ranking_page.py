@@ -236,7 +236,7 @@ def test_figures_open_what_they_rest_on(client, measured):
     (told,) = re.findall(r'<div popover id="w0">(.*?)</div>', text)
     assert text.count('popovertarget="w0"') == 2
     for said in (
-        "Price 0.1 USD/hour",
+        "Price 0.1000 USD/hour",
         "Monthly, 730 h/month, includes the machine alone",
         "Observed 2026-11-01",
         "2026-11-01 test",  # the source of the observation

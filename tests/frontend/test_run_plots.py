@@ -152,7 +152,7 @@ def test_matrix_stands_before_single_tests_and_is_grouped_by_jobs():
         "p99, 4 jobs": [None, 4.0],
     }
     assert plot.y2 == Axis("p99 latency, ms", is_log=True)
-    assert "Most, 900.0 IOPS, at depth 16 with 4 jobs." in plot.summary
+    assert "Most, 900 IOPS, at depth 16 with 4 jobs." in plot.summary
     assert "plot-depth-write" not in plots_of(*samples)
 
 

@@ -238,7 +238,7 @@ def test_buttons_change_what_is_typed_without_scripts(client: Client) -> None:
     assert 'value="users"' in steady
     more = client.post("/scenarios/new/", typed | {"add": "dedicated"}).content.decode()
     names = [line[0] for line in rows(more, "Result of each option")]
-    assert names == ["all cloud", "all dedicated", "hybrid cheapest", "Dedicated"]
+    assert names == ["all cloud", "all dedicated", "hybrid", "Dedicated"]  # at an example price
     less = client.post("/scenarios/new/", typed | {"remove": "0"}).content.decode()
     assert rows(less, "Result of each option")[0][0] == "all dedicated"
 
@@ -246,7 +246,7 @@ def test_buttons_change_what_is_typed_without_scripts(client: Client) -> None:
 def test_address_chooses_shape_and_options(client: Client, small: None) -> None:
     text = text_of(client, "/scenarios/new/?shape=steady&offer=acme-small&add=own")
     lines = rows(text, "Result of each option")
-    assert [line[0] for line in lines] == ["acme-small cheapest", "Own rack"]
+    assert [line[0] for line in lines] == ["acme-small", "Own rack"]  # its price is an example
     assert lines[0][1] == "5,328"  # 20 × 720 h × .37
 
 
@@ -279,7 +279,7 @@ def test_result_shows_cost_with_what_is_unserved(client: Client) -> None:
     assert lines[1][:3] == ["cloud, 20 wait for it cheapest", "787", "0%"]
     assert (
         "“cloud, 20 wait for it” is the cheapest option that serves the demand, 61% below "
-        "“dedicated, 20 for the month”: 787.20 USD in 1 day."
+        "“dedicated, 20 for the month”: 787 USD in 1 day."
     ) in text
     assert "Not counted, for they leave demand unmet: “cloud, as it comes” (1.2%)." in text
     assert plot(text, "plot-cost")["x"]["values"][0] == "cloud, as it comes, 1.18% unmet"
@@ -304,7 +304,7 @@ def test_result_has_every_chart_with_the_figures_of_the_option(client: Client) -
     assert plot(text, "plot-spread")["marks"][0]["lows"]
     assert plot(text, "plot-tornado")["marks"][0]["lows"][0] == 1320.0
     meetings = rows(text, "Break-even")
-    assert ["all cloud", "all dedicated", "price, per second, now 0.4", "0.4246", "USD/hour"] in (
+    assert ["all cloud", "all dedicated", "price, per second, now 0.4000", "0.4246", "USD/hour"] in (
         meetings
     )
 
@@ -325,7 +325,7 @@ def test_result_lists_contracts_when_the_project_may_end(client: Client) -> None
     assert lines[1][0] == "dedicated, 12 months"
     assert lines[1][3:6] == ["9.202", "14.03", "1.524"]
     text = text_of(client, "/scenarios/a-project-that-may-fail/")
-    assert "“dedicated, by the month” has the lowest expected cost: 920." in text
+    assert "“dedicated, by the month” has the lowest expected cost: 920 USD" in text
     costs = rows(text, "Figures of each option")
     assert [line[0].endswith("cheapest") for line in costs] == [False, False, True]
 

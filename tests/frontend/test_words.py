@@ -268,7 +268,7 @@ def test_no_option_is_the_cheapest_when_each_leaves_demand_unmet():
 
 @pytest.mark.parametrize(
     ("text", "shown"),
-    [(None, ""), ("0", "0.0000"), ("0.02", "0.0200"), ("0.0000123", "0.0000123")],
+    [(None, ""), ("0", "0"), ("0.02", "0.0200"), ("0.0000123", "0.0000123")],
 )
 def test_small_cost_of_a_unit_keeps_all_its_decimals(text, shown):
     [made] = marked([option("a", "5", cost_per_demand_unit_hour=text)])
