@@ -304,9 +304,13 @@ def test_result_has_every_chart_with_the_figures_of_the_option(client: Client) -
     assert plot(text, "plot-spread")["marks"][0]["lows"]
     assert plot(text, "plot-tornado")["marks"][0]["lows"][0] == 1320.0
     meetings = rows(text, "Break-even")
-    assert ["all cloud", "all dedicated", "price, per second, now 0.4000", "0.4246", "USD/hour"] in (
-        meetings
-    )
+    assert [
+        "all cloud",
+        "all dedicated",
+        "price, per second, now 0.4000",
+        "0.4246",
+        "USD/hour",
+    ] in (meetings)
 
 
 def test_result_shows_the_cheapest_option_when_the_address_names_none(client: Client) -> None:
