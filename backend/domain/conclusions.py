@@ -79,7 +79,7 @@ def percent_chance(probability: float) -> str:
     return (
         _("under {share}", share=percent(0.01))
         if probability < 0.005
-        else number(f"{probability * 100:.0f} %")
+        else number(figures.percent(probability, 0))
     )
 
 

@@ -5,7 +5,7 @@ five earlier runs is their median ± the larger of k × 1.4826 × MAD and 5 % of
 median absolute deviation; times 1.4826 it estimates the standard deviation of a normal spread
 (Rousseeuw and Croux, 1993). The MAD of a few runs is often far too small, so k depends on their number
 n, as Student's t does: it is chosen so that one value in a hundred of a steady series with normal noise
-leaves the band, whatever n is (simulated, 400,000 series for each n). Unlike
+leaves the band, whatever n is (simulated: 400,000 series for each n up to 12, 150,000 above). Unlike
 mean and standard deviation, both stay where they are while fewer than half of the runs went wrong.
 The floor of 5 % is the smallest effect worth telling: a quiet machine repeats within a fraction of
 a percent, and a note for each such fraction would not be read. A test of two samples (Mann-Whitney)

@@ -115,7 +115,7 @@ def test_ranking_shows_order_interval_price_and_source(client, measured):
     assert rows == [("/offers/cheap/", "cheap one"), ("/offers/own-rack/", "rack")]
     assert (
         '<div id="conclusion"><div class="conclusion clear"> <p>AWS cheap one is most likely the best '
-        "value (over 99 %). It gives 5× the performance for the money of rack" in text
+        "value (over 99%). It gives 5× the performance for the money of rack" in text
     )
     assert "50,000" in text
     assert "10,000" in text
@@ -163,7 +163,7 @@ def test_ranking_says_what_is_wrong_beside_the_field_and_filters_nothing(client,
     assert "not a number" in text
     bound = next(i for i in Tags(text).named("input") if i.get("name") == "vcpu__gte")
     assert (bound["value"], bound["aria-describedby"]) == ("x", "vcpu_low")
-    assert "Ignored: &#x27;x&#x27; is not a number" in text
+    assert "Ignored: x is not a number." in text
     assert "unknown parameter foo was ignored" in text
     assert "730 h/month" in text
     assert "1 offer" in text
@@ -193,7 +193,7 @@ def test_ranking_without_any_price_offers_the_purchase_terms(client):
     assert 'href="/?metric=passmark_score&amp;term=purchase"' in text
     bought = html(client, "/?metric=passmark_score&term=purchase")
     assert "points per USD<" in bought  # no period
-    assert "124.00" in bought
+    assert ">124<" in bought
 
 
 def test_ranking_whose_extras_lack_prices_says_so_and_leaves_them_out(client, measured):
@@ -340,7 +340,7 @@ def test_evidence_page_numbers_its_lines_and_escapes_them(client, measured):
     assert "second line &lt;b&gt;" in text
     assert measured.evidence.sha256 in text
     assert f"/api/v1/runs/{measured.run.pk}/evidence/0" in text
-    assert "1.2 %" in text
+    assert "1.2%" in text
 
 
 def test_evidence_page_refuses_a_text_that_is_not_the_measured_one(client, measured):

@@ -236,7 +236,7 @@ def test_figures_open_what_they_rest_on(client, measured):
     (told,) = re.findall(r'<div popover id="w0">(.*?)</div>', text)
     assert text.count('popovertarget="w0"') == 2
     for said in (
-        "Price 0.1 USD/hour",
+        "Price 0.1000 USD/hour",
         "Monthly, 730 h/month, includes the machine alone",
         "Observed 2026-11-01",
         "2026-11-01 test",  # the source of the observation
@@ -262,7 +262,7 @@ def test_a_price_says_what_it_holds_and_at_which_rate_it_was_converted(client, m
     told = html(client, "/?currency=EUR&tax_rate=0.2")
     assert "includes the machine, tax" in told
     assert "Converted at 0.8 of 2026-10-30" in told
-    assert "Tax: 20 %" in told
+    assert "Tax: 20%" in told
 
 
 # --- picks ------------------------------------------------------------------------------------

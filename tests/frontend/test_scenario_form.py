@@ -138,7 +138,7 @@ def test_help_has_unit_range_default_and_source() -> None:
     assert "; s; 1 to 2,592,000. our assumption" in step.help_text
     assert step.widget.attrs["placeholder"] == "60"
     amount = form.fields["options.0.parts.0.price.amount"]
-    assert amount.help_text == "currency; above 0, up to 1,000,000,000"
+    assert amount.help_text == "currency; above 0"
     units = form.fields["capacity.units_per_server"]
     assert units.help_text.endswith("unit of the demand; above 0.")
     assert form.fields["options.0.parts.0.price.interruptions_per_month"].help_text.endswith(

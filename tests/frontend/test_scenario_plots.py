@@ -9,7 +9,7 @@ from backend.accounts.services.workspaces import default_workspace
 from backend.domain.scenarios.series import series
 from backend.domain.scenarios.simulate import simulate
 from backend.domain.scenarios.templates import TEMPLATES
-from backend.scenarios.selectors.scenarios import scenario_series
+from backend.scenarios.selectors.scenarios import Simulated, scenario_series
 from backend.scenarios.services.scenarios import scenario_create
 from backend.web.scenarios import decisions, plots
 from backend.web.scenarios.figures import marked, share
@@ -20,9 +20,15 @@ def option(name: str, cost: str, unserved: float, **given: Any) -> dict[str, Any
     return {"name": name, "cost_total": cost, "unserved_share": unserved, **given}
 
 
+def marks(options: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The options of a result whose prices are no examples and whose unmet demand costs nothing."""
+    result = {"options": options, "demand": {"unit_hours": "100"}}
+    return marked(options, Simulated(result, {"options": []}, 0))
+
+
 @pytest.mark.parametrize(
     ("ratio", "told"),
-    [(0.0, "0 %"), (0.5, "50 %"), (0.01234, "1.23 %"), (1e-7, "under 0.01 %"), (1.0, "100 %")],
+    [(0.0, "0%"), (0.5, "50%"), (0.01234, "1.23%"), (1e-7, "< 0.01%"), (1.0, "100%")],
 )
 def test_share_is_never_rounded_to_nothing(ratio: float, told: str) -> None:
     assert share(ratio) == told
@@ -37,7 +43,7 @@ def test_months_of_years_are_drawn_in_groups_that_add_up() -> None:
     assert plot.x[2] == "Nov 2026, to Mar 2027"
     assert plot.x_text[0] == "2026-01 to 2026-05"
     assert sum(value or 0 for value in plot.marks[0].values) == 72_000
-    assert plot.extra["unmet"] == ["0 %"] * 8
+    assert plot.extra["unmet"] == ["0%"] * 8
 
 
 def test_money_spent_ends_with_the_bill_and_shows_what_leaving_costs() -> None:
@@ -51,7 +57,7 @@ def test_money_spent_ends_with_the_bill_and_shows_what_leaving_costs() -> None:
     assert owed[-1] == 2400
     assert plot.x[0] == 1000 * dt.datetime(2026, 2, 1, tzinfo=dt.UTC).timestamp()
     assert plot.x[-1] == 1000 * dt.datetime(2028, 1, 1, tzinfo=dt.UTC).timestamp()
-    assert plot.extra["cloud, no contract, unmet"] == ["0 %"] * 24
+    assert plot.extra["cloud, no contract, unmet"] == ["0%"] * 24
 
 
 def test_option_without_a_base_is_one_band() -> None:
@@ -70,7 +76,7 @@ def test_reservations_are_a_band_of_their_own() -> None:
 def test_every_amount_has_its_unserved_demand_beside_it() -> None:
     result = simulate(TEMPLATES["events"].document)
     options = result["options"]
-    words = "1.18 % unmet"
+    words = "1.18% unmet"
     for plot in (
         plots.cost_plot(result, "USD"),
         decisions.odds_plot(options),
@@ -80,7 +86,7 @@ def test_every_amount_has_its_unserved_demand_beside_it() -> None:
         assert str(plot.x[0]).endswith(words)
     tornado = decisions.tornado_plot(result, "USD")
     assert tornado is not None
-    assert "20 wait for it (0 % unmet as stated)" in tornado.note  # the other drops load
+    assert "20 wait for it (0% unmet as stated)" in tornado.note  # the other drops load
 
 
 def test_tornado_says_where_another_option_wins() -> None:
@@ -89,7 +95,7 @@ def test_tornado_says_where_another_option_wins() -> None:
     assert plot.x[0] == "demand"
     # More demand than stated leaves 20 dedicated servers short, fewer users make three enough.
     assert plot.extra["cheapest at that end"][0] == "hybrid"
-    assert "demand 1,020.00 to 2,256.00" in plot.summary
+    assert "demand 1,020 to 2,256" in plot.summary
     assert plot.heads[:2] == ["at the low end, USD", "at the high end, USD"]
     assert plot.rows[0].cells[:2] == ["1,020", "2,256"]
 
@@ -109,13 +115,13 @@ def test_options_are_marked_where_they_are_the_cheapest() -> None:
     ]  # fmt: skip
     summary = decisions.pareto_plot(options, "USD").summary
     assert summary.endswith("Nothing beats cheap, same, whole.")
-    flagged = {one["name"]: (one["is_cheapest"], one["is_short"]) for one in marked(options)}
+    flagged = {one["name"]: (one["is_cheapest"], one["is_short"]) for one in marks(options)}
     assert flagged["cheap"] == (False, True)
     assert flagged["whole"] == (True, False)
     tiny = option("tiny", "1", 0.0, cost_per_demand_unit_hour="0.000037")
     none = option("none", "2", 0.0, cost_per_demand_unit_hour=None)
-    assert [one["unit_hour"] for one in marked([tiny, none])] == ["0.000037", ""]
-    only = marked([option("short", "1", 0.1)])
+    assert [one["unit_hour"] for one in marks([tiny, none])] == ["0.000037", ""]
+    only = marks([option("short", "1", 0.1)])
     assert only[0]["is_short"]
 
 

@@ -99,7 +99,7 @@ def test_command_prints_the_document_that_simulate_reads(tmp_path: Path) -> None
     document = json.loads(out.getvalue())
     assert document["name"] == "Shop"
     assert simulate(document)["demand"]["peak"] == 80
-    assert "gap: 2026-01-01" in err.getvalue()
+    assert "remark: 2026-01-01" in err.getvalue()
 
 
 @pytest.mark.parametrize(

@@ -39,8 +39,8 @@ def test_terms_of_three_machines_are_those_of_the_t_interval():
     # t of 2 degrees is 4.302653; h = t · 1 / √3
     assert lines[SYMBOLS["n"]] == "3"
     assert lines[SYMBOLS["s"]] == "1"
-    assert lines[SYMBOLS["t"]] == "4.30265"
-    assert lines[SYMBOLS["h"]] == "2.48414"
+    assert lines[SYMBOLS["t"]] == "4.303"
+    assert lines[SYMBOLS["h"]] == "2.484"
     assert lines[SYMBOLS["mean"]] == "1"
 
 
@@ -49,7 +49,7 @@ def test_terms_of_six_machines_are_the_order_statistics():
     lines = dict(term_lines(interval))
     assert (lines[SYMBOLS["n"]], lines[SYMBOLS["d"]]) == ("6", "1")
     share = float(lines[SYMBOLS["w"]])
-    assert interval.low == pytest.approx(1 + share, abs=1e-5)
+    assert interval.low == pytest.approx(1 + share, abs=5e-5)  # four digits of it are shown
 
 
 def test_machines_are_listed_by_their_medians():

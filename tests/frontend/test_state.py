@@ -102,7 +102,7 @@ def test_chip_of_a_mix_names_its_metrics_weights_and_baseline():
     mix, tax = state.chips(params, "/")
     assert mix.value.endswith("×2, CoreMark ×1, against m5")
     assert mix.url == "/?tax_rate=0.19"
-    assert tax.value == "19 %"
+    assert tax.value == "19%"
 
 
 def test_chips_put_codes_into_words():

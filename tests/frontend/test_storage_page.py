@@ -57,18 +57,18 @@ def test_page_opens_with_examples_of_all_three(
     assert html.count("<h1>") == 1
     assert html.count("An example; change whatever differs.") == 3
     assert statuses(html) == [
-        "NAS is full; bulk gets 9.300 MB/s each",
-        "RAID 0 of 16 disks: 64.0 TB usable, no disk may fail",
-        "34.1 GB/s of 153.6 GB/s: 77.8 % of the bandwidth is not there",
+        "NAS is full; bulk gets 9.3 MB/s each",
+        "RAID 0 of 16 disks: 64 TB usable, no disk may fail",
+        "34.1 GB/s of 154 GB/s: 77.8% of the bandwidth is not there",
     ]
-    assert "<p>NAS is full; bulk gets 9.300 MB/s each.</p>" in html
+    assert "<p>NAS is full; bulk gets 9.3 MB/s each.</p>" in html
 
 
 def test_heavy_machines_share_what_the_light_ones_leave(client: Client) -> None:
     web, bulk = table(page(client), "What each flow gets")
     # (100 − 70 × 0.1) / 10 = 9.3 MB/s; 1,000 / 9.3 = 107.53 s
-    assert web == ["web", "70", "0.1000", "0.1000", "7.000", "nothing", "10,000 s 2 h 46 min"]
-    assert bulk == ["bulk", "10", "all it can get", "9.300", "93.00", "NAS", "107.5 s 1 min 48 s"]
+    assert web == ["web", "70", "0.1", "0.1", "7", "nothing", "10,000 s 2 h 46 min"]
+    assert bulk == ["bulk", "10", "all it can get", "9.3", "93", "NAS", "107.5 s 1 min 48 s"]
 
 
 def test_chart_draws_the_share_of_each_flow_on_each_link(client: Client) -> None:
@@ -94,18 +94,18 @@ def test_more_flows_than_colours_are_drawn_as_others(client: Client) -> None:
 def test_flow_on_a_bond_is_limited_by_one_of_its_links(client: Client) -> None:
     html = page(client, link="uplink", kind="gigabit", links=4, join="bond", flow="copy", flows=1)
     row = table(html, "What each flow gets")[0]
-    assert row[3:6] == ["125.0", "125.0", "one of the links of uplink"]
+    assert row[3:6] == ["125", "125", "one of the links of uplink"]
     html = page(
         client, link="paths", kind="gigabit", links=4, join="multipath", flow="copy", usable=50
     )
     # 70 % of 4 × 125, and half of that
-    assert table(html, "What each flow gets")[0][3] == "175.0"
+    assert table(html, "What each flow gets")[0][3] == "175"
 
 
 def test_stated_speed_goes_before_that_of_the_kind(client: Client) -> None:
     html = page(client, link="a", kind="gigabit", speed="0.3", flow="x", move="")
     assert table(html, "What each flow gets") == [
-        ["x", "1", "all it can get", "0.3000", "0.3000", "a"]
+        ["x", "1", "all it can get", "0.3", "0.3", "a"]
     ]
 
 
@@ -122,7 +122,7 @@ def test_document_shown_gives_the_same_rates_over_the_api(client: Client) -> Non
 def test_wrong_values_stay_typed_with_errors_at_their_fields(client: Client) -> None:
     html = page(client, link=["a", ""], speed=["x", "3"], flow=["w"], flows=["0"], move="-1")
     for told in (
-        "Link 1, Speed of one, MB/s: Enter a number.",
+        "Link 1, Speed of one, MB/s: x is not a number.",
         "Link 2, Link: A name is needed.",
         "Flow 1, How many: 1 or more is needed.",
         "Time to move, MB: 0 or more is needed.",
@@ -142,8 +142,8 @@ def test_wrong_values_stay_typed_with_errors_at_their_fields(client: Client) -> 
         ({"link": "a", "speed": "1", "asks": "1"}, "Flow 1, Flow: A name is needed."),
         ({"flow": "x"}, "Flow 1, Over: a flow without a demand needs a link"),
         ({"link": "a", "speed": "1", "join": "glue", "flow": "x"}, "Link 1, Joined as: Select"),
-        ({"link": "a", "speed": "NaN", "flow": "x"}, "Link 1, Speed of one, MB/s: Enter a number."),
-        ({"link": "a", "speed": "1e99", "flow": "x"}, "1000000000 is the most."),
+        ({"link": "a", "speed": "NaN", "flow": "x"}, "Link 1, Speed of one, MB/s: NaN is not a number."),
+        ({"link": "a", "speed": "1" + "0" * 20, "flow": "x"}, "1000000000 is the most."),
         ({"flow": ["x"] * 21}, "21 flows are too many: at most 20."),
     ],
 )
@@ -155,7 +155,7 @@ def test_flows_without_links_and_links_without_flows_are_no_faults(client: Clien
     assert "State at least one flow." in page(client, link="a", speed=1)
     html = page(client, flow="x", asks=5)
     assert "There is no link: nothing is shared." in html
-    assert table(html, "What each flow gets")[0][3] == "5.000"
+    assert table(html, "What each flow gets")[0][3] == "5"
     idle = page(client, link="a", speed=1, flow="x", asks=0, move=1)
     assert table(idle, "What each flow gets")[0][-1] == "never"
 
@@ -163,11 +163,11 @@ def test_flows_without_links_and_links_without_flows_are_no_faults(client: Clien
 def test_measured_set_is_compared_with_its_disks(client: Client) -> None:
     # 16 × 160 = 2,560 MB/s; 2,314 were seen: 90.4 %
     assert table(page(client), "Expected and measured") == [
-        ["Reading", "2,560", "2,314", "90.4 %"],
+        ["Reading", "2,560", "2,314", "90.4%"],
         ["Writing", "2,560", "not stated", "not stated"],
     ]
     beyond = page(client, level="raid0", disks=2, size=1, read=100, seen_write=300)
-    assert table(beyond, "Expected and measured")[1][3] == "150.0 %: something else was measured"
+    assert table(beyond, "Expected and measured")[1][3] == "150%: something else was measured"
 
 
 def test_array_is_compared_with_the_same_disks_at_every_level(client: Client) -> None:
@@ -175,8 +175,8 @@ def test_array_is_compared_with_the_same_disks_at_every_level(client: Client) ->
     rows = {row[0]: row[1:] for row in table(html, "The same disks at other levels")}
     assert len(rows) == 11
     # two groups of 12, two of them parity: 20 × 14 TB, RAID 10 half of 24
-    assert rows["RAID 6"][:2] == ["280.0 TB", "2"]
-    assert rows["RAID 10"][:2] == ["168.0 TB", "1"]
+    assert rows["RAID 6"][:2] == ["280 TB", "2"]
+    assert rows["RAID 10"][:2] == ["168 TB", "1"]
     assert rows["RAIDZ2"][1] == "2"
     # 75 % of 14 TB at 265 MB/s = 39,623 s
     assert rows["RAIDZ2"][4] == "11 h 00 min"
@@ -190,10 +190,10 @@ def test_array_is_compared_with_the_same_disks_at_every_level(client: Client) ->
 def test_bytes_of_an_array_are_listed_and_drawn(client: Client) -> None:
     html = page(client, level="raidz2", disks=6, size=4, read=100, read_iops=100)
     space = {row[0]: row[1] for row in table(html, "Where the bytes go")}
-    assert space["In all"] == "24.0 TB = 21.83 TiB"
+    assert space["In all"] == "24 TB = 21.83 TiB"
     assert space.keys() >= {"Usable", "Parity or copies", "Kept by ZFS", "Reported by zfs list"}
     assert "Spares" not in space
-    assert "Random: 100.0 reads and an unknown number of writes a second." in html
+    assert "Random: 100 reads and an unknown number of writes a second." in html
     drawn = chart(html, "plot-zfs")
     stacks = zip(*(mark["values"] for mark in drawn["marks"]), strict=True)  # type: ignore[attr-defined]
     assert [sum(stack) for stack in stacks] == pytest.approx([24] * len(drawn["x"]["values"]))  # type: ignore[index]
@@ -228,13 +228,13 @@ def test_document_of_an_array_gives_the_same_over_the_api(client: Client, exampl
     assert answer.status_code == 200
     space = {row[0]: row[1] for row in table(html, "Where the bytes go")}
     usable = answer.json()["capacity"]["usable_bytes"]
-    assert space["Usable"] == f"{usable / 1e12:.1f} TB = {figure(usable / 2**40)} TiB"
+    assert space["Usable"] == f"{usable / 1e12:.3g} TB = {figure(usable / 2**40)} TiB"
 
 
 def test_kind_of_disk_states_its_writes(client: Client) -> None:
     html = page(client, level="raid10", disks=2, size=1, disk="log_ssd")
     assert "an unknown number of reads and 45,000 writes a second." in html
-    assert "9.000 writes" in page(client, level="raid10", disks=2, size=1, disk="log_ssd",
+    assert "9 writes" in page(client, level="raid10", disks=2, size=1, disk="log_ssd",
                                   write_iops=9)  # fmt: skip
 
 
@@ -298,8 +298,8 @@ def test_memory_shows_what_is_lost(
 def test_memory_lists_the_time_with_other_numbers_of_modules(client: Client) -> None:
     # 2,133 MT/s × 8 B = 17.064 GB/s a channel
     assert table(page(client), "Other numbers of modules") == [
-        ["1", "17.1 GB/s", "1.000"], ["2", "34.1 GB/s", "0.5000"],
-        ["3", "51.2 GB/s", "0.3333"], ["4", "68.3 GB/s", "0.2500"],
+        ["1", "17.1 GB/s", "1"], ["2", "34.1 GB/s", "0.5"],
+        ["3", "51.2 GB/s", "0.3333"], ["4", "68.3 GB/s", "0.25"],
     ]  # fmt: skip
 
 
@@ -324,7 +324,7 @@ def test_every_example_works_and_carries_the_rest(client: Client) -> None:
             assert "needs to be changed" not in got
             if "#arrays" not in url[1]:
                 assert statuses(got)[1] == (
-                    "RAID 5 of 3 disks: 2.0 TB usable, any 1 disk of a group may fail at once"
+                    "RAID 5 of 3 disks: 2 TB usable, any 1 disk of a group may fail at once"
                 )
 
 
@@ -348,7 +348,7 @@ def test_page_lists_what_others_have_seen(client: Client) -> None:
     assert jobs["Kernel unpacked over NFS, every flush obeyed"][0] == "aborted"
     assert table(html, "On servers")[0][1:3] == ["16,000 CMIPS", "2019"]
     seen = {row[0]: row[1:4] for row in table(html, "Seen of what the parts should give")}
-    assert seen["ZFS volume over iSCSI and 40 Gb"] == ["70.00", "5,000", "1.4 %"]
+    assert seen["ZFS volume over iSCSI and 40 Gb"] == ["70", "5,000", "1.4%"]
     assert "2.314 GB/s are 92.6 % of two 10 Gb links" in html
 
 
@@ -382,7 +382,7 @@ def test_array_leads_to_the_cheapest_offers_with_its_space(client: Client) -> No
         offer = factories.offer(slug, name=slug, disk_bytes=terabytes * 10**12)
         factories.price(offer, price)
     html = page(client, level="raid5", disks=3, size=1, read=7)
-    name = "Offers with 2.0 TB of disk or more, cheapest first"
+    name = "Offers with 2 TB of disk or more, cheapest first"
     assert table(html, name) == [
         ["cheap", "AWS", "2.0", "0.2000"],
         ["dear", "AWS", "4.0", "0.3000"],

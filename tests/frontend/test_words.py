@@ -8,6 +8,7 @@ from django.template import Context, Template
 
 from backend.domain.parsing.observe import Conditions
 from backend.providers import registry
+from backend.scenarios.selectors.scenarios import Simulated
 from backend.web.scenarios import figures as scenario_figures
 from backend.web.shared import columns, figures, lines, words
 from backend.web.shared.charts import distinct_labels
@@ -21,11 +22,12 @@ def rendered(expression: str, **values: object) -> str:
 @pytest.mark.parametrize(
     ("text", "shown"),
     [
-        ("0.25", "25 %"),
-        ("0.125", "12.5 %"),
-        ("1", "100 %"),
-        ("-0.5", "-50 %"),
-        ("0.00001", "0.001 %"),
+        ("0.25", "25%"),
+        ("0.125", "12.5%"),
+        ("1", "100%"),
+        ("-0.5", "-50%"),
+        ("0.00001", "0.001%"),
+        ("0.08375", "8.375%"),
         ("much", "much"),
         ("", ""),
         ("NaN", "NaN"),
@@ -164,7 +166,7 @@ def test_interval_uses_the_largest_unit_that_divides_it(seconds, shown):
 
 @pytest.mark.parametrize(
     ("count", "shown"),
-    [(999, "999 B"), (1000, "1.0 kB"), (999_999, "1,000.0 kB"), (2 * 10**12, "2.0 TB")],
+    [(999, "999 B"), (1000, "1 kB"), (999_999, "1,000 kB"), (2 * 10**12, "2 TB")],
 )
 def test_size_is_decimal(count, shown):
     assert figures.size(count) == shown
@@ -182,7 +184,7 @@ def test_size_is_decimal(count, shown):
         (Decimal("0.0042"), "0.0042"),
         (-0.0123, "-0.012"),
         (0.1, "0.1"),
-        (4e-7, "4.0e-07"),
+        (4e-7, "0.0000004"),
     ],
 )
 def test_quantity_has_no_padding(value, shown):
@@ -190,7 +192,7 @@ def test_quantity_has_no_padding(value, shown):
 
 
 @pytest.mark.parametrize(
-    ("amount", "shown"), [("99.99995", "100.0000"), ("100", "100.0000"), ("0.00004", "0.0000")]
+    ("amount", "shown"), [("99.99995", "100"), ("100", "100"), ("0.00004", "< 0.0001"), ("0.0232", "0.0232")]
 )
 def test_price_of_an_hour_has_four_decimals(amount, shown):
     assert figures.money(Decimal(amount), "hour") == shown
@@ -202,13 +204,13 @@ def test_price_of_an_hour_has_four_decimals(amount, shown):
 @pytest.mark.parametrize(
     ("expression", "value", "shown"),
     [
-        ("value|percent", 0.4567, "45.7 %"),
+        ("value|percent", 0.4567, "45.7%"),
         ("value|percent", None, ""),
         ("value|percent", "0.5", ""),
-        ("value|share", 0.00001, "under 0.01 %"),
-        ("value|share", 0.0, "0 %"),
-        ("value|share", 0.25, "25 %"),
-        ("value|amount", "1234.5", "1,234.50"),
+        ("value|share", 0.00001, "&lt; 0.01%"),
+        ("value|share", 0.0, "0%"),
+        ("value|share", 0.25, "25%"),
+        ("value|amount", "1234.5", "1,234"),
         ("value|amount:'hour'", "0.05", "0.0500"),
         ("value|amount", "", ""),
         ("value|spaced", "not_offered", "not offered"),
@@ -246,26 +248,30 @@ def option(name: str, cost: str, unmet: float = 0.0, **more: object) -> dict[str
     return {"name": name, "cost_total": cost, "unserved_share": unmet, **more}
 
 
+def marked(options):
+    """The options of a result whose prices are no examples and whose unmet demand costs nothing."""
+    result = {"options": options, "demand": {"unit_hours": "100"}}
+    return scenario_figures.marked(options, Simulated(result, {"options": []}, 0))
+
+
 def test_cheapest_is_the_one_that_serves_enough():
-    made = scenario_figures.marked(
-        [option("short", "5", 0.2), option("dear", "20"), option("good", "9.5")]
-    )
+    made = marked([option("short", "5", 0.2), option("dear", "20"), option("good", "9.5")])
     assert [one["name"] for one in made if one["is_cheapest"]] == ["good"]
     assert [one["name"] for one in made if one["is_short"]] == ["short"]
 
 
 def test_no_option_is_the_cheapest_when_each_leaves_demand_unmet():
-    made = scenario_figures.marked([option("a", "5", 0.2), option("b", "6", 0.1)])
+    made = marked([option("a", "5", 0.2), option("b", "6", 0.1)])
     assert not any(one["is_cheapest"] for one in made)
-    assert scenario_figures.beside(made[0]) == "a, 20 % unmet"
+    assert scenario_figures.beside(made[0]) == "a, 20% unmet"
 
 
 @pytest.mark.parametrize(
     ("text", "shown"),
-    [(None, ""), ("0", "0.0000"), ("0.02", "0.0200"), ("0.0000123", "0.0000123")],
+    [(None, ""), ("0", "0"), ("0.02", "0.0200"), ("0.0000123", "0.0000123")],
 )
 def test_small_cost_of_a_unit_keeps_all_its_decimals(text, shown):
-    [made] = scenario_figures.marked([option("a", "5", cost_per_demand_unit_hour=text)])
+    [made] = marked([option("a", "5", cost_per_demand_unit_hour=text)])
     assert made["unit_hour"] == shown
 
 

@@ -23,7 +23,7 @@ _YAML = re.compile(r"---|\{|[\"']?[\w.-]+[\"']?\s*:(?:\s|$)")
 _MOST_LEVELS = 50
 _WRITES_OUT = "`ansible-inventory --list --yaml` writes them out"
 # The variables that say how a host is logged in to: for ansible-core the old name counts more
-# (lib/ansible/constants.py, MAGIC_VARIABLE_MAPPING, read on 2026-11-28).
+# (MAGIC_VARIABLE_MAPPING lists both).
 _LOGIN = {
     "address": ("ansible_ssh_host", "ansible_host"),
     "port": ("ansible_ssh_port", "ansible_port"),

@@ -4,10 +4,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from backend.domain import figures
-from backend.domain.conclusions import Certainty, Conclusion, listed, percent
+from backend.domain.conclusions import Certainty, Conclusion, listed, percent, three_digits
 from backend.domain.documents.values import exact
 from backend.domain.texts import joined, number
 from backend.domain.texts import text as _
+from backend.domain.units import exact_decimal
 
 # Share of the draws that an option must serve to be called safe against growth.
 SURE = 0.95
@@ -229,7 +230,7 @@ def _money(one: Option, currency: str) -> str:
 
 
 def _amount(cost: float) -> str:
-    return number(figures.money(cost, digits=figures.SENTENCE_DIGITS))
+    return three_digits(exact_decimal(cost))
 
 
 def _share(one: Option) -> str:

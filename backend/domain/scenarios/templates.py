@@ -2,13 +2,15 @@
 
 import datetime as dt
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
 from backend.domain.errors import InvalidDocument
 from backend.domain.facts import DNS, EBS, Fact
-from backend.domain.scenarios.document import ScenarioDocument
+from backend.domain.scenarios.demand_document import TRACE
+from backend.domain.scenarios.document import PartDocument, ScenarioDocument
+from backend.domain.scenarios.traces import DemandTrace
 from backend.domain.texts import text as _
 
 Document = dict[str, Any]
@@ -389,9 +391,26 @@ TEMPLATES: Mapping[str, Template] = MappingProxyType({one.key: one for one in _A
 def is_as_template(template: Template, document: Mapping[str, Any]) -> bool:
     """True while a document asks what the template asks; its name does not count."""
     try:
-        stated, proposed = (
-            ScenarioDocument.read({**one, "name": "same"}) for one in (document, template.document)
-        )
+        return _asked(document) == _asked(template.document)
     except InvalidDocument:
         return False
-    return stated == proposed
+
+
+def _asked(document: Mapping[str, Any]) -> tuple[ScenarioDocument, DemandTrace | None]:
+    """A document without its names and what can be stated in two ways, and its recorded demand."""
+    read = ScenarioDocument.read({**document, "name": "same"})
+    # A recording is points or lines; the editor makes lines of points.
+    trace = read.demand.trace if read.demand.kind == TRACE else None
+    demand = read.demand.model_copy(update={"points": None, "csv": None})
+    options = tuple(
+        option.model_copy(update={"parts": tuple(map(_with_plain_price, option.parts))})
+        for option in read.options
+    )
+    return read.model_copy(update={"demand": demand, "options": options}), trace
+
+
+def _with_plain_price(part: PartDocument) -> PartDocument:
+    """A part without the unit, which follows from the billing, and the name of own hardware."""
+    hardware = part.price.hardware and replace(part.price.hardware, name="same")
+    price = part.price.model_copy(update={"unit": "", "hardware": hardware})
+    return part.model_copy(update={"price": price})

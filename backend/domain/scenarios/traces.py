@@ -34,7 +34,7 @@ class Gap:
     missing: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class DemandTrace:
     """Times (seconds UTC, strictly growing) and values from 0 on."""
 
@@ -43,6 +43,17 @@ class DemandTrace:
     unit: str = ""
     remarks: tuple[str, ...] = ()
     """Doubts of the source, and what was missing in it."""
+
+    # Of dataclasses only those without arrays can be compared field by field.
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, DemandTrace)
+            and np.array_equal(self.at_s, other.at_s)
+            and np.array_equal(self.values, other.values)
+            and (self.unit, self.remarks) == (other.unit, other.remarks)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
 
     @property
     def interval_s(self) -> int | None:

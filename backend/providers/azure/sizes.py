@@ -1,7 +1,8 @@
 """CPUs and memory of Azure's sizes, which its price list does not state, by their names.
 
-Memory is the size that Microsoft sells, and not the 2 % less that a guest sees. From the tables of
-sizes on learn.microsoft.com/azure/virtual-machines/sizes, read 2026-11-28.
+Memory is the size that Microsoft sells, and not the 2 % less that a guest sees. After the tables of sizes
+on learn.microsoft.com/azure/virtual-machines/sizes: D, E and DC sizes agree with stored lists, those of
+HB, FX and M were entered by hand on 2026-11-28.
 """
 
 import re

@@ -43,8 +43,13 @@ ITEM_LABELS: Mapping[str, str] = {
     "unit_price": lazy("Price of one"),
     "watts": lazy("Mean watts of one"),
 }
+DESCRIBED: Mapping[str, str] = {
+    "cpu": lazy("Processor of a server"),
+    "cores": lazy("Cores of a server"),
+    "threads": lazy("Threads of a server"),
+    "memory_gib": lazy("Memory of a server, GiB"),
+}
 # Without scripts no line can be added, and each calculation gives as many again.
-DESCRIBED = ("cpu", "cores", "threads", "memory_gib")
 EMPTY_ROWS = 3
 TEXTS = frozenset({"name", "currency"})
 UNITS: Mapping[str, Units] = {
@@ -76,10 +81,10 @@ class HardwareForm(WriteForm):
         lazy("Servers"), inputmode="numeric", help_text=lazy("That the whole set holds.")
     )
 
-    cpu = text(lazy("Processor of a server"), required=False, maxlength=150)
-    cores = text(lazy("Cores of a server"), required=False, inputmode="numeric")
-    threads = text(lazy("Threads of a server"), required=False, inputmode="numeric")
-    memory_gib = text(lazy("Memory of a server, GiB"), required=False, inputmode="decimal")
+    cpu = text(DESCRIBED["cpu"], required=False, maxlength=150)
+    cores = text(DESCRIBED["cores"], required=False, inputmode="numeric")
+    threads = text(DESCRIBED["threads"], required=False, inputmode="numeric")
+    memory_gib = text(DESCRIBED["memory_gib"], required=False, inputmode="decimal")
 
     def __init__(self, data: Any = None, *, document: Mapping[str, Any] | None = None) -> None:
         """With what was typed, or with a document to begin from."""

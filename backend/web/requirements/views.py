@@ -45,9 +45,12 @@ def requirements_page(request: HttpRequest) -> HttpResponse:
     """The form with what was typed; fleets and failures, or what is wrong beside its field."""
     given, unread = read_numbers(dict(request.GET.lists()))
     given, unread_amounts = _with_amounts(given)
-    filters = state.cleaned({n: values for n, values in given.items() if n not in OWN})
+    unread_filters = {name: detail for name, detail in unread if name not in OWN}
+    filters = state.cleaned(
+        {n: values for n, values in given.items() if n not in OWN and n not in unread_filters}
+    )
     own = {name: given[name] for name in OWN if name in given}
-    unread_fields = [(f"/{name}", detail) for name, detail in unread] + unread_amounts
+    unread_fields = [(f"/{n}", detail) for n, detail in unread if n in OWN] + unread_amounts
     errors: list[tuple[str, str]] = []
     answer = None
     # Without any demand the page is an empty form and not an error.
@@ -58,6 +61,7 @@ def requirements_page(request: HttpRequest) -> HttpResponse:
         pointers = {pointer for pointer, _ in unread_fields}
         answer = None
         errors = [*unread_fields, *((at, why) for at, why in errors if at not in pointers)]
+    errors = [*errors, *((f"/filters/{name}", detail) for name, detail in unread_filters.items())]
     wrong = {field.removeprefix("/filters/") for field, _ in errors}
     kept = {name: values for name, values in filters.items() if name not in wrong}
     stamp, slug = current_stamp(), workspace_slug(request)

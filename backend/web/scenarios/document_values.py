@@ -107,18 +107,28 @@ def _points_text(points: Any) -> str:
     return "\n".join(",".join(str(one) for one in point) for point in points)
 
 
-def _items(text: str) -> list[dict[str, Any]]:
-    items = []
-    for line in filter(None, map(str.strip, text.splitlines())):
-        count, name, price, watts = [*(part.strip() for part in line.split(",")), "", "", ""][:4]
-        given = {"count": _whole(count), "name": name, "unit_price": price, "watts": watts}
-        items.append({key: value for key, value in given.items() if value != ""})
-    return items
+# What a line of them states, in this order.
+_ITEM = ("count", "name", "unit_price", "watts")
+_DISK = ("count", "gb", "kind", "unit_price", "annual_failure_rate")
+_LEASE = ("price_per_month", "term_months")
+_ARE_WHOLE = frozenset({"count", "term_months"})
 
 
-def _items_text(items: Any) -> str:
-    names = ("count", "name", "unit_price", "watts")
-    return "\n".join(", ".join(str(one.get(name, "")) for name in names) for one in items)
+def _line(line: str, names: tuple[str, ...]) -> dict[str, Any]:
+    stated = zip(names, map(str.strip, line.split(",")), strict=False)
+    return {name: _whole(text) if name in _ARE_WHOLE else text for name, text in stated if text}
+
+
+def _lines(text: str, names: tuple[str, ...]) -> list[dict[str, Any]]:
+    return [_line(line, names) for line in filter(None, map(str.strip, text.splitlines()))]
+
+
+def _line_text(value: Any, names: tuple[str, ...]) -> str:
+    return ", ".join("" if value.get(name) is None else str(value[name]) for name in names)
+
+
+def _lines_text(values: Any, names: tuple[str, ...]) -> str:
+    return "\n".join(_line_text(value, names) for value in values)
 
 
 def _flag(text: str) -> Any:
@@ -138,7 +148,9 @@ _READS: Mapping[str, Callable[[str], Any]] = {
     "numbers": _numbers,
     "pairs": _pairs,
     "events": _events,
-    "items": _items,
+    "items": lambda text: _lines(text, _ITEM),
+    "disks": lambda text: _lines(text, _DISK),
+    "lease": lambda text: _line(text, _LEASE),
     "flag": _flag,
     "remarks": str.splitlines,
 }
@@ -148,7 +160,9 @@ _WRITES: Mapping[str, Callable[[Any], str]] = {
     "pairs": _pairs_text,
     "events": _events_text,
     "points": _points_text,
-    "items": _items_text,
+    "items": lambda values: _lines_text(values, _ITEM),
+    "disks": lambda values: _lines_text(values, _DISK),
+    "lease": lambda value: _line_text(value, _LEASE),
     "flag": lambda value: str(value).lower(),
     "after": _after_text,
     "remarks": "\n".join,

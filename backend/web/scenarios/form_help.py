@@ -19,10 +19,15 @@ FORMATS = {
     "items": lazy(
         "One a line, with commas: pieces in all, what it is, price of one, mean watts of one"
     ),
+    "disks": lazy(
+        "One a line, with commas: disks in all, GB of one, kind (ssd, nvme or hdd), price of one,"
+        " failures a year"
+    ),
+    "lease": lazy("With a comma: rate of a month, months"),
     "points": lazy("One a line: time with zone or seconds since 1970, a comma, the value"),
 }
 # Kinds whose format shows their meaning.
-FORMAT_ONLY = frozenset({"count", "points", "pairs", "events", "items"})
+FORMAT_ONLY = frozenset({"count", "points", "pairs", "events", "items", "disks", "lease"})
 # Kinds whose bounds are those of their parts, or are described with their format.
 WITHOUT_RANGE = frozenset({"days", "numbers", "points", "count", "convention"})
 

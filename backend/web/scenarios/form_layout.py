@@ -15,7 +15,7 @@ from backend.domain.hardware_document import WHOLE, HardwareDocument
 from backend.domain.metrics import METRICS
 from backend.domain.scenarios.document import ScenarioDocument
 from backend.domain.scenarios.price_document import PURCHASE
-from backend.web.hardware.forms import LABELS
+from backend.web.hardware.forms import DESCRIBED, LABELS
 from backend.web.shared import words
 from backend.web.shared.language import lazy
 
@@ -66,8 +66,12 @@ HARDWARE_LABELS: Mapping[str, str] = {
     "servers": lazy("Servers"),
     "items": lazy("What is bought"),
     **LABELS,
+    **DESCRIBED,
+    "disks": lazy("Disks"),
+    "lease": lazy("Lease"),
 }
-HARDWARE_ITEMS = f"{HARDWARE}/items"
+# Lists and objects that are typed as text, each of a kind of its own.
+HARDWARE_LINES = {f"{HARDWARE}/{name}": name for name in ("items", "disks", "lease")}
 HARDWARE_WHOLE = frozenset(f"{HARDWARE}/{name}" for name in WHOLE)
 
 
@@ -97,12 +101,12 @@ class Entry:
 
     @property
     def kind(self) -> str:
-        """decimal, text, whole, choice, count, convention, days, numbers, pairs, events, items or
-        points: how the value is written."""
+        """decimal, text, whole, choice, count, convention, days, numbers, pairs, events, items,
+        disks, lease or points: how the value is written."""
         if self.path in CHOICES:
             return "choice"
-        if self.path == HARDWARE_ITEMS:
-            return "items"
+        if self.path in HARDWARE_LINES:
+            return HARDWARE_LINES[self.path]
         return "whole" if self.path in HARDWARE_WHOLE else self.value.editor
 
     @property

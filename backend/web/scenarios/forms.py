@@ -17,10 +17,12 @@ from backend.web.shared.forms import WriteForm
 from backend.web.shared.language import _, lazy
 
 # Kinds of fields that take several lines.
-LINES = frozenset({"pairs", "events", "points", "items", "numbers", "remarks"})
+LINES = frozenset({"pairs", "events", "points", "items", "disks", "numbers", "remarks"})
 LIKE_HARDWARE = "price.hardware."
 # Kinds of fields that have a value in an empty line, too.
 SAYS_NOTHING = frozenset({"choice"})
+# The amount that a template proposed: it says something of the amount alone.
+EXAMPLE = "example"
 PARTS = 2
 CURRENCY = "currency"
 # Lines of each list, so that a form stays below the thousand fields that Django lets be sent
@@ -100,7 +102,7 @@ class ScenarioForm(WriteForm):
             names = [
                 name
                 for entry in entries
-                if entry.kind not in SAYS_NOTHING
+                if entry.kind not in SAYS_NOTHING and entry.name != EXAMPLE
                 for name in self._names(entry)
                 if name.startswith(f"{of}.{index}.")
             ]
@@ -148,7 +150,10 @@ class ScenarioForm(WriteForm):
         part = {"role": role, **self._values(layout.PART_ENTRIES, (index, n))}
         price = part.get("price", {})
         currency = self._text(CURRENCY)
-        if price.get("billing") == PURCHASE:
+        is_bought = price.get("billing") == PURCHASE
+        if not is_bought and "amount" not in price:
+            price.pop(EXAMPLE, None)
+        if is_bought:
             named = {"name": self._text(f"options.{index}.name"), CURRENCY: currency}
             price["hardware"] = {k: v for k, v in named.items() if v} | price.get("hardware", {})
         elif price and currency:

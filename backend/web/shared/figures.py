@@ -14,7 +14,8 @@ from backend.web.shared.language import _, counted, localized
 
 # A figure that much smaller than the middle one gets no decimals of its own in all others.
 FAR_BELOW = 100
-NO_BOUND = 1_000_000
+# From here on a bound only keeps numbers from overflowing: the longest step has 2,592,000 s.
+NO_BOUND = 10_000_000
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,8 @@ from backend.rankings.selectors.parameters import PARAMETER
 from backend.web.shared import figures
 from backend.web.shared.language import _, lazy
 
+# Of a rate that somebody stated, such as a tax of 8.375%.
+RATE_DECIMALS = 4
 REGION_GROUPS = {
     "africa": lazy("Africa"),
     "antarctica": lazy("Antarctica"),
@@ -318,7 +320,7 @@ def ratio(text: str) -> str:
         share = Decimal(text) * 100
     except InvalidOperation:
         return text
-    return figures.percent(float(text)) if share.is_finite() else text
+    return figures.percent(float(text), RATE_DECIMALS) if share.is_finite() else text
 
 
 def holds(basis: str) -> str:

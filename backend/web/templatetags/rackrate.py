@@ -73,7 +73,7 @@ def percent(ratio: Any) -> str:
 @register.filter
 def ratio_percent(ratio: Decimal) -> str:
     """A stored ratio, as a tax rate, in percent."""
-    return figures.percent(float(ratio))
+    return figures.percent(float(ratio), words.RATE_DECIMALS)
 
 
 @register.filter

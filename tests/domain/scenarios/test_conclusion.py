@@ -89,7 +89,7 @@ def test_conclusion_says_when_no_option_serves() -> None:
     one = said(option("a", "10", 0.2), option("b", "20", 0.1))
     assert one.certainty is Certainty.UNKNOWN
     assert one.sentence == (
-        "No option serves the demand: “b” leaves least of it unmet, 10%, for 20 USD in 30 days."
+        "No option serves the demand: “b” leaves least of it unmet, 10%, for 20.0 USD in 30 days."
     )
 
 

@@ -21,7 +21,10 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("file", help="the text; - reads standard input")
-        parser.add_argument("--tool", required=True, choices=TOOLS)
+        # The API and file names write stress_ng; both are taken.
+        parser.add_argument(
+            "--tool", required=True, choices=TOOLS, type=lambda name: name.replace("_", "-")
+        )
         parser.add_argument("--offer", required=True, metavar="SLUG")
         parser.add_argument(
             "--param",
