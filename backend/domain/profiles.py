@@ -237,7 +237,8 @@ def _number(field: str, value: object, parameter: RunParameter) -> float | int:
     number = read_decimal(value)
     if number is None:
         raise InvalidValue(field, f"{value!r} is not a number")
-    if not parameter.low <= number <= parameter.high:
+    # As floats: the decimal 0.2 lies below the float of that name.
+    if not parameter.low <= float(number) <= parameter.high:
         raise InvalidValue(field, f"{value} is not within {parameter.low:g} … {parameter.high:g}")
     if parameter.is_whole and number != int(number):
         raise InvalidValue(field, f"{value} is not a whole number")

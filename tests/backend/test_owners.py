@@ -105,7 +105,7 @@ def test_simulation_knows_the_offers_of_the_named_workspace(
     file, told = tmp_path / "scenario.json", io.StringIO()
     file.write_text(json.dumps(startup(all_of("own", {"offer": "own"}))))
     call_command("simulate", str(file), "--workspace", "other", stdout=told)
-    assert "1910.166667" in told.getvalue()
+    assert "1,910" in told.getvalue()
     with pytest.raises(CommandError, match="no offer is called 'own'"):
         call_command("simulate", str(file))
 

@@ -451,7 +451,7 @@ def test_command_prints_what_the_api_answers(
     monkeypatch.setattr("sys.stdin", io.StringIO(file.read_text()))
     call_command("simulate", "-", stdout=told)
     lines = told.getvalue().splitlines()
-    assert lines[3].split()[:4] == ["all", "cloud", "1884.000000", "1910.166667"]
+    assert lines[3].split()[:4] == ["all", "cloud", "1,884", "1,910"]
     assert "0.0000%" in lines[3]
 
 
