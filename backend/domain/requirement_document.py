@@ -143,7 +143,8 @@ class TextList(Value):
 
     def schema(self) -> JsonSchema:
         items = {"type": "string"} | ({"enum": list(self.choices)} if self.choices else {})
-        return {"type": ["string", "array"], "items": items}
+        # Generators of clients take no items beside several types.
+        return {"anyOf": [{"type": "string"}, {"type": "array", "items": items}]}
 
 
 @dataclass(frozen=True)

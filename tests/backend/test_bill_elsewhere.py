@@ -6,6 +6,7 @@ import pytest
 from pypdf import PdfReader
 
 from backend.bills.services.importing import BillFile, bill_import
+from backend.catalog.models import Offer
 from tests import factories
 from tests.backend.conftest import API, fields
 from tests.frontend.spacing import shown
@@ -99,6 +100,22 @@ def test_page_says_where_it_is_cheaper_and_takes_other_assumptions(bill, client,
     ) in page
     # 3,000 of 8,000 are needed.
     assert "25.00 USD a month of dedicated servers is for capacity beyond the mean load" in page
+
+
+def test_metric_is_the_one_that_knows_most_of_the_cost_where_none_is_named(bill, client, caller):
+    def metrics():
+        client.force_login(factories.user(role="write"))
+        page = client.get("/bills/october/")
+        assert page.context["targets"]
+        said = caller("write").get(f"{API}/bills/october").json()["compared"]
+        return page.context["elsewhere"].metric, said["metric"]
+
+    # CoreMark ranks other clouds, and no machine of the bill.
+    factories.sample(Offer.objects.get(slug="n2-standard"), 5000.0, metric="coremark_score")
+    assert metrics() == ("stress_ng_div16", "stress_ng_div16")
+    # It knows as much of the bill as any other, and is that of the pages.
+    factories.sample(Offer.objects.get(slug="m5-large"), 4000.0, metric="coremark_score")
+    assert metrics() == ("coremark_score", "coremark_score")
 
 
 def test_page_says_when_nothing_is_cheaper(bill, client, queued):

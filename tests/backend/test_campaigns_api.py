@@ -87,7 +87,7 @@ def test_campaign_is_made_as_a_draft_with_its_estimate(caller):
         ({"repeats": 0}, "/repeats"),
         ({"repeats": 51}, "/repeats"),
         ({"concurrency": 10_001}, "/concurrency"),
-        ({"budget": {"amount": 5, "currency": "USD"}}, "/budget/amount"),
+        ({"budget": {"amount": True, "currency": "USD"}}, "/budget/amount"),
         ({"budget": {"amount": "5", "currency": "XYZ"}}, "/budget/currency"),
         ({"install_tools": "yes"}, "/install_tools"),
         ({"network_pairs": "star"}, "/network_pairs"),

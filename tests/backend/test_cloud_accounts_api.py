@@ -83,7 +83,7 @@ def test_static_key_is_flagged_when_the_cloud_has_a_keyless_method(admin):
         (["/access"], {"access": "static_key"}),
         (["/provider"], {"provider": "rackspace"}),
         (["/max_machines"], {"max_machines": 1001}),
-        (["/budget/amount"], {"budget": {"amount": 5, "currency": "EUR"}}),
+        (["/budget/amount"], {"budget": {"amount": True, "currency": "EUR"}}),
         (["/budget/amount"], {"budget": {"amount": "0", "currency": "EUR"}}),
     ],
 )  # fmt: skip

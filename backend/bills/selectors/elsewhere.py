@@ -6,6 +6,7 @@ from decimal import Decimal
 from typing import Any
 
 from backend.bills.models import Bill
+from backend.bills.selectors.metric import bill_metric
 from backend.bills.selectors.supplies import Supplies
 from backend.bills.selectors.works import BilledMachines, Uncompared, bill_months, figure
 from backend.catalog.models import VcpuKind
@@ -20,7 +21,6 @@ from backend.domain.bills.volumes import BillVolume
 from backend.domain.errors import UnknownRate
 from backend.domain.metrics import METRICS
 from backend.providers.registry import provider
-from backend.rankings.selectors.default_metric import default_metric
 from backend.rankings.selectors.query import RankingQuery
 from backend.rankings.selectors.ranking import query_from, ranking
 from backend.rankings.selectors.rows import RankingRow
@@ -79,7 +79,7 @@ def elsewhere(
     """
     assumed = assumed or default_assumptions(bill.currency)
     workspace_slug = bill.workspace.slug
-    chosen = metric or default_metric(stamp, workspace_slug)
+    chosen = metric or bill_metric(bill, stamp)
     if chosen not in METRICS or METRICS[chosen].better != "higher":
         raise InvalidParameters([("metric", "a metric of which more is better is needed")])
     params = {"metric": [chosen], "period": ["month"], "currency": [bill.currency]}

@@ -11,11 +11,12 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from backend.accounts.models import Scope
-from backend.accounts.services.acting import workspace_of, workspace_slug
+from backend.accounts.services.acting import workspace_of
 from backend.benchmarks.services.current_data import current_stamp
 from backend.bills.models import Bill, UploadState
 from backend.bills.selectors.bills import bill_by_slug, bills_visible, upload_by_id, uploads_of
 from backend.bills.selectors.elsewhere import Elsewhere, default_assumptions, elsewhere
+from backend.bills.selectors.metric import bill_metric
 from backend.bills.services.bills import bill_delete
 from backend.bills.services.uploads import PART_BYTES, upload_answer, upload_keep
 from backend.common import clock
@@ -24,7 +25,6 @@ from backend.common.rest.parameters import InvalidParameters
 from backend.domain.bills.formats import TEMPLATE
 from backend.domain.bills.replacing import Assumptions
 from backend.domain.bills.scenario import bill_scenario
-from backend.rankings.selectors.default_metric import default_metric
 from backend.web.bills.forms import BillForm, ElsewhereForm
 from backend.web.bills.plots import swings_plot, targets_plot
 from backend.web.bills.shown import (
@@ -163,7 +163,7 @@ def elsewhere_request(bill: Bill, request: HttpRequest) -> tuple[Elsewhere | Non
     stamp = current_stamp()
     assumed = {
         **asdict(default_assumptions(bill.currency)),
-        "metric": default_metric(stamp, workspace_slug(request)),
+        "metric": bill_metric(bill, stamp),
     }
     names = [name for name in ElsewhereForm.base_fields if name in request.GET]
     form = ElsewhereForm({**assumed, **{name: request.GET[name] for name in names}})
