@@ -278,7 +278,7 @@ def test_result_shows_cost_with_what_is_unserved(client: Client) -> None:
     assert lines[0][:5] == ["cloud, as it comes serves too little", "167", "1.18%", "4", "18"]
     assert lines[1][:3] == ["cloud, 20 wait for it cheapest", "787", "0%"]
     assert (
-        "“cloud, 20 wait for it” is the cheapest option that serves the demand, 61% below "
+        "“cloud, 20 wait for it” is the cheapest, 61% below "
         "“dedicated, 20 for the month”, but cannot grow past 20 servers: 787 USD in 1 day."
     ) in text
     assert "Not counted, for they leave demand unmet: “cloud, as it comes” (1.2%)." in text
