@@ -126,7 +126,7 @@ def test_page_says_what_moves_and_what_stays(bill, client, queued):
         assert words in page, words
     assert "run by yourself" not in page
     # 54.40 of two days, and 400 for what cost 31.40 of it.
-    assert "827.33 USD" in page
+    assert "827 USD" in page
     # 400 + 121.67 + 0.52 on the server, as nothing but the premium was paid for its services.
     free = f"{QUERY}&may_run_services=on&service_hours=0&managed_premium=1"
     assert "run by yourself" in shown(client.get(f"/bills/two-days/?{free}"))
@@ -140,4 +140,4 @@ def test_scenario_carries_disks_and_traffic_in_its_prices(bill, client, queued):
     assert kept.status_code == 302, kept.context["form"].errors
     page = shown(client.get(kept["Location"]))
     # A year of 31.40 × 730 / 48 = 477.54 a month.
-    assert "5,730.48" in page
+    assert 'title="5730.480000">5,730<' in page

@@ -363,7 +363,7 @@ def test_command_prints_sums_and_names_what_it_could_not_read(tmp_path):
     (tmp_path / "bill.csv").write_bytes(focus(line(), "1,2"))
     out, err = io.StringIO(), io.StringIO()
     call_command("import_bill", str(tmp_path / "bill.csv"), stdout=out, stderr=err)
-    assert "bill: 2 lines, 0.1 USD" in out.getvalue()
+    assert "bill: 2 lines, $0.10" in out.getvalue()
     assert "line 3: 2 columns where the head has 8" in err.getvalue()
     with pytest.raises(CommandError, match="No such file"):
         call_command("import_bill", str(tmp_path / "none.csv"))

@@ -122,9 +122,9 @@ def test_offer_shows_the_share_that_it_sustains(client: Client, market: None) ->
     fixed = client.get(f"{API}/offers/aws-m6i-large-us-east-1").json()
     assert [fixed[name] for name in CREDIT_FIELDS] == [None, None, None]
     page = client.get("/offers/aws-t4g-nano-us-east-1/").content.decode()
-    assert "5.0 % of each vCPU; beyond that 0.04 USD for each hour of a vCPU" in page
+    assert "5% of each vCPU; beyond that 0.04 USD for each hour of a vCPU" in page
     page = client.get("/offers/azure-standard-b1ls-eastus/").content.decode()
-    assert "5.0 % of each vCPU; slower once its CPU credits are used up" in page
+    assert "5% of each vCPU; slower once its CPU credits are used up" in page
     assert "of each vCPU" not in client.get("/offers/aws-m6i-large-us-east-1/").content.decode()
 
 

@@ -123,7 +123,9 @@ def test_breakdown_of_a_rack_is_that_of_one_server_and_of_the_set(analyst: Clien
         "support": "410.00",
         "staff": "300.00",
         "network": "100.00",
-    }
+    } | dict.fromkeys(
+        ("transit", "remote_hands", "disks", "installation", "migration", "lease"), "0.00"
+    )
     assert {name: cents(part) for name, part in made["set_breakdown"].items()} == whole
     assert list(made["breakdown"]) == list(whole)
     assert (cents(made["set_price_per_month"]), made["spares"]) == ("3482.85", 1)

@@ -62,7 +62,7 @@ def test_result_below_its_band_is_noted_and_notified_once(host):
     (note,) = notes(run, "regression")
     assert note == (
         "CPU, all threads (CMIPS-compatible) (all) fell 12% below the median of 5 earlier runs, "
-        "out of their band for the first time: 88 CMIPS, expected 95 … 105"
+        "out of their band for the first time: 88 CMIPS, expected 95 CMIPS … 105 CMIPS"
     )
     (told,) = Notice.objects.all()
     assert told.key == f"regression:{run.pk}"
@@ -145,7 +145,7 @@ def test_another_kernel_is_said_and_compared(host):
 def test_notes_take_few_queries_and_the_newest_runs(host, django_assert_max_num_queries):
     past(host, *[50.0] * 10, *[100.0] * COMPARED_RUNS)
     run = finished(host, 90.0)
-    assert "expected 95 … 105" in notes(run, "regression")[0]
+    assert "expected 95 CMIPS … 105 CMIPS" in notes(run, "regression")[0]
     with django_assert_max_num_queries(3):
         run_notes(run)
 

@@ -23,7 +23,7 @@ from backend.benchmarks.models import Evidence, Host, HostState, Run
 from backend.benchmarks.selectors.hosts import fingerprint
 from backend.benchmarks.selectors.redaction import redaction_for
 from backend.benchmarks.services.hosts import host_scan_record
-from backend.catalog.models import Offer
+from backend.catalog.models import Offer, PriceObservation
 from backend.common import clock
 from backend.common.queue import Task
 from backend.config.celery import app
@@ -189,6 +189,13 @@ def test_host_can_be_an_instance_of_an_offer(operator: Client) -> None:
     assert (missing.status_code, fields(missing)) == (400, ["/offer"])
 
 
+@pytest.mark.parametrize("amount", [49.0, 49, "49", "49.00", "4.9e1"])
+def test_price_of_a_host_is_a_number_in_any_form(operator: Client, amount: object) -> None:
+    price = {"amount": amount, "currency": "EUR", "unit": "month"}
+    assert post(operator, "hosts", host_document(price=price)).status_code == 201
+    assert PriceObservation.objects.get().amount == 49
+
+
 @pytest.mark.parametrize(
     ("changes", "expected"),
     [
@@ -201,10 +208,10 @@ def test_host_can_be_an_instance_of_an_offer(operator: Client) -> None:
         ({"kind": "toaster"}, ["/kind"]),
         ({"private_key": "no key"}, ["/private_key"]),
         ({"username": "a b"}, ["/username"]),
-        ({"price": {"amount": 49.0, "currency": "EUR", "unit": "month"}}, ["/price/amount"]),
+        ({"price": {"amount": True, "currency": "EUR", "unit": "month"}}, ["/price/amount"]),
         ({"price": {"amount": "0", "currency": "EUR", "unit": "month"}}, ["/price/amount"]),
         ({"price": {"amount": "-1", "currency": "EUR", "unit": "month"}}, ["/price/amount"]),
-        ({"price": {"amount": "1e3", "currency": "EUR", "unit": "month"}}, ["/price/amount"]),
+        ({"price": {"amount": "1e99", "currency": "EUR", "unit": "month"}}, ["/price/amount"]),
         ({"price": {"amount": "1", "currency": "euro", "unit": "month"}}, ["/price/currency"]),
         ({"price": {"amount": "1", "currency": "EUR", "unit": "week"}}, ["/price/unit"]),
         (

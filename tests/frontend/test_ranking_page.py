@@ -240,10 +240,10 @@ def test_figures_open_what_they_rest_on(client, measured):
         "Monthly, 730 h/month, includes the machine alone",
         "Observed 2026-11-01",
         "2026-11-01 test",  # the source of the observation
-        "Score 1000 CMIPS",
+        "Score 1,000 CMIPS",
         "n = 1 × 3",
         "(repeats, widened)",
-        "Score per price 10000",
+        "Score per price 10,000",
     ):
         assert said in told, said
 

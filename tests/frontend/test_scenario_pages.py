@@ -279,7 +279,7 @@ def test_result_shows_cost_with_what_is_unserved(client: Client) -> None:
     assert lines[1][:3] == ["cloud, 20 wait for it cheapest", "787", "0%"]
     assert (
         "“cloud, 20 wait for it” is the cheapest option that serves the demand, 61% below "
-        "“dedicated, 20 for the month”: 787 USD in 1 day."
+        "“dedicated, 20 for the month”, but cannot grow past 20 servers: 787 USD in 1 day."
     ) in text
     assert "Not counted, for they leave demand unmet: “cloud, as it comes” (1.2%)." in text
     assert plot(text, "plot-cost")["x"]["values"][0] == "cloud, as it comes, 1.18% unmet"
@@ -304,9 +304,13 @@ def test_result_has_every_chart_with_the_figures_of_the_option(client: Client) -
     assert plot(text, "plot-spread")["marks"][0]["lows"]
     assert plot(text, "plot-tornado")["marks"][0]["lows"][0] == 1320.0
     meetings = rows(text, "Break-even")
-    assert ["all cloud", "all dedicated", "price, per second, now 0.4000", "0.4246", "USD/hour"] in (
-        meetings
-    )
+    assert [
+        "all cloud",
+        "all dedicated",
+        "price, per second, now 0.4000",
+        "0.4246",
+        "USD/hour",
+    ] in (meetings)
 
 
 def test_result_shows_the_cheapest_option_when_the_address_names_none(client: Client) -> None:

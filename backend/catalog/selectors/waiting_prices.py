@@ -1,12 +1,12 @@
 """Prices that do not count yet: announced for a later day, or waiting for a review."""
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from django.db.models import OuterRef, QuerySet, Subquery, Value
+from django.db.models import OuterRef, Q, QuerySet, Subquery, Value
 
 from backend.catalog.models import Offer, PriceFeed, PriceObservation
 from backend.catalog.selectors.current_prices import IDENTITY, NEWEST_FIRST, begun
@@ -16,15 +16,25 @@ from backend.common import clock
 from backend.domain.parsing.prices.movement import ListMovement
 
 
-def announced_prices(offer: Offer) -> QuerySet[PriceObservation]:
-    """Published prices of an offer whose first day is to come, the nearest first."""
-    rows = offer.prices.filter(is_published=True, missing_since=None)
-    return rows.filter(valid_from__gt=clock.now().date()).order_by("valid_from", "purchase_model")
+@dataclass(frozen=True)
+class PricesToCome:
+    """Prices of an offer that do not count yet."""
+
+    announced: Sequence[PriceObservation]
+    """Published with a first day that is to come, the nearest first."""
+    waiting: Sequence[PriceObservation]
+    """For a review."""
 
 
-def waiting_prices(offer: Offer) -> QuerySet[PriceObservation]:
-    """Prices of an offer that wait for a review."""
-    return offer.prices.filter(WAITS, missing_since=None).order_by("purchase_model", "-observed_at")
+def prices_to_come(offer: Offer) -> PricesToCome:
+    """Both kinds, in one query."""
+    is_announced = Q(is_published=True, valid_from__gt=clock.now().date())
+    rows = offer.prices.filter(is_announced | WAITS, missing_since=None)
+    ordered = list(rows.order_by("valid_from", "purchase_model", "-observed_at"))
+    return PricesToCome(
+        announced=[row for row in ordered if row.is_published],
+        waiting=[row for row in ordered if not row.is_published],
+    )
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from backend.catalog.models import Offer, PriceObservation
 from backend.catalog.selectors.cpu_credits import CREDIT_FIELDS
 from backend.catalog.selectors.data_version import DataStamp
 from backend.catalog.selectors.read_prices import as_quoted
-from backend.catalog.selectors.waiting_prices import announced_prices, waiting_prices
+from backend.catalog.selectors.waiting_prices import prices_to_come
 from backend.common.rest.documents import Problem
 from backend.common.rest.openapi import object_schema, query_parameters, row_schema
 from backend.common.rest.parameters import InvalidParameters, nearest, printable
@@ -228,6 +228,7 @@ def _detail(request: Request, slug: str, query: RankingQuery, stamp: DataStamp) 
 
 def _offer_document(detail: OfferDetail) -> dict[str, Any]:
     row = detail.row
+    to_come = prices_to_come(detail.offer)
     return {
         **(json_rows(COLUMNS, [vars(row)])[0] if row else {}),
         "cpu_model": detail.offer.cpu_model or None,
@@ -236,8 +237,8 @@ def _offer_document(detail: OfferDetail) -> dict[str, Any]:
         "note": detail.offer.note or None,
         "stated_on": json_cell(detail.offer.stated_on),
         "prices": [_price_document(price) for price in detail.prices],
-        "announced_prices": [_price_document(price) for price in announced_prices(detail.offer)],
-        "waiting_prices": [_price_document(price) for price in waiting_prices(detail.offer)],
+        "announced_prices": [_price_document(price) for price in to_come.announced],
+        "waiting_prices": [_price_document(price) for price in to_come.waiting],
         "summaries": [_summary_document(score) for score in detail.summaries],
     }
 

@@ -18,7 +18,7 @@ from backend.catalog.models import Offer, PriceObservation
 from backend.catalog.selectors.data_version import DataStamp
 from backend.catalog.selectors.extras import Tariffs, tariffs, tariffs_of
 from backend.catalog.selectors.rates import rate_table
-from backend.common.rest.parameters import InvalidParameters
+from backend.common.rest.parameters import InvalidParameters, boolean
 from backend.common.work import calculation
 from backend.domain.conclusions import listed
 from backend.domain.credits import STANDARD
@@ -50,6 +50,7 @@ from backend.rankings.selectors.scores import Score, scores_by_metric
 VCPU, RAM, DISK_GB = "vcpu", "ram_gib", "disk_gb"
 # What an offer and a search take, in steps of a simulation.
 STEPS_PER_OFFER, STEPS_MIXED = 2_000, 10_000_000
+BURSTABLE = "burstable"
 # Parameters of a ranking that mean nothing here.
 OVERRIDDEN = ("metric", "weights", "base", "period", "sort", "cols", "page", "per_page")
 
@@ -128,7 +129,8 @@ def requirement_answered(
 
 def _query(asked: RequirementDocument, workspace_slug: str) -> tuple[RankingQuery, list[str]]:
     """The ranking that the filters ask for, its prices those of a month."""
-    kept = {name: values for name, values in asked.params.items() if name not in OVERRIDDEN}
+    unread = {*OVERRIDDEN, BURSTABLE}
+    kept = {name: values for name, values in asked.params.items() if name not in unread}
     try:
         query, warnings = query_from(kept, workspace_slug=workspace_slug)
     except InvalidParameters as error:
@@ -201,12 +203,21 @@ def _refusals(
 ) -> Mapping[str, str]:
     """Slug → why an offer stays out of any answer, for those that do."""
     listing = list(rows.values())
-    has_burstable = asked.burstable or asks_for_burstable(query)
+    has_burstable = _allows_burstable(asked) or asks_for_burstable(query)
     return {
         listing[at].offer_id: WORDS[reason][0]
         for reason, marks in reasons(listing, query, has_burstable=has_burstable)
         for at in np.flatnonzero(marks).tolist()
     }
+
+
+def _allows_burstable(asked: RequirementDocument) -> bool:
+    """By its own field, or among the filters as the answer takes it."""
+    text = "".join(asked.filters.get(BURSTABLE, ())[-1:])
+    try:
+        return asked.burstable or (text != "" and boolean(text))
+    except ValueError as error:
+        raise InvalidDocument([(f"/filters/{BURSTABLE}", str(error))]) from None
 
 
 def _offers() -> dict[str, Offer]:

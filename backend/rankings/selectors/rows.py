@@ -107,9 +107,6 @@ class RankingRow:
     source_figure: int = NO_FIGURE
     """Number of the figure that it shares with other rows (domain.pairwise); no column."""
 
-    is_burst_only: bool = False
-    """Whether nobody knows what it holds once its CPU credits are used up; no column."""
-
     @property
     def order_value(self) -> Decimal | None:
         """The value per cost by which it takes its rank."""
@@ -179,7 +176,6 @@ def ranking_row(
         **cells,
         is_unfit=bool(score and score.is_unfit),
         source_figure=source_figure,
-        is_burst_only=offer.vcpu_kind == VcpuKind.BURSTABLE and offer.cpu_baseline_ratio is None,
     )
 
 

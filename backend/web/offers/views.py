@@ -23,7 +23,7 @@ from backend.catalog.selectors.current_prices import current_price
 from backend.catalog.selectors.discounts import contract, machine_discount
 from backend.catalog.selectors.offers import offers_visible
 from backend.catalog.selectors.price_history import history
-from backend.catalog.selectors.waiting_prices import announced_prices, waiting_prices
+from backend.catalog.selectors.waiting_prices import prices_to_come
 from backend.domain.attributions import attributions
 from backend.domain.errors import InvalidValue
 from backend.domain.money import Money
@@ -223,8 +223,7 @@ def _context(detail: OfferDetail, params: state.Params) -> dict[str, Any]:
         "incidents": record.incidents,
         "may_rent": is_rentable(detail.offer),
         "prices": detail.prices,
-        "announced": announced_prices(detail.offer),
-        "waiting": waiting_prices(detail.offer),
+        "to_come": prices_to_come(detail.offer),
         "column_period": figures.column_period({price.unit for price in detail.prices}),
         "price_plot": price_plot(history(detail.offer)) if len(detail.prices) > 1 else None,
         "scores": [_score_line(score, detail) for score in detail.summaries],

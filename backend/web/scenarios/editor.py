@@ -46,6 +46,7 @@ def editor_context(form: ScenarioForm, workspace_slug: str, *, is_refused: bool)
     shape = shape_of(document.get("demand") or {})
     return {
         "form": form,
+        "stated": document,
         "shown": ShownForm(form, shape, part_prices(typed, document, workspace_slug)),
         "shapes": _shape_cards(document, shape),
         "ready": READY_OPTIONS.values(),

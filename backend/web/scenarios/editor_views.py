@@ -127,12 +127,13 @@ def _page(request: HttpRequest, form: ScenarioForm, **more: Any) -> HttpResponse
     # What comes to a page after one of these buttons was refused.
     is_refused = not {"save", "background"}.isdisjoint(request.POST)
     template = more.get("template")
+    editor = editor_context(form, workspace_slug(request), is_refused=is_refused)
     context = {
-        **editor_context(form, workspace_slug(request), is_refused=is_refused),
+        **editor,
         "is_refused": is_refused,
         "templates": TEMPLATES.values(),
         "may_write": may(request, Scope.WRITE),
-        "is_as_template": bool(template and is_as_template(template, form.stated)),
+        "is_as_template": bool(template and is_as_template(template, editor["stated"])),
         **more,
     }
     return render(request, "scenarios/edit.html", context)

@@ -55,7 +55,8 @@ class Preview(NamedTuple):
 
 def preview(form: ScenarioForm, workspace_slug: str) -> Preview:
     """What was typed comes to, quickly; refusals also stand in the form."""
-    document = form.document()
+    # A copy: the form goes on with all that was stated.
+    document = dict(form.document())
     # Draws multiply the work by their number, which would not be done before the next key.
     is_spread = document.pop("uncertainty", None) is not None
     try:
