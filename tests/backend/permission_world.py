@@ -16,6 +16,7 @@ from backend.accounts.services.sessions import browser_sessions
 from backend.benchmarks.models import HostAuthority
 from backend.benchmarks.services.imports import result_import
 from backend.benchmarks.services.summaries import summaries_refresh
+from backend.bills.models import BillUpload, UploadState
 from backend.catalog.models import PricePayload
 from backend.common import clock
 from backend.rankings.models import SavedView
@@ -136,8 +137,16 @@ def _of_pages(ids: dict[str, list[str]]) -> dict[str, list[str]]:
     payload = PricePayload.objects.create(
         feed_id=ids["price-feeds"][0], fetched_at=now, raw_gzip=b"", sha256="ab" * 32, size_bytes=0
     )
+    upload = BillUpload.objects.create(
+        workspace=factories.workspace(),
+        name="November",
+        file_name="november.csv",
+        size_bytes=1,
+        state=UploadState.ASKS,
+    )
     return {
         "reports": ["web-2027"],
+        "uploads": [str(upload.pk)],
         "authorities": [str(authority.pk)],
         "payloads": [str(payload.pk)],
         "lists": ids["price-feeds"],

@@ -46,6 +46,9 @@ FIELDS: Mapping[str, dict[str, str]] = {
     "POST /scenarios/{slug}/edit/": {"save": "1"},
     "POST /samples/{sample_id}/exclude/": {"reason": "a fan failed"},
     "POST /prices/{price_id}/review/": {"accept": "1", "reason": "looked it up"},
+    "POST /bills/uploads/{upload_id}/": {"price_is": "total"},
+    "POST /prices/lists/{feed_id}/review/": {"accept": "1", "reason": "announced", "count": "1"},
+    "POST /prices/discounts/": {"provider": "aws", "service": "egress", "percent": "9"},
     "POST /offers/{slug}/price/": {
         "amount": "9",
         "currency": "EUR",
