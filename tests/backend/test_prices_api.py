@@ -66,6 +66,14 @@ def test_newer_entry_supersedes_the_older_one(caller: Callable[..., Client]) -> 
     assert PriceObservation.objects.count() == 2
 
 
+def test_amount_is_taken_in_every_way_of_writing_a_number(caller: Callable[..., Client]) -> None:
+    factories.offer("priced")
+    client = caller("write")
+    for written, amount in ((1, "1"), (0.5, "0.5"), (".5", "0.5"), ("5.0", "5")):
+        entered = sent(client, "prices", ENTRY | {"amount": written}).json()
+        assert Decimal(entered["amount"]) == Decimal(amount)
+
+
 def test_commitment_and_purchase_are_entered_with_their_terms(
     caller: Callable[..., Client],
 ) -> None:
@@ -82,7 +90,7 @@ def test_commitment_and_purchase_are_entered_with_their_terms(
     [
         ({"offer": "none"}, "/offer"),
         ({"amount": "0"}, "/amount"),
-        ({"amount": 1}, "/amount"),
+        ({"amount": True}, "/amount"),
         ({"amount": "-1"}, "/amount"),
         ({"amount": "1.1234567890123456789"}, "/amount"),
         ({"currency": "euro"}, "/currency"),

@@ -66,11 +66,11 @@ ANSWER_SCHEMA = object_schema(
 
 
 class AnswerView(View):
-    """The best buy for a need, the smallest set that holds the best with 95 %, the cheapest that
-    meets the need, and where own machines stand.
+    """The best buy for a need, what contends with it, the cheapest, and where own machines stand.
 
-    All parameters of a ranking narrow it further. Rows of one provider, type and price are one
-    candidate, sold in `regions`. `left_out` counts the offers that are not on sale, by reason.
+    `contenders` is the smallest set that holds the best with 95% probability. All parameters of
+    a ranking narrow it further. Rows of one provider, type and price are one candidate, sold in
+    `regions`. `left_out` counts the offers that are not on sale, by reason.
     """
 
     @extend_schema(

@@ -79,6 +79,7 @@ def _question(request: HttpRequest, discount_id: UUID) -> Question:
 @readable
 @confirmed(_question)
 def discount_delete_form(request: HttpRequest, discount_id: UUID) -> HttpResponse:
+    demand(request, Scope.WRITE)
     row = get_object_or_404(discounts_visible(workspace_of(request)), pk=discount_id)
     discount_delete(
         workspace=workspace_of(request), discount=row, actor=request.user.get_username()
