@@ -102,7 +102,7 @@ def test_page_says_where_it_is_cheaper_and_takes_other_assumptions(bill, client,
     assert "25.00 USD a month of dedicated servers is for capacity beyond the mean load" in page
 
 
-def test_metric_is_the_one_that_knows_most_of_the_cost_where_none_is_named(bill, client, caller):
+def test_default_metric_knows_most_of_the_cost(bill, client, caller):
     client.force_login(factories.user(role="write"))
     reader = caller("write")
 

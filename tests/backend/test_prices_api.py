@@ -66,7 +66,7 @@ def test_newer_entry_supersedes_the_older_one(caller: Callable[..., Client]) -> 
     assert PriceObservation.objects.count() == 2
 
 
-def test_amount_is_taken_in_every_way_of_writing_a_number(caller: Callable[..., Client]) -> None:
+def test_amount_is_read_from_any_form_of_number(caller: Callable[..., Client]) -> None:
     factories.offer("priced")
     client = caller("write")
     for written, amount in ((1, "1"), (0.5, "0.5"), (".5", "0.5"), ("5.0", "5")):

@@ -104,9 +104,7 @@ def test_flow_on_a_bond_is_limited_by_one_of_its_links(client: Client) -> None:
 
 def test_stated_speed_goes_before_that_of_the_kind(client: Client) -> None:
     html = page(client, link="a", kind="gigabit", speed="0.3", flow="x", move="")
-    assert table(html, "What each flow gets") == [
-        ["x", "1", "all it can get", "0.3", "0.3", "a"]
-    ]
+    assert table(html, "What each flow gets") == [["x", "1", "all it can get", "0.3", "0.3", "a"]]
 
 
 def test_document_shown_gives_the_same_rates_over_the_api(client: Client) -> None:
@@ -142,7 +140,10 @@ def test_wrong_values_stay_typed_with_errors_at_their_fields(client: Client) -> 
         ({"link": "a", "speed": "1", "asks": "1"}, "Flow 1, Flow: A name is needed."),
         ({"flow": "x"}, "Flow 1, Over: a flow without a demand needs a link"),
         ({"link": "a", "speed": "1", "join": "glue", "flow": "x"}, "Link 1, Joined as: Select"),
-        ({"link": "a", "speed": "NaN", "flow": "x"}, "Link 1, Speed of one, MB/s: NaN is not a number."),
+        (
+            {"link": "a", "speed": "NaN", "flow": "x"},
+            "Link 1, Speed of one, MB/s: NaN is not a number.",
+        ),
         ({"link": "a", "speed": "1" + "0" * 20, "flow": "x"}, "1000000000 is the most."),
         ({"flow": ["x"] * 21}, "21 flows are too many: at most 20."),
     ],

@@ -192,7 +192,8 @@ def test_quantity_has_no_padding(value, shown):
 
 
 @pytest.mark.parametrize(
-    ("amount", "shown"), [("99.99995", "100"), ("100", "100"), ("0.00004", "< 0.0001"), ("0.0232", "0.0232")]
+    ("amount", "shown"),
+    [("99.99995", "100"), ("100", "100"), ("0.00004", "< 0.0001"), ("0.0232", "0.0232")],
 )
 def test_price_of_an_hour_has_four_decimals(amount, shown):
     assert figures.money(Decimal(amount), "hour") == shown

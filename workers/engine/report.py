@@ -88,7 +88,11 @@ def _worth(run: Run, metrics: Collection[str]) -> dict[str, Any] | None:
         rows = ranking(query_from(asked)[0], workspace_slug=run.workspace.slug).rows
         own = next((row for row in rows if row.offer_id == run.offer.slug), None)
         # What holds its speed in bursts alone sets no limit to what a machine under load is worth.
-        others = (row for row in rows if row is not own and not row.is_burst_only)
+        others = (
+            row
+            for row in rows
+            if row is not own and holds_its_score(row.vcpu_kind, row.cpu_baseline_ratio, row.load)
+        )
         values = [row.value_per_cost for row in others if row.rank is not None]
         if own is None or DISTURBED in own.flags.split() or not values:
             continue
