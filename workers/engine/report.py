@@ -80,6 +80,7 @@ def _rank_row(run: Run) -> dict[str, Any] | None:
 def _worth(run: Run, metrics: Collection[str]) -> dict[str, Any] | None:
     """The month's price at which the machine would rank first, by the CPU metric that most priced
     offers have; None where none of them compares, or its repeats were disturbed."""
+    from backend.rankings.selectors.on_sale import holds_its_score
     from backend.rankings.selectors.ranking import query_from, ranking
 
     compared: list[dict[str, Any]] = []
