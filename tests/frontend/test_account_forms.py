@@ -144,7 +144,7 @@ def test_budget_of_a_month_is_an_amount_or_no_limit(typed, budget):
         ("max_vcpus", "0", "greater than or equal to 1"),
         ("budget_amount", "-1", "greater than or equal to 0"),
         ("budget_amount", "0.00000000001", "10 decimal places"),
-        ("budget_amount", "Infinity", "Enter a number"),
+        ("budget_amount", "Infinity", "is not a number"),
         ("budget_currency", "dollar", "Enter a valid value"),
         ("settings_ssh_port", "70000", "less than or equal to 65535"),
     ],

@@ -148,11 +148,11 @@ def test_page_shows_identity_spending_and_machines_of_an_account(admin, made):
     alive = machine(made, reserved_amount=Decimal(2))
     page = text_of(admin.get(f"/accounts/clouds/{made.pk}/"))
     assert "project 7" in page
-    assert "2.250 EUR of 50 EUR" in page
+    assert "2.25 EUR of 50 EUR" in page
     assert "1 of at most 7" in page
     assert page.index(alive.provider_id) < page.index(gone.provider_id)
     listed = text_of(admin.get("/accounts/clouds/"))
-    assert "2.250 EUR of 50 EUR" in listed
+    assert "2.25 EUR of 50 EUR" in listed
     assert "1 of 7" in listed
 
 

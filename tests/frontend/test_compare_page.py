@@ -50,34 +50,34 @@ def link(text, label):
 
 def test_page_shows_figures_and_differences_from_the_baseline(client, pair):
     text = html(client, "/compare/?o=a,b")
-    assert row_of(text, "Price") == ["0.1000", "0.0500 −50.0 % better"]
-    assert row_of(text, "vCPU") == ["4", "2 −50.0 %"]
+    assert row_of(text, "Price") == ["0.1000", "0.0500 −50% better"]
+    assert row_of(text, "vCPU") == ["4", "2 −50%"]
     first, second = row_of(text, "CPU, all threads")
     assert first.startswith("1,000 ")
-    assert "−10.0 % worse" in second
+    assert "−10% worse" in second
     first, second = row_of(text, "Value per cost")
     assert second.startswith("18,000 ")
-    assert "+80.0 % better" in second
+    assert "+80% better" in second
 
 
 def test_figures_too_close_to_call_are_not_distinguishable(client, pair):
     _, second = row_of(html(client, "/compare/?o=a,c"), "CPU, all threads")
-    assert "+1.0 % too close to call" in second
+    assert "+1% too close to call" in second
 
 
 def test_figures_with_the_stated_spread_are_compared_like_others(client, pair):
     """W17, W2: a single figure has an interval, and the ranking's rule tells it from others."""
     published("d", 2000.0, "0.1")
     _, second = row_of(html(client, "/compare/?o=a,d"), "CPU, all threads")
-    assert "+100.0 % better" in second
+    assert "+100% better" in second
     published("e", 1120.0, "0.1")
     _, second = row_of(html(client, "/compare/?o=a,e"), "CPU, all threads")
-    assert "+12.0 % too close to call" in second
+    assert "+12% too close to call" in second
 
 
 def test_baseline_is_chosen_by_the_address(client, pair):
     text = html(client, "/compare/?o=a,b&base=b")
-    assert row_of(text, "Price") == ["0.1000 +100.0 % worse", "0.0500"]
+    assert row_of(text, "Price") == ["0.1000 +100% worse", "0.0500"]
     assert link(text, "make baseline: a") == "/compare/?o=a,b&base=a"
 
 

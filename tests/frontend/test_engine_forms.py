@@ -65,7 +65,7 @@ def test_number_outside_its_range_is_refused_with_the_bound(name):
     for text, word in (
         (f"{parameter.low / field.size - 1:f}", "greater than or equal to"),
         (f"{parameter.high / field.size * 2 + 1:f}", "less than or equal to"),
-        ("many", "Enter a number."),
+        ("many", "is not a number."),
     ):
         form = run_form(**{f"{PREFIX}{name}": text})
         where, message = only_error(form)
@@ -190,7 +190,7 @@ def test_budget_of_a_campaign_is_an_amount_or_no_limit(typed, budget):
         ("concurrency", "many", "whole number"),
         ("network_pairs", "star", "star is not one"),
         ("budget_amount", "-1", "greater than or equal to 0"),
-        ("budget_amount", "NaN", "Enter a number"),
+        ("budget_amount", "NaN", "is not a number"),
         ("budget_currency", "euro", "Enter a valid value"),
         ("hosts", [str(OTHER)], "not one of the available choices"),
         ("purchase_model", "free", "free is not one"),

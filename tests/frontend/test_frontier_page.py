@@ -201,7 +201,7 @@ def test_summary_says_what_the_chart_shows(market):
     assert "Scatter chart of 5 offers" in said
     assert "3 of them are on the line" in said
     assert (
-        "from cheap at 0.0100 USD/hour with 100.0 to top at 1.000 USD/hour with 5,000 CMIPS" in said
+        "from cheap at 0.01 USD/hour with 100 to top at 1 USD/hour with 5,000 CMIPS" in said
     )
 
 

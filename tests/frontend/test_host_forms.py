@@ -210,7 +210,7 @@ def test_run_form_left_empty_takes_the_profile(operator, queued):
     [
         ("profile", "slow", "Select a valid choice"),
         ("parameter_seconds", "0.01", "greater than or equal to 0.2"),
-        ("parameter_seconds", "x", "Enter a number"),
+        ("parameter_seconds", "x", "is not a number"),
         ("parameter_repeats", "2.5", "whole number"),
         ("parameter_fio_file_bytes", "1", "greater than or equal to 16"),
         ("directory", "tmp", "absolute path"),

@@ -53,7 +53,7 @@ def test_operations_compare_spending_with_the_budget_of_this_workspace(
         FakeProvider(tmp_path), name="rented", budget_amount=Decimal(50), budget_currency="USD"
     )
     page = shown(operator)
-    assert "0 of 50 USD (0.0 %)" in page.replace("\N{NO-BREAK SPACE}", " ")
+    assert "0 of 50 USD (0%)" in page.replace("\N{NO-BREAK SPACE}", " ")
     account.workspace = Workspace.objects.create(slug="other", name="Other")
     account.save()
     assert "50 USD" not in shown(operator)
