@@ -269,7 +269,7 @@ def test_compared_figures_share_the_scale_of_their_line():
         ("lower", "-0.25", True, "−25%", ("better", "good")),
         ("lower", "12.5", True, "13.5×", ("worse", "bad")),
         ("higher", "0.01", False, "+1%", ("too close to call", "")),
-        ("higher", "0", False, "±0 %", ("too close to call", "")),
+        ("higher", "0", False, "±0%", ("too close to call", "")),
         ("", "0.5", True, "+50%", ("", "")),
     ],
 )

@@ -148,11 +148,11 @@ def test_page_shows_identity_spending_and_machines_of_an_account(admin, made):
     alive = machine(made, reserved_amount=Decimal(2))
     page = text_of(admin.get(f"/accounts/clouds/{made.pk}/"))
     assert "project 7" in page
-    assert "2.25 EUR of 50 EUR" in page
+    assert "€2.25 of €50.00" in page
     assert "1 of at most 7" in page
     assert page.index(alive.provider_id) < page.index(gone.provider_id)
     listed = text_of(admin.get("/accounts/clouds/"))
-    assert "2.25 EUR of 50 EUR" in listed
+    assert "€2.25 of €50.00" in listed
     assert "1 of 7" in listed
 
 
@@ -331,7 +331,7 @@ def test_run_page_has_its_machine_and_the_cost_of_each_hour(client, operator, of
     assert "server-4711" in page
     assert "fsn1 · fsn1-dc14" in page
     assert "22 s" in page
-    assert "0.0120 EUR" in page
+    assert "0.012 EUR" in page
     assert "0.006 EUR" in page.partition('id="ledger"')[2]
     client.logout()
     public = text_of(client.get(f"/runs/{one.run_id}/"))

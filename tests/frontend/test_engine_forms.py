@@ -187,7 +187,7 @@ def test_budget_of_a_campaign_is_an_amount_or_no_limit(typed, budget):
     [
         ("name", "", "required"),
         ("repeats", "0", "greater than or equal to 1"),
-        ("concurrency", "many", "whole number"),
+        ("concurrency", "many", "is not a number"),
         ("network_pairs", "star", "star is not one"),
         ("budget_amount", "-1", "greater than or equal to 0"),
         ("budget_amount", "NaN", "is not a number"),

@@ -238,10 +238,10 @@ def test_run_form_offers_every_parameter_with_range_and_defaults(operator):
     host = factories.host()
     text = text_of(operator.get(f"/hosts/{host.pk}/"))
     for name in PARAMETERS:
-        field = re.search(rf'<input type="number" name="parameter_{name}"[^>]*>', text)
+        field = re.search(rf'<input type="text" name="parameter_{name}"[^>]*>', text)
         assert field is not None
         assert 'data-quick="' in field[0]
-    seconds = re.search(r'<input type="number" name="parameter_seconds"[^>]*>', text)
+    seconds = re.search(r'<input type="text" name="parameter_seconds"[^>]*>', text)
     assert seconds is not None
     assert 'placeholder="2"' in seconds[0]
     assert 'data-full="15"' in seconds[0]

@@ -189,7 +189,7 @@ def test_metric_page_compares_its_spread_with_published_ones(client):
     )
     part = html(client, "/metrics/coremark_score/").split('id="calibration"')[1]
     assert ">95%<" in part
-    assert ">83.4 %<" in part
+    assert ">83.4%<" in part
 
 
 def _disk(offer, run, variant, value, at=factories.AT, **given):

@@ -112,7 +112,7 @@ def test_address_of_this_site_has_no_host(url, settings):
     ("cost", "words"),
     [
         (Cost(Decimal("0.0133"), "USD"), "0.0133 USD"),
-        (Cost(Decimal(0), "USD"), "0.0000 USD"),
+        (Cost(Decimal(0), "USD"), "$0.00"),
         (Cost(Decimal(2), "EUR", ("rack",)), "€2.00 and more"),
         (Cost(Decimal(0), "EUR", ("rack",)), "not known: no price"),
     ],
@@ -126,7 +126,7 @@ def test_cost_of_a_campaign_never_hides_what_is_not_known(cost, words):
     [
         (None, ""),
         ({"currency": "USD"}, ""),
-        ({"so_far": "0", "currency": "USD"}, "cost so far 0.0000 USD"),
+        ({"so_far": "0", "currency": "USD"}, "cost so far $0.00"),
         ({"so_far": "0.0012", "currency": "USD", "cap": "0.0042"},
          "cost so far < $0.01 of at most < $0.01"),
     ],
@@ -183,7 +183,7 @@ def test_run_that_left_its_band_is_marked():
     assert outside.values == [None, None, 90.0]
     assert outside.tone != line.tone
     assert plot.extra["lowest repeat"] == ["99", "103", "89"]
-    assert plot.summary.endswith("last 90.00 CMIPS. 1 left the band of the runs before.")
+    assert plot.summary.endswith("last 90 CMIPS. 1 left the band of the runs before.")
 
 
 def test_hosts_have_a_line_each_with_gaps_and_at_most_five_are_shown():
@@ -229,7 +229,7 @@ def fleet(*servers: tuple[str, int], **given):
 def test_fleet_says_what_it_gives_beyond_each_target():
     (shown,) = fleet_lines(answer(fleet(("m5", 2))))
     assert [(cell.shown, cell.headroom) for cell in shown.cells] == [
-        ("1,500", "50% to spare"), ("64.00", "just enough"),
+        ("1,500", "50% to spare"), ("64", "just enough"),
     ]  # fmt: skip
     assert (shown.per_month, shown.per_hour, shown.traffic) == ("73.00", "0.1000", "")
     assert headings(answer()) == [("CPU, all threads (CMIPS-compatible)", "CMIPS"),
@@ -282,7 +282,9 @@ def test_failures_are_gathered_by_reason_the_most_frequent_first():
 
 
 def requirement(given, errors=()) -> RequirementForm:
-    return RequirementForm(given, currencies=["EUR", "USD"], errors=errors)
+    return RequirementForm(
+        given, currencies=["EUR", "USD"], scored={"cmips_score"}, metric="cmips_score", errors=errors
+    )
 
 
 def test_requirement_form_has_a_free_line_more_than_is_filled():
