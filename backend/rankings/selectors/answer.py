@@ -214,8 +214,9 @@ def best_of_ranking(ranked: Ranking, query: RankingQuery) -> BestOfRanking:
 
 
 def _seed(ranked: Ranking, query: RankingQuery) -> int:
-    """One seed for a question: paging, order and columns are none of it."""
-    question = replace(query, page=1, per_page=1, cols=(), sort=DEFAULT_SORT)
+    """One seed for a question: paging, order, columns and the order of filters are none of it."""
+    filters = tuple(sorted(query.filters, key=repr))
+    question = replace(query, page=1, per_page=1, cols=(), sort=DEFAULT_SORT, filters=filters)
     return draw_seed(ranked.data_version, repr(question))
 
 
