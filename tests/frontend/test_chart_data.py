@@ -120,9 +120,7 @@ def test_chart_sends_more_bars_than_it_draws_and_says_how_many_there_are():
     mode = charts.ranking_chart(ranking(*rows), PLAIN, "USD/hour", {})["modes"]["score"]
     assert len(mode["bars"]) == charts.MOST_BARS_SENT
     assert mode["medianLabel"] == "median of 40"
-    assert (
-        "The best 20 of 40 offers. First is o40 with 40 CMIPS, last shown o21" in mode["summary"]
-    )
+    assert "The best 20 of 40 offers. First is o40 with 40 CMIPS, last shown o21" in mode["summary"]
 
 
 # --- captions -------------------------------------------------------------------------------------

@@ -200,9 +200,7 @@ def test_summary_says_what_the_chart_shows(market):
     said = drawn(frontier_of())["summary"]
     assert "Scatter chart of 5 offers" in said
     assert "3 of them are on the line" in said
-    assert (
-        "from cheap at 0.01 USD/hour with 100 to top at 1 USD/hour with 5,000 CMIPS" in said
-    )
+    assert "from cheap at 0.01 USD/hour with 100 to top at 1 USD/hour with 5,000 CMIPS" in said
 
 
 def test_frontier_page_keeps_to_its_queries(client, market, django_assert_max_num_queries):

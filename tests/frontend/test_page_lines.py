@@ -283,7 +283,11 @@ def test_failures_are_gathered_by_reason_the_most_frequent_first():
 
 def requirement(given, errors=()) -> RequirementForm:
     return RequirementForm(
-        given, currencies=["EUR", "USD"], scored={"cmips_score"}, metric="cmips_score", errors=errors
+        given,
+        currencies=["EUR", "USD"],
+        scored={"cmips_score"},
+        metric="cmips_score",
+        errors=errors,
     )
 
 
