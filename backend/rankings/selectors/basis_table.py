@@ -212,7 +212,8 @@ class BasisTable:
         )
         per_hour = np.where(self._is_purchase, np.nan, 1.0 / running_hours(query))
         compared = self._compared(price)
-        value, low, high = (values_per_cost(of, compared, metric) for of in scores)
+        # From scores that are not rounded: equal values would part in their last digit.
+        value, low, high = (values_per_cost(of * ratio, compared, metric) for of in measured)
         cup = np.full(len(self.offers), np.nan)
         if metric.key == CUP_METRIC:
             cup = compared * per_hour / scores[0]
