@@ -21,14 +21,14 @@ PRICES = 10
 OFFERS = """
 INSERT INTO catalog_offer (
     id, created_at, slug, provider_id, region_id, name, kind, arch, cpu_model, vcpu_count, vcpu_kind,
-    memory_bytes, disk_bytes, disk_kind, is_demo, note, source
+    memory_bytes, disk_bytes, disk_kind, is_demo, note, source, cpu_credit_default
 )
 SELECT gen_random_uuid(), %(now)s, p.slug || '-type' || t || '-' || r.code, p.id, r.id, 'type' || t || '.' || c,
     (ARRAY['cloud', 'cloud', 'cloud', 'vps', 'dedicated'])[1 + t %% 5],
     (ARRAY['x86_64', 'x86_64', 'arm64'])[1 + t %% 3], 'Processor ' || t %% 40, c,
     (ARRAY['dedicated', 'shared', 'burstable', ''])[1 + t %% 4],
     c * 1073741824::bigint * (ARRAY[2, 4, 8])[1 + t %% 3],
-    (ARRAY[NULL, 40000000000, 160000000000])[1 + t %% 3], 'ssd', false, '', 'https://example.com/types'
+    (ARRAY[NULL, 40000000000, 160000000000])[1 + t %% 3], 'ssd', false, '', 'https://example.com/types', ''
 FROM catalog_provider AS p JOIN catalog_region AS r ON r.provider_id = p.id,
     generate_series(%(first)s, %(last)s) AS t, LATERAL (SELECT 2 ^ (t %% 8)) AS cpus (f),
     LATERAL (SELECT f::int) AS whole (c)
