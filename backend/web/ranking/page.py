@@ -80,9 +80,7 @@ def results(
         "unpriced": remembered(ranked, "unpriced", lambda: unpriced_counts(ranked)),
         "page": page,
         "table": table,
-        "legend": [
-            words.flag(code) for code in sorted({f for r in page for f in table.cells.age.flags(r)})
-        ],
+        "legend": _legend(page, table),
         "attributions": remembered(
             ranked, "attributions", lambda: attributions(counted(ranked.rows, "licence"))
         ),
@@ -110,6 +108,13 @@ def results(
         **_compare(address, page),
         **_views(request, address, view),
     }
+
+
+def _legend(page: Page[RankingRow], table: RankingTable) -> list[tuple[str, str, str]]:
+    """The flags of the page's rows with their words."""
+    return [
+        words.flag(code) for code in sorted({f for r in page for f in table.cells.age.flags(r)})
+    ]
 
 
 def _scale(ranked: Ranking) -> figures.UnitScale:

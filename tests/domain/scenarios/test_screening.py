@@ -14,7 +14,7 @@ from backend.domain.scenarios.documents import scenario_from
 from backend.domain.scenarios.model import ScenarioInput
 from backend.domain.scenarios.peak_mix import peak_mix
 from backend.domain.scenarios.results import outcome
-from backend.domain.scenarios.screening import LeastCosts, Screening, screened
+from backend.domain.scenarios.screening import LeastCosts, Screening, least_rate, screened
 from backend.domain.scenarios.simulate import simulate
 from tests.domain.scenarios.documents import Document, all_of, price, startup
 
@@ -217,3 +217,16 @@ def test_peak_mix_is_the_cheapest_of_all_counts(types: list[tuple[int, int]]) ->
     )
     assert mix.cost == Fraction(cheapest, 100) * 720
     assert mix.carried >= mix.peak
+
+
+def test_least_rate_of_a_month_is_that_of_all_its_hours() -> None:
+    monthly, capped = (
+        scenario_from(loaded(all_of("x", given))).options[0].parts[0].price
+        for given in (
+            price("73", "monthly", month_convention=730),
+            price("0.4", "hour_ceil_cap", cap="40", month_convention=730),
+        )
+    )
+    assert least_rate(monthly) == Fraction(1, 10)
+    # 40 for the 730 hours of a month and the one that reaches into the next: less than 0.4.
+    assert least_rate(capped) == Fraction(40, 731)
