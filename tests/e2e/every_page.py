@@ -4,6 +4,7 @@ import datetime as dt
 import gzip
 import io
 from collections.abc import Iterator, Mapping
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from backend.catalog.models import (
     UnpricedType,
 )
 from backend.catalog.services.data_version import data_version_bump
+from backend.catalog.services.discounts import discount_create
 from backend.common import clock
 from backend.domain.scenarios.templates import TEMPLATES
 from backend.notifications.models import Subscription
@@ -49,6 +51,7 @@ NO_PAGES: Mapping[str, str] = {
     "schedule-preview": "answers to what is typed into a form",
     "offer-names": "answers to what is typed into a form",
     "price-payload": "a file as its provider sent it",
+    "bill-template": "a table to fill in",
     "healthz": "one word for a supervisor",
     "readyz": "one word for a supervisor",
     "prometheus": "figures for a monitoring",
@@ -294,7 +297,16 @@ def _prices() -> dict[str, list[str]]:
     UnpricedType.objects.create(
         feed=feed, region="us-east-1", name="u-6tb1.metal", reason="not_offered", detail="no term"
     )
+    discount = discount_create(
+        workspace=factories.workspace(),
+        provider="aws",
+        service="compute",
+        percent=Decimal(7),
+        actor="test",
+    )
     return {
+        "price-discounts": ["/prices/discounts/"],
+        "price-discount-delete": [f"/prices/discounts/{discount.pk}/delete/"],
         "prices": ["/prices/", "/prices/?state=quarantined", "/prices/?state=odd"],
         "price": [f"/prices/{row.pk}/", f"/prices/{doubtful.pk}/"],
         "price-delete": [f"/prices/{row.pk}/delete/"],
