@@ -97,7 +97,7 @@ def test_check_31_interval_down_to_zero_is_drawn_on_a_log_axis(browser, site, ma
 @pytest.mark.parametrize(
     ("path", "sentence"),
     [
-        ("/", "No offer with a price and a figure meets this."),
+        ("/", "No server on sale meets this. Ask for less, or remove a filter."),
         ("/offers/", "has not been measured on any offer yet"),
         ("/?metric=fsync_p99_ns", "has not been measured on any offer yet"),
         ("/frontier/", "No offer here has both"),

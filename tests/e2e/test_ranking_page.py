@@ -208,7 +208,7 @@ def test_keyboard_opens_what_a_figure_rests_on_and_leaves_it(browser, site, rows
         page.locator(".paged tbody th a").focus()
         page.keyboard.press("Tab")
         told = page.locator("[popover]:popover-open")
-        expect(told).to_contain_text("Score 1000 CMIPS")
+        expect(told).to_contain_text("Score 1,000 CMIPS")
         expect(told).to_contain_text("Observed 2026-11-01")
         page.keyboard.press("Escape")
         expect(told).to_have_count(0)
