@@ -125,7 +125,8 @@ def test_recipients_are_notified_once_when_prices_are_quarantined(price_server):
     assert feed.summary["quarantined"] > 0
     told = Notice.objects.get().document
     assert told["title"].endswith("azure on_demand francecentral wait in quarantine")
-    assert told["url"].endswith("/prices/?state=quarantined")
+    # The page on which one decision takes or refuses the list.
+    assert told["url"].endswith("/prices/")
     fetched(due_again(feed))
     assert Notice.objects.count() == 1
 

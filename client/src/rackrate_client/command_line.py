@@ -160,13 +160,20 @@ def _compare(server: Rackrate, options: argparse.Namespace) -> int:
 def _comparison_lines(compared: RunComparison) -> list[str]:
     lines = [f"differs: {text}" for text in compared.differences]
     for one in compared.metrics:
-        change = "" if one.change_ratio is None else f"{one.change_ratio:+.1%}"
-        lines.append(
-            f"{one.metric:30} {one.before:>18,.4g} → {one.after:>18,.4g} {one.unit:12} "
-            f"{change:>8}  {one.outcome}"
-        )
+        change = "" if one.change_ratio is None else _signed_percent(one.change_ratio)
+        before, after = (f"{_four_digits(value)} {one.unit}" for value in (one.before, one.after))
+        lines.append(f"{one.metric:30} {before:>20} → {after:>20} {change:>8}  {one.outcome}")
     lines += [f"{key}: disturbed or not measured in both" for key in compared.left_out]
     return [*lines, f"outcome: {compared.outcome}"]
+
+
+def _four_digits(value: float) -> str:
+    return f"{float(f'{value:.4g}'):,.15g}"
+
+
+def _signed_percent(ratio: float) -> str:
+    size = f"{abs(ratio) * 100:.1f}".removesuffix(".0")
+    return "±0%" if size == "0" else f"{'−' if ratio < 0 else '+'}{size}%"
 
 
 def _benchmark(server: Rackrate, options: argparse.Namespace) -> int:
