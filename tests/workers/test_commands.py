@@ -93,7 +93,7 @@ PLACE = {
 def test_stated_price_is_shown_when_its_exchange_rate_is_missing():
     out, _ = benchmarked("local", *TINY, "--price", "49.50", "EUR", "month")
     assert (
-        "price: 49.5 EUR per month; it has no rank by cost, because no exchange rate from EUR to "
+        "price: €49.50/mo; it has no rank by cost, because no exchange rate from EUR to "
         "USD is stored: import the rates of the ECB with manage.py import_fx"
     ) in out
     assert "none known" not in out
@@ -101,8 +101,8 @@ def test_stated_price_is_shown_when_its_exchange_rate_is_missing():
 
 def test_result_shows_interval_price_basis_and_rank():
     assert report.rank_lines(PLACE) == [
-        "  score: 2,277.30 CMIPS (95 % interval 2,100.00 … 2,400.00, repeats_widened)",
-        "  price: 0.067123 EUR per hour (machine, monthly)",
+        "  score: 2,277 CMIPS (95% interval 2,100 … 2,400, repeats_widened)",
+        "  price: €0.0671/h (machine, monthly)",
         "  place: 3 of 18 by value per cost (plausibly 2 … 5)",
     ]
 
@@ -137,7 +137,7 @@ def test_result_says_below_which_price_the_machine_ranks_first():
     assert round(document["worth"]["break_even_price"], 9) == 365
     assert document["worth"]["break_even_price_low"] < 365
     assert re.fullmatch(
-        r"  below 365\.00 USD a month \([0-9.]+ … [0-9.]+ by the interval of its score\) it would rank "
+        r"  below \$365/mo \([0-9.]+ … [0-9.]+ by the interval of its score\) it would rank "
         "first of 3 priced offers by stress-ng div16, all CPUs",
         report.lines(document)[-2],
     )
