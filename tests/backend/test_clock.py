@@ -44,7 +44,8 @@ def test_slow_answer_changes_nothing_that_it_does_not_contradict(slow):
     clock.ask(Database())
     before = _ahead_s(clock)
     clock.ask(Database(**slow))
-    assert abs(_ahead_s(clock) - before) < 0.01
+    # A busy machine may contradict the first answer by some milliseconds.
+    assert abs(_ahead_s(clock) - before) < DELAY_S / 3
 
 
 def test_answer_that_contradicts_counts():

@@ -111,7 +111,7 @@ def test_address_of_this_site_has_no_host(url, settings):
 @pytest.mark.parametrize(
     ("cost", "words"),
     [
-        (Cost(Decimal("0.0133"), "USD"), "0.0133 USD"),
+        (Cost(Decimal("0.0133"), "USD"), "$0.01"),
         (Cost(Decimal(0), "USD"), "$0.00"),
         (Cost(Decimal(2), "EUR", ("rack",)), "€2.00 and more"),
         (Cost(Decimal(0), "EUR", ("rack",)), "not known: no price"),

@@ -185,9 +185,9 @@ def test_healthy_account_is_looked_at_when_two_others_hang(
         hanging.cloud.fault(Fault.SLOW_ANSWER, probability=1, seconds=60)
         clouds.account(hanging, name=f"dead {number}")
     clouds.account(provider, name="healthy")
-    monkeypatch.setattr(provider_calls, "CALL_S", 0.3)
-    monkeypatch.setattr(reaper, "BUDGET_S", 0.5)
-    monkeypatch.setattr(reaper, "ACCOUNT_S", 0.1)
+    monkeypatch.setattr(provider_calls, "CALL_S", 1)
+    monkeypatch.setattr(reaper, "BUDGET_S", 1.8)
+    monkeypatch.setattr(reaper, "ACCOUNT_S", 0.5)
     assert reaper.reap().looks[-1].error == reaper.NO_TIME
     for _ in range(4):
         first, *others = reaper.reap().looks
