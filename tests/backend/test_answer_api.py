@@ -1,5 +1,6 @@
 """What to buy for a need, over the API."""
 
+import datetime as dt
 from decimal import Decimal
 
 import pytest
@@ -142,6 +143,17 @@ def test_burstable_type_and_auction_lot_stay_out_and_are_counted(client):
     asked = answer(client, "vcpu=8&ram=32&burstable=TRUE")
     assert asked["best"]["offer_id"] == "burst"
     assert asked["left_out"] == {"auction": 1}
+
+
+def test_price_that_a_newer_one_questions_is_no_answer(client):
+    published("moving", 9000.0, "0.01", vcpu_count=8, memory_bytes=32 * GIB)
+    later = factories.AT + dt.timedelta(days=1)
+    offer = Offer.objects.get(slug="moving")
+    factories.price(offer, "0.004", is_published=False, observed_at=later)
+    found = answer(client, "vcpu=8&ram=32")
+    assert (found["best"]["offer_id"], found["cheapest"]["offer_id"]) == ("far", "far")
+    assert found["left_out"] == {"price_waiting": 1}
+    assert "Left out: 1 prices that wait for a review." in found["sentence"]
 
 
 def test_regions_of_one_type_and_price_are_one_candidate(client):

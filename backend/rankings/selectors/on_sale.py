@@ -24,6 +24,7 @@ class NotOnSale(StrEnum):
     """Why an offer stays out of an answer."""
 
     AUCTION = "auction"
+    WAITING = "price_waiting"
     TAX = "tax_unknown"
     BURST = "burstable"
 
@@ -31,6 +32,10 @@ class NotOnSale(StrEnum):
 # What is said of one such offer, and the name of several.
 WORDS: Mapping[NotOnSale, tuple[str, str]] = {
     NotOnSale.AUCTION: (_("it is a single lot of an auction"), _("auction lots")),
+    NotOnSale.WAITING: (
+        _("its list states another price now, which waits for a review"),
+        _("prices that wait for a review"),
+    ),
     NotOnSale.TAX: (
         _("whether its price includes tax, or at which rate, is not known"),
         _("prices of unknown tax"),
@@ -74,6 +79,7 @@ def _marks(
     rows: Sequence[RankingRow], query: RankingQuery, *, has_burstable: bool
 ) -> Iterator[tuple[NotOnSale, Flags]]:
     yield NotOnSale.AUCTION, _single_lots(rows)
+    yield NotOnSale.WAITING, marked(rows, "flags", _has_word(NotOnSale.WAITING))
     is_tax_unknown = _has_word(TAX_UNKNOWN)
     # Where no price at all is net they are like each other, as in the ranking.
     if query.tax_unknown != RANKED and not all(map(is_tax_unknown, counted(rows, "flags"))):
