@@ -1,10 +1,16 @@
 """Reads of a workspace's contract discounts; nobody else sees them."""
 
+from collections.abc import Callable
+from typing import Any
+
 from django.db.models import QuerySet
 
 from backend.accounts.models import Workspace
+from backend.accounts.services.acting import workspace_of
 from backend.catalog.models import ContractDiscount, PriceObservation
 from backend.common import clock
+from backend.common.rest.parameters import InvalidParameters
+from backend.common.rest.permissions import WRITE
 from backend.domain.pricing.discounts import (
     Discount,
     DiscountService,
@@ -24,6 +30,23 @@ def contract(workspace: Workspace) -> list[Discount]:
         Discount(row.provider.slug, row.service, row.percent, row.valid_from, row.valid_until)
         for row in discounts_visible(workspace)
     ]
+
+
+def no_discounts() -> list[Discount]:
+    """Raises InvalidParameters: a contract is in no public figure."""
+    detail = (
+        "contract: rankings, comparisons and answers show prices of a contract, to those who may "
+        "write prices: sign in"
+    )
+    raise InvalidParameters([("basis", detail)])
+
+
+def discounts_of(request: Any) -> Callable[[], list[Discount]]:
+    """Reads the contract of the workspace that a request acts in, where its reader may see that."""
+    user = request.user
+    if not (user.is_authenticated and user.scope.includes(WRITE)):
+        return no_discounts
+    return lambda: contract(workspace_of(request))
 
 
 def machine_discount(discounts: list[Discount], price: PriceObservation) -> Discount | None:

@@ -11,6 +11,7 @@ from backend.accounts.models import Workspace
 from backend.accounts.services.audit import audit_record
 from backend.accounts.services.workspaces import demand_owner
 from backend.catalog.models import ContractDiscount, Provider
+from backend.catalog.services.data_version import data_version_bump
 from backend.domain.errors import InvalidValue
 
 
@@ -88,6 +89,8 @@ def _check(row: ContractDiscount) -> None:
 
 
 def _record(row: ContractDiscount, action: str, actor: str) -> None:
+    # Rankings under the contract are other ones now.
+    data_version_bump()
     audit_record(
         workspace=row.workspace,
         actor=actor,

@@ -8,6 +8,7 @@ from rest_framework.response import Response
 
 from backend.accounts.services.acting import workspace_slug
 from backend.benchmarks.services.current_data import current_stamp
+from backend.catalog.selectors.discounts import discounts_of
 from backend.common.rest.openapi import object_schema, query_parameters, row_schema
 from backend.common.rest.table import json_cell, json_rows
 from backend.common.rest.views import View
@@ -86,7 +87,9 @@ class AnswerView(View):
             "period": ["month"],
             "available": ["TRUE"],
         }
-        query, options, warnings = need_query({**defaults, **given}, workspace_slug=workspace)
+        query, options, warnings = need_query(
+            {**defaults, **given}, workspace_slug=workspace, discounts=discounts_of(request)
+        )
         its = answer(query, options, workspace_slug=workspace, stamp=stamp)
         return Response(
             {

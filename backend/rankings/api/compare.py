@@ -5,6 +5,7 @@ from typing import Any
 
 from rest_framework.request import Request
 
+from backend.catalog.selectors.discounts import discounts_of
 from backend.common.rest.table import Column, ColumnType
 from backend.common.rest.views import LIST_READERS, ListAnswer
 from backend.rankings.api.rankings import RankingsView
@@ -64,7 +65,7 @@ class CompareView(RankingsView):
 
     def listing(self, request: Request) -> ListAnswer:
         params = self.opened.params
-        query, warnings = query_from(params, also_known=OWN)
+        query, warnings = query_from(params, also_known=OWN, discounts=discounts_of(self.request))
         compared = comparison(
             compared_slugs(params.get("o", [])),
             query,

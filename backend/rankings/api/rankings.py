@@ -19,6 +19,7 @@ from backend.catalog.api.lists import DataListView
 from backend.catalog.models import Offer, PriceObservation
 from backend.catalog.selectors.cpu_credits import CREDIT_FIELDS
 from backend.catalog.selectors.data_version import DataStamp
+from backend.catalog.selectors.discounts import discounts_of
 from backend.catalog.selectors.read_prices import as_quoted
 from backend.catalog.selectors.waiting_prices import prices_to_come
 from backend.common.rest.documents import Problem
@@ -91,7 +92,8 @@ _SUMMARY_COLUMNS = (
 def _query(
     request: Request, also_known: frozenset[str] = EXPORT_PARAMETERS
 ) -> tuple[RankingQuery, list[str]]:
-    return query_from(opened_by(request).params, also_known=also_known)
+    params = opened_by(request).params
+    return query_from(params, also_known=also_known, discounts=discounts_of(request))
 
 
 def opened_by(request: Request) -> OpenedView:
@@ -136,7 +138,11 @@ class RankingsView(DataListView):
         return max(changed_at, view.updated_at) if changed_at and view else changed_at
 
     def listing(self, request: Request) -> ListAnswer:
-        query, warnings = query_from(self.opened.params, also_known=EXPORT_PARAMETERS)
+        query, warnings = query_from(
+            self.opened.params,
+            also_known=EXPORT_PARAMETERS,
+            discounts=discounts_of(self.request),
+        )
         listed = ranking(query, workspace_slug=self.workspace, stamp=self.stamp)
         rows = self.rows(listed)
         if not rows:

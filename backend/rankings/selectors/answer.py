@@ -9,6 +9,7 @@ import numpy as np
 
 from backend.accounts.services.workspaces import DEFAULT_WORKSPACE
 from backend.catalog.selectors.data_version import DataStamp
+from backend.catalog.selectors.discounts import no_discounts
 from backend.common.rest.parameters import InvalidParameters, boolean, one_of
 from backend.domain.best import draw_seed
 from backend.domain.conclusions import (
@@ -21,6 +22,7 @@ from backend.domain.conclusions import (
     three_digits,
 )
 from backend.domain.metrics import Metric
+from backend.domain.pricing.discounts import Discount
 from backend.domain.ranking import break_even_price
 from backend.domain.stats import DISTURBED
 from backend.domain.texts import joined, number
@@ -148,13 +150,18 @@ def need_options(
 
 
 def need_query(
-    params: Mapping[str, Sequence[str]], *, workspace_slug: str = DEFAULT_WORKSPACE
+    params: Mapping[str, Sequence[str]],
+    *,
+    workspace_slug: str = DEFAULT_WORKSPACE,
+    discounts: Callable[[], Sequence[Discount]] = no_discounts,
 ) -> tuple[RankingQuery, NeedOptions, list[str]]:
     """The query of a need, its options, and warnings. Raises InvalidParameters, by the names of the
     need."""
     options, wrong = need_options(params)
     try:
-        query, warnings = query_from(as_filters(params), workspace_slug=workspace_slug)
+        query, warnings = query_from(
+            as_filters(params), workspace_slug=workspace_slug, discounts=discounts
+        )
     except InvalidParameters as error:
         raise InvalidParameters([*wrong, *by_need(error.errors)]) from None
     if wrong:

@@ -26,6 +26,7 @@ from backend.rankings.selectors.price_table import PriceTable
 from backend.rankings.selectors.prices import (
     NOTHING,
     Context,
+    contract_ratio,
     extras_of,
     extras_price,
     machine_prices,
@@ -262,7 +263,8 @@ class BasisTable:
         per_hour = surplus_per_hour(*(offer_numbers(self.offers, name) for name in fields))
         query = self.shared.query
         per_hour[self._is_purchase] = np.nan
-        return surplus_price(per_hour * self._rate("USD", currency), query)
+        dollars = self._rate("USD", currency)
+        return surplus_price(per_hour * dollars * self._contract_ratio, query)
 
     @cached_property
     def _is_purchase(self) -> Flags:
@@ -276,7 +278,23 @@ class BasisTable:
         is_tax_unknown = quotes.shapes.meets(lambda shape: shape.is_tax_unknown)
         machine = machine_prices(quotes.charges, self._rates(currency), is_tax_unknown, query)
         price: Floats = np.append(machine[quotes.codes], [np.nan])[self.chosen]
-        return price + self._extras_prices(query)[self._extras_codes]
+        return price * self._contract_ratio + self._extras_prices(query)[self._extras_codes]
+
+    @cached_property
+    def _contract_ratio(self) -> Floats:
+        """What is left of each machine's price after the workspace's contract."""
+        if not self.shared.query.discounts:
+            return np.ones(len(self.offers))
+        provider = self.offers.fields["provider"].codes
+        codes, first = codes_of(provider, self._of_price(self.prices.kinds.codes))
+        chosen = self.chosen[first].tolist()
+        ratios = [
+            contract_ratio(self.offers.offer(row), self.prices.choice(of), self.shared)
+            if of >= 0
+            else 1.0
+            for row, of in zip(first.tolist(), chosen, strict=True)
+        ]
+        return np.array(ratios, np.float64)[codes]
 
     def _rates(self, currency: str) -> Floats:
         """Units of the currency for one of each quote's; NaN where that is not known."""

@@ -15,10 +15,17 @@ from backend.domain.pricing.periods import HOURS_IN_LONGEST_MONTH, PERIODS
 from backend.domain.pricing.quoted import MOST_SETUP_MONTHS
 from backend.domain.texts import text as _
 from backend.rankings.selectors.columns import COLUMN
-from backend.rankings.selectors.query import BURST, DEFAULTS, RANKED, SUSTAINED, UNRANKED
+from backend.rankings.selectors.query import (
+    BURST,
+    CONTRACT,
+    DEFAULTS,
+    RANKED,
+    SUSTAINED,
+    UNRANKED,
+)
 
 # Contents of a price, in the order in which its cell names them; the machine is always in.
-BASIS_PARTS = (MACHINE, LIST, DISK, IP, EGRESS)
+BASIS_PARTS = (MACHINE, LIST, CONTRACT, DISK, IP, EGRESS)
 # Once asked for, and since then part of every month.
 BASIS_ALIASES = {SUSTAINED_USE: MACHINE}
 MOST_METRICS = 12
@@ -70,8 +77,8 @@ def _between(low: Decimal, high: Decimal, *, is_low_in: bool = True) -> Callable
 
 def _basis(value: str) -> tuple[str, ...]:
     named = {one_of((*BASIS_PARTS, *BASIS_ALIASES))(part) for part in split([value])}
-    if {LIST, SUSTAINED_USE} <= named:
-        raise ValueError("list is without the discount that sustained_use asks for: name one")
+    if LIST in named and (discounts := named & {SUSTAINED_USE, CONTRACT}):
+        raise ValueError(f"list is without the discount that {min(discounts)} asks for: name one")
     machine = LIST if LIST in named else MACHINE
     asked = {machine, *(named - BASIS_ALIASES.keys() - {MACHINE})}
     return tuple(part for part in BASIS_PARTS if part in asked)
@@ -208,9 +215,10 @@ PARAMETERS: tuple[RankingParameter, ...] = (
         "basis",
         _basis,
         Role.QUESTION,
-        "What the price holds beside the machine, comma-separated: disk, ip, egress; and list for "
+        "What the price holds beside the machine, comma-separated: disk, ip, egress; list for "
         "list prices, without the discount that a provider takes off a month by itself "
-        "(sustained_use is an alias of machine)",
+        "(sustained_use is an alias of machine); contract for prices after the discounts that the "
+        "workspace has agreed, for those who may write prices",
         label=_("Price basis"),
         is_list=True,
     ),

@@ -2,7 +2,7 @@
 
 import datetime as dt
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any
 
@@ -15,6 +15,7 @@ from backend.domain.amounts import Flags, Floats
 from backend.domain.credit_columns import FloatOrArray, surplus_per_hour
 from backend.domain.errors import UnknownRate
 from backend.domain.money import RateTable
+from backend.domain.pricing.discounts import Discount, DiscountService, discount_of, discounted
 from backend.domain.pricing.effective import TERM_HOURS
 from backend.domain.pricing.extras import (
     DISK,
@@ -30,12 +31,14 @@ from backend.domain.pricing.extras import (
 from backend.domain.pricing.price_columns import ChargeColumns, spans
 from backend.domain.pricing.purchase import PurchaseModel
 from backend.domain.units import EXACT, rounded_decimal
-from backend.rankings.selectors.query import RankingQuery
+from backend.rankings.selectors.query import CONTRACT, RankingQuery
 
 # Lists of providers change about monthly; a price not read for longer may have changed.
 STALE_AFTER = dt.timedelta(days=30)
 ONCE = "once"
 NOTHING = ExtraAmounts()
+# Of a contract; addresses have no service of their own.
+SERVICES = {DISK: DiscountService.STORAGE, EGRESS: DiscountService.EGRESS}
 # Flag of a price that includes tax at an unknown rate, or may include some.
 TAX_UNKNOWN = "tax_unknown"
 
@@ -81,7 +84,9 @@ def price_cells(
     flags = _flags(choice, shared)
     cells["included"] = _included(offer, choice)
     extras = extras_of(offer, choice, shared)
-    cells["price_basis"] = _basis_words(choice, extras, query)
+    cells["price_basis"] = _basis_words(
+        choice, extras, query, has_contract=contract_ratio(offer, choice, shared) < 1
+    )
     if choice.is_purchase:
         cells["period"] = ONCE
     missing = missing_extras(extras, is_purchase=choice.is_purchase)
@@ -121,11 +126,28 @@ def total_price(
     machine = machine_prices(
         charges, np.array([float(rate)]), np.array([choice.is_tax_unknown]), query
     )
-    total = float(machine[0]) + extras_price(month, query)
+    total = float(machine[0])
     if has_surplus:
         dollars, _ = shared.rates.rate("USD", query.currency)
         total += float(surplus_price(_surplus_per_hour(offer) * float(dollars), query))
-    return rounded_decimal(total)
+    total *= contract_ratio(offer, choice, shared)
+    return rounded_decimal(total + extras_price(month, query))
+
+
+def contract_ratio(offer: Offer, choice: PriceChoice, shared: Context) -> float:
+    """What is left of the price of a machine after the workspace's contract; 1 without one."""
+    discount = _agreed(offer, DiscountService.COMPUTE, choice.purchase_model, shared)
+    return float(discounted(Decimal(1), discount))
+
+
+def _agreed(offer: Offer, service: str, purchase_model: str, shared: Context) -> Discount | None:
+    return discount_of(
+        shared.query.discounts,
+        provider=offer.provider.slug,
+        service=service,
+        purchase_model=purchase_model,
+        day=shared.today,
+    )
 
 
 def _surplus_per_hour(offer: Offer) -> float:
@@ -204,7 +226,16 @@ def extras_of(offer: Offer, choice: PriceChoice, shared: Context) -> list[Extra]
         return []
     included = included_of(choice.included, offer.disk_bytes, choice.currency)
     own = tariffs_of(shared.tariffs, offer.provider_id, offer.region_id)
-    return extras_of_month(extra_amounts, included, own, shared.query.hours_per_month)
+    extras = extras_of_month(extra_amounts, included, own, shared.query.hours_per_month)
+    return [_after_contract(extra, offer, shared) for extra in extras]
+
+
+def _after_contract(extra: Extra, offer: Offer, shared: Context) -> Extra:
+    service = SERVICES.get(extra.name, DiscountService.ALL)
+    discount = _agreed(offer, service, PurchaseModel.ON_DEMAND, shared)
+    if discount is None or extra.amount is None:
+        return extra
+    return replace(extra, amount=discounted(extra.amount, discount))
 
 
 def missing_extras(extras: Iterable[Extra], *, is_purchase: bool) -> tuple[str, ...]:
@@ -216,11 +247,18 @@ def missing_extras(extras: Iterable[Extra], *, is_purchase: bool) -> tuple[str, 
     )
 
 
-def _basis_words(choice: PriceChoice, extras: Iterable[Extra], query: RankingQuery) -> str:
+def _basis_words(
+    choice: PriceChoice, extras: Iterable[Extra], query: RankingQuery, *, has_contract: bool
+) -> str:
     machine = choice.price_basis(is_sustained=query.price_basis.is_sustained)
     charge = choice.charge
     has_setup = charge.setup_amount and query.setup_months and charge.term not in TERM_HOURS
-    parts = [machine, *(["setup"] if has_setup else []), *(extra.name for extra in extras)]
+    parts = [
+        machine,
+        *([CONTRACT] if has_contract else []),
+        *(["setup"] if has_setup else []),
+        *(extra.name for extra in extras),
+    ]
     # The reader's rate makes every net price a gross one.
     is_gross = choice.is_gross if choice.is_tax_unknown else query.tax_rate is not None
     return "+".join([*parts, "tax"] if is_gross else parts)

@@ -13,6 +13,7 @@ from backend.catalog.selectors.price_choice import LIST, MACHINE, ON_DEMAND, Pri
 from backend.common.rest.parameters import PER_PAGE
 from backend.domain.metrics import METRICS, Metric
 from backend.domain.mix import MIX
+from backend.domain.pricing.discounts import Discount
 from backend.domain.pricing.extras import DISK, EGRESS, IP, ExtraAmounts
 from backend.domain.pricing.quoted import SETUP_MONTHS
 from backend.domain.units import HOURS_PER_MONTH
@@ -20,6 +21,8 @@ from backend.rankings.selectors.columns import COLUMNS_V1
 
 SUSTAINED, BURST = "sustained", "burst"
 UNRANKED, RANKED = "unranked", "ranked"
+# Part of a basis: prices after the discounts of the workspace.
+CONTRACT = "contract"
 DEFAULT_SORT = (("value_per_cost", True),)
 
 
@@ -53,6 +56,8 @@ class RankingQuery:
     term: str = ON_DEMAND
     basis: tuple[str, ...] = (MACHINE,)
     """Of BASIS_PARTS, in their order."""
+    discounts: tuple[Discount, ...] = ()
+    """With `contract` in the basis: what the workspace has agreed."""
     basis_disk_gb: Decimal = Decimal(100)
     """Disk requested in all; what the machine includes counts."""
     basis_ipv4: int = 1

@@ -2,7 +2,7 @@
 
 import datetime as dt
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -17,6 +17,7 @@ from backend.benchmarks.services.summaries import scores_read
 from backend.catalog.selectors.current_prices import newest_prices, stored_prices
 from backend.catalog.selectors.data_changes import OFFERS, PRICES, SUMMARIES, read_of
 from backend.catalog.selectors.data_version import DataStamp, data_stamp
+from backend.catalog.selectors.discounts import no_discounts
 from backend.catalog.selectors.extras import Tariffs, tariffs
 from backend.catalog.selectors.rates import ALWAYS_KNOWN, currencies, rate_table
 from backend.common import clock
@@ -27,6 +28,7 @@ from backend.domain.errors import InvalidValue
 from backend.domain.metrics import METRICS, Metric
 from backend.domain.mix import MixPart, mix_shares
 from backend.domain.money import RateTable
+from backend.domain.pricing.discounts import Discount
 from backend.rankings.selectors.basis_table import BasisTable
 from backend.rankings.selectors.cache import StampedCache
 from backend.rankings.selectors.columns import COLUMN
@@ -44,7 +46,7 @@ from backend.rankings.selectors.offer_table import OfferTable
 from backend.rankings.selectors.parsing import parsed_query
 from backend.rankings.selectors.price_table import PriceTable
 from backend.rankings.selectors.prices import NOTHING, Context
-from backend.rankings.selectors.query import DEFAULT_SORT, RANKED, RankingQuery
+from backend.rankings.selectors.query import CONTRACT, DEFAULT_SORT, RANKED, RankingQuery
 from backend.rankings.selectors.rows import RankingRow
 from backend.rankings.selectors.score_table import ScoreTable
 from backend.rankings.selectors.scores import scores_by_metric, scores_seen
@@ -126,8 +128,10 @@ def query_from(
     *,
     also_known: frozenset[str] = frozenset(),
     workspace_slug: str = DEFAULT_WORKSPACE,
+    discounts: Callable[[], Sequence[Discount]] = no_discounts,
 ) -> tuple[RankingQuery, list[str]]:
-    """The query that request parameters ask for, and warnings.
+    """The query that request parameters ask for, and warnings; `discounts` reads the contract of a
+    reader who may see it.
 
     Raises InvalidParameters.
     """
@@ -141,6 +145,8 @@ def query_from(
     query, warnings = parsed_query(params, currencies=known, also_known=also_known)
     if query.base:
         _mix(query, stamp or data_stamp(), workspace_slug)  # says what is wrong with the base
+    if CONTRACT in query.basis:
+        query = replace(query, discounts=tuple(discounts()))
     return query, warnings
 
 

@@ -10,6 +10,7 @@ from backend.catalog.selectors.price_choice import TERMS
 from backend.rankings.selectors.columns import COLUMN
 from backend.rankings.selectors.listing import counted
 from backend.rankings.selectors.parameters import RANKING_METRICS
+from backend.rankings.selectors.query import CONTRACT
 from backend.rankings.selectors.ranking import Ranking
 from backend.web.ranking.remembered import remembered
 from backend.web.shared import columns, state, words
@@ -24,9 +25,10 @@ MAIN_MENUS = ("provider", "kind", "region_group")
 MORE_MENUS = ("region", "vcpu_kind", "arch", "disk_kind", "source", "price_term", "flags")
 # Of a menu; the rarest beyond them are asked for in the conditions box.
 MOST_OPTIONS = 60
-BASIS = ("list", "disk", "ip", "egress")
+BASIS = ("list", CONTRACT, "disk", "ip", "egress")
 BASIS_WORDS = {
     "list": (lazy("List price, without automatic discounts"), ""),
+    CONTRACT: (lazy("After the discounts of your contract"), ""),
     "disk": (lazy("Disk, in all"), "GB"),
     "ip": (lazy("Public IPv4"), "addresses"),
     "egress": (lazy("Traffic out"), lazy("GB a month")),
@@ -195,8 +197,8 @@ class BasisPart:
     error: str
 
 
-def basis_parts(params: state.Params, errors: Errors) -> list[BasisPart]:
-    """What a price may hold, and what of it is asked for."""
+def basis_parts(params: state.Params, errors: Errors, *, may_write: bool) -> list[BasisPart]:
+    """What a price may hold, and what of it is asked for; a contract only for who may see it."""
     included = state.values(params, "basis")
     amounts = state.AMOUNTS
     return [
@@ -210,6 +212,7 @@ def basis_parts(params: state.Params, errors: Errors) -> list[BasisPart]:
             error=errors.get(amounts.get(code, ""), ""),
         )
         for code in BASIS
+        if may_write or code != CONTRACT
     ]
 
 

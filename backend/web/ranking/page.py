@@ -182,6 +182,7 @@ def controls(
     *,
     workspace_slug: str,
     stamp: DataStamp,
+    may_write: bool,
 ) -> dict[str, Any]:
     """The form above the results, with what is wrong beside its fields."""
     wrong = dict(errors)
@@ -204,7 +205,7 @@ def controls(
         "where": " ".join(given.get("where", [])).strip() if "where" in wrong else "",
         "errors": wrong,
         "ranges": forms.ranges(params, wrong),
-        "basis_parts": forms.basis_parts(params, wrong),
+        "basis_parts": forms.basis_parts(params, wrong, may_write=may_write),
         "price_fields": forms.price_fields(params, wrong),
         "is_tax_ranked": "tax_unknown" in params,
         "as_of": state.value(params, "as_of"),

@@ -1,6 +1,7 @@
 """The ranking page: offers of one metric under one basis, in one order."""
 
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
@@ -9,9 +10,11 @@ from django.utils.cache import patch_vary_headers
 from django.views.decorators.http import require_safe
 from django_htmx.middleware import HtmxDetails
 
+from backend.accounts.models import Scope
 from backend.accounts.services.acting import workspace_slug
 from backend.accounts.services.workspaces import DEFAULT_WORKSPACE
 from backend.catalog.selectors.data_version import DataStamp
+from backend.catalog.selectors.discounts import discounts_of
 from backend.common.rest.parameters import InvalidParameters
 from backend.rankings.models import SavedView
 from backend.rankings.selectors.query import RankingQuery
@@ -20,7 +23,7 @@ from backend.rankings.selectors.views import OpenedView, open_view
 from backend.web.ranking import page as ranking_parts
 from backend.web.ranking.folding import folded, is_form_only
 from backend.web.shared import columns, state
-from backend.web.shared.access import readable
+from backend.web.shared.access import may, readable
 from backend.web.shared.language import _
 from backend.web.shared.page_defaults import COOKIE_AGE_S, currency_remembered, page_defaults
 from backend.web.shared.shown_state import stamp_shown
@@ -48,6 +51,7 @@ class RankingRequest:
     kept: state.Params = field(default_factory=dict)
     workspace_slug: str = DEFAULT_WORKSPACE
     """Of the workspace whose offers are ranked beside the shared ones."""
+    may_write: bool = False
 
     @property
     def sound(self) -> state.Params:
@@ -89,15 +93,18 @@ def ranking_request(request: HttpRequest, given: state.Params | None = None) -> 
     # A view means the same for everybody, so the reader's own currency is not filled in.
     defaults = state.API_DEFAULTS if both.view else page_defaults(request, stamp)
     params = {**defaults, **state.cleaned(both.params)}
+    ranked_by = partial(
+        query_from, also_known=OFFERS, workspace_slug=slug, discounts=discounts_of(request)
+    )
     # A number that can mean two is not left to the reader of addresses, which knows points alone.
     asked = {name: values for name, values in params.items() if name not in dict(unread)}
     try:
-        query, warnings = query_from({**defaults, **asked}, also_known=OFFERS, workspace_slug=slug)
+        query, warnings = ranked_by({**defaults, **asked})
     except InvalidParameters as error:
         errors += error.errors
         wrong = {name for name, _ in errors}
         sound = {name: values for name, values in params.items() if name not in wrong}
-        query, warnings = query_from({**defaults, **sound}, also_known=OFFERS, workspace_slug=slug)
+        query, warnings = ranked_by({**defaults, **sound})
     kept = {**state.API_DEFAULTS, **state.cleaned(both.kept)} if both.view else {}
     return RankingRequest(
         state.known(params),
@@ -109,6 +116,7 @@ def ranking_request(request: HttpRequest, given: state.Params | None = None) -> 
         both.view,
         kept,
         slug,
+        may(request, Scope.WRITE),
     )
 
 
@@ -148,6 +156,7 @@ def _controls(
         ranked,
         workspace_slug=requested.workspace_slug,
         stamp=requested.stamp,
+        may_write=requested.may_write,
     )
 
 

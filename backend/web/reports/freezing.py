@@ -17,9 +17,10 @@ from backend.catalog.selectors.data_version import data_version
 from backend.catalog.selectors.hardware import hardware_visible
 from backend.common import clock
 from backend.domain.conclusions import listed
-from backend.domain.errors import InvalidDocument
+from backend.domain.errors import InvalidDocument, InvalidValue
 from backend.rankings.models import Report, ReportKind
 from backend.rankings.selectors.compare import comparison
+from backend.rankings.selectors.query import CONTRACT
 from backend.rankings.selectors.ranking import ranking
 from backend.rankings.services.reports import MOST_TITLE, ranked_document, report_create
 from backend.scenarios.services.scenarios import ScenarioFrozen, scenario_freeze
@@ -239,7 +240,9 @@ def _stored(
     document: Mapping[str, Any],
     data_version: int,
 ) -> Report:
-    """The report under the title and words of the form."""
+    """The report under the title and words of the form. Raises InvalidValue for contract prices."""
+    if CONTRACT in state.values(params, "basis"):
+        raise InvalidValue("/params", _("prices of a contract are not frozen: others read reports"))
     return report_create(
         workspace=workspace_of(request),
         kind=kind,

@@ -328,6 +328,7 @@ def holds(basis: str) -> str:
     said = {
         "machine": _("the machine alone"),
         "sustained_use": _("the machine, discounted for whole months"),
+        "contract": _("after the discounts of the contract"),
         "setup": _("the set-up fee, spread"),
         "ip": _("public IPv4"),
         "egress": _("traffic out"),
@@ -341,6 +342,7 @@ def basis_part(part: str, amount: str) -> str:
     """One thing that a price holds beside the machine, with the amount that was asked for."""
     said = {
         "list": _("machine at list price"),
+        "contract": _("discounts of the contract"),
         "credits": _("running on without CPU credits"),
         "disk": _("disk {amount} GB", amount=amount),
         "ip": _("{amount} public IPv4", amount=amount),
