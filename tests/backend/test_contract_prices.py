@@ -105,7 +105,9 @@ def test_contract_of_another_workspace_does_not_count(
     client: Client, writer: Headers, token: Callable[..., str]
 ) -> None:
     agreed(client, writer)
-    foreign = bearer(token("write", workspace=Workspace.objects.create(slug="elsewhere", name="Elsewhere")))
+    foreign = bearer(
+        token("write", workspace=Workspace.objects.create(slug="elsewhere", name="Elsewhere"))
+    )
     assert prices(client, foreign)["demanded"]["price"] == "0.1"
 
 

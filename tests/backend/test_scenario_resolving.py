@@ -13,8 +13,10 @@ from backend.accounts.models import Workspace
 from backend.catalog.models import Offer, OfferKind, PriceObservation
 from backend.catalog.services.hardware import hardware_create
 from backend.domain.errors import InvalidDocument
+from backend.domain.scenarios.conclusion import concluded
 from backend.domain.scenarios.simulate import simulate
 from backend.scenarios.selectors.resolving import Resolved, resolved
+from backend.scenarios.selectors.scenarios import simulated
 from tests import factories
 from tests.domain.scenarios.documents import Document, all_of, hybrid, price, startup
 
@@ -67,6 +69,9 @@ def test_price_with_a_table_of_discounts_is_billed_by_it(name: str, last: str) -
 
 def test_demo_scenario_bills_sustained_use_and_none_beside_a_commitment(market: None) -> None:
     document = json.loads((settings.FIXTURE_DIR / "scenarios" / "commitment.json").read_text())
+    # A day of steep steps, of which an independent engine knows the cost.
+    document["demand"]["daily"] = [*[0.3] * 7, 0.8, 0.8, *[1.6] * 8, *[1.2] * 4, *[0.5] * 3]
+    document["policy"]["min"] = 2
     given = resolved(document, today=TODAY)
     result = simulate({**given.document, "uncertainty": None})
     cost = {o["name"]: Decimal(o["cost_total"]) for o in result["options"]}
@@ -75,6 +80,18 @@ def test_demo_scenario_bills_sustained_use_and_none_beside_a_commitment(market: 
     assert round(1 - cost["committed for a year"] / cost["on demand"], 3) == Decimal("0.034")
     [left_out] = [a for a in given.assumptions if "sustained use" in a["name"]]
     assert left_out["value"] == "left out beside a commitment"
+
+
+@pytest.mark.parametrize("name", ["startup", "startup-2013", "commitment"])
+def test_shipped_example_answers_which_option_to_take(market: None, name: str) -> None:
+    document = json.loads((settings.FIXTURE_DIR / "scenarios" / f"{name}.json").read_text())
+    result = simulated(document).result
+    said = concluded(result, "USD", "its time")
+    [best] = [one for one in result["options"] if said.sentence.startswith(f"“{one['name']}”")]
+    assert " the cheapest" in said.sentence
+    # It serves in any case, and hardly a simulation speaks for another one.
+    assert (best["p_serves"], best["unserved_share"] < 1e-5) in {(None, True), (1.0, True)}
+    assert best["p_cheapest"] is None or best["p_cheapest"] > 0.9
 
 
 def test_price_by_the_month_is_monthly_or_a_contract_if_dedicated() -> None:

@@ -42,8 +42,9 @@ def concluded(
     lost = unmet_cost(result, price_per_unserved)
     ordered = sorted(serving, key=lambda one: judged_cost(one, lost))
     best = ordered[0]
-    detail = _joined(_details(options, serving, best, currency, counts_unmet=bool(lost)))
     rivals = [one for one in ordered[1:] if one.get("distinguishable") is False]
+    named = [best, *rivals]
+    detail = _joined(_details(options, serving, named, currency, counts_unmet=bool(lost)))
     if rivals:
         sentence = _(
             "{name} is most likely the cheapest: {cost} in {span}. {others} could also be: their costs"
@@ -95,22 +96,22 @@ def _unserved(options: Sequence[Option], currency: str, span: str) -> Conclusion
 def _details(
     options: Sequence[Option],
     serving: Sequence[Option],
-    best: Option,
+    named: Sequence[Option],
     currency: str,
     *,
     counts_unmet: bool,
 ) -> list[str]:
-    """What stands below the sentence; empty parts are left out."""
-    detail = [_spread(best, currency), _unmet([one for one in options if one not in serving])]
-    serves = best.get("p_serves")
-    if serves is not None and serves < SURE:
-        detail.append(
-            _(
-                "In {share} of the simulations the demand grows beyond what {name} can serve.",
-                share=percent(1 - serves),
-                name=_named(best),
-            )
+    """What stands below a sentence that names some options, the best first; empty parts are left out."""
+    detail = [_spread(named[0], currency), _unmet([one for one in options if one not in serving])]
+    detail += [
+        _(
+            "In {share} of the simulations the demand grows beyond what {name} can serve.",
+            share=percent(1 - one["p_serves"]),
+            name=_named(one),
         )
+        for one in named
+        if (serves := one.get("p_serves")) is not None and serves < SURE
+    ]
     if counts_unmet and any(one["unserved_share"] for one in serving):
         detail.append(_("Unmet demand counts at the price that is stated for it."))
     return detail
