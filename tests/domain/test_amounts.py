@@ -7,7 +7,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backend.domain.amounts import Figures, codes_of, equal_groups
+from backend.domain.amounts import Figures, as_one, codes_of, equal_groups
 from backend.domain.units import rounded_decimal
 
 # Figures with neighbours that rounding splits (1e-15) and that print apart (1e-10).
@@ -77,3 +77,21 @@ def test_codes_stand_in_the_order_of_the_combinations(rows, are_far):
     known = sorted({*rows})
     assert codes.tolist() == [known.index(row) for row in rows]
     assert first.tolist() == [rows.index(row) for row in known]
+
+
+@given(figures, st.data())
+def test_figures_of_some_rows_are_theirs_in_the_order_asked_for(values, data):
+    rows = data.draw(st.lists(st.sampled_from(range(len(values))), max_size=9)) if values else []
+    picked = column(values).at(np.array(rows, np.int64)).floats
+    np.testing.assert_array_equal(picked, column([values[row] for row in rows]).floats)
+
+
+pairs = st.lists(st.tuples(st.integers(-3, 2**20), st.integers(0, 5)))
+
+
+@given(pairs)
+def test_pairs_as_one_number_keep_their_order(rows):
+    first, second = np.array(rows, np.int32).reshape(-1, 2).T
+    numbers = as_one(first, second).tolist()
+    assert [rows[at] for at in np.argsort(numbers, kind="stable")] == sorted(rows)
+    assert len({*numbers}) == len({*rows})

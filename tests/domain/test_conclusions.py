@@ -11,6 +11,7 @@ from backend.domain.conclusions import (
     FleetChoice,
     best_value,
     cheapest_fleet,
+    lead_words,
     listed,
     percent,
     percent_chance,
@@ -43,6 +44,15 @@ def test_best_value_states_the_interval_of_the_lead():
     # exp(√(ln² 1.03 + ln² 1.04)) = 1.0504, so 2 / 1.0504 = 1.9 to 2 · 1.0504 = 2.1.
     said = best_value([around("B", "1", 100.0, 1.04), around("A", "1", 200.0, 1.03)])
     assert said.sentence.endswith("It gives 2× the performance for the money of B (1.9× to 2.1×).")
+
+
+def test_lead_of_exact_figures_has_no_interval():
+    assert lead_words("B", (240.0,) * 3, (100.0,) * 3) == (
+        "It gives 2.4× the performance for the money of B."
+    )
+    assert lead_words("B", (150.0,) * 3, (100.0,) * 3) == (
+        "It gives 50% more performance for the money than B."
+    )
 
 
 def test_best_value_names_who_could_also_be_the_best():

@@ -17,6 +17,7 @@ from backend.domain.hardware_document import (
     hardware_document,
     hardware_from,
     stated_document,
+    years_document,
 )
 
 D = Decimal
@@ -175,6 +176,34 @@ def test_cost_written_keeps_its_digits():
     assert D(written["price_per_month"]) == cost.price_per_month
     assert {name: D(text) for name, text in written["breakdown"].items()} == cost.breakdown.amounts
     assert written["spares"] == cost.spares
+
+
+def test_value_at_the_start_is_never_below_that_at_the_end():
+    assert faults(resale_ratio_at_start="0.1", residual_ratio="0.3") == {
+        "/resale_ratio_at_start": "0.1 is below residual_ratio, 0.3"
+    }
+    # Left out it is at least as high.
+    high = hardware_from(GOOD | {"residual_ratio": "0.95"})
+    assert high.resale_ratio_at_start == D("0.95")
+
+
+def test_years_written_are_amounts_as_text():
+    nothing = dict.fromkeys(
+        (
+            "discount_rate_per_year", "energy_price_per_kwh", "rack_price_per_unit_month",
+            "support_ratio_per_year", "network_price_per_month", "annual_failure_rate",
+        ),
+        "0",
+    )  # fmt: skip
+    bought = hardware_from(
+        GOOD | nothing | {"life_months": 24, "staff_hours_per_month": 1, "staff_price_per_hour": 50}
+    )
+    years = json.loads(json.dumps(years_document(bought)))
+    # Two servers of 8,000, and 50 a month
+    assert [(year["year"], D(year["cash"]), D(year["straight_line"])) for year in years] == [
+        (1, 16_600, 8_600),
+        (2, 600, 8_600),
+    ]
 
 
 value = st.none() | st.booleans() | st.integers(-5, 10**6) | st.decimals() | st.text(max_size=5)

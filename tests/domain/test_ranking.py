@@ -221,6 +221,17 @@ def test_standings_of_some_rows_stand_as_they_did():
     assert both.rank_high.tolist() == [made.standing(n).rank_high or 0 for n in (2, 0, 1)]
 
 
+def test_groups_of_ties_are_those_of_each_standing():
+    offers = [offer("a", 100, "1", 0.1), offer("b", 101, "1", 0.1), offer("c", 900, "1", 0.01)]
+    unpriced = offer("d", 100, None)
+    made = ranking.standings(lists.ranking_input([*offers, unpriced], CMIPS), CMIPS)
+    assert [offers[row].offer_id for row in made.order[:3].tolist()] == ["c", "b", "a"]
+    groups = made.tie_group.tolist()
+    assert groups[1] == groups[2] != groups[0]
+    assert groups == [made.standing(n).tie_group or 0 for n in range(4)]
+    assert groups[3] == 0
+
+
 def test_standing_without_rank_bounds_says_all_else():
     offers = [offer(name, 100, price) for name, price in (("a", "3"), ("b", "1"))]
     made = ranking.standings(lists.ranking_input(offers, CMIPS), CMIPS)

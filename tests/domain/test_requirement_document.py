@@ -53,6 +53,27 @@ def test_fields_left_out_or_zero_have_their_defaults() -> None:
     assert (read.own, read.params) == ({}, {})
 
 
+@pytest.mark.parametrize(
+    ("given", "read"),
+    [
+        ("fsn1", ("fsn1",)),
+        (" fsn1, nbg1 ,", ("fsn1", "nbg1")),
+        (["fsn1", "nbg1,fsn1"], ("fsn1", "nbg1")),
+        ([], ()),
+        ("", ()),
+    ],
+)
+def test_regions_are_a_list_or_one_text_with_commas(given: Any, read: tuple[str, ...]) -> None:
+    document = RequirementDocument.read({"ram_gib": 1, "region": given})
+    assert document.region == read
+    assert document.params.get("region", ()) == read
+
+
+def test_parts_of_the_world_are_those_that_are_known() -> None:
+    document = RequirementDocument.read({"ram_gib": 1, "region_group": "asia,europe"})
+    assert document.params == {"region_group": ("asia", "europe")}
+
+
 def test_filter_of_a_huge_exponent_stays_short() -> None:
     read = RequirementDocument.read({"disk_gb": 1, "filters": {"price": D("1E+999999")}})
     assert read.params["price"] == ("1E+999999",)
@@ -79,6 +100,9 @@ def test_filter_of_a_huge_exponent_stays_short() -> None:
         ({"ram_gib": 1, "filters": "aws"}, "/filters", "an object is needed"),
         ({"ram_gib": 1, "filters": {"provider": {}}}, "/filters/provider", "text or a number"),
         ({"ram_gib": 1, "cpus": 4}, "/cpus", "unknown field"),
+        ({"ram_gib": 1, "region": 7}, "/region", "a text or a list of texts"),
+        ({"ram_gib": 1, "region": ["eu", None]}, "/region", "a text or a list of texts"),
+        ({"ram_gib": 1, "region_group": "asia,mars"}, "/region_group", "mars' is not one of"),
     ],
 )
 def test_document_is_refused_by_pointer(document: Any, pointer: str, words: str) -> None:

@@ -33,7 +33,7 @@ def test_azure_size_has_cpus_and_memory_by_name(name, vcpus, gib):
 
 
 @pytest.mark.parametrize(
-    "name", ["Standard_D3_v2", "Standard_E96s_v9", "Standard_X1", "D4s_v5", ""]
+    "name", ["Standard_D3_v2", "Standard_E96s_v9", "Standard_X1", "Standard_E128s_v6", "D4s_v5", ""]
 )
 def test_azure_size_that_no_rule_covers_is_left_open(name):
     assert size_figures(name) == {}

@@ -96,6 +96,21 @@ def test_services_are_moved_only_where_they_may_be():
     assert managed_cost(Beside(), run) == 0
 
 
+@pytest.mark.parametrize("is_same_provider", [False, True])
+def test_licences_move_along_at_what_they_cost_today(is_same_provider):
+    asked = Beside(licence_cost=30)
+    by_part, unpriced = beside_costs(
+        asked,
+        [Supply()],
+        np.array([[1], [2]]),
+        STAY,
+        is_same_provider=is_same_provider,
+        has_services=False,
+    )
+    assert by_part[BillPart.LICENCES].tolist() == [30, 30]
+    assert unpriced == []
+
+
 def test_alternative_is_chosen_with_what_is_beside_it():
     """70 and 2,000 GB × 0.1 lose to 100 and none of it: 100 + 40 of disks, against 300 today."""
     works = [Work("m5", "aws", 1, 1, Figure(100, 100, 100), 8, 80)]

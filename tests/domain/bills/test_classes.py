@@ -7,8 +7,10 @@ import pytest
 from backend.domain.bills.classes import (
     BillCharge,
     ChargeKind,
+    LineType,
     PurchaseKind,
     charge_of,
+    line_type,
     provider_of,
 )
 
@@ -116,6 +118,7 @@ def test_machine_is_read_with_its_type_hours_and_purchase(provider, words, charg
         ({"charge": "Purchase", "service": "EC2"}, ChargeKind.OTHER),
         ({"charge": "Purchase", "commitment": "yes"}, ChargeKind.COMMITMENT),
         ({"charge": "Fee", "service": "5xabc"}, ChargeKind.OTHER),
+        ({"charge": "Fee", "service": "AWS Premium Support"}, ChargeKind.SUPPORT),
         ({"service": "AWSSupportBusiness"}, ChargeKind.SUPPORT),
         ({"service": "AmazonRDS", "usage": "InstanceUsage:db.m5.large"}, ChargeKind.MANAGED),
         (
@@ -194,3 +197,74 @@ def test_fees_of_commitments_at_google_are_known_by_their_words():
     words = {"description": "Commitment v1: Cpu in Americas for 1 Year", "unit": "hour"}
     assert charge_of(words, "gcp").kind is ChargeKind.COMMITMENT
     assert charge_of(words, "aws").kind is ChargeKind.OTHER
+
+
+@pytest.mark.parametrize(
+    ("words", "kind"),
+    [
+        ({"charge": "Usage"}, LineType.USAGE),
+        ({"charge": "EdpDiscount"}, LineType.DISCOUNT),
+        ({"charge": "Bundled discount"}, LineType.DISCOUNT),
+        ({"charge": "Usage", "class": "Correction"}, LineType.DISCOUNT),
+        ({"charge": "Tax", "class": "Correction"}, LineType.TAX),
+        ({"charge": "SavingsPlanNegation"}, LineType.COMMITMENT),
+        ({"charge": "Promotion"}, LineType.CREDIT),
+        ({}, LineType.USAGE),
+    ],
+)
+def test_type_of_a_line_is_read_from_its_own_word(words, kind):
+    assert line_type(words) is kind
+
+
+EC2 = {"service": "AmazonEC2"}
+BOX = {**EC2, "usage": "BoxUsage:m5.large", "machine": "m5.large", "unit": "Hrs"}
+
+
+def correction(kind, machine_type):
+    return BillCharge(kind, "aws", machine_type, is_usage=False, is_correction=True)
+
+
+@pytest.mark.parametrize(
+    ("words", "charge"),
+    [
+        ({"charge": "EdpDiscount", **BOX}, correction(ChargeKind.MACHINE, "m5.large")),
+        ({"charge": "EdpDiscount", **EC2}, correction(ChargeKind.MACHINE, "")),
+        ({"charge": "Refund", **BOX}, correction(ChargeKind.CREDIT, "m5.large")),
+        ({"charge": "Refund", **EC2}, correction(ChargeKind.CREDIT, "")),
+        ({"charge": "Credit", **BOX}, correction(ChargeKind.CREDIT, "m5.large")),
+    ],
+)
+def test_correction_of_machines_names_their_type(words, charge):
+    assert charge_of(words, "aws") == charge
+
+
+@pytest.mark.parametrize(
+    ("words", "kind"),
+    [
+        # A credit of the whole service may be for anything, and one that is given is no price.
+        ({"charge": "Credit", **EC2}, ChargeKind.CREDIT),
+        ({"charge": "Credit", **BOX, "description": "AWS Activate"}, ChargeKind.CREDIT),
+        ({"charge": "Refund", **BOX, "commitment": "ri-1"}, ChargeKind.CREDIT),
+        ({"charge": "Refund", "service": "AmazonS3"}, ChargeKind.CREDIT),
+        ({"charge": "EdpDiscount", **BOX, "commitment": "ri-1"}, ChargeKind.COMMITMENT),
+        ({"charge": "EdpDiscount", "service": "AmazonS3"}, ChargeKind.STORAGE),
+        ({"charge": "EdpDiscount", **EC2, "usage": "EBS:VolumeUsage.gp3"}, ChargeKind.STORAGE),
+        ({"charge": "EdpDiscount", **EC2, "usage": "EUC1-DataTransfer-Out"}, ChargeKind.TRAFFIC),
+    ],
+)
+def test_other_corrections_are_of_no_machine(words, kind):
+    assert charge_of(words, "aws") == BillCharge(kind, "aws", is_usage=False)
+
+
+def test_lightsail_rents_machines_by_their_bundle():
+    words = {"service": "Amazon Lightsail", "usage": "EUC1-BundleUsage:2GB", "unit": "Hrs"}
+    assert charge_of(words, "aws") == machine("aws", "Lightsail 2GB")
+
+
+@pytest.mark.parametrize(
+    ("description", "unit", "kind"),
+    [("Snapshots LRS", "1 GB/Month", ChargeKind.STORAGE), ("D2s v3", "1", ChargeKind.OTHER)],
+)
+def test_meter_of_azure_that_counts_no_hours_is_no_machine(description, unit, kind):
+    words = {"service": "Virtual Machines", "description": description, "unit": unit}
+    assert charge_of(words, "azure") == BillCharge(kind, "azure")

@@ -6,6 +6,8 @@ from decimal import Decimal
 from fractions import Fraction
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from backend.domain.bills.classes import BillCharge, ChargeKind, PurchaseKind
 from backend.domain.bills.estate import (
@@ -20,6 +22,7 @@ from backend.domain.bills.estate import (
 )
 from backend.domain.bills.estate_document import estate_document, week
 from backend.domain.bills.joined import joined_unreadable, joined_usage, refuse_repeated_months
+from backend.domain.bills.periods import MONTH
 from backend.domain.bills.volumes import BillVolume
 from backend.domain.errors import InvalidValue
 
@@ -203,3 +206,135 @@ def test_what_is_not_used_is_summed_apart():
 def test_bill_of_centuries_is_refused_with_its_dates():
     with pytest.raises(InvalidValue, match="of 2024-09 to 2124-08: at most 10 years"):
         estate([group()], usage(hours=100 * 365 * 24), Unreadable())
+
+
+# --- how long a bill is ---------------------------------------------------------------------------
+
+# January to March.
+QUARTER = {
+    "first": dt.datetime(2024, 1, 1, tzinfo=dt.UTC),
+    "last": dt.datetime(2024, 3, 1, tzinfo=dt.UTC),
+    "step": MONTH,
+}
+
+
+def test_months_of_the_calendar_have_their_own_hours():
+    whole = MachineUsage(**QUARTER)
+    assert whole.hours == (31 + 29 + 31) * 24
+    assert whole.months * 730 == pytest.approx(Decimal(2184))
+
+
+def test_even_months_have_730_hours_each():
+    begin = hour_of(QUARTER["first"])
+    whole = MachineUsage(**QUARTER, has_even_months=True, by_hour={KEY: {begin: 1460.0}})
+    assert (whole.hours, whole.months) == (2190, 3)
+    assert list(whole.running(KEY)) == [2.0]
+
+
+def test_prices_by_the_month_are_of_months_of_the_calendar():
+    assert MachineUsage(**QUARTER, is_priced_by_month=True).months == 3
+    assert MachineUsage(step=MONTH, is_priced_by_month=True).months == 0
+    daily = MachineUsage(**QUARTER | {"step": 24 * HOUR}, is_priced_by_month=True)
+    # 61 days and one of March
+    assert daily.months * 730 == pytest.approx(Decimal(61 * 24))
+
+
+# --- discounts, refunds and credits of machines ---------------------------------------------------
+
+LARGE = replace(VM, machine_type="m5.xlarge")
+DISCOUNT = BillCharge(ChargeKind.MACHINE, "aws", "m5.large", is_correction=True, is_usage=False)
+OF_ALL = replace(DISCOUNT, machine_type="")
+
+
+def of(charge, billed, region="eu", **given):
+    return replace(group(charge, billed=billed, **given), region=region)
+
+
+def machines_of(*groups):
+    """What machines are billed with, their discount and their credit, by region and type."""
+    whole = estate(groups, usage(), Unreadable())
+    # Whatever is made of corrections, the bill is the sum of its lines.
+    assert whole.total == sum(one.sums.billed for one in groups)
+    return {
+        (one.key.region, one.key.machine_type): (one.sums.billed, one.discount, one.credit)
+        for one in whole.machines
+    }
+
+
+def test_discount_is_shared_by_what_machines_of_its_type_were_billed_with():
+    groups = [of(VM, "30"), of(VM, "60", "us"), of(LARGE, "10"), of(DISCOUNT, "-9", "")]
+    assert machines_of(*groups) == {
+        ("eu", "m5.large"): (27, -3, 0),
+        ("us", "m5.large"): (54, -6, 0),
+        ("eu", "m5.xlarge"): (10, 0, 0),
+    }
+
+
+def test_discount_of_a_region_is_of_its_machines_alone():
+    groups = [of(VM, "30"), of(VM, "60", "us"), of(LARGE, "10"), of(OF_ALL, "-4", "eu")]
+    assert machines_of(*groups) == {
+        ("eu", "m5.large"): (27, -3, 0),
+        ("us", "m5.large"): (60, 0, 0),
+        ("eu", "m5.xlarge"): (9, -1, 0),
+    }
+
+
+def test_discount_of_another_provider_is_of_no_machine():
+    other = replace(OF_ALL, provider="azure")
+    assert machines_of(of(VM, "30"), of(other, "-4", "")) == {("eu", "m5.large"): (30, 0, 0)}
+
+
+def test_machines_that_cost_nothing_share_by_their_hours():
+    free = [of(VM, "0", quantity=10), of(LARGE, "0", quantity=30), of(OF_ALL, "-4")]
+    assert machines_of(*free) == {
+        ("eu", "m5.large"): (-1, -1, 0),
+        ("eu", "m5.xlarge"): (-3, -3, 0),
+    }
+
+
+def test_refund_is_beside_what_machines_were_billed_with():
+    refund = replace(DISCOUNT, kind=ChargeKind.CREDIT)
+    assert machines_of(of(VM, "30"), of(refund, "-5")) == {("eu", "m5.large"): (30, 0, -5)}
+
+
+@pytest.mark.parametrize(
+    ("stated", "spot", "windows"),
+    [
+        ({}, 0, 0),  # on demand and without a system, as it says
+        ({"purchase": PurchaseKind.SPOT}, -6, 0),
+        ({"system": "Windows"}, 0, -6),
+        # No machine is as stated, so it is of all of its type.
+        ({"purchase": PurchaseKind.COMMITTED, "system": "SUSE"}, -2, -2),
+    ],
+)
+def test_discount_goes_by_purchase_and_system_where_machines_have_them(stated, spot, windows):
+    kinds = [VM, replace(VM, purchase=PurchaseKind.SPOT), replace(VM, system="Windows")]
+    groups = [*(of(kind, "30") for kind in kinds), of(replace(DISCOUNT, **stated), "-6")]
+    discounts = {
+        (one.key.purchase, one.key.system): one.discount
+        for one in estate(groups, usage(), Unreadable()).machines
+    }
+    assert discounts[PurchaseKind.SPOT, ""] == spot
+    assert discounts[PurchaseKind.ON_DEMAND, "Windows"] == windows
+    assert sum(discounts.values()) == -6
+
+
+def test_lines_of_a_correction_count_once():
+    groups = [of(VM, "1"), of(VM, "1", "us"), of(DISCOUNT, "-1", "")]
+    whole = estate(groups, usage(), Unreadable())
+    assert sum(one.sums.lines for one in whole.machines) == sum(one.sums.lines for one in groups)
+
+
+@given(
+    st.lists(st.decimals("0.01", "1e6", places=2), min_size=1, max_size=6),
+    st.decimals("-1e6", "-0.01", places=2),
+)
+def test_shares_of_a_discount_add_up_to_the_digit(billed, discount):
+    groups = [of(VM, amount, f"r{n}") for n, amount in enumerate(billed)]
+    whole = estate([*groups, of(DISCOUNT, discount, "")], usage(), Unreadable())
+    assert sum(one.discount for one in whole.machines) == discount
+    assert sum(one.sums.billed for one in whole.machines) == whole.total
+    for one in whole.machines:
+        gross = one.sums.billed - one.discount
+        share = Fraction(gross) / Fraction(sum(billed))
+        assert abs(Fraction(one.discount) - share * Fraction(discount)) < Fraction(1, 10**12)

@@ -351,6 +351,20 @@ def test_stress_ng_is_of_all_cpus_where_its_command_says_so(recorded, command, v
     assert ("it is not known that all CPUs" in made.warnings[-1]) == (variant != "all")
 
 
+def test_figure_that_stress_ng_itself_does_not_trust_takes_no_rank(recorded):
+    typed = "$ stress-ng --cpu $(nproc) --cpu-method div16 -t 3\n"
+    # Two workers with all of their time, 1523 in 6.00 s: only its own word speaks against it.
+    text = recorded("stress-ng-0.15.06-2").replace("1.16      0.00", "6.00      0.00")
+    text = text.replace("1314.64", " 253.83")
+    trusted = imported("stress-ng", typed + text, None)
+    assert (trusted.samples[0].flags, trusted.warnings) == ((), ())
+    warned = "stress-ng: warn:  [10349] metrics may be incorrect\n"
+    made = imported("stress-ng", typed + text + warned, None)
+    assert made.samples[0].flags == ("disturbed",)
+    assert made.warnings[0] == "metrics may be incorrect"
+    assert "flagged disturbed, and takes no rank" in made.warnings[1]
+
+
 def test_stress_ng_is_refused_without_the_method_it_ran(recorded):
     text = recorded("stress-ng-0.15.06-2")
     for typed in ("", "$ stress-ng --cpu 2 -t 3 --metrics-brief\n"):

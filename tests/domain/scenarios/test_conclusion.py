@@ -67,6 +67,16 @@ def test_conclusion_is_clear_where_costs_do_not_overlap() -> None:
     )
 
 
+def test_conclusion_says_that_what_launches_may_not_keep_up() -> None:
+    one = said(
+        drawn("cloud", "600", 0.6, p_serves=0.6, launches=900, peak_servers=14),
+        drawn("own", "1000", 0.4, distinguishable=True, p_serves=1.0, launches=0),
+    )
+    assert one.sentence == (
+        "“cloud” is the cheapest, 40% below “own”, but may not keep up with growth: 600 USD in 30 days."
+    )
+
+
 def test_conclusion_waits_for_prices_that_are_still_examples() -> None:
     result = {"options": [option("a", "1"), option("b", "2")], "demand": {"unit_hours": 1.0}}
     one = concluded(result, "USD", "30 days", examples=["a"])

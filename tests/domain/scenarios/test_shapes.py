@@ -3,7 +3,14 @@
 import pytest
 
 from backend.domain.scenarios.documents import scenario_from
-from backend.domain.scenarios.ready_options import READY_OPTIONS, with_option
+from backend.domain.scenarios.ready_options import (
+    READY_OPTIONS,
+    hourly,
+    is_example,
+    options_with_examples,
+    own_rack,
+    with_option,
+)
 from backend.domain.scenarios.shapes import SHAPES, outline, reshaped, shape_of
 from backend.domain.scenarios.templates import TEMPLATES
 
@@ -59,3 +66,31 @@ def test_option_of_an_offer_gets_no_price() -> None:
     part = {"role": "all", "price": {"offer": "acme-small"}}
     document = with_option({}, "acme", (part,), "EUR")
     assert document == {"options": [{"name": "acme", "parts": [part]}]}
+
+
+@pytest.mark.parametrize("key", READY_OPTIONS)
+def test_prices_of_ready_options_are_examples(key: str) -> None:
+    assert all(is_example(part["price"]) for part in READY_OPTIONS[key].parts)
+
+
+def test_price_is_no_example_once_it_is_another() -> None:
+    assert is_example({**hourly("0.4"), "amount": "0.40"})
+    assert not is_example({**hourly("0.4"), "amount": "0.41"})
+    assert not is_example({"amount": "0.4", "billing": "per_second"})
+    assert not is_example({**hourly("0.4"), "amount": "much"})
+
+
+def test_own_servers_are_an_example_by_the_price_of_the_first() -> None:
+    bought = own_rack(20)
+    dearer = {**bought["hardware"]["items"][0], "unit_price": "3001"}
+    assert not is_example({**bought, "hardware": {**bought["hardware"], "items": [dearer]}})
+    assert not is_example({**bought, "hardware": None})
+
+
+def test_options_are_named_of_which_a_price_is_an_example() -> None:
+    document = with_option({}, "cloud", READY_OPTIONS["cloud"].parts, "USD")
+    document = with_option(document, "mixed", READY_OPTIONS["mixed"].parts, "USD")
+    assert options_with_examples(document) == ["cloud", "mixed"]
+    document["options"][0]["parts"][0]["price"]["amount"] = "0.5"
+    document["options"][1]["parts"][0]["price"]["amount"] = "90"
+    assert options_with_examples(document) == ["mixed"]

@@ -1,5 +1,6 @@
 """The templates open with the figures that their sentences tell."""
 
+import copy
 from collections.abc import Mapping
 from decimal import Decimal
 from functools import cache
@@ -9,7 +10,7 @@ import pytest
 
 from backend.domain.facts import DNS, EBS, Fact
 from backend.domain.scenarios.simulate import simulate
-from backend.domain.scenarios.templates import TEMPLATES
+from backend.domain.scenarios.templates import TEMPLATES, is_as_template
 from backend.domain.scenarios.work import check_map_work, check_work
 
 # WORK_ANONYMOUS_STEPS, as it is by default.
@@ -132,3 +133,43 @@ def test_template_states_limits_that_somebody_met(key: str, facts: tuple[Fact, .
 def test_hybrid_beats_the_pure_options() -> None:
     cloud, dedicated, both, _ = costs("hybrid")
     assert both < min(cloud, dedicated)
+
+
+# --- what is still as the template asks it --------------------------------------------------------
+
+
+def changed(key: str, **given: Any) -> dict[str, Any]:
+    return {**copy.deepcopy(dict(TEMPLATES[key].document)), **given}
+
+
+@pytest.mark.parametrize("key", TEMPLATES)
+def test_template_under_another_name_is_as_the_template(key: str) -> None:
+    assert is_as_template(TEMPLATES[key], changed(key, name="mine"))
+    other = next(one for one in TEMPLATES if one != key)
+    assert not is_as_template(TEMPLATES[key], changed(other))
+
+
+def test_recording_as_lines_is_that_of_its_points() -> None:
+    demand = TEMPLATES["events"].document["demand"]
+    lines = "".join(f"{time},{value}\n" for time, value in demand["points"])
+    stated = {name: value for name, value in demand.items() if name != "points"}
+    as_lines = changed("events", demand={**stated, "csv": lines})
+    assert is_as_template(TEMPLATES["events"], as_lines)
+    more = changed("events", demand={**stated, "csv": lines.replace(",20", ",21")})
+    assert not is_as_template(TEMPLATES["events"], more)
+
+
+def test_unit_that_follows_and_name_of_hardware_do_not_count() -> None:
+    document = changed("own_rack")
+    for option in document["options"]:
+        for part in option["parts"]:
+            part["price"].pop("unit", None)
+            if "hardware" in part["price"]:
+                part["price"]["hardware"]["name"] = "ours"
+    assert is_as_template(TEMPLATES["own_rack"], document)
+    document["options"][1]["parts"][0]["price"]["amount"] = "99"
+    assert not is_as_template(TEMPLATES["own_rack"], document)
+
+
+def test_document_with_faults_is_not_as_the_template() -> None:
+    assert not is_as_template(TEMPLATES["events"], changed("events", horizon={}))

@@ -252,6 +252,41 @@ def test_table_of_several_series_asks_which(text: str) -> None:
     assert "choose one" in fault(text, series="c")[1]
 
 
+def test_empty_value_of_a_point_is_a_gap_that_is_remarked_on() -> None:
+    found = imported(ROWS.replace("1,5", "null").splitlines(keepends=True), series="b")
+    assert pairs(found) == [(HOUR, 2.5)]
+    assert found.remarks == (
+        "b: no value at 2026-01-01T00:00:00+00:00 (line 4); the value before holds",
+    )
+
+
+def test_many_gaps_are_counted_and_the_first_ones_named() -> None:
+    text = f"{START},1\n" + "".join(f"{START + n * HOUR},\n" for n in range(1, 8))
+    found = imported(text.splitlines(keepends=True))
+    assert pairs(found) == [(0, 1)]
+    assert [remark.partition(":")[0] for remark in found.remarks] == ["the series"] * 6
+    assert "(line 2)" in found.remarks[0]
+    assert "(line 6)" in found.remarks[4]
+    assert found.remarks[5] == "the series: and 2 more values are missing"
+
+
+def test_point_of_a_series_without_its_three_columns_is_refused() -> None:
+    text = f"Series;Time;Value\na;{START};1\na;{START + 60}\n"
+    assert fault(text) == ("csv", "line 3: 2 columns instead of 3")
+
+
+def test_recordings_are_equal_by_their_points_unit_and_remarks() -> None:
+    text = f"time,requests\n{START},1\n{START + 60},2\n"
+    one, same, other = (
+        imported(each.splitlines(keepends=True))
+        for each in (text, text, text.replace("requests", "jobs"))
+    )
+    assert one == same
+    assert one != other
+    assert one != imported([f"{START},1\n"])
+    assert one != text
+
+
 def test_empty_cell_is_a_gap_that_is_remarked_on() -> None:
     found = imported(WIDE.splitlines(keepends=True), series="b")
     assert pairs(found) == [(0, 9), (2 * HOUR, 9)]

@@ -172,3 +172,28 @@ def test_break_even_of_a_year_of_minutes_fits_in_coarser_steps(policy: str, chec
     assert check(coarser) <= MOST_MAP_WORK
     # what fits as it is stays as it is
     assert coarsened(coarser, check) == (coarser, None)
+
+
+@pytest.mark.parametrize(
+    "horizon",
+    [
+        {**YEAR, "step_s": 7},  # no longer step is a multiple of it
+        {**LONG, "months": 1200},  # too many even of days
+        {**YEAR, "days": "365.001"},  # of which no longer step is a part
+    ],
+)
+def test_document_stays_as_it_is_where_no_coarser_steps_fit(horizon: dict[str, Any]) -> None:
+    document = startup(*options(3), horizon=horizon)
+
+    def check(asked: Any) -> int:
+        return check_work(asked, most=1_000)
+
+    assert coarsened(document, check) == (document, None)
+
+
+def test_coarser_steps_are_the_shortest_that_fit() -> None:
+    document = startup(*options(1), horizon={**YEAR, "days": 1, "step_s": 60})
+    # 1,440 minutes; 480 of two minutes would be 720, five 288
+    coarser, step_s = coarsened(document, lambda asked: check_work(asked, most=300))
+    assert (step_s, coarser["horizon"]["step_s"]) == (300, 300)
+    assert coarser == {**document, "horizon": {**document["horizon"], "step_s": 300}}

@@ -216,6 +216,29 @@ def test_every_anomaly_is_listed_when_there_are_several():
     assert decision.detail.count(";") == 2
 
 
+@pytest.mark.parametrize(
+    ("moved", "word", "along", "against"),
+    [("1.5", "rose", "1.1", "0.9"), ("0.5", "fell", "0.9", "1.1")],
+)
+def test_a_price_waits_when_it_moves_with_its_list(moved, word, along, against):
+    old = [_price("1", f"m5.{size}") for size in range(5)]
+    new = [_price(amount, f"m5.{n}") for n, amount in enumerate([moved] * 3 + [along, against])]
+    result = checked(new, old)
+    assert _outcomes(result) == [
+        *[("quarantine", Anomaly.CHANGED, Anomaly.LIST_MOVED)] * 3,
+        ("quarantine", Anomaly.LIST_MOVED),
+        ("publish",),
+    ]
+    assert result.decisions[3].detail == f"most prices of the list {word} with it"
+
+
+def test_a_few_prices_that_change_alike_move_no_list():
+    old = [_price("1", f"m5.{size}") for size in range(6)]
+    new = [_price("1.5", f"m5.{n}") for n in range(3)]
+    result = checked([*new, _price("1.1", "m5.3"), *old[4:]], old)
+    assert _outcomes(result)[2:4] == [("quarantine", Anomaly.CHANGED), ("publish",)]
+
+
 def test_limits_are_those_given():
     limits = Limits(change=Decimal("0.01"))
     result = checked([_price("1.02")], [_price("1")], limits=limits)
