@@ -1,5 +1,6 @@
 """One price, one figure: what a month of an offer costs is the same wherever it is stated."""
 
+import io
 import random
 from decimal import Decimal
 from typing import Any
@@ -8,10 +9,12 @@ import pytest
 from django.test import Client
 
 from backend.benchmarks.services.current_data import current_stamp
-from backend.bills.selectors.elsewhere import _candidates
+from backend.bills.selectors import elsewhere
+from backend.bills.services.importing import BillFile, bill_import
 from backend.rankings.selectors.ranking import query_from, ranking
 from backend.rankings.selectors.rows import RankingRow
 from backend.scenarios.selectors.scenarios import simulated
+from tests import factories
 from tests.backend.conftest import API
 
 pytestmark = pytest.mark.django_db
@@ -105,8 +108,58 @@ def one_server(slug: str, term: str) -> dict[str, Any]:
 
 
 def test_bill_moves_to_an_offer_at_its_price(rows: list[RankingRow]) -> None:
-    targets = {one.slug: one for one in _candidates(rows, [], supplies=None, committed={})}
+    targets = {
+        one.slug: one for one in elsewhere._candidates(rows, [], supplies=None, committed={})
+    }
     by_slug = {row.offer_id: row for row in rows}
     assert len(targets) > 100
     for slug, target in targets.items():
         assert target.cost_per_month == float(by_slug[slug].price or 0), slug
+
+
+BILLED = (
+    ("aws", "us-east-1", "t3.small"), ("aws", "us-east-1", "t3.2xlarge"),
+    ("aws", "us-east-1", "t4g.nano"), ("aws", "us-east-1", "t4g.large"),
+    ("aws", "us-east-1", "m6i.large"), ("aws", "us-east-1", "c7g.4xlarge"),
+    ("gcp", "us-central1", "n2-standard-4"), ("gcp", "us-central1", "e2-medium"),
+    ("azure", "eastus", "Standard_D4s_v5"), ("azure", "eastus", "Standard_B2s"),
+)  # fmt: skip
+
+
+def test_machine_of_a_bill_costs_the_same_as_a_target(
+    market: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At list prices, as of burstable ones no bill shows a charge for running on without credits."""
+    query, _ = query_from({**MONTH, "load": ["burst"]})
+    listed = {(row.provider, row.region, row.offer): row for row in ranking(query).everyone}
+    lines = [
+        f"{name},1,{listed[provider, region, name].price},2026-10,USD,{provider},{region}"
+        for provider, region, name in BILLED
+        if (provider, region, name) in listed
+    ]
+    assert len(lines) >= 8
+    table = "\n".join(["type,count,cost,month,currency,provider,region", *lines, ""]).encode()
+    bill = bill_import(
+        workspace=factories.workspace(),
+        name="October",
+        files=[BillFile("october.csv", lambda: io.BytesIO(table))],
+        actor="tester",
+    )
+    seen: dict[str, Any] = {}
+
+    def alternatives(works: Any, candidates: Any, *_: Any) -> list[Any]:
+        seen.update(works=list(works), candidates=list(candidates))
+        return []
+
+    monkeypatch.setattr(elsewhere, "alternatives", alternatives)
+    elsewhere.elsewhere(bill, current_stamp(), metric="stress_ng_div16")
+    assert len(seen["works"]) >= 6
+    for work in seen["works"]:
+        mine = [
+            one
+            for one in seen["candidates"]
+            if (one.name, one.provider) == (work.name, work.provider) and one.score == work.score
+        ]
+        assert any(
+            one.cost_per_month == pytest.approx(work.cost_per_month, rel=1e-3) for one in mine
+        ), (work, mine)

@@ -9,7 +9,7 @@ from backend.bills.models import Bill
 from backend.bills.selectors.metric import bill_metric
 from backend.bills.selectors.supplies import Supplies
 from backend.bills.selectors.works import BilledMachines, Uncompared, bill_months, figure
-from backend.catalog.models import VcpuKind
+from backend.catalog.models import Offer, VcpuKind
 from backend.catalog.selectors.data_version import DataStamp
 from backend.catalog.selectors.rates import rate_table
 from backend.common.rest.parameters import InvalidParameters
@@ -18,11 +18,13 @@ from backend.domain.bills.classes import ChargeKind
 from backend.domain.bills.elsewhere import Alternative, alternatives, today_cost
 from backend.domain.bills.replacing import Assumptions, Destination, Replacement, Work
 from backend.domain.bills.volumes import BillVolume
+from backend.domain.credits import STANDARD, UNLIMITED
 from backend.domain.errors import UnknownRate
 from backend.domain.metrics import METRICS
 from backend.providers.registry import provider
-from backend.rankings.selectors.query import RankingQuery
-from backend.rankings.selectors.ranking import query_from, ranking
+from backend.rankings.selectors.basis_table import SCORES
+from backend.rankings.selectors.query import BURST, RankingQuery
+from backend.rankings.selectors.ranking import query_from, ranking, sustained_ratios
 from backend.rankings.selectors.rows import RankingRow
 
 # Forty hours of moving, an hour a month and server, at 60 an hour, in US dollars: to be changed.
@@ -85,7 +87,8 @@ def elsewhere(
     params = {"metric": [chosen], "period": ["month"], "currency": [bill.currency]}
     query, _ = query_from(params | {"available": ["TRUE"]}, workspace_slug=workspace_slug)
     ranked = ranking(query, workspace_slug=workspace_slug, stamp=stamp)
-    rows = [row for row in ranked.rows if row.score and row.ram_gib and not row.is_unfit]
+    fit = [row for row in ranked.rows if row.score and row.ram_gib and not row.is_unfit]
+    rows = _at_list_prices(fit, query, stamp, workspace_slug)
     works, licence_cost, uncompared = BilledMachines(bill.estate, rows, assumed).works()
     beside = _beside(bill.estate, licence_cost)
     candidates = _candidates(
@@ -104,6 +107,32 @@ def elsewhere(
         uncompared=uncompared,
         alternatives=alternatives(works, candidates, assumed, beside),
     )
+
+
+def _at_list_prices(
+    rows: Sequence[RankingRow], query: RankingQuery, stamp: DataStamp, workspace_slug: str
+) -> Sequence[RankingRow]:
+    """The rows, those that rank with unlimited CPU credits as they are without: at the price that a
+    bill shows for them, with the speed that they hold for it."""
+    unlimited = {row.offer_id for row in rows if row.credit_mode == UNLIMITED}
+    if not unlimited:
+        return rows
+    listed = ranking(replace(query, load=BURST), workspace_slug=workspace_slug, stamp=stamp)
+    prices = {row.offer_id: row.price for row in listed.rows if row.offer_id in unlimited}
+    keys = dict(Offer.objects.filter(slug__in=unlimited).values_list("slug", "pk"))
+    ratios = sustained_ratios([*keys.values()], query.metric, workspace_slug=workspace_slug)
+    return [
+        _slowed(row, prices[row.offer_id], ratios[keys[row.offer_id]])
+        if row.offer_id in unlimited
+        else row
+        for row in rows
+    ]
+
+
+def _slowed(row: RankingRow, price: Decimal | None, ratio: float) -> RankingRow:
+    figures = {name: getattr(row, name) for name in SCORES}
+    slowed = {name: value and value * ratio for name, value in figures.items()}
+    return replace(row, price=price, credit_mode=STANDARD, **slowed)
 
 
 def _beside(estate: Mapping[str, Any], licence_cost: float) -> Beside:
@@ -133,7 +162,9 @@ def _committed(query: RankingQuery, stamp: DataStamp, workspace_slug: str) -> Ma
     """Slug of an offer → a month of it by the cheapest commitment of a year, where it has one."""
     prices: dict[str, Decimal] = {}
     for term in COMMITMENTS:
-        ranked = ranking(replace(query, term=term), workspace_slug=workspace_slug, stamp=stamp)
+        # Without the charge for running on after the CPU credits.
+        asked = replace(query, term=term, load=BURST)
+        ranked = ranking(asked, workspace_slug=workspace_slug, stamp=stamp)
         for row in ranked.rows:
             if row.price is not None:
                 prices[row.offer_id] = min(prices.get(row.offer_id, row.price), row.price)

@@ -234,9 +234,9 @@ def test_engine_agrees_with_the_slow_calculation(document: Document) -> None:
     assert found.fleet.running.tolist() == told.running
     assert found.fleet.serving.tolist() == told.serving
     assert found.fleet.base == told.base
-    assert found.total == told.cost
+    assert is_same(found.total, told.cost)
     assert found.fleet.lives.count == len(told.lives)
-    assert found.fleet.charges.committed == told.committed
+    assert is_same(found.fleet.charges.committed, told.committed)
     assert found.fleet.charges.interruptions == told.interruptions
     lost_units = float(sum(told.unserved) + told.outages)
     assert found.service.share * asked(oracle) == pytest.approx(lost_units, abs=1e-9)
@@ -254,6 +254,11 @@ def test_engine_agrees_with_the_slow_calculation(document: Document) -> None:
     fleet = found.fleet
     missing = unserved(scenario, fleet.serving, fleet.units_elastic, fleet.carried_always)
     assert missing.tolist() == pytest.approx([float(u) for u in told.unserved])
+
+
+def is_same(amount: Fraction, expected: Fraction) -> bool:
+    """Equal but for the cost model of one's own hardware, which divides with 34 digits."""
+    return abs(amount - expected) <= abs(expected) * Fraction(1, 10**30)
 
 
 def asked(oracle: Oracle) -> float:
