@@ -60,9 +60,10 @@ def prefix(unit: str, size: float) -> tuple[int, str]:
 
 def measure(value: Number, unit: str) -> str:
     """A value with its unit scaled, as 1.64 GB/s, 388 µs or 65k operations/s."""
-    size = abs(float(value))
+    # As it is printed: 999,999 B/s are 1 MB/s.
+    size = abs(float(significant(value, SCALED_DIGITS)))
     factor, name = prefix(unit, size)
-    if factor == 1 and unit in _COUNTED and size >= 10 * PREFIXES[-1][0]:
+    if factor == 1 and unit in _COUNTED and abs(float(value)) >= 10 * PREFIXES[-1][0]:
         factor, letter = next(one for one in PREFIXES if size >= one[0])
         return f"{figure(float(value) / factor, SCALED_DIGITS)}{letter} {unit}"
     digits = MAX_DIGITS if factor == 1 else SCALED_DIGITS
@@ -73,9 +74,11 @@ def money(amount: Number, period: str = "", digits: int = MAX_DIGITS) -> str:
     """An amount with the decimals of its period: four an hour, two otherwise, none from 100 on."""
     decimals = DECIMALS.get(period, CENTS)
     least = Decimal(1).scaleb(-decimals)
-    if 0 < abs(Decimal(amount)) < least / 2:
+    if 0 < Decimal(amount) <= least / 2:
         return f"< {least}"
     size = abs(float(significant(amount, digits)))
+    if size <= least / 2:
+        return f"{0:.{decimals}f}"
     if size >= 100:
         return f"{significant(round(amount), digits):,f}"
     if size >= 1:

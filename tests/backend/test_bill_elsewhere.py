@@ -287,3 +287,19 @@ def test_scenario_of_a_bill_is_opened_calculated_and_kept(bill, client, queued):
     assert 'title="2102.400000">2,102<' in page
     client.force_login(factories.user(role="read"))
     assert client.get("/scenarios/new/?bill=october").status_code == 403
+
+
+def test_saving_of_less_than_a_hundredth_is_none(bill, client, queued):
+    """3 × 0.10 × 730 is 219."""
+    client.force_login(factories.user(role="write"))
+    bill_import(
+        workspace=factories.workspace(),
+        name="November",
+        files=[BillFile("november.csv", lambda: io.BytesIO(TABLE.replace(b",300,", b",176,")))],
+        actor="tester",
+    )
+    page = shown(client.get("/bills/november/?metric=stress_ng_div16&spares=9"))
+    assert (
+        "Moving saves next to nothing: another cloud would cost 175 USD a month in place of 176 USD."
+        in page
+    )

@@ -190,3 +190,25 @@ def test_difference_has_a_sign_or_is_a_factor(ratio, text):
 )
 def test_quantity_is_whole_or_has_two_decimals(value, text):
     assert figures.quantity(value) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "text"),
+    [
+        (999_999, "bytes/s", "1 MB/s"),
+        (999_960, "operations/s", "1M operations/s"),
+        (999.96, "ns", "1 µs"),
+        (9_996, "operations/s", "9,996 operations/s"),
+        (65_432, "operations/s", "65.4k operations/s"),
+    ],
+)
+def test_unit_is_that_of_the_value_as_it_is_printed(value: float, unit: str, text: str) -> None:
+    assert figures.measure(value, unit) == text
+
+
+@pytest.mark.parametrize(
+    ("amount", "period", "text"),
+    [("0.005", "month", "< $0.01/mo"), ("0.00005", "hour", "< $0.0001/h"), ("-0.004", "", "$0.00")],
+)
+def test_price_above_nothing_never_reads_as_nothing(amount: str, period: str, text: str) -> None:
+    assert figures.price(Decimal(amount), "USD", period) == text

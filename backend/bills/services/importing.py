@@ -71,7 +71,7 @@ def bill_import(
 ) -> Bill:
     """Read the files of one bill and keep what it contains; `slug` is their format, if stated.
 
-    InvalidValue names what is wrong with a file, or that it was imported before; DoubtfulPrice asks
+    InvalidValue names what is wrong with a file, or that it was imported before; UnclearPrice asks
     whether amounts are of a unit or of a line. Nothing is kept then.
     """
     kept_name = bill_name(name)

@@ -13,7 +13,7 @@ from backend.rankings.selectors.ranking import query_from, ranking
 
 
 def check_prices(reading: Reading, estate: Estate, workspace: Workspace) -> None:
-    """DoubtfulPrice where list prices contradict how the amounts of a table were read."""
+    """UnclearPrice where list prices contradict how the amounts of a table were read."""
     unclear = [machine for machine, sums in reading.prices.items() if sums[0] != sums[1]]
     if not unclear:
         return

@@ -35,10 +35,9 @@ def note_text(note: str, lines: int) -> str:
                 "it twice.",
                 lines=lines,
             )
-        case BillNote.PRICE_OF_A_UNIT:
-            return _(
-                "The column price of {lines} lines was read as the price of one machine, or of one "
-                "hour where the table has hours. If it is the total of the line, import the table "
-                "again with price_is=total.",
-                lines=lines,
-            )
+    return _(  # BillNote.PRICE_OF_A_UNIT
+        "The column price of {lines} lines was read as the price of one machine, or of one hour where "
+        "the table has hours. If it is the total of the line, import the table again with "
+        "price_is=total.",
+        lines=lines,
+    )

@@ -11,7 +11,8 @@ _NAMES = tuple(
         ("africa", r"africa|^af-"),
         (
             "asia",
-            r"asia|^ap-|japan|korea|india|^me-|^il-|uae|qatar|israel|tokyo|mumbai|singapore|dubai",
+            r"asia|^ap-|^cn-|china|hongkong|taiwan|japan|korea|india|indonesia|malaysia|^me-|^il-|uae|qatar|"
+            r"israel|tokyo|mumbai|singapore|dubai",
         ),
         (
             "europe",
@@ -20,7 +21,7 @@ _NAMES = tuple(
         ),
         (
             "north-america",
-            r"^us|us\d?$|^ca-|canada|mexico|northamerica|virginia|ohio|oregon|california",
+            r"^us|us\d?$|^ca-|^mx-|canada|mexico|northamerica|virginia|ohio|oregon|california",
         ),
     )
 )

@@ -1,13 +1,12 @@
 """Is a price of a plain table that of one unit or of the line? List prices say, or the reader is asked."""
 
-import math
 from decimal import Decimal
 from enum import StrEnum
 
 from backend.domain.errors import InvalidValue
 
 # An amount agrees with the list price within this factor: what discounts and regions make of it.
-AGREES = 1.5
+AGREES = Decimal("1.5")
 
 
 class PriceIs(StrEnum):
@@ -31,11 +30,11 @@ def refuse_unclear(
     is_unit: bool,
     currency: str,
 ) -> None:
-    """DoubtfulPrice where the other reading of an amount agrees with the list price and this does not."""
+    """UnclearPrice where the other reading of an amount agrees with the list price and this does not."""
     taken, other = (of_unit, of_line) if is_unit else (of_line, of_unit)
     if min(taken, other, listed) <= 0:
         return
-    if _distance(taken, listed) <= math.log(AGREES) or _distance(other, listed) > math.log(AGREES):
+    if _agrees(taken, listed) or not _agrees(other, listed):
         return
     raise UnclearPrice(
         "/price_is",
@@ -45,5 +44,5 @@ def refuse_unclear(
     )
 
 
-def _distance(amount: Decimal, listed: Decimal) -> float:
-    return abs(math.log(amount / listed))
+def _agrees(amount: Decimal, listed: Decimal) -> bool:
+    return max(amount, listed) <= AGREES * min(amount, listed)

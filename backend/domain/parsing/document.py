@@ -133,6 +133,6 @@ def read_document(
         if BEGIN.search(behind):
             raise ProbeError(tool, "a second JSON follows the first: give one run at a time", at)
         if not takes_more:
-            raise ProbeError(tool, f"text behind the JSON: {shown(behind.lstrip())!r}", at)
+            raise ProbeError(tool, f"text behind the JSON: {shown(behind.strip())!r}", at)
     notes, after = (tuple(filter(None, map(shown, part.split("\n")))) for part in (before, behind))
     return JsonDocument(notes[:MAX_NOTES], Node(tool, fields, "", line), after)

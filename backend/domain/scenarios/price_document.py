@@ -284,4 +284,4 @@ class ServerPriceDocument(Document):
         unit = self.after.unit or UNITS_OF_BILLINGS[self.billing]
         billing = "per_second" if unit == HOUR else "monthly"
         if self.after.billing not in ("", billing):
-            yield "after/billing", f"a price for a {unit} is billed {billing}"
+            yield "after/billing", f"a price by the {unit} is billed {billing}"

@@ -46,6 +46,8 @@ TARGETS: Mapping[str, str] = {
 }
 # From this probability on a sentence says so without doubt.
 CLEAR = 0.95
+# Of today's cost; less is within what prices move by from month to month.
+SMALL_SAVING = 0.01
 MOST_DRAWN = 6
 DAY_HOURS = 24
 MONTHS = 12
@@ -171,6 +173,12 @@ def elsewhere_conclusion(answer: Elsewhere) -> Conclusion:
         said = _(
             "Nothing is cheaper: today costs {today} a month. The cheapest move, {target}, would cost "
             "{cost}.",
+            **values,
+        )
+        return Conclusion(said, Certainty.CLEAR, detail)
+    if saved < SMALL_SAVING * answer.today:
+        said = _(
+            "Moving saves next to nothing: {target} would cost {cost} a month in place of {today}.",
             **values,
         )
         return Conclusion(said, Certainty.CLEAR, detail)

@@ -10,12 +10,13 @@ REGIONS = {
     "australia-southeast1",
     "south-america": "sa-east-1 brazilsouth chilecentral southamerica-east1",
     "africa": "af-south-1 southafricanorth africa-south1",
-    "asia": "ap-southeast-1 ap-southeast-3 ap-northeast-1 me-central-1 il-central-1 eastasia "
+    "asia": "cn-north-1 chinaeast taiwannorth malaysiawest indonesiacentral "
+    "ap-southeast-1 ap-southeast-3 ap-northeast-1 me-central-1 il-central-1 eastasia "
     "southeastasia japaneast koreacentral centralindia uaenorth qatarcentral asia-east1 me-west1",
     "europe": "eu-central-1 westeurope uksouth francecentral germanywestcentral norwayeast "
     "swedencentral switzerlandnorth polandcentral italynorth spaincentral austriaeast EU "
     "europe-west3",
-    "north-america": "us-east-1 ca-central-1 eastus2 westus centralus canadacentral mexicocentral "
+    "north-america": "mx-central-1 us-east-1 ca-central-1 eastus2 westus centralus canadacentral mexicocentral "
     "us-central1 northamerica-northeast1",
 }
 

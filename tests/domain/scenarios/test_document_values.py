@@ -53,7 +53,7 @@ def test_price_after_a_term_is_an_amount_or_has_a_unit(given: Any) -> None:
         (
             {"amount": "1", "unit": "month", "billing": "per_second"},
             "/billing",
-            "a price for a month is billed monthly",
+            "a price by the month is billed monthly",
         ),
     ],
 )

@@ -169,7 +169,7 @@ def test_base_of_reservations_needs_a_burst_by_the_second() -> None:
         ({"csv": "time,value\n1767225600,1\n1767225600,2\n"}, "csv", "line 3: is not later"),
         ({"csv": "1767225660,1\n1767225600,2\n"}, "csv", "line 2: is not later"),
         ({"csv": "1767225600,1\n\n1767225660\n"}, "csv", "line 3: 1 columns"),
-            ({"csv": "1767225600,1\n\n,2\n"}, "csv", "line 3: '' is not an ISO"),
+        ({"csv": "1767225600,1\n\n,2\n"}, "csv", "line 3: '' is not an ISO"),
         (
             {"csv": "1767225600,1\n1767225660,nan\n"},
             "csv",
