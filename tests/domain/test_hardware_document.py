@@ -126,6 +126,11 @@ def test_document_takes_strings_and_exact_numbers():
         ({"residual_ratio": "1.01"}, "/residual_ratio", "from 0 to 1"),
         ({"life_months": 0}, "/life_months", "from 1 to 240"),
         ({"life_months": "60"}, "/life_months", "whole number"),
+        (
+            {"transit_mbit_per_s": 500},
+            "/transit_price_per_mbit_month",
+            "needed with transit_mbit_per_s",
+        ),
     ],
 )
 def test_document_is_refused_by_pointer(changes, pointer, words):
