@@ -102,10 +102,12 @@ def likely_best(best: str, p_best: float, rivals: Sequence[str]) -> Conclusion:
     certainty = Certainty.TIE if rivals else Certainty.CLEAR
     chance = percent_chance(p_best)
     if p_best >= MOST_LIKELY:
-        first = _("{name} is most likely the best value ({chance}).", name=best, chance=chance)
+        first = _(
+            "{name} is most likely the best value (chance {chance}).", name=best, chance=chance
+        )
     else:
         first = _(
-            "{name} has the best value by its score, but that is not certain ({chance}).",
+            "No clear winner by score: {name} leads with a chance of {chance} to be the best value.",
             name=best,
             chance=chance,
         )
@@ -140,7 +142,7 @@ def best_value(contenders: Sequence[Contender]) -> Conclusion:
         )
     # Crowned among some of them only: that must stand in the sentence itself.
     first = _(
-        "{n} of {all} can be compared. Of these, {statement}",
+        "{n} of {all} can be compared. {statement}",
         n=len(rated),
         all=len(contenders),
         statement=said.sentence,
@@ -150,7 +152,7 @@ def best_value(contenders: Sequence[Contender]) -> Conclusion:
 
 def _missing_words(missing: Sequence[Contender]) -> str:
     names = [_("{name} ({reason})", name=one.name, reason=one.reason) for one in missing]
-    return _("Not compared: {names}.", names=listed(names))
+    return _("Without a value: {names}.", names=listed(names))
 
 
 def lead_words(

@@ -63,7 +63,7 @@ def test_answer_names_the_best_its_rivals_and_the_own_break_even(client):
     assert high > Decimal("36.5") * value[0] / value[1] * Decimal("0.999")
     assert own == {"offer": "mine", "rank": None, "period": "month", "currency": "USD"}
     assert found["sentence"].startswith(
-        "AWS best (here) at 73.0 USD/month has the best value by its score, but that is not certain ("
+        "No clear winner by score: AWS best (here) at 73.0 USD/month leads with a chance of "
     )
     assert (
         "AWS near (here) could also be. The best value is also the cheapest." in found["sentence"]
@@ -125,7 +125,10 @@ def test_offer_without_a_score_can_be_the_cheapest(client):
     found = answer(client, "vcpu=8&ram=32")
     assert (found["best"]["offer_id"], found["cheapest"]["offer_id"]) == ("far", "bare")
     assert found["without_score"] == 1
-    assert "The cheapest is AWS bare at 7.30 USD/month; it has no score yet." in found["sentence"]
+    assert (
+        "The cheapest is AWS bare at 7.30 USD/month; its speed is not known yet."
+        in found["sentence"]
+    )
     cheapest = answer(client, "vcpu=8&ram=32&goal=cheapest")
     assert (cheapest["best"]["offer_id"], cheapest["p_best"]) == ("bare", None)
     # The next two by price: 0.05 and 0.1 an hour.

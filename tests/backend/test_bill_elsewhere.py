@@ -87,7 +87,7 @@ def test_page_says_where_it_is_cheaper_and_takes_other_assumptions(bill, client,
     page = shown(client.get("/bills/october/?metric=stress_ng_div16"))
     # One measured machine of each type is not enough to be sure of 42 %.
     assert (
-        "Too close to call: another cloud may save 125 USD a month (1,500 USD a year), 175 USD in "
+        "Probably cheaper, but not certain: another cloud would save 125 USD a month (1,500 USD a year), 175 USD in "
         "place of 300 USD."
     ) in page
     assert "Cheaper in 92.8% of the simulations." in page

@@ -33,7 +33,7 @@ def test_best_value_names_the_winner_and_its_lead_when_all_is_exact():
     said = best_value([exact("B", "10", 100.0), exact("A", "20", 125.0)])
     assert said.certainty == Certainty.CLEAR
     assert said.sentence == (
-        "A is most likely the best value (over 99%). "
+        "A is most likely the best value (chance over 99%). "
         "It gives 25% more performance for the money than B."
     )
     assert said.detail == ""
@@ -61,7 +61,7 @@ def test_best_value_names_who_could_also_be_the_best():
             (("A", "3", 101.0), ("D", "9", 1000.0), ("E", "9", 990.0))]  # fmt: skip
     said = best_value(wide)
     assert said.certainty == Certainty.TIE
-    assert said.sentence.startswith("D has the best value by its score, but that is not certain (5")
+    assert said.sentence.startswith("No clear winner by score: D leads with a chance of 5")
     assert said.sentence.endswith(" E could also be.")
 
 
@@ -79,8 +79,8 @@ def test_best_value_crowns_nobody_without_saying_who_is_missing():
     said = best_value([*known, Contender("C", Decimal(60), None, "no score yet")])
     assert said.certainty == Certainty.UNKNOWN
     assert said.sentence == (
-        "2 of 3 can be compared. Of these, A is most likely the best value (over 99%). "
-        "Not compared: C (no score yet)."
+        "2 of 3 can be compared. A is most likely the best value (chance over 99%). "
+        "Without a value: C (no score yet)."
     )
     assert "measure it or import a result" in said.detail
 
@@ -91,11 +91,11 @@ def test_best_value_crowns_nobody_without_saying_who_is_missing():
         (
             [exact("A", "49", 1.0), Contender("B", Decimal(70), None, "no score yet")],
             "A costs 30% less than B. Which of them is the better value is not known. "
-            "Not compared: B (no score yet).",
+            "Without a value: B (no score yet).",
         ),
         (
             [exact("A", "49", 1.0), Contender("B", None, None, "no price")],
-            "Value for money cannot be compared yet. Not compared: B (no price).",
+            "Value for money cannot be compared yet. Without a value: B (no price).",
         ),
         ([exact("A", "49", 1.0)], "A is the only offer here."),
         ([], "There is nothing to compare here."),

@@ -295,7 +295,11 @@ def _nothing(buy: BestBuy) -> Conclusion:
     """No offer has a score: the cheapest, where there is one, and the way out."""
     detail = left_out_words(buy.left_out)
     if buy.cheapest is None:
-        sentence = _("No server on sale meets this. Ask for less, or remove a filter.")
+        sentence = (
+            _("No answer yet: every server that meets this is left out.")
+            if detail
+            else _("No server on sale meets this. Ask for less, or remove a filter.")
+        )
         return Conclusion(sentence, Certainty.UNKNOWN, detail)
     sentence = _(
         "No server that meets this has a score, so the best value is not known. The cheapest is"
@@ -315,7 +319,7 @@ def _cheapest_beside(buy: BestBuy) -> str:
 
 def _cheapest_words(row: RankingRow, name: str) -> str:
     if row.score is None:
-        return _("The cheapest is {name}; it has no score yet.", name=name)
+        return _("The cheapest is {name}; its speed is not known yet.", name=name)
     return _("The cheapest is {name}.", name=name)
 
 

@@ -13,7 +13,7 @@ from backend.domain.bills.elsewhere import Alternative
 from backend.domain.bills.estate_document import WEEK_HOURS
 from backend.domain.bills.notes import note_text
 from backend.domain.bills.replacing import HOURLY, SAME, Destination
-from backend.domain.conclusions import Certainty, Conclusion, listed
+from backend.domain.conclusions import MOST_LIKELY, Certainty, Conclusion, listed
 from backend.domain.texts import joined
 from backend.web.shared import figures
 from backend.web.shared.language import _, counted, lazy, localized
@@ -183,11 +183,17 @@ def elsewhere_conclusion(answer: Elsewhere) -> Conclusion:
         )
         return Conclusion(said, Certainty.CLEAR, detail)
     if best.probability_cheaper < CLEAR:
-        said = _(
+        likely = _(
+            "Probably cheaper, but not certain: {target} would save {saved} a month ({yearly} a year), "
+            "{cost} in place of {today}. It could also cost more.",
+            **values,
+        )
+        close = _(
             "Too close to call: {target} may save {saved} a month ({yearly} a year), {cost} in place of "
             "{today}. It could also cost more.",
             **values,
         )
+        said = likely if best.probability_cheaper >= MOST_LIKELY else close
         return Conclusion(said, Certainty.TIE, detail)
     said = _(
         "You would save {saved} a month ({yearly} a year) with {target}: {cost} in place of {today} for "
