@@ -125,12 +125,21 @@ def test_fields_of_bounds_show_their_values_and_errors():
 
 def test_parts_of_a_price_show_which_are_included_and_how_much():
     params = {"basis": ["disk,ip"], "basis_disk_gb": ["500"]}
-    parts = {one.code: one for one in forms.basis_parts(params, {"basis_ipv4": "is too much"})}
+    errors = {"basis_ipv4": "is too much"}
+    parts = {one.code: one for one in forms.basis_parts(params, errors, may_write=False)}
     assert {code for code, one in parts.items() if one.is_on} == {"disk", "ip"}
     assert (parts["disk"].amount_name, parts["disk"].amount) == ("basis_disk_gb", "500")
     assert parts["ip"].error == "is too much"
     assert parts["egress"].amount == state.DEFAULTS["basis_egress_gb"]
     assert parts["list"].amount_name == ""
+    assert "contract" not in parts
+
+
+def test_contract_is_offered_to_those_who_may_see_it():
+    parts = {
+        one.code: one for one in forms.basis_parts({"basis": ["contract"]}, {}, may_write=True)
+    }
+    assert [code for code, one in parts.items() if one.is_on] == ["contract"]
 
 
 def test_weights_of_a_mix_are_one_where_none_is_stated():

@@ -166,7 +166,7 @@ def test_interval_uses_the_largest_unit_that_divides_it(seconds, shown):
 
 @pytest.mark.parametrize(
     ("count", "shown"),
-    [(999, "999 B"), (1000, "1 kB"), (999_999, "1,000 kB"), (2 * 10**12, "2 TB")],
+    [(999, "999 B"), (1000, "1 kB"), (999_999, "1 MB"), (2 * 10**12, "2 TB")],
 )
 def test_size_is_decimal(count, shown):
     assert figures.size(count) == shown
