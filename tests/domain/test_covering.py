@@ -119,6 +119,13 @@ def test_search_of_many_equal_choices_is_proven():
     assert early.floor <= late.floor <= cost_of(problem, units(problem, early)) + 1e-6
 
 
+def test_search_without_time_names_no_cover():
+    gives = [(100 + 7 * i, 300 - 9 * i) for i in range(30)]
+    problem = CoverProblem([float(sum(given)) for given in gives], gives, (5000, 4000), 100)
+    cover = cheapest_cover(problem, nodes=1000, seconds=0.0)
+    assert (cover.counts, cover.is_proven) == ((), False)
+
+
 @pytest.mark.parametrize(
     ("prices", "gives", "kept"),
     [

@@ -174,6 +174,19 @@ def test_term_that_does_not_renew_is_followed_by_its_price_after() -> None:
     assert committed(13, same)["cost_total"] == found["cost_total"]
 
 
+def test_base_whose_term_is_over_pays_its_price_after() -> None:
+    """Two servers, one of them reserved: the other costs 0.40 in all 9,504 h."""
+    base = price("0.17", "reserved", renews=False, after="0.30")
+    document = startup(
+        hybrid("two", base, price("0.40"), count=1),
+        horizon={"start": "2026-01-01T00:00:00+00:00", "months": 13, "step_s": 3600},
+        demand={"unit": "servers", "kind": "daily", "base": 2, "windows": []},
+    )
+    [found] = simulate(document)["options"]
+    expected = 8760 * Decimal("0.17") + 744 * Decimal("0.30") + 9504 * Decimal("0.40")
+    assert Decimal(found["cost_total"]) == expected
+
+
 @pytest.mark.parametrize(
     ("given", "field"),
     [
