@@ -197,7 +197,12 @@ def _samples(
 
 def _copy(model: type[Model], rows: Iterable[Model]) -> None:
     """Write rows with COPY, in one statement as a large import does."""
-    fields = [field for field in model._meta.concrete_fields if field.column != "id"]
+    # The database works generated ones out by itself.
+    fields = [
+        field
+        for field in model._meta.concrete_fields
+        if field.column != "id" and not field.generated
+    ]
     has_key = model is PriceObservation
     names = [*(["id"] if has_key else []), *(field.column for field in fields)]
     table = model._meta.db_table
