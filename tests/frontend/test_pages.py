@@ -116,7 +116,7 @@ def test_ranking_shows_order_interval_price_and_source(client, measured):
     assert rows == [("/offers/cheap/", "cheap one"), ("/offers/own-rack/", "rack")]
     assert (
         '<div id="conclusion"><div class="conclusion clear"> <p>AWS cheap one is most likely the best '
-        "value (over 99%). It gives 5× the performance for the money of rack" in text
+        "value (chance over 99%). It gives 5× the performance for the money of rack" in text
     )
     assert "50,000" in text
     assert "10,000" in text
