@@ -1,13 +1,14 @@
 """What a list says of itself before its rows: why nothing is ranked, or how its prices differ."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from backend.domain.conclusions import listed
 from backend.domain.pricing.extras import EXTRAS, PRICE_MISSING
 from backend.rankings.selectors.listing import counted, floats, selected
-from backend.rankings.selectors.ranking import Ranking, query_from, ranking
+from backend.rankings.selectors.query import RankingQuery
+from backend.rankings.selectors.ranking import Ranking, ranking
 from backend.web.ranking.remembered import remembered
 from backend.web.shared import state, words
 from backend.web.shared.language import _
@@ -22,13 +23,15 @@ class ListNotice:
     url: str = ""
 
 
-def list_notice(ranked: Ranking, address: state.Address, workspace_slug: str) -> ListNotice | None:
+def list_notice(
+    ranked: Ranking, address: state.Address, query: RankingQuery, workspace_slug: str
+) -> ListNotice | None:
     """What has to be said of these rows; None where their prices hold the same."""
     # An empty list has words of its own.
     if not ranked.rows:
         return None
     if ranked.unpriced_count >= ranked.count:
-        return _unpriced(ranked, address, workspace_slug)
+        return _unpriced(ranked, address, query, workspace_slug)
     basis = state.values(address.params, "basis")
     is_mixed = remembered(ranked, "is mixed", lambda: _is_mixed(ranked))
     # With the extras in the basis all prices hold the same, whatever each provider includes.
@@ -58,7 +61,9 @@ def _is_mixed(ranked: Ranking) -> bool:
     return len(counted(priced, "included")) > 1
 
 
-def _unpriced(ranked: Ranking, address: state.Address, workspace_slug: str) -> ListNotice | None:
+def _unpriced(
+    ranked: Ranking, address: state.Address, query: RankingQuery, workspace_slug: str
+) -> ListNotice | None:
     lacking = {name for missing in counted(ranked.rows, "missing") for name in missing.split()}
     term = state.value(address.params, "term")
     if extras := [name for name in EXTRAS if PRICE_MISSING[name] in lacking]:
@@ -83,17 +88,14 @@ def _unpriced(ranked: Ranking, address: state.Address, workspace_slug: str) -> L
             "No offer here has a price under “{term}”, so nothing is ranked by cost.",
             term=words.term(term),
         ),
-        *_purchase(address, workspace_slug),
+        *_purchase(address, query, workspace_slug),
     )
 
 
-def _purchase(address: state.Address, workspace_slug: str) -> tuple[str, ...]:
+def _purchase(address: state.Address, query: RankingQuery, workspace_slug: str) -> tuple[str, ...]:
     """The link to what the offers cost to buy, where any can be bought."""
     # A link that leads to another empty list would be worse than none.
-    query, _errors = query_from(
-        {**address.params, "term": ["purchase"]}, also_known=frozenset({"o"})
-    )
-    bought = ranking(query, workspace_slug=workspace_slug)
+    bought = ranking(replace(query, term="purchase"), workspace_slug=workspace_slug)
     if bought.unpriced_count >= bought.count:
         return ()
     return _("Show what they cost to buy"), address.url(term="purchase", page=None)

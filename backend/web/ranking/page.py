@@ -102,7 +102,7 @@ def results(
         "size": page.paginator.per_page,
         "exports": exports(request, params),
         "age": table.cells.age.banner,
-        "notice": list_notice(ranked, address, workspace_slug(request)),
+        "notice": list_notice(ranked, address, query, workspace_slug(request)),
         "is_unscored_listed": is_unscored_listed,
         "columns_url": address.url(open="columns"),
         **_compare(address, page),
@@ -153,6 +153,8 @@ def filter_menus(
     workspace_slug: str,
     params: state.Params,
     wrong: Mapping[str, str],
+    query: RankingQuery,
+    *,
     ranked: Ranking,
     stamp: DataStamp,
 ) -> dict[str, Any]:
@@ -160,7 +162,7 @@ def filter_menus(
     # A menu counts under the filters in force, and one in error is none.
     sound = {name: values for name, values in params.items() if name not in wrong}
     # A menu that counted under its own filter would show zero beside every other value.
-    everything = _ranking_of_any_category(workspace_slug, sound, ranked, stamp)
+    everything = _ranking_of_any_category(workspace_slug, sound, query, ranked, stamp)
     set_count = {panel: len(params.keys() & {*names}) for panel, names in PANELS.items()}
     return {
         "menus": forms.menus(forms.MAIN_MENUS, sound, everything),
@@ -178,8 +180,9 @@ def controls(
     params: state.Params,
     errors: Sequence[tuple[str, str]],
     given: Mapping[str, Sequence[str]],
-    ranked: Ranking,
+    query: RankingQuery,
     *,
+    ranked: Ranking,
     workspace_slug: str,
     stamp: DataStamp,
     may_write: bool,
@@ -201,7 +204,7 @@ def controls(
         shown.add("sort")  # beside the menu above the table
     return {
         "form": form,
-        **filter_menus(workspace_slug, params, wrong, ranked, stamp),
+        **filter_menus(workspace_slug, params, wrong, query, ranked=ranked, stamp=stamp),
         "where": " ".join(given.get("where", [])).strip() if "where" in wrong else "",
         "errors": wrong,
         "ranges": forms.ranges(params, wrong),
@@ -225,7 +228,11 @@ def controls(
 
 
 def _ranking_of_any_category(
-    workspace_slug: str, params: state.Params, ranked: Ranking, stamp: DataStamp
+    workspace_slug: str,
+    params: state.Params,
+    query: RankingQuery,
+    ranked: Ranking,
+    stamp: DataStamp,
 ) -> Ranking:
     """The rows that a menu counts: under all filters but those of the menus."""
     gone = {*_menu_fields(forms.MAIN_MENUS), *_menu_fields(forms.MORE_MENUS), "measured"}
@@ -233,8 +240,12 @@ def _ranking_of_any_category(
     # The usual case, no category chosen: nothing is ranked a second time.
     if len(others) == len(params):
         return ranked
+    # Who may see the query may see its contract under other filters.
+    wider, _warnings = query_from(
+        others, also_known=frozenset({"o"}), discounts=lambda: query.discounts
+    )
     return ranking(
-        query_from(others, also_known=frozenset({"o"}))[0],
+        wider,
         workspace_slug=workspace_slug,
         stamp=stamp,
         has_rank_bounds=False,

@@ -153,7 +153,8 @@ def _controls(
         requested.params,
         requested.errors,
         given,
-        ranked,
+        requested.query,
+        ranked=ranked,
         workspace_slug=requested.workspace_slug,
         stamp=requested.stamp,
         may_write=requested.may_write,
@@ -173,7 +174,12 @@ def _partial(request: HttpRequest, given: state.Params, requested: RankingReques
     context = _context(request, requested, origin) | {"is_partial": True}
     if HtmxDetails(request).trigger == "ranking-form":
         context |= ranking_parts.filter_menus(
-            requested.workspace_slug, requested.params, {}, context["ranking"], requested.stamp
+            requested.workspace_slug,
+            requested.params,
+            {},
+            requested.query,
+            ranked=context["ranking"],
+            stamp=requested.stamp,
         )
     response = render(request, "ranking/_results.html", context)
     # The address of the page follows the form, so that it can be copied, reloaded and gone back from.
