@@ -49,10 +49,10 @@ def concluded(
         sentence = _(
             "{name} is most likely the cheapest: {cost} in {span}. {others} could also be: their costs"
             " overlap.",
-            name=_named(best),
+            name=_with_limit(best),
             cost=_money(best, currency),
             span=span,
-            others=listed([_named(one) for one in rivals]),
+            others=listed([_with_limit(rival) for rival in rivals]),
         )
         return Conclusion(sentence, Certainty.TIE, detail)
     sentence = _(
@@ -110,7 +110,7 @@ def _details(
             name=_named(one),
         )
         for one in named
-        if (serves := one.get("p_serves")) is not None and serves < SURE
+        if _limit(one)
     ]
     if counts_unmet and any(one["unserved_share"] for one in serving):
         detail.append(_("Unmet demand counts at the price that is stated for it."))
@@ -176,18 +176,25 @@ def _lead(ordered: Sequence[Option], lost: float) -> str:
     if not high or low == high:
         return _("{name} and {next} cost the same", name=_named(best), next=_named(second))
     said = {"name": _named(best), "less": percent(1 - low / high), "next": _named(second)}
-    serves = best.get("p_serves")
+    limit = _limit(best)
+    if limit:
+        return _("{name} is the cheapest, {less} below {next}, but {limit}", **said, limit=limit)
+    return _("{name} is the cheapest, {less} below {next}", **said)
+
+
+def _limit(option: Option) -> str:
+    """The growth that an option may not serve; empty where it is safe, or growth is not drawn."""
+    serves = option.get("p_serves")
     if serves is None or serves >= SURE:
-        return _("{name} is the cheapest, {less} below {next}", **said)
-    if best.get("launches"):
-        return _(
-            "{name} is the cheapest, {less} below {next}, but may not keep up with growth", **said
-        )
-    return _(
-        "{name} is the cheapest, {less} below {next}, but cannot grow past {servers} servers",
-        **said,
-        servers=number(f"{best['peak_servers']:,}"),
-    )
+        return ""
+    if option.get("launches"):
+        return _("may not keep up with growth")
+    return _("cannot grow past {servers} servers", servers=number(f"{option['peak_servers']:,}"))
+
+
+def _with_limit(option: Option) -> str:
+    limit = _limit(option)
+    return joined("", (_named(option), " (", limit, ")")) if limit else _named(option)
 
 
 def _spread(best: Option, currency: str) -> str:

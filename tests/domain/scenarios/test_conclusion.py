@@ -36,7 +36,7 @@ def test_conclusion_names_the_cheapest_and_by_how_much() -> None:
 def test_conclusion_names_those_whose_costs_overlap() -> None:
     one = said(
         drawn("a", "100", 0.4, distinguishable=False),
-        drawn("b", "101", 0.57, distinguishable=False, p_serves=0.59),
+        drawn("b", "101", 0.57, distinguishable=False, p_serves=0.59, launches=0, peak_servers=23),
         drawn("c", "150", 0.03, distinguishable=True, p_serves=0.1),
     )
     assert one.certainty is Certainty.TIE
@@ -45,7 +45,8 @@ def test_conclusion_names_those_whose_costs_overlap() -> None:
     )
     assert "“c”" not in one.detail
     assert one.sentence == (
-        "“a” is most likely the cheapest: 100 USD in 30 days. “b” could also be: their costs overlap."
+        "“a” is most likely the cheapest: 100 USD in 30 days. “b” (cannot grow past 23 servers) could"
+        " also be: their costs overlap."
     )
 
 
