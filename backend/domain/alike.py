@@ -1,6 +1,6 @@
 """Which samples of an offer are alike, so that one score may pool them.
 
-Alike are samples of one method and of machines with the same hardware. Machines of one offer may
+Alike are samples of one method, of one target, and of machines with the same hardware. Machines of one offer may
 have different models of CPU: that is the mixture which a buyer meets. One machine whose model
 changed is another machine than it was.
 """
@@ -26,6 +26,7 @@ class Origin(NamedTuple):
     method_version: str
     host: str
     environment: Environment
+    target: str = ""
 
 
 @dataclass
@@ -36,6 +37,7 @@ class AlikeSamples(Generic[Sample]):
     """
 
     method: str
+    target: str = ""
     machine: dict[str, object] = field(default_factory=dict)
     cpu_models: dict[str, str] = field(default_factory=dict)
     samples: list[Sample] = field(default_factory=list)
@@ -45,6 +47,7 @@ class AlikeSamples(Generic[Sample]):
         model = {"cpu_model": self.cpu_models.get(origin.host) or None}
         return (
             self.method == method_of(origin.method_version)
+            and self.target == origin.target
             and not changes(self.machine, origin.environment, SIZE)
             and not changes(model, origin.environment, CPU_MODEL)
         )
@@ -76,7 +79,7 @@ def alike(
             origin = origin_of(sample)
             group = next((one for one in groups if one.takes(origin)), None)
             if group is None:
-                group = AlikeSamples(method_of(origin.method_version))
+                group = AlikeSamples(method_of(origin.method_version), origin.target)
                 groups.append(group)
             group.learn(origin)
             known[key] = group

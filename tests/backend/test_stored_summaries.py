@@ -230,6 +230,7 @@ SAID_BY_FORMULAS = {
     4: "0adf04a85c6c5f8e",
     5: "1b0fff22d7ee6f94",
     6: "f946eeadb7a79923",
+    7: "f946eeadb7a79923",
 }
 
 

@@ -96,6 +96,8 @@ class Sample(models.Model):
     licence = models.CharField(max_length=80, blank=True)
     """Under which a published figure may be passed on, and whose it is."""
     method_version = models.CharField(max_length=80, blank=True)
+    target = models.CharField(max_length=120, blank=True, default="", db_default="")
+    """The volume or the other end that it is of (domain.targets); "" for the machine alone."""
     measured_at = models.DateTimeField()
     # A person's reason for leaving the sample out of summaries; nothing is deleted.
     excluded_reason = models.TextField(blank=True)

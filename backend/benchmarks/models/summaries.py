@@ -30,6 +30,7 @@ class StoredSummary(models.Model):
     source = models.CharField(max_length=10, choices=Source)
     measured_at = models.DateTimeField()
     method_version = models.CharField(max_length=80, blank=True)
+    target = models.CharField(max_length=120, blank=True, default="", db_default="")
     licence = models.CharField(max_length=80, blank=True)
     cpu_models = models.JSONField(default=dict)
     result = models.CharField(max_length=300, blank=True)

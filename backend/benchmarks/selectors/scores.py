@@ -20,6 +20,7 @@ from backend.domain.parsing.memory import SMALL_PAGES
 from backend.domain.regression import HARDWARE
 from backend.domain.repeats import RENTED_FLAGS
 from backend.domain.stats import DISTURBED, Summary
+from backend.domain.targets import is_sold_volume
 
 # Flag of a figure that is published for a part of the machine and not for the offer.
 DERIVED = "derived"
@@ -48,7 +49,10 @@ READ = (
     "published_high",
     "licence",
     "parameters__cpu_models",
+    "parameters__stored_on",
+    "parameters__root_on",
     "method_version",
+    "target",
     "measured_at",
 )
 # A sample with the fields READ.
@@ -57,7 +61,7 @@ Row = Mapping[str, Any]
 NOTED = RENTED_FLAGS | {SMALL_PAGES}
 # What says whether a repeat counts (domain.stats.counted_repeats).
 MARKS = itemgetter("flags", "excluded_reason")
-SAME_ORIGIN = itemgetter("run_id", "host_id", "method_version")
+SAME_ORIGIN = itemgetter("run_id", "host_id", "method_version", "target")
 # Samples of others never make a score; an import has two of them for one of these.
 RANKING_VARIANTS = frozenset(
     variant for metric in METRICS.values() for variant in metric.ranking_variants
@@ -81,8 +85,14 @@ class Score:
     source: str
     measured_at: dt.datetime
     method_version: str
+    target: str
     licence: str
     result_url: str | None
+
+    @property
+    def variant_on_target(self) -> str:
+        """The variant with the volume or the other end that the score is of."""
+        return f"{self.variant} {self.target}".strip()
 
 
 def computed(**conditions: Any) -> Iterator[tuple[UUID, Score]]:
@@ -92,9 +102,10 @@ def computed(**conditions: Any) -> Iterator[tuple[UUID, Score]]:
     """
     for offer_id, key, samples in _samples(**conditions):
         metric = METRICS[key]
-        # Older groups are history: another method or other hardware is not the same quantity.
+        # The others are another method, other hardware or another target: not the same quantity.
         for group in _groups(metric, samples)[:1]:
-            yield offer_id, _score(metric, group)
+            if _is_sold(group):
+                yield offer_id, _score(metric, group)
 
 
 def score_groups(offer_id: UUID, **conditions: Any) -> dict[str, list[Score]]:
@@ -107,15 +118,15 @@ def score_groups(offer_id: UUID, **conditions: Any) -> dict[str, list[Score]]:
 
 
 def mixed_metrics(offer_id: UUID) -> set[str]:
-    """Metrics of which the offer has samples of several methods or kinds of hardware: no other has
-    a second group. Within the database, as a machine of years has tens of thousands of samples."""
+    """Metrics of which the offer has samples of several methods, targets or kinds of hardware: no
+    other has a second group. Within the database, as a machine of years has tens of thousands of samples."""
     hardware = (f"run__environment__{name}" for name in HARDWARE)
     origins = Sample.objects.filter(
         BY_OWNER, **COUNTED, offer_id=offer_id, source__in=(Source.MEASURED, Source.IMPORTED)
     )
     rows = (
         origins.order_by()
-        .values_list("metric", "variant", "source", "method_version", *hardware)
+        .values_list("metric", "variant", "source", "method_version", "target", *hardware)
         .distinct()
     )
     counts = Counter((metric, variant, source) for metric, variant, source, *_ in rows)
@@ -134,14 +145,13 @@ class ScoreOrigin:
     pooled: frozenset[int]
     """Keys of the samples behind the score."""
     earlier: frozenset[int]
-    """Keys of those of an older method or of other hardware."""
+    """Keys of those of an older method, of other hardware or of another target."""
 
 
 def score_origin(offer_id: UUID, metric: Metric) -> ScoreOrigin | None:
     """What the offer's score for the metric is made of; None where it has none."""
     for _, _, samples in _samples(offer_id=offer_id, metric=metric.key):
-        groups = _groups(metric, samples)
-        if groups:
+        if groups := _groups(metric, samples):
             return _origin_of_score(metric, groups[0], groups[1:])
     return None
 
@@ -183,22 +193,31 @@ def _samples(**conditions: Any) -> Iterator[tuple[UUID, str, list[Row]]]:
 
 def _groups(metric: Metric, samples: list[Row]) -> list[AlikeSamples[Row]]:
     """Of the best source and variant, the newest group of alike samples first: it is the one that
-    ranks. Measured before imported before published, the canonical variant before its fallbacks."""
+    ranks, where it is of the volume that the offer sells. Measured before imported before published,
+    the canonical variant before its fallbacks; groups of other volumes come last."""
+    beside: list[AlikeSamples[Row]] = []
     for source in SOURCE_ORDER:
         for variant in metric.ranking_variants:
             chosen = [s for s in samples if s["source"] == source and s["variant"] == variant]
             if chosen and source == Source.PUBLISHED:
                 newest = max(chosen, key=lambda s: (s["measured_at"], s["published_count"] or 0))
-                return [AlikeSamples(newest["method_version"], samples=[newest])]
-            if chosen:
-                chosen.sort(key=itemgetter("measured_at"), reverse=True)
-                return alike(chosen, SAME_ORIGIN, _origin)
-    return []
+                return [AlikeSamples(newest["method_version"], samples=[newest]), *beside]
+            chosen.sort(key=itemgetter("measured_at"), reverse=True)
+            groups = alike(chosen, SAME_ORIGIN, _origin)
+            beside = [*(group for group in groups if not _is_sold(group)), *beside]
+            if sold := list(filter(_is_sold, groups)):
+                return [*sold, *beside]
+    return beside
+
+
+def _is_sold(group: AlikeSamples[Row]) -> bool:
+    first = group.samples[0]
+    return is_sold_volume(first["parameters__stored_on"], first["parameters__root_on"])
 
 
 def _origin(sample: Row) -> Origin:
     environment = sample["run__environment"] or {}
-    return Origin(sample["method_version"], str(sample["host_id"]), environment)
+    return Origin(sample["method_version"], str(sample["host_id"]), environment, sample["target"])
 
 
 def _score(metric: Metric, group: AlikeSamples[Row]) -> Score:
@@ -274,6 +293,7 @@ def _score_of(
         source=newest["source"],
         measured_at=newest["measured_at"],
         method_version=newest["method_version"],
+        target=newest["target"],
         licence=newest["licence"],
         result_url=_result_url(newest),
     )

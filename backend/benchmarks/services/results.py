@@ -19,6 +19,7 @@ from backend.domain.parsing.network import sent_bytes
 from backend.domain.parsing.texts import text_of
 from backend.domain.probes import NETWORK, PACKAGES, PROBES
 from backend.domain.repeats import STDERR_MARK, VOLUME_SMALL, Repeat
+from backend.domain.targets import target
 from backend.providers.base import Volume
 from backend.providers.registry import provider
 
@@ -130,8 +131,9 @@ def _tool_version(repeat: Repeat) -> str:
     return " ".join(words)[:80]  # as long as method_version of a sample
 
 
-def sample_row(evidence: Evidence, parsed: ParsedSample, **given: Any) -> Sample:
-    """The sample as it is stored, not saved; `given` are the fields that its text does not say."""
+def sample_row(evidence: Evidence, parsed: ParsedSample, *, peer: str = "", **given: Any) -> Sample:
+    """The sample as it is stored, not saved; `given` are the fields that its text does not say, `peer`
+    names the other end of a network test."""
     return Sample(
         **{
             "evidence": evidence,
@@ -141,9 +143,18 @@ def sample_row(evidence: Evidence, parsed: ParsedSample, **given: Any) -> Sample
             "value": parsed.value,
             "unit": parsed.unit,
             "parameters": dict(parsed.parameters),
+            "target": target(evidence.probe, parsed.parameters, peer),
             **given,
         }
     )
+
+
+def peer_name(run: Run) -> str:
+    """The other end of the run's network tests, by what it is: rented ones are new in each run."""
+    if run.peer is None:
+        return ""
+    slug = run.peer.offer.slug
+    return slug if run.peer.is_rented else f"{slug} {str(run.peer_id)[:8]}"
 
 
 def _sample(run: Run, evidence: Evidence, repeat: Repeat, parsed: ParsedSample) -> Sample:
@@ -162,6 +173,7 @@ def _sample(run: Run, evidence: Evidence, repeat: Repeat, parsed: ParsedSample) 
     return sample_row(
         evidence,
         parsed,
+        peer=peer_name(run) if repeat.probe == NETWORK else "",
         offer_id=run.offer_id,
         host_id=run.host_id,
         run=run,

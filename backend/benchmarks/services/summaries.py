@@ -25,7 +25,7 @@ from backend.domain.metrics import METRICS
 from backend.domain.stats import IntervalBasis, Summary
 
 # To be counted up with what a summary says of the same samples; older ones are made anew.
-FORMULAS = 6
+FORMULAS = 7
 OFFERS_AT_ONCE = 500
 BATCH = 10_000
 # Fields of Summary that are columns of the same name.
@@ -37,6 +37,7 @@ SAME = (
     "source",
     "measured_at",
     "method_version",
+    "target",
     "licence",
     "cpu_models",
 )

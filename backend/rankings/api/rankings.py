@@ -281,7 +281,7 @@ def _summary_document(score: Score) -> dict[str, Any]:
     return {
         "metric": score.metric.key,
         "unit": score.metric.unit,
-        "variant": score.variant,
+        "variant": score.variant_on_target,
         "value": summary.value,
         "ci95_low": summary.ci95_low,
         "ci95_high": summary.ci95_high,

@@ -72,6 +72,7 @@ def _score(parts: Sequence[MixPart], of: Sequence[Score], baseline_log: float) -
         # A mix is as new as its newest part; their ages stand beside each metric.
         measured_at=max(score.measured_at for score in of),
         method_version=" ".join(_once(score.method_version for score in of)),
+        target="; ".join(_once(score.target for score in of)),
         licence="; ".join(_once(score.licence for score in of)),
         cpu_models={},
         result_url=None,

@@ -32,6 +32,7 @@ class ScoreKind(NamedTuple):
     flags: tuple[str, ...]
     source: str
     method_version: str
+    target: str
     licence: str
     interval_basis: IntervalBasis
     is_unstable: bool
@@ -188,6 +189,7 @@ class ScoreTable:
             source=kind.source,
             measured_at=measured_at,
             method_version=kind.method_version,
+            target=kind.target,
             licence=kind.licence,
             result_url=self.results.value(row),
         )
@@ -201,6 +203,7 @@ def _about(one: Score) -> ScoreAbout:
         one.flags,
         one.source,
         one.method_version,
+        one.target,
         one.licence,
         summary.interval_basis,
         summary.is_unstable,
