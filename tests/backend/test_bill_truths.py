@@ -1,6 +1,7 @@
 """Small bills of known truth, worked by hand: total, machine hours, how many ran, and a month of today."""
 
 import io
+import json
 import random
 import zipfile
 from decimal import Decimal
@@ -513,6 +514,11 @@ def test_marks_of_numbers_are_those_that_the_file_shows(table, hours, total):
     assert (of.machines[0].hours, of.total, of.currency) == (hours, Decimal(total), "EUR")
 
 
+def test_sign_of_several_currencies_is_asked_about():
+    with pytest.raises(InvalidValue, match=r"\$ may be one of several currencies: .*USD"):
+        whole(f"{PLAIN_HEAD}box,1,10,2026-10,$\n")
+
+
 def test_number_that_may_be_two_is_named():
     with pytest.raises(InvalidValue, match="line 2: '1,210' is no amount"):
         whole(PLAIN_HEAD + 'box,1,"1,210",2026-10,EUR\n')
@@ -574,3 +580,21 @@ def test_workbook_is_refused_with_the_way_out():
     packed.seek(0)
     with pytest.raises(InvalidValue, match="it is a workbook: save its table as CSV"):
         bill_read(packed)
+
+
+def test_focus_as_json_is_read_like_focus():
+    row = {
+        "BilledCost": 0.096,
+        "BillingCurrency": "USD",
+        "ChargePeriodStart": "2026-01-01T00:00:00Z",
+        "ChargePeriodEnd": "2026-01-01T01:00:00Z",
+        "ProviderName": "AWS",
+        "ServiceName": "Amazon Elastic Compute Cloud",
+        "ChargeCategory": "Usage",
+        "PricingQuantity": 1,
+        "PricingUnit": "Hours",
+        "SkuPriceDetails": {"InstanceType": "m5.large", "CoreCount": 2},
+    }
+    of, reading = whole(json.dumps(row) + "\n" + json.dumps(row))
+    assert (reading.format.slug, of.total, of.machines[0].hours) == ("focus", Decimal("0.192"), 2)
+    assert of.machines[0].key.machine_type == "m5.large"

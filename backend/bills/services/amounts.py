@@ -6,6 +6,7 @@ from decimal import Decimal, InvalidOperation
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from backend.domain.errors import InvalidValue
 from backend.domain.parsing.table_headers import SIGNS
 
 MONEY = pa.decimal128(37, 15)  # one digit is left for sums
@@ -32,12 +33,13 @@ def money(column: pa.Array) -> pa.Array:
 
 
 def currency_codes(column: pa.Array) -> pa.Array:
-    """Codes of currencies of words in any case, and of signs that only one has in bills."""
+    """Codes of currencies of words in any case and of signs; InvalidValue for one of several."""
     encoded = pc.dictionary_encode(column)
-    codes = [
-        SIGNS.get(text.lower(), text.upper()).replace("$", "USD")
-        for text in encoded.dictionary.to_pylist()
-    ]
+    codes = [SIGNS.get(text.lower(), text.upper()) for text in encoded.dictionary.to_pylist()]
+    if "$" in codes:
+        raise InvalidValue(
+            "/currency", "$ may be one of several currencies: write its code, such as USD"
+        )
     return pa.array(codes, pa.string()).take(encoded.indices)
 
 

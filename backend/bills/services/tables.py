@@ -1,4 +1,4 @@
-"""The tables of a bill's file, batch by batch: CSV, Parquet, JSON of Google; plain or packed.
+"""The tables of a bill's file, batch by batch: CSV, Parquet, JSON; plain or packed.
 
 Whatever the file, what comes out are columns of text by our names, so that one reader serves all.
 """
@@ -27,7 +27,7 @@ from backend.bills.services.batch import (
     format_of,
     refuse_endless,
 )
-from backend.bills.services.google_json import json_batches
+from backend.bills.services.json_rows import json_batches
 from backend.bills.services.numbers import plain_numbers
 from backend.domain.bills.formats import HETZNER, BillFormat
 from backend.domain.errors import InvalidValue

@@ -129,7 +129,8 @@ IDLE_WORDS = re.compile(r"\bidle|\bunused|\bunattached|\bstatic ip charge", re.I
 SUPPORT = re.compile(r"support(?!ed|ing|s\b)", re.IGNORECASE)
 # Credits that are given and end are no price.
 PROMOTION = re.compile(
-    r"promo|activate|free tier|\btrial|voucher|migration|startup|grant|educat", re.IGNORECASE
+    r"promo|activate|\bmap\b|free tier|\btrial|voucher|migration|startup|grant|educat",
+    re.IGNORECASE,
 )
 # Of AWS, in the hours of a machine that has a line of its own: its faster disks, and the record of
 # capacity that was reserved for it.
