@@ -1,18 +1,22 @@
 """Small bills of known truth, worked by hand: total, machine hours, how many ran, and a month of today."""
 
 import io
+import json
 import random
+import zipfile
 from decimal import Decimal
 
 import pytest
 
 from backend.accounts.services.workspaces import default_workspace
 from backend.bills.selectors.works import bill_months
+from backend.bills.services import tables
 from backend.bills.services.importing import BillFile, bill_import
 from backend.bills.services.reading import bill_read
 from backend.domain.bills.estate import estate
 from backend.domain.bills.periods import DAY, HOUR, MONTH
 from backend.domain.bills.unit_prices import PriceIs
+from backend.domain.errors import InvalidValue
 from tests import factories
 from tests.backend.conftest import API
 from tests.backend.test_bill_elsewhere import sold
@@ -474,3 +478,123 @@ def test_step_is_that_of_machine_lines_by_the_hour():
     )
     of, reading = whole(CUR + lines)
     assert (reading.usage.step, of.hours, of.machines[0].peak) == (HOUR, 24, 1)
+
+
+PLAIN_HEAD = "type,count,cost,month,currency\n"
+
+
+@pytest.mark.parametrize(
+    "total", ["Total,,300.24,,\n", "Summe,,300.24,2026-10,USD\n", ",,300.24,,\n"]
+)
+def test_line_that_sums_a_table_is_named_and_not_counted(total):
+    of, _ = whole(f"{PLAIN_HEAD}m5.large,3,210.24,2026-10,USD\nbox,1,90,2026-10,USD\n{total}")
+    assert (of.total, of.unreadable.amount) == (Decimal("300.24"), 0)
+    assert of.unreadable.named == ((4, "it sums other lines, and is left out"),)
+
+
+def test_line_without_a_type_that_sums_nothing_is_counted():
+    of, _ = whole(f"{PLAIN_HEAD}m5.large,3,210.24,2026-10,USD\n,,90,2026-10,USD\n")
+    assert (of.total, of.unreadable.lines) == (Decimal("300.24"), 0)
+
+
+@pytest.mark.parametrize(
+    ("table", "hours", "total"),
+    [
+        # Points group where the file shows decimal commas, and the other way round.
+        ("type;hours;cost;month;currency\nbox;2.190;1.210,24;2026-10;EUR\n", 2190, "1210.24"),
+        ('type,hours,cost,month,currency\nbox,"2,190","1,210.24",2026-10,EUR\n', 2190, "1210.24"),
+        ('type,count,cost,month,currency\nbox,"1,000",210.24,2026-10,EUR\n', 730_000, "210.24"),
+        ('type,hours,cost,month,currency\nbox,730,"0,096",2026-10,EUR\n', 730, "0.096"),
+        ("type;hours;cost;month;currency\nbox;2.190;210.5;2026-10;EUR\n", Decimal("2.19"), "210.5"),
+        ("type;hours;cost;month;currency\nbox;730;1.234.567,5;10.2026;€\n", 730, "1234567.5"),
+    ],
+)
+def test_marks_of_numbers_are_those_that_the_file_shows(table, hours, total):
+    of, _ = whole(table)
+    assert (of.machines[0].hours, of.total, of.currency) == (hours, Decimal(total), "EUR")
+
+
+def test_sign_of_several_currencies_is_asked_about():
+    with pytest.raises(InvalidValue, match=r"\$ may be one of several currencies: .*USD"):
+        whole(f"{PLAIN_HEAD}box,1,10,2026-10,$\n")
+
+
+def test_number_that_may_be_two_is_named():
+    with pytest.raises(InvalidValue, match="line 2: '1,210' is no amount"):
+        whole(PLAIN_HEAD + 'box,1,"1,210",2026-10,EUR\n')
+
+
+def test_machines_whose_number_cannot_be_read_are_named_with_their_amount():
+    of, _ = whole(f"{PLAIN_HEAD}box,1,10,2026-10,usd\nbox,3 or 4,30,2026-10,USD\n")
+    assert (of.total, of.machines[0].hours) == (40, 730)
+    assert (of.unreadable.amount, of.unreadable.named) == (30, ((3, "'3 or 4' is no number"),))
+
+
+def test_dates_of_a_file_have_the_order_that_one_of_them_shows():
+    # 24 hours on each day of October, as a spreadsheet in London writes the dates.
+    lines = "".join(
+        azure(date=f"{day:02d}/10/2026", quantity=24, cost="2.304") for day in range(1, 32)
+    )
+    of, _ = whole(AZURE + lines)
+    assert [month for month, _ in of.months] == ["2026-10"]
+    assert (of.machines[0].hours, of.hours, of.unreadable.lines) == (744, 744, 0)
+
+
+def test_order_of_dates_that_shows_too_late_refuses_the_file(monkeypatch):
+    monkeypatch.setattr(tables, "BLOCK_BYTES", 400)
+    days = [1, 2, 3, 4, 25]
+    lines = [azure(date=f"{day:02d}/10/2026", quantity=24, cost="2.304") for day in days]
+    with pytest.raises(InvalidValue, match="day first"):
+        whole(AZURE + "".join(lines))
+    assert whole(AZURE + "".join(reversed(lines)))[0].months[0][0] == "2026-10"
+
+
+@pytest.mark.parametrize("hour", ["3:00 PM", "15:00", "15:00:00", "15:00:00.000 UTC"])
+def test_hours_of_short_dates_are_kept(hour):
+    line = focus(cost="0.096", hours=1).replace("2026-01-01", f"10/1/2026 {hour}")
+    of, reading = whole(FOCUS + line.replace("2026-01-02", "10/1/2026 16:00"))
+    assert (reading.usage.begin.hour, of.hours) == (15, 1)
+
+
+@pytest.mark.parametrize("usage", ["EBSOptimized:m5.large", "EUC1-Reservation:m5.large"])
+def test_what_belongs_to_a_machine_adds_no_hours(usage):
+    # The records of AWS for faster disks and reserved capacity run beside the machine's own line.
+    lines = cur(cost="2.304", hours=24, name="i-1") + cur(cost="0", hours=24, usage=usage)
+    of, _ = whole(CUR + lines)
+    assert (of.machines[0].hours, of.total) == (24, Decimal("2.304"))
+
+
+@pytest.mark.parametrize(
+    ("head", "why"), [(b"%PDF-1.7\n", "document for people"), (b"<html><table>", "save its table")]
+)
+def test_document_for_people_is_refused_with_the_way_out(head, why):
+    with pytest.raises(InvalidValue, match=f"{why}.*CSV"):
+        bill_read(io.BytesIO(head))
+
+
+def test_workbook_is_refused_with_the_way_out():
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("[Content_Types].xml", "<Types/>")
+        archive.writestr("xl/workbook.xml", "<workbook/>")
+    packed.seek(0)
+    with pytest.raises(InvalidValue, match="it is a workbook: save its table as CSV"):
+        bill_read(packed)
+
+
+def test_focus_as_json_is_read_like_focus():
+    row = {
+        "BilledCost": 0.096,
+        "BillingCurrency": "USD",
+        "ChargePeriodStart": "2026-01-01T00:00:00Z",
+        "ChargePeriodEnd": "2026-01-01T01:00:00Z",
+        "ProviderName": "AWS",
+        "ServiceName": "Amazon Elastic Compute Cloud",
+        "ChargeCategory": "Usage",
+        "PricingQuantity": 1,
+        "PricingUnit": "Hours",
+        "SkuPriceDetails": {"InstanceType": "m5.large", "CoreCount": 2},
+    }
+    of, reading = whole(json.dumps(row) + "\n" + json.dumps(row))
+    assert (reading.format.slug, of.total, of.machines[0].hours) == ("focus", Decimal("0.192"), 2)
+    assert of.machines[0].key.machine_type == "m5.large"

@@ -92,6 +92,13 @@ def test_command_that_only_jumps_is_a_jump(read, command, jump):
     assert read(f"Host x\n User root\n ProxyCommand {command}\n").jumps == (jump,)
 
 
+def test_tokens_of_a_jump_are_expanded(read):
+    assert read("Host x\n HostName %h.lan\n ProxyJump jump.%h,%r@inner\n User ops\n").jumps == (
+        "jump.x.lan",
+        "ops@inner",
+    )
+
+
 @pytest.mark.parametrize(
     "command",
     [

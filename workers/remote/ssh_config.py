@@ -182,7 +182,9 @@ def _jumps(
                 "here: name the machine in between by ProxyJump, or add the host behind its bastion"
             ) from error
     named = settings.values.get("proxyjump", "none")
-    return () if named.lower() == "none" else tuple(jump.strip() for jump in named.split(","))
+    if named.lower() == "none":
+        return ()
+    return tuple(expand(jump.strip(), tokens, environ) for jump in named.split(","))
 
 
 def _check_canonical(settings: SshSettings, *, is_behind: bool) -> None:

@@ -6,6 +6,9 @@ from decimal import Decimal, InvalidOperation
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from backend.domain.errors import InvalidValue
+from backend.domain.parsing.table_headers import SIGNS
+
 MONEY = pa.decimal128(37, 15)  # one digit is left for sums
 MONEY_DIGITS = 15
 SMALLEST = Decimal(1).scaleb(-MONEY_DIGITS)
@@ -27,6 +30,17 @@ def money(column: pa.Array) -> pa.Array:
     others = pc.if_else(is_plain, None, column)
     read = [None if text is None else _exact(text) for text in others.to_pylist()]
     return pc.coalesce(values, pa.array(read, MONEY))
+
+
+def currency_codes(column: pa.Array) -> pa.Array:
+    """Codes of currencies of words in any case and of signs; InvalidValue for one of several."""
+    encoded = pc.dictionary_encode(column)
+    codes = [SIGNS.get(text.lower(), text.upper()) for text in encoded.dictionary.to_pylist()]
+    if "$" in codes:
+        raise InvalidValue(
+            "/currency", "$ may be one of several currencies: write its code, such as USD"
+        )
+    return pa.array(codes, pa.string()).take(encoded.indices)
 
 
 def credit_amounts(column: pa.Array) -> tuple[pa.Array, pa.Array]:

@@ -10,8 +10,10 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
+from itertools import compress
+from operator import not_
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -19,13 +21,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from backend.bills.services.amounts import MONEY, credit_amounts, money
+from backend.bills.services.amounts import MONEY, credit_amounts, currency_codes, money
 from backend.bills.services.batch import Batch
 from backend.bills.services.commitments import spread_over_use
 from backend.bills.services.hetzner import normalized
 from backend.bills.services.quantities import is_in_hours
 from backend.bills.services.tables import batches
-from backend.bills.services.unit_prices import priced
+from backend.bills.services.unit_prices import priced, sum_lines
 from backend.domain.bills.classes import DETAILS, BillCharge, ChargeKind, charge_of
 from backend.domain.bills.estate import (
     ZERO,
@@ -39,7 +41,7 @@ from backend.domain.bills.estate import (
     moment_of,
 )
 from backend.domain.bills.formats import HETZNER, PLAIN, BillFormat
-from backend.domain.bills.moments import moment
+from backend.domain.bills.moments import moment, shows_day_first
 from backend.domain.bills.notes import BillNote
 from backend.domain.bills.periods import (
     DAY,
@@ -52,6 +54,7 @@ from backend.domain.bills.periods import (
     step_that_holds,
 )
 from backend.domain.bills.unit_prices import PriceIs
+from backend.domain.errors import InvalidValue
 from backend.domain.units import HOURS_PER_MONTH
 
 # Columns whose words say what a line charges for.
@@ -135,6 +138,8 @@ class Reading:
     )
     """Of a plain table: what machines cost if its amounts are of one unit, and if they are of the line."""
     moments: dict[str, dt.datetime | None] = field(default_factory=dict)
+    is_day_first: bool | None = None
+    """Whether dates such as 5/1/26 have the day first; None until one of them shows it."""
     salt: str = ""
     """Of the hashes of names: the same for all files of a bill, and for no two bills."""
     price_is: PriceIs = PriceIs.UNKNOWN
@@ -249,9 +254,12 @@ def _take(reading: Reading, batch: Batch) -> None:
         # Google says only there that a commitment paid for a line.
         is_committed = pc.match_substring(columns["credits"], "COMMITTED_USAGE_DISCOUNT")
         columns["pricing"] = pc.if_else(is_committed, "committed", "")
+    columns["currency"] = currency_codes(columns["currency"])
     if reading.format is PLAIN:
+        batch, columns = _without_sums(reading, batch, columns)
         columns, reading.is_price_of_unit = priced(columns, reading.price_is)
     starts = pc.dictionary_encode(columns["start"])
+    _note_order(reading, columns)
     months, hours = _times(reading, starts.dictionary.to_pylist())
     at = starts.indices.to_numpy(zero_copy_only=False)
     billed, promotions = money(columns["billed"]), None
@@ -259,14 +267,13 @@ def _take(reading: Reading, batch: Batch) -> None:
         lowered_by, promotions = credit_amounts(columns["credits"])
         billed = pc.cast(pc.add(billed, lowered_by), MONEY)
     has_time, has_amount = hours[at] >= 0, pc.is_valid(billed).to_numpy(zero_copy_only=False)
-    _name_bad_lines(
-        reading, batch, columns, billed=billed, has_time=has_time, has_amount=has_amount
-    )
-    good = pa.array(has_time & has_amount)
+    is_good = has_time & has_amount & _has_quantity(columns)
+    _name_bad_lines(reading, batch, columns, billed=billed, has_time=has_time, is_good=is_good)
+    good = pa.array(is_good)
     if not pc.any(good).as_py():
         return
     columns = {name: column.filter(good) for name, column in columns.items()}
-    at, billed = at[has_time & has_amount], billed.filter(good)
+    at, billed = at[is_good], billed.filter(good)
     quantity = _quantity(columns)
     if quantity is not None and "unit" in columns:
         is_hours = is_in_hours(columns, quantity, billed)
@@ -332,17 +339,46 @@ def _filled(column: pa.Array) -> pa.Array:
     return pc.if_else(pc.is_in(text, pa.array(NOTHING)), "", text)
 
 
+def _note_order(reading: Reading, columns: Mapping[str, pa.Array]) -> None:
+    """The order of dates with slashes; InvalidValue where it shows too late."""
+    if reading.is_day_first is not None:
+        return
+    texts = [
+        text
+        for name in ("start", "end")
+        if name in columns
+        for text in pc.unique(columns[name]).to_pylist()
+    ]
+    reading.is_day_first = shows_day_first(texts)
+    if reading.is_day_first and any("/" in text for text in reading.moments):
+        raise InvalidValue(
+            "/file",
+            "its dates have the day first, which its beginning does not show: write 2026-10-31",
+        )
+
+
 def _times(reading: Reading, texts: list[str]) -> tuple[list[str], NDArray[np.int64]]:
     """Month and hour since 1970 of each different start; hour −1 where it is no date."""
     months, hours = [], []
     for text in texts:
         # Millions of lines begin at a few hundred times, so each is read once.
         if text not in reading.moments:
-            reading.moments[text] = moment(text)
+            reading.moments[text] = moment(text, is_day_first=bool(reading.is_day_first))
         start = reading.moments[text]
         months.append("" if start is None else f"{start:%Y-%m}")
         hours.append(-1 if start is None else hour_of(start))
     return months, np.array(hours, dtype=np.int64)
+
+
+def _has_quantity(columns: Mapping[str, pa.Array]) -> NDArray[np.bool_]:
+    """False for lines whose hours or machines are stated by what is no number."""
+    is_good = pa.array([True] * len(columns["start"]), pa.bool_())
+    for name in ("quantity", "count"):
+        if name in columns:
+            is_stated = pc.not_equal(columns[name], "")
+            is_number = pc.is_valid(money(columns[name]))
+            is_good = pc.and_(is_good, pc.or_(pc.invert(is_stated), is_number))
+    return is_good.to_numpy(zero_copy_only=False)
 
 
 def _quantity(columns: Mapping[str, pa.Array]) -> pa.Array | None:
@@ -360,6 +396,18 @@ def _quantity(columns: Mapping[str, pa.Array]) -> pa.Array | None:
     return None if quantity is None else pc.fill_null(quantity, ZERO)
 
 
+def _without_sums(
+    reading: Reading, batch: Batch, columns: Mapping[str, pa.Array]
+) -> tuple[Batch, dict[str, pa.Array]]:
+    """The lines of a plain table but for those that sum others, which are named."""
+    is_kept = [not is_sum for is_sum in sum_lines(columns["machine"], columns["billed"])]
+    for number in compress(batch.lines, map(not_, is_kept)):
+        reading.bad_line(number, "it sums other lines, and is left out")
+    numbers = list(compress(batch.lines, is_kept))
+    kept = pa.array(is_kept, pa.bool_())
+    return replace(batch, lines=numbers), {name: of.filter(kept) for name, of in columns.items()}
+
+
 def _name_bad_lines(
     reading: Reading,
     batch: Batch,
@@ -367,13 +415,16 @@ def _name_bad_lines(
     *,
     billed: pa.Array,
     has_time: NDArray[np.bool_],
-    has_amount: NDArray[np.bool_],
+    is_good: NDArray[np.bool_],
 ) -> None:
-    for row in np.flatnonzero(~(has_time & has_amount)).tolist():
-        number = batch.lines[row]
-        if has_amount[row]:
-            why = f"{columns['start'][row].as_py()!r} is no date"
-            reading.bad_line(number, why, billed[row].as_py())
+    for row in np.flatnonzero(~is_good).tolist():
+        number, amount = batch.lines[row], billed[row].as_py()
+        if amount is not None:
+            said = [columns[name][row].as_py() for name in ("quantity", "count") if name in columns]
+            why = f"{' or '.join(map(repr, filter(None, said)))} is no number"
+            if not has_time[row]:
+                why = f"{columns['start'][row].as_py()!r} is no date"
+            reading.bad_line(number, why, amount)
         else:
             amounts = [
                 columns[name][row].as_py() for name in ("billed", "credits") if name in columns
@@ -482,7 +533,10 @@ def _note_periods(
     reading.machine_starts.update(np.unique(starts).tolist())
     if "end" in columns:
         ends = pc.dictionary_encode(columns["end"].take(at))
-        moments = [moment(text) for text in ends.dictionary.to_pylist()]
+        moments = [
+            moment(text, is_day_first=bool(reading.is_day_first))
+            for text in ends.dictionary.to_pylist()
+        ]
         ends_at = np.array(
             [-1 if end is None else math.ceil(end.timestamp() / 3600) for end in moments]
         )

@@ -1,4 +1,4 @@
-"""The tables of a bill's file, batch by batch: CSV, Parquet, JSON of Google; plain or packed.
+"""The tables of a bill's file, batch by batch: CSV, Parquet, JSON; plain or packed.
 
 Whatever the file, what comes out are columns of text by our names, so that one reader serves all.
 """
@@ -27,8 +27,9 @@ from backend.bills.services.batch import (
     format_of,
     refuse_endless,
 )
-from backend.bills.services.google_json import json_batches
-from backend.domain.bills.formats import AMOUNTS, BillFormat
+from backend.bills.services.json_rows import json_batches
+from backend.bills.services.numbers import plain_numbers
+from backend.domain.bills.formats import HETZNER, BillFormat
 from backend.domain.errors import InvalidValue
 from backend.domain.parsing.encodings import HEAD_BYTES, encoding_of
 
@@ -38,6 +39,8 @@ BLOCK_BYTES = 8 * 1024 * 1024
 # So many lines before the head may be titles.
 HEAD_LINES = 20
 SEPARATORS = ",;\t"
+AS_CSV = "save its table as CSV, or ask the provider for the bill as CSV"
+DOCUMENTS = (b"%PDF-", b"<!DOCTYPE", b"<html", b"\xd0\xcf\x11\xe0")
 
 
 def batches(
@@ -51,6 +54,8 @@ def batches(
     head = unpacked.peek(HEAD_BYTES)[:HEAD_BYTES]
     if not head.strip():
         raise InvalidValue("/file", "it is empty")
+    if head.lstrip().startswith(DOCUMENTS):
+        raise InvalidValue("/file", f"it is a document for people: {AS_CSV}")
     if head.startswith(b"PAR1"):
         return _parquet(unpacked, slug, opened)
     if head.lstrip(codecs.BOM_UTF8).lstrip()[:1] in (b"{", b"["):
@@ -73,6 +78,8 @@ def _only_member(packed: BinaryIO, opened: ExitStack) -> BinaryIO:
     try:
         archive = opened.enter_context(zipfile.ZipFile(_copied(packed, opened)))
         files = [one for one in archive.infolist() if not one.is_dir()]
+        if any(one.filename == "[Content_Types].xml" for one in files):
+            raise InvalidValue("/file", f"it is a workbook: {AS_CSV}")
         if len(files) != 1:
             raise InvalidValue("/file", f"the archive holds {len(files)} files: one is needed")
         if files[0].file_size > MOST_BYTES:
@@ -145,7 +152,7 @@ def _comma_separated(
         )
     layout = _layout(encoding, text, slug)
     one, sources = format_of(layout.header, slug)
-    return one, _csv_batches(file, layout, sources, bad_line)
+    return one, _csv_batches(file, layout, one, sources, bad_line)
 
 
 def _layout(encoding: str, text: str, slug: str | None) -> _CsvLayout:
@@ -169,7 +176,11 @@ def _layout(encoding: str, text: str, slug: str | None) -> _CsvLayout:
 
 
 def _csv_batches(
-    file: io.BufferedReader, layout: _CsvLayout, sources: Mapping[str, str], bad_line: BadLine
+    file: io.BufferedReader,
+    layout: _CsvLayout,
+    one: BillFormat,
+    sources: Mapping[str, str],
+    bad_line: BadLine,
 ) -> Iterator[Batch]:
     # Names that come twice are told apart by their position.
     position = {name: f"{at}" for at, name in reversed(list(enumerate(layout.header)))}
@@ -187,8 +198,9 @@ def _csv_batches(
         for number, why in bad.items():
             bad_line(starts[number], why)
         read = {ours: table[name].combine_chunks() for ours, name in columns.items()}
-        if layout.separator == ";":
-            read = _with_points(read)
+        # Amounts of an invoice have their currency beside them (hetzner).
+        if one is not HETZNER:
+            read = plain_numbers(read, layout.separator)
         yield Batch(read, [at for n, at in enumerate(starts) if n not in bad] if bad else starts)
 
 
@@ -272,14 +284,6 @@ def _end_of_rows(data: bytes) -> int:
     while end >= 0 and data.count(b'"', 0, end) % 2:
         end = data.rfind(b"\n", 0, end)
     return end + 1
-
-
-def _with_points(columns: Mapping[str, pa.Array]) -> dict[str, pa.Array]:
-    """Where semicolons separate, commas are those of decimals."""
-    return {
-        name: pc.replace_substring(column, ",", ".") if name in AMOUNTS else column
-        for name, column in columns.items()
-    }
 
 
 # --- Parquet --------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ import pyarrow as pa
 
 from backend.bills.services.amounts import MONEY, SMALLEST
 from backend.domain.bills.unit_prices import PriceIs
+from backend.domain.parsing.table_headers import is_total
 
 
 def priced(columns: Mapping[str, pa.Array], price_is: PriceIs) -> tuple[dict[str, pa.Array], bool]:
@@ -40,6 +41,19 @@ def priced(columns: Mapping[str, pa.Array], price_is: PriceIs) -> tuple[dict[str
         "of_unit": pa.array(of_unit, MONEY),
         "of_line": pa.array(of_line, MONEY),
     }, is_of_unit
+
+
+def sum_lines(names: pa.Array, amounts: pa.Array) -> list[bool]:
+    """True for lines that sum others: by their name, or without one by the amount of all that have one."""
+    lines = [
+        (name, is_total([name]), _number(amount))
+        for name, amount in zip(names.to_pylist(), amounts.to_pylist(), strict=True)
+    ]
+    whole = sum(amount or 0 for name, is_named, amount in lines if name and not is_named)
+    return [
+        is_named or (not name and bool(amount) and amount == whole)
+        for name, is_named, amount in lines
+    ]
 
 
 def _number(text: str) -> Decimal | None:

@@ -129,8 +129,12 @@ IDLE_WORDS = re.compile(r"\bidle|\bunused|\bunattached|\bstatic ip charge", re.I
 SUPPORT = re.compile(r"support(?!ed|ing|s\b)", re.IGNORECASE)
 # Credits that are given and end are no price.
 PROMOTION = re.compile(
-    r"promo|activate|free tier|\btrial|voucher|migration|startup|grant|educat", re.IGNORECASE
+    r"promo|activate|\bmap\b|free tier|\btrial|voucher|migration|startup|grant|educat",
+    re.IGNORECASE,
 )
+# Of AWS, in the hours of a machine that has a line of its own: its faster disks, and the record of
+# capacity that was reserved for it.
+BESIDE_A_MACHINE = re.compile(r"(?:^|-)(?:EBSOptimized|Reservation|DedicatedRes):")
 NOT_A_MACHINE = re.compile(
     r"dedicated host|ebs|egress|transfer|gib|gb|volume|storage|address|snapshot", re.IGNORECASE
 )
@@ -342,7 +346,7 @@ def _hours_per_unit(words: Mapping[str, str], machine_type: str) -> Fraction:
         return each / int(cores[1]) if is_core else Fraction(0)
     if re.search(
         r"dedicated host|ebs|egress|transfer|gib|gb", words.get("description", ""), re.IGNORECASE
-    ):
+    ) or BESIDE_A_MACHINE.search(words.get("usage", "")):
         return Fraction(0)
     return each
 

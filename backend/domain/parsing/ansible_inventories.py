@@ -14,6 +14,10 @@ from backend.domain.parsing.listed_hosts import MAX_HOSTS, HostReading
 from backend.domain.parsing.ssh_jumps import NoJump, jump_of_arguments
 
 _RANGE = re.compile(r"\[(\w+):(\w+)(?::(\d{1,6}))?\]")
+# A host with its port; an address of IPv6 stands in brackets then.
+_WITH_PORT = re.compile(
+    r"(?:\[([0-9a-fA-F:.]*:[0-9a-fA-F:.]*)\]|((?:[^:\[\]]|\[[^\]]*\])+)):(\d{1,5})"
+)
 _SECTION = re.compile(r"\[([^\]:]+)(?::(children|vars))?\]\s*(?:#.*)?")
 # user@name:port of a jump, of which the name says which host it is.
 _JUMP = re.compile(r"(?:ssh://)?(?:[^\s@,]+@)?\[?([^\s,@\]]+?)\]?(?::\d+)?")
@@ -21,7 +25,7 @@ _JUMP = re.compile(r"(?:ssh://)?(?:[^\s@,]+@)?\[?([^\s,@\]]+?)\]?(?::\d+)?")
 _YAML = re.compile(r"---|\{|[\"']?[\w.-]+[\"']?\s*:(?:\s|$)")
 # A file of a few lines may nest so deep that reading it never ends; no inventory comes near.
 _MOST_LEVELS = 50
-_WRITES_OUT = "`ansible-inventory --list --yaml` writes them out"
+_WRITES_OUT = "`ansible-inventory --list --yaml` writes the hosts out"
 # The variables that say how a host is logged in to: for ansible-core the old name counts more
 # (MAGIC_VARIABLE_MAPPING lists both).
 _LOGIN = {
@@ -82,6 +86,7 @@ class _Inventory:
                 for field, names in _LOGIN.items()
             }
             try:
+                _refuse_templates(merged)
                 login["bastion"] = _bastion(merged)
             except ValueError as error:
                 self.reading.refuse(line, f"{name}: {error}")
@@ -89,6 +94,16 @@ class _Inventory:
             # Groups are the tags, except those that each host is in.
             tags = " ".join(one for one in order if one not in {"all", "ungrouped"})
             self.reading.add(line, name=name, tags=tags, **login)
+
+
+def _refuse_templates(variables: Mapping[str, str]) -> None:
+    """ValueError for a variable of the login that only Ansible could fill in."""
+    for name in sorted(_LOGIN_VARIABLES & variables.keys()):
+        if "{{" in variables[name]:
+            raise ValueError(
+                f"{name} is the template {variables[name][:80]!r}, which only Ansible fills in: write "
+                "its value"
+            )
 
 
 def _bastion(variables: Mapping[str, str]) -> str:
@@ -131,7 +146,7 @@ def _read_ini(text: str, inventory: _Inventory) -> None:
         stripped = line.strip()
         if not stripped or stripped[0] in "#;":
             continue
-        if stripped.startswith("["):
+        if stripped.startswith("[") and not _WITH_PORT.match(stripped):
             if (match := _SECTION.fullmatch(stripped)) is None:
                 detail = "not a section such as [web], [web:vars] or [web:children]"
                 inventory.reading.refuse(number, detail)
@@ -142,9 +157,15 @@ def _read_ini(text: str, inventory: _Inventory) -> None:
             inventory.group(stripped.split()[0]).parents.add(section)
         elif part == "vars":
             name, _, value = stripped.partition("=")
-            inventory.group(section).values[name.strip()] = value.strip().strip("'\"")
+            inventory.group(section).values[name.strip()] = _unquoted(value.strip())
         else:
             _ini_host(number, stripped, section, inventory)
+
+
+def _unquoted(text: str) -> str:
+    """Without quotes around the whole, as Ansible reads them; those within are of the value."""
+    is_quoted = len(text) > 1 and text[0] in "'\"" and text[0] == text[-1]
+    return text[1:-1] if is_quoted and text[0] not in text[1:-1] else text
 
 
 def _ini_host(number: int, line: str, section: str, inventory: _Inventory) -> None:
@@ -156,7 +177,10 @@ def _ini_host(number: int, line: str, section: str, inventory: _Inventory) -> No
     if wrong := [word for word in words if "=" not in word]:
         inventory.reading.refuse(number, f"{wrong[0]!r} is not name=value")
         return
-    inventory.add(number, pattern, section, dict(word.split("=", 1) for word in words))
+    values = dict(word.split("=", 1) for word in words)
+    if match := _WITH_PORT.fullmatch(pattern):
+        pattern, values = match[1] or match[2], {"ansible_port": match[3], **values}
+    inventory.add(number, pattern, section, values)
 
 
 # --- YAML -----------------------------------------------------------------------------------------
@@ -173,7 +197,12 @@ def _read_yaml(text: str, inventory: _Inventory) -> None:
         return
     if endless:
         inventory.reading.refuse(*endless)
-    for key, value in _entries(root, "the inventory", inventory.reading):
+    entries = _entries(root, "the inventory", inventory.reading)
+    if any(key.value == "_meta" for key, _ in entries):
+        detail = f"this is what `ansible-inventory --list` prints as JSON; {_WRITES_OUT}"
+        inventory.reading.refuse(1, detail)
+        return
+    for key, value in entries:
         if key.value == "plugin":
             detail = f"the hosts of a plugin are not asked for; {_WRITES_OUT}"
             inventory.reading.refuse(_line(key), detail)

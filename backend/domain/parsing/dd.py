@@ -53,6 +53,8 @@ SUMMARIES = (
 )
 DECIMAL_COMMA = re.compile(r"[0-9]+ .*[0-9],[0-9]+ s(?:[,.]| |$)")
 # Counts of records, or a summary, in words that are not English.
+# What the shell prints of a copy that it timed.
+TIMES = re.compile(r"(?:real|user|sys)\s+[0-9].*")
 LOCALIZED = re.compile(r"[0-9]+\+[0-9]+\s\S.*|[0-9]+\s\S+\s\(.*\)\s\S+, .*")
 REMEDY = "run dd with LC_ALL=C"
 
@@ -156,7 +158,12 @@ def copies(text: str, *, first_line: int = 1) -> list[Copied]:
             is_due = False
         elif RECORDS_OUT.fullmatch(line):
             is_due = True
-        elif line and not (RECORDS_IN.fullmatch(line) or line.startswith("dd: ") or _summary(line)):
+        elif line and not (
+            RECORDS_IN.fullmatch(line)
+            or line.startswith("dd: ")
+            or TIMES.fullmatch(line)
+            or _summary(line)
+        ):
             remedy = f"; {REMEDY}" if LOCALIZED.fullmatch(line) else ""
             raise ProbeError(TOOL, f"unexpected {line[:80]!r}{remedy}", line_number)
     if is_due or not copied:

@@ -13,7 +13,7 @@ from backend.domain.parsing.texts import checked_text
 
 MAX_NOTES = 20
 MAX_SAID = 200
-BEGIN = re.compile(r"^\{", re.MULTILINE)
+BEGIN = re.compile(r"^[ \t]*\{", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ def read_document(
     is_nan_null: bool = False,
     takes_more: bool = False,
 ) -> JsonDocument:
-    """The JSON object that begins on the first line with a brace at its start.
+    """The JSON object that begins on the first line that begins with a brace.
 
     Keys in `repeated` may occur twice in an object (the last counts). Raises ProbeError for any
     other repeated key, for NaN and Infinity unless they count as null, for text behind the object
@@ -114,7 +114,7 @@ def read_document(
     line = first_line + before.count("\n")
     reader = json.JSONDecoder(object_pairs_hook=pairs, parse_constant=constant)
     try:
-        fields, end = reader.raw_decode(text, begin.start())
+        fields, end = reader.raw_decode(text, begin.end() - 1)
     except json.JSONDecodeError as error:
         # A whole document often stands on one line.
         around = text[max(begin.start(), error.pos - 30) : error.pos + 30]

@@ -17,7 +17,7 @@ from backend.domain.parsing.fio_groups import JobGroup, groups
 from backend.domain.parsing.fio_setup import READ, WRITE, Setup
 from backend.domain.parsing.frames import Section, key_values, sections
 from backend.domain.parsing.texts import checked_text
-from backend.domain.stats import CACHED
+from backend.domain.stats import CACHED, LOWER_BOUND
 
 TOOL = "fio"
 KEYS = (
@@ -35,6 +35,21 @@ KEYS = (
     "filesystem",
     "mount_options",
     "fio",
+)
+# An option that was given twice is listed twice, and the last one counts.
+REPEATED = (
+    "name",
+    "rw",
+    "bs",
+    "iodepth",
+    "numjobs",
+    "runtime",
+    "size",
+    "filesize",
+    "filename",
+    "directory",
+    "ioengine",
+    "direct",
 )
 DESCRIBED = ("directory", "filesystem", "mount_options", "ramp_s")
 PERCENTILES = ("50", "90", "95", "99", "99.9", "99.99")
@@ -135,7 +150,7 @@ def parse_json(
     Buffered work is flagged "cached" unless `ram_bytes` is known to be half of the file or less;
     so is what lay in memory, or had no disk beneath it and `memory_bytes_per_s` explains.
     """
-    document = read_document(TOOL, text, takes_more=True)
+    document = read_document(TOOL, text, repeated=REPEATED, takes_more=True)
     notes = list(document.remarks)
     reading = FioReading(document, prefix, ram_bytes, notes, memory_bytes_per_s)
     samples = [sample for group in groups(document) for sample in _samples(group, reading)]
@@ -177,7 +192,9 @@ def _samples(group: JobGroup, reading: FioReading) -> Iterator[ParsedSample]:
             yield from _directed(group, _made(group, direction, nodes, reading), reading, flags)
         # The sums of a group would mix the two.
         elif any(node.count("total_ios") for node in nodes):
-            group.jobs[0].fail(f"{direction}s in a job of {group.setup.work}: jobs are mixed up")
+            group.jobs[0].fail(
+                f"{direction}s in a job of {group.setup.work}: run it without verify; else jobs are mixed up"
+            )
 
 
 def _flags(group: JobGroup, warnings: list[str]) -> Iterator[str]:
@@ -201,7 +218,7 @@ def _made(group: JobGroup, direction: str, nodes: Sequence[Node], reading: FioRe
     if len(nodes) != len(group.jobs):
         group.jobs[0].fail(f"{direction} is missing")
     for node in nodes:
-        _check_work(node, group.setup)
+        _check_work(node, group)
     # Percentiles of two jobs are no percentiles of both together.
     mean_ns, percentiles_ns = _latencies(nodes[0]) if len(nodes) == 1 else (None, {})
     made = Made(
@@ -209,7 +226,7 @@ def _made(group: JobGroup, direction: str, nodes: Sequence[Node], reading: FioRe
         direction=direction,
         # Jobs of a group run at the same time, so rates add up, while their times do not.
         iops=math.fsum(node.positive("iops") for node in nodes),
-        bytes_per_s=math.fsum(node.positive("bw_bytes") for node in nodes),
+        bytes_per_s=math.fsum(map(_bytes_per_s, nodes)),
         operations=sum(node.count("total_ios") for node in nodes),
         total_bytes=sum(node.count("io_bytes") for node in nodes),
         runtime_s=max(node.count("runtime", minimum=1) for node in nodes) / 1000,
@@ -219,6 +236,13 @@ def _made(group: JobGroup, direction: str, nodes: Sequence[Node], reading: FioRe
     title = f"{group.name} {direction}"
     reading.warnings.extend(f"{title}: {warning}" for warning in _warnings(made, len(nodes)))
     return made
+
+
+def _bytes_per_s(node: Node) -> float:
+    # fio before 3.2 prints kibibytes alone as a rate.
+    if node.has("bw_bytes"):
+        return node.positive("bw_bytes")
+    return node.positive("io_bytes") * 1000 / node.positive("runtime")
 
 
 def _warnings(made: Made, jobs: int) -> Iterator[str]:
@@ -233,8 +257,9 @@ def _warnings(made: Made, jobs: int) -> Iterator[str]:
         yield f"iops is {made.iops:g}, the operations make {counted:g}"
 
 
-def _check_work(node: Node, setup: Setup) -> None:
+def _check_work(node: Node, group: JobGroup) -> None:
     """Refuses work that ended early, is none, or is not in blocks of the size asked for."""
+    setup = group.setup
     for key in ("short_ios", "drop_ios"):
         # Short or dropped operations are errors of the disk or its end.
         if node.has(key) and node.count(key):
@@ -243,8 +268,11 @@ def _check_work(node: Node, setup: Setup) -> None:
     if operations == 0:
         node.fail("total_ios is 0")
     runtime_s = node.count("runtime", minimum=1) / 1000
-    if setup.runtime_s is not None and runtime_s < LEAST_RUNTIME * setup.runtime_s:
-        node.fail(f"runtime is {runtime_s:g} s of {setup.runtime_s:g} s asked: it ended early")
+    is_timed = setup.runtime_s is not None and not group.is_steady
+    if is_timed and runtime_s < LEAST_RUNTIME * setup.runtime_s:
+        node.fail(
+            f"runtime is {runtime_s:g} s of {setup.runtime_s:g} s asked: it ended early; run it with --time_based"
+        )
     expected = operations * setup.block_bytes
     # What is in flight when the ramp ends is counted as bytes only.
     slack = TOLERANCE * expected + setup.depth * setup.jobs * setup.block_bytes
@@ -314,6 +342,12 @@ def _directed(
         reading.warnings.append(
             f"{group.name} {made.direction}: {why}: flagged cached, and takes no rank"
         )
+    slowed = (LOWER_BOUND,) if setup.limit else ()
+    if slowed:
+        reading.warnings.append(
+            f"{group.name} {made.direction}: {setup.limit} held the job back, so the disk can do more: "
+            "kept, and takes no rank"
+        )
     values = [(f"disk_{made.direction}_bytes_per_s", made.bytes_per_s, "bytes/s")]
     if setup.is_random:
         values = [(f"disk_rand_{made.direction}_iops", made.iops, "operations/s")]
@@ -323,7 +357,9 @@ def _directed(
             values.append((f"disk_rand_{made.direction}_p99_ns", p99_ns, "ns"))
     parameters = _parameters(group, made, reading)
     for metric, value, unit in values:
-        yield ParsedSample(metric, variant, value, unit, parameters, flags)
+        # A slow pace does not make a single operation slower.
+        more = () if unit == "ns" else slowed
+        yield ParsedSample(metric, variant, value, unit, parameters, (*flags, *more))
 
 
 def _parameters(group: JobGroup, made: Made, reading: FioReading) -> dict[str, object]:

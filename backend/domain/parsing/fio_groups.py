@@ -28,6 +28,14 @@ class JobGroup:
     is_alone: bool
 
     @property
+    def is_steady(self) -> bool:
+        """Whether the jobs were to end as soon as they reached a steady state, and did."""
+        return all(
+            job.has("steadystate") and job.node("steadystate").count("attained")
+            for job in self.jobs
+        )
+
+    @property
     def depth(self) -> int:
         """The depth that the result stands for: an engine that cannot queue ran at one."""
         return 1 if self.is_at_one else self.setup.depth

@@ -15,10 +15,14 @@ WORKS = {
     "randwrite": (WRITE,),
     "randrw": (READ, WRITE),
 }
-# With fio's default base a plain prefix is binary and one with an i is decimal: 4k is 4096, 4ki 4000.
+# With fio's default base a plain prefix is binary and one with an i is decimal: 4k is 4096, 4ki 4000; with
+# kb_base 1000 it is the other way round.
 SIZE = re.compile(r"([0-9]{1,15})([kmgtp]?)(i?)b?", re.IGNORECASE)
-TIME = re.compile(r"([0-9]{1,9})(us|ms|s|m|h|d)?")
+TIME = re.compile(r"([0-9]{1,9})(usec|us|msec|ms|s|m|h|d)?", re.IGNORECASE)
+CLOCK = re.compile(r"(?:([0-9]{1,4}):)?([0-9]{1,4}):([0-9]{1,4})")
 TIME_S = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+# With one of them a job does less than the disk could.
+LIMITS = ("rate_iops", "rate", "thinktime")
 SEVERAL_SIZES = ("bssplit", "bsrange", "bs_unaligned")
 MAX_DEPTH = 1 << 16
 
@@ -39,6 +43,8 @@ class Setup:
     file_bytes: int | None
     read_percent: int
     """Share of reads in mixed work."""
+    limit: str
+    """The option that keeps the job below what the disk could do, with its value; "" for none."""
     path: str = field(compare=False)
     """The files, separated by colons, or their directory; "" where fio chose it."""
 
@@ -69,7 +75,8 @@ def setup(options: Node) -> Setup:
     if work not in WORKS:
         options.fail(f"rw {work!r} is not a plain pattern of reads or writes")
     # fio takes a size each for reads, writes and trims: they have to agree.
-    sizes = {size_bytes(part) for part in _text(options, "bs", "4k").split(",")}
+    is_si = _text(options, "kb_base", "1024") == "1000"
+    sizes = {size_bytes(part, is_si=is_si) for part in _text(options, "bs", "4k").split(",")}
     block_bytes = sizes.pop()
     if sizes or not block_bytes or any(options.has(key) for key in SEVERAL_SIZES):
         options.fail("bs is not one block size")
@@ -87,8 +94,12 @@ def setup(options: Node) -> Setup:
         engine=_text(options, "ioengine", "psync"),
         is_direct=not is_buffered,
         is_flushed=any(flush not in {"0", "none"} for flush in flushes),
-        file_bytes=size_bytes(_text(options, size_key, "")),
+        file_bytes=size_bytes(_text(options, size_key, ""), is_si=is_si),
         read_percent=_read_percent(options),
+        limit=next(
+            (f"{key} {said}" for key in LIMITS if (said := _text(options, key, "0")).strip("0,")),
+            "",
+        ),
         path=_text(options, "directory", "") or _text(options, "filename", ""),
     )
 
@@ -114,17 +125,21 @@ def _read_percent(options: Node) -> int:
 def _seconds(options: Node) -> float | None:
     if not options.has("runtime"):
         return None
+    if clock := CLOCK.fullmatch(options.text("runtime")):
+        hours, minutes, seconds = (int(part or 0) for part in clock.groups())
+        return float(3600 * hours + 60 * minutes + seconds) or None
     time = TIME.fullmatch(options.text("runtime"))
     if time is None:
         options.fail(f"runtime {options.text('runtime')!r} is not a time")
-    return int(time[1]) * TIME_S[time[2] or "s"] or None
+    return int(time[1]) * TIME_S[(time[2] or "s").lower().removesuffix("ec")] or None
 
 
-def size_bytes(text: str) -> int | None:
-    """Bytes of a size as fio reads it; None for what is none, or a percentage."""
+def size_bytes(text: str, *, is_si: bool = False) -> int | None:
+    """Bytes of a size as fio reads it, `is_si` with its kb_base of 1000; None for what is none, or a
+    percentage."""
     size = SIZE.fullmatch(text.strip())
     if size is None:
         return None
-    base = 1000 if size[3] else 1024
+    base = 1024 if bool(size[3]) is is_si else 1000
     unit: int = base ** " kmgtp".index(size[2].lower() or " ")
     return int(size[1]) * unit

@@ -297,7 +297,10 @@ def _sysbench(pasted: Transcript, _known: Parameters) -> Imported:
     said = (line.strip() for line in pasted.output.split("\n"))
     warnings = tuple(shown(line) for line in said if line.startswith("WARNING: "))[:MAX_NOTES]
     version = f"sysbench {sysbench.version(pasted.output)}"
-    return Imported(tuple(sysbench.parse(pasted.output)), warnings, version)
+    samples = tuple(sysbench.parse(pasted.output))
+    if any(LOWER_BOUND in sample.flags for sample in samples):
+        warnings += ("--rate held the test back: kept, and takes no rank",)
+    return Imported(samples, warnings, version)
 
 
 def _stress_ng(pasted: Transcript, _known: Parameters) -> Imported:

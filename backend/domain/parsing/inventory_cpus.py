@@ -9,8 +9,12 @@ from backend.domain.parsing.inventory_values import colon_values, whole
 
 UNKNOWN = "unknown"
 MODEL_NAME = "Model name"
-# Their product is how many CPUs a block of lscpu stands for.
-BLOCK_COUNTS = ("Thread(s) per core", "Core(s) per socket", "Socket(s)")
+# Their product is how many CPUs a block of lscpu stands for; some ARM machines have clusters for sockets.
+BLOCK_COUNTS = (
+    ("Thread(s) per core",),
+    ("Core(s) per socket", "Core(s) per cluster"),
+    ("Socket(s)", "Cluster(s)"),
+)
 # Keys of /proc/cpuinfo that hold a name: x86 and new ARM kernels, old ARM ones, POWER, MIPS.
 NAME_KEYS = ("model name", "Processor", "cpu", "cpu model")
 BLOCK_START = re.compile(rf"(?m)^(?=[ \t]*{re.escape(MODEL_NAME)}:)")
@@ -40,7 +44,8 @@ def _listed_models(lscpu: str) -> Counter[str]:
     for block in blocks:
         values = colon_values(block)
         models[values.get(MODEL_NAME, UNKNOWN)] += prod(
-            whole(values.get(name)) or 1 for name in BLOCK_COUNTS
+            next((count for name in names if (count := whole(values.get(name)))), 1)
+            for names in BLOCK_COUNTS
         )
     return models
 

@@ -15,20 +15,22 @@ from backend.domain.errors import ProbeError
 from backend.domain.parsing import ParsedSample
 from backend.domain.parsing.document import JsonDocument, Node, ToolResult, read_document, shown
 from backend.domain.parsing.texts import checked_text
-from backend.domain.stats import CACHED
+from backend.domain.stats import CACHED, LOWER_BOUND
 
 TOOL = "iperf3"
 VERSION = re.compile(r"iperf 3\.([0-9]{1,3})\b.*")
 # cJSON wrote these words where a division by zero had been; the lines stay as they are.
 NAN = re.compile(r'(":\s*)-?(?:nan|inf)(?=\s*[,}\]])')
 # Printed once for each stream.
-REPEATED = ("sock_bufsize", "sndbuf_actual", "rcvbuf_actual")
+REPEATED = ("sock_bufsize", "sndbuf_actual", "rcvbuf_actual", "target_bitrate")
 # Endings of the keys that hold the client's sending, and the way back of a test of both.
 FORWARD, REVERSE = "", "_bidir_reverse"
 # From 3.16 on each stream has a thread of its own; before, one CPU carried all of them.
 THREADED_SINCE = 16
 BUSY_CPU_PERCENT = 90
 CPU_BOUND = "cpu_bound"
+# What was asked for with -b and --fq-rate: TCP then sends no faster.
+LIMITS = ("target_bitrate", "fqrate")
 TOLERANCE = 0.02
 LEAST_SECONDS = 0.95
 # The rest at the end of a test is too short for a rate.
@@ -165,8 +167,16 @@ def finished(root: Node) -> Test:
 def measured(test: Test, warnings: list[str]) -> Iterator[ParsedSample]:
     """Samples of each way; what is doubtful about them is added to `warnings`."""
     flags = (CACHED,) if test.is_loopback else ()
+    asked = test.root.node("start").node("test_start")
+    limit = next((key for key in LIMITS if asked.has(key) and asked.count(key)), "")
+    # UDP is sent at a stated rate, and its losses are at that rate.
+    if limit and test.protocol == "TCP":
+        flags += (LOWER_BOUND,)
+        warnings.append(
+            f"{limit} held the test back, so the network can do more: kept, and takes no rank"
+        )
     for variant, ending in test.variants:
-        received = test.root.node("end").node(f"sum_received{ending}")
+        received = _received(test, ending)
         _check_received(test, received)
         if test.protocol == "UDP":
             samples = _udp(test, variant, received)
@@ -174,6 +184,13 @@ def measured(test: Test, warnings: list[str]) -> Iterator[ParsedSample]:
             intervals = _intervals(test, ending, received, warnings)
             samples = iter([_tcp(test, variant, ending, received, intervals)])
         yield from (replace(sample, flags=(*flags, *sample.flags)) for sample in samples)
+
+
+def _received(test: Test, ending: str) -> Node:
+    """The sum at the receiver; before 3.8 UDP has one sum alone, with the receiver's losses."""
+    end = test.root.node("end")
+    is_old = test.protocol == "UDP" and not end.has("sum_received") and end.has("sum")
+    return end.node("sum") if is_old else end.node(f"sum_received{ending}")
 
 
 def _check_received(test: Test, received: Node) -> None:

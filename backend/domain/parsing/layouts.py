@@ -27,7 +27,11 @@ _COMMAS = "give the line with commas"
 _LAYOUTS: Mapping[str, tuple[tuple[str, str], ...]] = MappingProxyType(
     {
         "fio": (
-            (r"^[2-5];fio-", f"this is fio's terse output, which names no job: {_FIO}"),
+            (r"^[2-5];[^;\n]+;(?:[^;\n]+;)?\d+;\d+;", f"this is fio's terse output, which names no job: {_FIO}"),
+            (
+                r"(?s)\"fio version\".*\"fio version\"",
+                "a second JSON follows the first: give one run at a time, and of --status-interval the last alone",
+            ),
             (r"^ +(?:read|write) *: *(?:IOPS|io)=", f"this is fio's report for people: {_FIO}"),
         ),
         "iperf3": (

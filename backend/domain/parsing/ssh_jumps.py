@@ -1,10 +1,31 @@
 """The machine in between that arguments and commands of ssh name."""
 
 import shlex
+from collections.abc import Iterator
 from pathlib import PurePath
 
 # Options of ssh that change neither the machine that it reaches nor how it logs in.
 _HARMLESS = ("-q", "-T", "-x", "-a", "-n")
+
+
+# Letters of options that decide which machine is reached, by their names in ssh_config.
+_LETTERS = {"-J": "proxyjump", "-F": "-F", "-p": "port", "-l": "user"}
+# What an inventory says instead of an option that sends ssh elsewhere.
+_DECIDING = {
+    "-F": "the variables of the host",
+    "hostname": "ansible_host",
+    "port": "ansible_port",
+    "user": "ansible_user",
+}
+
+
+class Unfollowed(ValueError):
+    """Arguments that change which machine ssh reaches, and what would say the same."""
+
+    def __init__(self, option: str, instead: str) -> None:
+        super().__init__(
+            f"{option[:200]!r} among the arguments of ssh is not followed: write {instead}"
+        )
 
 
 class NoJump(ValueError):
@@ -42,17 +63,30 @@ def jump_of_command(command: str) -> str:
 
 
 def jump_of_arguments(arguments: str) -> str:
-    """The jump that arguments of ssh ask for, "" for none; NoJump for another ProxyCommand."""
-    rest = iter(words_of(arguments))
+    """The jump that arguments of ssh ask for, "" for none; NoJump for another ProxyCommand, Unfollowed
+    for an argument that sends ssh elsewhere."""
+    options = list(_options(arguments))
+    for name, value in options:
+        if name in _DECIDING:
+            raise Unfollowed(f"{name} {value}".strip(), _DECIDING[name])
+    for name, value in options:
+        if value.lower() != "none" and name == "proxyjump":
+            return value
+        if value.lower() != "none" and name == "proxycommand":
+            return jump_of_command(value)
+    return ""
+
+
+def _options(arguments: str) -> Iterator[tuple[str, str]]:
+    """Names as ssh_config has them, in lower case, and their values."""
+    words = words_of(arguments)
+    if arguments.strip() and not words:
+        raise Unfollowed(arguments, "quotes that match")
+    rest = iter(words)
     for word in rest:
-        if word.startswith("-J"):
-            return word[2:] or next(rest, "")
-        if word.startswith("-o"):
+        if word[:2] in _LETTERS:
+            yield _LETTERS[word[:2]], word[2:] or next(rest, "")
+        elif word.startswith("-o"):
             option = word[2:].lstrip() or next(rest, "")
             name, _, value = option.replace("=", " ", 1).strip().partition(" ")
-            value = value.strip().strip("\"'")
-            if value.lower() != "none" and name.lower() == "proxyjump":
-                return value
-            if value.lower() != "none" and name.lower() == "proxycommand":
-                return jump_of_command(value)
-    return ""
+            yield name.lower(), value.strip().strip("\"'")

@@ -8,6 +8,7 @@ from typing import NoReturn
 from backend.domain.errors import ProbeError
 from backend.domain.parsing import ParsedSample
 from backend.domain.parsing.texts import checked_text
+from backend.domain.stats import LOWER_BOUND
 
 TOOL = "sysbench"
 MIB = 1024**2
@@ -21,6 +22,7 @@ VERSION = re.compile(r"sysbench (1\.[01]\.[0-9]{1,3}\S{0,40})(?: \(.*\))?")
 OTHER_VERSION = re.compile(r"sysbench v?([0-9]\S{0,40}).*")
 NUMBER = r"([0-9]{1,18}(?:\.[0-9]{1,9})?)"
 FIELDS = {
+    "limit": re.compile(r"Target transaction rate: ([0-9]{1,9})/sec"),
     "threads": re.compile(r"Number of threads: ([0-9]{1,6})"),
     "prime_limit": re.compile(r"Prime numbers limit: ([0-9]{1,12})"),
     "events_per_s": re.compile(rf"events per second:\s+{NUMBER}"),
@@ -43,6 +45,11 @@ class _Report:
 
     groups: Mapping[str, tuple[str, ...]]
     lines: Mapping[str, int]
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """With --rate the machine does less than it could."""
+        return (LOWER_BOUND,) if "limit" in self.groups else ()
 
     def fail(self, name: str, detail: str) -> NoReturn:
         raise ProbeError(TOOL, f"{name} {detail}", self.lines.get(name, self.lines["version"]))
@@ -81,6 +88,9 @@ def parse(text: str) -> list[ParsedSample]:
     report.words("end")
     if "transferred" in report.groups or "block" in report.groups:
         return [_memory(report, threads, seconds)]
+    if not {"prime_limit", "events_per_s"} & report.groups.keys():
+        detail = "it is of neither a cpu nor a memory test, which alone are read"
+        raise ProbeError(TOOL, detail, report.lines["version"])
     return [_cpu(report, threads, seconds)]
 
 
@@ -128,6 +138,7 @@ def _cpu(report: _Report, threads: int, seconds: float) -> ParsedSample:
             "prime_limit": report.count("prime_limit"),
             "sysbench": report.groups["version"][0],
         },
+        flags=report.flags,
     )
 
 
@@ -149,6 +160,7 @@ def _memory(report: _Report, threads: int, seconds: float) -> ParsedSample:
             "total_bytes": report.size("total"),
             "sysbench": report.groups["version"][0],
         },
+        flags=report.flags,
     )
 
 

@@ -1,17 +1,19 @@
 """A recorded demand from CSV: `time,value` lines, and the tables that Grafana exports.
 
 A table has one column a series (a header names them) or one row a point of a series (columns Series,
-Time and Value). Lines are read one after another. Times are ISO 8601 with a zone, seconds or
-milliseconds since 1970. An empty cell is a gap, which is remarked on; anything else that is no plain
-number is refused with its line and the way out.
+Time and Value). Lines are read one after another. Times are ISO 8601 with a zone, or seconds,
+milliseconds and so on since 1970. An empty cell is a gap, which is remarked on; anything else
+that is no plain number is refused with its line and the way out.
 """
 
 import csv
 import datetime as dt
 import itertools
+import math
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from fractions import Fraction
 
 from backend.domain.documents.values import exact, instant_s
 from backend.domain.errors import InvalidValue
@@ -25,13 +27,19 @@ from backend.domain.scenarios.traces import (
     units_of,
 )
 
-TIME_NAMES = frozenset({"time", "timestamp", "date", "datetime"})
+TIME_NAMES = frozenset({"time", "timestamp", "date", "datetime", "epoch"})
 SERIES_NAMES = frozenset({"series", "metric"})
+# Digits of a time since 1970 by its unit: those of seconds last until 2286.
+DIGITS = ((10, 1), (14, 10**3), (17, 10**6), (20, 10**9))
 MOST_NAMED = 10
 MOST_MISSING = 5
 _THOUSANDS = re.compile(r"\d{1,3}(,\d{3})+(\.\d+)?|\d{1,3}(\.\d{3})+,\d+")
 _DECIMAL_COMMA = re.compile(r"\d+,\d+")
 _WITH_UNIT = re.compile(r"[0-9.,]+\s*[^\s0-9.,].*")
+
+_SEPARATOR = re.compile(r'"?sep=([,;\t])"?\s*')
+_SECONDS = re.compile(r"\d{9,10}\.\d{1,9}", re.ASCII)
+_SAR = re.compile(r"Linux \S+ \(.+\)")
 
 Line = tuple[int, list[str]]
 
@@ -155,11 +163,17 @@ class _Lines(Iterator[Line]):
     """Numbered rows of a file, without its byte order mark and its empty lines."""
 
     def __init__(self, lines: Iterable[str]) -> None:
-        given = iter(lines)
+        given, first = iter(lines), 1
         head = next(given, "").removeprefix("\ufeff")
-        self.delimiter = ";" if ";" in head else ","
+        # How Grafana tells a spreadsheet what separates the cells.
+        if _SEPARATOR.fullmatch(head):
+            head, first = next(given, ""), 2
+        if _SAR.match(head):
+            detail = "this is sar's report for people: give the output of `sadf -dU -- -u`"
+            raise InvalidValue("csv", f"line {first}: {detail}, and choose one of its columns")
+        self.delimiter = next((mark for mark in ";\t" if mark in head), ",")
         rows = csv.reader(itertools.chain([head], given), delimiter=self.delimiter)
-        self._rows = ((n, row) for n, row in enumerate(rows, start=1) if row)
+        self._rows = ((n, row) for n, row in enumerate(rows, start=first) if row)
 
     def __next__(self) -> Line:
         return next(self._rows)
@@ -196,9 +210,11 @@ def _value_fault(value: str) -> str:
 
 
 def _second(at: str) -> int | None:
-    """Seconds since 1970 of a time; milliseconds are seen from the next whole second on."""
+    """Seconds since 1970 of a time; parts of one are seen from the next whole second on."""
     if at.isascii() and at.isdigit():
-        # Ten digits are seconds until 2286; twelve and more are milliseconds since 1973.
-        second = int(at) if len(at) <= 10 else -(-int(at[:16]) // 1000)
+        unit = next((unit for digits, unit in DIGITS if len(at) <= digits), 0)
+        second = -(-int(at) // unit) if unit else LAST_S
         return second if second < LAST_S else None
-    return instant_s(at)
+    if _SECONDS.fullmatch(at):
+        return math.ceil(Fraction(at))
+    return instant_s(at.removesuffix(" UTC") + "+00:00" if at.endswith(" UTC") else at)

@@ -48,7 +48,7 @@ def _json_trace(text: str, series: str, statistic: str) -> DemandTrace:
         return _metric_data(document, series)
     if isinstance(document, dict) and "Datapoints" in document:
         return _statistics(document["Datapoints"], statistic)
-    if isinstance(document, dict) and "data" in document:
+    if isinstance(document, dict) and {"data", "error"} & document.keys():
         return _prometheus(document, series)
     detail = "neither MetricDataResults or Datapoints of CloudWatch nor data of Prometheus"
     raise InvalidValue("", detail)
@@ -105,8 +105,14 @@ def _numbered(times: list[Any], values: list[Any]) -> Iterator[tuple[int, tuple[
 
 def _statistics(points: object, statistic: str) -> DemandTrace:
     """get-metric-statistics: points in any order, each with the statistics that were asked for."""
-    datapoints = _objects(points)
-    known = [name for name in STATISTICS if datapoints and name in datapoints[0]]
+    datapoints = [
+        # Percentiles have a place of their own.
+        {**one, **_mapping(one.get("ExtendedStatistics"))}
+        for one in _objects(points)
+    ]
+    first = datapoints[0] if datapoints else {}
+    percentiles = _mapping(first.get("ExtendedStatistics"))
+    known = [name for name in (*STATISTICS, *percentiles) if name in first]
     if not statistic and len(known) == 1:
         statistic = known[0]
     if statistic not in known:
@@ -120,7 +126,7 @@ def _statistics(points: object, statistic: str) -> DemandTrace:
 
 def _prometheus(document: Mapping[str, Any], series: str) -> DemandTrace:
     """query_range: pairs of seconds (perhaps with a fraction) and a number as text."""
-    data = document["data"]
+    data = document.get("data")
     if document.get("status") != "success" or not isinstance(data, dict):
         raise InvalidValue("/status", f"{str(document.get('error', 'no success'))[:100]}")
     if data.get("resultType") != "matrix":
@@ -151,6 +157,10 @@ def _series_name(metric: object) -> str:
     labels = sorted((k, v) for k, v in metric.items() if k != "__name__")
     text = ",".join(f'{name}="{value}"' for name, value in labels)
     return f"{metric.get('__name__', '')}{{{text}}}" if text else str(metric.get("__name__", ""))
+
+
+def _mapping(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
 
 
 def _objects(value: object) -> list[dict[str, Any]]:

@@ -244,6 +244,7 @@ def test_correction_of_machines_names_their_type(words, charge):
         # A credit of the whole service may be for anything, and one that is given is no price.
         ({"charge": "Credit", **EC2}, ChargeKind.CREDIT),
         ({"charge": "Credit", **BOX, "description": "AWS Activate"}, ChargeKind.CREDIT),
+        ({"charge": "Credit", **BOX, "description": "AWS MAP 2.0 credits"}, ChargeKind.CREDIT),
         ({"charge": "Refund", **BOX, "commitment": "ri-1"}, ChargeKind.CREDIT),
         ({"charge": "Refund", "service": "AmazonS3"}, ChargeKind.CREDIT),
         ({"charge": "EdpDiscount", **BOX, "commitment": "ri-1"}, ChargeKind.COMMITMENT),

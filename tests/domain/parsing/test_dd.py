@@ -314,3 +314,9 @@ def test_dd_is_refused_when_its_frames_are_longer_than_any_output():
 def test_dd_says_what_to_paste_when_only_its_last_line_came():
     with pytest.raises(ProbeError, match="all that dd printed"):
         dd.copies(GNU.splitlines()[-1])
+
+
+def test_dd_passes_over_what_the_shell_says_of_its_time():
+    text = "1+0 records in\n1+0 records out\n1000000 bytes (1.0 MB) copied, 2 s, 0.5 MB/s\n"
+    (sample,) = dd.parse(f"{text}\nreal\t0m2.004s\nuser\t0m0.001s\nsys\t0m0.312s\n")
+    assert sample.value == 500_000

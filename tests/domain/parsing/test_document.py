@@ -18,3 +18,12 @@ def test_text_behind_the_document_may_be_left_out():
     read = read_document("fio", TEXT, takes_more=True)
     assert read.root.fields == {"a": 1}
     assert read.remarks == ("a note", "1 lines behind the JSON were left out")
+
+
+def test_document_may_be_indented_as_a_whole():
+    read = read_document("fio", 'a note\n    {"a": 1,\n     "b": {"c": 2}}\n')
+    assert (read.root.fields, read.notes, read.root.line) == (
+        {"a": 1, "b": {"c": 2}},
+        ("a note",),
+        2,
+    )

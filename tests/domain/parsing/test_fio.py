@@ -477,9 +477,71 @@ def test_fio_sizes_are_read_as_fio_reads_them(text, bytes_):
     assert fio_setup.size_bytes(text) == bytes_
 
 
+@pytest.mark.parametrize(("size", "bytes_"), [("4k", 4000), ("4ki", 4096), ("1M", 10**6)])
+def test_fio_sizes_are_decimal_where_the_job_says_so(size, bytes_):
+    root = fio.read_document("fio", json.dumps({"bs": size, "kb_base": "1000"})).root
+    assert fio_setup.setup(root).block_bytes == bytes_
+
+
+@pytest.mark.parametrize(
+    "option", [{"rate_iops": "100"}, {"rate": "10m,10m"}, {"thinktime": "1000"}]
+)
+def test_fio_figure_of_a_job_that_was_held_back_is_a_bound(option):
+    rate, latency = fio.parse_json(_text(_job(option))).samples
+    assert (rate.metric, rate.flags) == ("disk_rand_read_iops", ("lower_bound",))
+    # 90 µs at a slow pace are 90 µs.
+    assert (latency.value, latency.flags) == (90_000, ())
+    made = fio.parse_json(_text(_job(option)))
+    ((name, value),) = option.items()
+    assert f"{name} {value} held the job back" in made.warnings[0]
+
+
+@pytest.mark.parametrize("option", [{"rate_iops": "0"}, {"thinktime": "0"}, {"rate": "0,0"}])
+def test_fio_limit_of_nothing_is_none(option):
+    assert [sample.flags for sample in fio.parse_json(_text(_job(option))).samples] == [(), ()]
+
+
+def test_fio_option_that_was_given_twice_counts_as_the_last():
+    text = _text(_job()).replace('"iodepth": "32"', '"iodepth": "1", "iodepth": "32"')
+    assert fio.parse_json(text).samples[0].variant == "fio_4k_qd32"
+
+
+def test_fio_3_1_without_bytes_a_second_is_read_by_its_bytes_and_time():
+    # 409,600,000 bytes in 100 s.
+    read = _direction()
+    del read["bw_bytes"]
+    made, _ = _only(_text(_job({"rw": "read"}, read=read)))
+    assert (made.metric, made.value) == ("disk_read_bytes_per_s", 4_096_000)
+
+
+@pytest.mark.parametrize(("attained", "is_whole"), [(1, True), (0, False)])
+def test_fio_may_end_early_where_a_steady_state_was_reached(attained, is_whole):
+    read = _direction(runtime=50_000, total_ios=50_000, io_bytes=204_800_000)
+    text = _text(_job(read=read, steadystate={"attained": attained}))
+    if is_whole:
+        assert _only(text)[0].value == 1000
+        return
+    with pytest.raises(
+        ProbeError, match="50 s of 100 s asked: it ended early; run it with --time_"
+    ):
+        fio.parse_json(text)
+
+
 @pytest.mark.parametrize(
     ("runtime", "seconds"),
-    [("30", 30), ("30s", 30), ("1500ms", 1.5), ("2m", 120), ("1h", 3600), ("0", None)],
+    [
+        ("30", 30),
+        ("30s", 30),
+        ("1500ms", 1.5),
+        ("2m", 120),
+        ("1h", 3600),
+        ("0", None),
+        ("2M", 120),
+        ("500msec", 0.5),
+        ("00:01:30", 90),
+        ("1:30", 90),
+        ("00:00:00", None),
+    ],
 )
 def test_fio_times_are_read_with_their_unit(runtime, seconds):
     root = fio.read_document("fio", json.dumps({"runtime": runtime})).root

@@ -273,6 +273,44 @@ def test_connection_that_is_not_followed_is_refused_with_its_line(variables, why
         in_inventory(variables)
 
 
+@pytest.mark.parametrize(
+    "value",
+    [
+        """'-o ProxyJump="ops@gate:22"'""",
+        """-o ProxyJump="ops@gate:22\"""",
+        """"-o ProxyJump='ops@gate:22'\"""",
+        "-J gate",
+    ],
+)
+def test_jump_of_a_group_is_kept_whatever_its_quotes(value):
+    text = f"[web]\nw1\n[web:vars]\nansible_ssh_common_args={value}\n"
+    assert [host.bastion for host in read_hosts(text, "ansible").hosts] == ["gate"]
+
+
+def test_host_with_its_port_is_read_as_ansible_does():
+    text = "[web]\nw[1:2].example.com:5309\n[2001:db8::5]:2222\nw3:2200 ansible_port=22\n"
+    hosts = read_hosts(text, "ansible").hosts
+    assert [(host.address, host.port) for host in hosts] == [
+        ("w1.example.com", 5309),
+        ("w2.example.com", 5309),
+        ("2001:db8::5", 2222),
+        ("w3", 22),
+    ]
+
+
+@pytest.mark.parametrize("name", ["ansible_host", "ansible_user", "ansible_ssh_common_args"])
+def test_template_of_a_login_is_refused_with_its_variable(name):
+    with pytest.raises(InvalidDocument, match=f"/text/1: w1: {name} is the template"):
+        read_hosts(f"w1 {name}='-J {{{{ gate }}}}'\n", "ansible")
+
+
+def test_json_of_ansible_inventory_is_refused_once_with_the_way_out():
+    text = '{"_meta": {"hostvars": {}}, "all": {"children": ["web"]}, "web": {"hosts": ["w1"]}}'
+    with pytest.raises(InvalidDocument, match="--list --yaml") as raised:
+        read_hosts(text, "ansible")
+    assert len(raised.value.errors) == 1
+
+
 def test_old_names_count_more_than_those_of_today_as_in_ansible():
     old = "ansible_ssh_host=192.0.2.9 ansible_ssh_port=2200 ansible_ssh_user=old"
     (host,) = in_inventory(f"{old} ansible_port=22 ansible_user=new")

@@ -35,6 +35,13 @@ def test_one_model_has_no_count():
     assert cpu_models("", cpuinfo("model name\t: AMD EPYC", "model name\t: AMD EPYC")) == "AMD EPYC"
 
 
+def test_clusters_count_where_lscpu_has_no_sockets():
+    # util-linux 2.37 and later on ARM without ACPI.
+    text = lscpu(("Cortex-A55", 4), ("Cortex-A76", 4)).replace("per socket", "per cluster")
+    text = text.replace("Socket(s):                   1", "Socket(s): -\n    Cluster(s): 1")
+    assert cpu_models(text, "") == "Cortex-A55 ×4, Cortex-A76 ×4"
+
+
 def test_cores_with_two_threads_count_as_two_cpus():
     text = "Model name: Big\nThread(s) per core: 2\nCore(s) per socket: 4\nSocket(s): 1\n"
     assert cpu_models(text + lscpu(("Small", 8), head=""), "") == "Big ×8, Small ×8"

@@ -124,6 +124,34 @@ def test_iperf3_reads_the_few_fields_of_an_old_version():
     assert (made.version, made.warnings) == ("iperf 3.1.3", ("iperf3: a note",))
 
 
+@pytest.mark.parametrize("version", ["iperf 3.0.11", "iperf 3.1.3", "iperf 3.7"])
+def test_iperf3_of_old_versions_has_one_sum_for_udp(version):
+    now = json.loads(_udp())
+    now["start"]["version"] = version
+    now["end"] = {"sum": now["end"]["sum_received"]}
+    made = iperf3.parse_json(json.dumps(now))
+    # 0.25 ms, and 30 of 2,000 packets.
+    assert [sample.value for sample in made.samples] == [250_000, 0.015]
+
+
+@pytest.mark.parametrize("limit", ["target_bitrate", "fqrate"])
+def test_iperf3_that_was_held_back_gives_a_bound(limit):
+    made = iperf3.parse_json(_text(asked={limit: 1_000_000_000}))
+    assert made.samples[0].flags == ("lower_bound",)
+    assert f"{limit} held the test back" in made.warnings[0]
+    assert iperf3.parse_json(_text(asked={limit: 0})).samples[0].flags == ()
+    # Losses are those at the rate that was sent.
+    udp = json.loads(_udp())
+    udp["start"]["test_start"][limit] = 1_000_000_000
+    assert {sample.flags for sample in iperf3.parse_json(json.dumps(udp)).samples} == {()}
+
+
+def test_iperf3_reads_the_word_of_a_rate_that_its_server_prints_twice():
+    text = _text(asked={"target_bitrate": 0})
+    twice = text.replace('"target_bitrate": 0', '"target_bitrate": 0, "target_bitrate": 0')
+    assert iperf3.parse_json(twice).samples == iperf3.parse_json(text).samples
+
+
 def test_iperf3_leaves_the_first_seconds_out_when_they_were_omitted():
     slow = _interval(1, omitted=True)
     rest = _interval(10, seconds=0.005)

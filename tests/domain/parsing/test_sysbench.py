@@ -4,6 +4,7 @@ import pytest
 
 from backend.domain.errors import ProbeError
 from backend.domain.parsing import sysbench
+from backend.domain.parsing.importing import imported
 
 
 def test_sysbench_cpu_is_events_per_second(recorded):
@@ -29,6 +30,22 @@ def test_sysbench_1_1_says_the_same_in_other_words(recorded):
     )
     assert new[0].value == old[0].value
     assert sysbench.version(recorded("sysbench-1.1-cpu-synthetic")) == "1.1.0"
+
+
+def test_sysbench_at_a_stated_rate_is_a_bound(recorded):
+    text = recorded("sysbench-1.0.20-cpu")
+    assert sysbench.parse(text)[0].flags == ()
+    held = text.replace("Number of", "Target transaction rate: 10/sec\nNumber of")
+    assert sysbench.parse(held)[0].flags == ("lower_bound",)
+    made = imported("sysbench", held, None)
+    assert made.warnings == ("--rate held the test back: kept, and takes no rank",)
+
+
+def test_sysbench_of_another_test_is_refused_as_such(recorded):
+    lines = recorded("sysbench-1.0.20-cpu").splitlines(keepends=True)
+    text = "".join(line for line in lines if "Prime" not in line and "per second" not in line)
+    with pytest.raises(ProbeError, match="neither a cpu nor a memory test"):
+        sysbench.parse(text)
 
 
 def test_sysbench_of_one_thread_is_the_variant_single(recorded):

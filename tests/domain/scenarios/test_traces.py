@@ -311,6 +311,40 @@ def test_cell_that_may_mean_two_numbers_is_refused(cell: str, told: str) -> None
     assert told in detail
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        # Grafana for a spreadsheet, collectd's csv plugin, `sadf -d` and `sadf -dU`, InfluxDB.
+        'sep=,\n"Time","web"\n2026-01-01T00:00:00Z,5\n2026-01-01T00:10:00Z,6\n',
+        "epoch,value\n1767225599.512,5\n1767226200.000,6\n",
+        "# hostname;interval;timestamp;%user\nh;600;2026-01-01 00:00:00 UTC;5\nh;600;2026-01-01 00:10:00 UTC;6\n",
+        "# hostname;interval;timestamp;%user\nh;600;1767225600;5\nh;600;1767226200;6\n",
+        "time\tweb\n1767225600\t5\n1767226200\t6\n",
+        "time,web\n1767225600000000000,5\n1767226200000000000,6\n",
+        "time,web\n1767225600000000,5\n1767226200000000,6\n",
+    ],
+)
+def test_recordings_of_other_tools_are_the_same_points(text: str) -> None:
+    series = "%user" if "%user" in text else ""
+    assert pairs(imported(text.splitlines(keepends=True), series=series)) == [(0, 5.0), (600, 6.0)]
+
+
+def test_report_of_sar_says_what_to_give() -> None:
+    text = "Linux 6.1.0-26 (web1) \t11/01/2026 \t_x86_64_\t(4 CPU)\n\n12:00:01 AM CPU %user\n"
+    assert "sadf -dU -- -u" in fault(text)[1]
+
+
+def test_percentile_of_cloudwatch_is_a_statistic_like_others() -> None:
+    point = {"Timestamp": "2026-01-01T00:00:00Z", "ExtendedStatistics": {"p99": 12.5}}
+    text = json.dumps({"Datapoints": [point]})
+    assert pairs(imported(text.splitlines(keepends=True))) == [(0, 12.5)]
+
+
+def test_error_of_prometheus_is_told() -> None:
+    text = '{"status": "error", "errorType": "bad_data", "error": "parse error"}'
+    assert fault(text) == ("/status", "parse error")
+
+
 def test_time_without_a_zone_says_what_to_export() -> None:
     assert "has no time zone" in fault("Time,web\n2026-11-02 00:00:00,1\n")[1]
 

@@ -1,4 +1,4 @@
-"""The billing export of Google as JSON: objects of the table in BigQuery, one a line or in an array."""
+"""Bills as JSON, such as the export of Google: objects of a table in BigQuery, one a line or in an array."""
 
 import io
 import json
@@ -16,12 +16,14 @@ from backend.bills.services.batch import (
     format_of,
     refuse_endless,
 )
-from backend.domain.bills.formats import BillFormat
+from backend.domain.bills.formats import FORMATS, GCP, BillFormat, recognised, squeezed
 from backend.domain.errors import InvalidValue
 from backend.domain.parsing.prices.json_stream import Scanner
 
 ROWS = 50_000
 HEAD_BYTES = 64 * 1024
+# Columns that hold a document in every kind of file.
+DOCUMENTS = frozenset(name for one in FORMATS.values() for name in one.columns.get("details", ()))
 
 # Number of a line or object, and its flat fields.
 Row = tuple[int, Mapping[str, str]]
@@ -36,8 +38,17 @@ def json_batches(
     first = list(islice(flat, ROWS))
     if not first:
         raise InvalidValue("/file", "it holds no JSON object")
-    one, _ = format_of(_names(first), slug or "gcp")
+    names = _names(first)
+    one, _ = format_of(names, slug or _slug(names))
     return one, _batches(one, first, flat)
+
+
+def _slug(names: Sequence[str]) -> str:
+    try:
+        return recognised(names).slug
+    # Whose objects may leave out any field that is empty in all of them.
+    except InvalidValue:
+        return GCP.slug
 
 
 def _names(rows: Sequence[Row]) -> list[str]:
@@ -110,7 +121,9 @@ def _flat(row: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
     """Fields of nested objects by their joined names; lists as JSON."""
     flat: dict[str, str] = {}
     for name, value in row.items():
-        if isinstance(value, dict):
+        if isinstance(value, dict) and squeezed(name) in DOCUMENTS:
+            flat[prefix + name] = json.dumps(value, default=str)
+        elif isinstance(value, dict):
             flat |= _flat(value, f"{prefix}{name}.")
         elif isinstance(value, list):
             flat[prefix + name] = json.dumps(value, default=str)
