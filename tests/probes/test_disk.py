@@ -296,12 +296,14 @@ def test_run_directory_in_memory_sends_the_files_to_a_disk(run_directory, progra
     assert list(Path("/var/tmp").glob(f"{run_directory.path.name}*")) == []
 
 
-def _cache_of(run_directory, available_mib):
+def _cache_of(run_directory, available_mib, memory_mib=None):
     """Memory of a machine that can keep so much of a file."""
-    meminfo = run_directory.path / "meminfo"
-    meminfo.write_text(f"MemTotal: 99999 kB\nMemAvailable:   {available_mib * 1024} kB\n")
-    script = run_directory.path / "common.sh"
-    script.write_text(script.read_text().replace("/proc/meminfo", str(meminfo)))
+    common, fio_part = (run_directory.path / name for name in ("common.sh", "fio.sh"))
+    known = f"look_up_memory() {{ memory_mib={memory_mib or available_mib}; }}\n"
+    common.write_text(common.read_text() + known)
+    fio_part.write_text(
+        fio_part.read_text().replace("$(meminfo_mib MemAvailable)", str(available_mib))
+    )
 
 
 def _steady_step(target, work="randwrite", block="4k", *, window_s=2, most_mib=4096):
@@ -368,10 +370,7 @@ def test_steady_test_is_unavailable_without_space(run_directory, target, cache_m
 def test_memory_limit_above_the_run_bounds_the_cache(run_directory, target):
     """What a cgroup limits counts its page cache, too."""
     needs("fio")
-    _cache_of(run_directory, 4000)
-    limits = "cgroup_memory() { echo max; echo 9223372036854771712; echo 25165824; }\n"
-    script = run_directory.path / "common.sh"
-    script.write_text(script.read_text() + limits)
+    _cache_of(run_directory, 4000, memory_mib=24)
     run_directory.plan(_steady_step(target, most_mib=90))
     run_directory.run(["sh"])
     assert "for the 24 MiB that memory may keep" in run_directory.result(

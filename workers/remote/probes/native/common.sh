@@ -81,14 +81,13 @@ meminfo_mib() {
     sed -n "s/^$1: *\([0-9]*\) kB/\1/p" /proc/meminfo | { read -r kib && echo $((kib / 1024)); } || echo 0
 }
 
-# The memory limits, of our cgroup and of every parent.
-cgroup_memory() {
-    path=$(sed -n 's/^0:://p' /proc/self/cgroup)
-    while :; do
-        cat "/sys/fs/cgroup$path/memory.max" 2> /dev/null
-        case $path in */*) path=${path%/*} ;; *) break ;; esac
-    done
-    cat /sys/fs/cgroup/memory/memory.limit_in_bytes 2> /dev/null || :
+# Sets available_mib and memory_mib, what the machine or the tightest cgroup above us still gives and has, and spare_mib,
+# what a measurement may take of it.
+look_up_memory() {
+    read -r available memory spare << END
+$("$RUN_DIR/bin/observe" --memory)
+END
+    available_mib=$((available / MIB)) memory_mib=$((memory / MIB)) spare_mib=$((spare / MIB))
 }
 
 no_space() {

@@ -50,17 +50,19 @@ look_up_room() {
 
 # Puts incompressible data into memory, once per run: sets source and source_mib. make_source MIB
 make_source() {
+    look_up_memory
     for place in /dev/shm "$RUN_DIR"; do
         source=$place/$RUN_NAME.source
         [ ! -s "$source" ] || break
         look_up_space "$place"
-        source_mib=$(lower 256 "$(lower "$1" "$(lower $((free_mib / 2)) $(($(meminfo_mib MemAvailable) / 4)))")")
+        source_mib=$(lower 256 "$(lower "$1" "$(lower $((free_mib / 2)) "$(lower $((available_mib / 4)) $spare_mib)")")")
         [ "$source_mib" -ge 16 ] || [ "$source_mib" -eq "$1" ] || continue
         echo "$source" >> "$RUN_DIR/files"
         "$RUN_DIR/bin/memory" --test random --bytes $((source_mib * MIB)) > "$source" && break
         rm -f "$source"
     done
-    [ -s "$source" ] || { echo "no memory for the source of the data" && exit 3; }
+    [ -s "$source" ] ||
+        unavailable "only $available_mib of $memory_mib MiB of memory are available here, too little for the data to write"
     source_mib=$(($(stat -c %s "$source") / MIB))
 }
 

@@ -71,11 +71,9 @@ prepare_fio() {
 look_up_cache() {
     look_up_own_cache
     [ -z "$cache_mib" ] || return 0
-    cache_mib=$(meminfo_mib MemAvailable)
-    for limit in $(cgroup_memory); do
-        # Without a limit it says max, or nearly 2^63.
-        case $limit in max | ????????????????*) ;; *) cache_mib=$(lower "$cache_mib" $((limit / MIB))) ;; esac
-    done
+    look_up_memory
+    # What others have read makes way for our file, too, and a limit counts it as used.
+    cache_mib=$(lower "$(meminfo_mib MemAvailable)" "$memory_mib")
 }
 
 # prepare_steady LEAST_BYTES SECONDS MOST_BYTES: a file of twice the cache at least; what cannot be written is refused.

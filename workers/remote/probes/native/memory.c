@@ -26,6 +26,7 @@ enum { LINE_BYTES = 64 };
 
 static const uint64_t UNKNOWN_CACHE_BYTES = 32u << 20; /* taken when the machine does not tell its cache */
 static const uint64_t LATENCY_BYTES_MAX = 1u << 30;    /* a larger cycle takes longer to build than to walk */
+static const uint64_t LEAST_BYTES = 1u << 20;          /* of each thread */
 static const uint64_t LATENCY_ROUND_NS = 100000000u;
 static const uint64_t HOPS_PER_CHUNK = 4096;
 
@@ -33,16 +34,40 @@ struct options {
     uint64_t threads, bytes, bytes_max, rounds, duration_ns;
     const char *nodes;
     struct host_cpus cpus;
-    uint64_t cache_bytes, available_bytes;
+    struct host_memory memory;
+    uint64_t cache_bytes;
     bool is_capped;
 };
 
-/* Memory we may take: 60 % of what is available, or less when asked. */
+/* Memory we may take: 60 % of what is available, less where the reserve of others asks for it or the caller does. */
 static uint64_t budget_bytes(const struct options *options)
 {
-    uint64_t budget = options->available_bytes ? options->available_bytes / 10 * 6 : 3 * UNKNOWN_CACHE_BYTES;
-    lower_to(options->bytes_max, &budget);
+    const uint64_t available = options->memory.available_bytes,
+                   spare = growth(reserve_bytes(&options->memory), available);
+    uint64_t budget = available / 10 * 6 < spare ? available / 10 * 6 : spare;
+    if (options->bytes_max && options->bytes_max < budget) budget = options->bytes_max;
     return budget;
+}
+
+static void mib_raw(uint64_t bytes)
+{
+    json_digits(bytes >> 20, 1);
+    json_raw(" MiB");
+}
+
+/* A host that has no memory to spare is left alone. */
+static int unavailable(const struct options *options)
+{
+    json_line.length = 0;
+    json_raw("=== failure unavailable: only ");
+    mib_raw(options->memory.available_bytes);
+    json_raw(" of ");
+    mib_raw(options->memory.total_bytes);
+    json_raw(" of memory are available here, and ");
+    mib_raw(reserve_bytes(&options->memory));
+    json_raw(" stay free for other programs\n");
+    const int exit_code = output_exit(write_all(1, json_line.text, json_line.length));
+    return exit_code ? exit_code : EXIT_UNAVAILABLE;
 }
 
 static void report_conditions(const struct options *options, const char *test)
@@ -57,7 +82,7 @@ static void report_conditions(const struct options *options, const char *test)
     json_u64("threads", options->threads);
     json_u64("usable_cpus", options->cpus.usable_count);
     json_u64("last_cache_bytes", options->cache_bytes);
-    json_u64("available_bytes", options->available_bytes);
+    json_u64("available_bytes", options->memory.available_bytes);
     json_bool("is_capped", options->is_capped);
     json_u64("rounds", options->rounds);
 }
@@ -250,7 +275,10 @@ static int probe_main(int argc, char **argv, char **envp)
     if (text_equals(test, "random") && options.bytes) return random_bytes(options.bytes);
     if (options.threads == 0 || options.threads > WORKERS_MAX || options.rounds == 0 || options.rounds > ROUNDS_MAX)
         return json_error("memory", "threads must be 1 to 8192 and rounds 1 to 1024", 0, EXIT_USAGE);
-    options.available_bytes = available_bytes();
+    options.memory = host_memory_read();
+    const uint64_t budget = budget_bytes(&options);
+    const bool is_asked_for = options.bytes_max && budget == options.bytes_max;
+    if (budget < options.threads * LEAST_BYTES && !is_asked_for) return unavailable(&options);
     for (uint64_t cpu = 0; cpu < MASK_BITS; cpu++) {
         const uint64_t bytes = mask_has(options.cpus.mask, cpu) ? last_cache_bytes(cpu, &is_first) : 0;
         if (bytes && (is_first || options.cache_bytes == 0)) options.cache_bytes += bytes;
