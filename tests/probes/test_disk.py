@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from backend.domain.parsing import dd, fio_steady, runner_status
+from backend.domain.parsing.disk_files import STORED_KEYS
 from backend.domain.parsing.frames import key_values, sections
 from tests.probes.conftest import needs
 
@@ -32,7 +33,7 @@ def _fio(text):
     conditions, record = sections("fio", text)
     assert (conditions.name, record.name, record.exit_code) == ("conditions", "fio", 0)
     (job,) = json.loads(record.text)["jobs"]
-    return key_values("fio", conditions, CONDITIONS), job
+    return key_values("fio", conditions, CONDITIONS, STORED_KEYS), job
 
 
 def test_fio_measures_each_work_when_it_is_installed(run_directory, shell, target):
@@ -198,7 +199,10 @@ def device(tmp_path):
     image = Path(f"/var/tmp/{tmp_path.name}.image")
     image.write_bytes(b"".join(bytes([number]) * MIB for number in range(64)))
     made = subprocess.run(
-        ["losetup", "-f", "--show", str(image)], capture_output=True, text=True, check=False
+        ["losetup", "-f", "--show", "--direct-io=on", str(image)],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     try:
         if made.returncode:

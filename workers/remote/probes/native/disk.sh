@@ -69,8 +69,8 @@ make_source() {
 # Sets direct to "direct", or to nothing when O_DIRECT does not work with these operands of dd.
 look_up_direct() {
     direct=
-    case $filesystem in
-    tmpfs | ramfs | zfs) ;; # they accept O_DIRECT and go through memory all the same
+    case $filesystem,$in_memory in
+    zfs,* | *,yes) ;; # they accept O_DIRECT and go through memory all the same
     *) if ${as_root:+sudo -n} dd "$@" bs=1M count=1 2> /dev/null; then direct=direct; fi ;;
     esac
 }
@@ -115,6 +115,7 @@ copy_chunks() {
 prepare_dd() {
     choose_directory "$1"
     target=$directory/$RUN_NAME.dd wanted_mib=$(($2 / MIB)) source_mib=0
+    look_up_storage "$directory"
     look_up_mount "$directory"
     look_up_own_cache
     [ "$3" = keep ] || rm -f -- "$target"
@@ -135,6 +136,13 @@ prepare_dd() {
     rm -f -- "$target"
 }
 
+# The lines that every disk test has of where its bytes are.
+print_storage() {
+    echo "stored_on $stored_on"
+    echo "stored_as $stored_as"
+    echo "in_memory $in_memory"
+}
+
 # print_conditions DIRECTION CONDITIONS DROP_CACHES [POSITION]
 print_conditions() {
     echo "=== conditions"
@@ -145,9 +153,10 @@ print_conditions() {
     echo "source_bytes $((source_mib * MIB))"
     echo "directory $directory"
     echo "filesystem $filesystem"
-    echo "mount_options $mount_options"
+    printf 'mount_options %s\n' "$mount_options" # echo would read a backslash
     echo "drop_caches $3"
     if [ -n "$cache_mib" ]; then echo "cache_bytes $((cache_mib * MIB))"; fi
+    print_storage
     echo "dd $(dd --version 2>&1 | sed -n '/[Cc]oreutils\|[Bb]usy[Bb]ox/{p;q;}')"
     if [ -n "${4:-}" ]; then printf 'position %s\ndevice %s\n' "$4" "$target"; fi
     echo "=== end conditions rc=0"
@@ -170,7 +179,7 @@ prepare_copy() {
             conditions=fdatasync
         fi
     fi
-    case $filesystem in tmpfs | ramfs) conditions=cached ;; esac
+    [ "$in_memory" = no ] || conditions=cached
 }
 
 # copy write|read SECONDS: what prepare_copy prepared.
@@ -190,10 +199,10 @@ look_up_own_cache() {
 
 # Sets dropped to "yes", or to "no: " and the reason. Only the page cache goes; dentries and inodes stay.
 drop_caches() {
-    case $filesystem in
-    tmpfs | ramfs) dropped="no: the file system is in memory" && return ;;
+    case $filesystem,$in_memory in
+    *,yes) dropped="no: memory keeps the files" && return ;;
     # It neither empties the ARC nor shrinks it (openzfs/zfs#12810), and other programs would pay for it.
-    zfs) dropped="no: ZFS keeps a cache of its own" && return ;;
+    zfs,*) dropped="no: ZFS keeps a cache of its own" && return ;;
     esac
     if [ -n "$direct" ]; then
         dropped="no: O_DIRECT does not use the cache"
@@ -286,6 +295,11 @@ dd_device() {
     [ -b "$target" ] || unavailable "not a block device: $target"
     if [ ! -r "$target" ]; then as_root=yes; fi
     node=$(readlink -f -- "$target")
+    stored_as=-
+    read -r in_memory stored_on << END
+$(device_storage "${node##*/}" 8)
+END
+    [ "$in_memory" = no ] || unavailable "memory keeps or caches what $target has: it is $stored_on"
     read -r sectors < "/sys/class/block/${node##*/}/size" || unavailable "the size of $target is not known"
     size_mib=$((sectors / 2048))
     wanted_mib=$(lower "$wanted_mib" $((size_mib / 2)))
@@ -305,7 +319,9 @@ small_files() {
     [ $(($2 * 24 / 1024)) -le $((free_mib - keep_mib)) ] ||
         no_space "$directory has $free_mib MiB free and keeps $keep_mib MiB"
     echo "$directory/$RUN_NAME.small" >> "$RUN_DIR/files"
-    "$RUN_DIR/bin/small_files" --directory "$directory/$RUN_NAME.small" --files "$2"
+    look_up_storage "$directory"
+    "$RUN_DIR/bin/small_files" --directory "$directory/$RUN_NAME.small" --files "$2" \
+        --stored-on "$stored_on" --stored-as "$stored_as" --in-memory "$in_memory"
 }
 
 case ${1:-} in

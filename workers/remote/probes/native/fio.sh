@@ -8,8 +8,8 @@ DRIFT_PERCENT=10
 # Sets engine and uses_direct (1 or 0) to the best that work on the target; fails when none does. A psync engine has
 # one request in flight whatever it is asked for.
 look_up_engine() {
-    case $filesystem in
-    tmpfs | ramfs | zfs) ways=0 ;;
+    case $filesystem,$in_memory in
+    zfs,* | *,yes) ways=0 ;;
     *) ways='1 0' ;;
     esac
     for uses_direct in $ways; do
@@ -124,6 +124,7 @@ choose_work() {
     look_up_limit
     look_up_fio || unavailable "fio 3 is not installed"
     choose_directory "$1"
+    look_up_storage "$directory"
     look_up_mount "$directory"
     work=$2 block=$3 depth=$4 jobs=$5 runtime_s=$6 ramp_s=$7
 }
@@ -206,6 +207,7 @@ print_fio_conditions() {
     if [ "$uses_direct" -eq 1 ]; then echo "direct yes"; else echo "direct no"; fi
     echo "directory $directory"
     echo "filesystem $filesystem"
-    echo "mount_options $mount_options"
+    printf 'mount_options %s\n' "$mount_options" # echo would read a backslash
+    print_storage
     echo "fio $fio_version"
 }

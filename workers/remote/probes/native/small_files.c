@@ -1,5 +1,9 @@
 /*
- * small_files: what a disk and its file system do with many small files. Usage: small_files --directory D --files N
+ * small_files: what a disk and its file system do with many small files.
+ *
+ *   small_files --directory D --files N [--stored-on DEVICE --stored-as FILE_SYSTEM --in-memory yes|no]
+ *
+ * The last three say where the caller has found that D lies, and are printed as they are.
  *
  * As when an archive is unpacked: N files of 1 to 64 KiB (log-uniform, the same sizes in every run), directory after
  * directory below D, which must not exist. Each file is created, written with bytes that cannot be compressed, and
@@ -38,10 +42,10 @@ struct status_fs {
 };
 
 struct run {
-    const char *directory;
+    const char *directory, *stored_on, *stored_as;
     uint64_t files, file_count, directory_count; /* asked for, and there now */
     long root;                                   /* the open directory */
-    bool is_made;
+    bool is_made, is_in_memory;
     unsigned char *pool;
     double *fsync_ns;
     uint64_t sizes[SIZES], bytes, resident_files, filesystem_type;
@@ -258,6 +262,11 @@ static int report(struct run *run)
     json_text("arch", PROBE_ARCH);
     json_text("directory", run->directory);
     json_u64("filesystem_type", run->filesystem_type);
+    if (run->stored_on) {
+        json_text("stored_on", run->stored_on);
+        json_text("stored_as", run->stored_as ? run->stored_as : "unknown");
+        json_bool("is_in_memory", run->is_in_memory);
+    }
     json_u64("files", run->files);
     json_u64("directories", DIRECTORIES);
     json_u64("bytes", run->bytes);
@@ -287,7 +296,14 @@ static int probe_main(int argc, char **argv, char **envp)
         const char *value = i + 1 < argc ? argv[i + 1] : "";
         if (text_equals(argv[i], "--directory")) run.directory = value;
         else if (text_equals(argv[i], "--files") && parse_u64(value, &run.files)) continue;
-        else return json_error("small_files", "usage: small_files --directory D --files N", 0, EXIT_USAGE);
+        else if (text_equals(argv[i], "--stored-on")) run.stored_on = value;
+        else if (text_equals(argv[i], "--stored-as")) run.stored_as = value;
+        else if (text_equals(argv[i], "--in-memory")) run.is_in_memory = text_equals(value, "yes");
+        else
+            return json_error("small_files",
+                              "usage: small_files --directory D --files N [--stored-on DEVICE --stored-as "
+                              "FILE_SYSTEM --in-memory yes|no]",
+                              0, EXIT_USAGE);
     }
     if (run.directory == NULL || run.directory[0] == '\0' || run.files == 0 || run.files > FILES_MAX)
         return json_error("small_files", "a directory is needed, and 1 to 1000000 files", 0, EXIT_USAGE);
