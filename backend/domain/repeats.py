@@ -170,6 +170,8 @@ def _unavailable(raw: RawResult, conditions: Conditions) -> str:
 
 def _incomplete(conditions: Conditions, raw: RawResult) -> tuple[Reason, str]:
     last_line = text_of(raw.err or raw.out).strip().split("\n")[-1][:200]
+    # The marker is for programs; what stands behind it is for people.
+    last_line = re.sub(r"^=== failure [a-z_]+: ", "", last_line)
     if conditions.is_timed_out:
         return Reason.TIMEOUT, f"took longer than allowed, {conditions.wall_s:.0f} s"
     if conditions.is_cancelled:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from backend.domain.parsing import dd, fio_steady, runner_status
+from backend.domain.parsing import dd, fio, fio_steady, runner_status
 from backend.domain.parsing.disk_files import STORED_KEYS
 from backend.domain.parsing.frames import key_values, sections
 from tests.probes.conftest import needs
@@ -138,11 +138,51 @@ def test_fio_repeats_the_message_of_fio_when_it_fails(run_directory, target, pro
 
 
 @pytest.mark.parametrize("step", ["fio_run {} 16777216 randread 4k 1 1 0.1 0", "small_files {} 9"])
-def test_series_says_disk_full_when_the_directory_has_no_space(run_directory, small_disk, step):
+def test_series_is_not_available_when_the_directory_has_no_space(run_directory, small_disk, step):
     needs("fio")
-    code = run_directory.run(["sh"], "disk.sh", *step.format(small_disk).split(), code=5)
-    assert code.startswith(f"=== failure disk_full: {small_disk} has ")
+    said = run_directory.run(["sh"], "disk.sh", *step.format(small_disk).split(), code=7)
+    assert said.startswith(f"=== failure unavailable: {small_disk} has ")
     assert list(small_disk.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("size_mib", "free_mib", "room_mib"),
+    [
+        # A tenth is 1000 MiB, of 1541 free ones 541 are left.
+        (10_000, 1541, 541),
+        # At most 1 GiB is kept, and as much again as is written: half of 2 GiB.
+        (100_000, 2048, 1024),
+        (1_000_000, 5000, 2500),
+        # At least 256 MiB are kept.
+        (1000, 400, 144),
+        (10_000, 900, -100),
+    ],
+)
+def test_room_keeps_a_share_of_the_disk_free(run_directory, tmp_path, size_mib, free_mib, room_mib):
+    script = run_directory.path / "room.sh"
+    text = (run_directory.path / "disk.sh").read_text().partition("case ${1:-} in\ndd_write")[0]
+    space = f"look_up_space() {{ free_mib={free_mib} size_mib={size_mib}; }}"
+    script.write_text(f'{text}\n{space}\ndirectory={tmp_path}\nlook_up_room\necho "$room_mib"\n')
+    assert run_directory.run(["sh"], "room.sh") == f"{room_mib}\n"
+
+
+def test_disk_with_little_room_is_measured_with_a_smaller_file(run_directory, target):
+    """Of 600 MiB free ones 256 are kept: files of 300 MiB in place of 1 GiB, and said so."""
+    needs("fio")
+    script = run_directory.path / "common.sh"
+    script.write_text(script.read_text() + "look_up_space() { free_mib=600 size_mib=900; }\n")
+    run_directory.plan(
+        f"step dd write 0 60 disk.sh dd_write '{target}' {1024 * MIB} 3",
+        f"step dd read 0 60 disk.sh dd_read '{target}' {1024 * MIB} 3",
+        f"step fio rand_read_qd1 0 99 disk.sh fio_run '{target}' {1024 * MIB} randread 4k 1 1 0.5 0",
+    )
+    run_directory.run(["sh"])
+    texts = [run_directory.result(f"{name}.out") for name in run_directory.finished()]
+    for text in texts:
+        assert "\nfile_bytes " in text
+        assert "\nasked_bytes 1073741824\n" in text
+    samples = [*dd.parse(texts[0]), *dd.parse(texts[1]), *fio.parse(texts[2])]
+    assert all("small_file" in sample.flags for sample in samples)
 
 
 def test_step_is_refused_when_the_directory_cannot_be_written_to(run_directory):
@@ -182,12 +222,12 @@ def test_dd_copies_in_all_directories_at_once_when_parallel(run_directory, shell
         (target / name).rmdir()
 
 
-def test_dd_says_disk_full_when_one_of_the_directories_is_too_small(
+def test_dd_is_not_available_when_one_of_the_directories_is_too_small(
     run_directory, target, small_disk
 ):
     words = ("dd_parallel", "write", 512 * MIB, 5, target, small_disk)
-    said = run_directory.run(["sh"], "disk.sh", *words, code=5)
-    assert said.startswith(f"=== failure disk_full: {small_disk} has ")
+    said = run_directory.run(["sh"], "disk.sh", *words, code=7)
+    assert said.startswith(f"=== failure unavailable: {small_disk} has ")
     for line in (run_directory.path / "files").read_text().splitlines():
         Path(line).unlink(missing_ok=True)
 
@@ -357,7 +397,7 @@ def test_steady_test_keeps_to_the_bytes_that_it_may_write(run_directory, target)
     ("cache_mib", "most_mib", "why"),
     [
         (40, 100, ", and as much again to settle: 100 MiB may be written"),
-        (100_000_000, 2**30, " MiB free and keeps "),
+        (100_000_000, 2**30, " MiB stay free"),
     ],
 )
 def test_steady_test_is_unavailable_without_space(run_directory, target, cache_mib, most_mib, why):

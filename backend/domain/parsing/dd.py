@@ -12,11 +12,13 @@ from dataclasses import dataclass, replace
 from backend.domain.errors import ProbeError
 from backend.domain.parsing import ParsedSample
 from backend.domain.parsing.disk_files import (
+    ASKED_KEY,
     IN_MEMORY,
     OWN_CACHE,
     STORED_KEYS,
     described_storage,
     is_implausible,
+    size_flags,
 )
 from backend.domain.parsing.frames import Section, key_values, sections
 from backend.domain.parsing.texts import checked_text
@@ -40,7 +42,7 @@ KEYS = (
     "drop_caches",
     "dd",
 )
-OPTIONAL_KEYS = ("cache_bytes", *STORED_KEYS)
+OPTIONAL_KEYS = ("cache_bytes", ASKED_KEY, *STORED_KEYS)
 DEVICE_KEYS = ("position", "device")
 POSITIONS = ("outer", "inner")
 PARALLEL_KEYS = ("directories", "wall_us")
@@ -99,6 +101,7 @@ class _Copying:
     conditions: DdConditions
     variant: str
     described: Mapping[str, object]
+    size_flags: tuple[str, ...] = ()
 
     @property
     def bytes(self) -> int:
@@ -113,7 +116,7 @@ class _Copying:
         known = self.conditions
         if known.conditions == "unknown":
             return (CONDITIONS_UNKNOWN,)
-        flags = (CACHED,) if self._is_cached else ()
+        flags = (*((CACHED,) if self._is_cached else ()), *self.size_flags)
         match known.source:
             case "zero":
                 return (*flags, ZEROS)
@@ -264,7 +267,7 @@ def _copying(parts: Sequence[Section]) -> tuple[_Copying, Sequence[Section]]:
         **{key: values[key] for key in (*DESCRIBED, *(DEVICE_KEYS if is_device else ()))},
         **described_storage(values),
     }
-    return _Copying(made, conditions, variant, described), rest[many:]
+    return _Copying(made, conditions, variant, described, size_flags(values)), rest[many:]
 
 
 def _count(header: Section, key: str, value: str) -> int:

@@ -19,6 +19,9 @@ COPIES = 2
 # Lines of our own runs: the device and the file system that keep the bytes in the end, below overlayfs,
 # loop devices and the like, and yes where memory keeps or caches them all the same.
 STORED_KEYS = ("stored_on", "stored_as", "in_memory")
+# How large the test file should have been, where there was no room for it.
+ASKED_KEY = "asked_bytes"
+SMALL_FILE = "small_file"
 MEMORY_BANDWIDTH = "memory_bandwidth_bytes_per_s"
 # A device that has to be asked takes longer; a file system that only says so does not.
 LEAST_FLUSH_NS = 2_000
@@ -29,6 +32,11 @@ MAX_MEMORY_SHARE = 0.5
 def described_storage(values: Mapping[str, object]) -> dict[str, object]:
     """The parameters of a sample that say what keeps its files; empty for older records."""
     return {key: values[key] for key in STORED_KEYS[:2] if key in values}
+
+
+def size_flags(values: Mapping[str, object]) -> tuple[str, ...]:
+    """The flag of a test file that was made smaller than asked, for want of room."""
+    return (SMALL_FILE,) if ASKED_KEY in values else ()
 
 
 def directory_of(parameters: Mapping[str, object]) -> str:

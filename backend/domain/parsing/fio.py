@@ -12,11 +12,13 @@ from dataclasses import dataclass, field, replace
 from backend.domain.errors import ProbeError
 from backend.domain.parsing import ParsedSample
 from backend.domain.parsing.disk_files import (
+    ASKED_KEY,
     IN_MEMORY,
     STORED_KEYS,
     described_storage,
     is_implausible,
     lies_in_memory,
+    size_flags,
 )
 from backend.domain.parsing.document import JsonDocument, Node, ToolResult, read_document
 from backend.domain.parsing.fio_groups import JobGroup, groups
@@ -42,6 +44,7 @@ KEYS = (
     "mount_options",
     "fio",
 )
+OPTIONAL_KEYS = (ASKED_KEY, *STORED_KEYS)
 DESCRIBED = ("directory", "filesystem", "mount_options", "ramp_s")
 PERCENTILES = ("50", "90", "95", "99", "99.9", "99.99")
 # A job of a fixed time that ended before had an error or a full disk; a few percent are fio's own clock.
@@ -110,7 +113,7 @@ def framed(
     conditions: Section, output: Section, *, prefix: str, more_keys: tuple[str, ...] = ()
 ) -> list[ParsedSample]:
     """Samples of fio's output and its conditions, which have `more_keys`. Raises ProbeError."""
-    values = key_values(TOOL, conditions, (*KEYS, *more_keys), STORED_KEYS)
+    values = key_values(TOOL, conditions, (*KEYS, *more_keys), OPTIONAL_KEYS)
     document = read_document(TOOL, output.text, first_line=output.first_line)
     known = groups(document)
     # The runner asks for one group; more would be jobs that were not ours.
@@ -127,7 +130,11 @@ def framed(
     reading = FioReading(document, prefix, ram_bytes, filesystem=filesystem)
     described = {**{key: values[key] for key in DESCRIBED}, **described_storage(values)}
     return [
-        replace(sample, parameters={**sample.parameters, **described})
+        replace(
+            sample,
+            parameters={**sample.parameters, **described},
+            flags=(*sample.flags, *size_flags(values)),
+        )
         for sample in _samples(group, reading)
     ]
 

@@ -4,7 +4,6 @@ from dataclasses import replace
 
 from backend.domain.errors import ProbeError
 from backend.domain.parsing import ParsedSample, fio
-from backend.domain.parsing.disk_files import STORED_KEYS
 from backend.domain.parsing.document import shown
 from backend.domain.parsing.frames import counts, key_values, sections
 from backend.domain.parsing.texts import checked_text
@@ -23,7 +22,7 @@ def parse(text: str) -> list[ParsedSample]:
     if [section.name for section in parts] != ["conditions", fio.TOOL]:
         raise ProbeError(fio.TOOL, "not the sections conditions and fio", 1)
     conditions, output = parts
-    values = key_values(fio.TOOL, conditions, (*fio.KEYS, *KEYS), STORED_KEYS)
+    values = key_values(fio.TOOL, conditions, (*fio.KEYS, *KEYS), fio.OPTIONAL_KEYS)
     known = counts(fio.TOOL, conditions, values, ("volume_bytes", "volume_count"))
     size_gib = known["volume_bytes"] // BYTES_PER_GIB
     described = {

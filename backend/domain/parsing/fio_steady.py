@@ -4,7 +4,6 @@ from dataclasses import dataclass, replace
 
 from backend.domain.errors import ProbeError
 from backend.domain.parsing import ParsedSample, fio
-from backend.domain.parsing.disk_files import STORED_KEYS
 from backend.domain.parsing.document import Node, read_document
 from backend.domain.parsing.frames import Section, counts, key_values, sections
 from backend.domain.parsing.texts import checked_text
@@ -34,7 +33,7 @@ def parse(text: str) -> list[ParsedSample]:
     if [section.name for section in parts] != ["conditions", PREFIX, fio.TOOL]:
         raise ProbeError(fio.TOOL, "not the sections conditions, steady and fio", 1)
     conditions, settled, output = parts
-    values = key_values(fio.TOOL, conditions, (*fio.KEYS, *KEYS), STORED_KEYS)
+    values = key_values(fio.TOOL, conditions, (*fio.KEYS, *KEYS), fio.OPTIONAL_KEYS)
     known = counts(fio.TOOL, conditions, values, KEYS)
     settling = _settling(settled, known["window_s"])
     parameters = {

@@ -41,11 +41,31 @@ choose_directory() {
     fi
 }
 
-# Sets free_mib and keep_mib: a tenth of the file system and at least 2 GiB stay free.
+# Sets room_mib, what may be written to the directory: a tenth of the file system, at least 256 MiB and at most 1 GiB, stays
+# free, and as much again as is written.
 look_up_room() {
     look_up_space "$directory"
     keep_mib=$((size_mib / 10))
-    [ "$keep_mib" -ge 2048 ] || keep_mib=2048
+    [ "$keep_mib" -ge 256 ] || keep_mib=256
+    keep_mib=$(lower "$keep_mib" 1024)
+    room_mib=$(lower $((free_mib - keep_mib)) $((free_mib / 2)))
+}
+
+# Sets the file size SIZE_MIB to what there is room for, and remembers what was asked for a smaller one. A file of 64 MiB
+# is the least: fit_room SIZE_MIB
+fit_room() {
+    look_up_room
+    fitting_mib=$(lower "$1" "$room_mib")
+    [ "$fitting_mib" -ge 64 ] || [ "$fitting_mib" -eq "$1" ] ||
+        unavailable "$directory has $free_mib MiB free, of which $keep_mib MiB stay free: too little for a test file"
+    if [ "$fitting_mib" -lt "$1" ]; then printf '%d %s\n' $(($1 * MIB)) "$target" >> "$RUN_DIR/reduced"; fi
+}
+
+# The line that says how large the test file should have been, for one that was made smaller.
+print_asked() {
+    [ ! -r "$RUN_DIR/reduced" ] || while read -r asked reduced; do
+        if [ "$reduced" = "$target" ]; then echo "asked_bytes $asked" && return; fi
+    done < "$RUN_DIR/reduced"
 }
 
 # Puts incompressible data into memory, once per run: sets source and source_mib. make_source MIB
@@ -123,11 +143,8 @@ prepare_dd() {
         look_up_direct if="$target" of=/dev/null iflag=direct
         return
     fi
-    look_up_room
-    if [ "$wanted_mib" -gt $((free_mib - keep_mib)) ]; then
-        wanted_mib=$((free_mib - keep_mib))
-        [ "$wanted_mib" -ge 64 ] || no_space "$directory has $free_mib MiB free and keeps $keep_mib MiB"
-    fi
+    fit_room "$wanted_mib"
+    wanted_mib=$fitting_mib
     make_source "$wanted_mib"
     echo "$target" >> "$RUN_DIR/files"
     look_up_direct if="$source" of="$target" oflag=direct
@@ -149,6 +166,7 @@ print_conditions() {
     echo "direction $1"
     echo "conditions $2"
     echo "file_bytes $((wanted_mib * MIB))"
+    print_asked
     echo "ram_bytes $(($(meminfo_mib MemTotal) * MIB))"
     echo "source_bytes $((source_mib * MIB))"
     echo "directory $directory"
@@ -316,8 +334,8 @@ small_files() {
     choose_directory "$1"
     look_up_room
     # Files have 15 KiB on average; a block or two more on most file systems.
-    [ $(($2 * 24 / 1024)) -le $((free_mib - keep_mib)) ] ||
-        no_space "$directory has $free_mib MiB free and keeps $keep_mib MiB"
+    [ $(($2 * 24 / 1024)) -le "$room_mib" ] ||
+        unavailable "$directory has $free_mib MiB free, of which $keep_mib MiB stay free: too little for $2 files"
     echo "$directory/$RUN_NAME.small" >> "$RUN_DIR/files"
     look_up_storage "$directory"
     "$RUN_DIR/bin/small_files" --directory "$directory/$RUN_NAME.small" --files "$2" \

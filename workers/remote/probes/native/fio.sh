@@ -60,10 +60,8 @@ write_fio_file() {
 prepare_fio() {
     name_fio_file "$1"
     if is_prepared "$1"; then return; fi
-    look_up_room
-    file_mib=$(lower $(($2 / MIB)) "$(lower $((free_mib / 5)) $((free_mib - keep_mib)))")
-    [ "$file_mib" -ge 64 ] || [ "$file_mib" -eq $(($2 / MIB)) ] ||
-        no_space "$directory has $free_mib MiB free and keeps $keep_mib MiB"
+    fit_room $(($2 / MIB))
+    file_mib=$fitting_mib
     write_fio_file "$1" 150
 }
 
@@ -93,7 +91,7 @@ write_steady_file() {
         unavailable "$needed, and as much again to settle: $(($3 / MIB)) MiB may be written"
     look_up_room
     [ "$file_mib" -le $((free_mib - keep_mib)) ] ||
-        unavailable "$needed: $directory has $free_mib MiB free and keeps $keep_mib MiB"
+        unavailable "$needed: $directory has $free_mib MiB free, of which $keep_mib MiB stay free"
     write_fio_file steady "$2"
 }
 
@@ -202,6 +200,7 @@ print_fio_conditions() {
     echo "runtime_s $runtime_s"
     echo "ramp_s $ramp_s"
     echo "file_bytes $((file_mib * MIB))"
+    print_asked
     echo "ram_bytes $(($(meminfo_mib MemTotal) * MIB))"
     echo "engine $engine"
     if [ "$uses_direct" -eq 1 ]; then echo "direct yes"; else echo "direct no"; fi

@@ -32,7 +32,7 @@ enum {
 enum { ZFS_TYPE = 0x2FC12FC1 }; /* keeps files in a cache of its own, which cannot be asked */
 enum { O_WRITE_EXCLUSIVE = 01 | 0100 | 0200 | O_CLOSE_ON_EXEC, AT_REMOVE_DIRECTORY = 0x200, FORGET_PAGES = 4 };
 
-static const uint64_t SEED = 0x5EED, KEEP_BYTES_MIN = 2ull << 30;
+static const uint64_t SEED = 0x5EED, KEEP_BYTES_MIN = 256u << 20, KEEP_BYTES_MAX = 1u << 30;
 static const double OCTAVE_STEP = 1.0108892860517005; /* the 64th root of 2 */
 static const uint64_t STOP_SIGNALS = 1u << (SIG_HANG_UP - 1) | 1u << (SIG_INT - 1) | 1u << (SIG_TERM - 1);
 
@@ -102,7 +102,7 @@ static int open_root(struct run *run)
     return run->root < 0 ? failed(run, "cannot open the directory", run->root, EXIT_RESOURCE) : EXIT_OK;
 }
 
-/* Sizes and content, and whether they fit: max(10 %, 2 GiB) of the file system stay free. */
+/* Sizes and content, and whether they fit: a tenth of the file system stays free, 256 MiB to 1 GiB. */
 static int prepare(struct run *run)
 {
     struct status_fs status = {0};
@@ -124,7 +124,8 @@ static int prepare(struct run *run)
     if (SYS2(NR_FSTATFS, run->root, &status) < 0 || status.blocks == 0) return EXIT_OK;
     run->filesystem_type = (uint64_t)status.type;
     const uint64_t unit = (uint64_t)status.block_bytes, tenth = status.blocks / 10 * unit;
-    if (status.available_blocks * unit < needed + (tenth > KEEP_BYTES_MIN ? tenth : KEEP_BYTES_MIN))
+    const uint64_t least = tenth > KEEP_BYTES_MIN ? tenth : KEEP_BYTES_MIN;
+    if (status.available_blocks * unit < needed + (least < KEEP_BYTES_MAX ? least : KEEP_BYTES_MAX))
         return failed(run, "the files do not fit beside the space to be kept free", ERRNO_NO_SPACE, EXIT_NO_SPACE);
     return EXIT_OK;
 }
