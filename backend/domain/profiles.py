@@ -80,7 +80,7 @@ PARAMETERS: Mapping[str, RunParameter] = MappingProxyType(
         "file_bytes": RunParameter(
             _("File of dd"), "bytes", MIB, 2**40, (1024 * MIB, 1024 * MIB, 4096 * MIB)
         ),
-        "disk_s": RunParameter(_("One copy of dd at most"), "s", 1, 3600, (3, 30, 60)),
+        "disk_s": RunParameter(_("One copy of dd at most"), "s", 1, 3600, (2, 30, 60)),
         # Of 500 files a quick disk is done within a fifth of a second, of which one look of our own at
         # the run's progress is more than a twentieth: the repeat would count as disturbed.
         "small_files": RunParameter(_("Small files"), "files", 10, 1_000_000, (1000, 3000, 3000)),

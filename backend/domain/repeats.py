@@ -23,6 +23,7 @@ UNAVAILABLE = re.compile(r"^=== failure unavailable: (.*)$", re.MULTILINE)
 VOLUME_SMALL = "volume_small"
 # How a machine was rented, which no evidence shows.
 RENTED_FLAGS = CREDIT_FLAGS | {VOLUME_SMALL}
+MIB = 2**20
 # How often a kernel looks who runs on a CPU, at least.
 LOOKS_PER_S = 100
 # Between what a command printed and what it complained of, in the text that is stored.
@@ -132,8 +133,8 @@ def repeat_of(raw: RawResult, damage: str = "") -> Repeat:
     except (ProbeError, UnicodeDecodeError) as error:
         return replace(repeat, reason=Reason.INTERRUPTED, error=f"{title}: {error}")
     repeat = _with_series(replace(repeat, conditions=conditions), title)
-    if conditions.exit_code == EXIT_UNAVAILABLE:
-        return replace(repeat, unavailable=_unavailable(raw))
+    if conditions.exit_code == EXIT_UNAVAILABLE or conditions.is_memory_short:
+        return replace(repeat, unavailable=_unavailable(raw, conditions))
     if not conditions.is_complete:
         reason, detail = _incomplete(conditions, raw)
         return replace(repeat, reason=reason, error=f"{title}: {detail}")
@@ -156,13 +157,21 @@ def _with_series(repeat: Repeat, title: str) -> Repeat:
         return replace(repeat, error=f"{title}: {error}")
 
 
-def _unavailable(raw: RawResult) -> str:
+def _unavailable(raw: RawResult, conditions: Conditions) -> str:
+    if conditions.is_memory_short:
+        left, memory = conditions.memory_available_bytes or 0, conditions.memory_bytes or 0
+        return (
+            f"stopped: only {left / MIB:.0f} of {memory / MIB:.0f} MiB of memory stayed available "
+            "to other programs"
+        )
     reasons = UNAVAILABLE.findall(text_of(raw.out))
     return reasons[-1].strip()[:300] if reasons else "the host cannot run it"
 
 
 def _incomplete(conditions: Conditions, raw: RawResult) -> tuple[Reason, str]:
     last_line = text_of(raw.err or raw.out).strip().split("\n")[-1][:200]
+    # The marker is for programs; what stands behind it is for people.
+    last_line = re.sub(r"^=== failure [a-z_]+: ", "", last_line)
     if conditions.is_timed_out:
         return Reason.TIMEOUT, f"took longer than allowed, {conditions.wall_s:.0f} s"
     if conditions.is_cancelled:

@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -81,10 +81,14 @@ class RunDirectory:
         *arguments: object,
         path: str = "",
         user: int | None = None,
+        before: Sequence[str] = (),
     ) -> subprocess.Popen[str]:
-        """Starts one of the scripts, the runner if none is named, with another PATH or user."""
+        """Starts one of the scripts, the runner if none is named, with another PATH or user.
+
+        `before` are the words of a program that starts it, such as one that mounts.
+        """
         return subprocess.Popen(
-            [*shell, str(self.path / script), *map(str, arguments)],
+            [*before, *shell, str(self.path / script), *map(str, arguments)],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

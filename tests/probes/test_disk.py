@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from backend.domain.parsing import dd, fio_steady, runner_status
+from backend.domain.parsing import dd, fio, fio_steady, runner_status
+from backend.domain.parsing.disk_files import STORED_KEYS
 from backend.domain.parsing.frames import key_values, sections
 from tests.probes.conftest import needs
 
@@ -32,7 +33,7 @@ def _fio(text):
     conditions, record = sections("fio", text)
     assert (conditions.name, record.name, record.exit_code) == ("conditions", "fio", 0)
     (job,) = json.loads(record.text)["jobs"]
-    return key_values("fio", conditions, CONDITIONS), job
+    return key_values("fio", conditions, CONDITIONS, STORED_KEYS), job
 
 
 def test_fio_measures_each_work_when_it_is_installed(run_directory, shell, target):
@@ -137,11 +138,51 @@ def test_fio_repeats_the_message_of_fio_when_it_fails(run_directory, target, pro
 
 
 @pytest.mark.parametrize("step", ["fio_run {} 16777216 randread 4k 1 1 0.1 0", "small_files {} 9"])
-def test_series_says_disk_full_when_the_directory_has_no_space(run_directory, small_disk, step):
+def test_series_is_not_available_when_the_directory_has_no_space(run_directory, small_disk, step):
     needs("fio")
-    code = run_directory.run(["sh"], "disk.sh", *step.format(small_disk).split(), code=5)
-    assert code.startswith(f"=== failure disk_full: {small_disk} has ")
+    said = run_directory.run(["sh"], "disk.sh", *step.format(small_disk).split(), code=7)
+    assert said.startswith(f"=== failure unavailable: {small_disk} has ")
     assert list(small_disk.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("size_mib", "free_mib", "room_mib"),
+    [
+        # A tenth is 1000 MiB, of 1541 free ones 541 are left.
+        (10_000, 1541, 541),
+        # At most 1 GiB is kept, and as much again as is written: half of 2 GiB.
+        (100_000, 2048, 1024),
+        (1_000_000, 5000, 2500),
+        # At least 256 MiB are kept.
+        (1000, 400, 144),
+        (10_000, 900, -100),
+    ],
+)
+def test_room_keeps_a_share_of_the_disk_free(run_directory, tmp_path, size_mib, free_mib, room_mib):
+    script = run_directory.path / "room.sh"
+    text = (run_directory.path / "disk.sh").read_text().partition("case ${1:-} in\ndd_write")[0]
+    space = f"look_up_space() {{ free_mib={free_mib} size_mib={size_mib}; }}"
+    script.write_text(f'{text}\n{space}\ndirectory={tmp_path}\nlook_up_room\necho "$room_mib"\n')
+    assert run_directory.run(["sh"], "room.sh") == f"{room_mib}\n"
+
+
+def test_disk_with_little_room_is_measured_with_a_smaller_file(run_directory, target):
+    """Of 600 MiB free ones 256 are kept: files of 300 MiB in place of 1 GiB, and said so."""
+    needs("fio")
+    script = run_directory.path / "common.sh"
+    script.write_text(script.read_text() + "look_up_space() { free_mib=600 size_mib=900; }\n")
+    run_directory.plan(
+        f"step dd write 0 60 disk.sh dd_write '{target}' {1024 * MIB} 3",
+        f"step dd read 0 60 disk.sh dd_read '{target}' {1024 * MIB} 3",
+        f"step fio rand_read_qd1 0 99 disk.sh fio_run '{target}' {1024 * MIB} randread 4k 1 1 0.5 0",
+    )
+    run_directory.run(["sh"])
+    texts = [run_directory.result(f"{name}.out") for name in run_directory.finished()]
+    for text in texts:
+        assert "\nfile_bytes " in text
+        assert "\nasked_bytes 1073741824\n" in text
+    samples = [*dd.parse(texts[0]), *dd.parse(texts[1]), *fio.parse(texts[2])]
+    assert all("small_file" in sample.flags for sample in samples)
 
 
 def test_step_is_refused_when_the_directory_cannot_be_written_to(run_directory):
@@ -181,12 +222,12 @@ def test_dd_copies_in_all_directories_at_once_when_parallel(run_directory, shell
         (target / name).rmdir()
 
 
-def test_dd_says_disk_full_when_one_of_the_directories_is_too_small(
+def test_dd_is_not_available_when_one_of_the_directories_is_too_small(
     run_directory, target, small_disk
 ):
     words = ("dd_parallel", "write", 512 * MIB, 5, target, small_disk)
-    said = run_directory.run(["sh"], "disk.sh", *words, code=5)
-    assert said.startswith(f"=== failure disk_full: {small_disk} has ")
+    said = run_directory.run(["sh"], "disk.sh", *words, code=7)
+    assert said.startswith(f"=== failure unavailable: {small_disk} has ")
     for line in (run_directory.path / "files").read_text().splitlines():
         Path(line).unlink(missing_ok=True)
 
@@ -198,7 +239,10 @@ def device(tmp_path):
     image = Path(f"/var/tmp/{tmp_path.name}.image")
     image.write_bytes(b"".join(bytes([number]) * MIB for number in range(64)))
     made = subprocess.run(
-        ["losetup", "-f", "--show", str(image)], capture_output=True, text=True, check=False
+        ["losetup", "-f", "--show", "--direct-io=on", str(image)],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     try:
         if made.returncode:
@@ -296,12 +340,14 @@ def test_run_directory_in_memory_sends_the_files_to_a_disk(run_directory, progra
     assert list(Path("/var/tmp").glob(f"{run_directory.path.name}*")) == []
 
 
-def _cache_of(run_directory, available_mib):
+def _cache_of(run_directory, available_mib, memory_mib=None):
     """Memory of a machine that can keep so much of a file."""
-    meminfo = run_directory.path / "meminfo"
-    meminfo.write_text(f"MemTotal: 99999 kB\nMemAvailable:   {available_mib * 1024} kB\n")
-    script = run_directory.path / "common.sh"
-    script.write_text(script.read_text().replace("/proc/meminfo", str(meminfo)))
+    common, fio_part = (run_directory.path / name for name in ("common.sh", "fio.sh"))
+    known = f"look_up_memory() {{ memory_mib={memory_mib or available_mib}; }}\n"
+    common.write_text(common.read_text() + known)
+    fio_part.write_text(
+        fio_part.read_text().replace("$(meminfo_mib MemAvailable)", str(available_mib))
+    )
 
 
 def _steady_step(target, work="randwrite", block="4k", *, window_s=2, most_mib=4096):
@@ -351,7 +397,7 @@ def test_steady_test_keeps_to_the_bytes_that_it_may_write(run_directory, target)
     ("cache_mib", "most_mib", "why"),
     [
         (40, 100, ", and as much again to settle: 100 MiB may be written"),
-        (100_000_000, 2**30, " MiB free and keeps "),
+        (100_000_000, 2**30, " MiB stay free"),
     ],
 )
 def test_steady_test_is_unavailable_without_space(run_directory, target, cache_mib, most_mib, why):
@@ -368,10 +414,7 @@ def test_steady_test_is_unavailable_without_space(run_directory, target, cache_m
 def test_memory_limit_above_the_run_bounds_the_cache(run_directory, target):
     """What a cgroup limits counts its page cache, too."""
     needs("fio")
-    _cache_of(run_directory, 4000)
-    limits = "cgroup_memory() { echo max; echo 9223372036854771712; echo 25165824; }\n"
-    script = run_directory.path / "common.sh"
-    script.write_text(script.read_text() + limits)
+    _cache_of(run_directory, 4000, memory_mib=24)
     run_directory.plan(_steady_step(target, most_mib=90))
     run_directory.run(["sh"])
     assert "for the 24 MiB that memory may keep" in run_directory.result(

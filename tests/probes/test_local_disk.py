@@ -117,7 +117,9 @@ def empty_disk(tmp_path: Path) -> Iterator[Path]:
     image = tmp_path / "image"
     with image.open("wb") as file:
         file.truncate(4 * GIB)
-    done = subprocess.run(["losetup", "--find", "--show", image], capture_output=True, text=True)
+    done = subprocess.run(
+        ["losetup", "--find", "--show", "--direct-io=on", image], capture_output=True, text=True
+    )
     if done.returncode:
         pytest.skip(f"this machine has no loop device for us: {done.stderr.strip()}")
     yield Path(done.stdout.strip())

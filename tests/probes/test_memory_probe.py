@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from backend.domain.parsing import memory
+from tests.probes.cgroups import mounting
 
 MIB = 1024**2
 PR_SET_THP_DISABLE = 41
@@ -26,7 +27,7 @@ def test_memory_prints_the_bandwidth_when_arrays_are_small(probe, threads):
     assert sample.metric == "memory_bandwidth_bytes_per_s"
     assert fields["rounds"] == 3
     assert fields["array_bytes"] == 4 * MIB
-    assert ("cached" in sample.flags) == (4 * fields["last_cache_bytes"] > 4 * MIB)
+    assert ("cached" in sample.flags) == (4 * fields["last_cache_bytes"] > 3 * 4 * MIB)
 
 
 def test_memory_adds_rounds_until_its_time_is_over(probe):
@@ -44,6 +45,70 @@ def test_memory_keeps_below_the_cap_when_one_is_given(probe):
     fields = json.loads(done.stdout)
     assert 0 < 3 * fields["array_bytes"] <= 3 * MIB
     assert fields["is_capped"] is True
+
+
+def _with_cache(bundle, tmp_path, cache_mib, *words, available_mib=20_000):
+    """What the program prints on a machine with so much last cache and memory."""
+    places = sorted(Path("/sys/devices/system/cpu/cpu0/cache").glob("index*/level"))
+    last = max(places, key=lambda place: int(place.read_text()), default=None)
+    if last is None:
+        pytest.skip("this machine does not tell its caches")
+    size, table = tmp_path / "size", tmp_path / "meminfo"
+    size.write_text(f"{cache_mib * 1024}K\n")
+    total_mib = max(5000, available_mib)
+    table.write_text(f"MemTotal: {total_mib << 10} kB\nMemAvailable: {available_mib << 10} kB\n")
+    before = mounting((size, str(last.parent / "size")), (table, "/proc/meminfo"))
+    command = [*before, str(bundle.binaries["memory"].path), *map(str, words)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    return json.loads(done.stdout)
+
+
+@pytest.mark.parametrize(
+    ("cache_mib", "available_mib", "found"),
+    [
+        (32, 20_000, (128, False)),
+        (260, 20_000, (1024, False)),
+        # Twice 504 MiB are 1008: a random walk finds less than half of 1 GiB in the cache.
+        (504, 20_000, (1024, False)),
+        # 60 % of 2000 MiB are 1200, of 1500 MiB 900: half a GiB is the power of two below.
+        (504, 2000, (1024, False)),
+        (504, 1500, (512, True)),
+    ],
+)
+def test_memory_latency_leaves_a_large_cache_behind(
+    bundle, tmp_path, cache_mib, available_mib, found
+):
+    words = ("--test", "latency", "--threads", 1, "--rounds", 1)
+    fields = _with_cache(bundle, tmp_path, cache_mib, *words, available_mib=available_mib)
+    assert fields["last_cache_bytes"] == cache_mib * MIB
+    assert (fields["buffer_bytes"] // MIB, fields["is_capped"]) == found
+
+
+@pytest.mark.parametrize(
+    ("cache_mib", "available_mib", "is_capped"),
+    [
+        (32, 20_000, False),
+        # Three arrays of five caches together: 1300 MiB.
+        (260, 20_000, False),
+        # 60 % of 1800 MiB are 1080, above four times the cache: 1040.
+        (260, 1800, False),
+        (260, 1700, True),
+    ],
+)
+def test_memory_bandwidth_is_flagged_only_when_the_three_arrays_may_stay_in_the_cache(
+    bundle, tmp_path, cache_mib, available_mib, is_capped
+):
+    words = ("--test", "bandwidth", "--threads", 1, "--rounds", 1)
+    fields = _with_cache(bundle, tmp_path, cache_mib, *words, available_mib=available_mib)
+    assert (3 * fields["array_bytes"] < 4 * cache_mib * MIB) is is_capped
+    assert fields["is_capped"] is is_capped
+
+
+def test_memory_bandwidth_takes_three_rounds_and_then_stops_at_its_time(bundle, tmp_path):
+    """Of a large cache a round alone takes longer than the time that is asked."""
+    words = ("--test", "bandwidth", "--threads", 1, "--seconds", "0.01")
+    fields = _with_cache(bundle, tmp_path, 260, *words)
+    assert fields["rounds"] == 3
 
 
 def _node_directory(path, *cpu_lists, memory="0-7"):

@@ -12,6 +12,7 @@ import pytest
 
 from backend.domain.errors import ProbeError
 from backend.domain.parsing import cmips, dd, inventory, memory, observe, runner_status
+from tests.probes.cgroups import mounting
 from tests.probes.conftest import RunDirectory, needs
 
 MIB = 1024**2
@@ -338,12 +339,15 @@ CAREFUL = ("careful", "step cmips single 0 20 bin/cmips --threads 1 --seconds 0.
 
 
 def _with_memory(run_directory, available_mib, total_mib=1000):
-    """Another table of the memory, which the scripts read in place of the kernel's."""
+    """Words before a command that see another table of the memory in place of the kernel's."""
+    table = run_directory.path / "meminfo"
+    _write_memory(run_directory, available_mib, total_mib)
+    return mounting((table, "/proc/meminfo"))
+
+
+def _write_memory(run_directory, available_mib, total_mib=1000):
     table = run_directory.path / "meminfo"
     table.write_text(f"MemTotal: {total_mib * 1024} kB\nMemAvailable: {available_mib * 1024} kB\n")
-    for name in ("common.sh", "runner.sh"):
-        script = run_directory.path / name
-        script.write_text(script.read_text().replace("/proc/meminfo", str(table)))
 
 
 def test_careful_runner_leaves_a_busy_host_alone(run_directory, shell):
@@ -362,20 +366,27 @@ def test_careful_runner_leaves_a_busy_host_alone(run_directory, shell):
 
 
 def test_careful_runner_takes_no_memory_that_others_may_need(run_directory):
-    _with_memory(run_directory, available_mib=300)
-    output = run_directory.run(["sh"], "careful.sh", "bin/memory", "--test", "random", code=7)
+    before = _with_memory(run_directory, available_mib=300)
+    words = ("careful.sh", "bin/memory", "--test", "random")
+    output = _finish(run_directory.start(["sh"], *words, before=before), code=7)
     assert "a quarter of the memory has to stay available: of 1000 MiB only 300 MiB are" in output
-    (run_directory.path / "meminfo").write_text("MemTotal: 1000 kB\nMemAvailable: 900000 kB\n")
-    words = ("careful.sh", "sh", "-c", "cat /proc/self/oom_score_adj; nice")
-    assert run_directory.run(["sh"], *words).split() == ["1000", "19"]
+    _write_memory(run_directory, available_mib=900)
+    assert _finish(run_directory.start(["sh"], "careful.sh", "nice", before=before)) == "19\n"
+
+
+@pytest.mark.parametrize("kind", [(), ("careful",)])
+def test_command_is_the_first_to_be_ended_when_memory_runs_out(run_directory, kind):
+    run_directory.plan(*kind, "step inventory host 0 20 cat /proc/self/oom_score_adj")
+    run_directory.run(["sh"])
+    assert run_directory.result("001-inventory-host-0.out") == "1000\n"
 
 
 def test_careful_runner_ends_when_others_need_the_memory(run_directory, shell):
-    _with_memory(run_directory, available_mib=900)
+    before = _with_memory(run_directory, available_mib=900)
     run_directory.plan("careful", f"step inventory host 0 60 {WAIT}")
-    running = run_directory.start(shell)
+    running = run_directory.start(shell, before=before)
     run_directory.wait_until_step_runs()
-    (run_directory.path / "meminfo").write_text("MemTotal: 1000 kB\nMemAvailable: 199 kB\n")
+    _write_memory(run_directory, available_mib=199)
     _finish(running, code=1)
     status = runner_status.parse(run_directory.status())
     assert (status.state, status.failure) == ("failed", "memory")

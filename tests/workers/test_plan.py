@@ -93,7 +93,7 @@ def test_steady_test_is_taken_when_it_is_named_and_never_else():
 def test_list_of_directories_becomes_as_many_words():
     words = next(w for w in steps(planned(**EVERYTHING)) if w[1] == "write_parallel")
     assert words[4:] == [
-        "disk.sh", "dd_parallel", "write", "1073741824", "3", "/data/a", "/data/b c",
+        "disk.sh", "dd_parallel", "write", "1073741824", "2", "/data/a", "/data/b c",
     ]  # fmt: skip
 
 
@@ -151,9 +151,9 @@ def test_sustained_test_is_taken_once_in_a_full_run():
 
 def test_quick_takes_at_most_ninety_seconds_in_all():
     quick = planned()
-    # inventory 1, and three times: cmips 2.5 + 2.5, stress-ng 2.5, memory 2 + 3, dd 3 + 3,
+    # inventory 1, and three times: cmips 2.5 + 2.5, stress-ng 2.5, memory 2 + 3, dd 2 + 2,
     # small files 1, fio 2.5 + 2.5
-    assert quick.expected_s == 1 + 3 * (2.5 + 2.5 + 2.5 + 2 + 3 + 3 + 3 + 1 + 2.5 + 2.5)
+    assert quick.expected_s == 1 + 3 * (2.5 + 2.5 + 2.5 + 2 + 3 + 2 + 2 + 1 + 2.5 + 2.5)
     assert quick.expected_s + float(str(quick.values["quiet_budget_s"])) <= 90
     # after the cap no repeat is begun
     assert quick.profile.time_cap_s + 3.5 <= 90

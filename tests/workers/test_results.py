@@ -93,6 +93,30 @@ def test_disk_figures_name_the_volume_that_was_rented(provider, machine_type, sh
     )
 
 
+def test_disk_figures_of_a_directory_are_cached_when_one_of_them_shows_memory():
+    """A flush of 378 ns: the reads of the same directory met memory, too, those of others did not."""
+    run = factories.run()
+    read = (FIXTURES / "dd-gnu-9.1-read-direct.txt").read_text()
+    flush = json.loads((FIXTURES / "small_files-ext4.txt").read_text())
+    quick = {"fsync_p50_ns": 300, "fsync_p99_ns": 378, "fsync_max_ns": 900}
+    directory = next(line for line in read.split("\n") if line.startswith("directory "))[10:]
+    places = {"dd": directory, "small_files": f"{directory}/rackrate-1.small"}
+    other = read.replace(f"directory {directory}", "directory /mnt/other")
+    small = json.dumps({**flush, **quick, "directory": places["small_files"]}) + "\n"
+    # They come one after the other, as a run goes on.
+    repeats_store([(run, [repeat(1, "dd-read-0", read.encode())])])
+    assert "cached" not in run.samples.get().flags
+    repeats_store([(run, [repeat(2, "small_files-create-0", small.encode())])])
+    repeats_store([(run, [repeat(3, "dd-read-1", other.encode())])])
+    flags = {(s.metric, s.repeat): "cached" in s.flags for s in run.samples.all()}
+    assert flags == {
+        ("disk_read_bytes_per_s", 0): True,
+        ("disk_read_bytes_per_s", 1): False,
+        ("small_files_per_s", 0): True,
+        ("fsync_p99_ns", 0): True,
+    }
+
+
 def test_memory_figures_say_how_much_lay_in_huge_pages():
     run = factories.run()
     text = (FIXTURES / "memory-bandwidth-nodes.txt").read_text()

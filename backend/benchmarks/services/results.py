@@ -15,10 +15,16 @@ from backend.domain.architectures import architecture
 from backend.domain.credits import credit_flag
 from backend.domain.metrics import METRICS
 from backend.domain.parsing import ParsedSample
+from backend.domain.parsing.disk_files import (
+    MEMORY_BANDWIDTH,
+    directory_of,
+    memory_directories,
+)
 from backend.domain.parsing.network import sent_bytes
 from backend.domain.parsing.texts import text_of
 from backend.domain.probes import NETWORK, PACKAGES, PROBES
 from backend.domain.repeats import STDERR_MARK, VOLUME_SMALL, Repeat
+from backend.domain.stats import CACHED
 from backend.domain.targets import target
 from backend.providers.base import Volume
 from backend.providers.registry import provider
@@ -26,6 +32,13 @@ from backend.providers.registry import provider
 WARNING = "warning"
 UNAVAILABLE = "unavailable"
 BOOT_TIME = "boot_time_s"
+# What tells memory from a disk: all figures of disks, and the speed of the memory.
+TELLING = frozenset(
+    metric
+    for probe in PROBES.values()
+    if probe.io == "disk" or MEMORY_BANDWIDTH in probe.metrics
+    for metric in probe.metrics
+)
 
 
 def repeats_store(runs: Sequence[tuple[Run, Sequence[Repeat]]]) -> None:
@@ -53,8 +66,24 @@ def repeats_store(runs: Sequence[tuple[Run, Sequence[Repeat]]]) -> None:
         ],
         ignore_conflicts=True,
     )
+    for run in {run for run, repeat in fresh if {s.metric for s in repeat.samples} & TELLING}:
+        memory_figures_flag(run=run)
     for run, repeat in fresh:
         _note(run, repeat)
+
+
+def memory_figures_flag(*, run: Run) -> None:
+    """Flag the disk figures of directories where the figures themselves show that memory answered."""
+    samples = list(run.samples.filter(metric__in=TELLING))
+    directories = memory_directories((s.metric, s.value, s.parameters) for s in samples)
+    changed = [
+        sample
+        for sample in samples
+        if directory_of(sample.parameters) in directories and CACHED not in sample.flags
+    ]
+    for sample in changed:
+        sample.flags = [*sample.flags, CACHED]
+    Sample.objects.bulk_update(changed, ["flags"])
 
 
 def sent_bytes_record(*, run: Run) -> None:

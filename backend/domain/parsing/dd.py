@@ -11,7 +11,15 @@ from dataclasses import dataclass, replace
 
 from backend.domain.errors import ProbeError
 from backend.domain.parsing import ParsedSample
-from backend.domain.parsing.disk_files import IN_MEMORY, OWN_CACHE, is_implausible
+from backend.domain.parsing.disk_files import (
+    ASKED_KEY,
+    IN_MEMORY,
+    OWN_CACHE,
+    STORED_KEYS,
+    described_storage,
+    is_implausible,
+    size_flags,
+)
 from backend.domain.parsing.frames import Section, key_values, sections
 from backend.domain.parsing.texts import checked_text
 from backend.domain.stats import CACHED, CONDITIONS_UNKNOWN, ZEROS
@@ -34,7 +42,7 @@ KEYS = (
     "drop_caches",
     "dd",
 )
-OPTIONAL_KEYS = ("cache_bytes",)
+OPTIONAL_KEYS = ("cache_bytes", ASKED_KEY, *STORED_KEYS)
 DEVICE_KEYS = ("position", "device")
 POSITIONS = ("outer", "inner")
 PARALLEL_KEYS = ("directories", "wall_us")
@@ -94,7 +102,8 @@ class _Copying:
     made: tuple[Copied, ...]
     conditions: DdConditions
     variant: str
-    described: Mapping[str, str]
+    described: Mapping[str, object]
+    size_flags: tuple[str, ...] = ()
 
     @property
     def bytes(self) -> int:
@@ -109,7 +118,7 @@ class _Copying:
         known = self.conditions
         if known.conditions == "unknown":
             return (CONDITIONS_UNKNOWN,)
-        flags = (CACHED,) if self._is_cached else ()
+        flags = (*((CACHED,) if self._is_cached else ()), *self.size_flags)
         match known.source:
             case "zero":
                 return (*flags, ZEROS)
@@ -249,7 +258,7 @@ def _copying(parts: Sequence[Section]) -> tuple[_Copying, Sequence[Section]]:
         source="random",  # the runner makes its own, incompressible
         filesystem=values["filesystem"],
         cache_bytes=_count(header, "cache_bytes", values.get("cache_bytes", "0")) or None,
-        is_in_memory=values["filesystem"] in IN_MEMORY,
+        is_in_memory=values["filesystem"] in IN_MEMORY or values.get("in_memory") == "yes",
     )
     _check(conditions)
     variant = f"dd_{conditions.conditions}"
@@ -261,8 +270,11 @@ def _copying(parts: Sequence[Section]) -> tuple[_Copying, Sequence[Section]]:
     made = tuple(copy for section in rest[:many] for copy in _section_copies(section))
     if not made:
         raise ProbeError(TOOL, "no copy was made", header.first_line)
-    described = {key: values[key] for key in (*DESCRIBED, *(DEVICE_KEYS if is_device else ()))}
-    return _Copying(made, conditions, variant, described), rest[many:]
+    described = {
+        **{key: values[key] for key in (*DESCRIBED, *(DEVICE_KEYS if is_device else ()))},
+        **described_storage(values),
+    }
+    return _Copying(made, conditions, variant, described, size_flags(values)), rest[many:]
 
 
 def _count(header: Section, key: str, value: str) -> int:

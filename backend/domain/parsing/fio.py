@@ -11,7 +11,15 @@ from dataclasses import dataclass, field, replace
 
 from backend.domain.errors import ProbeError
 from backend.domain.parsing import ParsedSample
-from backend.domain.parsing.disk_files import IN_MEMORY, is_implausible, lies_in_memory
+from backend.domain.parsing.disk_files import (
+    ASKED_KEY,
+    IN_MEMORY,
+    STORED_KEYS,
+    described_storage,
+    is_implausible,
+    lies_in_memory,
+    size_flags,
+)
 from backend.domain.parsing.document import JsonDocument, Node, ToolResult, read_document
 from backend.domain.parsing.fio_groups import JobGroup, groups
 from backend.domain.parsing.fio_setup import READ, WRITE, Setup
@@ -51,6 +59,7 @@ REPEATED = (
     "ioengine",
     "direct",
 )
+OPTIONAL_KEYS = (ASKED_KEY, *STORED_KEYS)
 DESCRIBED = ("directory", "filesystem", "mount_options", "ramp_s")
 PERCENTILES = ("50", "90", "95", "99", "99.9", "99.99")
 # A job of a fixed time that ended before had an error or a full disk; a few percent are fio's own clock.
@@ -119,7 +128,7 @@ def framed(
     conditions: Section, output: Section, *, prefix: str, more_keys: tuple[str, ...] = ()
 ) -> list[ParsedSample]:
     """Samples of fio's output and its conditions, which have `more_keys`. Raises ProbeError."""
-    values = key_values(TOOL, conditions, (*KEYS, *more_keys))
+    values = key_values(TOOL, conditions, (*KEYS, *more_keys), OPTIONAL_KEYS)
     document = read_document(TOOL, output.text, first_line=output.first_line)
     known = groups(document)
     # The runner asks for one group; more would be jobs that were not ours.
@@ -130,10 +139,17 @@ def framed(
     if output.exit_code:
         document.root.fail(f"fio ended with {output.exit_code}")
     ram_bytes = _bytes(values, "ram_bytes", conditions.first_line)
-    reading = FioReading(document, prefix, ram_bytes, filesystem=values["filesystem"])
-    described = {key: values[key] for key in DESCRIBED}
+    # A directory that memory keeps is as good as a file system without a disk.
+    is_in_memory = values.get("in_memory") == "yes"
+    filesystem = IN_MEMORY[0] if is_in_memory else values["filesystem"]
+    reading = FioReading(document, prefix, ram_bytes, filesystem=filesystem)
+    described = {**{key: values[key] for key in DESCRIBED}, **described_storage(values)}
     return [
-        replace(sample, parameters={**sample.parameters, **described})
+        replace(
+            sample,
+            parameters={**sample.parameters, **described},
+            flags=(*sample.flags, *size_flags(values)),
+        )
         for sample in _samples(group, reading)
     ]
 

@@ -22,7 +22,7 @@ def parse(text: str) -> list[ParsedSample]:
     if [section.name for section in parts] != ["conditions", fio.TOOL]:
         raise ProbeError(fio.TOOL, "not the sections conditions and fio", 1)
     conditions, output = parts
-    values = key_values(fio.TOOL, conditions, (*fio.KEYS, *KEYS))
+    values = key_values(fio.TOOL, conditions, (*fio.KEYS, *KEYS), fio.OPTIONAL_KEYS)
     known = counts(fio.TOOL, conditions, values, ("volume_bytes", "volume_count"))
     size_gib = known["volume_bytes"] // BYTES_PER_GIB
     described = {

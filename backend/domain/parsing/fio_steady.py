@@ -33,7 +33,7 @@ def parse(text: str) -> list[ParsedSample]:
     if [section.name for section in parts] != ["conditions", PREFIX, fio.TOOL]:
         raise ProbeError(fio.TOOL, "not the sections conditions, steady and fio", 1)
     conditions, settled, output = parts
-    values = key_values(fio.TOOL, conditions, (*fio.KEYS, *KEYS))
+    values = key_values(fio.TOOL, conditions, (*fio.KEYS, *KEYS), fio.OPTIONAL_KEYS)
     known = counts(fio.TOOL, conditions, values, KEYS)
     settling = _settling(settled, known["window_s"])
     parameters = {

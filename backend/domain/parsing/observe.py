@@ -55,6 +55,12 @@ class Conditions:
     mhz_mean: float | None
     foreign_user_ratio: float | None = None
     """Foreign CPU without the kernel's own work; None where it was not observed."""
+    is_memory_short: bool = False
+    """Whether it was ended because too little memory stayed available to others."""
+    memory_available_bytes: float | None = None
+    """When it was last looked at."""
+    memory_bytes: float | None = None
+    """Memory of the machine or of its cgroup; None where it was not observed."""
 
     @property
     def is_complete(self) -> bool:
@@ -69,7 +75,11 @@ def parse(text: str) -> Conditions:
 
 def stored(fields: Mapping[str, object]) -> Conditions | None:
     """The conditions as they were stored; None where a version stored less, or there were none."""
-    renamed = {name: fields.get(f"is_{name}") for name in ("timed_out", "cancelled")}
+    renamed = {
+        "timed_out": fields.get("is_timed_out"),
+        "cancelled": fields.get("is_cancelled"),
+        "memory_short": fields.get("is_memory_short", False),
+    }
     try:
         return _conditions(ProbeRecord(TOOL, {**fields, **renamed}))
     except ProbeError:
@@ -103,6 +113,10 @@ def _conditions(record: ProbeRecord) -> Conditions:
         mhz_min=record.number_or_none("mhz_min"),
         mhz_mean=record.number_or_none("mhz_mean"),
         foreign_user_ratio=record.number_or_none("foreign_user_ratio"),
+        # Archives of earlier versions do not have it.
+        is_memory_short="memory_short" in record.fields and record.flag("memory_short"),
+        memory_available_bytes=record.number_or_none("memory_available_bytes"),
+        memory_bytes=record.number_or_none("memory_bytes"),
     )
 
 

@@ -1,7 +1,7 @@
 """Output of the native small_files probe: one JSON line per repeat."""
 
 from backend.domain.parsing import ParsedSample
-from backend.domain.parsing.disk_files import IN_MEMORY
+from backend.domain.parsing.disk_files import IN_MEMORY, LEAST_FLUSH_NS, described_storage
 from backend.domain.parsing.record import ProbeRecord, read_record
 from backend.domain.stats import CACHED
 
@@ -32,15 +32,18 @@ ROUNDING_S = 1e-6
 def parse(text: str) -> list[ParsedSample]:
     """Files created and flushed per second, and the time (ns) in which 99 of 100 flushes end.
 
-    The flag "cached" says that the files never left memory. Raises ProbeError.
+    The flag "cached" says that the files never left memory: the host says so, or a flush takes less
+    time than any disk needs. Raises ProbeError.
     """
     record = read_record(TOOL, text, probe=TOOL)
     if not record.flag("checksum_ok"):
         record.fail("checksum_ok is false: files came back with other content")
     rate, p99 = _rate(record), _flushes(record)
     filesystem = _filesystem(record)
-    flags = (CACHED,) if filesystem in IN_MEMORY else ()
-    parameters = _parameters(record, filesystem)
+    is_told = "is_in_memory" in record.fields and record.flag("is_in_memory")
+    is_in_memory = is_told or filesystem in IN_MEMORY or p99 < LEAST_FLUSH_NS
+    flags = (CACHED,) if is_in_memory else ()
+    parameters = {**_parameters(record, filesystem), **described_storage(record.fields)}
     return [
         ParsedSample("small_files_per_s", VARIANT, rate, "files/s", parameters, flags),
         ParsedSample("fsync_p99_ns", VARIANT, p99, "ns", parameters, flags),

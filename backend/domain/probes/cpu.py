@@ -91,7 +91,7 @@ CPU_PROBES: tuple[Probe, ...] = (
     ),
     Probe(
         name="memory",
-        version="2",
+        version="3",
         series=(
             ProbeSeries(
                 "bandwidth",

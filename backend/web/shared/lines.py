@@ -60,6 +60,8 @@ FACTS = {
     "started_s": lazy("Started after"),
     "is_timed_out": lazy("Ran into its time limit"),
     "is_cancelled": lazy("Was cancelled"),
+    "is_memory_short": lazy("Stopped to leave memory to others"),
+    "memory_available_bytes": lazy("Memory available to others"),
     "signal": lazy("Ended by signal"),
 }
 # Said elsewhere on the page, or of no use to readers.

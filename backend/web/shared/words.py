@@ -123,6 +123,11 @@ FLAGS = {
         "",
         lazy("The disk that was rented with it is small; larger ones of its type are faster."),
     ),
+    "small_file": (
+        lazy("small file"),
+        "",
+        lazy("There was no room for a larger test file: caches in the drive count for more."),
+    ),
     "small_pages": (
         lazy("small pages"),
         "",

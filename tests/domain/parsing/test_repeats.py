@@ -70,6 +70,22 @@ def test_repeat_that_did_not_end_by_itself_names_the_reason(made, record, reason
     assert repeat.samples == ()
 
 
+def test_full_disk_is_told_without_the_marker_of_the_scripts(made):
+    repeat = made("dd-write-0", "=== failure disk_full: no space on /srv\n", exit_code=5)
+    assert (repeat.reason, repeat.error) == (
+        *(Reason.DISK_FULL, "dd write, repeat 1: no space on /srv"),
+    )
+
+
+def test_command_stopped_for_memory_is_unavailable_with_the_figures(made):
+    figures = {"memory_available_bytes": 150 * 2**20, "memory_bytes": 1536 * 2**20}
+    repeat = made("memory-bandwidth-0", signal=15, exit_code=None, memory_short=True, **figures)
+    assert (repeat.reason, repeat.error) == (None, "")
+    assert repeat.unavailable == (
+        "stopped: only 150 of 1536 MiB of memory stayed available to other programs"
+    )
+
+
 def test_what_a_host_cannot_run_is_unavailable_and_no_failure(made):
     repeat = made("fio-rand_read_qd1-0", "=== failure unavailable: no fio here\n", exit_code=7)
     assert (repeat.unavailable, repeat.reason) == ("no fio here", None)

@@ -52,6 +52,22 @@ def test_small_files_are_flagged_cached_when_they_never_left_memory(recorded):
     assert samples[0].parameters["is_cold"] is False
 
 
+@pytest.mark.parametrize(
+    ("told", "is_cached"),
+    [
+        ({"is_in_memory": True, "stored_on": "tmpfs", "stored_as": "tmpfs"}, True),
+        ({"is_in_memory": False, "stored_on": "vda1", "stored_as": "ext4"}, False),
+        # Whatever the host says: a flush that asks no device.
+        (dict.fromkeys(("fsync_p50_ns", "fsync_p99_ns", "fsync_max_ns"), 378), True),
+        (dict.fromkeys(("fsync_p50_ns", "fsync_p99_ns", "fsync_max_ns"), 2_500), False),
+    ],
+)
+def test_small_files_are_flagged_cached_when_no_disk_is_below(recorded, told, is_cached):
+    samples = small_files.parse(_changed(recorded("small_files-ext4"), **told))
+    assert [sample.flags for sample in samples] == [("cached",) if is_cached else ()] * 2
+    assert samples[0].parameters.get("stored_on") == told.get("stored_on")
+
+
 @pytest.mark.parametrize(("number", "name"), [(0x1234, "0x1234"), (0, None), (0x6969, "nfs")])
 def test_small_files_names_the_file_system_when_it_can(recorded, number, name):
     text = _changed(recorded("small_files-ext4"), filesystem_type=number)

@@ -43,18 +43,108 @@ own_section() {
     section "$own_name" $SHELL_COMMAND "$0" "$@"
 }
 
+# A path of the table of mounts, which writes a blank and a backslash as octal numbers.
+plain_path() {
+    case $1 in *\\*) printf '%s\n' "$1" | sed 's/\\040/ /g; s/\\134/\\/g' ;; *) printf '%s\n' "$1" ;; esac
+}
+
 # Sets mount_point, mount_device, filesystem and mount_options of a directory.
 look_up_mount() {
-    mount_point=$(df -P -- "$1" 2> /dev/null | sed -n '2s/^.*% *//p')
+    mount_point=$(df -P -- "$1" 2> /dev/null | sed -n '2s/^.*% *//p' | sed 's/\\/\\134/g; s/ /\\040/g')
     filesystem=unknown mount_options=unknown mount_device=unknown
     while read -r device point type options _; do
         if [ "$point" = "$mount_point" ]; then filesystem=$type mount_options=$options mount_device=$device; fi
     done < /proc/mounts
 }
 
-lies_in_memory() {
+# Sets in_memory, yes where memory keeps or caches what is written to a directory whatever a program asks for, and
+# stored_on and stored_as, the device and the file system that keep it in the end.
+look_up_storage() {
+    read -r in_memory stored_as stored_on << END
+$(directory_storage "$1" 8)
+END
+}
+
+# Prints `yes|no FILE_SYSTEM DEVICE`, followed through at most LEVELS layers: directory_storage DIRECTORY LEVELS. It runs
+# in a shell of its own, so it may call itself.
+directory_storage() {
     look_up_mount "$1"
-    case $filesystem in tmpfs | ramfs) ;; *) return 1 ;; esac
+    case $filesystem in
+    tmpfs | ramfs) echo "yes $filesystem $filesystem" ;;
+    overlay)
+        upper=$(upper_directory "$1")
+        if [ -n "$upper" ] && [ "$2" -gt 0 ]; then
+            directory_storage "$upper" $(($2 - 1))
+        else
+            echo "no overlay ${mount_options##*upperdir=}" | sed 's/,.*//'
+        fi
+        ;;
+    *)
+        node=$(readlink -f -- "$mount_device" 2> /dev/null)
+        case $node in
+        /dev/*) below=$(device_storage "${node##*/}" "$2") ;;
+        *)
+            below="no $mount_device"
+            # Of a server a number that tells it from others, as its name is nobody else's business.
+            case $mount_device in *:* | //*) below="no server/$(printf '%s' "$mount_device" | cksum | sed 's/ .*//')" ;; esac
+            ;;
+        esac
+        echo "${below%% *} $filesystem ${below#* }"
+        ;;
+    esac
+}
+
+# Block size, blocks and inodes of the file system of a directory: overlayfs answers with those of its upper directory.
+fs_numbers() {
+    stat -f -c '%S %b %c' -- "$1" 2> /dev/null
+}
+
+# The upper directory of the overlayfs of a directory, or the mount that holds it where that path lies outside; nothing
+# when neither is seen from here.
+upper_directory() {
+    numbers=$(fs_numbers "$1")
+    case $mount_options in *upperdir=*) ;; *) return ;; esac
+    upper=${mount_options##*upperdir=}
+    upper=$(plain_path "${upper%%,*}")
+    # A container has other files below the same path.
+    if [ -d "$upper" ] && [ "$(fs_numbers "$upper")" = "$numbers" ]; then echo "$upper" && return; fi
+    while read -r _ point type _; do
+        case $type in overlay | proc | sysfs | cgroup*) continue ;; esac
+        point=$(plain_path "$point")
+        if [ "$(fs_numbers "$point")" = "$numbers" ]; then echo "$point" && return; fi
+    done < /proc/mounts
+}
+
+# Prints `yes|no DEVICE` of a block device as directory_storage does: device_storage NAME LEVELS
+device_storage() {
+    case $1 in ram[0-9]* | zram[0-9]*) echo "yes ${1%%[0-9]*}" && return ;; esac
+    whole=$1
+    [ ! -e "/sys/class/block/$1/partition" ] || whole=$(cd -P "/sys/class/block/$1/.." && basename "$(pwd)")
+    case $whole in
+    loop[0-9]*)
+        file=$(cat "/sys/block/$whole/loop/backing_file" 2> /dev/null)
+        below=unknown
+        if [ -f "$file" ] && [ "$2" -gt 0 ]; then below=$(directory_storage "${file%/*}" $(($2 - 1))); fi
+        # Without dio what is written to it is written to the page cache.
+        if [ "$(cat "/sys/block/$whole/loop/dio" 2> /dev/null)" != 1 ]; then below="yes ${below#* }"; fi
+        echo "${below%% *} loop/${below##* }"
+        return
+        ;;
+    esac
+    names='' kept=no
+    for part in "/sys/class/block/$whole/slaves/"*; do
+        [ -e "$part" ] && [ "$2" -gt 0 ] || continue
+        below=$(device_storage "${part##*/}" $(($2 - 1)))
+        names=$names+${below#* }
+        case $below in yes*) kept=yes ;; esac
+    done
+    # Device mapper and RAID, by what they are made of.
+    if [ -n "$names" ]; then echo "$kept ${whole%%[-0-9]*}/${names#+}"; else echo "no $1"; fi
+}
+
+lies_in_memory() {
+    look_up_storage "$1"
+    [ "$in_memory" = yes ]
 }
 
 # Sets directory to the one given; but where that is the run's own and /tmp is kept in memory, as many distributions do
@@ -81,14 +171,13 @@ meminfo_mib() {
     sed -n "s/^$1: *\([0-9]*\) kB/\1/p" /proc/meminfo | { read -r kib && echo $((kib / 1024)); } || echo 0
 }
 
-# The memory limits, of our cgroup and of every parent.
-cgroup_memory() {
-    path=$(sed -n 's/^0:://p' /proc/self/cgroup)
-    while :; do
-        cat "/sys/fs/cgroup$path/memory.max" 2> /dev/null
-        case $path in */*) path=${path%/*} ;; *) break ;; esac
-    done
-    cat /sys/fs/cgroup/memory/memory.limit_in_bytes 2> /dev/null || :
+# Sets available_mib and memory_mib, what the machine or the tightest cgroup above us still gives and has, and spare_mib,
+# what a measurement may take of it.
+look_up_memory() {
+    read -r available memory spare << END
+$("$RUN_DIR/bin/observe" --memory)
+END
+    available_mib=$((available / MIB)) memory_mib=$((memory / MIB)) spare_mib=$((spare / MIB))
 }
 
 no_space() {

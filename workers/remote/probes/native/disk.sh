@@ -41,34 +41,56 @@ choose_directory() {
     fi
 }
 
-# Sets free_mib and keep_mib: a tenth of the file system and at least 2 GiB stay free.
+# Sets room_mib, what may be written to the directory: a tenth of the file system, at least 256 MiB and at most 1 GiB, stays
+# free, and as much again as is written.
 look_up_room() {
     look_up_space "$directory"
     keep_mib=$((size_mib / 10))
-    [ "$keep_mib" -ge 2048 ] || keep_mib=2048
+    [ "$keep_mib" -ge 256 ] || keep_mib=256
+    keep_mib=$(lower "$keep_mib" 1024)
+    room_mib=$(lower $((free_mib - keep_mib)) $((free_mib / 2)))
+}
+
+# Sets the file size SIZE_MIB to what there is room for, and remembers what was asked for a smaller one. A file of 64 MiB
+# is the least: fit_room SIZE_MIB
+fit_room() {
+    look_up_room
+    fitting_mib=$(lower "$1" "$room_mib")
+    [ "$fitting_mib" -ge 64 ] || [ "$fitting_mib" -eq "$1" ] ||
+        unavailable "$directory has $free_mib MiB free, of which $keep_mib MiB stay free: too little for a test file"
+    if [ "$fitting_mib" -lt "$1" ]; then printf '%d %s\n' $(($1 * MIB)) "$target" >> "$RUN_DIR/reduced"; fi
+}
+
+# The line that says how large the test file should have been, for one that was made smaller.
+print_asked() {
+    [ ! -r "$RUN_DIR/reduced" ] || while read -r asked reduced; do
+        if [ "$reduced" = "$target" ]; then echo "asked_bytes $asked" && return; fi
+    done < "$RUN_DIR/reduced"
 }
 
 # Puts incompressible data into memory, once per run: sets source and source_mib. make_source MIB
 make_source() {
+    look_up_memory
     for place in /dev/shm "$RUN_DIR"; do
         source=$place/$RUN_NAME.source
         [ ! -s "$source" ] || break
         look_up_space "$place"
-        source_mib=$(lower 256 "$(lower "$1" "$(lower $((free_mib / 2)) $(($(meminfo_mib MemAvailable) / 4)))")")
+        source_mib=$(lower 256 "$(lower "$1" "$(lower $((free_mib / 2)) "$(lower $((available_mib / 4)) $spare_mib)")")")
         [ "$source_mib" -ge 16 ] || [ "$source_mib" -eq "$1" ] || continue
         echo "$source" >> "$RUN_DIR/files"
         "$RUN_DIR/bin/memory" --test random --bytes $((source_mib * MIB)) > "$source" && break
         rm -f "$source"
     done
-    [ -s "$source" ] || { echo "no memory for the source of the data" && exit 3; }
+    [ -s "$source" ] ||
+        unavailable "only $available_mib of $memory_mib MiB of memory are available here, too little for the data to write"
     source_mib=$(($(stat -c %s "$source") / MIB))
 }
 
 # Sets direct to "direct", or to nothing when O_DIRECT does not work with these operands of dd.
 look_up_direct() {
     direct=
-    case $filesystem in
-    tmpfs | ramfs | zfs) ;; # they accept O_DIRECT and go through memory all the same
+    case $filesystem,$in_memory in
+    zfs,* | *,yes) ;; # they accept O_DIRECT and go through memory all the same
     *) if ${as_root:+sudo -n} dd "$@" bs=1M count=1 2> /dev/null; then direct=direct; fi ;;
     esac
 }
@@ -113,6 +135,7 @@ copy_chunks() {
 prepare_dd() {
     choose_directory "$1"
     target=$directory/$RUN_NAME.dd wanted_mib=$(($2 / MIB)) source_mib=0
+    look_up_storage "$directory"
     look_up_mount "$directory"
     look_up_own_cache
     [ "$3" = keep ] || rm -f -- "$target"
@@ -120,11 +143,8 @@ prepare_dd() {
         look_up_direct if="$target" of=/dev/null iflag=direct
         return
     fi
-    look_up_room
-    if [ "$wanted_mib" -gt $((free_mib - keep_mib)) ]; then
-        wanted_mib=$((free_mib - keep_mib))
-        [ "$wanted_mib" -ge 64 ] || no_space "$directory has $free_mib MiB free and keeps $keep_mib MiB"
-    fi
+    fit_room "$wanted_mib"
+    wanted_mib=$fitting_mib
     make_source "$wanted_mib"
     echo "$target" >> "$RUN_DIR/files"
     look_up_direct if="$source" of="$target" oflag=direct
@@ -133,19 +153,28 @@ prepare_dd() {
     rm -f -- "$target"
 }
 
+# The lines that every disk test has of where its bytes are.
+print_storage() {
+    echo "stored_on $stored_on"
+    echo "stored_as $stored_as"
+    echo "in_memory $in_memory"
+}
+
 # print_conditions DIRECTION CONDITIONS DROP_CACHES [POSITION]
 print_conditions() {
     echo "=== conditions"
     echo "direction $1"
     echo "conditions $2"
     echo "file_bytes $((wanted_mib * MIB))"
+    print_asked
     echo "ram_bytes $(($(meminfo_mib MemTotal) * MIB))"
     echo "source_bytes $((source_mib * MIB))"
     echo "directory $directory"
     echo "filesystem $filesystem"
-    echo "mount_options $mount_options"
+    printf 'mount_options %s\n' "$mount_options" # echo would read a backslash
     echo "drop_caches $3"
     if [ -n "$cache_mib" ]; then echo "cache_bytes $((cache_mib * MIB))"; fi
+    print_storage
     echo "dd $(dd --version 2>&1 | sed -n '/[Cc]oreutils\|[Bb]usy[Bb]ox/{p;q;}')"
     if [ -n "${4:-}" ]; then printf 'position %s\ndevice %s\n' "$4" "$target"; fi
     echo "=== end conditions rc=0"
@@ -168,7 +197,7 @@ prepare_copy() {
             conditions=fdatasync
         fi
     fi
-    case $filesystem in tmpfs | ramfs) conditions=cached ;; esac
+    [ "$in_memory" = no ] || conditions=cached
 }
 
 # copy write|read SECONDS: what prepare_copy prepared.
@@ -188,10 +217,10 @@ look_up_own_cache() {
 
 # Sets dropped to "yes", or to "no: " and the reason. Only the page cache goes; dentries and inodes stay.
 drop_caches() {
-    case $filesystem in
-    tmpfs | ramfs) dropped="no: the file system is in memory" && return ;;
+    case $filesystem,$in_memory in
+    *,yes) dropped="no: memory keeps the files" && return ;;
     # It neither empties the ARC nor shrinks it (openzfs/zfs#12810), and other programs would pay for it.
-    zfs) dropped="no: ZFS keeps a cache of its own" && return ;;
+    zfs,*) dropped="no: ZFS keeps a cache of its own" && return ;;
     esac
     if [ -n "$direct" ]; then
         dropped="no: O_DIRECT does not use the cache"
@@ -284,6 +313,11 @@ dd_device() {
     [ -b "$target" ] || unavailable "not a block device: $target"
     if [ ! -r "$target" ]; then as_root=yes; fi
     node=$(readlink -f -- "$target")
+    stored_as=-
+    read -r in_memory stored_on << END
+$(device_storage "${node##*/}" 8)
+END
+    [ "$in_memory" = no ] || unavailable "memory keeps or caches what $target has: it is $stored_on"
     read -r sectors < "/sys/class/block/${node##*/}/size" || unavailable "the size of $target is not known"
     size_mib=$((sectors / 2048))
     wanted_mib=$(lower "$wanted_mib" $((size_mib / 2)))
@@ -300,10 +334,12 @@ small_files() {
     choose_directory "$1"
     look_up_room
     # Files have 15 KiB on average; a block or two more on most file systems.
-    [ $(($2 * 24 / 1024)) -le $((free_mib - keep_mib)) ] ||
-        no_space "$directory has $free_mib MiB free and keeps $keep_mib MiB"
+    [ $(($2 * 24 / 1024)) -le "$room_mib" ] ||
+        unavailable "$directory has $free_mib MiB free, of which $keep_mib MiB stay free: too little for $2 files"
     echo "$directory/$RUN_NAME.small" >> "$RUN_DIR/files"
-    "$RUN_DIR/bin/small_files" --directory "$directory/$RUN_NAME.small" --files "$2"
+    look_up_storage "$directory"
+    "$RUN_DIR/bin/small_files" --directory "$directory/$RUN_NAME.small" --files "$2" \
+        --stored-on "$stored_on" --stored-as "$stored_as" --in-memory "$in_memory"
 }
 
 case ${1:-} in

@@ -8,8 +8,8 @@ DRIFT_PERCENT=10
 # Sets engine and uses_direct (1 or 0) to the best that work on the target; fails when none does. A psync engine has
 # one request in flight whatever it is asked for.
 look_up_engine() {
-    case $filesystem in
-    tmpfs | ramfs | zfs) ways=0 ;;
+    case $filesystem,$in_memory in
+    zfs,* | *,yes) ways=0 ;;
     *) ways='1 0' ;;
     esac
     for uses_direct in $ways; do
@@ -60,10 +60,8 @@ write_fio_file() {
 prepare_fio() {
     name_fio_file "$1"
     if is_prepared "$1"; then return; fi
-    look_up_room
-    file_mib=$(lower $(($2 / MIB)) "$(lower $((free_mib / 5)) $((free_mib - keep_mib)))")
-    [ "$file_mib" -ge 64 ] || [ "$file_mib" -eq $(($2 / MIB)) ] ||
-        no_space "$directory has $free_mib MiB free and keeps $keep_mib MiB"
+    fit_room $(($2 / MIB))
+    file_mib=$fitting_mib
     write_fio_file "$1" 150
 }
 
@@ -71,11 +69,9 @@ prepare_fio() {
 look_up_cache() {
     look_up_own_cache
     [ -z "$cache_mib" ] || return 0
-    cache_mib=$(meminfo_mib MemAvailable)
-    for limit in $(cgroup_memory); do
-        # Without a limit it says max, or nearly 2^63.
-        case $limit in max | ????????????????*) ;; *) cache_mib=$(lower "$cache_mib" $((limit / MIB))) ;; esac
-    done
+    look_up_memory
+    # What others have read makes way for our file, too, and a limit counts it as used.
+    cache_mib=$(lower "$(meminfo_mib MemAvailable)" "$memory_mib")
 }
 
 # prepare_steady LEAST_BYTES SECONDS MOST_BYTES: a file of twice the cache at least; what cannot be written is refused.
@@ -95,7 +91,7 @@ write_steady_file() {
         unavailable "$needed, and as much again to settle: $(($3 / MIB)) MiB may be written"
     look_up_room
     [ "$file_mib" -le $((free_mib - keep_mib)) ] ||
-        unavailable "$needed: $directory has $free_mib MiB free and keeps $keep_mib MiB"
+        unavailable "$needed: $directory has $free_mib MiB free, of which $keep_mib MiB stay free"
     write_fio_file steady "$2"
 }
 
@@ -126,6 +122,7 @@ choose_work() {
     look_up_limit
     look_up_fio || unavailable "fio 3 is not installed"
     choose_directory "$1"
+    look_up_storage "$directory"
     look_up_mount "$directory"
     work=$2 block=$3 depth=$4 jobs=$5 runtime_s=$6 ramp_s=$7
 }
@@ -203,11 +200,13 @@ print_fio_conditions() {
     echo "runtime_s $runtime_s"
     echo "ramp_s $ramp_s"
     echo "file_bytes $((file_mib * MIB))"
+    print_asked
     echo "ram_bytes $(($(meminfo_mib MemTotal) * MIB))"
     echo "engine $engine"
     if [ "$uses_direct" -eq 1 ]; then echo "direct yes"; else echo "direct no"; fi
     echo "directory $directory"
     echo "filesystem $filesystem"
-    echo "mount_options $mount_options"
+    printf 'mount_options %s\n' "$mount_options" # echo would read a backslash
+    print_storage
     echo "fio $fio_version"
 }

@@ -35,6 +35,12 @@ static inline uint64_t cpu_list_count(const char *text)
     }
 }
 
+/* How far a counter went on; counters such as iowait of /proc/stat can go back a little. */
+static inline uint64_t growth(uint64_t from, uint64_t to)
+{
+    return to > from ? to - from : 0;
+}
+
 static inline char *text_append(char *target, const char *end, const char *text)
 {
     while (*text && target + 1 < end) *target++ = *text++;
@@ -93,8 +99,7 @@ static inline bool cgroup_path(const char *tag, char *path, size_t size)
 
 /* Calls visit with the text of a file in our cgroup and in each parent, up to the mount point. */
 static inline void cgroup_each(const char *mount, const char *tag, const char *file,
-                               void (*visit)(const char *directory, const char *text, uint64_t *lowest),
-                               uint64_t *lowest)
+                               void (*visit)(const char *directory, const char *text, void *result), void *result)
 {
     char path[1024], name[1400], text[128];
     if (!cgroup_path(tag, path, sizeof path)) return;
@@ -103,7 +108,7 @@ static inline void cgroup_each(const char *mount, const char *tag, const char *f
         text_append(directory_end, name + sizeof name, file);
         if (read_file(name, text, sizeof text)) {
             *directory_end = '\0';
-            visit(name, text, lowest);
+            visit(name, text, result);
         }
         if (length == 0) return;
         while (length && path[length - 1] != '/') length--;
@@ -117,7 +122,7 @@ static inline void lower_to(uint64_t value, uint64_t *lowest)
     if (value && (*lowest == 0 || value < *lowest)) *lowest = value;
 }
 
-static inline void visit_cpu_max(const char *directory, const char *text, uint64_t *quota_milli)
+static inline void visit_cpu_max(const char *directory, const char *text, void *quota_milli)
 {
     uint64_t quota, period;
     (void)directory;
@@ -125,20 +130,13 @@ static inline void visit_cpu_max(const char *directory, const char *text, uint64
     lower_to(quota * 1000 / period, quota_milli);
 }
 
-static inline void visit_cfs_quota(const char *directory, const char *text, uint64_t *quota_milli)
+static inline void visit_cfs_quota(const char *directory, const char *text, void *quota_milli)
 {
     char name[1400], period_text[32];
     uint64_t quota, period;
     text_append(text_append(name, name + sizeof name, directory), name + sizeof name, "/cpu.cfs_period_us");
     if (!read_u64(&text, &quota) || !read_file(name, period_text, sizeof period_text)) return;
     if (line_value(period_text, "", &period) && period) lower_to(quota * 1000 / period, quota_milli);
-}
-
-static inline void visit_bytes(const char *directory, const char *text, uint64_t *bytes)
-{
-    uint64_t value;
-    (void)directory;
-    if (read_u64(&text, &value)) lower_to(value, bytes);
 }
 
 static inline void host_cpus_read(struct host_cpus *cpus)
@@ -159,15 +157,68 @@ static inline void host_cpus_read(struct host_cpus *cpus)
     if (cpus->quota_milli) lower_to((cpus->quota_milli + 999) / 1000, &cpus->usable_count);
 }
 
-/* Memory that may be taken without swapping, the cgroup's limit respected; 0 = unknown. */
-static inline uint64_t available_bytes(void)
+struct host_memory {
+    uint64_t total_bytes;     /* of the machine, or the lowest limit of the cgroups above us; 0 = unknown */
+    uint64_t available_bytes; /* what may be taken without swapping, and without a limit that ends somebody */
+};
+
+/* The number in a file beside a cgroup's limit, or behind the key in it; 0 when there is none. */
+static inline uint64_t cgroup_value(const char *directory, const char *file, const char *key)
+{
+    char name[1400], text[8192];
+    uint64_t value;
+    text_append(text_append(name, name + sizeof name, directory), name + sizeof name, file);
+    return read_file(name, text, sizeof text) && line_value(text, key, &value) ? value : 0;
+}
+
+static inline void visit_limit(const char *text, uint64_t used_bytes, uint64_t cached_bytes, struct host_memory *memory)
+{
+    uint64_t limit_bytes;
+    if (!read_u64(&text, &limit_bytes)) return; /* "max" */
+    /* What is used holds what is cached, but the two are read one after the other. */
+    const uint64_t available_bytes =
+        growth(used_bytes, limit_bytes + (cached_bytes < used_bytes ? cached_bytes : used_bytes));
+    lower_to(limit_bytes, &memory->total_bytes);
+    if (available_bytes < memory->available_bytes) memory->available_bytes = available_bytes;
+}
+
+static inline void visit_memory_max(const char *directory, const char *text, void *memory)
+{
+    visit_limit(text, cgroup_value(directory, "/memory.current", ""),
+                cgroup_value(directory, "/memory.stat", "inactive_file"), memory);
+}
+
+static inline void visit_memory_limit(const char *directory, const char *text, void *memory)
+{
+    visit_limit(text, cgroup_value(directory, "/memory.usage_in_bytes", ""),
+                cgroup_value(directory, "/memory.stat", "total_inactive_file"), memory);
+}
+
+/*
+ * A cgroup's limit counts what everybody in it and below it has taken. Above memory.high the kernel ends nobody, but
+ * slows down all of them.
+ */
+static inline struct host_memory host_memory_read(void)
 {
     char text[4096];
-    uint64_t bytes = 0, value;
-    if (read_file("/proc/meminfo", text, sizeof text) && line_value(text, "MemAvailable", &value)) bytes = value * 1024;
-    cgroup_each("/sys/fs/cgroup", "0::", "/memory.max", visit_bytes, &bytes);
-    cgroup_each("/sys/fs/cgroup/memory", ":memory", "/memory.limit_in_bytes", visit_bytes, &bytes);
-    return bytes;
+    struct host_memory memory = {.available_bytes = UINT64_MAX};
+    uint64_t kib;
+    if (read_file("/proc/meminfo", text, sizeof text)) {
+        if (line_value(text, "MemTotal", &kib)) memory.total_bytes = kib * 1024;
+        if (line_value(text, "MemAvailable", &kib)) memory.available_bytes = kib * 1024;
+    }
+    cgroup_each("/sys/fs/cgroup", "0::", "/memory.max", visit_memory_max, &memory);
+    cgroup_each("/sys/fs/cgroup", "0::", "/memory.high", visit_memory_max, &memory);
+    cgroup_each("/sys/fs/cgroup/memory", ":memory", "/memory.limit_in_bytes", visit_memory_limit, &memory);
+    if (memory.available_bytes == UINT64_MAX) memory.available_bytes = memory.total_bytes / 2;
+    return memory;
+}
+
+/* What stays available to others: a tenth of the memory, at least 64 MiB and at most 1 GiB. */
+static inline uint64_t reserve_bytes(const struct host_memory *memory)
+{
+    const uint64_t tenth = memory->total_bytes / 10, least = 64u << 20, most = 1u << 30;
+    return tenth < least ? least : tenth > most ? most : tenth;
 }
 
 /* Reads a file below one CPU's directory; false when there is none. */
@@ -240,12 +291,6 @@ static inline struct snapshot take_snapshot(const struct host_cpus *cpus)
         while (*line && *line++ != '\n') {}
     }
     return snapshot;
-}
-
-/* iowait of /proc/stat can go back a little. */
-static inline uint64_t growth(uint64_t from, uint64_t to)
-{
-    return to > from ? to - from : 0;
 }
 
 /* Share of all CPU time between two snapshots; 0 when there is none. */

@@ -3,15 +3,15 @@
 # shellcheck source=common.sh
 . "$(dirname "$0")/common.sh"
 
-# cpu.max of our cgroup and of every parent.
+# The lowest CPU limit of the cgroups above us, as quota and period; 0 for none.
 cgroup_limits() {
-    path=$(sed -n 's/^0:://p' /proc/self/cgroup)
-    while :; do
-        cat "/sys/fs/cgroup$path/cpu.max" 2> /dev/null
-        case $path in */*) path=${path%/*} ;; *) break ;; esac
-    done
-    quota=$(cat /sys/fs/cgroup/cpu/cpu.cfs_quota_us 2> /dev/null) || return 0
-    echo "$quota $(cat /sys/fs/cgroup/cpu/cpu.cfs_period_us)"
+    echo "$("$RUN_DIR/bin/observe" --quota) 1000"
+}
+
+# The lowest memory limit of the cgroups above us, or the memory of the machine.
+cgroup_memory() {
+    look_up_memory
+    echo "$memory"
 }
 
 distinct_count() {

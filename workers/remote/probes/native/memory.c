@@ -2,11 +2,11 @@
  * memory: how fast main memory is.
  *
  *   memory --test bandwidth --threads N|all [--bytes B] [--bytes-max B] [--rounds N] [--seconds S] [--nodes DIR]
- *       triad a[i] = b[i] + s * c[i], 24 bytes counted per element, arrays far above the last cache; N rounds and more
- *       until S seconds are over: what is too short cannot be told from its neighbours' work. With all threads, and more
+ *       triad a[i] = b[i] + s * c[i], 24 bytes counted per element, arrays far above the last cache; N rounds, or 3, and
+ *       more until S seconds are over: what is too short cannot be told from its neighbours' work. With all threads, and more
  *       than one NUMA node in DIR (of /sys), then each node by itself: its CPUs on its own memory
  *   memory --test latency --threads 1 [--bytes B] [--bytes-max B] [--rounds N]
- *       one dependent load after another along a random cycle of cache lines
+ *       one dependent load after another along a random cycle of cache lines; N rounds, or 10
  *   memory --test random --bytes B
  *       writes B incompressible bytes to standard output (the source of the dd probe)
  *
@@ -25,7 +25,15 @@
 enum { LINE_BYTES = 64 };
 
 static const uint64_t UNKNOWN_CACHE_BYTES = 32u << 20; /* taken when the machine does not tell its cache */
-static const uint64_t LATENCY_BYTES_MAX = 1u << 30;    /* a larger cycle takes longer to build than to walk */
+static const uint64_t LATENCY_BYTES_MAX = 4ull << 30;
+static const uint64_t LATENCY_BYTES_USUAL = 1u << 30; /* a larger cycle takes longer to build than to walk */
+/*
+ * Bytes that leave a cache behind, in sizes of that cache. Passed over again and again in the same order, memory of twice
+ * its size finds nothing left in it; the three arrays take more. A random walk finds a share of it: a half at most.
+ */
+enum { BANDWIDTH_CACHES = 5, BANDWIDTH_CACHES_MIN = 4, LATENCY_CACHES = 4, LATENCY_CACHES_MIN = 2 };
+enum { BANDWIDTH_ROUNDS = 3, LATENCY_ROUNDS = 10 };
+static const uint64_t LEAST_BYTES = 1u << 20; /* of each thread */
 static const uint64_t LATENCY_ROUND_NS = 100000000u;
 static const uint64_t HOPS_PER_CHUNK = 4096;
 
@@ -33,16 +41,40 @@ struct options {
     uint64_t threads, bytes, bytes_max, rounds, duration_ns;
     const char *nodes;
     struct host_cpus cpus;
-    uint64_t cache_bytes, available_bytes;
+    struct host_memory memory;
+    uint64_t cache_bytes;
     bool is_capped;
 };
 
-/* Memory we may take: 60 % of what is available, or less when asked. */
+/* Memory we may take: 60 % of what is available, less where the reserve of others asks for it or the caller does. */
 static uint64_t budget_bytes(const struct options *options)
 {
-    uint64_t budget = options->available_bytes ? options->available_bytes / 10 * 6 : 3 * UNKNOWN_CACHE_BYTES;
-    lower_to(options->bytes_max, &budget);
+    const uint64_t available = options->memory.available_bytes,
+                   spare = growth(reserve_bytes(&options->memory), available);
+    uint64_t budget = available / 10 * 6 < spare ? available / 10 * 6 : spare;
+    if (options->bytes_max && options->bytes_max < budget) budget = options->bytes_max;
     return budget;
+}
+
+static void mib_raw(uint64_t bytes)
+{
+    json_digits(bytes >> 20, 1);
+    json_raw(" MiB");
+}
+
+/* A host that has no memory to spare is left alone. */
+static int unavailable(const struct options *options)
+{
+    json_line.length = 0;
+    json_raw("=== failure unavailable: only ");
+    mib_raw(options->memory.available_bytes);
+    json_raw(" of ");
+    mib_raw(options->memory.total_bytes);
+    json_raw(" of memory are available here, and ");
+    mib_raw(reserve_bytes(&options->memory));
+    json_raw(" stay free for other programs\n");
+    const int exit_code = output_exit(write_all(1, json_line.text, json_line.length));
+    return exit_code ? exit_code : EXIT_UNAVAILABLE;
 }
 
 static void report_conditions(const struct options *options, const char *test)
@@ -57,7 +89,7 @@ static void report_conditions(const struct options *options, const char *test)
     json_u64("threads", options->threads);
     json_u64("usable_cpus", options->cpus.usable_count);
     json_u64("last_cache_bytes", options->cache_bytes);
-    json_u64("available_bytes", options->available_bytes);
+    json_u64("available_bytes", options->memory.available_bytes);
     json_bool("is_capped", options->is_capped);
     json_u64("rounds", options->rounds);
 }
@@ -91,10 +123,11 @@ static int bandwidth(struct options *options)
 {
     static struct node nodes[NODES_MAX];
     double rates[ROUNDS_MAX], medians[NODES_MAX];
-    const uint64_t threads = options->threads, wanted = options->bytes ? options->bytes : 4 * options->cache_bytes;
+    const uint64_t threads = options->threads,
+                   wanted = options->bytes ? options->bytes : BANDWIDTH_CACHES * options->cache_bytes / 3;
     uint64_t array_bytes = wanted;
     lower_to(budget_bytes(options) / 3, &array_bytes);
-    options->is_capped = array_bytes < 4 * options->cache_bytes;
+    options->is_capped = 3 * array_bytes < BANDWIDTH_CACHES_MIN * options->cache_bytes;
     const uint64_t elements = array_bytes / sizeof(double) / threads;
     struct run *run = pages(sizeof *run + threads * sizeof run->times[0], true);
     if (run == NULL || elements < 4096)
@@ -151,16 +184,25 @@ static uint64_t scattered(uint64_t value, uint64_t mask, unsigned shift)
     return value;
 }
 
+/* Four times the cache, but of a large one no more than takes its share below a half. */
+static uint64_t latency_bytes(const struct options *options)
+{
+    const uint64_t usual = LATENCY_CACHES * options->cache_bytes, least = LATENCY_CACHES_MIN * options->cache_bytes;
+    if (options->bytes) return options->bytes;
+    if (usual <= LATENCY_BYTES_USUAL) return usual;
+    return least > LATENCY_BYTES_USUAL ? least : LATENCY_BYTES_USUAL;
+}
+
 /* The cycle visits line scattered(0), scattered(1), …; so where n hops must end is known without walking them. */
 static int latency(struct options *options)
 {
     double rounds_ns[ROUNDS_MAX];
-    const uint64_t wanted = options->bytes ? options->bytes : 4 * options->cache_bytes;
+    const uint64_t wanted = latency_bytes(options);
     uint64_t limit = budget_bytes(options), buffer_bytes = 64 * LINE_BYTES;
     unsigned bits = 6;
     lower_to(LATENCY_BYTES_MAX, &limit);
     for (; buffer_bytes < wanted && buffer_bytes * 2 <= limit; bits++) buffer_bytes *= 2;
-    options->is_capped = buffer_bytes < 4 * options->cache_bytes;
+    options->is_capped = buffer_bytes < LATENCY_CACHES_MIN * options->cache_bytes;
     char *buffer = pages(buffer_bytes, false);
     if (buffer == NULL || buffer_bytes > limit)
         return json_error("memory", "not enough memory for the buffer", 0, EXIT_RESOURCE);
@@ -225,7 +267,7 @@ static int random_bytes(uint64_t bytes)
 
 static int probe_main(int argc, char **argv, char **envp)
 {
-    struct options options = {.rounds = 10, .nodes = NODE_DIRECTORY};
+    struct options options = {.nodes = NODE_DIRECTORY};
     const char *test = "";
     bool is_first;
     (void)envp;
@@ -248,9 +290,13 @@ static int probe_main(int argc, char **argv, char **envp)
                               0, EXIT_USAGE);
     }
     if (text_equals(test, "random") && options.bytes) return random_bytes(options.bytes);
-    if (options.threads == 0 || options.threads > WORKERS_MAX || options.rounds == 0 || options.rounds > ROUNDS_MAX)
+    if (options.rounds == 0) options.rounds = text_equals(test, "latency") ? LATENCY_ROUNDS : BANDWIDTH_ROUNDS;
+    if (options.threads == 0 || options.threads > WORKERS_MAX || options.rounds > ROUNDS_MAX)
         return json_error("memory", "threads must be 1 to 8192 and rounds 1 to 1024", 0, EXIT_USAGE);
-    options.available_bytes = available_bytes();
+    options.memory = host_memory_read();
+    const uint64_t budget = budget_bytes(&options);
+    const bool is_asked_for = options.bytes_max && budget == options.bytes_max;
+    if (budget < options.threads * LEAST_BYTES && !is_asked_for) return unavailable(&options);
     for (uint64_t cpu = 0; cpu < MASK_BITS; cpu++) {
         const uint64_t bytes = mask_has(options.cpus.mask, cpu) ? last_cache_bytes(cpu, &is_first) : 0;
         if (bytes && (is_first || options.cache_bytes == 0)) options.cache_bytes += bytes;

@@ -88,6 +88,8 @@ serve_others() {
 serve() {
     port=$1 server='' others=''
     cd "$RUN_DIR" || exit 2
+    # When memory runs out here the kernel ends this, and nobody else; steps of a run have it from observe.
+    (echo 1000 > /proc/$$/oom_score_adj) 2> /dev/null
     look_up_iperf3
     look_up_bound || unavailable "no working timeout, so a server might outlive its time"
     read_clock

@@ -2,17 +2,22 @@
  * observe: runs one command and records the conditions under which it ran.
  *
  *   observe --probe P --variant V --repeat N --timeout S --quiet-budget S [--known-quiet yes] [--only-quiet yes]
- *           [--since UPTIME] [--series FILE [--series-every S]] --out FILE --err FILE --json FILE
- *           -- command [argument ...]
+ *           [--since UPTIME] [--series FILE [--series-every S]] [--memory-percent N]
+ *           --out FILE --err FILE --json FILE -- command [argument ...]
  *   observe --clock      prints a monotonic clock in microseconds, for shells that have none
  *   observe --cpus       prints how many CPUs we may use
+ *   observe --quota      prints the thousandths of a CPU that a cgroup allows us, 0 when it does not limit us
+ *   observe --memory     prints bytes of memory: available, of how many, and how many of them we may take
  *   observe --tick       sends USR1 to its parent every second, and ends with it
  *
  * First the host must be quiet: foreign CPU at most 5 % over half a second, or over the last two seconds when it was
  * not so at once; --quiet-budget bounds the wait, --known-quiet skips it (the repeat before ended quiet). With
  * --only-quiet a host that stays busy is left alone: what runs is a message that says so. Then the
  * command runs in a process group of its own. At the timeout, or when observe itself gets TERM or INT, the group gets
- * TERM and two seconds later KILL; nothing of it is left when observe ends. One JSON line is written to --json. Foreign
+ * TERM and two seconds later KILL; nothing of it is left when observe ends. The same happens at once when so little
+ * memory is available that others may soon lack it: less than N percent of it, or without that option less than the
+ * reserve of host.h or half of what was available before, whichever is less. When memory runs out all the same, the
+ * kernel ends the command before any other program. One JSON line is written to --json. Foreign
  * CPU is what the CPUs that we may use did for others than the command: unlike steal, it shows neighbours inside the
  * same guest. --series also writes the time series of series.h while the command runs, a line a second or as often as
  * asked. Exit codes: 0 recorded, whatever the command did; else as in probe.h.
@@ -28,12 +33,12 @@ enum { NO_HANG = 1, SUBREAPER_OPTION = 36, USAGE_SELF = 0, USAGE_CHILDREN = -1, 
 static const uint64_t GATE_SLICE_NS = 500000000u, GRACE_NS = 2000000000u;
 static const uint64_t QUIET_WALL_NS = 2000000000u, QUIET_SHORT_NS = 300000000u;
 static const uint64_t SIGNALS = 1u << (SIG_CHILD - 1) | 1u << (SIG_TERM - 1) | 1u << (SIG_INT - 1);
-static const uint64_t SERIES_EVERY_NS_MIN = 100000000u;
+static const uint64_t SERIES_EVERY_NS_MIN = 100000000u, MEMORY_LOOK_NS = 1000000000u;
 static const double FOREIGN_CPU_RATIO_MAX = 0.05;
 
 struct options {
     const char *probe, *variant, *out, *err, *json, *series;
-    uint64_t repeat, timeout_ns, quiet_budget_ns, since_ns, series_every_ns;
+    uint64_t repeat, timeout_ns, quiet_budget_ns, since_ns, series_every_ns, memory_percent;
     bool is_known_quiet, is_only_quiet;
     char **command;
 };
@@ -57,8 +62,10 @@ static struct cpu_time cpu_time_of(int who)
 
 struct outcome {
     int status;
-    bool is_timed_out, is_cancelled;
+    bool is_timed_out, is_cancelled, is_memory_short;
     uint64_t quiet_wait_ns, started_ns;
+    uint64_t memory_least_bytes;   /* below it the command is ended */
+    struct host_memory memory;     /* when it was last looked at */
     struct cpu_time self, command; /* ours while it ran, and its own */
     bool is_quiet;
     struct snapshot before, after;
@@ -92,6 +99,22 @@ static bool wait_for_quiet(const struct options *options, const struct host_cpus
     return true;
 }
 
+/* Sets how much memory has to stay available while the command runs. */
+static void set_memory_least(const struct options *options, struct outcome *outcome)
+{
+    const struct host_memory memory = outcome->memory = host_memory_read();
+    const uint64_t reserve = reserve_bytes(&memory), half = memory.available_bytes / 2;
+    outcome->memory_least_bytes = options->memory_percent ? memory.total_bytes / 100 * options->memory_percent
+                                  : reserve < half        ? reserve
+                                                          : half;
+}
+
+static bool is_memory_short(struct outcome *outcome)
+{
+    outcome->memory = host_memory_read();
+    return outcome->memory.available_bytes < outcome->memory_least_bytes;
+}
+
 /* True when the command itself has ended; reaps whatever else has. */
 static bool has_ended(long child, int *status)
 {
@@ -118,12 +141,18 @@ static void supervise(const struct options *options, const struct host_cpus *cpu
             series_line(series, cpus, &now);
         }
         const uint64_t wake_ns = series->next_ns < deadline_ns ? series->next_ns : deadline_ns;
-        const int signal = next_signal(wake_ns > now_ns ? wake_ns - now_ns : 0);
+        const uint64_t wait_ns = wake_ns > now_ns ? wake_ns - now_ns : 0;
+        const int signal = next_signal(wait_ns < MEMORY_LOOK_NS ? wait_ns : MEMORY_LOOK_NS);
         if (signal == SIG_CHILD || (signal && is_ending)) continue;
-        if (signal == 0 && clock_ns(CLOCK_WALL_MONOTONIC) < deadline_ns) continue;
+        const bool is_late = clock_ns(CLOCK_WALL_MONOTONIC) >= deadline_ns;
+        const bool is_short = !is_ending && !signal && !is_late && is_memory_short(outcome);
+        if (signal == 0 && !is_late && !is_short) continue;
         SYS2(NR_KILL, -child, is_ending ? SIG_KILL : SIG_TERM);
-        if (!is_ending && signal) outcome->is_cancelled = true;
-        if (!is_ending && !signal) outcome->is_timed_out = true;
+        if (!is_ending) {
+            outcome->is_cancelled = signal != 0;
+            outcome->is_memory_short = is_short;
+            outcome->is_timed_out = !signal && !is_short;
+        }
         is_ending = true;
         deadline_ns = clock_ns(CLOCK_WALL_MONOTONIC) + GRACE_NS;
     }
@@ -166,6 +195,9 @@ static int report(const struct options *options, const struct host_cpus *cpus, c
     else json_word("signal", "null");
     json_bool("timed_out", outcome->is_timed_out);
     json_bool("cancelled", outcome->is_cancelled);
+    json_bool("memory_short", outcome->is_memory_short);
+    json_u64("memory_available_bytes", outcome->memory.available_bytes);
+    json_u64("memory_bytes", outcome->memory.total_bytes);
     json_seconds("started_s", growth(options->since_ns, outcome->started_ns));
     json_seconds("wall_s", wall_ns);
     json_seconds("cpu_s", command->all_ns);
@@ -211,6 +243,7 @@ static bool parse_options(char **argv, struct options *options)
         else if (text_equals(argv[0], "--known-quiet")) options->is_known_quiet = text_equals(value, "yes");
         else if (text_equals(argv[0], "--only-quiet")) options->is_only_quiet = text_equals(value, "yes");
         else if (text_equals(argv[0], "--repeat") && parse_u64(value, &options->repeat)) continue;
+        else if (text_equals(argv[0], "--memory-percent") && parse_u64(value, &options->memory_percent)) continue;
         else if (text_equals(argv[0], "--timeout") && parse_seconds(value, &options->timeout_ns)) continue;
         else if (text_equals(argv[0], "--quiet-budget") && parse_seconds(value, &options->quiet_budget_ns)) continue;
         else if (text_equals(argv[0], "--series-every") && parse_seconds(value, &options->series_every_ns)) continue;
@@ -220,11 +253,25 @@ static bool parse_options(char **argv, struct options *options)
     return false;
 }
 
+static int print_numbers(const uint64_t *numbers, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        json_digits(numbers[i], 1);
+        json_char(i + 1 < count ? ' ' : '\n');
+    }
+    return output_exit(write_all(1, json_line.text, json_line.length));
+}
+
 static int print_number(uint64_t number)
 {
-    json_digits(number, 1);
-    json_char('\n');
-    return output_exit(write_all(1, json_line.text, json_line.length));
+    return print_numbers(&number, 1);
+}
+
+static int print_memory(void)
+{
+    const struct host_memory memory = host_memory_read();
+    const uint64_t spare = growth(reserve_bytes(&memory), memory.available_bytes);
+    return print_numbers((const uint64_t[]){memory.available_bytes, memory.total_bytes, spare}, 3);
 }
 
 static int tick(void)
@@ -251,6 +298,11 @@ static int probe_main(int argc, char **argv, char **envp)
         host_cpus_read(&cpus);
         return print_number(cpus.usable_count);
     }
+    if (argc == 2 && text_equals(argv[1], "--quota")) {
+        host_cpus_read(&cpus);
+        return print_number(cpus.quota_milli);
+    }
+    if (argc == 2 && text_equals(argv[1], "--memory")) return print_memory();
     if (argc == 2 && text_equals(argv[1], "--tick")) return tick();
     if (argc < 1 || !parse_options(argv + 1, &options))
         return json_error("observe",
@@ -272,6 +324,7 @@ static int probe_main(int argc, char **argv, char **envp)
     }
     const long error = series_open(&series, options.series, options.series_every_ns, &cpus);
     if (error) return json_error("observe", "cannot write the series", error, output_exit(error));
+    set_memory_least(&options, &outcome);
     const struct cpu_time self = cpu_time_of(USAGE_SELF);
     outcome.before = take_snapshot(&cpus);
     series_start(&series, &outcome.before);

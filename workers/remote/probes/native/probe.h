@@ -16,10 +16,11 @@
 enum {
     EXIT_OK = 0,
     EXIT_USAGE = 2,
-    EXIT_RESOURCE = 3, /* no process, memory or file could be had */
-    EXIT_CHECK = 4,    /* the result failed its own check */
-    EXIT_NO_SPACE = 5, /* the disk that takes the output is full */
-    EXIT_OUTPUT = 6    /* the output could not be written for another reason */
+    EXIT_RESOURCE = 3,   /* no process, memory or file could be had */
+    EXIT_CHECK = 4,      /* the result failed its own check */
+    EXIT_NO_SPACE = 5,   /* the disk that takes the output is full */
+    EXIT_OUTPUT = 6,     /* the output could not be written for another reason */
+    EXIT_UNAVAILABLE = 7 /* the host cannot do it, as one line on standard output says */
 };
 
 enum { ERRNO_INTR = 4, ERRNO_AGAIN = 11, ERRNO_NO_SPACE = 28, ERRNO_QUOTA = 122 };
@@ -143,7 +144,7 @@ static inline long sys6(long number, long a, long b, long c, long d, long e, lon
 #define SYS4(n, a, b, c, d) sys6((n), (long)(a), (long)(b), (long)(c), (long)(d), 0, 0)
 #define SYS6(n, a, b, c, d, e, f) sys6((n), (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), (long)(f))
 
-enum { AT_CWD = -100, O_READ = 0, O_WRITE_NEW = 01 | 0100 | 01000, O_CLOSE_ON_EXEC = 02000000 };
+enum { AT_CWD = -100, O_READ = 0, O_WRITE = 1, O_WRITE_NEW = 01 | 0100 | 01000, O_CLOSE_ON_EXEC = 02000000 };
 enum { SIG_HANG_UP = 1, SIG_INT = 2, SIG_KILL = 9, SIG_USER_1 = 10, SIG_TERM = 15, SIG_CHILD = 17 };
 enum { CLOCK_WALL_MONOTONIC = 1, CLOCK_OWN_CPU = 2 };
 

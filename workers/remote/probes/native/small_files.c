@@ -1,5 +1,9 @@
 /*
- * small_files: what a disk and its file system do with many small files. Usage: small_files --directory D --files N
+ * small_files: what a disk and its file system do with many small files.
+ *
+ *   small_files --directory D --files N [--stored-on DEVICE --stored-as FILE_SYSTEM --in-memory yes|no]
+ *
+ * The last three say where the caller has found that D lies, and are printed as they are.
  *
  * As when an archive is unpacked: N files of 1 to 64 KiB (log-uniform, the same sizes in every run), directory after
  * directory below D, which must not exist. Each file is created, written with bytes that cannot be compressed, and
@@ -28,7 +32,7 @@ enum {
 enum { ZFS_TYPE = 0x2FC12FC1 }; /* keeps files in a cache of its own, which cannot be asked */
 enum { O_WRITE_EXCLUSIVE = 01 | 0100 | 0200 | O_CLOSE_ON_EXEC, AT_REMOVE_DIRECTORY = 0x200, FORGET_PAGES = 4 };
 
-static const uint64_t SEED = 0x5EED, KEEP_BYTES_MIN = 2ull << 30;
+static const uint64_t SEED = 0x5EED, KEEP_BYTES_MIN = 256u << 20, KEEP_BYTES_MAX = 1u << 30;
 static const double OCTAVE_STEP = 1.0108892860517005; /* the 64th root of 2 */
 static const uint64_t STOP_SIGNALS = 1u << (SIG_HANG_UP - 1) | 1u << (SIG_INT - 1) | 1u << (SIG_TERM - 1);
 
@@ -38,10 +42,10 @@ struct status_fs {
 };
 
 struct run {
-    const char *directory;
+    const char *directory, *stored_on, *stored_as;
     uint64_t files, file_count, directory_count; /* asked for, and there now */
     long root;                                   /* the open directory */
-    bool is_made;
+    bool is_made, is_in_memory;
     unsigned char *pool;
     double *fsync_ns;
     uint64_t sizes[SIZES], bytes, resident_files, filesystem_type;
@@ -98,7 +102,7 @@ static int open_root(struct run *run)
     return run->root < 0 ? failed(run, "cannot open the directory", run->root, EXIT_RESOURCE) : EXIT_OK;
 }
 
-/* Sizes and content, and whether they fit: max(10 %, 2 GiB) of the file system stay free. */
+/* Sizes and content, and whether they fit: a tenth of the file system stays free, 256 MiB to 1 GiB. */
 static int prepare(struct run *run)
 {
     struct status_fs status = {0};
@@ -120,7 +124,8 @@ static int prepare(struct run *run)
     if (SYS2(NR_FSTATFS, run->root, &status) < 0 || status.blocks == 0) return EXIT_OK;
     run->filesystem_type = (uint64_t)status.type;
     const uint64_t unit = (uint64_t)status.block_bytes, tenth = status.blocks / 10 * unit;
-    if (status.available_blocks * unit < needed + (tenth > KEEP_BYTES_MIN ? tenth : KEEP_BYTES_MIN))
+    const uint64_t least = tenth > KEEP_BYTES_MIN ? tenth : KEEP_BYTES_MIN;
+    if (status.available_blocks * unit < needed + (least < KEEP_BYTES_MAX ? least : KEEP_BYTES_MAX))
         return failed(run, "the files do not fit beside the space to be kept free", ERRNO_NO_SPACE, EXIT_NO_SPACE);
     return EXIT_OK;
 }
@@ -258,6 +263,11 @@ static int report(struct run *run)
     json_text("arch", PROBE_ARCH);
     json_text("directory", run->directory);
     json_u64("filesystem_type", run->filesystem_type);
+    if (run->stored_on) {
+        json_text("stored_on", run->stored_on);
+        json_text("stored_as", run->stored_as ? run->stored_as : "unknown");
+        json_bool("is_in_memory", run->is_in_memory);
+    }
     json_u64("files", run->files);
     json_u64("directories", DIRECTORIES);
     json_u64("bytes", run->bytes);
@@ -287,7 +297,14 @@ static int probe_main(int argc, char **argv, char **envp)
         const char *value = i + 1 < argc ? argv[i + 1] : "";
         if (text_equals(argv[i], "--directory")) run.directory = value;
         else if (text_equals(argv[i], "--files") && parse_u64(value, &run.files)) continue;
-        else return json_error("small_files", "usage: small_files --directory D --files N", 0, EXIT_USAGE);
+        else if (text_equals(argv[i], "--stored-on")) run.stored_on = value;
+        else if (text_equals(argv[i], "--stored-as")) run.stored_as = value;
+        else if (text_equals(argv[i], "--in-memory")) run.is_in_memory = text_equals(value, "yes");
+        else
+            return json_error("small_files",
+                              "usage: small_files --directory D --files N [--stored-on DEVICE --stored-as "
+                              "FILE_SYSTEM --in-memory yes|no]",
+                              0, EXIT_USAGE);
     }
     if (run.directory == NULL || run.directory[0] == '\0' || run.files == 0 || run.files > FILES_MAX)
         return json_error("small_files", "a directory is needed, and 1 to 1000000 files", 0, EXIT_USAGE);
