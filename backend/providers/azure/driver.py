@@ -94,6 +94,9 @@ class AzureDriver:
     async def preflight(self, region: str, tag: str) -> Sequence[Preflight]:
         return await _visit(self._subscription.looked_over, region)
 
+    async def rehearse(self, spec: LaunchSpec) -> None:
+        """Azure knows no launch that is only tried."""
+
     async def launch(self, spec: LaunchSpec, token: str) -> ProviderResource:
         try:
             return await _visit(self._subscription.launched, spec, token)

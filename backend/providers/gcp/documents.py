@@ -17,6 +17,7 @@ from backend.providers.machines import (
     ProviderResourceState,
     ResourceKind,
     labelled_time,
+    plain_words,
     unsupported,
 )
 
@@ -262,7 +263,8 @@ def call_error(error: Exception) -> DriverError:
 
     if isinstance(error, GoogleAPICallError):
         messages = [str(entry["message"]) for entry in error.errors if entry.get("message")]
-        return _named(words(error), error.code or 0, "; ".join(messages) or error.message)
+        detail = plain_words("; ".join(messages) or error.message)
+        return _named(words(error), error.code or 0, detail)
     if isinstance(error, GoogleAuthError) and not isinstance(error, TransportError):
         # Its text may quote what it was given.
         return DriverError(Reason.AUTH, "Google does not accept our credentials", retryable=False)

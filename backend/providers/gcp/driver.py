@@ -77,6 +77,9 @@ class GcpDriver:
     async def preflight(self, region: str, tag: str) -> Sequence[Preflight]:
         return await _visit(self._project.looked_over, region)
 
+    async def rehearse(self, spec: LaunchSpec) -> None:
+        """Compute Engine knows no launch that is only tried."""
+
     async def launch(self, spec: LaunchSpec, token: str) -> ProviderResource:
         """Request id and machine name follow from the token: Google answers a repeated call with
         the outcome of the first one, and refuses the name when it has forgotten that call.
