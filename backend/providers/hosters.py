@@ -167,6 +167,9 @@ class LibcloudDriver(HosterCalls, ABC):
             raise unsupported("it sells no machines")
         return f"it sells {count} types"
 
+    async def rehearse(self, spec: LaunchSpec) -> None:
+        """None of these hosters knows a launch that is only tried."""
+
     async def launch(self, spec: LaunchSpec, token: str) -> ProviderResource:
         """The token's machine, or a new one."""
         try:

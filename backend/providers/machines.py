@@ -1,6 +1,7 @@
 """What the engine asks of a provider that rents machines; `<slug>/driver.py` implements it."""
 
 import datetime as dt
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -16,6 +17,8 @@ from backend.domain.money import Money
 PEER_PORTS = (20_000, 32_003)
 # What `let_in` says where nothing has to be opened.
 UNGUARDED = "no firewall of the provider is in front of the machine"
+# Where a page begins in the text of an error; libraries may show it as bytes.
+HTML = re.compile(r"(?:b['\"])?\s*<(?:!doctype html|html)\b", re.IGNORECASE)
 # The label that says which installation of ours made something.
 INSTALLATION = "installation"
 
@@ -47,6 +50,10 @@ class ResourceKind(StrEnum):
     """Of a launch whose machine is not there: never made, or taken away."""
 
 
+# Kinds that cost nothing while their machine is gone.
+COSTLESS = (ResourceKind.KEY_PAIR, ResourceKind.SECURITY_GROUP, ResourceKind.FIREWALL)
+
+
 @dataclass(frozen=True)
 class Access:
     """An account at a provider: what is not secret, and what is."""
@@ -75,6 +82,12 @@ class Access:
 def unsupported(detail: str) -> DriverError:
     """What the provider or the account cannot do, however often it is asked."""
     return DriverError(Reason.UNSUPPORTED, detail, retryable=False)
+
+
+def plain_words(text: str) -> str:
+    """The text of an error without a page that came in its place, as proxies send one."""
+    page = HTML.search(text)
+    return f"{text[: page.start()]}a page of HTML instead of an answer" if page else text
 
 
 def labelled_time(text: str, form: str) -> dt.datetime | None:
@@ -137,6 +150,8 @@ class ProviderResource:
     expires_at: dt.datetime | None = None
     detail: str = ""
     """Why it ended, in the provider's words."""
+    refusal: Reason | None = None
+    """Why it never ran although its launch was accepted; None where it ran or may have."""
 
 
 class Inventory(list[ProviderResource]):
@@ -260,6 +275,11 @@ class ProviderDriver(Protocol):
     async def preflight(self, region: str, tag: str) -> Sequence[Preflight]:
         """Whether a launch in the region would be let pass. Nothing that costs is made, and what
         is made carries the tag and is gone afterwards."""
+        ...
+
+    async def rehearse(self, spec: LaunchSpec) -> None:
+        """Ask whether the launch would be let pass; refused as `launch` would be. Nothing is made.
+        Does nothing at a provider that has no such question."""
         ...
 
     async def launch(self, spec: LaunchSpec, token: str) -> ProviderResource:

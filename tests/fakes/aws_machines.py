@@ -21,6 +21,9 @@ ITSELF = "Client.InstanceInitiatedShutdown: Instance initiated shutdown"
 # The launch is accepted, and then its disk cannot be decrypted
 # (aws.amazon.com/premiumsupport/knowledge-center/encrypted-volumes-stops-immediately).
 NO_KEY = "Client.InternalError: Client error on launch"
+# The launch is accepted, and then there is no place for it
+# (docs.aws.amazon.com/AWSEC2/latest/APIReference/API_StateReason.html).
+NO_PLACE = "Server.InsufficientInstanceCapacity: Insufficient capacity to launch the machine"
 USER = "Client.UserInitiatedShutdown: User initiated shutdown"
 PUBLIC = r"NetworkInterface\.\d+\.AssociatePublicIpAddress"
 TIMER = re.compile(r"#!/bin/sh\nshutdown -h \+(\d+)\n")
@@ -64,7 +67,7 @@ class Fleet:
         machines: Machines,
         *,
         minute_s: float,
-        happens: Callable[[str], float | None],
+        happens: Callable[..., float | None],
         backend: Callable[[str], Any],
     ) -> None:
         self.machines, self.minute_s = machines, minute_s
@@ -83,6 +86,8 @@ class Fleet:
             ends_at, why = now + lives_s, TAKEN
         if not has_key:
             ends_at, why = now, NO_KEY
+        if self._happens(Fault.UNPLACED, instance.placement.zone) is not None:
+            ends_at, running_at, why = now, now + 3600, NO_PLACE
         backend, tags = self._backend(call.region), call.tags("instance")
         key_pair = backend.key_pairs.get(call.parameters.get("KeyName", ""))
         # AWS tells whole seconds; its record is what it tells.

@@ -10,6 +10,11 @@ from tests.fakes.aws_calls import Answer, Call, Refused, xml
 from tests.fakes.aws_machines import Rented
 
 SUBNET = r"(NetworkInterface\.\d+\.)?SubnetId"
+# describe-instance-types with free-tier-eligible=true (github.com/RhinoSecurityLabs/cloudgoat/issues/375).
+FREE_TYPES = (
+    *("t3.micro", "t3.small", "t4g.micro", "t4g.small"),
+    *("c7i-flex.large", "m7i-flex.large"),
+)
 VCPU_LIMIT = (
     "You have requested more vCPU capacity than your current vCPU limit allows for the instance "
     "bucket that the specified instance type belongs to."
@@ -27,6 +32,8 @@ class AwsRegions:
         (docs.aws.amazon.com/ebs/latest/userguide/encryption-by-default.html)."""
         self.is_key_usable = True
         """Whether who launches may use that key. A launch that is only tried does not show it."""
+        self.is_free_plan = False
+        """Of accounts made since July 2025, until they are upgraded."""
         self.sold_out: dict[str, tuple[str, ...]] = {}
         """By type, zones that do not offer it
         (docs.aws.amazon.com/AWSEC2/latest/UserGuide/troubleshooting-launch.html)."""
@@ -46,6 +53,13 @@ class AwsRegions:
     def check(self, call: Call) -> None:
         """Whether the zone of a launch sells the type and has a subnet."""
         kind = call.parameters.get("InstanceType", "m1.small")
+        if self.is_free_plan and kind not in FREE_TYPES:
+            # github.com/kubernetes-sigs/karpenter/issues/9004
+            raise Refused(
+                "InvalidParameterCombination",
+                "The specified instance type is not eligible for Free Tier. For a list of Free Tier"
+                " instance types, run 'describe-instance-types' with the filter 'free-tier-eligible=true'.",
+            )
         if call.zone in self.sold_out.get(kind, ()):
             raise Refused(
                 "Unsupported",

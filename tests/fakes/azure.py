@@ -41,7 +41,9 @@ from tests.fakes.azure_answers import (
     IMAGES,
     SIZES,
     Refused,
+    check_boot,
     documented,
+    image_version,
     image_versions,
     provider,
     skus,
@@ -198,6 +200,8 @@ class Azure(RestServer):
             return Answer({"value": usages(self.cores_left)})
         if kind == "versions":
             return Answer(image_versions(*(rest[at] for at in (4, 8, 10))))
+        if rest[-2] == "versions":
+            return Answer(image_version(*(rest[at] for at in (4, 8, 10, 12))))
         raise Refused(404, "NotFound", asked.path)
 
     def _of_groups(self, asked: Asked, rest: list[str]) -> Answer:
@@ -397,6 +401,7 @@ class Azure(RestServer):
             raise documented("sku")
         if (image["publisher"], image["offer"], image["sku"]) not in IMAGES:
             raise Refused(404, "PlatformImageNotFound", "The platform image is not available.")
+        check_boot(body)
         (interface,) = body["properties"]["networkProfile"]["networkInterfaceConfigurations"]
         firewall = interface["properties"]["networkSecurityGroup"]["id"].rpartition("/")[2]
         if ("networkSecurityGroups", firewall) not in group.parts:

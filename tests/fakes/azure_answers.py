@@ -7,10 +7,28 @@ SIZES = {
     ("westeurope", "Standard_D2s_v5"): ("1", "2", "3"),
     ("westeurope", "Standard_D2ps_v5"): ("1",),
     ("westeurope", "Standard_B2s"): (),
+    ("westeurope", "Standard_D2s_v6"): ("1",),
+    ("westeurope", "Standard_D2_v3"): ("1",),
+    ("westeurope", "Standard_E2bs_v5"): ("1",),
     ("northeurope", "Standard_D2s_v5"): ("1",),
 }
+# As rest/api/compute/resource-skus/list states them: controllers, accelerated networking, generations.
+CAPABILITIES = {
+    "Standard_D2s_v5": ("SCSI", "True", "V1,V2"),
+    "Standard_D2ps_v5": ("SCSI", "True", "V2"),
+    "Standard_B2s": (None, "False", "V1,V2"),
+    "Standard_D2s_v6": ("NVMe", "True", "V2"),
+    "Standard_D2_v3": (None, "False", "V1"),
+    "Standard_E2bs_v5": ("SCSI, NVMe", "True", "V1,V2"),
+}
 FAMILIES = {"Standard_B2s": "standardBSFamily", "Standard_D2ps_v5": "standardDPSv5Family"}
-IMAGES = {("Debian", "debian-12", "12-gen2"), ("Debian", "debian-12", "12-arm64")}
+# Controllers that the image states, and its generation (rest/api/compute/virtual-machine-images/get).
+IMAGES = {
+    ("Debian", "debian-12", "12-gen2"): ("SCSI, NVMe", "V2"),
+    ("Debian", "debian-12", "12-arm64"): ("SCSI, NVMe", "V2"),
+    ("Debian", "debian-12", "12"): (None, "V1"),
+    ("Canonical", "0001-com-ubuntu-server-focal", "20_04-lts-gen2"): (None, "V2"),
+}
 
 
 class Refused(Exception):
@@ -91,6 +109,7 @@ def skus(condition: str) -> list[dict[str, Any]]:
                 "family": FAMILIES.get(name, "standardDSv5Family"),
                 "locations": [region],
                 "locationInfo": [{"location": region, "zones": list(zones)}],
+                "capabilities": _capabilities(name),
                 "restrictions": [{"type": "Location", "reasonCode": "NotAvailableForSubscription"}]
                 if (name, zones) in withheld
                 else [],
@@ -98,6 +117,38 @@ def skus(condition: str) -> list[dict[str, Any]]:
             for name, zones in [*sold, *withheld]
         ),
     ]
+
+
+def _capabilities(size: str) -> list[dict[str, str]]:
+    names = ("DiskControllerTypes", "AcceleratedNetworkingEnabled", "HyperVGenerations")
+    values = CAPABILITIES.get(size, (None, "False", "V1,V2"))
+    return [
+        {"name": name, "value": value} for name, value in zip(names, values, strict=True) if value
+    ]
+
+
+def check_boot(body: dict[str, Any]) -> None:
+    """Refusals of sizes that do not boot the image, or not with the disk controller or the network."""
+    properties = body["properties"]
+    size, storage = properties["hardwareProfile"]["vmSize"], properties["storageProfile"]
+    image = storage["imageReference"]
+    stated, generation = IMAGES[image["publisher"], image["offer"], image["sku"]]
+    controllers, has_fast_network, generations = CAPABILITIES[size]
+    if generation not in generations:
+        detail = f"The selected VM size '{size}' cannot boot Hypervisor Generation"
+        raise Refused(400, "BadRequest", f"{detail} '{generation[1:]}'.")
+    # github.com/kubermatic/machine-controller/issues/1980: "Azure defaults to SCSI".
+    asked = storage.get("diskControllerType", "SCSI")
+    if asked not in (controllers or "SCSI") or asked not in (stated or "SCSI"):
+        # github.com/kubernetes-sigs/image-builder/pull/1875
+        detail = f"The VM size '{size}' cannot boot with OS image or disk. Please check that disk"
+        raise Refused(400, "InvalidParameter", f"{detail} controller types are supported.")
+    (interface,) = properties["networkProfile"]["networkInterfaceConfigurations"]
+    is_fast = interface["properties"]["enableAcceleratedNetworking"]
+    if is_fast and has_fast_network != "True":
+        # learn.microsoft.com/azure/virtual-network/accelerated-networking-overview
+        detail = f"VMSize {size} is not supported for enabling Accelerated Networking"
+        raise Refused(400, "VMSizeIsNotPermittedToEnableAcceleratedNetworking", detail)
 
 
 def usages(cores_left: int) -> list[dict[str, Any]]:
@@ -125,3 +176,11 @@ def image_versions(publisher: str, offer: str, sku: str) -> list[dict[str, Any]]
     return [
         {"name": "0.20260112.1989", "location": "westeurope", "id": f"/{publisher}/{offer}/{sku}"}
     ]
+
+
+def image_version(publisher: str, offer: str, sku: str, version: str) -> dict[str, Any]:
+    """rest/api/compute/virtual-machine-images/get"""
+    controllers, generation = IMAGES[publisher, offer, sku]
+    features = [{"name": "DiskControllerTypes", "value": controllers}] if controllers else []
+    properties = {"hyperVGeneration": generation, "features": features}
+    return {"name": version, "location": "westeurope", "properties": properties}

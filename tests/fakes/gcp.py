@@ -27,7 +27,17 @@ from tests.fakes.sshd import FakeSshd
 
 API = "https://www.googleapis.com/compute/v1/"
 ZONES = ("europe-west4-a", "europe-west4-b", "us-central1-a", "us-central1-b", "us-central1-f")
-TYPES = ("e2-small", "n2-standard-2", "c4-standard-2", "t2a-standard-1")
+TYPES = (
+    *("e2-small", "n2-standard-2", "c4-standard-2", "t2a-standard-1"),
+    *("z3-highmem-14-standardlssd", "z3-highmem-176-standardlssd", "z4d-highmem-8-standardlssd"),
+    *("c3-standard-192-metal", "h4d-standard-192", "y9-future-2"),
+)
+# Names of the fourth and of later generations (cloud.google.com/compute/docs/machine-resource).
+GENERATION = re.compile(r"[a-z]+(\d+)")
+# Types that take one maintenance policy alone; spot machines take TERMINATE whatever they are
+# (docs.cloud.google.com/compute/docs/instances/setting-vm-host-options, read 2026-11-28).
+MIGRATE_ONLY = ("e2-small", "z3-highmem-14-standardlssd", "y9-future-2")
+TERMINATE_ONLY = ("z3-highmem-176-standardlssd", "c3-standard-192-metal", "h4d-standard-192")
 NAME = re.compile(r"[a-z]([-a-z0-9]{0,61}[a-z0-9])?")
 LABEL_KEY = re.compile(r"[a-z][a-z0-9_-]{0,62}")
 LABEL_VALUE = re.compile(r"[a-z0-9_-]{0,63}")
@@ -273,13 +283,32 @@ class Gce(RestServer, GceRegions, GceOsLogin):
             raise Refused(400, "invalid", detail)
         if machine_type not in TYPES or not families <= set(IMAGES):
             raise Refused(404, "notFound", f"{machine_type} or {families} was not found")
+        named = GENERATION.match(machine_type)
+        is_metal = machine_type.endswith("-metal")
+        is_new = is_metal or (named is not None and int(named[1]) >= 4)
         is_hyperdisk = any("hyperdisk" in disk["diskType"] for disk in disks)
-        if is_hyperdisk != machine_type.startswith("c4"):
+        if is_hyperdisk != is_new:
             raise Refused(400, "invalid", "this type of disk is not for this type of machine")
+        self._check_maintenance(machine_type, body["scheduling"])
         if not NAME.fullmatch(name) or not 30 <= seconds <= 120 * 86_400:
             raise Refused(400, "invalid", f"{name}, {seconds} s")
         if any(one.name == name and one.zone == zone and not one.ended for one in self.record):
             raise Refused(409, "alreadyExists", f"{name} already exists")
+
+    def _check_maintenance(self, machine_type: str, scheduling: dict[str, Any]) -> None:
+        """In Google's words (github.com/chainguard-dev/terraform-infra-common/issues/935,
+        github.com/GoogleCloudPlatform/cloud-image-tests/issues/346)."""
+        policy = scheduling["onHostMaintenance"]
+        is_spot = scheduling["provisioningModel"] == "SPOT"
+        if is_spot or machine_type in TERMINATE_ONLY:
+            if policy != "TERMINATE":
+                detail = "Invalid value for field 'resource.scheduling.onHostMaintenance'"
+                raise Refused(400, "invalid", f"{detail}: '{policy}'.")
+        elif machine_type in MIGRATE_ONLY and policy != "MIGRATE":
+            detail = f"OnHostMaintenance must be set to MIGRATE for machine type - {machine_type}."
+            if machine_type.startswith("e2-"):
+                detail = f"e2 instances do not support onHostMaintenance={policy} unless they are preemptible."
+            raise Refused(400, "badRequest", detail)
 
     def _check_policies(self, body: dict[str, Any]) -> None:
         metadata = {item["key"]: item["value"] for item in body["metadata"]["items"]}

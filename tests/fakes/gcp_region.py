@@ -4,7 +4,7 @@ from typing import Any
 
 from tests.fakes.rest import Asked
 
-IMAGES = ("debian-12", "debian-12-arm64", "ubuntu-2404-lts-amd64")
+IMAGES = ("debian-12", "debian-13", "debian-13-arm64", "ubuntu-2404-lts-amd64")
 
 
 class Refused(Exception):

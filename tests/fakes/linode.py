@@ -3,7 +3,7 @@ images, what a region has left and the profile, with errors as {"errors": [{"rea
 Labels are unique and have 3 to 64 characters, tags 3 to 50."""
 
 import base64
-from typing import Any
+from typing import Any, ClassVar
 
 from tests.fakes.hosters import HostedMachine, HosterApi, Refused, page_of
 from tests.fakes.rest import Answer, Asked
@@ -30,6 +30,8 @@ class Linode(HosterApi):
     slug, machine_type, region, other_region = "linode", "g6-nanode-1", "eu-central", "nl-ams"
     words = {"pending": "booting", "running": "running", "off": "offline", "ending": "deleting"}
     token = "a-token-of-the-account"
+    firewalls: ClassVar[list[dict[str, str]]] = []
+    """In front of every machine (techdocs.akamai.com/linode-api/reference/get-linode-firewalls)."""
 
     @property
     def endpoint(self) -> str:
@@ -70,6 +72,9 @@ class Linode(HosterApi):
                 return Answer({"data": page_of(rows, asked, "page_size")})
             case "GET", [number]:
                 return Answer(self._document(self.one(number)))
+            case "GET", [number, "firewalls"]:
+                self.one(number)
+                return Answer({"data": self.firewalls})
             case "POST", []:
                 return Answer(self._document(self._created(asked.body)))
             case "DELETE", [number]:

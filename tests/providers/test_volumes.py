@@ -28,6 +28,16 @@ def test_volume_is_named_with_its_limits(rented, text):
         ("a3-ultragpu-8g", "hyperdisk-balanced"),
         ("a3-highgpu-8g", "pd-balanced"),
         ("n2-standard-4", "pd-balanced"),
+        ("f1-micro", "pd-balanced"),
+        ("m3-ultramem-32", "pd-balanced"),
+        ("z3-highmem-8-highlssd", "pd-balanced"),
+        # Fourth generation and newer (Z4D and Z4M since 2026): nobody has to list them here.
+        ("z4d-highmem-8-standardlssd", "hyperdisk-balanced"),
+        ("z4m-highmem-192", "hyperdisk-balanced"),
+        ("u4s-standard-4", "hyperdisk-balanced"),
+        ("n5-standard-2", "hyperdisk-balanced"),
+        ("a4x-maxgpu-4g-metal", "hyperdisk-balanced"),
+        ("e12-small", "hyperdisk-balanced"),
     ],
 )
 def test_boot_disk_of_google_is_one_that_the_family_takes(machine_type, kind):

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from botocore.exceptions import ParamValidationError
+from botocore.parsers import ResponseParserError
 
 from backend.domain.errors import DriverError, Reason
 from backend.providers.aws import api as aws_api
@@ -317,6 +318,16 @@ async def test_launch_says_why_when_it_fails(aws, driver, fault, reason, retryab
 )
 def test_error_codes_mean_a_reason(code, message, status, meant):
     assert aws_api.meaning(code, message, status) == meant
+
+
+@pytest.mark.parametrize("page", ["<!doctype html><title>x</title>", "<html><body>x</body></html>"])
+def test_page_of_a_proxy_is_named_and_not_shown(aws, page):
+    error = ResponseParserError(
+        f"Unable to parse response (no element found), invalid XML received:\n{page.encode()!r}"
+    )
+    refusal = aws_api.failure(error, aws.access())
+    assert refusal.detail.endswith("invalid XML received:\na page of HTML instead of an answer")
+    assert (refusal.reason, refusal.retryable) == (Reason.TIMEOUT, True)
 
 
 def test_failure_is_final_when_the_call_itself_was_wrong(aws):

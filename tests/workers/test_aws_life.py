@@ -1,6 +1,7 @@
 """The life of a machine at AWS and of what belongs to it, until nothing is left."""
 
 import datetime as dt
+import re
 from dataclasses import replace
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from backend.domain.errors import DriverError, Reason
 from backend.domain.host_keys import host_key
 from backend.providers.aws.driver import AwsDriver
+from backend.providers.aws.request import refusal_of
 from backend.providers.machines import ProviderResource, ProviderResourceState, ResourceKind
 from tests.fakes.aws import REGION, FakeAws
 from tests.fakes.aws_machines import CONSOLE_LATE
@@ -110,6 +112,46 @@ async def test_machine_is_gone_with_the_reason_when_spot_is_interrupted(aws, dri
     assert found.state == ProviderResourceState.GONE
     assert "SpotInstanceTermination" in found.detail
     assert "kms:" not in found.detail
+
+
+async def test_machine_without_a_place_is_a_refusal_and_the_next_launch_makes_another(aws, driver):
+    zones = await driver.zones(SPEC.machine_type, REGION)
+    aws.fault(Fault.UNPLACED, times=2)
+    for zone, round_number in ((zones[0], 0), (zones[1], 0)):
+        made = await launched(driver, zone=zone, round=round_number)
+        found = await driver.describe(made)
+        assert (found.state, found.refusal) == (ProviderResourceState.GONE, Reason.CAPACITY)
+        assert "Insufficient capacity" in found.detail
+    # The same zone in a further round: EC2 remembers the token of the first.
+    again = await launched(driver, zone=zones[0], round=1)
+    assert (await driver.describe(again)).refusal is None
+    listed = await driver.inventory(TAG, token=TOKEN)
+    assert [one.id for one in listed if one.kind == ResourceKind.MACHINE] == [again.id]
+
+
+@pytest.mark.parametrize(
+    ("code", "refusal"),
+    [
+        ("Server.InsufficientInstanceCapacity", Reason.CAPACITY),
+        ("Server.InternalError", Reason.CAPACITY),
+        ("Client.VolumeLimitExceeded", Reason.QUOTA),
+        ("Client.InternalError", None),
+        ("Client.UserInitiatedShutdown", None),
+        ("Server.SpotInstanceTermination", None),
+        ("", None),
+    ],
+)
+def test_code_of_a_state_says_whether_the_machine_ever_ran(code, refusal):
+    assert refusal_of({"StateReason": {"Code": code, "Message": "words"}}) is refusal
+    assert refusal_of({}) is None
+
+
+async def test_machine_that_somebody_stopped_says_who_and_when(aws, driver, owner):
+    made = await launched(driver)
+    owner.stop_instances(InstanceIds=[made.id])
+    found = await driver.describe(made)
+    assert found.state == ProviderResourceState.ENDING
+    assert re.search(r"User initiated \(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d (UTC|GMT)\)", found.detail)
 
 
 async def test_machine_whose_disk_has_a_refused_key_names_the_rights_it_lacks(aws, driver):

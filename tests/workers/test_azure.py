@@ -202,6 +202,46 @@ async def test_launch_follows_the_account_when_it_has_settings(cloud):
     assert rule["properties"]["destinationPortRange"] == "2222"
 
 
+@pytest.mark.parametrize(
+    ("size", "needed"),
+    [
+        ("Standard_D2s_v5", (None, True, "12-gen2")),
+        # Disks by NVMe alone: Azure would take SCSI and refuse the size.
+        ("Standard_D2s_v6", ("NVMe", True, "12-gen2")),
+        ("Standard_E2bs_v5", (None, True, "12-gen2")),
+        ("Standard_B2s", (None, False, "12-gen2")),
+        # Boots as generation 1 alone.
+        ("Standard_D2_v3", (None, False, "12")),
+    ],
+)
+async def test_launch_takes_controller_network_and_image_when_the_size_has_them(
+    cloud, driver, size, needed
+):
+    zone = "" if size == "Standard_B2s" else "westeurope-1"
+    await driver.launch(replace(SPEC, machine_type=size, zone=zone), TOKEN)
+    properties = _body(cloud)["properties"]
+    (interface,) = properties["networkProfile"]["networkInterfaceConfigurations"]
+    sent = (
+        properties["storageProfile"].get("diskControllerType"),
+        interface["properties"]["enableAcceleratedNetworking"],
+        properties["storageProfile"]["imageReference"]["sku"],
+    )
+    assert sent == needed
+
+
+@pytest.mark.parametrize(("chosen", "size"), [("off", "Standard_D2s_v5"), ("on", "Standard_B2s")])
+async def test_launch_follows_the_account_when_it_chooses_the_network(cloud, chosen, size):
+    driver = _driver(cloud, accelerated_networking=chosen)
+    spec = replace(SPEC, machine_type=size, zone="")
+    if chosen == "on":
+        refusal = await _refusal(driver.launch(spec, TOKEN))
+        assert _named(refusal) == (Reason.UNSUPPORTED, False)
+        return
+    await driver.launch(spec, TOKEN)
+    (interface,) = _body(cloud)["properties"]["networkProfile"]["networkInterfaceConfigurations"]
+    assert interface["properties"]["enableAcceleratedNetworking"] is False
+
+
 async def test_launch_uses_the_private_subnet_when_the_account_names_one(cloud):
     made = await _driver(cloud, address="private", subnet=SUBNET).launch(SPEC, TOKEN)
     (interface,) = _body(cloud)["properties"]["networkProfile"]["networkInterfaceConfigurations"]
@@ -277,9 +317,13 @@ def _below(value: Any, sent: Any, path: str) -> list[str]:
     return _unknown(value, sent, path)
 
 
-@pytest.mark.parametrize("is_spot", [False, True])
-async def test_requests_have_the_shape_that_the_library_knows(cloud, driver, is_spot):
-    made = await driver.launch(replace(SPEC, is_spot=is_spot), TOKEN)
+@pytest.mark.parametrize(
+    ("size", "is_spot"),
+    [("Standard_D2s_v5", False), ("Standard_D2s_v5", True), ("Standard_D2s_v6", False)],
+)
+async def test_requests_have_the_shape_that_the_library_knows(cloud, driver, size, is_spot):
+    spec = replace(SPEC, machine_type=size, zone="westeurope-1", is_spot=is_spot)
+    made = await driver.launch(spec, TOKEN)
     await driver.let_in(made, "192.0.2.7")
     models = {
         "virtualMachines": compute_models.VirtualMachine,
@@ -614,6 +658,18 @@ async def test_preflight_is_ready_when_all_is_there(driver):
     assert said["quota"].startswith("10 vCPUs of cores are free")
 
 
+async def test_preflight_says_so_when_the_image_does_not_boot_from_nvme(cloud):
+    image = "Canonical:0001-com-ubuntu-server-focal:20_04-lts-gen2:latest"
+    lines = {
+        line.topic: line for line in await _driver(cloud, image=image).preflight("westeurope", TAG)
+    }
+    assert lines["image x86_64"].state == Readiness.READY
+    assert lines["NVMe x86_64"].state == Readiness.UNKNOWN
+    assert "Standard_D2s_v6" in lines["NVMe x86_64"].advice
+    ours = {line.topic: line for line in await _driver(cloud).preflight("westeurope", TAG)}
+    assert ours["NVMe x86_64"].detail == "the image boots from SCSI, NVMe"
+
+
 async def test_preflight_says_what_to_do_when_something_is_missing(cloud, driver):
     cloud.registered.discard("Microsoft.Network")
     last = (await driver.preflight("westeurope", TAG))[-1]
@@ -655,7 +711,7 @@ def _action(asked: Any) -> str:
     service, *kinds = parts[parts.index("providers") + 1 :]
     if not kinds:
         return "Microsoft.Resources/subscriptions/providers/read"
-    if kinds[-1] == "versions":
+    if "versions" in kinds[-2:]:
         return f"{service}/locations/publishers/artifacttypes/offers/skus/versions/read"
     return f"{service}/{'/'.join(kinds[::2])}/{VERBS[asked.method]}"
 

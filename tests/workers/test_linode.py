@@ -3,6 +3,7 @@
 import pytest
 
 from backend.domain.errors import DriverError, Reason
+from backend.providers.machines import UNGUARDED
 from tests.fakes.linode import Linode
 from tests.workers.rented_machines import TAG, hoster, hoster_driver, hoster_spec
 
@@ -25,6 +26,21 @@ async def test_launch_asks_for_an_instance_with_label_and_tags(cloud):
         "tags": [f"w-{TAG}", "x-20260301t140000z", "i-7d1f"],
         "booted": True,
     }
+
+
+async def test_firewall_of_the_account_is_named_to_whoever_is_to_be_let_in(cloud, monkeypatch):
+    driver = hoster_driver(cloud)
+    made = await driver.launch(hoster_spec(Linode), "4f0f")
+    assert await driver.let_in(made, "192.0.2.7") == UNGUARDED
+    rules = [
+        {"label": "ours", "status": "enabled"},
+        {"label": "old", "status": "disabled"},
+    ]
+    monkeypatch.setattr(cloud, "firewalls", rules)
+    assert await driver.let_in(made, "192.0.2.7") == (
+        "the account's firewall ours is in front of the machine: it must let in"
+        " TCP and UDP ports 20000 to 32003 and ICMP from 192.0.2.7"
+    )
 
 
 async def test_launch_may_be_repeated_when_the_machine_is_not_listed_yet(cloud):

@@ -1,9 +1,11 @@
 """Looking a region over before anything is paid for: ready lines, and each thing that may lack."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
+from backend.domain.errors import DriverError, Reason
 from backend.providers.aws.driver import AwsDriver
 from backend.providers.aws.preflight import FEW_ADDRESSES
 from backend.providers.machines import Readiness
@@ -11,7 +13,7 @@ from tests.fakes.aws import REGION
 from tests.fakes.hetzner import Hetzner
 from tests.fakes.machines import Machines
 from tests.fakes.policy import POLICIES, Policy
-from tests.workers.aws_account import TAG, aws, driver
+from tests.workers.aws_account import SPEC, TAG, aws, driver
 from tests.workers.test_gcp import _driver, clock, gce
 from tests.workers.test_hetzner import _driver as hetzner_driver
 
@@ -39,11 +41,12 @@ async def test_region_of_aws_is_ready_with_the_shipped_policy_and_nothing_stays(
     assert states == dict.fromkeys(
         (
             *("region", "network", "address", "image x86_64", "image arm64", "disks", "quota"),
-            "launch",
+            *("launch", "plan"),
         ),
         READY,
     )
     assert "t3.micro would be launched" in said
+    assert "m6i.large would be launched" in said
     assert "32 of 32 vCPUs" in said
     assert (aws.rented, aws.parts()) == ([], [])
 
@@ -142,6 +145,19 @@ async def test_policy_of_the_organisation_shows_when_the_launch_is_tried(aws, dr
     states, said = await overview(driver)
     assert states["launch"] == NOT_READY
     assert "explicit deny in a service control policy" in said
+    assert (aws.rented, aws.parts()) == ([], [])
+
+
+async def test_free_plan_of_aws_is_named_before_a_launch_and_refuses_the_rehearsal(aws, driver):
+    aws.regions.is_free_plan = True
+    states, said = await overview(driver)
+    assert (states["launch"], states["plan"]) == (READY, UNKNOWN)
+    assert "the AWS account is on the free plan" in said
+    assert "upgrade it to the paid plan" in said
+    await driver.rehearse(replace(SPEC, machine_type="t3.micro"))
+    with pytest.raises(DriverError, match="is on the free plan") as refusal:
+        await driver.rehearse(SPEC)
+    assert (refusal.value.reason, refusal.value.retryable) == (Reason.UNSUPPORTED, False)
     assert (aws.rented, aws.parts()) == ([], [])
 
 

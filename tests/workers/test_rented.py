@@ -27,7 +27,7 @@ from tests.fakes.fake_provider import FakeProvider
 from tests.fakes.sshd import HOST_KEY_TYPES
 from tests.workers.clouds import account, offer, rented_run
 from tests.workers.conftest import driven, hurry
-from workers.engine import dispatch, poller
+from workers.engine import dispatch, poller, rented_steps
 from workers.engine.pump import Pump
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -251,6 +251,101 @@ def test_zone_without_capacity_is_followed_by_the_next(provider):
     assert run.state == RunState.DONE
     assert run.resource.tried_zones == ["a", "b"]
     assert [machine["zone"] for machine in machines(provider)] == ["c"]
+
+
+def test_machine_without_an_address_is_named_and_given_up_early(provider, run, monkeypatch):
+    real = FakeDriver.describe
+
+    async def unaddressed(self, resource):
+        return replace(await real(self, resource), address="")
+
+    monkeypatch.setattr(FakeDriver, "describe", unaddressed)
+    stepped(run, RunState.BOOTING)
+    while not provider.machines.alive:
+        time.sleep(0.02)
+    (claim,) = due(run)
+    dispatch.run_step(claim, lambda claim: None)
+    why = "the machine runs without an IPv4 address that workers may log in to"
+    assert run.steps.get(state=RunState.BOOTING).last_error == why
+    # A third of the 900 s for the first login.
+    Resource.objects.filter(run=run).update(called_at=clock.now() - dt.timedelta(seconds=301))
+    over(run)
+    assert (run.state, run.failure_reason) == (RunState.FAILED, "unsupported")
+    assert run.failure_detail.startswith(why)
+    assert "set Address of the account to private" in run.failure_detail
+    assert is_nothing_left(provider, run)
+
+
+def test_part_that_stays_in_use_and_costs_nothing_does_not_hold_a_run(provider, run, monkeypatch):
+    """AWS shows groups as in use for minutes after their machine."""
+    monkeypatch.setattr(rented_steps, "PARTS_S", 0)
+    real = FakeDriver.terminate
+
+    async def in_use(self, resource):
+        if resource.kind == "security_group":
+            raise DriverError(Reason.UNSUPPORTED, "DependencyViolation", retryable=True)
+        await real(self, resource)
+
+    monkeypatch.setattr(FakeDriver, "terminate", in_use)
+    over(run)
+    assert (run.state, run.resource.state) == (RunState.DONE, ResourceState.GONE)
+    (line,) = lines(run)
+    assert line.startswith(
+        "still there: security_group security_group-2 running, which costs nothing"
+    )
+    assert [row["kind"] for row in provider.cloud.alive()] == ["security_group"]
+
+
+def test_type_that_the_account_may_not_have_is_refused_before_anything_is_made(provider):
+    account(provider)
+    provider.cloud.fault(Fault.FORBIDDEN_TYPE, times=1)
+    run = over(rented_run(offer(), probes=["inventory"]))
+    assert (run.state, run.failure_reason) == (RunState.FAILED, "unsupported")
+    assert "fake.small is not for this account" in run.failure_detail
+    assert provider.cloud.record() == []
+    assert is_nothing_left(provider, run)
+
+
+def test_type_that_the_account_has_rented_before_is_not_rehearsed_again(provider):
+    account(provider)
+    of = offer()
+    for _ in range(2):
+        assert over(rented_run(of, probes=["inventory"])).state == RunState.DONE
+    assert calls(provider).count("rehearse") == 1
+
+
+def test_zone_that_has_no_place_after_the_launch_is_followed_by_the_next(provider):
+    account(provider, zones=["a", "b", "c"])
+    provider.cloud.fault(Fault.UNPLACED, probability=1, zone="a")
+    provider.cloud.fault(Fault.CAPACITY, probability=1, zone="b")
+    run = over(rented_run(offer(), probes=["inventory"]))
+    assert (run.state, run.failure_reason) == (RunState.DONE, "")
+    assert run.resource.tried_zones == ["a", "b"]
+    assert [machine["zone"] for machine in machines(provider)] == ["a", "c"]
+    # The first one never ran: the ledger has the second alone, an hour begun at 0.36.
+    (entry,) = run.resource.ledger.all()
+    assert entry.period_start == moment(machines(provider)[1]["launched_ms"])
+    assert (entry.kind, entry.amount, run.resource.surplus) == ("machine", Decimal("0.36"), {})
+    assert is_nothing_left(provider, run)
+
+
+def test_place_in_no_zone_is_asked_for_in_a_further_round(provider, settings):
+    settings.CAPACITY_WAIT_S = 600
+    account(provider, zones=["a"])
+    provider.cloud.fault(Fault.UNPLACED, times=1)
+    run = over(rented_run(offer(), probes=["inventory"]))
+    assert (run.state, run.resource.rounds) == (RunState.DONE, 1)
+    assert len(machines(provider)) == 2
+
+
+def test_run_fails_for_want_of_capacity_when_no_zone_has_a_place(provider):
+    account(provider, zones=["a", "b"])
+    provider.cloud.fault(Fault.UNPLACED, probability=1)
+    run = over(rented_run(offer(), probes=["inventory"]))
+    assert (run.state, run.failure_reason) == (RunState.FAILED, "capacity")
+    assert run.failure_detail == "b: no place was left for it"
+    assert not run.resource.ledger.exists()
+    assert is_nothing_left(provider, run)
 
 
 @pytest.mark.parametrize(

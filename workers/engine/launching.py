@@ -4,7 +4,9 @@ What is refused for want of capacity is asked for again, in the next zone and la
 heard is never asked for under another specification.
 """
 
+import datetime as dt
 import re
+from collections.abc import Sequence
 from operator import methodcaller
 
 import asyncssh
@@ -20,7 +22,7 @@ from backend.domain.errors import DriverError, Reason
 from backend.domain.rentals import next_zone, zones_to_try
 from backend.providers import machines
 from backend.providers.machines import LaunchSpec
-from backend.rentals.selectors.resources import resources_beside
+from backend.rentals.selectors.resources import is_type_proven, resources_beside
 from backend.rentals.services.resources import (
     rented_key_create,
     resource_mark_called,
@@ -39,7 +41,7 @@ CAPACITY_RETRY_S = 120
 
 
 def arm(run: Run, step: Step) -> Move:
-    """See that the provider knows us and sells the type, and make the key pair."""
+    """See that the provider knows us, sells the type and would launch it, and make the key pair."""
     resource = run.resource
     provider = ProviderCalls(resource.account)
     # First: a refused login is named as such, and not as a type that is not sold.
@@ -50,6 +52,8 @@ def arm(run: Run, step: Step) -> Move:
     if zones is None:
         detail = f"{resource.machine_type} is sold in {', '.join(offering)} only"
         raise DriverError(Reason.UNSUPPORTED, detail, retryable=False)
+    if not is_type_proven(resource):
+        _rehearse(run, provider, zones)
 
     def stored() -> None:
         rented_key_create(host=run.host)
@@ -58,8 +62,33 @@ def arm(run: Run, step: Step) -> Move:
     return Move(RunState.LAUNCHING, effect=stored)
 
 
+def _rehearse(run: Run, provider: ProviderCalls, zones: Sequence[str]) -> None:
+    """Refused for good before anything is made: another plan or policy of the account is needed."""
+    spec = _spec(
+        run,
+        zone=next(iter(zones), ""),
+        expires_at=clock.now() + dt.timedelta(seconds=run.resource.lifetime_s),
+        # Nothing is ever logged in to with it.
+        private_key=asyncssh.generate_private_key("ssh-ed25519"),
+    )
+    try:
+        provider.ask(methodcaller("rehearse", spec))
+    except DriverError as error:
+        # The launch itself knows other zones and times.
+        if not error.retryable:
+            raise
+
+
 def launch(run: Run, step: Step) -> Move | Wait:
-    """Ask for the machine; its launch token is saved before."""
+    """Ask for the machine."""
+    made = request_machine(run, step)
+    if isinstance(made, Move | Wait):
+        return made
+    return Move(RunState.BOOTING, effect=lambda: created(run.resource, made))
+
+
+def request_machine(run: Run, step: Step) -> machines.ProviderResource | Move | Wait:
+    """The machine as its provider names it; its launch token is saved before."""
     resource = run.resource
     zone = _zone(resource)
     if zone is None:
@@ -76,9 +105,14 @@ def launch(run: Run, step: Step) -> Move | Wait:
     # Before the call: a worker that dies during it leaves a row that says that a machine may exist.
     with fenced(claim_of(step)):
         resource_mark_called(resource=resource, zone=zone)
-    spec, token = _spec(run), str(resource.pk)
+    # Stored with the call: computed anew it would differ, and the provider would refuse the token.
+    if resource.expires_at is None:
+        raise ValueError("the resource was not saved as called")
+    key = asyncssh.import_private_key(host_private_key(host=run.host))
+    spec = _spec(run, zone=resource.zone, expires_at=resource.expires_at, private_key=key)
+    token = str(resource.pk)
     try:
-        made = provider.ask(methodcaller("launch", spec, token))
+        return provider.ask(methodcaller("launch", spec, token))
     except DriverError as error:
         is_full = error.reason == Reason.CAPACITY
         # A launch that lasts is asked for several times before its provider says no.
@@ -101,7 +135,6 @@ def launch(run: Run, step: Step) -> Move | Wait:
             # It is our own machines that fill the quota, and they end.
             return Wait(jittered(QUOTA_RETRY_S), str(error), is_progress=True)
         raise
-    return Move(RunState.BOOTING, effect=lambda: created(resource, made))
 
 
 def _zone(resource: Resource) -> str | None:
@@ -140,20 +173,18 @@ def created(resource: Resource, made: machines.ProviderResource) -> None:
     )
 
 
-def _spec(run: Run) -> LaunchSpec:
+def _spec(
+    run: Run, *, zone: str, expires_at: dt.datetime, private_key: asyncssh.SSHKey
+) -> LaunchSpec:
     """The same for every call of a round."""
     resource = run.resource
-    private_key = asyncssh.import_private_key(host_private_key(host=run.host))
-    # Stored with the call: computed anew it would differ, and the provider would refuse the token.
-    if resource.expires_at is None:
-        raise ValueError("the resource was not saved as called")
     return LaunchSpec(
         machine_type=resource.machine_type,
         region=resource.region,
-        zone=resource.zone,
+        zone=zone,
         arch=resource.arch,
         lifetime_s=resource.lifetime_s,
-        expires_at=resource.expires_at,
+        expires_at=expires_at,
         public_key=private_key.export_public_key("openssh").decode().strip(),
         tag=str(resource.workspace_id),
         labels={

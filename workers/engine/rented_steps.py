@@ -37,9 +37,10 @@ from backend.rentals.services.resources import (
     ledger_record,
     rented_host_pin,
     resource_mark_gone,
+    resource_mark_unplaced,
 )
 from workers.engine import steps
-from workers.engine.launching import QUOTA_RETRY_S, arm, created, launch
+from workers.engine.launching import QUOTA_RETRY_S, arm, created, launch, request_machine
 from workers.engine.steps import Move, Wait, failed, failing, jittered
 from workers.remote import ssh
 from workers.remote.driver import HostKeyChanged
@@ -51,6 +52,14 @@ from workers.time_limits import step_seconds
 # How soon the provider is asked again whether it is done, at first and at most: calls come from a bucket.
 LOOK_S = (1.0, 10.0)
 LOGIN_S = 20
+# Of the time to boot, within which a machine that runs has its address.
+NO_ADDRESS_SHARE = 3
+NO_ADDRESS = "the machine runs without an IPv4 address that workers may log in to"
+ADDRESS_ADVICE = (
+    "Name a subnet that gives public IPv4 addresses, or set Address of the account to private"
+)
+# How long a part that costs nothing may outlast its machine before the reaper is left with it.
+PARTS_S = 60
 
 
 def _age_s(step: Step) -> float:
@@ -150,18 +159,31 @@ def _record(resource: Resource) -> ProviderRecord:
 
 
 def boot(run: Run, step: Step) -> Move | Wait:
-    """Until the first login: the machine runs, its console shows the key that it presents."""
+    """Until the first login, in another zone where the provider had no place in the first."""
+    if not run.resource.provider_id:
+        return _launch_again(run, step)
+    provider = ProviderCalls(run.resource.account)
+    machine = provider.described(handle_of(run.resource))
+    if machine.refusal is not None:
+        return _unplaced(run, step, machine)
+    return _log_in(run, step, provider, machine)
+
+
+def _log_in(
+    run: Run, step: Step, provider: ProviderCalls, machine: machines.ProviderResource
+) -> Move | Wait:
+    """The machine runs, and its console shows the key that it presents."""
     resource = run.resource
-    provider = ProviderCalls(resource.account)
-    machine = provider.described(handle_of(resource))
     why = _ended(resource, machine)
     if why is not None:
         return failing(run, Reason.INTERRUPTED, why)
     if machine.state != machines.ProviderResourceState.ABSENT:
         with fenced(claim_of(step)):
             created(resource, machine)
-    if machine.state != machines.ProviderResourceState.RUNNING or not machine.address:
+    if machine.state != machines.ProviderResourceState.RUNNING:
         return _not_yet(resource, step, "the machine starts")
+    if not machine.address:
+        return _without_address(resource, step)
     try:
         return _logged_in(run, step, provider, machine)
     except HostKeyChanged:
@@ -174,6 +196,30 @@ def boot(run: Run, step: Step) -> Move | Wait:
         return _not_yet(resource, step, str(error))
 
 
+def _unplaced(run: Run, step: Step, machine: machines.ProviderResource) -> Move | Wait:
+    """The machine never ran. Where capacity was missing another zone may have some."""
+    resource = run.resource
+    why = f"{resource.zone or resource.region}: {machine.detail}"
+    if machine.refusal != Reason.CAPACITY:
+        return failing(run, machine.refusal or Reason.UNSUPPORTED, why)
+    # Until then it stands in the provider's lists, and would count as a machine of the next launch.
+    if machine.state not in machines.OVER:
+        return _not_yet(resource, step, why)
+    with fenced(claim_of(step)):
+        resource_mark_unplaced(resource=resource, error=why)
+    return Wait(0, why, is_progress=True)
+
+
+def _launch_again(run: Run, step: Step) -> Move | Wait:
+    """In the next zone, or later in all of them, as the launch itself does."""
+    made = request_machine(run, step)
+    if isinstance(made, Move | Wait):
+        return made
+    with fenced(claim_of(step)):
+        created(run.resource, made)
+    return Wait(_look_s(step), "the machine starts", is_progress=True)
+
+
 def _not_yet(resource: Resource, step: Step, why: str) -> Wait:
     """Later; DriverError when the machine should have been there by now."""
     if _is_late(resource):
@@ -182,14 +228,25 @@ def _not_yet(resource: Resource, step: Step, why: str) -> Wait:
     return Wait(_look_s(step), why, is_progress=True)
 
 
+def _without_address(resource: Resource, step: Step) -> Wait:
+    """An address comes with the machine, so it is waited for less long than a login."""
+    if _called_s(resource) > _boot_limit_s(resource) / NO_ADDRESS_SHARE:
+        raise DriverError(Reason.UNSUPPORTED, f"{NO_ADDRESS}. {ADDRESS_ADVICE}", retryable=False)
+    return Wait(_look_s(step), NO_ADDRESS, is_progress=True)
+
+
 def _boot_limit_s(resource: Resource) -> int:
     return _record(resource).boot_limit_s(resource.machine_type, settings.BOOT_LIMIT_S)
 
 
 def _is_late(resource: Resource) -> bool:
     """Whether somebody should have logged in by now."""
-    limit = dt.timedelta(seconds=_boot_limit_s(resource))
-    return resource.called_at is not None and clock.now() > resource.called_at + limit
+    return _called_s(resource) > _boot_limit_s(resource)
+
+
+def _called_s(resource: Resource) -> float:
+    called_at = resource.called_at or clock.now()
+    return (clock.now() - called_at).total_seconds()
 
 
 def _logged_in(
@@ -306,7 +363,7 @@ def end(run: Run, step: Step) -> Move | Wait:
 
     The machine itself is not tidied up; the other end of the network tests is.
     """
-    resource = run.resource
+    resource, left_behind = run.resource, ""
     if resource.state != ResourceState.GONE and resource.called_at is not None:
         provider = ProviderCalls(resource.account, is_end=True)
         machine, left = _machines_of(provider, resource, step)
@@ -318,15 +375,27 @@ def end(run: Run, step: Step) -> Move | Wait:
             with fenced(claim_of(step)):
                 # It goes on costing until the provider says that it is over.
                 ledger_record(resource=resource, until=clock.now())
-            _terminate(provider, left)
-            return Wait(_look_s(step), _named(left), is_progress=True)
+            try:
+                _terminate(provider, left)
+            except DriverError as error:
+                # What is in use for minutes, as groups of AWS may be, costs nothing; the reaper ends it.
+                is_costless = all(one.kind in machines.COSTLESS for one in left)
+                if not (is_gone and is_costless and _age_s(step) > PARTS_S):
+                    raise
+                left_behind = f"{_named(left)}, which costs nothing: {error}"
+            else:
+                return Wait(_look_s(step), _named(left), is_progress=True)
         if unsettled_s > 0:
             why = "the provider may not list it yet"
             return Wait(min(unsettled_s, LOOK_S[1]), why, is_progress=True)
         with fenced(claim_of(step)):
             resource_mark_gone(resource=resource, ended_at=machine.ended_at if machine else None)
     moved = steps.tear_down(run, step)
-    return Move(moved.target, effect=lambda: resource_mark_gone(resource=resource, ended_at=None))
+    return Move(
+        moved.target,
+        event=left_behind,
+        effect=lambda: resource_mark_gone(resource=resource, ended_at=None),
+    )
 
 
 def _machines_of(

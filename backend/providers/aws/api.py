@@ -24,7 +24,7 @@ from botocore.parsers import ResponseParserError
 from backend.domain.errors import DriverError, Reason
 from backend.domain.redaction import redacted
 from backend.providers.base import ASSUME_ROLE, STATIC_KEY, WORKLOAD_IDENTITY
-from backend.providers.machines import Access
+from backend.providers.machines import Access, plain_words
 
 if TYPE_CHECKING:
     from types_boto3_ec2 import EC2Client
@@ -257,6 +257,12 @@ def allowing(*codes: str) -> Iterator[None]:
             raise
 
 
+# In the message of an InvalidParameterCombination (github.com/kubernetes-sigs/karpenter/issues/9004).
+FREE_PLAN = "not eligible for Free Tier"
+FREE_PLAN_REFUSAL = (
+    "the AWS account is on the free plan, which does not include this type:"
+    " upgrade the account to the paid plan"
+)
 # (reason, whether the same call may succeed later), as in DriverError.
 _THROTTLED = (Reason.TIMEOUT, True)
 _FULL = (Reason.QUOTA, False)
@@ -375,14 +381,17 @@ def failure(error: Exception, access: Access) -> DriverError:
         # a region that is not opted in refuses each look of the reaper, and new ones as well.
         if reason == Reason.AUTH:
             forget(access, least_age_s=0 if is_retryable else REFUSED_S)
+        message = plain_words(message)
         # Some go on with the request as it was signed, or with pages of an encoded refusal.
         first = message.split("\n", maxsplit=1)[0].split(
             " Encoded authorization failure", maxsplit=1
         )[0]
         detail = f"{error.operation_name}: {code(error)}: {first[:MAX_MESSAGE_CHARACTERS]}"
+        if FREE_PLAN in message:
+            detail = f"{FREE_PLAN_REFUSAL} ({detail})"
     else:
         reason, is_retryable = _unanswered(error)
-        detail = f"AWS: {str(error)[:MAX_MESSAGE_CHARACTERS]}"
+        detail = f"AWS: {plain_words(str(error))[:MAX_MESSAGE_CHARACTERS]}"
     return DriverError(reason, redacted(detail, access.secret), retryable=is_retryable)
 
 

@@ -21,7 +21,7 @@ from backend.providers.aws import api as aws_api
 from backend.providers.aws.api import Login, code, failure, is_unknown, login
 from backend.providers.aws.launching import let_in, prepared
 from backend.providers.aws.listings import instances, offers, pages, zones
-from backend.providers.aws.preflight import looked_over
+from backend.providers.aws.preflight import looked_over, tried
 from backend.providers.aws.request import (
     EXPIRES_AT,
     MADE_BY,
@@ -31,6 +31,7 @@ from backend.providers.aws.request import (
     marks_of,
     moment,
     reason_of,
+    refusal_of,
 )
 from backend.providers.machines import (
     Access,
@@ -117,6 +118,9 @@ class AwsDriver:
 
     async def preflight(self, region: str, tag: str) -> Sequence[Preflight]:
         return await self._do(partial(looked_over, access=self._access, region=region, tag=tag))
+
+    async def rehearse(self, spec: LaunchSpec) -> None:
+        await self._do(partial(tried, access=self._access, spec=spec))
 
     async def launch(self, spec: LaunchSpec, token: str) -> ProviderResource:
         return await self._do(partial(self._launched, spec=spec, token=token))
@@ -216,7 +220,17 @@ class AwsDriver:
             # A stopped machine has such a text as well, and goes on costing its disks.
             ended_at=moment(ended[1]) if ended and state == ProviderResourceState.GONE else None,
             expires_at=moment(marks.get(EXPIRES_AT)),
-            detail=reason_of(instance.get("StateReason", {}).get("Message", "")),
+            detail="; ".join(
+                filter(
+                    None,
+                    (
+                        reason_of(instance.get("StateReason", {}).get("Message", "")),
+                        # Who, and when.
+                        instance.get("StateTransitionReason", ""),
+                    ),
+                )
+            ),
+            refusal=refusal_of(instance),
         )
 
     def _described(self, at: Login, *, resource: ProviderResource) -> ProviderResource:
@@ -244,7 +258,12 @@ class AwsDriver:
             for kind, part in PARTS.items()
             for thing in pages(ec2, part.listing, part.items, Filters=marked)
         ]
-        over = [row for row in machines if row.state == ProviderResourceState.GONE]
+        # One that never ran costs nothing, and is no machine of the launch.
+        over = [
+            row
+            for row in machines
+            if row.state == ProviderResourceState.GONE and row.refusal is None
+        ]
         alive = [row for row in machines if row.state != ProviderResourceState.GONE]
         return [*alive, *parts, *(over if f"tag:{TOKEN}" in marks else ())]
 
@@ -302,7 +321,8 @@ def _rank(instance: Any) -> tuple[bool, int]:
 def _of_launch(ec2: "EC2Client", token: str) -> list[Any]:
     """What an earlier launch with this token made; the parameters have changed since, such as the
     image that a name stands for."""
-    made = list(instances(ec2, Filters=filters(**{f"tag:{TOKEN}": token})))
+    known = instances(ec2, Filters=filters(**{f"tag:{TOKEN}": token}))
+    made = [one for one in known if refusal_of(one) is None]
     if not made:
         raise DriverError(Reason.TIMEOUT, "the machine is made, not shown yet", retryable=True)
     return made

@@ -8,6 +8,7 @@ import datetime as dt
 import uuid
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -26,6 +27,13 @@ if TYPE_CHECKING:
 
 # The smallest types; nothing of them is started.
 TRIALS = {"x86_64": "t3.micro", "arm64": "t4g.micro"}
+# Not among the types of the free plan on which accounts begin since July 2025
+# (github.com/kubernetes-sigs/karpenter/issues/9004).
+PAID_TYPE = "m6i.large"
+PLAN_ADVICE = (
+    "If the account is on the free plan, upgrade it to the paid plan under Billing, or rent t3.micro,"
+    " t3.small, t4g.micro, t4g.small, c7i-flex.large or m7i-flex.large."
+)
 # Quota of vCPUs of running on-demand standard instances
 # (docs.aws.amazon.com/ec2/latest/instancetypes/ec2-instance-quotas.html): new accounts have few.
 STANDARD = ("ec2", "L-1216C47A")
@@ -69,7 +77,9 @@ def looked_over(at: Login, *, access: Access, region: str, tag: str) -> list[Pre
     _look_at_disks(overview, at, access, region)
     _look_at_quota(overview, at, access, region)
     if overview.is_ready():
-        look("launch", lambda: _tried(at, access, _trial(region, "x86_64", tag)), POLICY_ADVICE)
+        trial = _trial(region, "x86_64", tag)
+        look("launch", lambda: tried(at, access=access, spec=trial), POLICY_ADVICE)
+        _look_at_plan(overview, at, access, replace(trial, machine_type=PAID_TYPE))
     else:
         overview.unknown("launch", "not tried, as something before it is not ready")
     return overview.lines
@@ -160,7 +170,17 @@ def _trial(region: str, arch: str, tag: str) -> LaunchSpec:
     )
 
 
-def _tried(at: Login, access: Access, spec: LaunchSpec) -> str:
+def _look_at_plan(overview: Overview, at: Login, access: Access, paid: LaunchSpec) -> None:
+    """Accounts on the free plan may rent a few small types, so the others hinder nothing."""
+    if not overview.is_ready():
+        return
+    try:
+        overview.ready("plan", tried(at, access=access, spec=paid))
+    except ERRORS as error:
+        overview.unknown("plan", failure(error, access).detail, PLAN_ADVICE)
+
+
+def tried(at: Login, *, access: Access, spec: LaunchSpec) -> str:
     """AWS's answer to a launch that is only tried."""
     ec2, token = at.ec2(spec.region), str(uuid.uuid4())
     try:

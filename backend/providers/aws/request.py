@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from backend.domain.errors import Reason
 from backend.providers.aws import RECORD, VOLUME
 from backend.providers.machines import INSTALLATION, PEER_PORTS, LaunchSpec
 
@@ -23,6 +24,24 @@ KEY_ADVICE = (
     "kms:Decrypt, kms:DescribeKey, kms:GenerateDataKeyWithoutPlaintext and kms:ReEncrypt*, in its "
     "policy and in the key's."
 )
+
+
+# Codes of a machine that EC2 ends between its launch and its first second of running
+# (docs.aws.amazon.com/AWSEC2/latest/APIReference/API_StateReason.html).
+REFUSALS: Mapping[str, Reason] = {
+    "Server.InsufficientInstanceCapacity": Reason.CAPACITY,
+    "Server.InternalError": Reason.CAPACITY,
+    "Client.VolumeLimitExceeded": Reason.QUOTA,
+}
+
+
+def refusal_of(instance: Mapping[str, Any]) -> Reason | None:
+    return REFUSALS.get(instance.get("StateReason", {}).get("Code", ""))
+
+
+def client_token(token: str, round_number: int) -> str:
+    """EC2 remembers a launch by it, in each zone apart, also one whose machine never ran."""
+    return f"{token}.{round_number}" if round_number else token
 
 
 def reason_of(message: str) -> str:
@@ -110,7 +129,7 @@ def request(
         "MinCount": 1,
         "MaxCount": 1,
         # Asked for again with the same token EC2 answers with the machine that it made the first time.
-        "ClientToken": token,
+        "ClientToken": client_token(token, spec.round),
         "ImageId": image,
         "InstanceType": spec.machine_type,
         "KeyName": name_of(token),

@@ -78,7 +78,7 @@ RECORD = ProviderRecord(
             _("Accelerated networking"),
             r"on|off",
             _("on or off is needed"),
-            _("on: for sizes that have it; others are then refused. Empty: off."),
+            _("on: sizes without it are refused. Empty: on where the size has it."),
         ),
         "tags": Setting(
             _("Further tags"),

@@ -26,9 +26,13 @@ from backend.providers.machines import (
 )
 
 USERNAME = "rackrate"
+# Debian 13 is not among the images that Microsoft lists for disks by NVMe, which sizes of version 6 and newer
+# need (learn.microsoft.com/azure/virtual-machines/enable-nvme-interface, of 2026-06-18).
 PUBLISHER, OFFER = "Debian", "debian-12"
 # Of the publisher's offer, by architecture.
 IMAGES = {"x86_64": "12-gen2", "arm64": "12-arm64"}
+# For sizes that boot as generation 1 alone, such as those of Av2 and Dv3; none is of arm64.
+GENERATION_1_IMAGE = "12"
 # As Azure calls them: what `{arch}` in the account's image stands for.
 ARCHES = {"x86_64": "x64", "arm64": "arm64"}
 # Names within the group of a launch, which is its own.
@@ -51,6 +55,25 @@ STATES: Mapping[str, ProviderResourceState] = MappingProxyType(
 
 
 # --- what we send ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class SizeFeatures:
+    """Capabilities of a size that decide how a machine of it is asked for."""
+
+    is_nvme_only: bool = False
+    has_accelerated_networking: bool = False
+    is_generation_1: bool = False
+
+    @classmethod
+    def of(cls, size: Mapping[str, Any]) -> "SizeFeatures":
+        """Read from an answer about SKUs; what it does not state is not there."""
+        values = {one["name"]: one["value"] for one in size.get("capabilities") or ()}
+        return cls(
+            is_nvme_only=values.get("DiskControllerTypes", "").strip().lower() == "nvme",
+            has_accelerated_networking=values.get("AcceleratedNetworkingEnabled") == "True",
+            is_generation_1=values.get("HyperVGenerations") == "V1",
+        )
 
 
 @dataclass(frozen=True)
@@ -110,7 +133,9 @@ class MachineOrder:
         space = {"addressPrefixes": ["10.0.0.0/24"]}
         return {**self.group_body, "properties": {"addressSpace": space, "subnets": [subnet]}}
 
-    def machine_body(self, subscription: str, user_data: str, fingerprint: str) -> dict[str, Any]:
+    def machine_body(
+        self, features: SizeFeatures, subscription: str, user_data: str, fingerprint: str
+    ) -> dict[str, Any]:
         """The machine with its address and disk, all of which end with it."""
         spec, access = self.spec, self.access
         if spec.arch not in IMAGES:
@@ -131,8 +156,12 @@ class MachineOrder:
         properties = {
             "hardwareProfile": {"vmSize": spec.machine_type},
             "storageProfile": {
-                "imageReference": image_reference(access, spec.region, spec.arch),
+                "imageReference": image_reference(
+                    access, spec.region, spec.arch, is_generation_1=features.is_generation_1
+                ),
                 "osDisk": disk,
+                # Not stated, Azure takes SCSI, which such a size refuses.
+                **({"diskControllerType": "NVMe"} if features.is_nvme_only else {}),
             },
             "osProfile": {
                 "computerName": MACHINE,
@@ -143,7 +172,7 @@ class MachineOrder:
             "networkProfile": {
                 # Needed where the interface is made by the call that makes the machine.
                 "networkApiVersion": "2022-11-01",
-                "networkInterfaceConfigurations": [self._interface(subscription)],
+                "networkInterfaceConfigurations": [self._interface(features, subscription)],
             },
             **(_spot(spec) if spec.is_spot else {}),
         }
@@ -151,7 +180,7 @@ class MachineOrder:
         tags = {**self.tags, HOST_KEY: fingerprint, ATTEMPT: self.attempt}
         return {"location": spec.region, "tags": tags, **zones, "properties": properties}
 
-    def _interface(self, subscription: str) -> dict[str, Any]:
+    def _interface(self, features: SizeFeatures, subscription: str) -> dict[str, Any]:
         ours = (
             f"/subscriptions/{subscription}/resourceGroups/{self.group}/providers/Microsoft.Network"
         )
@@ -166,7 +195,10 @@ class MachineOrder:
         }
         public = {} if self.access.is_private else {"publicIPAddressConfiguration": address}
         of_ip = {"primary": True, "subnet": at, **public}
-        is_fast = self.access.settings.get("accelerated_networking") == "on"
+        # Without it the network's figures are those of the hypervisor's switch. Azure turns it on of its own
+        # accord from version 5 of the sizes on (github.com/MicrosoftDocs/azure-docs/issues/128098).
+        chosen = self.access.settings.get("accelerated_networking")
+        is_fast = chosen == "on" or (not chosen and features.has_accelerated_networking)
         properties = {
             "primary": True,
             "deleteOption": "Delete",
@@ -198,9 +230,12 @@ def tag_value(value: str) -> str:
     return value
 
 
-def image_reference(access: Access, region: str, arch: str) -> dict[str, str]:
+def image_reference(
+    access: Access, region: str, arch: str, *, is_generation_1: bool = False
+) -> dict[str, str]:
     """The image by its URN, or the id of one's own."""
-    chosen = access.in_region("image", region) or f"{PUBLISHER}:{OFFER}:{IMAGES[arch]}:latest"
+    sku = GENERATION_1_IMAGE if is_generation_1 else IMAGES[arch]
+    chosen = access.in_region("image", region) or f"{PUBLISHER}:{OFFER}:{sku}:latest"
     chosen = chosen.replace("{arch}", ARCHES[arch])
     if chosen.startswith("/"):
         return {"id": chosen}

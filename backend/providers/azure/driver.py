@@ -36,6 +36,7 @@ from backend.providers.azure.documents import (
     USERNAME,
     WORKSPACE,
     MachineOrder,
+    SizeFeatures,
     console_key,
     failure,
     group_of,
@@ -92,6 +93,9 @@ class AzureDriver:
 
     async def preflight(self, region: str, tag: str) -> Sequence[Preflight]:
         return await _visit(self._subscription.looked_over, region)
+
+    async def rehearse(self, spec: LaunchSpec) -> None:
+        """Azure knows no launch that is only tried."""
 
     async def launch(self, spec: LaunchSpec, token: str) -> ProviderResource:
         try:
@@ -158,6 +162,11 @@ class _Subscription(Clients):
                 raise unsupported(f"{detail}: ask Azure's support for access to it")
         raise unsupported(f"{region} does not sell {machine_type}")
 
+    def _features(self, spec: LaunchSpec) -> SizeFeatures:
+        """Defaults where the size is not listed any more: the launch itself is refused then."""
+        named = (size for size in self.sizes(spec.region) if size["name"] == spec.machine_type)
+        return SizeFeatures.of(next(named, {}))
+
     def looked_over(self, region: str) -> list[Preflight]:
         return looked_over(self, self._access, region)
 
@@ -209,6 +218,7 @@ class _Subscription(Clients):
         private = key.export_private_key("openssh").decode()
         public = key.export_public_key("openssh").decode().strip()
         body = order.machine_body(
+            self._features(order.spec),
             self.id,
             user_data(order.spec.lifetime_s, private, public),
             key.get_fingerprint("sha256"),

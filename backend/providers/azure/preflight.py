@@ -10,6 +10,10 @@ from backend.providers.machines import Access, Overview, Preflight, unsupported
 
 SERVICES = ("Microsoft.Compute", "Microsoft.Network")
 ROLE_ADVICE = "Compare the rights of the identity with docs/policies/azure-role.json."
+NVME_ADVICE = (
+    "Sizes that have NVMe disks only, such as Standard_D2s_v6, may refuse it."
+    " Set Image to one that Microsoft lists for NVMe."
+)
 SMALLEST_VCPUS = 2
 # Of all families together, on demand and spot; those of families follow where they are used up.
 QUOTAS = ("cores", "lowPriorityCores")
@@ -63,7 +67,10 @@ def looked_over(
     )
     overview.look_at_address(access)
     for arch in IMAGES:
-        look(f"image {arch}", partial(_image, clients, access, region, arch), ROLE_ADVICE)
+        found: list[list[str]] = []
+        look(f"image {arch}", partial(_image, clients, access, region, arch, found), ROLE_ADVICE)
+        for image in found:
+            _look_at_controllers(overview, clients, arch, image)
     look(
         "quota",
         lambda: _quota(clients, region),
@@ -94,7 +101,10 @@ def _selling(clients: AskedSubscription, region: str) -> str:
     return f"it sells {len(open_ones)} of {len(sizes)} sizes to this subscription"
 
 
-def _image(clients: AskedSubscription, access: Access, region: str, arch: str) -> str:
+def _image(
+    clients: AskedSubscription, access: Access, region: str, arch: str, found: list[list[str]]
+) -> str:
+    """Adds publisher, offer, SKU and version of the marketplace's image to what was found."""
     reference = image_reference(access, region, arch)
     if "id" in reference:
         return f"{reference['id']}, as the account says"
@@ -102,7 +112,31 @@ def _image(clients: AskedSubscription, access: Access, region: str, arch: str) -
     shown = clients.compute.virtual_machine_images.list(region, *names, top=1)
     if not shown:
         raise unsupported(f"{':'.join(names)} has no version in {region}")
-    return ":".join([*names, str(shown[0]["name"])])
+    found.append([*names, str(shown[0]["name"])])
+    return ":".join(found[-1])
+
+
+def _look_at_controllers(
+    overview: Overview, clients: AskedSubscription, arch: str, image: list[str]
+) -> None:
+    """Disk controllers that the image states. Without NVMe most sizes boot it, so nothing is
+    hindered."""
+    from azure.core.exceptions import AzureError
+
+    topic = f"NVMe {arch}"
+    try:
+        shown = clients.compute.virtual_machine_images.get(overview.region, *image).as_dict()
+    except AzureError as error:
+        overview.unknown(topic, translated(error).detail, ROLE_ADVICE)
+        return
+    features = {
+        one["name"]: one["value"] for one in (shown.get("properties") or {}).get("features") or ()
+    }
+    controllers = features.get("DiskControllerTypes", "")
+    if "nvme" in controllers.lower():
+        overview.ready(topic, f"the image boots from {controllers}")
+    else:
+        overview.unknown(topic, "the image does not state that it boots from NVMe", NVME_ADVICE)
 
 
 def _quota(clients: AskedSubscription, region: str) -> str:

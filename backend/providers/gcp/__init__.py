@@ -49,19 +49,29 @@ API_KEY = SecretField("api_key", _("API key for price lists"))
 KEY_FILE = SecretField(
     "service_account_json", _("Key file of the service account (JSON)"), check_key_file
 )
-# Families of machine types that take no persistent disk: Google refuses the launch.
-HYPERDISK_ONLY = ("a4", "a4x", "c4", "c4a", "c4d", "g4", "h4d", "m4", "n4", "n4a", "n4d", "x4")
+GENERATION = re.compile(r"[a-z]+(\d+)")
+# From this generation on Google refuses a launch with a persistent disk: "all fourth-generation types and
+# newer machine series" take hyperdisks alone (AttachedDiskInitializeParams.diskType of Compute Engine's API).
+HYPERDISK_GENERATION = 4
 # Alone of its family (docs.cloud.google.com/vertex-ai/docs/reference/rest/v1/DiskSpec, "for A3U machines").
 A3_ULTRA = "a3-ultragpu-"
 
 
+def is_metal(machine_type: str) -> bool:
+    """True for whole servers, which Google names so in every family."""
+    return machine_type.endswith("-metal")
+
+
 def volume(machine_type: str) -> Volume:
     """The boot disk of a type."""
-    # Whole servers take none either, whatever their family
-    # (cloud.google.com/compute/docs/instances/bare-metal-instances, "Limitations").
-    is_metal = machine_type.endswith("-metal")
-    is_alone = is_metal or machine_type.startswith(A3_ULTRA)
-    is_hyperdisk = is_alone or machine_type.partition("-")[0] in HYPERDISK_ONLY
+    named = GENERATION.match(machine_type)
+    is_hyperdisk = (
+        # Whole servers take no persistent disk, whatever their family
+        # (cloud.google.com/compute/docs/instances/bare-metal-instances, "Limitations").
+        is_metal(machine_type)
+        or machine_type.startswith(A3_ULTRA)
+        or (named is not None and int(named[1]) >= HYPERDISK_GENERATION)
+    )
     return Volume("hyperdisk-balanced" if is_hyperdisk else "pd-balanced", 20)
 
 

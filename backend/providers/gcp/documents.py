@@ -17,6 +17,7 @@ from backend.providers.machines import (
     ProviderResourceState,
     ResourceKind,
     labelled_time,
+    plain_words,
     unsupported,
 )
 
@@ -26,7 +27,8 @@ if TYPE_CHECKING:
 
 USERNAME = "rackrate"
 IMAGE = "projects/debian-cloud/global/images/family/"
-FAMILIES = {"x86_64": "debian-12", "arm64": "debian-12-arm64"}
+# The network of whole servers (IDPF) has its driver in Linux since 6.7: with Debian 12 they boot without one.
+FAMILIES = {"x86_64": "debian-13", "arm64": "debian-13-arm64"}
 # As image families call them: what `{arch}` in the account's image stands for.
 ARCHES = {"x86_64": "amd64", "arm64": "arm64"}
 WORKSPACE, TOKEN, EXPIRES = "rackrate-workspace", "rackrate-token", "expires"
@@ -56,10 +58,31 @@ NO_QUOTA = ("quotaExceeded", "QUOTA_EXCEEDED", "limitExceeded", "LIMIT_EXCEEDED"
 NOT_NOW = ("resourceNotReady", "resourceInUse", "RESOURCE_NOT_READY", "RESOURCE_IN_USE")
 
 
+# Reaction to maintenance of the physical machine.
+TERMINATE, MIGRATE = "TERMINATE", "MIGRATE"
+# Types that Google refuses with TERMINATE: E2, and Z3 with up to 18,000 GiB of local disks
+# (docs.cloud.google.com/compute/docs/instances/setting-vm-host-options, read 2026-11-28;
+# github.com/GoogleCloudPlatform/cloud-image-tests/issues/346). Spot machines and whole servers can only end.
+MIGRATED = re.compile(r"e2-|z3-(?!highmem-(?:88-highlssd|176-standardlssd)$)(?!.*-metal$)")
+POLICY_REFUSED = re.compile(r"on_?host_?maintenance", re.IGNORECASE)
+
+
 # --- what we send ---------------------------------------------------------------------------------
 
 
-def instance(spec: LaunchSpec, token: str, zone: str, access: Access) -> dict[str, Any]:
+def maintenance_policies(spec: LaunchSpec) -> tuple[str, str]:
+    """The one to ask for, and the one to ask for where Google refuses the first.
+
+    A machine that moves while it is measured is measured wrongly, so it ends instead wherever it may.
+    """
+    if MIGRATED.match(spec.machine_type) and not spec.is_spot:
+        return MIGRATE, TERMINATE
+    return TERMINATE, MIGRATE
+
+
+def instance(
+    spec: LaunchSpec, token: str, zone: str, access: Access, maintenance: str
+) -> dict[str, Any]:
     """The machine to insert; DriverError(UNSUPPORTED) for what the API would not take."""
     name = f"rackrate-{token}"
     if not NAME.fullmatch(name) or spec.arch not in FAMILIES:
@@ -80,8 +103,7 @@ def instance(spec: LaunchSpec, token: str, zone: str, access: Access) -> dict[st
             "instance_termination_action": "DELETE",
             # Started again it would get its whole lifetime anew.
             "automatic_restart": False,
-            # A machine that moves while it is measured is measured wrongly.
-            "on_host_maintenance": "TERMINATE",
+            "on_host_maintenance": maintenance,
         },
         # Nothing on the machine can act in the project.
         "service_accounts": [],
@@ -241,7 +263,8 @@ def call_error(error: Exception) -> DriverError:
 
     if isinstance(error, GoogleAPICallError):
         messages = [str(entry["message"]) for entry in error.errors if entry.get("message")]
-        return _named(words(error), error.code or 0, "; ".join(messages) or error.message)
+        detail = plain_words("; ".join(messages) or error.message)
+        return _named(words(error), error.code or 0, detail)
     if isinstance(error, GoogleAuthError) and not isinstance(error, TransportError):
         # Its text may quote what it was given.
         return DriverError(Reason.AUTH, "Google does not accept our credentials", retryable=False)

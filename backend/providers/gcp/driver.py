@@ -13,7 +13,6 @@ The project's network must let SSH in, as the network `default` does.
 """
 
 import asyncio
-import uuid
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -29,7 +28,6 @@ from backend.providers.gcp.documents import (
     demand_success,
     disk,
     failures,
-    instance,
     label,
     machine,
     moment,
@@ -37,6 +35,7 @@ from backend.providers.gcp.documents import (
     words,
 )
 from backend.providers.gcp.firewall import Firewalls
+from backend.providers.gcp.launching import Launch
 from backend.providers.gcp.os_login import OsLogin, credentials_of, uses_os_login
 from backend.providers.gcp.preflight import looked_over
 from backend.providers.machines import (
@@ -53,15 +52,10 @@ from backend.providers.machines import (
 
 if TYPE_CHECKING:
     from google.auth.credentials import Credentials
-    from google.cloud import compute_v1
 
 P = ParamSpec("P")
 T = TypeVar("T")
 CALL_S = 10
-# Name space of the ids of requests, which must be UUIDs: fixed, so that a token always gives the same.
-REQUESTS = uuid.UUID("5b6b7a1c-3c0e-4a55-9d60-0f7f0f5a3a52")
-# Ids of requests that a launch goes through: Google answers the id of a failed one with the same failure.
-RENEWALS = 5
 
 
 class GcpDriver:
@@ -82,6 +76,9 @@ class GcpDriver:
 
     async def preflight(self, region: str, tag: str) -> Sequence[Preflight]:
         return await _visit(self._project.looked_over, region)
+
+    async def rehearse(self, spec: LaunchSpec) -> None:
+        """Compute Engine knows no launch that is only tried."""
 
     async def launch(self, spec: LaunchSpec, token: str) -> ProviderResource:
         """Request id and machine name follow from the token: Google answers a repeated call with
@@ -219,20 +216,18 @@ class _Project:
         from google.api_core.exceptions import Conflict
 
         zone = spec.zone or self._zones(spec.region)[0]
-        body = instance(spec, token, zone, self._access)
+        launch = Launch(self._ask, self._access, spec, token, zone)
         if self._os_login:
             self._os_login.let_in(spec, token)
         began = None
         try:
-            began = moment(
-                self._finished(self._inserted(spec, body, token, zone), zone).insert_time
-            )
+            began = launch.begin()
         except Conflict as error:
             # Google forgets ids of requests after a while; the name then shows that the machine is ours.
             if "alreadyExists" not in words(error):
                 raise
         made = ProviderResource(
-            id=f"{zone}/{body['name']}",
+            id=f"{zone}/{launch.name}",
             state=ProviderResourceState.PENDING,
             token=token,
             region=spec.region,
@@ -242,32 +237,6 @@ class _Project:
         )
         # A machine just made may not be shown yet.
         return self._machine(made) or made
-
-    def _inserted(
-        self, spec: LaunchSpec, body: dict[str, Any], token: str, zone: str
-    ) -> "compute_v1.Operation":
-        """The launch under way. One that had failed before is asked for under the next id: there
-        is no machine then, and if there is, its name is refused."""
-        number = spec.round * RENEWALS
-        while True:
-            asked = str(uuid.uuid5(REQUESTS, f"{token} {zone} {number}"))
-            operation: compute_v1.Operation = self._ask(
-                "Instances", "insert_unary", zone=zone, instance_resource=body, request_id=asked
-            )
-            number += 1
-            if not operation.error.errors or number == (spec.round + 1) * RENEWALS:
-                return operation
-
-    def _finished(self, operation: "compute_v1.Operation", zone: str) -> "compute_v1.Operation":
-        """What came of it; DriverError when that is a failure, or not known in time."""
-        if operation.status.name != "DONE":
-            # Google answers when it is over or after two minutes: our own limit may end the call
-            # before, and the launch is asked for again.
-            operation = self._ask("ZoneOperations", "wait", zone=zone, operation=operation.name)
-        if operation.status.name != "DONE":
-            raise DriverError(Reason.TIMEOUT, "the launch goes on", retryable=True)
-        demand_success(operation)
-        return operation
 
     def described(self, resource: ProviderResource) -> ProviderResource:
         if resource.kind == ResourceKind.DISK:

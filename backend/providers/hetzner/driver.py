@@ -119,6 +119,9 @@ class HetznerDriver:
         overview.unknown("launch", "Hetzner tells limits only when they are reached")
         return overview.lines
 
+    async def rehearse(self, spec: LaunchSpec) -> None:
+        """Hetzner knows no launch that is only tried."""
+
     async def launch(self, spec: LaunchSpec, token: str) -> ProviderResource:
         """The token's machine, or a new one. Its SSH key is a resource of its own, made before."""
         name, labels = f"rackrate-{token}", _labels(spec, token)

@@ -1,5 +1,6 @@
 """Machines of Linode, which is now a part of Akamai (techdocs.akamai.com/linode-api)."""
 
+import asyncio
 import base64
 import secrets
 from collections.abc import Iterable, Mapping
@@ -8,7 +9,12 @@ from typing import Any, ClassVar
 from backend.domain.errors import Reason
 from backend.providers.hoster_calls import numbered_pages, refusal
 from backend.providers.hosters import LibcloudDriver, Order, Server, public_ipv4
-from backend.providers.machines import ProviderResourceState
+from backend.providers.machines import (
+    PEER_PORTS,
+    UNGUARDED,
+    ProviderResource,
+    ProviderResourceState,
+)
 
 INSTANCES = "/v4/linode/instances"
 
@@ -68,6 +74,22 @@ class LinodeDriver(LibcloudDriver):
             "booted": True,
         }
         return self._read(self.ask("POST", INSTANCES, body=instance))
+
+    async def let_in(self, resource: ProviderResource, address: str) -> str:
+        """Accounts may put a default firewall in front of every new machine
+        (techdocs.akamai.com/linode-api/reference/put-firewall-settings-2); its rules are theirs."""
+        names = await asyncio.to_thread(self._firewalls, resource.id)
+        if not names:
+            return UNGUARDED
+        first, last = PEER_PORTS
+        return (
+            f"the account's firewall {', '.join(names)} is in front of the machine: it must let in"
+            f" TCP and UDP ports {first} to {last} and ICMP from {address}"
+        )
+
+    def _firewalls(self, number: str) -> list[str]:
+        listed = self.ask("GET", f"{INSTANCES}/{number}/firewalls")["data"]
+        return [one["label"] for one in listed if one["status"] == "enabled"]
 
     def _end(self, number: str) -> None:
         self.get_or_none(f"{INSTANCES}/{number}", method="DELETE")

@@ -21,3 +21,14 @@ def resources_beside(resource: Resource) -> QuerySet[Resource]:
     return Resource.objects.filter(account_id=resource.account_id, state__in=living).exclude(
         pk=resource.pk
     )
+
+
+def is_type_proven(resource: Resource) -> bool:
+    """True where its account has rented such a machine in the region before."""
+    alike = Resource.objects.filter(
+        account_id=resource.account_id,
+        machine_type=resource.machine_type,
+        region=resource.region,
+        launched_at__isnull=False,
+    )
+    return alike.exclude(pk=resource.pk).exists()

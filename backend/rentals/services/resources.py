@@ -123,6 +123,22 @@ def resource_mark_created(
 
 
 @transaction.atomic
+def resource_mark_unplaced(*, resource: Resource, error: str) -> None:
+    """The provider accepted the launch and then had no place for the machine: it never ran, costs
+    nothing, and its zone counts as tried."""
+    _lock(resource)
+    if resource.state != ResourceState.CREATED:
+        return
+    _audit(resource, "resource_gone")
+    resource.ledger.exclude(kind=LedgerKind.SURPLUS).delete()
+    resource.tried_zones = [*resource.tried_zones, resource.zone]
+    resource.provider_id, resource.launched_at = "", None
+    resource.last_error = error[:2000]
+    resource.state = ResourceState.RESERVED
+    resource.save()
+
+
+@transaction.atomic
 def resource_mark_gone(*, resource: Resource, ended_at: dt.datetime | None) -> None:
     """The provider says that nothing of it is left: the ledger is closed at `ended_at`, or now,
     and its key destroyed. Saying it twice changes nothing."""

@@ -29,6 +29,7 @@ FILE = "provider.sqlite3"
 USERNAME = "bench"
 LOCK_WAIT_S = 20
 EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+NO_PLACE = "no place was left for it"
 # Made before a machine, and left to whoever asked for it.
 PARTS = (ResourceKind.KEY_PAIR, ResourceKind.SECURITY_GROUP)
 # What cannot go before the machine.
@@ -68,6 +69,10 @@ class Fault(StrEnum):
     """Any call takes `seconds`, half of them before and half after its effect."""
     CAPACITY = "capacity"
     """No machine, but its parts are made; of one zone when that is given."""
+    UNPLACED = "unplaced"
+    """A machine is accepted, and then there is no capacity for it; of one zone when that is given."""
+    FORBIDDEN_TYPE = "forbidden_type"
+    """A launch that is only tried is refused."""
     QUOTA = "quota"
     LOST_REQUEST = "lost_request"
     """A launch times out and nothing was made."""
@@ -185,6 +190,12 @@ class FakeCloud:
                 raise DriverError(Reason.TIMEOUT, "too many calls, try again", retryable=True)
             return _happens(database, Fault.SLOW_ANSWER, token) or 0.0
 
+    def rehearse(self, spec: LaunchSpec) -> None:
+        with self._transaction() as database:
+            if _happens(database, Fault.FORBIDDEN_TYPE, "") is not None:
+                detail = f"{spec.machine_type} is not for this account"
+                raise DriverError(Reason.UNSUPPORTED, detail, retryable=False)
+
     def launch(self, spec: LaunchSpec, token: str) -> ProviderResource:
         with self._transaction() as database:
             return _resource(_launched(database, spec, token))
@@ -211,7 +222,11 @@ class FakeCloud:
         )
         listed = [_resource(row) for row in rows if row["region"] in regions]
         over = [one for one in listed if one.state == ProviderResourceState.GONE]
-        machines = [one for one in over if token and one.kind == ResourceKind.MACHINE]
+        machines = [
+            one
+            for one in over
+            if token and one.kind == ResourceKind.MACHINE and one.refusal is None
+        ]
         return [*(one for one in listed if one not in over), *machines]
 
     def console(self, number: int) -> str:
@@ -282,7 +297,7 @@ def _launched(database: sqlite3.Connection, spec: LaunchSpec, token: str) -> sql
 
     if happens(Fault.LOST_REQUEST) is not None:
         raise DriverError(Reason.TIMEOUT, "no answer to the launch", retryable=True)
-    known = _of_token(database, token, "machine")
+    known = [one for one in _of_token(database, token, "machine") if one["detail"] != NO_PLACE]
     if not known and happens(Fault.QUOTA) is not None:
         raise DriverError(Reason.QUOTA, "the account's limit is reached", retryable=False)
     for kind in PARTS:
@@ -294,7 +309,8 @@ def _launched(database: sqlite3.Connection, spec: LaunchSpec, token: str) -> sql
         _machine(database, spec, token, happens)
     if happens(Fault.LOST_ANSWER) is not None:
         raise DriverError(Reason.TIMEOUT, "no answer to the launch", retryable=True)
-    return _of_token(database, token, "machine")[0]
+    made = _of_token(database, token, "machine")
+    return next((one for one in made if one["detail"] != NO_PLACE), made[-1])
 
 
 def _of_token(database: sqlite3.Connection, token: str, kind: str) -> list[sqlite3.Row]:
@@ -313,6 +329,8 @@ def _machine(
     end, why = running + _ms(spec.lifetime_s), "it ended itself"
     if (lives_s := happens(Fault.INTERRUPTED)) is not None:
         end, why = min(end, began + _ms(lives_s)), "interrupted by the provider"
+    if happens(Fault.UNPLACED) is not None:
+        end, why = began, NO_PLACE
     number = _made(database, spec, token, ResourceKind.MACHINE)
     database.execute(
         "UPDATE resources SET launched_ms = ?, visible_ms = ?, running_ms = ?, ends_ms = ?,"
@@ -403,4 +421,5 @@ def _resource(row: sqlite3.Row) -> ProviderResource:
         ended_at=moment(row["ends_ms"]) if is_over else None,
         expires_at=moment(row["expires_ms"]),
         detail=row["detail"] if is_over else "",
+        refusal=Reason.CAPACITY if is_over and row["detail"] == NO_PLACE else None,
     )

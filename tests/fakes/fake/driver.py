@@ -53,6 +53,9 @@ class FakeDriver:
             overview.ready("region", "it answers")
         return overview.lines
 
+    async def rehearse(self, spec: LaunchSpec) -> None:
+        await self._call("rehearse", lambda cloud: cloud.rehearse(spec))
+
     async def launch(self, spec: LaunchSpec, token: str) -> ProviderResource:
         return await self._call("launch", lambda cloud: cloud.launch(spec, token), token)
 
