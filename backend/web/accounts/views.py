@@ -14,9 +14,8 @@ from django.views.decorators.http import require_http_methods
 
 from backend.accounts.models import User
 from backend.accounts.selectors.people import sign_in_links
-from backend.accounts.services.people import sign_in_link_use
+from backend.accounts.services.people import BY_LINK, sign_in_link_use
 from backend.common.rest.throttles import client_address, spent
-from backend.web.accounts.own import BY_LINK
 from backend.web.accounts.second_factor import sign_in
 
 # Half an hour: time to get a link from somebody who can make one.
