@@ -42,7 +42,7 @@ SECURE_SSL_REDIRECT = HTTPS_ONLY
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if HTTPS_ONLY else None
 # The container's own health check asks by plain HTTP and without a proxy. A program that was led on would send
 # its token in the clear each time and nobody would notice: it is refused instead (common.hardening).
-FOR_PROGRAMS = r"^(api|feeds)/"
+FOR_PROGRAMS = r"^(api|feeds)/|^metrics-prometheus$"
 SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$", FOR_PROGRAMS]
 SECURE_HSTS_SECONDS = 31_536_000 if HTTPS_ONLY else 0
 # For a name of its own both are right; on a company's bare domain they would reach all its hosts.
