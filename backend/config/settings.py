@@ -161,6 +161,10 @@ AXES_CLIENT_IP_CALLABLE = "backend.accounts.services.sessions.address_of"
 AXES_LOCKOUT_CALLABLE = "backend.web.accounts.views.locked_out"
 # Tries to sign in from one address, whatever their names.
 THROTTLE_SIGN_IN = env.text("THROTTLE_SIGN_IN", "30/min")
+# Wrong passwords of one name from all addresses; beyond them a few tries a minute are taken, so that a name is
+# guessed slowly and its person is not locked out.
+THROTTLE_SIGN_IN_NAME = env.text("THROTTLE_SIGN_IN_NAME", "50/hour")
+THROTTLE_SIGN_IN_SLOW = "6/min"
 OTP_TOTP_ISSUER = "Rackrate"
 # 1: admins may what operators may, until they have set up a second factor.
 TOTP_FOR_ADMINS = env.flag("TOTP_FOR_ADMINS", False)
