@@ -1,6 +1,5 @@
 """/metrics-prometheus: how the engine, the accounts, the price lists and the pages are doing."""
 
-import ipaddress
 import os
 from collections.abc import Iterator
 from typing import Any
@@ -17,7 +16,9 @@ from rest_framework.views import APIView
 
 from backend.benchmarks.models import TERMINAL_STATES, RunState
 from backend.benchmarks.selectors.engine import engine_figures
+from backend.benchmarks.services.steps import database_writes
 from backend.catalog.selectors.feeds import feed_figures
+from backend.common.hardening import is_from_this_machine
 from backend.common.latency import SECONDS
 from backend.common.queue import queue_lengths
 from backend.common.rest.permissions import ScopePermission
@@ -51,6 +52,9 @@ class StateCollector(Collector):
     def _engine(self) -> Iterator[Metric]:
         engine = engine_figures()
         yield _gauge("tick_age_seconds", "Since the engine's last tick.", engine.tick_age_s)
+        yield _gauge(
+            "database_writes", "1 where the database takes writes, 0 where not.", database_writes()
+        )
         yield _gauge("steps_due", "Steps of runs that may be worked on now.", engine.due_count)
         yield _gauge(
             "step_oldest_due_seconds", "Since the first of them was due.", engine.oldest_due_s
@@ -133,20 +137,10 @@ class LocalOrReader(BasePermission):
     site is public: strangers need not know what an installation spends."""
 
     def has_permission(self, request: Request, view: Any) -> bool:
-        if _is_local(request):
+        if is_from_this_machine(request):
             return True
         is_known = request.user.is_authenticated
         return is_known and ScopePermission().has_permission(request, view)
-
-
-def _is_local(request: Request) -> bool:
-    # A proxy on this machine calls from loopback, too, for whomever it says.
-    if "HTTP_X_FORWARDED_FOR" in request.META or "HTTP_FORWARDED" in request.META:
-        return False
-    try:
-        return ipaddress.ip_address(request.META.get("REMOTE_ADDR", "")).is_loopback
-    except ValueError:
-        return False
 
 
 class Exposition(BaseRenderer):

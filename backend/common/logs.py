@@ -34,6 +34,7 @@ REQUEST_ID = "X-Request-ID"
 _REQUEST_ID = re.compile(r"[0-9A-Za-z._-]{8,64}")
 _about: ContextVar[Mapping[str, str]] = ContextVar("about", default=MappingProxyType({}))
 _IN_PATH = re.compile(rf"({FEED_PATH}|{SIGN_IN_PATH}|{JOIN_PATH})[^/\s?'\"]+")
+_UNPRINTABLE = re.compile("[\0-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 # The eight characters that look a key up stay: they say in a log which key it was.
 _KEY = re.compile(r"\b(r[rf]_[0-9a-f]{8})[0-9a-f]{8,}")
 
@@ -100,8 +101,24 @@ class ScrubbingReporter(ExceptionReporter):
         return SafeString(masked(super().get_traceback_text()))
 
 
+def _escaped(text: str) -> str:
+    """The text in one line, control characters as escapes such as \\n and \\x1b."""
+    return _UNPRINTABLE.sub(lambda found: ascii(found[0])[1:-1], text)
+
+
 class MaskingFormatter(logging.Formatter):
-    """A formatter whose whole output, traceback included, is masked."""
+    """A formatter whose whole output, traceback included, is masked.
+
+    A message is one line and a traceback is indented, so no text of a host forges a line.
+    """
+
+    def formatMessage(self, record: logging.LogRecord) -> str:
+        record.message = _escaped(record.message)
+        return super().formatMessage(record)
+
+    def formatException(self, ei: Any) -> str:
+        lines = super().formatException(ei).split("\n")
+        return "\n".join(f"  {_escaped(line)}" for line in lines)
 
     def format(self, record: logging.LogRecord) -> str:
         # After formatting: an address may stand in the arguments, in an exception or in a traceback.

@@ -20,7 +20,7 @@ from django.shortcuts import render
 from rest_framework.exceptions import APIException
 
 from backend.common.rest.problem import problem
-from backend.common.rest.throttles import client_address, spent
+from backend.common.rest.throttles import client_network, spent
 
 # Called between the parts of a calculation; raises WorkRefused when there is no more time.
 Check = Callable[[], None]
@@ -166,7 +166,7 @@ def _unlimited() -> None:
 def _count(request: HttpRequest, steps: int, *, is_known: bool) -> None:
     rate = settings.WORK_RATE_TOKEN if is_known else settings.WORK_RATE_ANONYMOUS
     # By person where one is known: behind one address there may be a whole office.
-    caller = str(request.user.pk) if is_known else client_address(request)
+    caller = str(request.user.pk) if is_known else client_network(request)
     allowance = spent("work", rate, caller, steps)
     if allowance is not None and allowance.is_exceeded:
         # With the numbers, so that a script can be written to stay below them.
@@ -243,7 +243,7 @@ class StrangersInTurn:
         if has_token or request.user.is_authenticated:
             with _working:
                 return self.get_response(request)
-        address = client_address(request)
+        address = client_network(request)
         is_much = _usage.is_much(address, request.path)
         try:
             with ExitStack() as stack:
@@ -286,7 +286,7 @@ class PageLimit:
             return None
         is_known = request.user.is_authenticated
         rate = settings.THROTTLE_TOKEN if is_known else settings.THROTTLE_PAGES
-        caller = str(request.user.pk) if is_known else client_address(request)
+        caller = str(request.user.pk) if is_known else client_network(request)
         allowance = spent("pages", rate, caller)
         if allowance is None or not allowance.is_exceeded:
             return None

@@ -42,7 +42,7 @@ SECURE_SSL_REDIRECT = HTTPS_ONLY
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if HTTPS_ONLY else None
 # The container's own health check asks by plain HTTP and without a proxy. A program that was led on would send
 # its token in the clear each time and nobody would notice: it is refused instead (common.hardening).
-FOR_PROGRAMS = r"^(api|feeds)/"
+FOR_PROGRAMS = r"^(api|feeds)/|^metrics-prometheus$"
 SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$", FOR_PROGRAMS]
 SECURE_HSTS_SECONDS = 31_536_000 if HTTPS_ONLY else 0
 # For a name of its own both are right; on a company's bare domain they would reach all its hosts.
@@ -161,6 +161,10 @@ AXES_CLIENT_IP_CALLABLE = "backend.accounts.services.sessions.address_of"
 AXES_LOCKOUT_CALLABLE = "backend.web.accounts.views.locked_out"
 # Tries to sign in from one address, whatever their names.
 THROTTLE_SIGN_IN = env.text("THROTTLE_SIGN_IN", "30/min")
+# Wrong passwords of one name from all addresses; beyond them a few tries a minute are taken, so that a name is
+# guessed slowly and its person is not locked out.
+THROTTLE_SIGN_IN_NAME = env.text("THROTTLE_SIGN_IN_NAME", "50/hour")
+THROTTLE_SIGN_IN_SLOW = "6/min"
 OTP_TOTP_ISSUER = "Rackrate"
 # 1: admins may what operators may, until they have set up a second factor.
 TOTP_FOR_ADMINS = env.flag("TOTP_FOR_ADMINS", False)

@@ -13,6 +13,8 @@ DriverError(reason, detail, retryable)   a provider or a machine did not do what
 from collections.abc import Sequence
 from enum import StrEnum
 
+from backend.domain.printable import printable_line
+
 
 class Reason(StrEnum):
     """Why a step failed; the closed list that a run, the API and the logs share."""
@@ -71,6 +73,7 @@ class ProbeError(DomainError):
     """The output of `tool` is truncated, unknown or impossible; `line` counts from 1."""
 
     def __init__(self, tool: str, detail: str, line: int | None = None) -> None:
+        detail = printable_line(detail)
         position = "" if line is None else f" (line {line})"
         super().__init__(f"{tool}: {detail}{position}")
         self.tool = tool
@@ -79,11 +82,15 @@ class ProbeError(DomainError):
 
 
 class DriverError(Exception):
-    """A provider or a machine did not do what it was asked; `detail` holds no secret."""
+    """A provider or a machine did not do what it was asked; `detail` holds no secret.
+
+    Details quote what machines say, so control characters leave them here, once for all.
+    """
 
     def __init__(
         self, reason: Reason, detail: str, *, retryable: bool, proves_none: bool = False
     ) -> None:
+        detail = printable_line(detail)
         super().__init__(f"{reason}: {detail}")
         self.reason = reason
         self.detail = detail

@@ -45,6 +45,10 @@ class RawResult:
     """What `observe` saw once a second; empty for a short repeat."""
 
     @property
+    def size_bytes(self) -> int:
+        return len(self.out) + len(self.err) + len(self.record) + len(self.series)
+
+    @property
     def file_hashes(self) -> dict[str, str]:
         """sha256 of its files by their suffix."""
         files = {".out": self.out, ".err": self.err, ".json": self.record, ".series": self.series}

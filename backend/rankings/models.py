@@ -2,7 +2,7 @@
 
 from django.db import models
 
-from backend.accounts.models import Workspace
+from backend.accounts.models import User, Workspace
 from backend.common.models import Identified, Remembering
 
 
@@ -52,6 +52,8 @@ class FeedKey(Identified):
     revoked_at = models.DateTimeField(null=True)
     last_used_at = models.DateTimeField(null=True)
     created_by = models.CharField(max_length=150)
+    owner = models.ForeignKey(User, on_delete=models.CASCADE, null=True, related_name="feed_keys")
+    """It ends with their membership; None for a key that a command made."""
 
     class Meta:
         ordering = ("created_at",)

@@ -1,17 +1,23 @@
 """Files that would harm who reads them: a clear answer for each, and nothing of them is kept."""
 
+import gzip
 import io
 import itertools
 import resource
+import subprocess
+import sys
 import zipfile
 
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 from backend.accounts.services.workspaces import default_workspace
 from backend.bills.models import Bill, BillUpload
 from backend.bills.services import batch, tables
 from backend.bills.services.importing import BillFile, bill_import
 from backend.bills.services.uploads import upload_keep
+from backend.common.address_space import address_space
 from backend.domain.errors import InvalidValue
 from workers import bills as worker
 
@@ -95,6 +101,127 @@ def test_zip_that_unpacks_to_too_much_is_refused(monkeypatch):
     assert packed.getvalue().count(size) == 2
     lying = packed.getvalue().replace(size, (1_000).to_bytes(4, "little"))
     assert_refused("cannot be unpacked: Bad CRC", lying)
+
+
+def parquet_bill(lines, **columns):
+    """A bill of so many equal lines; `columns` replaces values, one for all lines or a list."""
+    names = HEAD.decode().strip().split(",")
+    values = dict(zip(names, LINE.decode().strip().split(","), strict=True)) | columns
+    arrays = {
+        name: value
+        if isinstance(value, pa.Array)
+        else pa.array([value] * lines).dictionary_encode()
+        for name, value in values.items()
+    }
+    packed = io.BytesIO()
+    parquet.write_table(pa.table(arrays), packed, compression="zstd", row_group_size=lines)
+    return packed.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("characters", "lines"), [(30_000, 65_536), (300_000, 6_553), (64, 65_536)]
+)
+def test_parquet_value_that_stands_for_gigabytes_is_read_in_small_parts(characters, lines):
+    indices = pa.array([0] * lines, pa.int32())
+    value = pa.DictionaryArray.from_arrays(indices, pa.array(["m5.large" + "x" * characters]))
+    content = parquet_bill(lines, type=value)
+    assert len(content) < 400_000
+    assert imported_within(content, 600 * 1024**2) == lines
+
+
+def imported_within(content, more_bytes):
+    """Lines of the bill, read in a process of its own that may grow by so much."""
+    program = (
+        "import io, sys; from contextlib import ExitStack\n"
+        "import django; django.setup()\n"
+        "from backend.bills.services import tables\n"
+        "import resource\n"
+        "data = sys.stdin.buffer.read()\n"
+        "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
+        "with ExitStack() as opened:\n"
+        "    _, found = tables.batches(io.BytesIO(data), None, lambda *_: None, opened)\n"
+        "    lines = sum(len(batch.lines) for batch in found)\n"
+        "print(lines, (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024)\n"
+    )
+    output = subprocess.run(
+        [sys.executable, "-c", program], input=content, capture_output=True, check=True
+    )
+    lines, grown_bytes = map(int, output.stdout.split())
+    assert grown_bytes < more_bytes
+    return lines
+
+
+def test_parquet_line_that_is_larger_than_any_is_refused():
+    value = pa.array(["m5.large" + "x" * (70 * 1024**2)])
+    assert_refused("one line holds more than 64 MiB", parquet_bill(1, type=value))
+
+
+def test_parquet_that_holds_more_than_a_bill_is_refused_before_it_is_read_whole(monkeypatch):
+    monkeypatch.setattr(tables, "MOST_BYTES", 20 * 1024**2)
+    value = pa.DictionaryArray.from_arrays(
+        pa.array([0] * 65_536, pa.int32()), pa.array(["m5.large" + "x" * 1000])
+    )
+    assert_refused("holds more than", parquet_bill(65_536, type=value))
+
+
+@pytest.mark.parametrize("packing", ["gzip", "zip"])
+def test_packed_parquet_that_unpacks_to_many_times_its_size_is_refused_early(monkeypatch, packing):
+    content = b"PAR1" + bytes(300 * 1024**2)
+    packed = io.BytesIO()
+    if packing == "gzip":
+        packed.write(gzip.compress(content))
+    else:
+        with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr("bill.parquet", content)
+    assert len(packed.getvalue()) < 400_000
+    written = []
+    real = tables.tempfile.TemporaryFile
+
+    class Counting:
+        """A temporary file that says how much was written to it."""
+
+        def __init__(self):
+            self.file = real()
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *_):
+            self.file.close()
+
+        def __getattr__(self, name):
+            return getattr(self.file, name)
+
+        def write(self, data):
+            written.append(len(data))
+            return self.file.write(data)
+
+    monkeypatch.setattr(tables.tempfile, "TemporaryFile", Counting)
+    assert_refused("unpacks to more than 20 times its size", packed.getvalue())
+    assert sum(written) < 100 * 1024**2
+
+
+@pytest.mark.parametrize("packing", ["gzip", "zip", "none"])
+def test_parquet_of_a_real_bill_is_read_however_it_is_packed(packing):
+    content = parquet_bill(1000)
+    if packing == "gzip":
+        content = gzip.compress(content)
+    if packing == "zip":
+        packed = io.BytesIO()
+        with zipfile.ZipFile(packed, "w") as archive:
+            archive.writestr("bill.parquet", content)
+        content = packed.getvalue()
+    bill = imported(content)
+    # 1000 lines of 70.08
+    assert (bill.line_count, bill.total) == (1000, 70_080)
+
+
+def test_reader_that_takes_too_much_memory_is_refused_and_the_process_lives():
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    with pytest.raises(MemoryError), address_space(200 * 1024**2):
+        bytearray(400 * 1024**2)
+    assert resource.getrlimit(resource.RLIMIT_AS) == before
+    assert len(bytearray(400 * 1024**2)) == 400 * 1024**2
 
 
 def test_mixed_currencies_are_refused_also_across_files():

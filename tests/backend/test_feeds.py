@@ -12,6 +12,8 @@ from django.conf import LazySettings
 from django.test import Client
 
 from backend.accounts.models import AuditEntry, Workspace
+from backend.accounts.services.members import member_remove, member_update
+from backend.accounts.services.people import user_switch
 from backend.accounts.services.tokens import token_create
 from backend.catalog.services.data_version import data_version_bump
 from backend.common import clock
@@ -20,7 +22,12 @@ from backend.config import settings as settings_module
 from backend.domain.errors import InvalidValue
 from backend.rankings.models import FeedKey, SavedView
 from backend.rankings.services import feeds
-from backend.rankings.services.feeds import feed_key_create, feed_key_match, feed_key_revoke
+from backend.rankings.services.feeds import (
+    feed_key_create,
+    feed_key_match,
+    feed_key_revoke,
+    is_in_force,
+)
 from backend.rankings.services.views import view_create, view_delete, view_update
 from tests import factories
 from tests.backend.conftest import API, fields, rows
@@ -81,6 +88,36 @@ def test_feed_goes_over_to_another_pepper_when_it_is_read(settings: LazySettings
     assert Client().get(feed(key)).status_code == 200
     settings.TOKEN_PEPPERS_PREVIOUS = []
     assert Client().get(feed(key)).status_code == 200
+
+
+@pytest.mark.usefixtures("demo", "closed")
+@pytest.mark.parametrize("end", ["disabled", "removed", "deleted"])
+def test_feed_ends_when_its_maker_is_disabled_or_leaves(end: str) -> None:
+    ben = factories.user(username="ben", role="write")
+    view = saved()
+    key, text = made(view, actor="ben")
+    other_key, other_text = made(view, name="other", actor=factories.user(username="cy").username)
+    assert Client().get(feed(text)).status_code == 200
+    if end == "disabled":
+        user_switch(user=ben, is_active=False, workspace=view.workspace, actor="boss")
+    elif end == "removed":
+        member_remove(membership=ben.memberships.get(), actor="boss")
+    else:
+        ben.delete()
+    assert Client().get(feed(text)).status_code == 401
+    assert Client().get(feed(other_text)).status_code == 200
+    assert is_in_force(other_key)
+
+
+@pytest.mark.usefixtures("demo", "closed")
+def test_feed_goes_on_when_its_maker_is_enabled_again_or_has_another_role() -> None:
+    ben = factories.user(username="ben", role="write")
+    view = saved()
+    _, text = made(view, actor="ben")
+    for is_active in (False, True):
+        user_switch(user=ben, is_active=is_active, workspace=view.workspace, actor="boss")
+    member_update(membership=ben.memberships.get(), scope="read", actor="boss")
+    assert Client().get(feed(text)).status_code == 200
 
 
 @pytest.mark.usefixtures("demo", "closed")

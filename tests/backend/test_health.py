@@ -1,15 +1,18 @@
 """/healthz and /readyz, the system checks, and the OpenAPI schema."""
 
 import datetime as dt
+import threading
+import time
 
 import pytest
 from django.conf import LazySettings
 from django.core import checks
-from django.db import connection
+from django.db import connection, transaction
 from django.db.migrations.executor import MigrationExecutor
 from django.db.migrations.recorder import MigrationRecorder
 from django.test import Client
 
+from backend.api import health
 from backend.benchmarks.models import Tick
 from backend.common import clock
 from tests.backend.conftest import API, fields
@@ -22,6 +25,7 @@ def test_healthz_answers_without_database(client: Client) -> None:
 
 @pytest.mark.django_db
 def test_readyz_gives_the_age_of_the_last_tick(client: Client) -> None:
+    MigrationRecorder(connection).migration_qs.update(applied=clock.now())
     assert client.get("/readyz").json()["tick_age_s"] is None
     Tick.objects.create(at=clock.now())
     state = client.get("/readyz").json()
@@ -43,6 +47,64 @@ def test_readyz_is_503_when_the_last_tick_is_older_than_a_minute(client: Client)
     assert "the last one was 61 s ago" in response.json()["detail"]
     # A balancer keeps its web servers: pages answer well.
     assert client.get("/readyz?engine=0").status_code == 200
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(("age_s", "status"), [(119, 200), (121, 503), (10**7, 503)])
+def test_readyz_is_503_when_no_tick_has_come_two_minutes_after_the_migration(
+    client: Client, age_s: int, status: int
+) -> None:
+    applied = clock.now() - dt.timedelta(seconds=age_s)
+    MigrationRecorder(connection).migration_qs.update(applied=applied)
+    response = client.get("/readyz")
+    assert response.status_code == status
+    assert status == 200 or fields(response) == ["tick"]
+    assert client.get("/readyz?engine=0").status_code == 200
+    Tick.objects.create(at=clock.now())
+    assert client.get("/readyz").status_code == 200
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    "setting", ["SET temp_file_limit = '100kB'", "SET transaction_read_only = on"]
+)
+def test_readyz_is_503_when_the_database_reads_and_does_not_write(
+    client: Client, setting: str
+) -> None:
+    """A quota on files stands for the full disk: both refuse the file, with SQLSTATE class 53."""
+    Tick.objects.create(at=clock.now())
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(setting)
+        response = client.get("/readyz")
+        transaction.set_rollback(True)
+    assert (response.status_code, fields(response)) == (503, ["database"])
+    assert "does not write" in response.json()["detail"]
+    assert client.get("/readyz").status_code == 200
+
+
+@pytest.mark.django_db
+def test_readyz_leaves_no_row_behind(client: Client) -> None:
+    Tick.objects.create(at=clock.now())
+    before = list(Tick.objects.values())
+    client.get("/readyz")
+    assert list(Tick.objects.values()) == before
+
+
+@pytest.mark.django_db
+def test_readyz_answers_in_time_when_a_name_is_not_found(
+    client: Client, settings: LazySettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Tick.objects.create(at=clock.now())
+    settings.REDIS_URL = "redis://redis.example:6379/0"
+    is_over = threading.Event()
+    monkeypatch.setattr(health.socket, "getaddrinfo", lambda *_: is_over.wait(20))
+    monkeypatch.setattr(health, "TIMEOUT_S", 0.2)
+    began = time.monotonic()
+    response = client.get("/readyz")
+    took_s = time.monotonic() - began
+    is_over.set()
+    assert (response.status_code, fields(response)) == (503, ["redis"])
+    assert took_s < 5
 
 
 @pytest.mark.django_db

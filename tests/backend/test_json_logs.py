@@ -3,13 +3,13 @@
 import io
 import json
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 from django.test import Client
 
-from backend.common.logs import JsonFormatter, logged_with
+from backend.common.logs import JsonFormatter, MaskingFormatter, logged_with
 
 
 @pytest.fixture
@@ -32,6 +32,37 @@ def test_line_carries_the_id_that_the_answer_has(client: Client, lines: io.Strin
     (line,) = _objects(lines)
     assert answer.headers["X-Request-ID"] == line["request_id"] == "proxy-1234"
     assert (line["level"], line["logger"]) == ("WARNING", "django.request")
+
+
+def _printed(write: Callable[[logging.Logger], None]) -> str:
+    stream, logger = io.StringIO(), logging.Logger("test")
+    handler = logging.StreamHandler(stream)
+    handler.setFormatter(MaskingFormatter("%(levelname)s %(message)s"))
+    logger.addHandler(handler)
+    write(logger)
+    return stream.getvalue()
+
+
+@pytest.mark.parametrize("mark", ["\n", "\r", "\x1b[2J", "\0", "\x9b31m", "\u2028", "\u202e"])
+def test_message_is_one_line_when_a_host_says_control_characters(mark: str) -> None:
+    said = f"refused:{mark}WARNING django.security.login admin signed in"
+    text = _printed(lambda logger: logger.warning("run %s", said))
+    assert text.count("\n") == 1
+    assert text.startswith("WARNING run refused:\\")
+    assert mark not in text.removesuffix("\n")
+
+
+def test_traceback_is_indented_when_its_error_quotes_a_host() -> None:
+    def write(logger: logging.Logger) -> None:
+        try:
+            raise ValueError("bad\nWARNING admin signed in\x1b[2J")
+        except ValueError:
+            logger.exception("step failed")
+
+    first, *rest = _printed(write).splitlines()
+    assert first == "ERROR step failed"
+    assert all(line.startswith("  ") for line in rest)
+    assert "\x1b" not in "".join(rest)
 
 
 @pytest.mark.parametrize("given", ["", "short", "x" * 65, 'a"b{c}d e'])

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import yaml
 from django.conf import LazySettings
+from django.db import connection, transaction
 from django.test import Client
 from prometheus_client.parser import text_string_to_metric_families
 
@@ -127,6 +128,76 @@ def test_strangers_from_elsewhere_see_nothing(client, settings: LazySettings):
     settings.PUBLIC_READ = True
     assert client.get(ADDRESS, REMOTE_ADDR="203.0.113.7").status_code == 401
     assert client.get(ADDRESS, REMOTE_ADDR="::1").status_code == 200
+
+
+@pytest.fixture
+def production(settings: LazySettings) -> None:
+    settings.SECURE_SSL_REDIRECT = settings.HTTPS_ONLY = True
+    settings.ALLOWED_HOSTS = ["rackrate.example"]
+    settings.PUBLIC_URL = "https://rackrate.example"
+    settings.PUBLIC_READ = False
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1:8000", "localhost:8000", "[::1]:8000", "web:8000"])
+def test_documented_job_gets_figures_under_production_settings(production, host):
+    answer = Client().get(ADDRESS, headers={"Host": host}, REMOTE_ADDR="127.0.0.1")
+    assert answer.status_code == 200
+    assert "rackrate_steps_due" in answer.content.decode()
+
+
+@pytest.mark.parametrize(
+    ("given", "status"),
+    [
+        ({"REMOTE_ADDR": "203.0.113.7"}, {400, 403}),
+        ({"REMOTE_ADDR": "203.0.113.7", "HTTP_HOST": "rackrate.example"}, {403}),
+        ({"REMOTE_ADDR": "127.0.0.1", "HTTP_X_FORWARDED_FOR": "203.0.113.7"}, {400, 403}),
+        (
+            {
+                "REMOTE_ADDR": "127.0.0.1",
+                "HTTP_HOST": "rackrate.example",
+                "HTTP_X_FORWARDED_FOR": "203.0.113.7",
+                "HTTP_X_FORWARDED_PROTO": "https",
+            },
+            {401},
+        ),
+    ],
+)
+def test_others_get_no_figures_under_production_settings(production, settings, given, status):
+    settings.SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+    assert Client().get(ADDRESS, **given).status_code in status
+
+
+def test_other_pages_keep_the_check_of_the_host_under_production_settings(production):
+    answer = Client().get("/api/v1/offers", headers={"Host": "evil"}, REMOTE_ADDR="127.0.0.1")
+    assert answer.status_code in {400, 403}
+
+
+def test_token_gets_figures_through_the_proxy(production, settings, caller):
+    settings.SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+    given = {
+        "REMOTE_ADDR": "172.18.0.5",
+        "HTTP_HOST": "rackrate.example",
+        "HTTP_X_FORWARDED_FOR": "203.0.113.7",
+        "HTTP_X_FORWARDED_PROTO": "https",
+    }
+    assert caller("read").get(ADDRESS, **given).status_code == 200
+
+
+def test_each_rule_on_a_figure_has_one_for_its_absence():
+    rules = yaml.safe_load((MONITORING / "alerts.yml").read_text())["groups"][0]["rules"]
+    text = " ".join(rule["expr"] for rule in rules)
+    for figure in ('up{job="rackrate"}', "rackrate_tick_age_seconds", "rackrate_database_writes"):
+        assert f"absent({figure})" in text
+    assert 'up{job="rackrate"} == 0' in text
+
+
+def test_database_that_does_not_write_is_a_figure(client):
+    assert figures(client)["rackrate_database_writes", ()] == 1
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SET temp_file_limit = '100kB'")
+        said = figures(client)["rackrate_database_writes", ()]
+        transaction.set_rollback(True)
+    assert said == 0
 
 
 def _names(expression: str) -> set[str]:

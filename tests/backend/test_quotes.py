@@ -287,6 +287,36 @@ def test_a_wrong_quote_of_the_same_day_is_corrected_when_asked_for() -> None:
     assert entry.detail["prices_replaced"] == 1
 
 
+@pytest.mark.parametrize(
+    ("old", "new"), [("3.73", "37.30"), ("37.30", "37.31"), ("1000", "0.5"), ("0.123456789", "2")]
+)
+def test_trail_keeps_the_old_and_the_new_amount_when_a_quote_is_replaced(old, new) -> None:
+    imported(GOOD | {"monthly_net": old})
+    imported(GOOD | {"monthly_net": new}, is_replacing=True)
+    price = PriceObservation.objects.get()
+    entry = AuditEntry.objects.get(action="price_replace")
+    assert entry.object_id == str(price.pk)
+    assert Decimal(str(entry.before["amount"])) == Decimal(old)
+    assert Decimal(str(entry.after["amount"])) == Decimal(new) == price.amount
+    assert {entry.before["offer"], entry.after["offer"]} == {price.offer.slug}
+    assert (entry.before["currency"], entry.before["unit"]) == (price.currency, price.unit)
+
+
+def test_trail_keeps_each_amount_when_one_price_is_replaced_six_times() -> None:
+    amounts = ["10", "11", "12", "13", "14", "15", "16"]
+    for amount in amounts:
+        imported(GOOD | {"monthly_net": amount}, is_replacing=True)
+    entries = AuditEntry.objects.filter(action="price_replace").order_by("id")
+    kept = [(entry.before["amount"], entry.after["amount"]) for entry in entries]
+    assert kept == list(zip(amounts, amounts[1:], strict=False))
+
+
+def test_trail_says_nothing_of_prices_when_a_replacement_was_only_tried() -> None:
+    imported(GOOD | {"monthly_net": "3.73"})
+    imported(GOOD, is_replacing=True, is_dry=True)
+    assert not AuditEntry.objects.filter(action="price_replace").exists()
+
+
 def test_a_slip_in_a_providers_name_makes_no_new_provider() -> None:
     report = imported(GOOD | {"provider": "Hetzer"})
     assert [(one.line, one.column) for one in report.refused] == [(2, "provider")]

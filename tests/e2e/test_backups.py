@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -83,6 +84,69 @@ def test_copy_is_the_same_on_another_server(source, target, tmp_path, settings, 
         # Its sequences go on behind what was restored.
         factories.run(run.host)
         assert Run.objects.count() == 2
+
+
+@pytest.fixture
+def app_role(target: Database) -> Iterator[str]:
+    """A role of the other server that has logged in there as the application."""
+    with target.redirected(), connection.cursor() as cursor:
+        cursor.execute("CREATE ROLE rackrate_app LOGIN")
+        call_command("grant_role", "rackrate_app")
+    yield "rackrate_app"
+    with target.redirected(), connection.cursor() as cursor:
+        cursor.execute("DROP OWNED BY rackrate_app; DROP ROLE rackrate_app")
+
+
+def test_role_of_the_application_backs_up_and_has_its_rights_after_a_restore(
+    source, target, app_role, tmp_path
+):
+    path = _copy(tmp_path)
+    with target.redirected():
+        call_command("restore", str(path))
+        rights = {
+            "SELECT has_schema_privilege(%s, 'public', 'USAGE')": True,
+            "SELECT has_table_privilege(%s, 'benchmarks_run', 'INSERT, UPDATE, DELETE')": True,
+            "SELECT has_table_privilege(%s, 'accounts_auditentry', 'INSERT')": True,
+            "SELECT has_table_privilege(%s, 'accounts_auditentry', 'UPDATE')": False,
+            "SELECT has_table_privilege(%s, 'accounts_auditentry', 'DELETE')": False,
+            "SELECT has_function_privilege(%s, 'accounts_audit_forget(timestamptz, integer)', 'EXECUTE')": False,
+        }
+        with connection.cursor() as cursor:
+            for question, expected in rights.items():
+                cursor.execute(question, [app_role])
+                assert cursor.fetchone() == (expected,), question
+            # What an upgrade makes later belongs to the role as well.
+            cursor.execute("CREATE TABLE made_later (id bigserial)")
+            cursor.execute("SELECT has_table_privilege(%s, 'made_later', 'SELECT')", [app_role])
+            assert cursor.fetchone() == (True,)
+            cursor.execute("DROP TABLE made_later")
+            cursor.execute("SET ROLE rackrate_app")
+            assert Run.objects.count() == 1
+            factories.offer("written-by-the-application")
+            cursor.execute("RESET ROLE")
+        again = tmp_path / "again"
+        again.mkdir()
+        with as_role(app_role):
+            call_command("backup", str(again))
+        assert len(list(again.glob("*.dump"))) == 1
+
+
+@contextmanager
+def as_role(role: str) -> Iterator[None]:
+    """The connection is another role's meanwhile."""
+    given = dict(connection.settings_dict)
+    connection.close()
+    connection.settings_dict["USER"] = role
+    try:
+        yield
+    finally:
+        connection.close()
+        connection.settings_dict.update(given)
+
+
+def test_grant_of_an_unknown_role_says_how_to_make_it(source):
+    with pytest.raises(CommandError, match="there is no role nobody: CREATE ROLE nobody"):
+        call_command("grant_role", "nobody")
 
 
 def test_copy_is_of_one_moment_whatever_is_written_meanwhile(source, target, tmp_path, monkeypatch):

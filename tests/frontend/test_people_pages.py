@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+from typing import Any
 
 import pytest
 from django.contrib.auth.password_validation import validate_password
@@ -13,7 +14,10 @@ from django.test import Client
 from backend.accounts.models import AuditEntry, Invitation, Membership, User, Workspace
 from backend.accounts.services.members import invitation_accept, invitation_create
 from backend.accounts.services.passwords import Breached
+from backend.accounts.services.people import sign_in_link_create
 from backend.common import clock
+from backend.rankings.services.feeds import feed_key_create, feed_key_match
+from backend.rankings.services.views import view_create
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -109,6 +113,23 @@ def test_workspace_of_others_is_not_entered(other):
     assert client.get("/accounts/workspaces/other/leave/").status_code == 404
 
 
+def test_feeds_are_listed_where_a_person_is_removed_and_end_then(boss):
+    ada = factories.user(username="ada", role="write")
+    view = view_create(
+        workspace=factories.workspace(), name="Ours", slug="ours", params={}, actor="ada"
+    )
+    _, key = feed_key_create(view=view, name="sheet", actor="ada")
+    address = f"/accounts/people/{ada.memberships.get().pk}/remove/"
+    question = client_of(boss).get(address).content.decode()
+    assert "Feed sheet of the view Ours ends" in question
+    assert "Feed sheet of the view Ours ends" in (
+        client_of(ada).get("/accounts/workspaces/default/leave/").content.decode()
+    )
+    assert feed_key_match(key) is not None
+    client_of(boss).post(address)
+    assert feed_key_match(key) is None
+
+
 def test_who_leaves_the_last_workspace_is_signed_out(boss):
     ada = factories.user(role="write")
     client = client_of(ada)
@@ -150,6 +171,65 @@ def test_reset_link_lets_set_a_password_without_the_former_one(boss):
     client.post(LINK.search(page)[1])
     new = {"new_password1": PASSWORD, "new_password2": PASSWORD}
     assert client.post("/accounts/password/", new)["Location"] == "/accounts/"
+    ada.refresh_from_db()
+    assert ada.check_password(PASSWORD)
+
+
+@pytest.fixture
+def lab_member(other) -> tuple[User, Client]:
+    """A member of the lab alone, and a session that the lab's admin opened with a link of them."""
+    lab_admin = factories.user(username="lab-admin")
+    ada = factories.user(username="ada")
+    for user, role in ((lab_admin, "admin"), (ada, "run")):
+        user.memberships.all().delete()
+        Membership.objects.create(workspace=other, user=user, role=role)
+    taken = Client()
+    _, secret = sign_in_link_create(user=ada, actor="lab-admin")
+    taken.post(f"/accounts/link/{secret}/")
+    assert taken.get("/accounts/").status_code == 200
+    return ada, taken
+
+
+def join_default(user: User, client: Client) -> Any:
+    _, secret = invitation_create(workspace=factories.workspace(), scope="admin", actor="boss")
+    return client.post(f"/accounts/invitation/{secret}/")
+
+
+def test_links_and_sessions_by_link_end_when_a_person_joins_another_workspace(lab_member):
+    ada, taken = lab_member
+    _, unused = sign_in_link_create(user=ada, actor="lab-admin")
+    own = client_of(ada)
+    assert join_default(ada, own).headers["Location"] == "/"
+    assert own.get("/accounts/").status_code == 200
+    assert taken.get("/accounts/").status_code == 302
+    assert Client().post(f"/accounts/link/{unused}/").status_code == 404
+
+
+def test_password_set_by_a_link_of_an_admin_ends_when_the_person_joins_another_workspace(
+    lab_member,
+):
+    ada, taken = lab_member
+    taken.post("/accounts/password/", {"new_password1": PASSWORD, "new_password2": PASSWORD})
+    ada.refresh_from_db()
+    assert ada.check_password(PASSWORD)
+    intruder, own = client_of(ada), client_of(ada)
+    answer = join_default(ada, own)
+    assert answer.headers["Location"] == "/accounts/password/"
+    assert "Choose a new password" in own.get("/accounts/password/").content.decode()
+    assert intruder.get("/accounts/").status_code == 302
+    assert taken.get("/accounts/").status_code == 302
+    ada.refresh_from_db()
+    assert not ada.check_password(PASSWORD)
+
+
+@pytest.mark.parametrize("maker", ["command", "boss"])
+def test_password_stays_when_who_runs_the_installation_made_the_link(lab_member, maker):
+    ada, _ = lab_member
+    client = Client()
+    _, secret = sign_in_link_create(user=ada, actor=maker)
+    client.post(f"/accounts/link/{secret}/")
+    client.post("/accounts/password/", {"new_password1": PASSWORD, "new_password2": PASSWORD})
+    assert join_default(ada, client).headers["Location"] == "/"
     ada.refresh_from_db()
     assert ada.check_password(PASSWORD)
 

@@ -25,6 +25,7 @@ LOGIN = "/accounts/login/"
 def _roomy_throttle(settings) -> None:
     """No limit but the one under test."""
     settings.THROTTLE_SIGN_IN = "1000000/min"
+    settings.THROTTLE_SIGN_IN_NAME = "1000000/hour"
 
 
 @pytest.fixture
@@ -84,6 +85,39 @@ def test_guesses_from_elsewhere_lock_nobody_out(ada, settings):
     assert tried(client, PASSWORD).status_code == 302
     assert is_signed_in(client)
     assert AccessAttempt.objects.get().ip_address == "192.0.2.1"
+
+
+def test_guesses_from_one_ipv6_network_are_stopped_whatever_their_addresses(ada, settings):
+    statuses = [
+        tried(Client(REMOTE_ADDR=f"2001:db8:1:1::{n:x}"), "wrong").status_code for n in range(1, 13)
+    ]
+    assert statuses == [200] * (settings.AXES_FAILURE_LIMIT - 1) + [429] * 3
+    assert tried(Client(REMOTE_ADDR="2001:db8:1:2::1"), PASSWORD).status_code == 302
+
+
+def test_tries_of_many_names_from_one_ipv6_network_are_limited(settings):
+    settings.THROTTLE_SIGN_IN = "3/h"
+    statuses = [
+        tried(Client(REMOTE_ADDR=f"2001:db8:2:{n // 5}:{n:x}::1"), "wrong", f"n{n}").status_code
+        for n in range(10)
+    ]
+    assert statuses == [200, 200, 200, 429, 429] * 2
+
+
+def test_name_is_guessed_slowly_from_many_networks_and_its_person_comes_in(ada, settings):
+    settings.THROTTLE_SIGN_IN_NAME, settings.THROTTLE_SIGN_IN_SLOW = "20/hour", "5/hour"
+    name = "eve-of-many-networks"
+    factories.user(username=name, password=PASSWORD)
+    statuses = [
+        tried(Client(REMOTE_ADDR=f"2001:db8:3:{n:x}::1"), "wrong", name).status_code
+        for n in range(40)
+    ]
+    # 21 failures are free, as the count is looked at before; then five tries of the window.
+    assert statuses.count(200) == 26
+    assert statuses[-1] == 429
+    settings.THROTTLE_SIGN_IN_SLOW = "6/min"
+    assert tried(Client(REMOTE_ADDR="192.0.2.9"), PASSWORD, name).status_code == 302
+    assert tried(Client(REMOTE_ADDR="192.0.2.9"), "wrong", "another-name").status_code == 200
 
 
 def test_tries_of_many_names_from_one_address_are_limited(settings):

@@ -1,6 +1,8 @@
 """What is old goes, in batches, and never what a number on screen refers to."""
 
 import datetime as dt
+import gzip
+import hashlib
 import io
 
 import pytest
@@ -10,7 +12,9 @@ from django.core.management import call_command
 from django.db import connection
 
 from backend.accounts.models import AuditEntry
-from backend.benchmarks.models import Event, Evidence, Run, RunState
+from backend.benchmarks.models import Event, Evidence, Run, RunState, Sample
+from backend.benchmarks.selectors.evidence import TextDeleted, evidence_text
+from backend.benchmarks.services.imports import sample_exclude, sample_include
 from backend.common import clock, retention
 from tests import factories
 from workers.retention import POLICIES, forgotten
@@ -23,7 +27,14 @@ def ended(**given: object) -> Run:
     run = factories.run(state=RunState.DONE, finished_at=clock.now() - OLD, **given)
     Event.objects.create(run=run, kind="finished", at=clock.now() - OLD)
     Evidence.objects.create(
-        run=run, n=1, probe="cmips", command="x", raw_gzip=b"", size_bytes=0, series={"cpu": [1]}
+        run=run,
+        n=1,
+        probe="cmips",
+        command="x",
+        raw_gzip=gzip.compress(b"score 7"),
+        size_bytes=7,
+        sha256=hashlib.sha256(b"score 7").hexdigest(),
+        series={"cpu": [1]},
     )
     return run
 
@@ -35,13 +46,60 @@ def gone() -> dict[str, int]:
 def test_text_and_series_stay_while_a_sample_of_their_run_counts() -> None:
     counts, failed = ended(), ended()
     sample = factories.sample(counts.offer, 1.0, run=counts)
-    assert (gone()["series"], Evidence.objects.get().run) == (1, counts)
-    assert Evidence.objects.get().series == {"cpu": [1]}
-    assert Run.objects.filter(pk=failed.pk).exists()
+    assert (gone()["series"], gone()["evidence"]) == (1, 0)
+    assert counts.evidence.get().series == {"cpu": [1]}
+    assert evidence_text(counts.evidence.get()) == "score 7"
+    assert (failed.evidence.get().series, bytes(failed.evidence.get().raw_gzip)) == (None, b"")
     sample.excluded_reason = "noise"
     sample.save()
     assert gone()["evidence"] == 1
-    assert not Evidence.objects.exists()
+    assert bytes(counts.evidence.get().raw_gzip) == b""
+
+
+@pytest.mark.parametrize("is_excluded", [False, True])
+def test_retention_keeps_every_sample_and_evidence_row_when_a_run_is_old(is_excluded) -> None:
+    run = ended()
+    sample = factories.sample(run.offer, 1.0, run=run, evidence=run.evidence.get())
+    if is_excluded:
+        Sample.objects.filter(pk=sample.pk).update(excluded_reason="noise")
+    before = Evidence.objects.values("run", "n", "sha256", "size_bytes", "command").get()
+    gone()
+    assert Sample.objects.get().evidence_id == run.evidence.get().pk
+    assert Evidence.objects.values("run", "n", "sha256", "size_bytes", "command").get() == before
+    sample = sample_include(workspace=run.workspace, sample=sample, actor="ada")
+    assert sample.excluded_reason == ""
+
+
+def test_retention_writes_each_deleted_text_to_the_trail_once() -> None:
+    run = ended()
+    assert (gone()["series"], gone()["evidence"]) == (1, 0)
+    actions = AuditEntry.objects.filter(object_id=str(run.pk)).order_by("id")
+    assert [(entry.action, entry.detail, entry.workspace) for entry in actions] == [
+        ("series_delete", {"evidence": [1]}, run.workspace),
+        ("evidence_text_delete", {"evidence": [1]}, run.workspace),
+    ]
+    with pytest.raises(TextDeleted, match="RETAIN_EVIDENCE_DAYS"):
+        evidence_text(run.evidence.get())
+
+
+def test_texts_of_an_old_run_stay_when_a_person_left_its_samples_out_today() -> None:
+    run = ended()
+    sample = factories.sample(run.offer, 1.0, run=run, evidence=run.evidence.get())
+    sample_exclude(workspace=run.workspace, sample=sample, reason="noise", actor="ada")
+    assert (gone()["series"], gone()["evidence"]) == (0, 0)
+    assert evidence_text(run.evidence.get()) == "score 7"
+
+
+def test_page_and_api_name_the_reason_when_a_text_was_deleted(client, settings) -> None:
+    settings.PUBLIC_READ = True
+    run = ended()
+    gone()
+    page = client.get(f"/runs/{run.pk}/evidence/1/")
+    assert "deleted because of its age" in page.content.decode()
+    answer = client.get(f"/api/v1/runs/{run.pk}/evidence/1")
+    assert answer.status_code == 404
+    assert "RETAIN_EVIDENCE_DAYS" in answer.content.decode()
+    assert client.get(f"/api/v1/runs/{run.pk}/archive").status_code == 409
 
 
 def test_events_and_text_of_a_run_that_goes_on_stay() -> None:

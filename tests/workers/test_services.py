@@ -1,17 +1,20 @@
 """Hosts and runs as a person, the API or a command asks for them."""
 
+import datetime as dt
 import gzip
 import hashlib
 from decimal import Decimal
 from typing import Any
 
 import asyncssh
+import psycopg
 import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
+from django.db import OperationalError
 
 from backend.accounts.models import AuditEntry
-from backend.benchmarks.models import Evidence, Host, HostState, Run, RunState
+from backend.benchmarks.models import Evidence, Host, HostState, Run, RunState, Step
 from backend.benchmarks.selectors.evidence import EvidenceDamaged, evidence_text
 from backend.benchmarks.selectors.hosts import fingerprint, hosts_visible
 from backend.benchmarks.selectors.runs import run_view, runs_visible
@@ -28,6 +31,8 @@ from backend.benchmarks.services.leases import claim_due
 from backend.benchmarks.services.login_keys import host_private_key
 from backend.benchmarks.services.runs import run_cancel, run_create
 from backend.catalog.services.prices import PriceInput
+from backend.common import clock
+from backend.common.database import is_database_away
 from backend.domain.errors import InvalidValue
 from tests import factories
 from workers.engine import dispatch
@@ -329,6 +334,51 @@ def test_step_that_always_crashes_ends_in_bug_after_four_attempts(monkeypatch):
     assert attempts == dispatch.MAX_ATTEMPTS
     assert (run.state, run.failure_reason) == (RunState.FAILED, "bug")
     assert run.failure_detail == "ZeroDivisionError: poison"
+
+
+class Refusal(psycopg.errors.Error):
+    """An error with a SQLSTATE, as the driver raises it."""
+
+    def __init__(self, state: str) -> None:
+        super().__init__(f"refused with {state}")
+        self.sqlstate = state
+
+
+def refusal(state: str | None) -> OperationalError:
+    error = OperationalError("could not extend file: No space left on device")
+    error.__cause__ = Refusal(state) if state else None
+    return error
+
+
+# disk_full, out_of_memory, too_many_connections, admin_shutdown, io_error, connection lost
+@pytest.mark.parametrize("state", ["53100", "53200", "53300", "57P01", "58030", None])
+def test_step_waits_and_no_attempt_counts_while_the_database_writes_nothing(
+    state: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = run_on(factories.host())
+    todo: list[Any] = []
+
+    def refused(run: Run, step: Step) -> Any:
+        raise refusal(state)
+
+    monkeypatch.setitem(dispatch.HANDLERS, RunState.REACHABLE, refused)
+    (claim,) = claim_due(is_polling=False)
+    todo.append(claim)
+    for _ in range(3 * dispatch.MAX_ATTEMPTS):
+        while todo:
+            dispatch.run_step(todo.pop(), todo.append)
+        step = run.steps.get(finished_at=None)
+        assert (step.state, step.attempt, step.lease_until) == (RunState.REACHABLE, 0, None)
+        assert step.next_due_at > clock.now() + dt.timedelta(seconds=20)
+        run.steps.filter(finished_at=None).update(next_due_at="2020-01-01T00:00:00Z")
+        todo += claim_due(is_polling=False)
+    run.refresh_from_db()
+    assert (run.state, run.failure_reason) == (RunState.REACHABLE, "")
+
+
+@pytest.mark.parametrize("state", ["57014", "40P01", "55P03", "22P02", "23505"])
+def test_error_that_is_ours_still_counts_as_an_attempt(state: str) -> None:
+    assert not is_database_away(refusal(state))
 
 
 def test_worker_that_dies_in_the_same_step_again_and_again_ends_the_run():

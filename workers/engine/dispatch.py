@@ -9,7 +9,7 @@ import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from django.db import transaction
+from django.db import DatabaseError, transaction
 
 from backend.benchmarks.models import Run, RunState, Step
 from backend.benchmarks.services.hosts import host_key_distrust
@@ -37,6 +37,7 @@ from backend.benchmarks.services.steps import (
 )
 from backend.benchmarks.services.transitions import TRANSITIONS, StaleState, move
 from backend.common import clock
+from backend.common.database import is_database_away
 from backend.common.logs import logged_with
 from backend.common.queue import Task, enqueue
 from backend.domain.errors import DriverError, ProbeError, Reason
@@ -54,6 +55,8 @@ MAX_ATTEMPTS = 4
 MAX_BACKOFF_S = 300
 # Fixed: the results wait on the host, and a rented one is paid for meanwhile.
 COLLECT_RETRY_S = 5
+# A full disk is seen to by a person, and nothing is lost meanwhile.
+DATABASE_RETRY_S = 30
 # Taken from the table of transitions, so that a state that is added there cannot be forgotten here.
 BEFORE_TEARDOWN = frozenset(
     state for state, following in TRANSITIONS.items() if RunState.TEARING_DOWN in following
@@ -269,6 +272,9 @@ def _deadline(run: Run) -> dt.datetime:
 def crashed(claim: Claim, error: Exception, dispatch: Dispatch) -> None:
     """A defect of ours: the step is tried again, and at last the run fails with the reason bug."""
     detail = f"{type(error).__name__}: {error}"
+    if is_database_away(error):
+        _put_off(claim, detail)
+        return
     try:
         # The fault may have come after the lease had run out: then the step is another worker's
         # already.
@@ -278,6 +284,20 @@ def crashed(claim: Claim, error: Exception, dispatch: Dispatch) -> None:
         _write(claim, outcome, dispatch)
     except (LeaseLost, StaleState) as lost:
         log.info("dropped: %s", lost)
+
+
+def _put_off(claim: Claim, detail: str) -> None:
+    """The database writes nothing, such as on a full disk: the step waits and no attempt counts.
+
+    What was measured waits on the host meanwhile. Where not even that is written the lease ends
+    by itself, and the step is taken up then.
+    """
+    try:
+        wait_s = jittered(DATABASE_RETRY_S)
+        release(claim, after_s=wait_s, error=detail, is_progress=True)
+        log.warning("step %s waits %.0f s for the database", claim.step_id, wait_s)
+    except (DatabaseError, LeaseLost) as error:
+        log.warning("step %s waits for its lease to end: %s", claim.step_id, error)
 
 
 # --- tick --------------------------------------------------------------------------------------

@@ -18,6 +18,7 @@ from backend.domain.repeats import Repeat
 from backend.domain.stats import UNFIT, is_settled
 from workers.engine.steps import pinned_plan_of, target_of
 from workers.remote import pipeline
+from workers.remote.bounds import RunBounds
 from workers.remote.connections import Connections
 from workers.remote.driver import MachineDriver, Target, Transport
 from workers.remote.probes.pinned_plan import PinnedPlan
@@ -49,6 +50,7 @@ class Followed:
     plan: PinnedPlan
     machine: MachineDriver
     target: Target
+    bounds: RunBounds = field(init=False)
     after: int = 0
     """Number of the last result that is stored."""
     measured: set[Pair] = field(default_factory=set)
@@ -69,6 +71,9 @@ class Followed:
     live_at: float = 0
     written: tuple[object, ...] = ()
     written_at: float = 0
+
+    def __post_init__(self) -> None:
+        self.bounds = self.plan.bounds
 
     @property
     def is_local(self) -> bool:
@@ -102,13 +107,15 @@ class Followed:
             # again.
             if self.is_restarting:
                 await pipeline.start(self.transport, self.directory)
-            return await pipeline.read(
+            snapshot = await pipeline.read(
                 self.transport,
                 self.directory,
                 after=self.after,
                 orders=sorted(self.sent),
                 is_live=is_live,
             )
+            self.bounds.take(snapshot.results)
+            return snapshot
         except ProbeError as error:
             # One answer that does not parse ends no run: the runner measures on, and the next
             # reading may be whole.
@@ -237,8 +244,11 @@ def taken_up(claims: Iterable[Claim]) -> list[Followed]:
     }
     # From the database, as the run may have been followed by a process that died.
     evidence = Evidence.objects.filter(run__in=runs).order_by("n")
-    for run_id, n, *pair in evidence.values_list("run_id", "n", "probe", "variant"):
+    stored = evidence.values_list("run_id", "n", "size_bytes", "probe", "variant")
+    for run_id, n, size_bytes, *pair in stored:
         runs[run_id].after = n
+        runs[run_id].bounds.result_count += 1
+        runs[run_id].bounds.total_bytes += size_bytes
         runs[run_id].measured.add((pair[0], pair[1]))
     samples = Sample.objects.filter(run__in=runs).order_by("repeat")
     names = ("run_id", "evidence__probe", "evidence__variant", "metric", "value", "flags")

@@ -46,12 +46,18 @@ def _bastion(host: Host) -> Target | None:
 
 
 def scan_host(host_id: str) -> None:
-    """Record the presented key, or why there is none. Nothing is sent to the host or run on it."""
+    """Record the presented key, or why there is none. Nothing is sent to the host or run on it.
+
+    Whatever happens something is recorded: a person waits for it.
+    """
     host = Host.objects.select_related("bastion", "workspace").get(pk=host_id)
     trusted, _ = authorities_of(host.workspace, host)
     try:
         key, certificate = asyncio.run(_presented(host, _bastion(host), is_certified=bool(trusted)))
     except DriverError as error:
         host_scan_record(host_id=host_id, key=None, error=str(error))
+    except Exception as error:
+        host_scan_record(host_id=host_id, key=None, error=f"{Reason.BUG}: {type(error).__name__}")
+        raise
     else:
         host_scan_record(host_id=host_id, key=key, error="", certificate=certificate)

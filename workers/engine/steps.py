@@ -331,7 +331,7 @@ def collect(run: Run, step: Step) -> Move:
     directory = run.live["directory"]
     snapshot = on_host(
         run.host,
-        lambda t: pipeline.read_missing(t, directory, stored),
+        lambda t: pipeline.read_missing(t, directory, stored, pinned_plan_of(run).bounds),
         seconds=step_seconds(),
     )
     # One that is stored and yet read again differed: what is stored of it is not what was measured.

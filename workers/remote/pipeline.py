@@ -7,11 +7,13 @@ the network tests it is called `rackrate-<run id>-peer`. The target says where (
 import asyncio
 import hashlib
 import math
+import re
 import secrets
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
+from ipaddress import ip_address
+from itertools import chain, pairwise
 from pathlib import Path
 
 from backend.domain.errors import DriverError, ProbeError, Reason
@@ -21,6 +23,7 @@ from backend.domain.parsing.texts import text_of
 from backend.domain.repeats import RawResult
 from backend.providers.machines import PEER_PORTS
 from workers.remote import scripts
+from workers.remote.bounds import MAX_STEPS, RunBounds
 from workers.remote.driver import Transport, write_refusal
 from workers.remote.probes import build
 
@@ -38,6 +41,16 @@ MAX_FILE_BYTES = 2 * 2**20
 # After this many no further result is begun: with its four files it stays under what a command may answer
 # (workers.remote.driver).
 MAX_READ_BYTES = 6 * 2**20
+MAX_RECORD_BYTES = 64 * 2**10
+MAX_LAST_LINES, MAX_TAIL_CHARACTERS = 8, 2000
+# Sixty rows of a series have some 9 KiB.
+MAX_LIVE_BYTES = 32 * 2**10
+MAX_LEFTOVERS = 20
+MAX_PATH = 1000
+RESULT_NAME = re.compile(r"([0-9]{3,4})-[a-z0-9_.]{1,20}-[a-z0-9_.]{1,40}-[0-9]{1,4}", re.ASCII)
+NUMBER = re.compile("[0-9]{1,15}", re.ASCII)
+BOOT_ID = re.compile("[!-~]{0,40}", re.ASCII)
+WIDEST_BOUNDS = RunBounds.of(MAX_STEPS, MAX_STEPS * 60)
 EMPTY_SHA256 = hashlib.sha256(b"").hexdigest()
 # Below the range from which kernels take the ports of outgoing connections, or one might be taken between
 # choosing and listening. Several processes listen at up to three beyond the chosen one.
@@ -111,22 +124,46 @@ async def _script(
 
 
 async def identify(transport: Transport, run_id: str, *, is_peer: bool = False) -> TargetIdentity:
-    """Look at the target without leaving anything; DriverError when it cannot carry a run."""
+    """Look at the target without leaving anything; DriverError when it cannot carry a run.
+
+    Raises ProbeError for a fact that cannot be.
+    """
     name = f"rackrate-{run_id}-peer" if is_peer else f"rackrate-{run_id}"
     text = text_of(await _script(transport, scripts.IDENTIFY, name))
     lines = [line.partition(" ")[::2] for line in text.splitlines()]
     facts = dict(lines)
     arch = facts.get("arch", "")
     _check_able(arch, facts)
+    directory, boot_id = facts.get("directory", ""), facts.get("boot_id", "")
+    if len(directory) > MAX_PATH or not directory.endswith(f"/{name}"):
+        raise ProbeError("host", f"{directory!r} is no directory for {name}")
+    if not BOOT_ID.fullmatch(boot_id):
+        raise ProbeError("host", f"boot_id {boot_id!r} cannot be")
+    clock = facts.get("clock_s", "")
+    leftovers = [value for key, value in lines if key == "leftover" and len(value) <= MAX_PATH]
     return TargetIdentity(
         arch=ARCHITECTURES[arch],
-        boot_id=facts.get("boot_id", ""),
-        directory=facts.get("directory", ""),
-        seen_from=facts.get("seen_from", ""),
+        boot_id=boot_id,
+        directory=directory,
+        seen_from=_address(facts.get("seen_from", "")),
         # Not every `date` knows %s; some print the letters.
-        clock_s=int(said) if (said := facts.get("clock_s", "")).isdecimal() else None,
-        leftovers=tuple(value for name, value in lines if name == "leftover"),
+        clock_s=_whole("clock_s", clock) if clock.isdecimal() else None,
+        leftovers=tuple(leftovers[:MAX_LEFTOVERS]),
     )
+
+
+def _whole(name: str, text: str) -> int:
+    if not NUMBER.fullmatch(text):
+        raise ProbeError("host", f"{name} {text!r} is no number that can be")
+    return int(text)
+
+
+def _address(text: str) -> str:
+    """An address without its zone; "" for none."""
+    try:
+        return str(ip_address(text.partition("%")[0])) if text else ""
+    except ValueError as error:
+        raise ProbeError("host", f"seen_from {text!r} is no address") from error
 
 
 def _check_able(arch: str, facts: Mapping[str, str]) -> None:
@@ -140,7 +177,7 @@ def _check_able(arch: str, facts: Mapping[str, str]) -> None:
     elif arch not in ARCHITECTURES:
         lacking = f"no probes for a {arch} machine, only for {' and '.join(PROBED)}"
     # A `df` that says nothing is no proof of a full disk.
-    elif int(facts.get("free_kib") or NEEDED_KIB) < NEEDED_KIB:
+    elif _whole("free_kib", facts.get("free_kib") or str(NEEDED_KIB)) < NEEDED_KIB:
         reason = Reason.DISK_FULL
         lacking = f"{parent} has {facts['free_kib']} KiB free, {NEEDED_KIB} are needed: remove files there"
     elif "noexec" in facts:
@@ -211,7 +248,7 @@ async def prepare(
 
 def _sums(content: bytes) -> dict[str, str]:
     """File name → sha256, from what `sha256sum` printed."""
-    lines = content.decode(errors="replace").splitlines()
+    lines = text_of(content).splitlines()
     return {name: sha256 for sha256, _, name in (line.partition("  ") for line in lines)}
 
 
@@ -220,10 +257,8 @@ async def start(transport: Transport, directory: str) -> str | None:
 
     Returns the directory of another run that is measuring on this machine, None once started.
     """
-    said = (
-        (await _script(transport, scripts.START, directory)).decode(errors="replace").split("\n")[0]
-    )
-    return said.removeprefix("busy ") if said.startswith("busy ") else None
+    said = text_of(await _script(transport, scripts.START, directory)).split("\n")[0]
+    return said.removeprefix("busy ")[:MAX_PATH] if said.startswith("busy ") else None
 
 
 async def serve(
@@ -242,10 +277,17 @@ async def serve(
     # The last line: installing iperf3 may print before it.
     word, _, rest = text_of(said).strip().rpartition("\n")[2].partition(" ")
     return Serving(
-        port=int(rest) if word == "port" else None,
-        unavailable=rest if word == "unavailable" else "",
-        busy=rest if word == "busy" else "",
+        port=_port(rest) if word == "port" else None,
+        unavailable=rest[:MAX_TAIL_CHARACTERS] if word == "unavailable" else "",
+        busy=rest[:MAX_PATH] if word == "busy" else "",
     )
+
+
+def _port(text: str) -> int:
+    port = _whole("port", text)
+    if port not in range(PEER_PORTS[0], PEER_PORTS[1] + 1):
+        raise ProbeError("host", f"port {port} was not among those to choose from")
+    return port
 
 
 async def read(
@@ -258,34 +300,60 @@ async def read(
     is_live: bool = False,
 ) -> Snapshot:
     """Create the ordered files (`cancel`, `stop/…`), then read status and at most `count` results
-    beyond `after`."""
+    beyond `after`. Raises ProbeError for an answer that the script cannot give."""
     limits = (str(count), str(MAX_FILE_BYTES), str(MAX_READ_BYTES))
     live = "live" if is_live else "-"
     output = await _script(transport, scripts.READ, directory, str(after), *limits, live, *orders)
     frames = _frames(output)
     status_text = text_of(frames.get("status", b""))
-    results = [
-        RawResult(
-            number=int(name.split("-")[0]),
-            name=name,
-            out=frames.get(f"{name}.out", b""),
-            err=frames.get(f"{name}.err", b""),
-            record=content,
-            series=frames.get(f"{name}.series", b""),
-        )
-        for name, content in ((key[:-5], frames[key]) for key in frames if key.endswith(".json"))
-    ]
+    tail = text_of(frames.get("tail", b""))[-MAX_TAIL_CHARACTERS:]
     manifest = frames.get("manifest")
     return Snapshot(
         boot_id=text_of(frames.get("boot_id", b"")),
         has_directory="directory" in frames,
         is_alive="alive" in frames,
         status=runner_status.parse(f"{status_text}\n") if status_text else None,
-        last_lines=tuple(text_of(frames.get("tail", b"")).splitlines()),
-        results=tuple(sorted(results, key=lambda result: result.number)),
+        last_lines=tuple(tail.splitlines()[-MAX_LAST_LINES:]),
+        results=_results(frames, after, count),
         manifest=None if manifest is None else _sums(manifest),
-        live=_live(frames["live"]) if "live" in frames else None,
+        live=_live(frames["live"]) if 0 < len(frames.get("live", b"")) <= MAX_LIVE_BYTES else None,
     )
+
+
+def _results(frames: Mapping[str, bytes], after: int, count: int) -> tuple[RawResult, ...]:
+    """Results in the order of their numbers, each beyond `after`."""
+    results = [
+        RawResult(
+            number=_number(name),
+            name=name,
+            out=frames.get(f"{name}.out", b""),
+            err=frames.get(f"{name}.err", b""),
+            record=frames[f"{name}.json"],
+            series=frames.get(f"{name}.series", b""),
+        )
+        for name in (key.removesuffix(".json") for key in frames if key.endswith(".json"))
+    ]
+    results.sort(key=lambda result: result.number)
+    if len(results) > count:
+        raise ProbeError("runner", f"{len(results)} results, though {count} were asked for")
+    numbers = [after, *(result.number for result in results)]
+    if any(later <= earlier for earlier, later in pairwise(numbers)):
+        raise ProbeError("runner", "a result comes twice, or again")
+    for result in results:
+        if (
+            max(map(len, (result.out, result.err, result.series))) > MAX_FILE_BYTES
+            or len(result.record) > MAX_RECORD_BYTES
+        ):
+            raise ProbeError("runner", f"{result.name} is larger than the script sends")
+    return tuple(results)
+
+
+def _number(name: str) -> int:
+    """Number of a result by its name; raises ProbeError for a name that the runner cannot give."""
+    found = RESULT_NAME.fullmatch(name)
+    if found is None:
+        raise ProbeError("runner", f"{name!r} is no name of a result")
+    return int(found[1])
 
 
 def _live(content: bytes) -> str:
@@ -311,13 +379,18 @@ def _frames(output: bytes) -> dict[str, bytes]:
     return frames
 
 
-async def read_all(transport: Transport, directory: str) -> Snapshot:
-    """Every result and the manifest, in as many pieces as it takes."""
+async def read_all(
+    transport: Transport, directory: str, bounds: RunBounds = WIDEST_BOUNDS
+) -> Snapshot:
+    """Every result and the manifest, in as many pieces as it takes; raises as RunBounds does."""
+    bounds = replace(bounds)
     snapshot = await read(transport, directory)
+    bounds.take(snapshot.results)
     results = list(snapshot.results)
     # Until nothing more comes: without a manifest only an empty answer says that it was all.
     while snapshot.results and not _is_complete(snapshot, results):
         snapshot = await read(transport, directory, after=results[-1].number)
+        bounds.take(snapshot.results)
         results += snapshot.results
     return replace(snapshot, results=tuple(results))
 
@@ -331,21 +404,24 @@ def _is_complete(snapshot: Snapshot, results: Sequence[RawResult]) -> bool:
 
 
 async def read_missing(
-    transport: Transport, directory: str, stored: Mapping[int, Mapping[str, str]]
+    transport: Transport,
+    directory: str,
+    stored: Mapping[int, Mapping[str, str]],
+    bounds: RunBounds = WIDEST_BOUNDS,
 ) -> Snapshot:
     """The manifest, and of the results that it lists those that are not stored as it lists them.
 
     `stored` has the hashes of the files of each stored result, by its number. Without a manifest
     there is nothing to compare with: every result is read.
     """
+    bounds = replace(bounds)
     snapshot = await read(transport, directory, count=0)
     if snapshot.manifest is None:
-        return await read_all(transport, directory)
-    listed = {
-        int(name.split("-")[0]): name.removesuffix(".json")
-        for name in snapshot.manifest
-        if name.endswith(".json")
-    }
+        return await read_all(transport, directory, bounds)
+    names = [name.removesuffix(".json") for name in snapshot.manifest if name.endswith(".json")]
+    if len(names) > bounds.max_results:
+        raise ProbeError("runner", f"its manifest lists {len(names)} results")
+    listed = {_number(name): name for name in names}
     missing = sorted(
         number
         for number, name in listed.items()
@@ -357,6 +433,7 @@ async def read_missing(
         # Neighbours come in one answer; what is stored between them is not sent again.
         count = sum(number == first + n for n, number in enumerate(missing[:MAX_RESULTS]))
         piece = (await read(transport, directory, after=first - 1, count=count)).results
+        bounds.take(piece)
         results += [result for result in piece if result.number in missing]
         last = piece[-1].number if piece else first
         missing = [number for number in missing if number > last]

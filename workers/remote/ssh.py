@@ -25,6 +25,7 @@ from workers.remote.ssh_transport import SshTransport
 
 T = TypeVar("T")
 CONNECT_TIMEOUT_S = 10
+MAX_BANNER = 300
 # Of the addresses of one name, such as one of IPv6 and one of IPv4.
 MAX_ADDRESSES = 3
 # A dead network is seen so after three of them; without, a read would wait for hours.
@@ -62,7 +63,7 @@ class _Client(PresentedKey):
         return self.refusal
 
     def auth_banner_received(self, msg: str, lang: str) -> None:
-        self.banner += msg
+        self.banner = (self.banner + msg)[:MAX_BANNER]
 
     def validate_host_public_key(
         self, host: str, addr: str, port: int, key: asyncssh.SSHKey

@@ -8,6 +8,7 @@ from pathlib import PurePosixPath
 import asyncssh
 
 from backend.domain.errors import DriverError, Reason
+from backend.domain.parsing.texts import text_of
 from workers.remote.driver import Output, read_capped, write_refusal
 
 
@@ -77,7 +78,7 @@ class SshTransport:
         return output.stdout
 
     def _file_error(self, path: str, output: Output) -> DriverError:
-        said = output.stderr.decode(errors="replace").strip()[-300:]
+        said = text_of(output.stderr).strip()[-300:]
         return DriverError(
             write_refusal(said),
             f"{self._endpoint}: {PurePosixPath(path).name}: {said}",

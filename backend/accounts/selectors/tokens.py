@@ -58,7 +58,7 @@ def token_in_force(plaintext: str) -> ApiToken | None:
     if token.revoked_at is not None or token.expires_at <= clock.now():
         return None
     # It ends with its owner: disabled, or no longer a member of the workspace.
-    most = _owner_scope(token.owner, token.workspace)
+    most = scope_of(token.owner, token.workspace)
     if most is None:
         return None
     scope = Scope(token.scope)
@@ -66,7 +66,8 @@ def token_in_force(plaintext: str) -> ApiToken | None:
     return token
 
 
-def _owner_scope(owner: User | None, workspace: Workspace) -> Scope | None:
+def scope_of(owner: User | None, workspace: Workspace) -> Scope | None:
+    """Scope of an active person in a workspace; None for one who is no member."""
     if owner is None or not owner.is_active:
         return None
     if owner.is_superuser:

@@ -61,6 +61,24 @@ def audit_record_all(
         recorded.send(AuditEntry, entries=entries)
 
 
+def audit_record_changes(
+    *,
+    workspace: Workspace,
+    actor: str,
+    action: str,
+    changes: Iterable[tuple[models.Model, dict[str, object], dict[str, object]]],
+) -> None:
+    """One entry for each (object, fields before, fields after), in one statement."""
+    entries = []
+    for target, before, after in changes:
+        entry = _entry(workspace, actor, action, target, None)
+        entry.before, entry.after = before, after
+        entries.append(entry)
+    AuditEntry.objects.bulk_create(entries, batch_size=1000)
+    if entries:
+        recorded.send(AuditEntry, entries=entries)
+
+
 def _entry(
     workspace: Workspace,
     actor: str,

@@ -16,7 +16,7 @@ from backend.accounts.models import (
 from backend.accounts.selectors.people import invitations
 from backend.accounts.selectors.tokens import token_digest
 from backend.accounts.services.audit import audit_record
-from backend.accounts.services.people import user_create
+from backend.accounts.services.people import foreign_access_end, user_create
 from backend.accounts.services.tokens import SECRET_BYTES
 from backend.common import clock
 from backend.domain.errors import InvalidValue
@@ -39,6 +39,7 @@ def workspace_create(*, slug: str, name: str, admin: User | None, actor: str) ->
         raise InvalidValue("/slug", f"{slug!r} is taken")
     if admin is not None:
         Membership.objects.create(workspace=workspace, user=admin, role=Scope.ADMIN)
+        foreign_access_end(user=admin)
     audit_record(
         workspace=workspace,
         actor=actor,
@@ -79,8 +80,13 @@ def invitation_withdraw(*, invitation: Invitation, actor: str) -> None:
 
 
 @transaction.atomic
-def invitation_accept(*, secret: str, user: User | None, name: str = "") -> User | None:
+def invitation_accept(
+    *, secret: str, user: User | None, name: str = "", session_key: str = ""
+) -> User | None:
     """The person joins the workspace; one who has no account yet gets one under `name`.
+
+    Of one who has an account, links and sessions end that others could enter by
+    (`foreign_access_end`); the session of `session_key` goes on.
 
     None for an invitation that was used, has expired or never was. Raises InvalidValue for a name
     that is taken or no user name, and for who is a member already.
@@ -98,6 +104,7 @@ def invitation_accept(*, secret: str, user: User | None, name: str = "") -> User
         raise InvalidValue("/name", f"{user} is a member already")
     else:
         Membership.objects.create(workspace=workspace, user=user, role=scope)
+        foreign_access_end(user=user, session_key=session_key)
     invitation.delete()
     _record(
         user,

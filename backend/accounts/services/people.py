@@ -7,7 +7,15 @@ from django.contrib.sessions.models import Session
 from django.core.exceptions import ValidationError
 from django.db import transaction
 
-from backend.accounts.models import ROLES, Membership, Scope, SignInLink, User, Workspace
+from backend.accounts.models import (
+    ROLES,
+    AuditEntry,
+    Membership,
+    Scope,
+    SignInLink,
+    User,
+    Workspace,
+)
 from backend.accounts.selectors.people import sessions_of, sign_in_links
 from backend.accounts.selectors.tokens import token_digest
 from backend.accounts.services.audit import audit_record
@@ -17,11 +25,15 @@ from backend.common import clock
 from backend.domain.errors import InvalidValue
 
 LINK_LIFE = dt.timedelta(hours=24)
+# Key of the session: the person came by a link, so another password needs no former one.
+BY_LINK = "by_link"
+COMMAND = "command"
+"""Actor of what is done in a terminal of the installation."""
 
 
 @transaction.atomic
 def user_create(
-    *, name: str, role: str, workspace: Workspace | None = None, actor: str = "command"
+    *, name: str, role: str, workspace: Workspace | None = None, actor: str = COMMAND
 ) -> User:
     """A person without a password, who signs in by a link (`sign_in_link_create`), as a member of
     a workspace.
@@ -79,13 +91,42 @@ def user_switch(*, user: User, is_active: bool, workspace: Workspace, actor: str
 
 
 @transaction.atomic
-def password_set(*, user: User, password: str) -> None:
+def password_set(*, user: User, password: str, is_by_link: bool = False) -> None:
     """Another password, which a form has checked by the rules."""
     user.set_password(password)
     user.save(update_fields=["password"])
+    detail: dict[str, object] = {"by_link": True} if is_by_link else {}
     audit_record(
-        workspace=_home(user), actor=user.username, action="password_set", target=user, detail={}
+        workspace=_home(user),
+        actor=user.username,
+        action="password_set",
+        target=user,
+        detail=detail,
     )
+
+
+def foreign_access_end(*, user: User, session_key: str = "") -> None:
+    """End what an admin of a person's workspace could enter as them, when they join another one.
+
+    The sign-in link, sessions that a link opened (except the one that joins), and a password that
+    was set in such a session after somebody who does not run the installation made the link.
+    """
+    SignInLink.objects.filter(user=user).delete()
+    keys = [row.session_key for row in sessions_of(user) if row.get_decoded().get(BY_LINK)]
+    Session.objects.filter(session_key__in=[key for key in keys if key != session_key]).delete()
+    if _password_is_foreign(user):
+        user.set_unusable_password()
+        user.save(update_fields=["password"])
+
+
+def _password_is_foreign(user: User) -> bool:
+    entries = AuditEntry.objects.filter(object_type="user", object_id=str(user.pk)).order_by("-id")
+    last = entries.filter(action="password_set").first()
+    if last is None or not last.detail.get("by_link") or not user.has_usable_password():
+        return False
+    link = entries.filter(action="sign_in_link_create", id__lt=last.pk).first()
+    installers = User.objects.filter(is_superuser=True).values_list("username", flat=True)
+    return link is None or link.actor not in {COMMAND, *installers}
 
 
 def sessions_end(*, user: User, but: str = "") -> int:
@@ -95,7 +136,7 @@ def sessions_end(*, user: User, but: str = "") -> int:
 
 
 @transaction.atomic
-def sign_in_link_create(*, user: User, actor: str = "command") -> tuple[SignInLink, str]:
+def sign_in_link_create(*, user: User, actor: str = COMMAND) -> tuple[SignInLink, str]:
     """A link for a day, and its secret, which is shown once; the person's earlier link ends.
 
     Raises InvalidValue for a person who may not sign in.

@@ -15,7 +15,7 @@ from backend.accounts.models import User
 from backend.accounts.selectors.people import sessions_of
 from backend.accounts.selectors.tokens import token_digest
 from backend.common import clock
-from backend.common.rest.throttles import client_address
+from backend.common.rest.throttles import client_address, client_network
 
 SIGNED_IN, SEEN, ADDRESS, AGENT = "signed_in_at", "seen_at", "address", "agent"
 SEEN_NOTED_EVERY_S = 300
@@ -35,8 +35,8 @@ class BrowserSession:
 
 
 def address_of(request: HttpRequest) -> str | None:
-    """Address of the browser; None where none is known, as in commands."""
-    return client_address(request) or None
+    """What failures are counted by; None where it is not known, as in commands."""
+    return client_network(request) or None
 
 
 @receiver(user_logged_in)

@@ -8,9 +8,10 @@ from django.dispatch import receiver
 from django.http import HttpRequest
 
 from backend.accounts.models import User
+from backend.accounts.selectors.tokens import token_digest
 from backend.accounts.services.audit import audit_record
 from backend.accounts.services.workspaces import default_workspace
-from backend.common.rest.throttles import Allowance, client_address, spent
+from backend.common.rest.throttles import Allowance, client_network, spent
 
 # Who tried, where that is nobody whom we know: what was typed may be a password.
 UNKNOWN = "unknown"
@@ -29,9 +30,28 @@ def _signed_out(user: User | None, **_: Any) -> None:
         )
 
 
+def must_wait(name: str) -> bool:
+    """Whether so many failed with the name, from all addresses, that few tries a minute are taken."""
+    failures = _failures(name, 0)
+    if failures is None or not failures.is_exceeded:
+        return False
+    tries = spent("sign-in-slow", settings.THROTTLE_SIGN_IN_SLOW, _name_digest(name))
+    return tries is not None and tries.is_exceeded
+
+
+def _failures(name: str, count: int) -> Allowance | None:
+    return spent("sign-in-name", settings.THROTTLE_SIGN_IN_NAME, _name_digest(name), count)
+
+
+def _name_digest(name: str) -> str:
+    # What was typed may be a password.
+    return token_digest(name.casefold()).hex()[:32]
+
+
 @receiver(user_login_failed)
 def _failed(credentials: dict[str, Any], **_: Any) -> None:
     workspace = default_workspace()
+    _failures(str(credentials.get("username", "")), 1)
     # PostgreSQL refuses a NUL character by an error, which anybody could cause with a name.
     name = str(credentials.get("username", "")).replace("\0", "")
     user = User.objects.filter(username=name).first()
@@ -49,7 +69,7 @@ def refusal_record(*, request: HttpRequest, action: str, presented: str) -> Allo
     Answers how many an address may still try in vain: beyond that they are neither noted nor
     looked at, so that nobody can fill the trail. None where Redis cannot count.
     """
-    allowance = spent("refused", settings.THROTTLE_REFUSED, client_address(request))
+    allowance = spent("refused", settings.THROTTLE_REFUSED, client_network(request))
     if allowance is None or not allowance.is_exceeded:
         workspace = default_workspace()
         audit_record(
@@ -64,7 +84,7 @@ def refusal_record(*, request: HttpRequest, action: str, presented: str) -> Allo
 
 def single_sign_on_refused(*, request: HttpRequest, reason: str) -> None:
     """Note that a provider's answer let nobody in; as seldom as other refusals."""
-    allowance = spent("refused", settings.THROTTLE_REFUSED, client_address(request))
+    allowance = spent("refused", settings.THROTTLE_REFUSED, client_network(request))
     if allowance is None or not allowance.is_exceeded:
         workspace = default_workspace()
         audit_record(

@@ -26,7 +26,7 @@ from backend.benchmarks.selectors.archive import (
     archive_name,
     run_archive,
 )
-from backend.benchmarks.selectors.evidence import EvidenceDamaged
+from backend.benchmarks.selectors.evidence import EvidenceDamaged, TextDeleted
 from backend.benchmarks.selectors.runs import runs_visible
 from backend.benchmarks.services.archive_import import run_import
 from backend.benchmarks.services.archive_members import MAX_PACKED_BYTES
@@ -74,7 +74,8 @@ class RunArchiveView(View):
         }
     )
     def get(self, request: Request, run_id: UUID, kind: str = TAR_GZ) -> HttpResponseBase:
-        """All of a run as a file; the same run gives the same bytes; 409 while it is not finished."""
+        """All of a run as a file; the same run gives the same bytes; 409 while it is not finished
+        or once texts of it were too old to be kept."""
         runs = runs_visible(workspace_of(request)).select_related("peer", "offer__region")
         run = get_object_or_404(runs, pk=run_id)
         try:
@@ -82,7 +83,7 @@ class RunArchiveView(View):
             content = run_archive(run, kind, is_for_strangers=not is_known)
         except AddressesInOutputs as error:
             raise NotAuthenticated(str(error)) from error
-        except RunNotFinished as error:
+        except (RunNotFinished, TextDeleted) as error:
             raise Conflict(str(error)) from error
         except EvidenceDamaged as error:
             # A fault of ours: nothing that the caller sent can mend it.

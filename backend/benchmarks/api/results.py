@@ -292,7 +292,7 @@ class SampleExcludeView(View):
 
     @extend_schema(request=ExclusionDocument, responses={200: SampleState})
     def post(self, request: Request, sample_id: int) -> Response:
-        """Leave a sample out for a reason, which stays beside it; nothing is deleted."""
+        """Leave a sample out for a reason, which stays with it; `include` counts it again."""
         document = ExclusionDocument(data=request.data)
         document.is_valid(raise_exception=True)
         return _state(

@@ -22,6 +22,7 @@ from backend.benchmarks.models import Evidence, Run, RunState, Sample, Source
 from backend.benchmarks.selectors.consequences import run_consequences
 from backend.benchmarks.selectors.evidence import (
     EvidenceDamaged,
+    TextDeleted,
     evidence_listed,
     evidence_series,
     evidence_shown,
@@ -260,6 +261,8 @@ class RunEvidenceView(View):
         item = get_object_or_404(run.evidence.all(), n=n)
         try:
             raw = evidence_text(item, redaction_for(request.user, run))
+        except TextDeleted as error:
+            raise Http404(str(error)) from error
         except EvidenceDamaged as error:
             raise APIException(str(error)) from error
         # The checksum is that of the text as measured: strangers see it without addresses.

@@ -5,6 +5,7 @@ import hashlib
 import zlib
 from collections.abc import Iterable, Mapping
 
+from django.conf import settings
 from django.db.models import BooleanField, ExpressionWrapper, Q, QuerySet
 
 from backend.accounts.models import Workspace
@@ -14,6 +15,10 @@ from backend.common import object_store
 
 # The error of a probe that cannot be measured on the host begins so; it fails no run.
 NOT_AVAILABLE = "not available: "
+
+
+class TextDeleted(Exception):
+    """The text was older than it is kept; its samples, checksum and conditions stay."""
 
 
 class EvidenceDamaged(Exception):
@@ -62,8 +67,16 @@ def evidence_series(evidence: Evidence) -> dict[str, list[float | None]] | None:
 
 
 def evidence_raw(evidence: Evidence) -> bytes:
-    """The complete raw output; raises EvidenceDamaged when its checksum differs, and StoreAway."""
+    """The complete raw output.
+
+    Raises EvidenceDamaged when its checksum differs, TextDeleted and StoreAway.
+    """
     key = evidence.object_key
+    if not key and not evidence.raw_gzip:
+        raise TextDeleted(
+            f"the text of evidence {evidence.n} was deleted: texts of runs of which no sample"
+            f" counts are kept {settings.RETAIN_EVIDENCE_DAYS} days (RETAIN_EVIDENCE_DAYS)"
+        )
     content = _gunzipped(object_store.get(key) if key else bytes(evidence.raw_gzip))
     if content is None or hashlib.sha256(content).hexdigest() != evidence.sha256:
         raise EvidenceDamaged(f"evidence {evidence.n} of run {evidence.run_id}")

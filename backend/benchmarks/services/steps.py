@@ -2,12 +2,16 @@
 
 import datetime as dt
 
+from django.db import DatabaseError, connection, transaction
 from django.db.models.functions import Now
 
 from backend.benchmarks.models import Run, RunState, Step, Tick
 from backend.benchmarks.services.leases import Claim, lease_end
 from backend.common import clock
 from backend.common.queue import Task, enqueue
+
+# More rows than that memory holds, so PostgreSQL writes them to its disk.
+WRITTEN_ROWS, WORK_MEMORY = 20_000, "64kB"
 
 
 def step_close(*, step: Step, error: str = "") -> None:
@@ -52,6 +56,23 @@ def silence_record(*, run: Run, step: Step, error: str) -> None:
     """The host of a running run does not answer: `run.live` says since when."""
     run.save(update_fields=["live"])
     Step.objects.filter(pk=step.pk).update(last_error=error[:2000])
+
+
+def database_writes() -> bool:
+    """False where a row, or some hundred kilobytes on its disk, cannot be written; all is taken back.
+
+    A full disk still reads, and still writes a row into a page that has room.
+    """
+    try:
+        with transaction.atomic():
+            Tick.objects.create(at=clock.now())
+            with connection.cursor() as cursor:
+                cursor.execute("SELECT set_config('work_mem', %s, true)", [WORK_MEMORY])
+                cursor.execute("SELECT count(*) FROM generate_series(1, %s)", [WRITTEN_ROWS])
+            transaction.set_rollback(True)
+    except DatabaseError:
+        return False
+    return True
 
 
 def tick_record() -> None:

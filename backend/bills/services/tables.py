@@ -8,7 +8,6 @@ import csv
 import gzip
 import io
 import json
-import shutil
 import tempfile
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -29,18 +28,30 @@ from backend.bills.services.batch import (
 )
 from backend.bills.services.json_rows import json_batches
 from backend.bills.services.numbers import plain_numbers
-from backend.domain.bills.formats import HETZNER, BillFormat
+from backend.common.address_space import address_space
+from backend.domain.bills.formats import AMOUNTS, HETZNER, BillFormat
 from backend.domain.errors import InvalidValue
 from backend.domain.parsing.encodings import HEAD_BYTES, encoding_of
 
 # Unpacked: a year of the largest sample's lines takes 2 GB.
 MOST_BYTES = 8 * 1024**3
+COPY_BYTES = 1024 * 1024
 BLOCK_BYTES = 8 * 1024 * 1024
 # So many lines before the head may be titles.
 HEAD_LINES = 20
 SEPARATORS = ",;\t"
 AS_CSV = "save its table as CSV, or ask the provider for the bill as CSV"
 DOCUMENTS = (b"%PDF-", b"<!DOCTYPE", b"<html", b"\xd0\xcf\x11\xe0")
+# Parquet is packed already: what holds more than this, and so many times what was sent, is no bill.
+PARQUET_FLOOR_BYTES = 64 * 1024**2
+MAX_PARQUET_RATIO = 20
+# A value that stands once in the file may be the text of each line.
+BATCH_LINES = 8192
+BATCH_TEXT_BYTES = 64 * 1024**2
+CELL_BYTES = 16
+"""Least memory of a cell, so that lines without text count as well."""
+READER_BYTES = 2 * 1024**3
+"""Memory that reading a Parquet file may take in addition to what the process has."""
 
 
 def batches(
@@ -50,30 +61,46 @@ def batches(
 
     What is opened beside the file is closed with `opened`.
     """
-    unpacked = opened.enter_context(_bounded(_unpacked(file, opened)))
+    packed = _CountedFile(file)
+    unpacked = opened.enter_context(_bounded(_unpacked(io.BufferedReader(packed), opened)))
     head = unpacked.peek(HEAD_BYTES)[:HEAD_BYTES]
     if not head.strip():
         raise InvalidValue("/file", "it is empty")
     if head.lstrip().startswith(DOCUMENTS):
         raise InvalidValue("/file", f"it is a document for people: {AS_CSV}")
     if head.startswith(b"PAR1"):
-        return _parquet(unpacked, slug, opened)
+        return _parquet(unpacked, packed, slug, opened)
     if head.lstrip(codecs.BOM_UTF8).lstrip()[:1] in (b"{", b"["):
         return json_batches(unpacked, slug, bad_line)
     return _comma_separated(unpacked, head, slug, bad_line)
 
 
-def _unpacked(file: BinaryIO, opened: ExitStack) -> BinaryIO:
-    buffered = file if isinstance(file, io.BufferedReader) else io.BufferedReader(cast("Any", file))
+class _CountedFile(io.RawIOBase):
+    """Counts the bytes that were read of what was sent."""
+
+    def __init__(self, inner: BinaryIO) -> None:
+        self._inner, self.count = inner, 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        data = self._inner.read(len(buffer))
+        self.count += len(data)
+        buffer[: len(data)] = data
+        return len(data)
+
+
+def _unpacked(buffered: io.BufferedReader, opened: ExitStack) -> BinaryIO:
     magic = buffered.peek(4)[:4]
     if magic.startswith(b"\x1f\x8b"):
         return cast("BinaryIO", gzip.GzipFile(fileobj=buffered))
     if magic.startswith(b"PK\x03\x04"):
         return _only_member(buffered, opened)
-    return buffered
+    return cast("BinaryIO", buffered)
 
 
-def _only_member(packed: BinaryIO, opened: ExitStack) -> BinaryIO:
+def _only_member(packed: io.BufferedReader, opened: ExitStack) -> BinaryIO:
     """Of an archive; the end of a ZIP file says what is in it, so the file must be all there."""
     try:
         archive = opened.enter_context(zipfile.ZipFile(_copied(packed, opened)))
@@ -90,10 +117,14 @@ def _only_member(packed: BinaryIO, opened: ExitStack) -> BinaryIO:
         raise InvalidValue("/file", f"the archive is damaged: {error}") from error
 
 
-def _copied(file: BinaryIO, opened: ExitStack) -> BinaryIO:
-    """In a file that can be read from its end."""
+def _copied(
+    file: io.BufferedReader, opened: ExitStack, refuse: Callable[[int], None] = lambda _: None
+) -> BinaryIO:
+    """In a file that can be read from its end; `refuse` is called with the bytes so far."""
     whole = opened.enter_context(tempfile.TemporaryFile())  # noqa: SIM115 - the stack closes it
-    shutil.copyfileobj(file, whole)
+    while data := file.read(COPY_BYTES):
+        whole.write(data)
+        refuse(whole.tell())
     whole.seek(0)
     return cast("BinaryIO", whole)
 
@@ -290,12 +321,22 @@ def _end_of_rows(data: bytes) -> int:
 
 
 def _parquet(
-    file: io.BufferedReader, slug: str | None, opened: ExitStack
+    file: io.BufferedReader, packed: _CountedFile, slug: str | None, opened: ExitStack
 ) -> tuple[BillFormat, Iterator[Batch]]:
+    def refuse(size_bytes: int) -> None:
+        if size_bytes > max(PARQUET_FLOOR_BYTES, MAX_PARQUET_RATIO * packed.count):
+            detail = f"it unpacks to more than {MAX_PARQUET_RATIO} times its size: send the Parquet file itself"
+            raise InvalidValue("/file", detail)
+
     # Its end says what is in it, so the file must be all there.
+    whole = _copied(file, opened, refuse)
+    opened.enter_context(address_space(READER_BYTES))
     try:
-        table = opened.enter_context(parquet.ParquetFile(_copied(file, opened)))
-    except pa.ArrowInvalid as error:
+        # Values that repeat stay the numbers of a dictionary until they are needed as text.
+        texts = [one.name for one in parquet.read_schema(whole) if _is_text(one.type)]
+        whole.seek(0)
+        table = opened.enter_context(parquet.ParquetFile(whole, read_dictionary=texts))
+    except (pa.ArrowInvalid, OSError) as error:
         raise InvalidValue("/file", f"it is no Parquet file: {error}") from error
     one, sources = format_of(list(_leaves(table.schema_arrow)), slug)
     return one, _parquet_batches(table, sources)
@@ -311,15 +352,60 @@ def _leaves(fields: Iterable[pa.Field], prefix: str = "") -> Iterator[str]:
 
 
 def _parquet_batches(table: parquet.ParquetFile, sources: Mapping[str, str]) -> Iterator[Batch]:
-    line = 2
-    for batch in table.iter_batches(columns=sorted(set(sources.values()))):
-        lines = range(line, line + batch.num_rows)
-        flat = pa.Table.from_batches([batch])
-        while any(pa.types.is_struct(one.type) for one in flat.schema):
-            flat = flat.flatten()
-        columns = {ours: flat[name].combine_chunks() for ours, name in sources.items()}
-        yield Batch({ours: _text(column) for ours, column in columns.items()}, lines)
-        line = lines.stop
+    line, left_bytes = 2, MOST_BYTES
+    names = sorted(set(sources.values()))
+    try:
+        for batch in table.iter_batches(batch_size=BATCH_LINES, columns=names):
+            flat = pa.Table.from_batches([batch])
+            while any(pa.types.is_struct(one.type) for one in flat.schema):
+                flat = flat.flatten()
+            for piece, size_bytes in _pieces(flat):
+                left_bytes -= size_bytes
+                if left_bytes < 0:
+                    raise _too_much()
+                columns = {ours: piece[name].combine_chunks() for ours, name in sources.items()}
+                lines = range(line, line + piece.num_rows)
+                yield Batch({ours: _text(column) for ours, column in columns.items()}, lines)
+                line = lines.stop
+    except MemoryError as error:
+        detail = f"reading it takes more than {READER_BYTES // 1024**3} GiB of memory"
+        raise InvalidValue("/file", detail) from error
+    except (pa.ArrowInvalid, OSError) as error:
+        raise InvalidValue("/file", f"it is damaged: {error}") from error
+
+
+def _pieces(table: pa.Table) -> Iterator[tuple[pa.Table, int]]:
+    """The lines in parts of at most BATCH_TEXT_BYTES, each with its bytes as text."""
+    size_bytes = sum(_text_bytes(chunk) for column in table.columns for chunk in column.chunks)
+    if size_bytes <= BATCH_TEXT_BYTES:
+        yield table, size_bytes
+    elif table.num_rows == 1:
+        raise InvalidValue("/file", f"one line holds more than {BATCH_TEXT_BYTES // 1024**2} MiB")
+    else:
+        half = table.num_rows // 2
+        yield from _pieces(table.slice(0, half))
+        yield from _pieces(table.slice(half))
+
+
+def _text_bytes(column: pa.Array) -> int:
+    """Bytes of the column with each value written out."""
+    if pa.types.is_dictionary(column.type) and _is_text(column.type.value_type):
+        lengths = pc.take(pc.binary_length(column.dictionary), column.indices)
+    elif _is_text(column.type):
+        lengths = pc.binary_length(column)
+    else:
+        return int(max(CELL_BYTES * len(column), column.nbytes))
+    # Of 64 bits: the sum of many long values.
+    return CELL_BYTES * len(column) + (pc.sum(pc.cast(lengths, pa.int64())).as_py() or 0)
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return bool(
+        pa.types.is_string(kind)
+        or pa.types.is_large_string(kind)
+        or pa.types.is_binary(kind)
+        or pa.types.is_large_binary(kind)
+    )
 
 
 def _text(column: pa.Array) -> pa.Array:

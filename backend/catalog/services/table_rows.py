@@ -8,6 +8,7 @@ import datetime as dt
 import difflib
 from collections.abc import Collection, Iterable
 from dataclasses import asdict, dataclass, field
+from decimal import Decimal
 from typing import Any
 
 from django.db import transaction
@@ -15,10 +16,11 @@ from django.db.models import Q
 from django.utils.text import slugify
 
 from backend.accounts.models import Workspace
-from backend.accounts.services.audit import audit_record
+from backend.accounts.services.audit import audit_record, audit_record_changes
 from backend.catalog.models import Offer, PriceObservation, Provider, Region
 from backend.catalog.selectors.cpu_credits import credit_figures
 from backend.catalog.selectors.current_prices import IDENTITY
+from backend.catalog.selectors.read_prices import as_quoted
 from backend.catalog.services.data_version import data_version_bump
 from backend.catalog.services.offers import provider_get, region_get
 from backend.catalog.services.plausible import PriceJudge
@@ -101,7 +103,7 @@ class TableImport:
         self.slugs: dict[tuple[str, str, str], str] = {}
         self.slips: dict[str, str] = {}
         self.stated: set[str] = set()
-        self.replaced: list[PriceObservation] = []
+        self.replaced: list[tuple[PriceObservation, PriceObservation]] = []
         self.regions: dict[tuple[str, str], tuple[Provider, Region | None]] = {}
         self.offers: dict[str, Offer] = {}
         self.new: dict[str, Offer] = {}
@@ -277,7 +279,7 @@ class TableImport:
     def _take(self, line: int, price: PriceObservation, stored: PriceObservation | None) -> None:
         """A price to be written, in place of a stored one or as a new one."""
         if stored is not None:
-            self.replaced.append(stored)
+            self.replaced.append((stored, price))
             self.judge.leave_out(stored)
         price.anomaly = self.judge.anomaly(
             price.offer,
@@ -303,9 +305,10 @@ class TableImport:
         Offer.objects.bulk_create(self.new.values(), batch_size=BATCH)
         Offer.objects.bulk_update(self.changed.values(), LEARNT, batch_size=BATCH)
         new = [price for _, price in self.prices.values()]
-        for price in self.replaced:
+        changes = [(new, _terms(old), _terms(new)) for old, new in self.replaced]
+        for old, _ in self.replaced:
             # Also of what costs of runs are made: then the whole table is refused, and nothing lost.
-            price_delete(observation=price)
+            price_delete(observation=old)
         self.report.prices_replaced = len(self.replaced)
         # After the deletions: a corrected price agrees with the one that it replaces in what is
         # unique.
@@ -316,6 +319,9 @@ class TableImport:
         if not (self.new or self.changed or new):
             return
         data_version_bump()
+        audit_record_changes(
+            workspace=self.workspace, actor=self.actor, action="price_replace", changes=changes
+        )
         audit_record(
             workspace=self.workspace,
             actor=self.actor,
@@ -330,6 +336,17 @@ class TableImport:
                 "refused": len(report.refused),
             },
         )
+
+
+def _terms(price: PriceObservation) -> dict[str, object]:
+    """What the trail keeps of a price that is replaced, or replaces one."""
+    terms: dict[str, object] = {"offer": price.offer.slug, "currency": price.currency}
+    for name in SAME:
+        value = getattr(price, name)
+        if isinstance(value, Decimal):
+            value = format(as_quoted(value), "f")
+        terms[name] = value if value is None or isinstance(value, int) else str(value)
+    return terms
 
 
 def observation_of(offer: Offer, row: PriceRow) -> PriceObservation:

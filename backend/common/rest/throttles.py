@@ -1,5 +1,6 @@
 """Request limits per token (or person) and per address, counted in fixed windows in Redis."""
 
+import ipaddress
 import logging
 import math
 import time
@@ -159,7 +160,21 @@ class AddressThrottle(WindowThrottle):
     def caller(self, request: Request) -> str | None:
         if request.user.is_authenticated:
             return None
-        return client_address(request)
+        return client_network(request)
+
+
+def client_network(request: Request | HttpRequest) -> str:
+    """What limits count: an IPv4 address, or the /64 of an IPv6 one, which is one subscriber's."""
+    text = client_address(request)
+    try:
+        address = ipaddress.ip_address(text.partition("%")[0])
+    except ValueError:
+        return text
+    if isinstance(address, ipaddress.IPv4Address):
+        return str(address)
+    if address.ipv4_mapped is not None:
+        return str(address.ipv4_mapped)
+    return str(ipaddress.ip_network((address, 64), strict=False).network_address)
 
 
 def client_address(request: Request | HttpRequest) -> str:

@@ -25,6 +25,7 @@ from backend.domain.parsing.inventory_devices import (
     raids,
 )
 from backend.domain.parsing.inventory_values import KIB, colon_values, cpu_list_count, whole
+from backend.domain.printable import printable
 
 TOOL = "inventory"
 DIMM_UNITS = {"kB": KIB, "KB": KIB, "MB": KIB**2, "GB": KIB**3, "TB": KIB**4}
@@ -102,7 +103,7 @@ def parse(text: str) -> HostFacts:
     # A section that failed on the target printed an error message, not a fact; a NUL is none.
     parts = {
         # device-tree and DMI texts end with a NUL, which PostgreSQL cannot store.
-        part.name: part.text.replace("\0", "")
+        part.name: printable(part.text.replace("\0", ""))
         for part in sections(TOOL, text)
         if part.exit_code == 0
     }

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import NoReturn, TypeVar
 
 from backend.domain.errors import ProbeError
+from backend.domain.printable import printable
 
 T = TypeVar("T")
 MAX_NUMBER = 1e30
@@ -32,11 +33,11 @@ class ProbeRecord:
         return value
 
     def text(self, key: str) -> str:
-        """A text that every database and every encoding takes."""
+        """A text that every database, encoding and terminal takes."""
         value = self._typed(key, str, "a text")
         if any(c == "\0" or "\ud800" <= c <= "\udfff" for c in value):
             self.fail(f"{key} contains a NUL character or half of a character")
-        return value
+        return printable(value)
 
     def flag(self, key: str) -> bool:
         return self._typed(key, bool, "true or false")

@@ -2,9 +2,13 @@
 
 from dataclasses import dataclass
 
+from backend.domain.errors import ProbeError
 from backend.domain.parsing.record import ProbeRecord, read_record
 
 TOOL = "runner"
+# Ours has some 300.
+MAX_CHARACTERS = 4096
+MAX_PROBE, MAX_VARIANT = 20, 40
 STATES = ("running", "finished", "cancelled", "failed")
 FAILURES = ("disk_full", "killed", "memory", "unsupported")
 
@@ -33,6 +37,8 @@ class RunnerStatus:
 
 def parse(text: str) -> RunnerStatus:
     """The status in one line. Raises ProbeError."""
+    if len(text) > MAX_CHARACTERS:
+        raise ProbeError(TOOL, f"a status of {len(text)} characters is none of ours")
     record = read_record(TOOL, text)
     failure = _optional_text(record, "failure")
     status = RunnerStatus(
@@ -55,6 +61,8 @@ def parse(text: str) -> RunnerStatus:
         record.fail(f"failure {failure!r} is unknown")
     if status.progress > 1 or status.step > status.steps:
         record.fail(f"step {status.step} of {status.steps}, progress {status.progress}")
+    if len(status.probe or "") > MAX_PROBE or len(status.variant or "") > MAX_VARIANT:
+        record.fail(f"probe {status.probe!r} or variant {status.variant!r} is too long")
     return status
 
 

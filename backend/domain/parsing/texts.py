@@ -5,6 +5,7 @@ import json
 import re
 
 from backend.domain.errors import ProbeError
+from backend.domain.printable import printable
 
 MAX_CHARACTERS = 8 * 2**20
 # PostgreSQL's texts have no NUL character, and half a surrogate pair has no form in UTF-8.
@@ -15,8 +16,8 @@ NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
 
 
 def text_of(content: bytes) -> str:
-    """What a machine printed, as text that a database takes: without NUL characters."""
-    return content.decode(errors="replace").replace("\0", "\ufffd")
+    """What a machine printed, as text that a database and a terminal take (`printable`)."""
+    return printable(content.decode(errors="replace"))
 
 
 def decoded(content: bytes) -> str:

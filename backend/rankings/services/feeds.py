@@ -11,10 +11,12 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import Q, QuerySet
 
+from backend.accounts.models import User, Workspace
 from backend.accounts.selectors.tokens import (
     LOOKUP_LENGTH,
     NO_DIGEST,
     is_digest_of,
+    scope_of,
     token_digest,
 )
 from backend.accounts.services.audit import audit_record
@@ -42,19 +44,30 @@ def feed_key_match(plaintext: str) -> FeedKey | None:
     key = None
     if plaintext.startswith(FEED_PREFIX) and "\0" not in plaintext:
         lookup = plaintext[len(FEED_PREFIX) :][:LOOKUP_LENGTH]
-        rows = FeedKey.objects.select_related("view__workspace")
+        rows = FeedKey.objects.select_related("view__workspace", "owner")
         key = rows.filter(lookup=lookup).first()
     is_right = is_digest_of(bytes(key.digest) if key else NO_DIGEST, plaintext)
     return key if key is not None and is_right and is_in_force(key) else None
 
 
 def is_in_force(key: FeedKey) -> bool:
-    return key.revoked_at is None and key.expires_at > clock.now()
+    """False once it is revoked or expired, or its owner is disabled or no member any more."""
+    if key.revoked_at is not None or key.expires_at <= clock.now():
+        return False
+    return key.owner is None or scope_of(key.owner, key.view.workspace) is not None
+
+
+def feed_keys_of(user: User, workspace: Workspace) -> list[FeedKey]:
+    """Keys in force that end with the person's membership."""
+    keys = FeedKey.objects.filter(owner=user, view__workspace=workspace)
+    return [key for key in keys.select_related("view__workspace", "owner") if is_in_force(key)]
 
 
 def feed_keys_visible(workspace_slug: str, reader: str, *, is_admin: bool) -> QuerySet[FeedKey]:
     """The keys that the reader made or that open the reader's views; for an admin all."""
-    rows = FeedKey.objects.select_related("view").filter(view__workspace__slug=workspace_slug)
+    rows = FeedKey.objects.select_related("view__workspace", "owner").filter(
+        view__workspace__slug=workspace_slug
+    )
     if is_admin:
         return rows
     return rows.filter(Q(created_by=reader) | Q(view__owner=reader)) if reader else rows.none()
@@ -95,6 +108,7 @@ def feed_key_create(
         digest=token_digest(plaintext),
         expires_at=now + life,
         created_by=actor,
+        owner=User.objects.filter(username=actor).first(),
     )
     _record(key, actor, "feed_key_create")
     return key, plaintext

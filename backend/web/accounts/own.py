@@ -15,14 +15,11 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from backend.accounts.selectors.people import is_linked, memberships_of, workspaces_open_to
 from backend.accounts.services.acting import workspace_of
-from backend.accounts.services.people import password_set, sessions_end
+from backend.accounts.services.people import BY_LINK, password_set, sessions_end
 from backend.accounts.services.sessions import browser_sessions, session_end
 from backend.web.people.forms import WorkspaceForm
 from backend.web.shared.access import person_of, signed_in
 from backend.web.shared.language import _
-
-# Key of the session: the person came by a link, so another password needs no former one.
-BY_LINK = "by_link"
 
 
 @signed_in
@@ -55,7 +52,11 @@ def password_page(request: HttpRequest) -> HttpResponse:
     kind: Any = PasswordChangeForm if is_known else SetPasswordForm
     form = kind(person, request.POST if request.method == "POST" else None, label_suffix="")
     if request.method == "POST" and form.is_valid():
-        password_set(user=person, password=form.cleaned_data["new_password1"])
+        password_set(
+            user=person,
+            password=form.cleaned_data["new_password1"],
+            is_by_link=BY_LINK in request.session,
+        )
         # Django ends sessions that were opened with the former password; this one goes on.
         update_session_auth_hash(request, person)
         sessions_end(user=person, but=request.session.session_key or "")

@@ -27,7 +27,7 @@ from backend.accounts.services.openid import (
 )
 from backend.accounts.services.sign_ins import single_sign_on_refused
 from backend.common import clock
-from backend.common.rest.throttles import client_address, spent
+from backend.common.rest.throttles import client_network, spent
 from backend.web.accounts.second_factor import sign_in
 from backend.web.accounts.views import NEXT_COOKIE, locked_out, next_page
 from backend.web.shared.access import person_of, signed_in
@@ -58,7 +58,7 @@ REASONS = {
 def single_sign_on_begin(request: HttpRequest) -> HttpResponse:
     """Leads to the provider. A link and no form: the content policy lets no form lead elsewhere."""
     _demand_switched_on()
-    tries = spent("sign-in", settings.THROTTLE_SIGN_IN, client_address(request))
+    tries = spent("sign-in", settings.THROTTLE_SIGN_IN, client_network(request))
     if tries is not None and tries.is_exceeded:
         return locked_out(request)
     try:

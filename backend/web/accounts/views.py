@@ -14,9 +14,9 @@ from django.views.decorators.http import require_http_methods
 
 from backend.accounts.models import User
 from backend.accounts.selectors.people import sign_in_links
-from backend.accounts.services.people import sign_in_link_use
-from backend.common.rest.throttles import client_address, spent
-from backend.web.accounts.own import BY_LINK
+from backend.accounts.services.people import BY_LINK, sign_in_link_use
+from backend.accounts.services.sign_ins import must_wait
+from backend.common.rest.throttles import client_network, spent
 from backend.web.accounts.second_factor import sign_in
 
 # Half an hour: time to get a link from somebody who can make one.
@@ -28,8 +28,10 @@ class SignInPage(LoginView):
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         # Each try costs half a second of a core, whether or not the name is one.
-        tries = spent("sign-in", settings.THROTTLE_SIGN_IN, client_address(request))
+        tries = spent("sign-in", settings.THROTTLE_SIGN_IN, client_network(request))
         if tries is not None and tries.is_exceeded:
+            return locked_out(request)
+        if must_wait(request.POST.get("username", "")):
             return locked_out(request)
         return super().post(request, *args, **kwargs)
 

@@ -1,7 +1,7 @@
 """Workspaces of the person who has signed in: made, entered and left; and joined by a link."""
 
 from django.contrib import messages
-from django.contrib.auth import login
+from django.contrib.auth import HASH_SESSION_KEY, login, update_session_auth_hash
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -13,6 +13,7 @@ from backend.accounts.selectors.people import invitations, memberships_of, works
 from backend.accounts.services.acting import CHOSEN, SIGN_IN_BACKEND
 from backend.accounts.services.members import invitation_accept, member_remove, workspace_create
 from backend.web.people.forms import JoinForm, WorkspaceForm
+from backend.web.people.views import feeds_ending
 from backend.web.shared.access import demand_installation, person_of, readable
 from backend.web.shared.confirming import Question, confirmed
 from backend.web.shared.forms import refusals_said
@@ -61,7 +62,10 @@ def _leave_question(request: HttpRequest, slug: str) -> Question:
         _("Leave {name}?", name=member.workspace.name),
         _("Leave"),
         reverse("account"),
-        (_("Your tokens there are refused at once. Only an invitation lets you in again."),),
+        (
+            _("Your tokens there are refused at once. Only an invitation lets you in again."),
+            *feeds_ending(member),
+        ),
     )
 
 
@@ -96,7 +100,9 @@ def invitation_page(request: HttpRequest, secret: str) -> HttpResponse:
 def _joined(request: HttpRequest, secret: str, form: JoinForm) -> User | None:
     if isinstance(request.user, User):
         with refusals_said(request):
-            return invitation_accept(secret=secret, user=request.user)
+            return invitation_accept(
+                secret=secret, user=request.user, session_key=request.session.session_key or ""
+            )
     elif form.is_valid():
         with form.refusals():
             return invitation_accept(secret=secret, user=None, name=form.cleaned_data["name"])
@@ -109,4 +115,12 @@ def _entered(request: HttpRequest, person: User, invitation: Invitation) -> Http
         login(request, person, backend=SIGN_IN_BACKEND)
     request.session[CHOSEN] = invitation.workspace.slug
     messages.success(request, _("You have joined {name}.", name=invitation.workspace.name))
+    if not is_new and request.session.get(HASH_SESSION_KEY) != person.get_session_auth_hash():
+        # The service ended the password, and with it every session but this one.
+        update_session_auth_hash(request, person)
+        messages.warning(
+            request,
+            _("Choose a new password: an admin of another workspace could know the one before."),
+        )
+        return redirect("password")
     return redirect("account" if is_new else "/")

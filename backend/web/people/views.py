@@ -21,6 +21,7 @@ from backend.accounts.services.members import (
     member_update,
 )
 from backend.accounts.services.people import sign_in_link_create, user_switch
+from backend.rankings.services.feeds import feed_keys_of
 from backend.web.people.forms import InvitationForm
 from backend.web.shared.access import demand, demand_installation, person_of, readable
 from backend.web.shared.confirming import Question, confirmed
@@ -124,6 +125,18 @@ def member_link_form(request: HttpRequest, member_id: UUID) -> HttpResponse:
     return _page(request, **made)
 
 
+def feeds_ending(member: Membership) -> list[str]:
+    """Feeds that end with the membership, one sentence each."""
+    return [
+        _(
+            "Feed {name} of the view {view} ends: spreadsheets that read it get no more figures.",
+            name=key.name,
+            view=key.view.name,
+        )
+        for key in feed_keys_of(member.user, member.workspace)
+    ]
+
+
 def _remove_question(request: HttpRequest, member_id: UUID) -> Question:
     member = _member(request, member_id)
     return Question(
@@ -132,6 +145,7 @@ def _remove_question(request: HttpRequest, member_id: UUID) -> Question:
         reverse("people"),
         (
             _("Their tokens here are refused at once."),
+            *feeds_ending(member),
             _("What they made stays with the workspace."),
         ),
     )

@@ -16,6 +16,7 @@ from backend.benchmarks.models import Evidence
 from backend.benchmarks.selectors.consequences import import_consequences
 from backend.benchmarks.selectors.evidence import (
     EvidenceDamaged,
+    TextDeleted,
     evidence_shown,
     evidence_text,
     evidence_visible,
@@ -36,11 +37,15 @@ MOST_LINES = 5000
 def _context(request: HttpRequest, evidence: Evidence) -> dict[str, Any]:
     redaction = redaction_for(request.user, evidence.run or workspace_of(request))
     evidence_shown(evidence, redaction)
+    output: list[str] = []
+    is_damaged = is_deleted = False
     try:
-        output, is_damaged = evidence_text(evidence, redaction).splitlines(), False
+        output = evidence_text(evidence, redaction).splitlines()
+    except TextDeleted:
+        is_deleted = True
     except EvidenceDamaged:
         # Damaged evidence is said to be so and never shown as if it were what came.
-        output, is_damaged = [], True
+        is_damaged = True
     samples = list(evidence.samples.all())
     for sample in samples:
         # The row is known already; otherwise each line would read it again.
@@ -48,6 +53,7 @@ def _context(request: HttpRequest, evidence: Evidence) -> dict[str, Any]:
     return {
         "evidence": evidence,
         "is_damaged": is_damaged,
+        "is_deleted": is_deleted,
         "lines": list(enumerate(output[:MOST_LINES], start=1)),
         "hidden_count": max(0, len(output) - MOST_LINES),
         "samples": lines.sample_lines(samples),

@@ -10,6 +10,7 @@ from typing import Any
 
 from backend.domain.probes import PROBES, series_of
 from backend.domain.stats import StoppingRule
+from workers.remote.bounds import MAX_STEPS, RunBounds
 from workers.remote.probes.plan import Plan
 
 Pair = tuple[str, str]
@@ -30,6 +31,7 @@ class PinnedPlan:
     """Of each probe, with its parser."""
     hashes: Mapping[str, str] = field(default_factory=dict)
     """File on the target → sha256: programs and scripts."""
+    step_count: int = MAX_STEPS
 
     @classmethod
     def of(cls, planned: Plan) -> "PinnedPlan":
@@ -41,6 +43,7 @@ class PinnedPlan:
             likely_s=planned.likely_s,
             deadline_s=planned.deadline_s,
             versions={probe: PROBES[probe].version for probe, _, _ in planned.steps},
+            step_count=len(planned.steps),
         )
 
     def document(self) -> dict[str, Any]:
@@ -57,6 +60,7 @@ class PinnedPlan:
             "deadline_s": self.deadline_s,
             "versions": dict(self.versions),
             "hashes": dict(self.hashes),
+            "step_count": self.step_count,
         }
 
     @classmethod
@@ -70,6 +74,11 @@ class PinnedPlan:
                 (probe, variant): StoppingRule(*rule) for probe, variant, _, rule in series if rule
             },
         )
+
+    @property
+    def bounds(self) -> RunBounds:
+        """How much the host may send, nothing counted yet."""
+        return RunBounds.of(self.step_count, self.deadline_s)
 
     @property
     def changed_probes(self) -> list[str]:

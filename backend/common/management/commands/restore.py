@@ -8,6 +8,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from backend.common.alone import schema_alone
 from backend.common.backups import BackupError, missing_keys, restore
+from backend.common.database_roles import grant, granted_roles
 from backend.common.crypto import KeyMissing, SealBroken
 
 SEALED_UNDER = {"CREDENTIAL_KEY": "The stored credentials", "WEB_KEY": "Second factors"}
@@ -26,6 +27,8 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
+        # The copy comes without rights, and the schema that has them is dropped.
+        roles = granted_roles()
         try:
             manifest = restore(options["file"], is_replacing=options["replace"])
         except (BackupError, SealBroken, OSError) as error:
@@ -38,6 +41,9 @@ class Command(BaseCommand):
                 f"The rows are restored, but not migrated to this version: {error}. `manage.py"
                 " migrate` does so where it is set."
             ) from None
+        grant(roles)
+        for role in roles:
+            self.stdout.write(f"{role} has its rights again")
         rows = sum(manifest.rows.values())
         self.stdout.write(f"restored {rows:,} rows of {manifest.created_at}")
         for name, key_id in missing_keys(manifest).items():
