@@ -202,5 +202,7 @@ def test_figures_of_a_disk_name_it_and_are_not_cached(run_directory, target):
     run_directory.plan(f"step small_files create 0 60 disk.sh small_files '{target}' 50")
     run_directory.run(["sh"])
     text = run_directory.result("001-small_files-create-0.out")
-    assert json.loads(text)["stored_on"] == storage_of(run_directory, target)[2]
+    said = json.loads(text)
+    assert said["stored_on"] == storage_of(run_directory, target)[2]
+    assert said["root_on"] == storage_of(run_directory, "/")[2]
     assert all("cached" not in sample.flags for sample in small_files.parse(text))

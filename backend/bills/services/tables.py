@@ -29,7 +29,7 @@ from backend.bills.services.batch import (
 from backend.bills.services.json_rows import json_batches
 from backend.bills.services.numbers import plain_numbers
 from backend.common.address_space import address_space
-from backend.domain.bills.formats import AMOUNTS, HETZNER, BillFormat
+from backend.domain.bills.formats import HETZNER, BillFormat
 from backend.domain.errors import InvalidValue
 from backend.domain.parsing.encodings import HEAD_BYTES, encoding_of
 

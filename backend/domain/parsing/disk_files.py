@@ -18,7 +18,7 @@ COPIES = 2
 
 # Lines of our own runs: the device and the file system that keep the bytes in the end, below overlayfs,
 # loop devices and the like, and yes where memory keeps or caches them all the same.
-STORED_KEYS = ("stored_on", "stored_as", "in_memory")
+STORED_KEYS = ("stored_on", "stored_as", "root_on", "in_memory")
 # How large the test file should have been, where there was no room for it.
 ASKED_KEY = "asked_bytes"
 SMALL_FILE = "small_file"
@@ -31,7 +31,7 @@ MAX_MEMORY_SHARE = 0.5
 
 def described_storage(values: Mapping[str, object]) -> dict[str, object]:
     """The parameters of a sample that say what keeps its files; empty for older records."""
-    return {key: values[key] for key in STORED_KEYS[:2] if key in values}
+    return {key: values[key] for key in STORED_KEYS[:3] if key in values}
 
 
 def size_flags(values: Mapping[str, object]) -> tuple[str, ...]:

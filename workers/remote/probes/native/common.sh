@@ -63,6 +63,13 @@ look_up_storage() {
     read -r in_memory stored_as stored_on << END
 $(directory_storage "$1" 8)
 END
+    look_up_root
+}
+
+# Sets root_on, the device that the machine runs from: the disk that an offer sells.
+look_up_root() {
+    root_on=$(directory_storage / 8)
+    root_on=${root_on##* }
 }
 
 # Prints `yes|no FILE_SYSTEM DEVICE`, followed through at most LEVELS layers: directory_storage DIRECTORY LEVELS. It runs

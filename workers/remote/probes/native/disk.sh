@@ -58,7 +58,12 @@ fit_room() {
     fitting_mib=$(lower "$1" "$room_mib")
     [ "$fitting_mib" -ge 64 ] || [ "$fitting_mib" -eq "$1" ] ||
         unavailable "$directory has $free_mib MiB free, of which $keep_mib MiB stay free: too little for a test file"
-    if [ "$fitting_mib" -lt "$1" ]; then printf '%d %s\n' $(($1 * MIB)) "$target" >> "$RUN_DIR/reduced"; fi
+    [ "$fitting_mib" -lt "$1" ] || return 0
+    # In powers of two: figures of two sizes never share a score, and no two runs leave the same room.
+    power_mib=64
+    while [ $((power_mib * 2)) -le "$fitting_mib" ]; do power_mib=$((power_mib * 2)); done
+    fitting_mib=$power_mib
+    printf '%d %s\n' $(($1 * MIB)) "$target" >> "$RUN_DIR/reduced"
 }
 
 # The line that says how large the test file should have been, for one that was made smaller.
@@ -157,6 +162,7 @@ prepare_dd() {
 print_storage() {
     echo "stored_on $stored_on"
     echo "stored_as $stored_as"
+    echo "root_on $root_on"
     echo "in_memory $in_memory"
 }
 
@@ -317,6 +323,7 @@ dd_device() {
     read -r in_memory stored_on << END
 $(device_storage "${node##*/}" 8)
 END
+    look_up_root
     [ "$in_memory" = no ] || unavailable "memory keeps or caches what $target has: it is $stored_on"
     read -r sectors < "/sys/class/block/${node##*/}/size" || unavailable "the size of $target is not known"
     size_mib=$((sectors / 2048))
@@ -339,7 +346,7 @@ small_files() {
     echo "$directory/$RUN_NAME.small" >> "$RUN_DIR/files"
     look_up_storage "$directory"
     "$RUN_DIR/bin/small_files" --directory "$directory/$RUN_NAME.small" --files "$2" \
-        --stored-on "$stored_on" --stored-as "$stored_as" --in-memory "$in_memory"
+        --stored-on "$stored_on" --stored-as "$stored_as" --root-on "$root_on" --in-memory "$in_memory"
 }
 
 case ${1:-} in

@@ -1,9 +1,9 @@
 /*
  * small_files: what a disk and its file system do with many small files.
  *
- *   small_files --directory D --files N [--stored-on DEVICE --stored-as FILE_SYSTEM --in-memory yes|no]
+ *   small_files --directory D --files N [--stored-on DEVICE --stored-as FILE_SYSTEM --root-on DEVICE --in-memory yes|no]
  *
- * The last three say where the caller has found that D lies, and are printed as they are.
+ * The last four say where the caller has found that D lies, and are printed as they are.
  *
  * As when an archive is unpacked: N files of 1 to 64 KiB (log-uniform, the same sizes in every run), directory after
  * directory below D, which must not exist. Each file is created, written with bytes that cannot be compressed, and
@@ -42,7 +42,7 @@ struct status_fs {
 };
 
 struct run {
-    const char *directory, *stored_on, *stored_as;
+    const char *directory, *stored_on, *stored_as, *root_on;
     uint64_t files, file_count, directory_count; /* asked for, and there now */
     long root;                                   /* the open directory */
     bool is_made, is_in_memory;
@@ -266,6 +266,7 @@ static int report(struct run *run)
     if (run->stored_on) {
         json_text("stored_on", run->stored_on);
         json_text("stored_as", run->stored_as ? run->stored_as : "unknown");
+        json_text("root_on", run->root_on ? run->root_on : "unknown");
         json_bool("is_in_memory", run->is_in_memory);
     }
     json_u64("files", run->files);
@@ -299,11 +300,12 @@ static int probe_main(int argc, char **argv, char **envp)
         else if (text_equals(argv[i], "--files") && parse_u64(value, &run.files)) continue;
         else if (text_equals(argv[i], "--stored-on")) run.stored_on = value;
         else if (text_equals(argv[i], "--stored-as")) run.stored_as = value;
+        else if (text_equals(argv[i], "--root-on")) run.root_on = value;
         else if (text_equals(argv[i], "--in-memory")) run.is_in_memory = text_equals(value, "yes");
         else
             return json_error("small_files",
                               "usage: small_files --directory D --files N [--stored-on DEVICE --stored-as "
-                              "FILE_SYSTEM --in-memory yes|no]",
+                              "FILE_SYSTEM --root-on DEVICE --in-memory yes|no]",
                               0, EXIT_USAGE);
     }
     if (run.directory == NULL || run.directory[0] == '\0' || run.files == 0 || run.files > FILES_MAX)
