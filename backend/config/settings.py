@@ -289,6 +289,8 @@ CACHES = {
 # --- engine (design 3) --------------------------------------------------------------------------
 WORKER_ID = env.identifier("WORKER_ID", socket.gethostname())
 LEASE_S = env.whole("LEASE_S", 120, at_least=5)
+# A run whose host gives no sign for so long is over. Raise it where links or reboots take longer.
+HOST_LOST_AFTER_S = env.whole("HOST_LOST_AFTER_S", min(5 * LEASE_S, 120), at_least=5)
 TICK_S = env.whole("TICK_S", 5, at_least=1)
 REAP_S = env.whole("REAP_S", 60, at_least=1)
 # How long a provider has to list nothing before a launch without an answer counts as none.

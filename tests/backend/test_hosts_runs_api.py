@@ -466,6 +466,36 @@ def test_running_run_shows_what_remains_and_what_it_has_cost(client: Client) -> 
     assert shown["cost"] == {"currency": "USD", "cap": None}
 
 
+@pytest.mark.parametrize(
+    ("read_s", "silent_s", "left_s"),
+    [(3, None, None), (13, None, 119), (70, 60, 60)],  # of 12 s until a silence and 120 s of it
+)
+def test_silent_host_is_said_with_its_last_sign_and_its_end(
+    client: Client, read_s: float, silent_s: float | None, left_s: float | None
+) -> None:
+    now = clock.now()
+    live = {"expected_s": 60, "read_at": (now - dt.timedelta(seconds=read_s)).isoformat()}
+    if silent_s:
+        live["silent_since"] = (now - dt.timedelta(seconds=silent_s)).isoformat()
+    run = factories.run(state="running", started_at=now, progress_ratio=0.5, live=live)
+    run.steps.create(state="running", last_error="no route to the host")
+    shown = client.get(f"{API}/runs/{run.pk}").json()
+    page = client.get(f"/runs/{run.pk}/").content.decode()
+    assert ("No sign of the host for" in page) == (left_s is not None)
+    if left_s is None:
+        assert shown["silence"] is None
+        assert shown["eta_s"] == 30
+        return
+    assert shown["eta_s"] is None
+    assert dt.datetime.fromisoformat(shown["silence"]["since"]) == now - dt.timedelta(
+        seconds=read_s
+    )
+    ends_at = dt.datetime.fromisoformat(shown["silence"]["ends_at"])
+    assert (ends_at - now).total_seconds() == pytest.approx(left_s)
+    assert shown["silence"]["error"] == ("no route to the host" if silent_s else "")
+    assert "about 30 s left" not in page
+
+
 def test_run_takes_lists_flags_and_a_peer(operator: Client) -> None:
     host, peer = factories.host(), factories.host()
     parameters = {

@@ -141,7 +141,7 @@ def test_reading_that_says_the_same_is_written_seldom(queued):
 
 
 def test_silent_host_is_tried_ever_more_seldom(queued, settings):
-    settings.LEASE_S = 120
+    settings.LEASE_S, settings.HOST_LOST_AFTER_S = 120, 600
     error = DriverError(Reason.UNREACHABLE, "no answer", retryable=True)
     waits = []
     for silent_s in (0, 60, 300):
@@ -159,6 +159,22 @@ def test_silent_host_is_tried_ever_more_seldom(queued, settings):
     assert 4 < first <= 5
     assert 11 < minute < 19
     assert 22 < later < 38
+
+
+def test_silent_host_is_given_up_when_its_time_is_over(queued, settings):
+    """A run whose host vanished went on for ten minutes, and a quarter of a lease more."""
+    settings.LEASE_S, settings.HOST_LOST_AFTER_S = 120, 120
+    error = DriverError(Reason.UNREACHABLE, "no answer", retryable=True)
+    run, claim = followed()
+    run.live["silent_since"] = (clock.now() - dt.timedelta(seconds=112)).isoformat()
+    run.save()
+    (one,) = taken_up([claim])
+    assert poller._after_silence(one, error) is None
+    assert one.next_at - time.monotonic() <= 8
+    run.live["silent_since"] = (clock.now() - dt.timedelta(seconds=121)).isoformat()
+    run.save()
+    move = poller._after_silence(one, error)
+    assert (move.target, move.fields["outcome"]) == (RunState.TEARING_DOWN, RunState.LOST)
 
 
 def test_cost_so_far_and_last_rows_are_shown(queued):

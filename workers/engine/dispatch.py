@@ -21,6 +21,7 @@ from backend.benchmarks.services.leases import (
     fenced,
     is_abandoned,
     is_here,
+    host_lost_after,
     lost_after,
     release,
     renewed,
@@ -156,7 +157,7 @@ def _after_failed_collecting(step: Step, error: DriverError) -> Move | Wait:
     # for.
     if run.is_cancel_requested:
         return Move(RunState.TEARING_DOWN, {"outcome": RunState.CANCELLED})
-    if clock.now() - step.created_at <= lost_after():
+    if clock.now() - step.created_at <= host_lost_after():
         return Wait(COLLECT_RETRY_S, str(error), is_progress=True)
     return failing(run, error.reason, error.detail, outcome=RunState.LOST)
 

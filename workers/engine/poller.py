@@ -24,7 +24,7 @@ from backend.benchmarks.services.leases import (
     claim_due,
     fenced,
     is_followed,
-    lost_after,
+    host_lost_after,
     release_all,
 )
 from backend.benchmarks.services.progress import Progress, progress_write
@@ -382,16 +382,15 @@ def _after_silence(one: Followed, error: DriverError) -> Move | HandOver | None:
     with fenced(one.claim) as step:
         run = step.run
         since = parse_datetime(str(run.live.get("silent_since", ""))) or clock.now()
-        one.next_at = time.monotonic() + _silent_period_s(
-            run, (clock.now() - since).total_seconds()
-        )
+        silent_s = (clock.now() - since).total_seconds()
+        one.next_at = time.monotonic() + _silent_period_s(run, silent_s)
         if "silent_since" not in run.live:
             log.warning("run %s on %s does not answer: %s", run.pk, run.host.name, error)
         if not error.retryable:
             return engine.refused(run, error)
         if run.is_cancel_requested:
             return Move(RunState.TEARING_DOWN, {"outcome": RunState.CANCELLED})
-        if clock.now() - since > lost_after():
+        if silent_s > settings.HOST_LOST_AFTER_S:
             return failing(run, error.reason, error.detail, outcome=RunState.LOST)
         # In the row: the next window, or another worker, must go on counting and not begin anew.
         run.live = {**run.live, "silent_since": since.isoformat()}
@@ -406,7 +405,10 @@ def _silent_period_s(run: Run, silent_s: float) -> float:
     # A rented machine may have been taken away, which its provider is asked about in between.
     if run.host.is_rented:
         return SILENT_PERIOD_S
-    return max(SILENT_PERIOD_S, jittered(min(silent_s, settings.LEASE_S) / 4))
+    period_s = max(SILENT_PERIOD_S, jittered(min(silent_s, settings.LEASE_S) / 4))
+    # The last try comes when its time is over, and not a quarter of a lease later.
+    left_s = settings.HOST_LOST_AFTER_S - silent_s
+    return min(period_s, left_s) if left_s > SILENT_PERIOD_S else SILENT_PERIOD_S
 
 
 def _is_to_be_asked(run: Run) -> bool:

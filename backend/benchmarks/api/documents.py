@@ -221,6 +221,16 @@ class RunCost(serializers.Serializer[Any]):
     cap = serializers.CharField(allow_null=True)
 
 
+class RunSilence(serializers.Serializer[Any]):
+    """No sign of the host that is measured."""
+
+    since = serializers.DateTimeField(help_text="its last sign")
+    ends_at = serializers.DateTimeField(help_text="when the run is given up, should it stay silent")
+    error = serializers.CharField(
+        help_text="what the last try to reach it met; empty before the first"
+    )
+
+
 class RunDetail(serializers.Serializer[Any]):
     """A run with everything that it has brought so far."""
 
@@ -245,4 +255,5 @@ class RunDetail(serializers.Serializer[Any]):
     evidence = RunEvidence(many=True)
     url = serializers.URLField()
     eta_s = serializers.FloatField(allow_null=True)
+    silence = RunSilence(allow_null=True)
     cost = RunCost(allow_null=True)

@@ -187,6 +187,7 @@ class OneRunView(View):
             "evidence": [_run_evidence(request, item) for item in shown.evidence],
             "url": _url(request, run),
             "eta_s": shown.remaining_s,
+            "silence": shown.silence,
             "cost": shown.cost,
         }
         return Response(documents.RunDetail(document).data)

@@ -7,7 +7,9 @@ from decimal import Decimal
 from statistics import median
 from typing import Any
 
+from django.conf import settings
 from django.db.models import QuerySet
+from django.utils.dateparse import parse_datetime
 
 from backend.accounts.models import Workspace
 from backend.benchmarks.models import Evidence, Resource, Run, RunState, Sample, Step
@@ -44,8 +46,29 @@ LISTED = (
     "created_at", "profile", "state", "finished_at", "round", "requested_by",
     "host__name", "host__state", "host__is_rented", "offer__slug", "offer__name", "campaign__name",
 )  # fmt: skip
+# A host that is read each second or two, and written of within five, is silent after so long.
+SILENT_AFTER_S = 12
 # As many earlier runs of the same kind say how long this one takes.
 PAST_RUNS = 5
+
+
+@dataclass(frozen=True)
+class Silence:
+    """A measuring host gives no sign."""
+
+    since: dt.datetime
+    """Its last sign."""
+    ends_at: dt.datetime
+    """When the run is given up, if the host stays silent."""
+    error: str
+
+    @property
+    def silent_s(self) -> float:
+        return max(0.0, (clock.now() - self.since).total_seconds())
+
+    @property
+    def left_s(self) -> float:
+        return max(0.0, (self.ends_at - clock.now()).total_seconds())
 
 
 @dataclass(frozen=True)
@@ -71,6 +94,8 @@ class RunView:
     progress_ratio: float
     elapsed_s: float | None
     remaining_s: float | None
+    """None also while the host is silent: what was expected of it stands no longer."""
+    silence: Silence | None
     last_lines: list[str]
     steps: list[StepView]
     failure: tuple[str, str] | None
@@ -104,6 +129,8 @@ def runs_listed(workspace: Workspace) -> QuerySet[Run]:
 def run_view(run: Run, redaction: Redaction = NOTHING_HIDDEN) -> RunView:
     """Everything that is shown of a run, to strangers without where its hosts are."""
     live = run.live
+    steps = [_step_view(step, redaction) for step in run.steps.all()]
+    silence = _silence(run, steps)
     return RunView(
         run=run,
         stage=STAGES[run.state],
@@ -111,9 +138,10 @@ def run_view(run: Run, redaction: Redaction = NOTHING_HIDDEN) -> RunView:
         variant=str(live.get("variant") or ""),
         progress_ratio=run.progress_ratio,
         elapsed_s=_elapsed_s(run),
-        remaining_s=_remaining_s(run),
+        remaining_s=None if silence else _remaining_s(run),
+        silence=silence,
         last_lines=[redaction.message(line) for line in live.get("last_lines", [])],
-        steps=[_step_view(step, redaction) for step in run.steps.all()],
+        steps=steps,
         failure=(run.failure_reason, redaction.message(run.failure_detail))
         if run.failure_reason
         else None,
@@ -196,6 +224,21 @@ def _cap(run: Run, resource: Resource | None, currency: str) -> Decimal | None:
     if run.campaign is not None and run.campaign.budget_currency == currency:
         return run.campaign.budget_amount
     return None
+
+
+def _silence(run: Run, steps: Iterable[StepView]) -> Silence | None:
+    """None while the host answers, and where it is not measuring."""
+    read_at = parse_datetime(str(run.live.get("read_at", "")))
+    if run.state != RunState.RUNNING or read_at is None:
+        return None
+    # Its silence is counted from the first reading that failed.
+    noted_at = parse_datetime(str(run.live.get("silent_since", "")))
+    expected_at = read_at + dt.timedelta(seconds=SILENT_AFTER_S)
+    if noted_at is None and clock.now() < expected_at:
+        return None
+    ends_at = (noted_at or expected_at) + dt.timedelta(seconds=settings.HOST_LOST_AFTER_S)
+    errors = [step.last_error for step in steps if step.name == run.state]
+    return Silence(read_at, ends_at, errors[-1] if noted_at and errors else "")
 
 
 def _remaining_s(run: Run) -> float | None:

@@ -64,6 +64,11 @@ def lost_after() -> dt.timedelta:
     return LOST_AFTER_LEASES * lease_end()
 
 
+def host_lost_after() -> dt.timedelta:
+    """A host that is silent for so long while it measures is lost."""
+    return dt.timedelta(seconds=settings.HOST_LOST_AFTER_S)
+
+
 def _due() -> Q:
     return Q(finished_at=None, next_due_at__lte=Now()) & (
         Q(lease_until=None) | Q(lease_until__lte=Now())

@@ -19,7 +19,7 @@ from django.db.models import Q
 from backend.accounts.management.workspaces import workspace_argument, workspace_option
 from backend.benchmarks.models import Host, HostState, Run, RunState, Worker
 from backend.benchmarks.selectors.hosts import fingerprint, hosts_visible
-from backend.benchmarks.selectors.runs import RunView, run_view
+from backend.benchmarks.selectors.runs import RunView, Silence, run_view
 from backend.benchmarks.services.hosts import host_approve, host_local
 from backend.benchmarks.services.runs import run_cancel, run_create
 from backend.benchmarks.services.workers import workers_alive
@@ -37,6 +37,7 @@ ACTOR = "command"
 PRICE_SOURCE = "stated by its owner"
 # Looking more often would be foreign work beside what is measured on this very machine.
 LOOK_S = 2.0
+SILENCE_STEP_S = 10
 BAR_CHARS = 30
 
 
@@ -292,18 +293,28 @@ class Command(BaseCommand):
         text = f"{view.stage}: {view.probe} {view.variant}" if view.probe else view.stage
         if view.run.is_finished:
             text = view.stage
+        elif view.silence:
+            text = _silence_line(view.silence)
         if self._is_terminal():
             filled = round(view.progress_ratio * BAR_CHARS)
             left = "" if view.remaining_s is None else f"about {view.remaining_s:.0f} s left"
             bar = "#" * filled + "." * (BAR_CHARS - filled)
             # Fixed widths, so that each line covers all of the one before.
-            line = f"\r[{bar}] {view.progress_ratio:4.0%}  {text:40.40} {left:20.20}"
+            said = f"{text:40.40} {left:20.20}" if left else f"{text:61.61}"
+            line = f"\r[{bar}] {view.progress_ratio:4.0%}  {said}"
             # Django would write the error output in red.
             self.stderr.write(line, style_func=str, ending="\n" if view.run.is_finished else "")
             self.stderr.flush()
         elif text != shown:
             self.stderr.write(f"{view.progress_ratio:4.0%}  {text}", style_func=str)
         return text
+
+
+def _silence_line(silence: Silence) -> str:
+    """It changes only every SILENCE_STEP_S, as a log takes a line for each change."""
+    silent_s = silence.silent_s // SILENCE_STEP_S * SILENCE_STEP_S
+    line = f"no sign of the host for {silent_s:.0f} s, given up at {silence.ends_at:%H:%M:%S} UTC"
+    return f"{line}: {silence.error}" if silence.error else line
 
 
 def _is_here(worker: Worker) -> bool:
