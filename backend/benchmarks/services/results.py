@@ -24,7 +24,7 @@ from backend.domain.parsing.network import sent_bytes
 from backend.domain.parsing.texts import text_of
 from backend.domain.probes import NETWORK, PACKAGES, PROBES
 from backend.domain.repeats import STDERR_MARK, VOLUME_SMALL, Repeat
-from backend.domain.stats import CACHED
+from backend.domain.stats import CACHED, EMULATED
 from backend.providers.base import Volume
 from backend.providers.registry import provider
 
@@ -54,6 +54,9 @@ def repeats_store(runs: Sequence[tuple[Run, Sequence[Repeat]]]) -> None:
         ).values_list("run_id", "n")
     )
     fresh = [(run, repeat) for run, repeat in pairs if (run.pk, repeat.raw.number) not in known]
+    for run, repeat in fresh:
+        if repeat.facts is not None:
+            run.host.facts = asdict(repeat.facts)
     evidence = Evidence.objects.bulk_create([_evidence(*pair) for pair in fresh])
     # A step may be done twice. Samples are unique by run, metric, variant and repeat, so what was
     # stored the first time stays.
@@ -178,6 +181,8 @@ def sample_row(evidence: Evidence, parsed: ParsedSample, **given: Any) -> Sample
 def _sample(run: Run, evidence: Evidence, repeat: Repeat, parsed: ParsedSample) -> Sample:
     version, parameters = evidence.tool_version, dict(parsed.parameters)
     flags = [*repeat.flags(parsed), *_credit_flags(run)]
+    if run.host.facts.get("is_emulated"):
+        flags.append(EMULATED)
     if PROBES[repeat.probe].io == "disk":
         volume = rented = _rented_volume(run)
         named = parameters.get("volume")

@@ -32,6 +32,11 @@ CHOSEN = re.compile(r"\[([a-z_-]{1,20})\]")
 VERSION = re.compile(r"(?:fio-|iperf )[0-9][0-9A-Za-z.+-]{0,30}")
 LSCPU_VULNERABILITY = "Vulnerability "
 SECTOR_ASHIFT = 9
+# Names that /proc/cpuinfo gives on x86 and not on ARM, and of a processor that is translated.
+X86_VENDORS = {"GenuineIntel", "AuthenticAMD", "HygonGenuine", "CentaurHauls"}
+TRANSLATED_VENDOR = "VirtualApple"
+# "Reserved for software use" by ARM's architecture reference manual (MIDR_EL1): qemu's own processor.
+SOFTWARE_IMPLEMENTER = "0x00"
 
 
 @dataclass(frozen=True)
@@ -74,6 +79,8 @@ class HostFacts:
     dimms: tuple[Dimm, ...]
     virtualization: str | None
     container: str | None
+    is_emulated: bool
+    """Whether a program imitates the processor (qemu, Rosetta): its speed is that of the program."""
     cloud_provider: str | None
     cloud_region: str | None
     cloud_zone: str | None
@@ -172,6 +179,7 @@ def _machine(parts: Mapping[str, str], cpu: Mapping[str, str]) -> dict[str, Any]
     # Slots made up would be advised upon as if somebody could fill them.
     dimms = _dimms(parts.get("dmidecode", "")) if virtualization in {None, "none"} else ()
     chosen = CHOSEN.search(parts.get("hugepages", ""))
+    emulated = _is_emulated(parts.get("uname", "").split()[2], first_cpu, virtualization)
     belongs = cloud(colon_values(parts.get("cloud", "")), parts.get("dmi", ""))
     return {
         "transparent_hugepages": chosen and chosen[1],
@@ -180,11 +188,21 @@ def _machine(parts: Mapping[str, str], cpu: Mapping[str, str]) -> dict[str, Any]
         "dimms": dimms,
         "virtualization": virtualization,
         "container": _word(parts, "container"),
+        "is_emulated": emulated,
         "cloud_provider": belongs.provider,
         "cloud_region": belongs.region,
         "cloud_zone": belongs.zone,
         "instance_type": belongs.instance_type,
     }
+
+
+def _is_emulated(arch: str, first_cpu: Mapping[str, str], virtualization: str | None) -> bool:
+    """Whether the CPU that answers is not the one that programs see."""
+    vendor, implementer = first_cpu.get("vendor_id", ""), first_cpu.get("CPU implementer", "")
+    if arch == "aarch64":
+        return vendor in X86_VENDORS or implementer == SOFTWARE_IMPLEMENTER
+    # On x86 the processor names its hypervisor, KVM or TCG; on ARM "qemu" says nothing of it.
+    return bool(implementer) or vendor == TRANSLATED_VENDOR or virtualization == "qemu"
 
 
 def _vulnerabilities(parts: Mapping[str, str], cpu: Mapping[str, str]) -> dict[str, Any]:
@@ -280,6 +298,8 @@ def _dimm(values: Mapping[str, str]) -> Dimm:
 
 def _warnings(facts: HostFacts) -> list[str]:
     warnings = []
+    if facts.is_emulated:
+        warnings.append("the processor is emulated: its figures take no rank")
     filled = [dimm for dimm in facts.dimms if dimm.size_bytes]
     if filled and len(filled) < len(facts.dimms):
         warnings.append(

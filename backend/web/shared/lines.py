@@ -28,6 +28,7 @@ FACTS = {
     "kernel": lazy("Kernel"),
     "virtualization": lazy("Virtualisation"),
     "container": lazy("Container"),
+    "is_emulated": lazy("Emulated processor"),
     "governor": lazy("Clock governor"),
     "microcode": lazy("Microcode"),
     "numa_node_count": lazy("NUMA nodes"),

@@ -430,3 +430,34 @@ def test_inventory_is_refused_when_it_is_cut_off_anywhere(recorded):
             continue
         # Only between two sections, when the needed ones are there.
         assert text[:end].rstrip().endswith("rc=0")
+
+
+INTEL = "vendor_id : GenuineIntel\nmodel name : Intel(R) Xeon(R) Processor"
+GRAVITON = "CPU implementer : 0x41\nCPU part : 0xd40"
+
+
+@pytest.mark.parametrize(
+    ("arch", "cpuinfo", "virtualization", "is_emulated"),
+    [
+        ("x86_64", INTEL, "kvm", False),
+        ("x86_64", INTEL, "none", False),
+        ("aarch64", GRAVITON, "none", False),
+        # systemd takes it from the machine's tables there, which say QEMU under KVM, too.
+        ("aarch64", GRAVITON, "qemu", False),
+        # qemu-user shows the /proc of the machine below: docker run --platform.
+        ("aarch64", INTEL, "kvm", True),
+        ("aarch64", "vendor_id : AuthenticAMD", "none", True),
+        ("x86_64", GRAVITON, "none", True),
+        # qemu's own processor, and Apple's translator.
+        ("aarch64", "CPU implementer : 0x00\nCPU part : 0x051", "none", True),
+        ("x86_64", "vendor_id : VirtualApple\nmodel name : VirtualApple @ 2.50GHz", "none", True),
+        # On x86 the processor itself names TCG where there is no KVM.
+        ("x86_64", INTEL, "qemu", True),
+    ],
+)
+def test_inventory_tells_an_emulated_processor(arch, cpuinfo, virtualization, is_emulated):
+    text = _framed(uname=f"Linux 6.1 {arch}", cpuinfo=cpuinfo, virtualization=virtualization)
+    facts = inventory.parse(text)
+    assert facts.is_emulated is is_emulated
+    told = [warning for warning in facts.warnings if "emulated" in warning]
+    assert told == (["the processor is emulated: its figures take no rank"] if is_emulated else [])
