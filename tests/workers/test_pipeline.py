@@ -4,9 +4,11 @@ import asyncio
 import hashlib
 import json
 import os
+import shlex
 import shutil
 import socket
 import subprocess
+import tempfile
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -181,6 +183,83 @@ async def test_start_names_another_run_that_measures_on_the_machine(transport, t
     await pipeline.teardown(transport, first)
     assert await pipeline.start(transport, second) is None
     await pipeline.teardown(transport, second)
+
+
+class AsUser(LocalTransport):
+    """Another user of the same machine."""
+
+    def __init__(self, uid):
+        super().__init__()
+        self.uid = uid
+
+    async def run(self, command, **options):
+        words = f"setpriv --reuid={self.uid} --regid={self.uid} --clear-groups sh -c"
+        return await super().run(f"{words} {shlex.quote(command)}", **options)
+
+
+@pytest.fixture
+def two_users(monkeypatch):
+    """A directory for temporary files as /tmp is, and two users without rights on each other."""
+    if os.geteuid() != 0 or not shutil.which("setpriv"):
+        pytest.skip("becoming other users needs root and setpriv")
+    place = tempfile.mkdtemp(dir="/tmp")
+    os.chmod(place, 0o1777)
+    monkeypatch.setenv("TMPDIR", place)
+    yield Path(place), AsUser(65533), AsUser(65532)
+    shutil.rmtree(place)
+
+
+async def as_user(transport, directory, files):
+    """The directory of a run with its files, which belong to that user."""
+    await pipeline.prepare(LocalTransport(), directory, files)
+    subprocess.run(["chown", "-R", f"{transport.uid}:{transport.uid}", directory], check=True)
+
+
+@pytest.mark.native
+async def test_lock_of_the_machine_holds_between_users(two_users):
+    place, first_user, second_user = two_users
+    first, second = f"{place}/rackrate-1", f"{place}/rackrate-2"
+    await as_user(first_user, first, await files_of(first, seconds=30))
+    await as_user(second_user, second, await files_of(second, seconds=30))
+    assert await pipeline.start(first_user, first) is None
+    # Its status was not written for a minute, as where a clock was set back: the process is seen.
+    os.utime(first, (0, 0))
+    assert await pipeline.start(second_user, second) == first
+    assert not Path(second, "pid").exists()
+    await pipeline.teardown(first_user, first)
+    assert await pipeline.start(second_user, second) is None
+    await pipeline.teardown(second_user, second)
+    assert list(place.iterdir()) == []
+
+
+@pytest.mark.native
+async def test_lock_that_a_dead_run_of_another_user_left_stops_nobody(two_users):
+    """Its link cannot be taken away: the lock is then beside it, and holds against everybody."""
+    place, first_user, second_user = two_users
+    link, first, second = place / "rackrate-host.lock", f"{place}/rackrate-1", f"{place}/rackrate-2"
+    link.symlink_to(place / "rackrate-gone")
+    os.chown(link, 65531, 65531, follow_symlinks=False)
+    await as_user(first_user, first, await files_of(first, seconds=30))
+    await as_user(second_user, second, await files_of(second, seconds=30))
+    assert await pipeline.start(first_user, first) is None
+    assert os.readlink(place / "rackrate-host.lock.65533") == first
+    assert await pipeline.start(second_user, second) == first
+    await pipeline.teardown(first_user, first)
+    await pipeline.teardown(second_user, second)
+    assert [path.name for path in place.iterdir()] == ["rackrate-host.lock"]
+
+
+@pytest.mark.native
+async def test_lock_holds_for_a_run_whose_processes_are_not_seen(transport, tmp_path):
+    """As in another container with the same /tmp: what it writes every second is seen."""
+    other, directory = tmp_path / "rackrate-2", f"{tmp_path}/rackrate-1"
+    other.mkdir()
+    (tmp_path / "rackrate-host.lock").symlink_to(other)
+    await pipeline.prepare(transport, directory, await files_of(directory))
+    assert await pipeline.start(transport, directory) == str(other)
+    os.utime(other, (time.time() - 60,) * 2)
+    assert await pipeline.start(transport, directory) is None
+    await pipeline.teardown(transport, directory)
 
 
 @pytest.mark.native

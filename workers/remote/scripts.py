@@ -92,17 +92,40 @@ sha256sum -- *.sh bin/* 2>/dev/null
 
 # The lock of the machine is a link to the run's directory: made in one step, and its owner shows. It
 # always lies in the usual place for temporary files, also where programs do not run from there.
+# There nobody can take away the link of another user, also of a run that has died: whoever finds one
+# adds a link of his own beside it, and everybody looks at all of them.
 # One machine may be both ends of a run: both directories then count as one.
 _BEGIN = r"""
+# Of another user's directory only its time is seen: the status changes every second. It also tells of
+# processes that are not seen because they are in another container.
+is_measuring() {
+    pid=$(cat "$1/pid" 2>/dev/null)
+    [ -z "$pid" ] || [ ! -d "/proc/$pid" ] || return 0
+    # By standard input, as the arguments of grep itself are searched, too.
+    if grep -qsF -f - /proc/[0-9]*/cmdline <<END
+$1/
+END
+    then return 0; fi
+    changed_s=$(stat -c %Y -- "$1" 2>/dev/null) || return 1
+    [ $(($(date +%s) - changed_s)) -lt 10 ]
+}
+is_same_run() {
+    case $1 in "$run" | "${run%-peer}" | "$run-peer") ;; *) return 1 ;; esac
+}
+look_for_others() {
+    for link in "$lock" "$lock".*; do
+        other=$(readlink "$link" 2>/dev/null) || continue
+        if ! is_same_run "$other" && is_measuring "$other"; then printf 'busy %s\n' "$other"; exit 0; fi
+    done
+}
 take_lock() {
-    ! ln -sn "$1" "$lock" 2>/dev/null || return 0
-    other=$(readlink "$lock")
-    case $other in "$1" | "${1%-peer}") return ;; esac
-    if [ "$other" != "$1-peer" ]; then
-        pid=$(cat "$other/pid" 2>/dev/null)
-        [ -z "$pid" ] || [ ! -d "/proc/$pid" ] || { printf 'busy %s\n' "$other"; exit 0; }
-    fi
-    ln -sfn "$1" "$lock" 2>/dev/null
+    run=$1
+    look_for_others
+    ! ln -sn "$run" "$lock" 2>/dev/null || return 0
+    case $(readlink "$lock") in "$run" | "${run%-peer}") return ;; esac
+    ln -sfn "$run" "$lock" 2>/dev/null || ln -sfn "$run" "$lock.$(id -u)" 2>/dev/null || return 0
+    # Somebody else may have done the same at the same time.
+    look_for_others
 }
 
 # Out of this session, so that it outlives the connection: a unit where systemd lets us.
@@ -123,7 +146,7 @@ take_lock "$1"
 START = (
     _BEGIN
     + r"""
-detached /bin/sh runner.sh
+detached /bin/sh "$PWD/runner.sh"
 tries=0
 until [ -e status.json ] || [ $tries -ge 100 ]; do sleep 0.05; tries=$((tries + 1)); done
 [ -e status.json ] || { tail -n 3 runner.log >&2; exit 1; }
@@ -155,7 +178,7 @@ if ! is_ours; then
     detached /bin/sh -c '
         echo $$ >pid
         [ "$1" != install ] || sh packages.sh install iperf3
-        exec sh network.sh serve "$2" "$3"' serve "$install" "$port" "$limit_s"
+        exec sh "$PWD/network.sh" serve "$2" "$3"' serve "$install" "$port" "$limit_s"
     tries=0
     until [ -s pid ] || [ $tries -ge 100 ]; do sleep 0.05; tries=$((tries + 1)); done
 fi
@@ -254,7 +277,9 @@ if real=$(cd "$directory" 2>/dev/null && pwd -P); then
     rm -rf -- "$directory" || { sleep 0.2; rm -rf -- "$directory"; }
     [ -z "$(ours)" ] || { echo "processes remain: $(ours)" >&2; exit 1; }
 fi
-[ "$(readlink "$lock" 2>/dev/null)" != "$directory" ] || rm -f -- "$lock"
+for link in "$lock" "$lock".*; do
+    [ "$(readlink "$link" 2>/dev/null)" != "$directory" ] || rm -f -- "$link"
+done
 if [ -e "$directory" ]; then echo "$directory remains" >&2; exit 1; fi
 echo gone
 """
