@@ -97,7 +97,7 @@ def was_disturbed(
             limit = quota if isinstance(quota, float) else math.inf
             # The share is of the probe's own threads, the steal of all usable CPUs.
             usable = min(conditions.usable_cpus, limit) / min(threads, limit)
-            share, steal = cpu_share, conditions.steal_ratio * usable
+            share, steal = cpu_share, (conditions.steal_ratio or 0) * usable
             break
     # The kernel works for disks and networks in threads and interrupts that belong to nobody, so
     # only the user time of others disturbs those. Older records have no user time.

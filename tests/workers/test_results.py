@@ -129,6 +129,16 @@ def test_figures_of_an_emulated_processor_are_flagged(is_emulated):
     assert ("emulated" in run.samples.get().flags) is is_emulated
 
 
+def test_host_that_does_not_show_its_cpus_is_told_once():
+    run = factories.run()
+    cpu = (FIXTURES / "cmips-all-x86_64.txt").read_bytes()
+    unseen = dict.fromkeys(("foreign_cpu_ratio", "steal_ratio", "iowait_ratio"))
+    unseen["foreign_user_ratio"] = None
+    repeats_store([(run, [repeat(n, f"cmips-all-{n}", cpu, **unseen) for n in (1, 2)])])
+    assert len([text for text in run_view(run).warnings if "does not show" in text]) == 1
+    assert run.samples.count() == 2
+
+
 def test_memory_figures_say_how_much_lay_in_huge_pages():
     run = factories.run()
     text = (FIXTURES / "memory-bandwidth-nodes.txt").read_text()

@@ -31,6 +31,7 @@ from backend.providers.registry import provider
 WARNING = "warning"
 UNAVAILABLE = "unavailable"
 BOOT_TIME = "boot_time_s"
+OTHERS_UNSEEN = "the host does not show what its CPUs do: work of others cannot be told from quiet"
 # What tells memory from a disk: all figures of disks, and the speed of the memory.
 TELLING = frozenset(
     metric
@@ -112,6 +113,8 @@ def _note(run: Run, repeat: Repeat) -> None:
         said = "\n".join(line for line in lines if line.strip() and not line.startswith("==="))
         # The end is where package managers say what became of it.
         run.events.create(kind=PACKAGES, detail=said[-1000:])
+    if repeat.conditions and repeat.conditions.foreign_cpu_ratio is None:
+        _note_once(run, WARNING, OTHERS_UNSEEN)
     if repeat.unavailable:
         unavailable_note(run=run, probe=repeat.probe, why=repeat.unavailable)
     if repeat.error:
@@ -120,9 +123,12 @@ def _note(run: Run, repeat: Repeat) -> None:
 
 def unavailable_note(*, run: Run, probe: str, why: str) -> None:
     """Say once that a probe cannot be measured on the host, however often it was tried."""
-    detail = f"{probe}: not available: {why}"
-    if not run.events.filter(kind=UNAVAILABLE, detail=detail).exists():
-        run.events.create(kind=UNAVAILABLE, detail=detail)
+    _note_once(run, UNAVAILABLE, f"{probe}: not available: {why}")
+
+
+def _note_once(run: Run, kind: str, detail: str) -> None:
+    if not run.events.filter(kind=kind, detail=detail).exists():
+        run.events.create(kind=kind, detail=detail)
 
 
 def _evidence(run: Run, repeat: Repeat) -> Evidence:
