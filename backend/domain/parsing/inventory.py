@@ -32,6 +32,8 @@ CHOSEN = re.compile(r"\[([a-z_-]{1,20})\]")
 VERSION = re.compile(r"(?:fio-|iperf )[0-9][0-9A-Za-z.+-]{0,30}")
 LSCPU_VULNERABILITY = "Vulnerability "
 SECTOR_ASHIFT = 9
+NICE_FIELD, POLICY_FIELD = 19 - 3, 41 - 3
+POLICIES = {"0": "other", "1": "fifo", "2": "rr", "3": "batch", "5": "idle", "6": "deadline"}
 # Names that /proc/cpuinfo gives on x86 and not on ARM, and of a processor that is translated.
 X86_VENDORS = {"GenuineIntel", "AuthenticAMD", "HygonGenuine", "CentaurHauls"}
 TRANSLATED_VENDOR = "VirtualApple"
@@ -66,6 +68,12 @@ class HostFacts:
     numa_node_count: int | None
     is_smt_active: bool | None
     governor: str | None
+    nice: int | None
+    """How far the commands of the login give way to others: 19 is the most."""
+    scheduling: str | None
+    """How the kernel shares out CPU among them: other, batch, idle, fifo, rr, deadline."""
+    io_class: str | None
+    """How it shares out the disk: none, best-effort, idle, realtime."""
     clock_driver: str | None
     max_mhz: float | None
     is_boost_on: bool | None
@@ -151,6 +159,7 @@ def _cpu(parts: Mapping[str, str], cpu: Mapping[str, str]) -> dict[str, Any]:
     max_khz = whole(frequency.get("scaling_max_freq"))
     # acpi-cpufreq says boost, intel_pstate the opposite, no_turbo.
     boost = {"boost1": True, "boost0": False, "no_turbo0": True, "no_turbo1": False}
+    nice, scheduling = _scheduling(parts.get("scheduling", ""))
     said = [boost.get(f"{key}{frequency.get(key)}") for key in ("boost", "no_turbo")]
     return {
         "cpu_model": cpu_models(
@@ -165,11 +174,24 @@ def _cpu(parts: Mapping[str, str], cpu: Mapping[str, str]) -> dict[str, Any]:
         "numa_node_count": whole(cpu.get("NUMA node(s)")) or whole(_word(parts, "nodes")),
         "is_smt_active": None if smt is None else smt == "1",
         "governor": _word(parts, "governor"),
+        "nice": nice,
+        "scheduling": scheduling,
+        "io_class": (_word(parts, "ionice") or "").rstrip(":") or None,
         "clock_driver": frequency.get("scaling_driver"),
         "max_mhz": max_khz / 1000 if max_khz else None,
         "is_boost_on": next((is_on for is_on in said if is_on is not None), None),
         "cgroup_quota_cpus": _quota(parts.get("cgroup", "")),
     }
+
+
+def _scheduling(stat: str) -> tuple[int | None, str | None]:
+    """Nice value and policy, from /proc/self/stat (proc(5): fields 19 and 41)."""
+    # A program's name may hold blanks and brackets; the third field comes behind the last of them.
+    fields = stat.rpartition(")")[2].split()
+    if len(fields) <= POLICY_FIELD:
+        return None, None
+    nice = re.fullmatch(r"-?[0-9]{1,2}", fields[NICE_FIELD], re.ASCII)
+    return int(nice[0]) if nice else None, POLICIES.get(fields[POLICY_FIELD])
 
 
 def _machine(parts: Mapping[str, str], cpu: Mapping[str, str]) -> dict[str, Any]:
@@ -320,11 +342,22 @@ def _warnings(facts: HostFacts) -> list[str]:
         )
     if facts.governor not in {None, "performance"}:
         warnings.append(f"the CPU governor is {facts.governor}: clocks may be held down")
+    warnings += _priority_warnings(facts)
     if facts.is_boost_on is False:
         warnings.append("the CPU's boost is switched off: clocks are held down")
     if facts.transparent_hugepages == "never":
         warnings.append("huge pages are switched off: memory latency reads higher than with them")
     return [*warnings, *_limit_warnings(facts), *_device_warnings(facts)]
+
+
+def _priority_warnings(facts: HostFacts) -> Iterator[str]:
+    if facts.nice:
+        order = "after" if facts.nice > 0 else "before"
+        yield f"the login runs at nice {facts.nice}: its programs get CPU {order} others"
+    if facts.scheduling not in {None, "other"}:
+        yield f"the login runs under the CPU policy {facts.scheduling}: figures may be of its rules"
+    if facts.io_class not in {None, "none", "best-effort"}:
+        yield f"the login runs under the disk class {facts.io_class}: figures may be of its rules"
 
 
 def _limit_warnings(facts: HostFacts) -> Iterator[str]:

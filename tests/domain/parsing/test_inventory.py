@@ -461,3 +461,29 @@ def test_inventory_tells_an_emulated_processor(arch, cpuinfo, virtualization, is
     assert facts.is_emulated is is_emulated
     told = [warning for warning in facts.warnings if "emulated" in warning]
     assert told == (["the processor is emulated: its figures take no rank"] if is_emulated else [])
+
+
+def _stat(nice, policy):
+    """/proc/self/stat of a program with a difficult name: field 19 is nice, 41 the policy."""
+    fields = ["0"] * 52
+    fields[0], fields[1], fields[2] = "77", "(a) b (c)", "R"
+    fields[18], fields[40] = str(nice), str(policy)
+    return " ".join(fields)
+
+
+@pytest.mark.parametrize(
+    ("nice", "policy", "io_class", "told"),
+    [
+        (0, 0, "none: prio 0", []),
+        (0, 0, "best-effort: prio 4", []),
+        (19, 0, "none: prio 0", ["nice 19"]),
+        (-5, 0, "none: prio 0", ["nice -5"]),
+        (0, 5, "none: prio 0", ["CPU policy idle"]),
+        (0, 3, "idle", ["CPU policy batch", "disk class idle"]),
+    ],
+)
+def test_inventory_warns_of_a_login_that_is_not_served_as_others(nice, policy, io_class, told):
+    facts = inventory.parse(_framed(scheduling=_stat(nice, policy), ionice=io_class))
+    assert (facts.nice, facts.io_class) == (nice, io_class.partition(":")[0])
+    found = [warning for warning in facts.warnings if warning.startswith("the login runs")]
+    assert [words for words, text in zip(told, found, strict=True) if words in text] == told
