@@ -185,6 +185,69 @@ async def test_start_names_another_run_that_measures_on_the_machine(transport, t
     await pipeline.teardown(transport, second)
 
 
+class AfterStartUp(LocalTransport):
+    """A login shell that does something before it runs the command."""
+
+    def __init__(self, does):
+        self.does = does
+
+    async def run(self, command, **options):
+        return await super().run(f"{self.does}\n{command}", **options)
+
+
+@pytest.mark.parametrize(
+    ("does", "words"),
+    [
+        ("read -r answer", "start-up file reads standard input"),
+        ("cat >/dev/null", "it said nothing; its start-up file may read standard input"),
+        ("exec /bin/sh", "start-up file starts another shell in place of the command"),
+    ],
+)
+async def test_start_up_file_that_takes_our_script_is_named(transport, does, words):
+    with pytest.raises(DriverError, match=words) as raised:
+        await pipeline.identify(AfterStartUp(does), "1")
+    assert (raised.value.reason, raised.value.retryable) == (Reason.UNSUPPORTED, False)
+
+
+async def test_host_is_known_where_its_path_lacks_the_tools(transport):
+    known = await pipeline.identify(AfterStartUp("PATH=/nowhere; export PATH"), "1")
+    assert known == replace(await pipeline.identify(transport, "1"), clock_s=known.clock_s)
+
+
+@pytest.mark.parametrize(
+    ("lines", "words"),
+    [
+        # Without `uname` the system has no name: the tools are what is missing.
+        ("system \narch \nmissing uname\nmissing readlink", "the host has no uname, readlink"),
+        ("system FreeBSD\narch amd64\nmissing sha256sum", "the host runs FreeBSD"),
+        ("system Linux\narch riscv64", "no probes for a riscv64 machine, only for x86_64"),
+        ("system Linux\narch x86_64\nmissing nohup or setsid", "the host has no nohup or setsid"),
+    ],
+)
+async def test_host_that_lacks_something_is_told_it(lines, words):
+    class Answering(LocalTransport):
+        async def run(self, command, **_):
+            return Output(0, f"{scripts.BEGIN}\ndirectory /tmp/x\n{lines}\n".encode(), b"")
+
+    with pytest.raises(DriverError, match=words):
+        await pipeline.identify(Answering(), "1")
+
+
+@pytest.mark.native
+@pytest.mark.parametrize("lacking", ["nohup", "setsid"])
+async def test_run_outlives_the_connection_with_either_tool(
+    transport, tmp_path, monkeypatch, lacking
+):
+    """Debian's busybox has setsid and no nohup."""
+    start = scripts.START.replace("command -v $tool", f"[ $tool != {lacking} ] && command -v $tool")
+    monkeypatch.setattr(scripts, "START", start)
+    directory = f"{tmp_path}/rackrate-1"
+    await pipeline.prepare(transport, directory, await files_of(directory, seconds=30))
+    assert await pipeline.start(transport, directory) is None
+    assert (await pipeline.read(transport, directory)).is_alive
+    await pipeline.teardown(transport, directory)
+
+
 class AsUser(LocalTransport):
     """Another user of the same machine."""
 
@@ -371,7 +434,7 @@ def test_cut_off_answer_is_an_error(output):
 
 async def test_script_that_finds_no_space_is_disk_full(transport):
     with pytest.raises(DriverError) as raised:
-        await pipeline._script(transport, "echo x | cat >/dev/full")
+        await pipeline._script(transport, "echo x | cat >/dev/full", "-")
     assert raised.value.reason == Reason.DISK_FULL
 
 

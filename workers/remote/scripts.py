@@ -7,13 +7,25 @@ its values come as arguments, never within the text.
 # The line after which an answer begins: what stands before it, the login shell's start-up files have
 # printed.
 BEGIN = "=== rackrate begins"
+READS_INPUT = "the login shell's start-up file reads standard input, which is ours: have it do so only in a terminal"
+STARTS_SHELL = (
+    "the login shell's start-up file starts another shell in place of the command: have it do so only in "
+    "a terminal"
+)
 # The whole script is one function, read to its end before it starts: nothing it runs can eat it.
-WRAPPER = f"""LC_ALL=C; export LC_ALL; umask 077
+# What the login shell does before reaches us, too: it may read some of the script, of which the first
+# line is there to be missed, or start another shell, which then has no arguments. A PATH may lack the
+# tools that every system has.
+WRAPPER = f"""is_whole=yes
+LC_ALL=C; export LC_ALL; umask 077
+PATH=${{{{PATH:+$PATH:}}}}/usr/sbin:/usr/bin:/sbin:/bin; export PATH
 lock=${{{{TMPDIR:-/tmp}}}}/rackrate-host.lock
 main() {{{{
 {{}}
 }}}}
 echo '{BEGIN}'
+[ -n "${{{{is_whole:-}}}}" ] || {{{{ echo "{READS_INPUT}" >&2; exit 1; }}}}
+[ $# -gt 0 ] || {{{{ echo "{STARTS_SHELL}" >&2; exit 1; }}}}
 main "$@" </dev/null
 """
 
@@ -50,9 +62,10 @@ printf 'boot_id %s\n' "$(cat /proc/sys/kernel/random/boot_id)"
 printf 'seen_from %s\n' "${SSH_CONNECTION%% *}"
 printf 'clock_s %s\n' "$(date +%s)"
 df -Pk "${parent:-/tmp}" | { read -r _; read -r _ _ _ free _; printf 'free_kib %s\n' "$free"; }
-for tool in sha256sum nohup readlink mkdir; do
+for tool in uname sha256sum readlink mkdir; do
     command -v "$tool" >/dev/null || printf 'missing %s\n' "$tool"
 done
+command -v setsid >/dev/null || command -v nohup >/dev/null || echo 'missing nohup or setsid'
 for place in "$@"; do
     for old in "$place"/rackrate-????????-????-????-????-????????????*; do
         [ -d "$old" ] && [ ! -L "$old" ] && [ -O "$old" ] && [ "$old" != "$directory" ] || continue
@@ -134,8 +147,11 @@ detached() {
         --unit="${PWD##*/}" --working-directory="$PWD" --setenv=LC_ALL=C --setenv="PATH=$PATH" \
         /bin/sh -c 'umask 077; exec "$@" >>runner.log 2>&1 </dev/null' sh "$@" 2>/dev/null
     then return; fi
-    detach=nohup
-    command -v setsid >/dev/null && detach='setsid nohup'
+    detach=
+    # Either is enough.
+    for tool in setsid nohup; do
+        if command -v $tool >/dev/null; then detach="$detach $tool"; fi
+    done
     $detach "$@" >>runner.log 2>&1 &
 }
 cd "$1" || exit 1
