@@ -14,15 +14,15 @@ from backend.domain.parsing.inventory import HostFacts
 from backend.domain.parsing.observe import Conditions
 from backend.domain.parsing.texts import text_of
 from backend.domain.probes import PROBES
-from backend.domain.stats import DISTURBED
+from backend.domain.stats import DISTURBED, EMULATED
 
 # Exit codes of the scripts and probes on the target (workers/remote/probes/native/probe.h).
 EXIT_DISK_FULL = 5
 EXIT_UNAVAILABLE = 7
 UNAVAILABLE = re.compile(r"^=== failure unavailable: (.*)$", re.MULTILINE)
 VOLUME_SMALL = "volume_small"
-# How a machine was rented, which no evidence shows.
-RENTED_FLAGS = CREDIT_FLAGS | {VOLUME_SMALL}
+# How a machine was rented and what it is, which the evidence of a repeat does not show.
+MACHINE_FLAGS = CREDIT_FLAGS | {VOLUME_SMALL, EMULATED}
 MIB = 2**20
 # How often a kernel looks who runs on a CPU, at least.
 LOOKS_PER_S = 100
@@ -101,7 +101,7 @@ def was_disturbed(
             limit = quota if isinstance(quota, float) else math.inf
             # The share is of the probe's own threads, the steal of all usable CPUs.
             usable = min(conditions.usable_cpus, limit) / min(threads, limit)
-            share, steal = cpu_share, conditions.steal_ratio * usable
+            share, steal = cpu_share, (conditions.steal_ratio or 0) * usable
             break
     # The kernel works for disks and networks in threads and interrupts that belong to nobody, so
     # only the user time of others disturbs those. Older records have no user time.
@@ -212,13 +212,13 @@ def stored_flags(
     """(metric, variant) of each sample of one stored repeat → the flags that today's rules give.
 
     `conditions` are as they were stored; where they do not say enough, the flag "disturbed" is
-    taken over from those `stated`, as those of the rented machine always are.
+    taken over from those `stated`, as those of the machine always are.
     """
     samples = list(samples)
     seen = observe.stored(conditions)
     parameters = [sample.parameters for sample in samples]
     is_disturbed = was_disturbed(probe, seen, parameters) if seen else DISTURBED in stated
-    later = [*([DISTURBED] if is_disturbed else []), *sorted(RENTED_FLAGS & set(stated))]
+    later = [*([DISTURBED] if is_disturbed else []), *sorted(MACHINE_FLAGS & set(stated))]
     return {
         (sample.metric, sample.variant): list(dict.fromkeys([*sample.flags, *later]))
         for sample in samples

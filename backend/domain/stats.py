@@ -33,7 +33,9 @@ ABORTED = "aborted"
 CONDITIONS_UNKNOWN = "conditions_unknown"
 # Flag of a copy of nothing but zeros, which disks that compress never store.
 ZEROS = "zeros"
-UNFIT = frozenset({DISTURBED, CACHED, LOWER_BOUND, ABORTED, CONDITIONS_UNKNOWN, ZEROS})
+# Flag of a figure of a processor that a program imitates.
+EMULATED = "emulated"
+UNFIT = frozenset({DISTURBED, CACHED, LOWER_BOUND, ABORTED, CONDITIONS_UNKNOWN, ZEROS, EMULATED})
 
 Repeat = TypeVar("Repeat")
 # Run → values of its repeats, of one machine.

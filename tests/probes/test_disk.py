@@ -85,12 +85,15 @@ def test_fio_says_buffered_when_the_file_system_is_in_memory(run_directory, tmp_
 def test_fio_is_unavailable_when_another_program_has_its_name(
     run_directory, shell, target, programs
 ):
-    programs.put("fio", "#!/bin/sh\necho 1.9.6\n")
+    other = programs.put("fio", "#!/bin/sh\necho 1.9.6\n")
     run_directory.plan(_fio_step(target), _fio_step(target, number=1))
     run_directory.run(shell, path=programs.path)
     assert run_directory.finished() == ["001-fio-randread1-0"]
     said = run_directory.result("001-fio-randread1-0.out")
-    assert said == "=== failure unavailable: fio 3 is not installed\n"
+    assert said == (
+        f"=== failure unavailable: fio 3 is not to be had: {other} --version ended with status 0 "
+        "and said: 1.9.6\n"
+    )
     assert '"exit_code":7,' in run_directory.result("001-fio-randread1-0.json")
     assert runner_status.parse(run_directory.status()).state == "finished"
 
@@ -419,4 +422,15 @@ def test_memory_limit_above_the_run_bounds_the_cache(run_directory, target):
     run_directory.run(["sh"])
     assert "for the 24 MiB that memory may keep" in run_directory.result(
         "001-fio_steady-randwrite-0.out"
+    )
+
+
+def test_fio_that_cannot_run_says_so_in_place_of_missing(run_directory, target, programs):
+    """As under a limit of the address space: fio is there, and ends before it says its version."""
+    fio_path = programs.put("fio", "#!/bin/sh\necho 'error: no shared memory' >&2\nexit 1\n")
+    words = ("disk.sh", "fio_run", target, 16 * MIB, "randread", "4k", 1, 1, 1, 0)
+    said = run_directory.run(["sh"], *words, code=7, path=programs.path)
+    assert said == (
+        f"=== failure unavailable: fio 3 is not to be had: {fio_path} --version ended with status 1 "
+        "and said: error: no shared memory\n"
     )

@@ -94,3 +94,12 @@ def test_inventory_names_the_cloud_when_cloud_init_wrote_it(run_directory, tmp_p
     assert {"cloud-id: aws", "cloud_name: aws", "region: eu-west-1"} <= set(lines)
     assert "instance-type: m5.large" in lines
     assert "i-0123" not in found["cloud"].text
+
+
+def test_inventory_has_the_priority_of_the_login(run_directory, shell):
+    needs("chrt")
+    running = run_directory.start(
+        shell, "inventory.sh", "inventory", before=["nice", "-n", "7", "chrt", "-b", "0"]
+    )
+    facts = inventory.parse(running.communicate(timeout=60)[0])
+    assert (facts.nice, facts.scheduling) == (7, "batch")

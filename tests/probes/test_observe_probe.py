@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from backend.domain.parsing import observe
+from tests.probes.cgroups import mounting
 from tests.probes.conftest import needs
 
 
@@ -375,3 +376,44 @@ def test_observe_ticks_its_parent_and_ends_with_it_when_asked(bundle):
 def test_observe_prints_microseconds_when_asked_for_the_clock(probe):
     first, second = (int(probe("observe", "--clock").stdout) for _ in range(2))
     assert 0 < second - first < 10_000_000
+
+
+def _with_stat(bundle, tmp_path, before, after):
+    """Conditions of a command on one CPU of a host whose /proc/stat says this before and after it."""
+    stat, later, record = (tmp_path / name for name in ("stat", "later", "record.json"))
+    stat.write_text(before)
+    later.write_text(after)
+    cpu = max(os.sched_getaffinity(0))
+    options = f"--probe p --variant v --repeat 0 --timeout 9 --quiet-budget 0 --json {record}"
+    files = f"--out {tmp_path}/out --err {tmp_path}/err"
+    subprocess.run(
+        [
+            *mounting((stat, "/proc/stat")),
+            *("taskset", "-c", str(cpu), bundle.binaries["observe"].path),
+            *options.split(),
+            *files.split(),
+            *("--", "sh", "-c", f"sleep 0.5; cat {later} > /proc/stat"),
+        ],
+        check=True,
+        timeout=20,
+    )
+    return observe.parse(record.read_text())
+
+
+def test_observe_sees_others_where_a_container_counts_its_cpus_from_0(bundle, tmp_path):
+    """lxcfs and OpenVZ: one CPU of ours, and one line, whatever its number."""
+    # In half a second 50 hundredths of it were busy: all of the time was somebody else's.
+    before, after = ("cpu  9 0 0 9\ncpu0 1000 0 0 1000 0 0 0 0\nintr 1\n" for _ in range(2))
+    after = after.replace("cpu0 1000", "cpu0 1050")
+    conditions = _with_stat(bundle, tmp_path, before, after)
+    assert conditions.foreign_cpu_ratio > 0.5
+
+
+@pytest.mark.parametrize("lines", [0, 3])
+def test_observe_says_unknown_where_the_cpus_cannot_be_told_apart(bundle, tmp_path, lines):
+    text = "cpu  9 0 0 9\n" + "".join(f"cpu{7000 + n} 5 0 0 5 0 0 0 0\n" for n in range(lines))
+    conditions = _with_stat(bundle, tmp_path, text, text)
+    assert conditions.foreign_cpu_ratio is None
+    assert conditions.foreign_user_ratio is None
+    assert (conditions.steal_ratio, conditions.iowait_ratio) == (None, None)
+    assert conditions.is_complete

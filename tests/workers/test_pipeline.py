@@ -4,9 +4,11 @@ import asyncio
 import hashlib
 import json
 import os
+import shlex
 import shutil
 import socket
 import subprocess
+import tempfile
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -183,6 +185,146 @@ async def test_start_names_another_run_that_measures_on_the_machine(transport, t
     await pipeline.teardown(transport, second)
 
 
+class AfterStartUp(LocalTransport):
+    """A login shell that does something before it runs the command."""
+
+    def __init__(self, does):
+        self.does = does
+
+    async def run(self, command, **options):
+        return await super().run(f"{self.does}\n{command}", **options)
+
+
+@pytest.mark.parametrize(
+    ("does", "words"),
+    [
+        ("read -r answer", "start-up file reads standard input"),
+        ("cat >/dev/null", "it said nothing; its start-up file may read standard input"),
+        ("exec /bin/sh", "start-up file starts another shell in place of the command"),
+    ],
+)
+async def test_start_up_file_that_takes_our_script_is_named(transport, does, words):
+    with pytest.raises(DriverError, match=words) as raised:
+        await pipeline.identify(AfterStartUp(does), "1")
+    assert (raised.value.reason, raised.value.retryable) == (Reason.UNSUPPORTED, False)
+
+
+async def test_host_is_known_where_its_path_lacks_the_tools(transport):
+    known = await pipeline.identify(AfterStartUp("PATH=/nowhere; export PATH"), "1")
+    assert known == replace(await pipeline.identify(transport, "1"), clock_s=known.clock_s)
+
+
+@pytest.mark.parametrize(
+    ("lines", "words"),
+    [
+        # Without `uname` the system has no name: the tools are what is missing.
+        ("system \narch \nmissing uname\nmissing readlink", "the host has no uname, readlink"),
+        ("system FreeBSD\narch amd64\nmissing sha256sum", "the host runs FreeBSD"),
+        ("system Linux\narch riscv64", "no probes for a riscv64 machine, only for x86_64"),
+        ("system Linux\narch x86_64\nmissing nohup or setsid", "the host has no nohup or setsid"),
+    ],
+)
+async def test_host_that_lacks_something_is_told_it(lines, words):
+    class Answering(LocalTransport):
+        async def run(self, command, **_):
+            return Output(0, f"{scripts.BEGIN}\ndirectory /tmp/x\n{lines}\n".encode(), b"")
+
+    with pytest.raises(DriverError, match=words):
+        await pipeline.identify(Answering(), "1")
+
+
+@pytest.mark.native
+@pytest.mark.parametrize("lacking", ["nohup", "setsid"])
+async def test_run_outlives_the_connection_with_either_tool(
+    transport, tmp_path, monkeypatch, lacking
+):
+    """Debian's busybox has setsid and no nohup."""
+    start = scripts.START.replace("command -v $tool", f"[ $tool != {lacking} ] && command -v $tool")
+    monkeypatch.setattr(scripts, "START", start)
+    directory = f"{tmp_path}/rackrate-1"
+    await pipeline.prepare(transport, directory, await files_of(directory, seconds=30))
+    assert await pipeline.start(transport, directory) is None
+    assert (await pipeline.read(transport, directory)).is_alive
+    await pipeline.teardown(transport, directory)
+
+
+class AsUser(LocalTransport):
+    """Another user of the same machine."""
+
+    def __init__(self, uid):
+        super().__init__()
+        self.uid = uid
+
+    async def run(self, command, **options):
+        words = f"setpriv --reuid={self.uid} --regid={self.uid} --clear-groups sh -c"
+        return await super().run(f"{words} {shlex.quote(command)}", **options)
+
+
+@pytest.fixture
+def two_users(monkeypatch):
+    """A directory for temporary files as /tmp is, and two users without rights on each other."""
+    if os.geteuid() != 0 or not shutil.which("setpriv"):
+        pytest.skip("becoming other users needs root and setpriv")
+    place = tempfile.mkdtemp(dir="/tmp")
+    os.chmod(place, 0o1777)
+    monkeypatch.setenv("TMPDIR", place)
+    yield Path(place), AsUser(65533), AsUser(65532)
+    shutil.rmtree(place)
+
+
+async def as_user(transport, directory, files):
+    """The directory of a run with its files, which belong to that user."""
+    await pipeline.prepare(LocalTransport(), directory, files)
+    subprocess.run(["chown", "-R", f"{transport.uid}:{transport.uid}", directory], check=True)
+
+
+@pytest.mark.native
+async def test_lock_of_the_machine_holds_between_users(two_users):
+    place, first_user, second_user = two_users
+    first, second = f"{place}/rackrate-1", f"{place}/rackrate-2"
+    await as_user(first_user, first, await files_of(first, seconds=30))
+    await as_user(second_user, second, await files_of(second, seconds=30))
+    assert await pipeline.start(first_user, first) is None
+    # Its status was not written for a minute, as where a clock was set back: the process is seen.
+    os.utime(first, (0, 0))
+    assert await pipeline.start(second_user, second) == first
+    assert not Path(second, "pid").exists()
+    await pipeline.teardown(first_user, first)
+    assert await pipeline.start(second_user, second) is None
+    await pipeline.teardown(second_user, second)
+    assert list(place.iterdir()) == []
+
+
+@pytest.mark.native
+async def test_lock_that_a_dead_run_of_another_user_left_stops_nobody(two_users):
+    """Its link cannot be taken away: the lock is then beside it, and holds against everybody."""
+    place, first_user, second_user = two_users
+    link, first, second = place / "rackrate-host.lock", f"{place}/rackrate-1", f"{place}/rackrate-2"
+    link.symlink_to(place / "rackrate-gone")
+    os.chown(link, 65531, 65531, follow_symlinks=False)
+    await as_user(first_user, first, await files_of(first, seconds=30))
+    await as_user(second_user, second, await files_of(second, seconds=30))
+    assert await pipeline.start(first_user, first) is None
+    assert os.readlink(place / "rackrate-host.lock.65533") == first
+    assert await pipeline.start(second_user, second) == first
+    await pipeline.teardown(first_user, first)
+    await pipeline.teardown(second_user, second)
+    assert [path.name for path in place.iterdir()] == ["rackrate-host.lock"]
+
+
+@pytest.mark.native
+async def test_lock_holds_for_a_run_whose_processes_are_not_seen(transport, tmp_path):
+    """As in another container with the same /tmp: what it writes every second is seen."""
+    other, directory = tmp_path / "rackrate-2", f"{tmp_path}/rackrate-1"
+    other.mkdir()
+    (tmp_path / "rackrate-host.lock").symlink_to(other)
+    await pipeline.prepare(transport, directory, await files_of(directory))
+    assert await pipeline.start(transport, directory) == str(other)
+    os.utime(other, (time.time() - 60,) * 2)
+    assert await pipeline.start(transport, directory) is None
+    await pipeline.teardown(transport, directory)
+
+
 @pytest.mark.native
 async def test_start_takes_over_the_lock_of_a_dead_run(transport, tmp_path):
     (tmp_path / "rackrate-host.lock").symlink_to(tmp_path / "rackrate-gone")
@@ -292,7 +434,7 @@ def test_cut_off_answer_is_an_error(output):
 
 async def test_script_that_finds_no_space_is_disk_full(transport):
     with pytest.raises(DriverError) as raised:
-        await pipeline._script(transport, "echo x | cat >/dev/full")
+        await pipeline._script(transport, "echo x | cat >/dev/full", "-")
     assert raised.value.reason == Reason.DISK_FULL
 
 

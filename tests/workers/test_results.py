@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from backend.accounts.models import CloudAccount
-from backend.benchmarks.models import Campaign, Resource, RunState
+from backend.benchmarks.models import Campaign, Resource, Run, RunState
 from backend.benchmarks.selectors.evidence import evidence_series
 from backend.benchmarks.selectors.runs import run_cost, run_view
 from backend.benchmarks.services.results import repeats_store
@@ -115,6 +115,28 @@ def test_disk_figures_of_a_directory_are_cached_when_one_of_them_shows_memory():
         ("small_files_per_s", 0): True,
         ("fsync_p99_ns", 0): True,
     }
+
+
+@pytest.mark.parametrize("is_emulated", [True, False])
+def test_figures_of_an_emulated_processor_are_flagged(is_emulated):
+    run = factories.run()
+    host = (FIXTURES / "inventory-debian-12-container.txt").read_text()
+    if is_emulated:
+        host = host.replace("=== cpuinfo\n", "=== cpuinfo\nCPU implementer : 0x41\n")
+    cpu = (FIXTURES / "cmips-all-x86_64.txt").read_bytes()
+    repeats_store([(run, [repeat(1, "inventory-host-0", host.encode())])])
+    repeats_store([(Run.objects.get(pk=run.pk), [repeat(2, "cmips-all-0", cpu)])])
+    assert ("emulated" in run.samples.get().flags) is is_emulated
+
+
+def test_host_that_does_not_show_its_cpus_is_told_once():
+    run = factories.run()
+    cpu = (FIXTURES / "cmips-all-x86_64.txt").read_bytes()
+    unseen = dict.fromkeys(("foreign_cpu_ratio", "steal_ratio", "iowait_ratio"))
+    unseen["foreign_user_ratio"] = None
+    repeats_store([(run, [repeat(n, f"cmips-all-{n}", cpu, **unseen) for n in (1, 2)])])
+    assert len([text for text in run_view(run).warnings if "does not show" in text]) == 1
+    assert run.samples.count() == 2
 
 
 def test_memory_figures_say_how_much_lay_in_huge_pages():

@@ -110,8 +110,9 @@ async def _script(
     _, begin, answer = output.stdout.partition(f"{scripts.BEGIN}\n".encode())
     if not begin:  # such as nologin, which says why on its standard output
         said = text_of(output.stderr + output.stdout).strip()[-300:]
+        why = said or "it said nothing; its start-up file may read standard input, which is ours"
         raise DriverError(
-            Reason.UNSUPPORTED, f"the login shell runs no commands: {said}", retryable=False
+            Reason.UNSUPPORTED, f"the login shell runs no commands: {why}", retryable=False
         )
     if output.exit_code != 0:
         said = text_of(output.stderr).strip()[-300:]
@@ -133,7 +134,8 @@ async def identify(transport: Transport, run_id: str, *, is_peer: bool = False) 
     lines = [line.partition(" ")[::2] for line in text.splitlines()]
     facts = dict(lines)
     arch = facts.get("arch", "")
-    _check_able(arch, facts)
+    missing = [value for key, value in lines if key == "missing" and len(value) <= MAX_PATH]
+    _check_able(arch, facts, ", ".join(missing[:MAX_LEFTOVERS]))
     directory, boot_id = facts.get("directory", ""), facts.get("boot_id", "")
     if len(directory) > MAX_PATH or not directory.endswith(f"/{name}"):
         raise ProbeError("host", f"{directory!r} is no directory for {name}")
@@ -166,13 +168,14 @@ def _address(text: str) -> str:
         raise ProbeError("host", f"seen_from {text!r} is no address") from error
 
 
-def _check_able(arch: str, facts: Mapping[str, str]) -> None:
+def _check_able(arch: str, facts: Mapping[str, str], missing: str) -> None:
     parent = facts.get("directory", "").rpartition("/")[0]
     reason = Reason.UNSUPPORTED
     # Before its tools: other systems lack some of them, and installing those would not help.
-    if (system := facts.get("system", LINUX)) != LINUX:
+    # Without `uname` it has no name.
+    if (system := facts.get("system") or LINUX) != LINUX:
         lacking = f"the host runs {system}, and the probes are programs for Linux"
-    elif missing := facts.get("missing"):
+    elif missing:
         lacking = f"the host has no {missing}"
     elif arch not in ARCHITECTURES:
         lacking = f"no probes for a {arch} machine, only for {' and '.join(PROBED)}"

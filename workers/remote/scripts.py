@@ -7,13 +7,25 @@ its values come as arguments, never within the text.
 # The line after which an answer begins: what stands before it, the login shell's start-up files have
 # printed.
 BEGIN = "=== rackrate begins"
+READS_INPUT = "the login shell's start-up file reads standard input, which is ours: have it do so only in a terminal"
+STARTS_SHELL = (
+    "the login shell's start-up file starts another shell in place of the command: have it do so only in "
+    "a terminal"
+)
 # The whole script is one function, read to its end before it starts: nothing it runs can eat it.
-WRAPPER = f"""LC_ALL=C; export LC_ALL; umask 077
+# What the login shell does before reaches us, too: it may read some of the script, of which the first
+# line is there to be missed, or start another shell, which then has no arguments. A PATH may lack the
+# tools that every system has.
+WRAPPER = f"""is_whole=yes
+LC_ALL=C; export LC_ALL; umask 077
+PATH=${{{{PATH:+$PATH:}}}}/usr/sbin:/usr/bin:/sbin:/bin; export PATH
 lock=${{{{TMPDIR:-/tmp}}}}/rackrate-host.lock
 main() {{{{
 {{}}
 }}}}
 echo '{BEGIN}'
+[ -n "${{{{is_whole:-}}}}" ] || {{{{ echo "{READS_INPUT}" >&2; exit 1; }}}}
+[ $# -gt 0 ] || {{{{ echo "{STARTS_SHELL}" >&2; exit 1; }}}}
 main "$@" </dev/null
 """
 
@@ -50,9 +62,10 @@ printf 'boot_id %s\n' "$(cat /proc/sys/kernel/random/boot_id)"
 printf 'seen_from %s\n' "${SSH_CONNECTION%% *}"
 printf 'clock_s %s\n' "$(date +%s)"
 df -Pk "${parent:-/tmp}" | { read -r _; read -r _ _ _ free _; printf 'free_kib %s\n' "$free"; }
-for tool in sha256sum nohup readlink mkdir; do
+for tool in uname sha256sum readlink mkdir; do
     command -v "$tool" >/dev/null || printf 'missing %s\n' "$tool"
 done
+command -v setsid >/dev/null || command -v nohup >/dev/null || echo 'missing nohup or setsid'
 for place in "$@"; do
     for old in "$place"/rackrate-????????-????-????-????-????????????*; do
         [ -d "$old" ] && [ ! -L "$old" ] && [ -O "$old" ] && [ "$old" != "$directory" ] || continue
@@ -92,17 +105,40 @@ sha256sum -- *.sh bin/* 2>/dev/null
 
 # The lock of the machine is a link to the run's directory: made in one step, and its owner shows. It
 # always lies in the usual place for temporary files, also where programs do not run from there.
+# There nobody can take away the link of another user, also of a run that has died: whoever finds one
+# adds a link of his own beside it, and everybody looks at all of them.
 # One machine may be both ends of a run: both directories then count as one.
 _BEGIN = r"""
+# Of another user's directory only its time is seen: the status changes every second. It also tells of
+# processes that are not seen because they are in another container.
+is_measuring() {
+    pid=$(cat "$1/pid" 2>/dev/null)
+    [ -z "$pid" ] || [ ! -d "/proc/$pid" ] || return 0
+    # By standard input, as the arguments of grep itself are searched, too.
+    if grep -qsF -f - /proc/[0-9]*/cmdline <<END
+$1/
+END
+    then return 0; fi
+    changed_s=$(stat -c %Y -- "$1" 2>/dev/null) || return 1
+    [ $(($(date +%s) - changed_s)) -lt 10 ]
+}
+is_same_run() {
+    case $1 in "$run" | "${run%-peer}" | "$run-peer") ;; *) return 1 ;; esac
+}
+look_for_others() {
+    for link in "$lock" "$lock".*; do
+        other=$(readlink "$link" 2>/dev/null) || continue
+        if ! is_same_run "$other" && is_measuring "$other"; then printf 'busy %s\n' "$other"; exit 0; fi
+    done
+}
 take_lock() {
-    ! ln -sn "$1" "$lock" 2>/dev/null || return 0
-    other=$(readlink "$lock")
-    case $other in "$1" | "${1%-peer}") return ;; esac
-    if [ "$other" != "$1-peer" ]; then
-        pid=$(cat "$other/pid" 2>/dev/null)
-        [ -z "$pid" ] || [ ! -d "/proc/$pid" ] || { printf 'busy %s\n' "$other"; exit 0; }
-    fi
-    ln -sfn "$1" "$lock" 2>/dev/null
+    run=$1
+    look_for_others
+    ! ln -sn "$run" "$lock" 2>/dev/null || return 0
+    case $(readlink "$lock") in "$run" | "${run%-peer}") return ;; esac
+    ln -sfn "$run" "$lock" 2>/dev/null || ln -sfn "$run" "$lock.$(id -u)" 2>/dev/null || return 0
+    # Somebody else may have done the same at the same time.
+    look_for_others
 }
 
 # Out of this session, so that it outlives the connection: a unit where systemd lets us.
@@ -111,8 +147,11 @@ detached() {
         --unit="${PWD##*/}" --working-directory="$PWD" --setenv=LC_ALL=C --setenv="PATH=$PATH" \
         /bin/sh -c 'umask 077; exec "$@" >>runner.log 2>&1 </dev/null' sh "$@" 2>/dev/null
     then return; fi
-    detach=nohup
-    command -v setsid >/dev/null && detach='setsid nohup'
+    detach=
+    # Either is enough.
+    for tool in setsid nohup; do
+        if command -v $tool >/dev/null; then detach="$detach $tool"; fi
+    done
     $detach "$@" >>runner.log 2>&1 &
 }
 cd "$1" || exit 1
@@ -123,7 +162,7 @@ take_lock "$1"
 START = (
     _BEGIN
     + r"""
-detached /bin/sh runner.sh
+detached /bin/sh "$PWD/runner.sh"
 tries=0
 until [ -e status.json ] || [ $tries -ge 100 ]; do sleep 0.05; tries=$((tries + 1)); done
 [ -e status.json ] || { tail -n 3 runner.log >&2; exit 1; }
@@ -155,7 +194,7 @@ if ! is_ours; then
     detached /bin/sh -c '
         echo $$ >pid
         [ "$1" != install ] || sh packages.sh install iperf3
-        exec sh network.sh serve "$2" "$3"' serve "$install" "$port" "$limit_s"
+        exec sh "$PWD/network.sh" serve "$2" "$3"' serve "$install" "$port" "$limit_s"
     tries=0
     until [ -s pid ] || [ $tries -ge 100 ]; do sleep 0.05; tries=$((tries + 1)); done
 fi
@@ -254,7 +293,9 @@ if real=$(cd "$directory" 2>/dev/null && pwd -P); then
     rm -rf -- "$directory" || { sleep 0.2; rm -rf -- "$directory"; }
     [ -z "$(ours)" ] || { echo "processes remain: $(ours)" >&2; exit 1; }
 fi
-[ "$(readlink "$lock" 2>/dev/null)" != "$directory" ] || rm -f -- "$lock"
+for link in "$lock" "$lock".*; do
+    [ "$(readlink "$link" 2>/dev/null)" != "$directory" ] || rm -f -- "$link"
+done
 if [ -e "$directory" ]; then echo "$directory remains" >&2; exit 1; fi
 echo gone
 """

@@ -16,9 +16,10 @@ from backend.benchmarks.selectors.samples import BY_OWNER
 from backend.domain import stats
 from backend.domain.alike import AlikeSamples, Origin, alike
 from backend.domain.metrics import METRICS, Metric, between_instance_cv
+from backend.domain.parsing.disk_files import SMALL_FILE
 from backend.domain.parsing.memory import SMALL_PAGES
 from backend.domain.regression import HARDWARE
-from backend.domain.repeats import RENTED_FLAGS
+from backend.domain.repeats import MACHINE_FLAGS
 from backend.domain.stats import DISTURBED, Summary
 from backend.domain.targets import is_sold_volume
 
@@ -58,7 +59,7 @@ READ = (
 # A sample with the fields READ.
 Row = Mapping[str, Any]
 # Flags of samples that a score repeats, and that keep it from no rank.
-NOTED = RENTED_FLAGS | {SMALL_PAGES}
+NOTED = (MACHINE_FLAGS - stats.UNFIT) | {SMALL_PAGES, SMALL_FILE}
 # What says whether a repeat counts (domain.stats.counted_repeats).
 MARKS = itemgetter("flags", "excluded_reason")
 SAME_ORIGIN = itemgetter("run_id", "host_id", "method_version", "target")

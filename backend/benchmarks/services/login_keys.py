@@ -1,5 +1,6 @@
 """The private keys by which hosts are logged in to."""
 
+import base64
 from typing import Any
 
 from cryptography.exceptions import UnsupportedAlgorithm
@@ -17,6 +18,9 @@ from backend.domain.errors import InvalidValue
 
 MAX_KEY_BYTES = 20_000
 MIN_RSA_BITS = 2048
+# First words of public keys in OpenSSH form; sk- are those of security keys.
+PUBLIC_KINDS = {b"ssh-ed25519", b"ssh-rsa", b"ssh-dss"}
+SECURITY_KINDS = (b"sk-ssh-ed25519", b"sk-ecdsa-sha2-")
 
 
 def fresh_private_key() -> bytes:
@@ -225,6 +229,35 @@ def decrypted(text: str, passphrase: str) -> str:
     return str(key.private_bytes(*form, serialization.NoEncryption()), "ascii")
 
 
+def _why_unreadable(content: bytes) -> str:
+    """What was given in place of a private key, and what to do."""
+    first, _, rest = content.partition(b"\n")
+    if first.startswith(b"PuTTY-User-Key-File"):
+        return "a key of PuTTY: export it in puttygen as an OpenSSH key"
+    words = first.split(b" ")
+    if first.startswith(b"---- BEGIN SSH2 PUBLIC KEY") or b"PUBLIC KEY-----" in first:
+        return "a public key: give the private one, of the file without .pub"
+    # A security key keeps its secret to itself, in a file that looks like a private key.
+    if _is_security_key(words[0]) or _is_security_key(_decoded(rest)):
+        return "a security key: nobody is there to touch it; give a key of a file"
+    if words[0] in PUBLIC_KINDS or words[0].startswith(b"ecdsa-sha2-"):
+        return "a public key: give the private one, of the file without .pub"
+    return "not an unencrypted private key in OpenSSH or PEM form"
+
+
+def _is_security_key(content: bytes) -> bool:
+    return any(kind in content for kind in SECURITY_KINDS)
+
+
+def _decoded(armoured: bytes) -> bytes:
+    """The inside of a key in OpenSSH form; empty for anything else."""
+    body = armoured.partition(b"-----END")[0]
+    try:
+        return base64.b64decode(b"".join(body.split()))
+    except ValueError:
+        return b""
+
+
 def checked_private_key(text: str) -> bytes:
     """The key as given, with a line feed at its end; RSA, ECDSA or Ed25519, not encrypted."""
     content = text.strip().encode() + b"\n"
@@ -237,9 +270,7 @@ def checked_private_key(text: str) -> bytes:
         raise InvalidValue("/private_key", "the key is encrypted; give it unencrypted") from None
     except (ValueError, UnsupportedAlgorithm):
         # The reader's own words may quote the key.
-        raise InvalidValue(
-            "/private_key", "not an unencrypted private key in OpenSSH or PEM form"
-        ) from None
+        raise InvalidValue("/private_key", _why_unreadable(content)) from None
     if isinstance(key, rsa.RSAPrivateKey) and key.key_size < MIN_RSA_BITS:
         raise InvalidValue("/private_key", f"RSA keys need {MIN_RSA_BITS} bits or more")
     if not isinstance(

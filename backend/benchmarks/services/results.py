@@ -24,7 +24,7 @@ from backend.domain.parsing.network import sent_bytes
 from backend.domain.parsing.texts import text_of
 from backend.domain.probes import NETWORK, PACKAGES, PROBES
 from backend.domain.repeats import STDERR_MARK, VOLUME_SMALL, Repeat
-from backend.domain.stats import CACHED
+from backend.domain.stats import CACHED, EMULATED
 from backend.domain.targets import target
 from backend.providers.base import Volume
 from backend.providers.registry import provider
@@ -32,6 +32,7 @@ from backend.providers.registry import provider
 WARNING = "warning"
 UNAVAILABLE = "unavailable"
 BOOT_TIME = "boot_time_s"
+OTHERS_UNSEEN = "the host does not show what its CPUs do: work of others cannot be told from quiet"
 # What tells memory from a disk: all figures of disks, and the speed of the memory.
 TELLING = frozenset(
     metric
@@ -55,6 +56,9 @@ def repeats_store(runs: Sequence[tuple[Run, Sequence[Repeat]]]) -> None:
         ).values_list("run_id", "n")
     )
     fresh = [(run, repeat) for run, repeat in pairs if (run.pk, repeat.raw.number) not in known]
+    for run, repeat in fresh:
+        if repeat.facts is not None:
+            run.host.facts = asdict(repeat.facts)
     evidence = Evidence.objects.bulk_create([_evidence(*pair) for pair in fresh])
     # A step may be done twice. Samples are unique by run, metric, variant and repeat, so what was
     # stored the first time stays.
@@ -110,6 +114,8 @@ def _note(run: Run, repeat: Repeat) -> None:
         said = "\n".join(line for line in lines if line.strip() and not line.startswith("==="))
         # The end is where package managers say what became of it.
         run.events.create(kind=PACKAGES, detail=said[-1000:])
+    if repeat.conditions and repeat.conditions.foreign_cpu_ratio is None:
+        _note_once(run, WARNING, OTHERS_UNSEEN)
     if repeat.unavailable:
         unavailable_note(run=run, probe=repeat.probe, why=repeat.unavailable)
     if repeat.error:
@@ -118,9 +124,12 @@ def _note(run: Run, repeat: Repeat) -> None:
 
 def unavailable_note(*, run: Run, probe: str, why: str) -> None:
     """Say once that a probe cannot be measured on the host, however often it was tried."""
-    detail = f"{probe}: not available: {why}"
-    if not run.events.filter(kind=UNAVAILABLE, detail=detail).exists():
-        run.events.create(kind=UNAVAILABLE, detail=detail)
+    _note_once(run, UNAVAILABLE, f"{probe}: not available: {why}")
+
+
+def _note_once(run: Run, kind: str, detail: str) -> None:
+    if not run.events.filter(kind=kind, detail=detail).exists():
+        run.events.create(kind=kind, detail=detail)
 
 
 def _evidence(run: Run, repeat: Repeat) -> Evidence:
@@ -189,6 +198,8 @@ def peer_name(run: Run) -> str:
 def _sample(run: Run, evidence: Evidence, repeat: Repeat, parsed: ParsedSample) -> Sample:
     version, parameters = evidence.tool_version, dict(parsed.parameters)
     flags = [*repeat.flags(parsed), *_credit_flags(run)]
+    if run.host.facts.get("is_emulated"):
+        flags.append(EMULATED)
     if PROBES[repeat.probe].io == "disk":
         volume = rented = _rented_volume(run)
         named = parameters.get("volume")

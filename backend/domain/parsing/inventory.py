@@ -33,6 +33,13 @@ CHOSEN = re.compile(r"\[([a-z_-]{1,20})\]")
 VERSION = re.compile(r"(?:fio-|iperf )[0-9][0-9A-Za-z.+-]{0,30}")
 LSCPU_VULNERABILITY = "Vulnerability "
 SECTOR_ASHIFT = 9
+NICE_FIELD, POLICY_FIELD = 19 - 3, 41 - 3
+POLICIES = {"0": "other", "1": "fifo", "2": "rr", "3": "batch", "5": "idle", "6": "deadline"}
+# Names that /proc/cpuinfo gives on x86 and not on ARM, and of a processor that is translated.
+X86_VENDORS = {"GenuineIntel", "AuthenticAMD", "HygonGenuine", "CentaurHauls"}
+TRANSLATED_VENDOR = "VirtualApple"
+# "Reserved for software use" by ARM's architecture reference manual (MIDR_EL1): qemu's own processor.
+SOFTWARE_IMPLEMENTER = "0x00"
 
 
 @dataclass(frozen=True)
@@ -62,6 +69,12 @@ class HostFacts:
     numa_node_count: int | None
     is_smt_active: bool | None
     governor: str | None
+    nice: int | None
+    """How far the commands of the login give way to others: 19 is the most."""
+    scheduling: str | None
+    """How the kernel shares out CPU among them: other, batch, idle, fifo, rr, deadline."""
+    io_class: str | None
+    """How it shares out the disk: none, best-effort, idle, realtime."""
     clock_driver: str | None
     max_mhz: float | None
     is_boost_on: bool | None
@@ -75,6 +88,8 @@ class HostFacts:
     dimms: tuple[Dimm, ...]
     virtualization: str | None
     container: str | None
+    is_emulated: bool
+    """Whether a program imitates the processor (qemu, Rosetta): its speed is that of the program."""
     cloud_provider: str | None
     cloud_region: str | None
     cloud_zone: str | None
@@ -145,6 +160,7 @@ def _cpu(parts: Mapping[str, str], cpu: Mapping[str, str]) -> dict[str, Any]:
     max_khz = whole(frequency.get("scaling_max_freq"))
     # acpi-cpufreq says boost, intel_pstate the opposite, no_turbo.
     boost = {"boost1": True, "boost0": False, "no_turbo0": True, "no_turbo1": False}
+    nice, scheduling = _scheduling(parts.get("scheduling", ""))
     said = [boost.get(f"{key}{frequency.get(key)}") for key in ("boost", "no_turbo")]
     return {
         "cpu_model": cpu_models(
@@ -159,11 +175,24 @@ def _cpu(parts: Mapping[str, str], cpu: Mapping[str, str]) -> dict[str, Any]:
         "numa_node_count": whole(cpu.get("NUMA node(s)")) or whole(_word(parts, "nodes")),
         "is_smt_active": None if smt is None else smt == "1",
         "governor": _word(parts, "governor"),
+        "nice": nice,
+        "scheduling": scheduling,
+        "io_class": (_word(parts, "ionice") or "").rstrip(":") or None,
         "clock_driver": frequency.get("scaling_driver"),
         "max_mhz": max_khz / 1000 if max_khz else None,
         "is_boost_on": next((is_on for is_on in said if is_on is not None), None),
         "cgroup_quota_cpus": _quota(parts.get("cgroup", "")),
     }
+
+
+def _scheduling(stat: str) -> tuple[int | None, str | None]:
+    """Nice value and policy, from /proc/self/stat (proc(5): fields 19 and 41)."""
+    # A program's name may hold blanks and brackets; the third field comes behind the last of them.
+    fields = stat.rpartition(")")[2].split()
+    if len(fields) <= POLICY_FIELD:
+        return None, None
+    nice = re.fullmatch(r"-?[0-9]{1,2}", fields[NICE_FIELD], re.ASCII)
+    return int(nice[0]) if nice else None, POLICIES.get(fields[POLICY_FIELD])
 
 
 def _machine(parts: Mapping[str, str], cpu: Mapping[str, str]) -> dict[str, Any]:
@@ -173,6 +202,7 @@ def _machine(parts: Mapping[str, str], cpu: Mapping[str, str]) -> dict[str, Any]
     # Slots made up would be advised upon as if somebody could fill them.
     dimms = _dimms(parts.get("dmidecode", "")) if virtualization in {None, "none"} else ()
     chosen = CHOSEN.search(parts.get("hugepages", ""))
+    emulated = _is_emulated(parts.get("uname", "").split()[2], first_cpu, virtualization)
     belongs = cloud(colon_values(parts.get("cloud", "")), parts.get("dmi", ""))
     return {
         "transparent_hugepages": chosen and chosen[1],
@@ -181,11 +211,21 @@ def _machine(parts: Mapping[str, str], cpu: Mapping[str, str]) -> dict[str, Any]
         "dimms": dimms,
         "virtualization": virtualization,
         "container": _word(parts, "container"),
+        "is_emulated": emulated,
         "cloud_provider": belongs.provider,
         "cloud_region": belongs.region,
         "cloud_zone": belongs.zone,
         "instance_type": belongs.instance_type,
     }
+
+
+def _is_emulated(arch: str, first_cpu: Mapping[str, str], virtualization: str | None) -> bool:
+    """Whether the CPU that answers is not the one that programs see."""
+    vendor, implementer = first_cpu.get("vendor_id", ""), first_cpu.get("CPU implementer", "")
+    if arch == "aarch64":
+        return vendor in X86_VENDORS or implementer == SOFTWARE_IMPLEMENTER
+    # On x86 the processor names its hypervisor, KVM or TCG; on ARM "qemu" says nothing of it.
+    return bool(implementer) or vendor == TRANSLATED_VENDOR or virtualization == "qemu"
 
 
 def _vulnerabilities(parts: Mapping[str, str], cpu: Mapping[str, str]) -> dict[str, Any]:
@@ -281,6 +321,8 @@ def _dimm(values: Mapping[str, str]) -> Dimm:
 
 def _warnings(facts: HostFacts) -> list[str]:
     warnings = []
+    if facts.is_emulated:
+        warnings.append("the processor is emulated: its figures take no rank")
     filled = [dimm for dimm in facts.dimms if dimm.size_bytes]
     if filled and len(filled) < len(facts.dimms):
         warnings.append(
@@ -301,11 +343,22 @@ def _warnings(facts: HostFacts) -> list[str]:
         )
     if facts.governor not in {None, "performance"}:
         warnings.append(f"the CPU governor is {facts.governor}: clocks may be held down")
+    warnings += _priority_warnings(facts)
     if facts.is_boost_on is False:
         warnings.append("the CPU's boost is switched off: clocks are held down")
     if facts.transparent_hugepages == "never":
         warnings.append("huge pages are switched off: memory latency reads higher than with them")
     return [*warnings, *_limit_warnings(facts), *_device_warnings(facts)]
+
+
+def _priority_warnings(facts: HostFacts) -> Iterator[str]:
+    if facts.nice:
+        order = "after" if facts.nice > 0 else "before"
+        yield f"the login runs at nice {facts.nice}: its programs get CPU {order} others"
+    if facts.scheduling not in {None, "other"}:
+        yield f"the login runs under the CPU policy {facts.scheduling}: figures may be of its rules"
+    if facts.io_class not in {None, "none", "best-effort"}:
+        yield f"the login runs under the disk class {facts.io_class}: figures may be of its rules"
 
 
 def _limit_warnings(facts: HostFacts) -> Iterator[str]:

@@ -30,7 +30,8 @@ class Conditions:
     """How one repeat ran. Times are seconds, ratios are of all usable CPU time.
 
     `exit_code` is None when a signal ended the command, `signal` when none did. The clocks are
-    means over CPUs, the lowest and the mean of all lines of the series; None is unknown.
+    means over CPUs, the lowest and the mean of all lines of the series. The ratios of foreign CPU,
+    steal and iowait are None where the host does not show its CPUs. None is unknown.
     """
 
     probe: str
@@ -46,9 +47,9 @@ class Conditions:
     cpu_s: float
     usable_cpus: int
     cpu_share: float
-    foreign_cpu_ratio: float
-    steal_ratio: float
-    iowait_ratio: float
+    foreign_cpu_ratio: float | None
+    steal_ratio: float | None
+    iowait_ratio: float | None
     quiet_wait_s: float
     is_quiet: bool
     mhz_min: float | None
@@ -105,9 +106,9 @@ def _conditions(record: ProbeRecord) -> Conditions:
         cpu_s=record.number("cpu_s"),
         usable_cpus=record.count("usable_cpus", minimum=1),
         cpu_share=record.number("cpu_share"),
-        foreign_cpu_ratio=record.number("foreign_cpu_ratio"),
-        steal_ratio=record.number("steal_ratio"),
-        iowait_ratio=record.number("iowait_ratio"),
+        foreign_cpu_ratio=_ratio(record, "foreign_cpu_ratio"),
+        steal_ratio=_ratio(record, "steal_ratio"),
+        iowait_ratio=_ratio(record, "iowait_ratio"),
         quiet_wait_s=record.number("quiet_wait_s"),
         is_quiet=record.flag("is_quiet"),
         mhz_min=record.number_or_none("mhz_min"),
@@ -118,6 +119,10 @@ def _conditions(record: ProbeRecord) -> Conditions:
         memory_available_bytes=record.number_or_none("memory_available_bytes"),
         memory_bytes=record.number_or_none("memory_bytes"),
     )
+
+
+def _ratio(record: ProbeRecord, key: str) -> float | None:
+    return None if record.is_null(key) else record.number(key)
 
 
 def series(text: str) -> Mapping[str, list[float | None]]:

@@ -123,6 +123,11 @@ FLAGS = {
         "",
         lazy("The disk that was rented with it is small; larger ones of its type are faster."),
     ),
+    "emulated": (
+        lazy("emulated"),
+        "bad",
+        lazy("A program imitates the processor, and its speed was measured; not ranked."),
+    ),
     "small_file": (
         lazy("small file"),
         "",

@@ -430,3 +430,60 @@ def test_inventory_is_refused_when_it_is_cut_off_anywhere(recorded):
             continue
         # Only between two sections, when the needed ones are there.
         assert text[:end].rstrip().endswith("rc=0")
+
+
+INTEL = "vendor_id : GenuineIntel\nmodel name : Intel(R) Xeon(R) Processor"
+GRAVITON = "CPU implementer : 0x41\nCPU part : 0xd40"
+
+
+@pytest.mark.parametrize(
+    ("arch", "cpuinfo", "virtualization", "is_emulated"),
+    [
+        ("x86_64", INTEL, "kvm", False),
+        ("x86_64", INTEL, "none", False),
+        ("aarch64", GRAVITON, "none", False),
+        # systemd takes it from the machine's tables there, which say QEMU under KVM, too.
+        ("aarch64", GRAVITON, "qemu", False),
+        # qemu-user shows the /proc of the machine below: docker run --platform.
+        ("aarch64", INTEL, "kvm", True),
+        ("aarch64", "vendor_id : AuthenticAMD", "none", True),
+        ("x86_64", GRAVITON, "none", True),
+        # qemu's own processor, and Apple's translator.
+        ("aarch64", "CPU implementer : 0x00\nCPU part : 0x051", "none", True),
+        ("x86_64", "vendor_id : VirtualApple\nmodel name : VirtualApple @ 2.50GHz", "none", True),
+        # On x86 the processor itself names TCG where there is no KVM.
+        ("x86_64", INTEL, "qemu", True),
+    ],
+)
+def test_inventory_tells_an_emulated_processor(arch, cpuinfo, virtualization, is_emulated):
+    text = _framed(uname=f"Linux 6.1 {arch}", cpuinfo=cpuinfo, virtualization=virtualization)
+    facts = inventory.parse(text)
+    assert facts.is_emulated is is_emulated
+    told = [warning for warning in facts.warnings if "emulated" in warning]
+    assert told == (["the processor is emulated: its figures take no rank"] if is_emulated else [])
+
+
+def _stat(nice, policy):
+    """/proc/self/stat of a program with a difficult name: field 19 is nice, 41 the policy."""
+    fields = ["0"] * 52
+    fields[0], fields[1], fields[2] = "77", "(a) b (c)", "R"
+    fields[18], fields[40] = str(nice), str(policy)
+    return " ".join(fields)
+
+
+@pytest.mark.parametrize(
+    ("nice", "policy", "io_class", "told"),
+    [
+        (0, 0, "none: prio 0", []),
+        (0, 0, "best-effort: prio 4", []),
+        (19, 0, "none: prio 0", ["nice 19"]),
+        (-5, 0, "none: prio 0", ["nice -5"]),
+        (0, 5, "none: prio 0", ["CPU policy idle"]),
+        (0, 3, "idle", ["CPU policy batch", "disk class idle"]),
+    ],
+)
+def test_inventory_warns_of_a_login_that_is_not_served_as_others(nice, policy, io_class, told):
+    facts = inventory.parse(_framed(scheduling=_stat(nice, policy), ionice=io_class))
+    assert (facts.nice, facts.io_class) == (nice, io_class.partition(":")[0])
+    found = [warning for warning in facts.warnings if warning.startswith("the login runs")]
+    assert [words for words, text in zip(told, found, strict=True) if words in text] == told

@@ -205,16 +205,22 @@ privileged() {
     if [ "$(id -u)" -eq 0 ]; then "$@"; else sudo -n "$@"; fi
 }
 
-# Sets fio and fio_version, or fails. Other programs have the same name, so the version decides.
+# Sets fio and fio_version, or fails and sets no_fio to the reason. Other programs have the same name, so the version
+# decides.
 look_up_fio() {
     rest=$PATH:
+    no_fio="fio 3 is not installed"
     while [ -n "$rest" ]; do
         fio=${rest%%:*}/fio
         rest=${rest#*:}
         [ -x "$fio" ] || continue
         # shellcheck disable=SC2086
         fio_version=$($LIMIT "$fio" --version 2> /dev/null < /dev/null)
+        fio_status=$?
         case $fio_version in fio-3.*) return 0 ;; esac
+        # shellcheck disable=SC2086
+        said=$($LIMIT "$fio" --version 2>&1 < /dev/null | head -n 1 | head -c 120)
+        no_fio="fio 3 is not to be had: $fio --version ended with status $fio_status and said: ${said:-nothing}"
     done
     return 1
 }

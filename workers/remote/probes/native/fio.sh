@@ -120,7 +120,7 @@ milliseconds() {
 # choose_work DIRECTORY WORK BLOCK DEPTH JOBS RUNTIME_S RAMP_S: everything up to the test file.
 choose_work() {
     look_up_limit
-    look_up_fio || unavailable "fio 3 is not installed"
+    look_up_fio || unavailable "$no_fio"
     choose_directory "$1"
     look_up_storage "$directory"
     look_up_mount "$directory"

@@ -268,29 +268,42 @@ struct snapshot {
 
 enum { JIFFY_NS = 10000000 }; /* /proc/stat counts in 1/100 s on every architecture */
 
-/* Sums the per-CPU lines of /proc/stat over the CPUs that we may use. Guest time is already part of user time. */
+/* Adds one per-CPU line of /proc/stat, from behind its number. Guest time is already part of user time. */
+static inline void add_cpu(struct snapshot *snapshot, const char *cursor)
+{
+    uint64_t fields[8] = {0};
+    for (unsigned i = 0; i < 8 && *cursor == ' '; i++) {
+        cursor++;
+        if (!read_u64(&cursor, &fields[i])) break;
+    }
+    snapshot->busy_ns += (fields[0] + fields[1] + fields[2] + fields[5] + fields[6]) * JIFFY_NS;
+    snapshot->user_ns += (fields[0] + fields[1]) * JIFFY_NS;
+    snapshot->idle_ns += fields[3] * JIFFY_NS;
+    snapshot->iowait_ns += fields[4] * JIFFY_NS;
+    snapshot->steal_ns += fields[7] * JIFFY_NS;
+    snapshot->cpus++;
+}
+
+/*
+ * Sums the lines of /proc/stat over the CPUs that we may use. A container may see its own CPUs alone, counted from 0 (lxcfs,
+ * OpenVZ), whatever numbers the kernel gives them: as many lines as we have CPUs are those. With any other number of
+ * lines nothing is known, and cpus is 0.
+ */
 static inline struct snapshot take_snapshot(const struct host_cpus *cpus)
 {
-    struct snapshot snapshot = {.at_ns = clock_ns(CLOCK_WALL_MONOTONIC)};
-    if (!read_file("/proc/stat", proc_text, sizeof proc_text)) return snapshot;
+    const struct snapshot nothing = {.at_ns = clock_ns(CLOCK_WALL_MONOTONIC)};
+    struct snapshot ours = nothing, all = nothing;
+    if (!read_file("/proc/stat", proc_text, sizeof proc_text)) return nothing;
     for (const char *line = proc_text; text_starts(line, "cpu");) {
-        uint64_t cpu, fields[8] = {0};
+        uint64_t cpu;
         const char *cursor = line + 3;
-        if (read_u64(&cursor, &cpu) && mask_has(cpus->mask, cpu)) {
-            for (unsigned i = 0; i < 8 && *cursor == ' '; i++) {
-                cursor++;
-                if (!read_u64(&cursor, &fields[i])) break;
-            }
-            snapshot.busy_ns += (fields[0] + fields[1] + fields[2] + fields[5] + fields[6]) * JIFFY_NS;
-            snapshot.user_ns += (fields[0] + fields[1]) * JIFFY_NS;
-            snapshot.idle_ns += fields[3] * JIFFY_NS;
-            snapshot.iowait_ns += fields[4] * JIFFY_NS;
-            snapshot.steal_ns += fields[7] * JIFFY_NS;
-            snapshot.cpus++;
+        if (read_u64(&cursor, &cpu)) {
+            if (mask_has(cpus->mask, cpu)) add_cpu(&ours, cursor);
+            add_cpu(&all, cursor);
         }
         while (*line && *line++ != '\n') {}
     }
-    return snapshot;
+    return all.cpus == cpus->affinity_count ? all : ours.cpus == cpus->affinity_count ? ours : nothing;
 }
 
 /* Share of all CPU time between two snapshots; 0 when there is none. */

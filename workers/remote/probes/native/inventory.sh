@@ -92,6 +92,8 @@ inventory() {
     section allowed sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' /proc/self/status
     section siblings cat $topology/cpu0/topology/thread_siblings_list
     section smt cat $topology/smt/active
+    section scheduling cat /proc/self/stat
+    section ionice ionice
     section governor cat $topology/cpu0/cpufreq/scaling_governor
     own_section frequency named $topology/ $topology/cpu0/cpufreq/scaling_driver $topology/cpu0/cpufreq/scaling_max_freq \
         $topology/cpu0/cpufreq/energy_performance_preference $topology/cpufreq/boost $topology/intel_pstate/no_turbo

@@ -72,7 +72,7 @@ mount_local_disk() {
 # fio_local BYTES WORK BLOCK DEPTH RUNTIME_S RAMP_S
 fio_local() {
     look_up_limit
-    look_up_fio || unavailable "fio 3 is not installed"
+    look_up_fio || unavailable "$no_fio"
     format_local_disk
     mount_local_disk
     choose_work "$LOCAL_MOUNT" "$2" "$3" "$4" 1 "$5" "$6"

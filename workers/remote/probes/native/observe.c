@@ -86,6 +86,8 @@ static bool wait_for_quiet(const struct options *options, const struct host_cpus
     unsigned slices = 0;
     outcome->is_quiet = options->is_known_quiet;
     ring[0] = take_snapshot(cpus);
+    /* Where nobody sees what others do, waiting shows nothing either. */
+    if (ring[0].cpus == 0) outcome->is_quiet = !options->is_only_quiet;
     while (!outcome->is_quiet && outcome->quiet_wait_ns + GATE_SLICE_NS <= options->quiet_budget_ns) {
         if (next_signal(GATE_SLICE_NS)) return false;
         outcome->quiet_wait_ns += GATE_SLICE_NS;
@@ -164,6 +166,12 @@ static void supervise(const struct options *options, const struct host_cpus *cpu
     outcome->command = cpu_time_of(USAGE_CHILDREN);
 }
 
+static void ratio_or_null(const char *key, bool is_known, double ratio)
+{
+    if (is_known) json_real(key, ratio, 4);
+    else json_word(key, "null");
+}
+
 static int report(const struct options *options, const struct host_cpus *cpus, const struct series *series,
                   const struct outcome *outcome)
 {
@@ -203,10 +211,11 @@ static int report(const struct options *options, const struct host_cpus *cpus, c
     json_seconds("cpu_s", command->all_ns);
     json_u64("usable_cpus", cpus->usable_count);
     json_real("cpu_share", wall_ns ? (double)command->all_ns / ((double)wall_ns * usable) : 0, 4);
-    json_real("foreign_cpu_ratio", foreign, 4);
-    json_real("foreign_user_ratio", share(others_user_ns, before, after), 4);
-    json_real("steal_ratio", share(growth(before->steal_ns, after->steal_ns), before, after), 4);
-    json_real("iowait_ratio", share(growth(before->iowait_ns, after->iowait_ns), before, after), 4);
+    const bool is_known = before->cpus && before->cpus == after->cpus;
+    ratio_or_null("foreign_cpu_ratio", is_known, foreign);
+    ratio_or_null("foreign_user_ratio", is_known, share(others_user_ns, before, after));
+    ratio_or_null("steal_ratio", is_known, share(growth(before->steal_ns, after->steal_ns), before, after));
+    ratio_or_null("iowait_ratio", is_known, share(growth(before->iowait_ns, after->iowait_ns), before, after));
     series_mhz(series);
     json_seconds("quiet_wait_s", outcome->quiet_wait_ns);
     json_bool("is_quiet", outcome->is_quiet);
