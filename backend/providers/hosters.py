@@ -50,6 +50,7 @@ from backend.providers.machines import (
 USERNAME = "rackrate"
 EXPIRES_FORMAT = "%Y%m%dT%H%M%SZ"
 PREFIX = "rackrate-"
+IMAGE_ADVICE = "Name an image of the region on the account."
 MARK = re.compile(r"[a-z0-9-]{1,61}")
 # With the region that it is of, where the hoster does not know it without.
 ID = re.compile(r"([a-z0-9-]{1,30}/)?[A-Za-z0-9-]{1,64}")
@@ -84,6 +85,8 @@ class LibcloudDriver(HosterCalls, ABC):
     provider's record; secret: token, or what `_keys` says."""
 
     image: ClassVar[str]
+    arches: ClassVar[Sequence[str]] = ("x86_64",)
+    """Architectures of the machines that it sells; `_image` of a driver with several takes one."""
     states: ClassVar[Mapping[str, ProviderResourceState]]
     """Any other is on the way to the end, or switched off, which costs all the same."""
 
@@ -152,14 +155,15 @@ class LibcloudDriver(HosterCalls, ABC):
         overview.look("identity", self._identity, "Make a new token or key for the account.")
         if overview.is_ready():
             overview.look("region", lambda: self._selling(region), "See the hoster's regions.")
-            overview.look(
-                "image", lambda: self._image(region), "Name an image of the region on the account."
-            )
+            self._look_at_images(region, overview)
             try:
                 self._quota(region, overview)
             except DriverError as error:
                 overview.unknown("quota", error.detail)
         return overview.lines
+
+    def _look_at_images(self, region: str, overview: Overview) -> None:
+        overview.look("image", lambda: self._image(region), IMAGE_ADVICE)
 
     def _selling(self, region: str) -> str:
         count = len(list(self._types(region)))
@@ -181,6 +185,8 @@ class LibcloudDriver(HosterCalls, ABC):
             raise DriverError(Reason.TIMEOUT, error.detail, retryable=True) from None
 
     def _launched(self, spec: LaunchSpec, token: str) -> ProviderResource:
+        if spec.arch not in self.arches:
+            raise unsupported(f"no image for {spec.arch} is known here")
         marks = _marks(spec, token)
         private, public = self._host_key(token)
         user = {
@@ -283,8 +289,6 @@ def public_ipv4(addresses: Iterable[Any]) -> str:
 def _marks(spec: LaunchSpec, token: str) -> list[str]:
     if spec.is_spot:
         raise unsupported("only machines on demand are rented here")
-    if spec.arch != "x86_64":
-        raise unsupported(f"no image for {spec.arch} is known here")
     expires = spec.expires_at.astimezone(dt.UTC).strftime(EXPIRES_FORMAT).lower()
     installation = spec.labels.get(INSTALLATION, "")
     marks = [PREFIX + token, f"w-{spec.tag}", f"x-{expires}"]

@@ -8,8 +8,14 @@ from typing import Any
 from tests.fakes.hosters import HostedMachine, HosterApi, Refused, page_of
 from tests.fakes.rest import Answer, Asked, HangUp
 
-TYPES = {"PLAY2-PICO": ("fr-par-1", "nl-ams-1"), "DEV1-S": ("fr-par-1",)}
+TYPES = {
+    "PLAY2-PICO": ("fr-par-1", "nl-ams-1"),
+    "DEV1-S": ("fr-par-1",),
+    "COPARM1-2C-8G": ("fr-par-1",),
+}
 IMAGES = {"debian_bookworm": "6c1d-debian", "ubuntu_noble": "6c1d-ubuntu"}
+# By label too, of types whose processors are Ampere's.
+ARM_IMAGES = {"debian_bookworm": "6c1d-debian-arm64"}
 PROJECT = "105bdce1-64c0-48ab-899d-868455867ecf"
 ERRORS = {
     "unauthorized": (401, "denied_authentication"),
@@ -78,9 +84,15 @@ class Scaleway(HosterApi):
 
     def _images(self, query: Any) -> list[Any]:
         label = query["image_label"]
-        row = {"id": IMAGES.get(label), "label": label, "arch": "x86_64", "type": query["type"]}
         is_sold = any(query["zone"] in zones for zones in TYPES.values())
-        return [row] if label in IMAGES and is_sold and query["type"] == "instance_sbs" else []
+        if not is_sold or query["type"] != "instance_sbs":
+            return []
+        # Arm first: whoever takes the first one of the label must look at its architecture.
+        return [
+            {"id": images[label], "label": label, "arch": arch, "type": query["type"]}
+            for arch, images in (("arm64", ARM_IMAGES), ("x86_64", IMAGES))
+            if label in images
+        ]
 
     def _instances(self, asked: Asked, zone: str, rest: list[str]) -> Answer:
         match asked.method, rest:
@@ -109,7 +121,9 @@ class Scaleway(HosterApi):
         volume = body["volumes"]["0"]
         if zone not in TYPES.get(body["commercial_type"], ()) or body["project"] != PROJECT:
             raise self.refused("invalid")
-        if body["image"] not in IMAGES.values() or volume["size"] % 10**9:
+        is_arm = body["commercial_type"].startswith("COPARM1")
+        images = (ARM_IMAGES if is_arm else IMAGES).values()
+        if body["image"] not in images or volume["size"] % 10**9:
             raise self.refused("invalid")
         return self.made(body["name"], zone, "", body)
 

@@ -1,9 +1,11 @@
 """What is asked of Scaleway; tests/workers/test_hosters.py tries the rest."""
 
+from dataclasses import replace
+
 import pytest
 
 from backend.domain.errors import DriverError, Reason
-from backend.providers.machines import ProviderResourceState, ResourceKind
+from backend.providers.machines import ProviderResourceState, Readiness, ResourceKind
 from tests.fakes.scaleway import PROJECT, Scaleway
 from tests.workers.rented_machines import TAG, hoster, hoster_driver, hoster_spec
 
@@ -29,6 +31,24 @@ async def test_launch_asks_for_an_instance_with_a_volume_of_its_name(cloud):
         "volumes": {"0": {"name": name, "volume_type": "sbs_volume", "size": 20_000_000_000}},
         "dynamic_ip_required": True,
     }
+
+
+async def test_launch_takes_the_image_of_the_architecture(cloud):
+    spec = replace(hoster_spec(Scaleway), machine_type="COPARM1-2C-8G", arch="arm64")
+    await hoster_driver(cloud).launch(spec, "4f0f")
+    body = cloud.record[0].body
+    assert (body["commercial_type"], body["image"]) == ("COPARM1-2C-8G", "6c1d-debian-arm64")
+
+
+async def test_preflight_looks_for_the_image_of_each_architecture(cloud):
+    lines = {
+        line.topic: line for line in await hoster_driver(cloud).preflight(Scaleway.region, TAG)
+    }
+    assert lines["image"].detail == "6c1d-debian"
+    assert lines["image arm64"].detail == "6c1d-debian-arm64"
+    ubuntu = hoster_driver(cloud, image="ubuntu_noble")
+    lacking = [one for one in await ubuntu.preflight(Scaleway.region, TAG) if one.advice]
+    assert [(one.topic, one.state) for one in lacking] == [("image arm64", Readiness.UNKNOWN)]
 
 
 async def test_launch_that_was_cut_off_is_made_good_when_repeated(cloud):

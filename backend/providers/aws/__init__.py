@@ -26,6 +26,9 @@ from backend.providers.base import (
 # 3,000 IOPS and 125 MiB/s come with every gp3 volume, whatever its size.
 VOLUME = Volume("gp3", 20, iops=3000, mib_per_s=125)
 
+# Types that have CPU credits and a mode of them; T8i has none, as describe-instance-types says.
+CREDIT_FAMILIES = ("t2.", "t3.", "t3a.", "t4g.")
+
 KEY_PAIR = (
     SecretField("access_key_id", _("Access key id")),
     SecretField("secret_access_key", _("Secret access key")),

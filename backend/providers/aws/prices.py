@@ -21,6 +21,7 @@ from backend.domain.parsing.prices import (
 )
 from backend.domain.pricing.purchase import PriceUnit, PurchaseModel
 from backend.domain.units import BYTES_PER_GB, BYTES_PER_GIB
+from backend.providers.aws import CREDIT_FAMILIES
 
 PROVIDER = "aws"
 SOURCE = "AWS price list, AmazonEC2, https://aws.amazon.com/ec2/pricing/on-demand/"
@@ -52,7 +53,7 @@ PAID: Mapping[str, tuple[bool, bool]] = MappingProxyType(
     {"none": (True, False), "partial": (True, True), "all": (False, True)}
 )
 # The price list names no credits. T machines may use less CPU than they show.
-BURSTABLE = ("t1.", "t2.", "t3.", "t3a.", "t4g.")
+BURSTABLE = ("t1.", *CREDIT_FAMILIES)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,12 +2,11 @@
 called here."""
 
 import datetime as dt
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from backend.domain.errors import Reason
-from backend.providers.aws import RECORD, VOLUME
+from backend.providers.aws import CREDIT_FAMILIES, RECORD, VOLUME
 from backend.providers.machines import INSTALLATION, PEER_PORTS, LaunchSpec
 
 WORKSPACE, TOKEN, EXPIRES_AT = "rackrate-workspace", "rackrate-token", "rackrate-expires-at"
@@ -15,7 +14,6 @@ MADE_BY = f"rackrate-{INSTALLATION}"
 # cloud-init comes to the user data only near the end of the boot, and shutdown counts from then on: without
 # this a machine would outlive its lifetime.
 LATE_S = 60
-BURSTABLE = re.compile(r"t[2-9]")
 # What EC2 says of a machine that ends while it is pending, mostly because of the key of its disk
 # (aws.amazon.com/premiumsupport/knowledge-center/encrypted-volumes-stops-immediately).
 REFUSED_KEYS = ("Client.InternalError", "Client.InvalidKMSKey")
@@ -153,7 +151,7 @@ def request(
         asked["Placement"] = {"AvailabilityZone": spec.zone}
     if spec.is_spot:
         asked["InstanceMarketOptions"] = {"MarketType": "spot", "SpotOptions": _spot(spec)}
-    if BURSTABLE.match(spec.machine_type):
+    if spec.machine_type.startswith(CREDIT_FAMILIES):
         # Named, as the default differs: t2 is standard, t3 and later are unlimited, and may cost beyond the
         # price. Never that unless it was reserved for.
         mode = spec.credit_mode or RECORD.credit_modes[0]

@@ -8,10 +8,16 @@ ended as a thing of its own (Instance API, "Perform action": `sbs_volume` volume
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, ClassVar
 
-from backend.domain.errors import Reason
+from backend.domain.errors import DriverError, Reason
 from backend.providers.hoster_calls import PAGE_ROWS, numbered_pages, refusal
-from backend.providers.hosters import LibcloudDriver, Order, Server, public_ipv4
-from backend.providers.machines import ProviderResourceState, ResourceKind
+from backend.providers.hosters import (
+    IMAGE_ADVICE,
+    LibcloudDriver,
+    Order,
+    Server,
+    public_ipv4,
+)
+from backend.providers.machines import Overview, ProviderResourceState, ResourceKind
 
 # Whole GB and not GiB; Block Storage is as fast at any size.
 DISK_BYTES = 20 * 10**9
@@ -26,6 +32,8 @@ class ScalewayDriver(LibcloudDriver):
     # Up to six calls a launch.
     call_s = 5
     image = "debian_bookworm"
+    # Types of COPARM1 have processors of Ampere (scaleway.com/en/cost-optimized-instances-based-on-arm/).
+    arches = ("x86_64", "arm64")
     states: ClassVar[Mapping[str, ProviderResourceState]] = {
         # Not switched on yet: one that has switched itself off is "stopped in place", and costs.
         "stopped": ProviderResourceState.PENDING,
@@ -84,13 +92,21 @@ class ScalewayDriver(LibcloudDriver):
                     yield name
             page, is_last = page + 1, len(servers) < PAGE_ROWS
 
-    def _image(self, region: str) -> str:
+    def _image(self, region: str, arch: str = "x86_64") -> str:
         label = self._access.in_region("image", region) or self.image
         query = {"image_label": label, "zone": region, "type": "instance_sbs"}
         images = self.ask("GET", "/marketplace/v2/local-images", query=query)["local_images"]
         return self._chosen(
-            region, {one["label"]: one["id"] for one in images if one["arch"] == "x86_64"}
+            region, {one["label"]: one["id"] for one in images if one["arch"] == arch}
         )
+
+    def _look_at_images(self, region: str, overview: Overview) -> None:
+        """An image of one's own may be of one architecture alone, which hinders the other types."""
+        super()._look_at_images(region, overview)
+        try:
+            overview.ready("image arm64", self._image(region, "arm64"))
+        except DriverError as error:
+            overview.unknown("image arm64", error.detail, IMAGE_ADVICE)
 
     def _servers(self) -> Iterator[Server]:
         for zone in self._zones():
@@ -122,7 +138,7 @@ class ScalewayDriver(LibcloudDriver):
             "name": order.marks[0],
             "tags": list(order.marks[1:]),
             "commercial_type": spec.machine_type,
-            "image": self._image(spec.region),
+            "image": self._image(spec.region, spec.arch),
             "volumes": {"0": volume},
             # One that lives as long as the machine.
             "dynamic_ip_required": True,
