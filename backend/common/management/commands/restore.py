@@ -8,8 +8,8 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from backend.common.alone import schema_alone
 from backend.common.backups import BackupError, missing_keys, restore
-from backend.common.database_roles import grant, granted_roles
 from backend.common.crypto import KeyMissing, SealBroken
+from backend.common.database_roles import grant, granted_roles
 
 SEALED_UNDER = {"CREDENTIAL_KEY": "The stored credentials", "WEB_KEY": "Second factors"}
 
