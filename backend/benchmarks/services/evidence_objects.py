@@ -32,9 +32,7 @@ def evidence_in_database(before: dt.datetime) -> QuerySet[Evidence]:
     """What is to go to the object store; nothing where there is none."""
     if not settings.EVIDENCE_STORE:
         return Evidence.objects.none()
-    return Evidence.objects.filter(object_key="", created_at__lt=before).exclude(
-        text_is_deleted()
-    )
+    return Evidence.objects.filter(object_key="", created_at__lt=before).exclude(text_is_deleted())
 
 
 def evidence_move(before: dt.datetime, size: int) -> int:
