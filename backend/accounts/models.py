@@ -266,7 +266,7 @@ class KeptAnswer(Identified):
     """The answer to a request that came with an Idempotency-Key, for the same request again."""
 
     caller = models.CharField(max_length=50)
-    """`token <id>` or `user <id>`; keys of different callers are different keys."""
+    """`token <id>` or `user <id>@<begin of the workspace's id>`; keys of different callers are different keys."""
     key = models.CharField(max_length=255)
     request_sha256 = models.BinaryField(max_length=32)
     """Of method, address and body."""

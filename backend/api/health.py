@@ -45,11 +45,11 @@ def healthz(request: HttpRequest) -> HttpResponse:
 @require_safe
 def readyz(request: HttpRequest) -> HttpResponseBase:
     """200 when database, schema and queue are there and the engine ticks; 503 naming each part that
-    is not well. With ?engine=0, for a balancer, the tick is left out: one that is late must not take
-    away every web server, which then say nothing of it either."""
+    is not well. With ?engine=0, for a balancer, tick and writes are left out: neither a late tick nor
+    a full disk must take away every web server, whose pages still read."""
     checks = dict(CHECKS)
     if request.GET.get("engine") == "0":
-        del checks["tick"]
+        del checks["tick"], checks["writes"]
     # All of them: whoever has repaired one must not meet the next only then.
     faults: list[tuple[str, str]] = []
     for name, check in checks.items():
@@ -71,7 +71,11 @@ def _database() -> str:
             cursor.execute("SELECT 1")
     except DatabaseError:
         return NOT_REACHABLE
-    return "" if database_writes() else "does not write: its disk is full, or it is read-only"
+    return ""
+
+
+def _writes() -> str:
+    return "" if database_writes() else "refused: the disk is full, or the database is read-only"
 
 
 def _has_address(host: str) -> bool:
@@ -136,9 +140,10 @@ def _schema_age_s() -> float:
 
 
 NOT_REACHABLE = "not reachable"
-IN_DATABASE = frozenset({"migrations", "tick"})
+IN_DATABASE = frozenset({"writes", "migrations", "tick"})
 CHECKS: Mapping[str, Callable[[], str]] = {
     "database": _database,
+    "writes": _writes,
     "migrations": _migrations,
     "redis": _queue,
     "tick": _tick,

@@ -112,11 +112,11 @@ class MaskingFormatter(logging.Formatter):
     A message is one line and a traceback is indented, so no text of a host forges a line.
     """
 
-    def formatMessage(self, record: logging.LogRecord) -> str:
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - Python's name
         record.message = _escaped(record.message)
         return super().formatMessage(record)
 
-    def formatException(self, ei: Any) -> str:
+    def formatException(self, ei: Any) -> str:  # noqa: N802 - Python's name
         lines = super().formatException(ei).split("\n")
         return "\n".join(f"  {_escaped(line)}" for line in lines)
 

@@ -15,4 +15,4 @@ from backend.config.messages import CONFIGURATION
 # What Celery's part for Django would do, and no more.
 dictConfig(settings.LOGGING)
 app = Celery("rackrate", fixups=[])
-app.conf.update(CONFIGURATION)
+app.conf.update(CONFIGURATION, beat_scheduler="backend.config.heartbeat:Scheduler")

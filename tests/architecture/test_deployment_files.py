@@ -2,6 +2,8 @@
 
 import ast
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import yaml
@@ -141,6 +143,31 @@ def test_beat_is_unhealthy_when_the_broker_is_gone_in_compose():
     assert "-m backend.config.broker" in compose()["services"]["beat"]["healthcheck"]["test"][-1]
 
 
+def test_compose_names_the_setting_at_once_when_an_older_env_file_lacks_it():
+    """An upgrade would else wait five minutes for a broker that says why in its own log only."""
+    services = compose()["services"]
+    for name in ("redis", "web", "worker"):
+        password = services[name]["environment"]["REDIS_PASSWORD"]
+        assert re.fullmatch(r"\$\{REDIS_PASSWORD\?set it in \.env.*\}", password), name
+
+
+def test_beat_shows_that_it_lives_by_a_file_of_its_own_when_it_ticks(tmp_path):
+    """Where Python has dbm.ndbm alone the schedule is written when beat ends, and not before."""
+    (name,) = re.findall(
+        r"find /tmp/(\S+) -mmin -2", compose()["services"]["beat"]["healthcheck"]["test"][-1]
+    )
+    program = (
+        "import sys\n"
+        "from celery import Celery\n"
+        "from backend.config.heartbeat import Scheduler\n"
+        "app = Celery(set_as_current=True, broker='memory://')\n"
+        "Scheduler(app=app, schedule_filename=sys.argv[1], lazy=False).tick()\n"
+    )
+    schedule = tmp_path / "beat-schedule"
+    subprocess.run([sys.executable, "-c", program, str(schedule)], check=True, cwd=ROOT, timeout=60)
+    assert (tmp_path / name).exists()
+
+
 def given_keys(names):
     """Keys of stored secrets among the names of variables, by the names of their settings."""
     return {name.removesuffix("_FILE") for name in names} & set(KEYS)
@@ -150,7 +177,7 @@ def test_each_service_has_the_keys_that_it_needs_in_compose():
     services = compose()["services"]
     assert {name: given_keys(services[name]["environment"]) for name in APPLICATION} == {
         "migrate": OF_ALL,
-        "web": OF_WEB | {"BACKUP_KEY"},
+        "web": OF_WEB,
         "worker": OF_WORKERS,
         "beat": set(),
         "reaper": OF_WORKERS,

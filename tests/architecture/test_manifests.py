@@ -139,6 +139,36 @@ def test_web_and_engine_are_asked_for_what_they_do():
     assert len(of_kind("NetworkPolicy")) >= 3
 
 
+def ports_out(policies: list[dict[str, Any]], component: str) -> set[int]:
+    """Ports that the policies let a component connect to."""
+    found = set()
+    for policy in policies:
+        selector = policy["spec"]["podSelector"]
+        labels = selector.get("matchLabels", {}).get("app.kubernetes.io/component")
+        listed = [name for one in selector.get("matchExpressions", []) for name in one["values"]]
+        if "Egress" in policy["spec"]["policyTypes"] and component in {labels, *listed}:
+            found |= {port["port"] for rule in policy["spec"]["egress"] for port in rule["ports"]}
+    return found
+
+
+def test_web_reaches_single_sign_on_and_bucket_by_the_component_alone():
+    folder = KUBERNETES / "web-https"
+    component = yaml.safe_load((folder / "kustomization.yaml").read_text())
+    assert component["kind"] == "Component"
+    more = [
+        policy
+        for name in component["resources"]
+        for policy in yaml.safe_load_all((folder / name).read_text())
+    ]
+    for version in VERSIONS:
+        for policy in more:
+            kubernetes_validate.validate(policy, version, strict=True)
+    policies = list(of_kind("NetworkPolicy").values())
+    assert ports_out(policies, "web") == {53, 5432, 6379}
+    assert ports_out([*policies, *more], "web") == {53, 443, 5432, 6379}
+    assert ports_out([*policies, *more], "beat") == {53, 5432, 6379}
+
+
 def test_every_pod_is_selected_by_its_own_labels():
     for name, one in of_kind("Deployment").items():
         wanted = one["spec"]["selector"]["matchLabels"]

@@ -95,7 +95,7 @@ def test_feed_goes_over_to_another_pepper_when_it_is_read(settings: LazySettings
 def test_feed_ends_when_its_maker_is_disabled_or_leaves(end: str) -> None:
     ben = factories.user(username="ben", role="write")
     view = saved()
-    key, text = made(view, actor="ben")
+    _, text = made(view, actor="ben")
     other_key, other_text = made(view, name="other", actor=factories.user(username="cy").username)
     assert Client().get(feed(text)).status_code == 200
     if end == "disabled":

@@ -11,8 +11,9 @@ import pytest
 from django.db import connection
 from django.test import Client
 
-from backend.accounts.models import ApiToken, KeptAnswer
+from backend.accounts.models import ApiToken, KeptAnswer, Membership, Workspace
 from backend.common import clock
+from tests import factories
 from tests.backend.api_world import Call, World
 from tests.backend.conftest import API
 from tests.backend.test_schemathesis import operations, path_parameters_of, world
@@ -61,6 +62,22 @@ def test_key_with_another_body_or_address_is_refused(caller: Callable[..., Clien
         refused = post(admin, path, body, "k")
         assert (refused.status_code, refused.json()["code"]) == (422, "idempotency_key_reused")
     assert ApiToken.objects.filter(name="other").count() == 0
+
+
+def test_key_of_a_person_is_of_one_workspace_when_they_act_in_two() -> None:
+    lab = Workspace.objects.create(slug="lab", name="Lab")
+    ada = factories.user(username="ada", role="admin")
+    Membership.objects.create(workspace=lab, user=ada, role="admin")
+    client = Client()
+    client.force_login(ada)
+    answers = []
+    for slug in ("default", "lab", "default", "lab"):
+        client.post(f"/accounts/workspaces/{slug}/enter/")
+        answers.append(post(client, "/tokens", TOKEN, "k"))
+    assert [answer.status_code for answer in answers] == [201] * 4
+    assert ["Idempotency-Replayed" in answer for answer in answers] == [False, False, True, True]
+    made = ApiToken.objects.filter(name="sheet").values_list("workspace__slug", flat=True)
+    assert sorted(made) == ["default", "lab"]
 
 
 def test_refused_request_may_be_corrected_under_its_key(caller: Callable[..., Client]) -> None:

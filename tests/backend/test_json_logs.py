@@ -35,11 +35,12 @@ def test_line_carries_the_id_that_the_answer_has(client: Client, lines: io.Strin
 
 
 def _printed(write: Callable[[logging.Logger], None]) -> str:
-    stream, logger = io.StringIO(), logging.Logger("test")
+    stream, logger = io.StringIO(), logging.getLogger("forged")
     handler = logging.StreamHandler(stream)
     handler.setFormatter(MaskingFormatter("%(levelname)s %(message)s"))
     logger.addHandler(handler)
     write(logger)
+    logger.removeHandler(handler)
     return stream.getvalue()
 
 

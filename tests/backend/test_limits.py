@@ -11,6 +11,8 @@ from django.db import connection
 from django.db.migrations.loader import MigrationLoader
 from django.test import Client
 
+from backend.benchmarks.models import Tick
+from backend.common import clock
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -97,6 +99,7 @@ def test_newest_rows_are_read_by_an_index(query: str, index: str) -> None:
 def test_readiness_reads_the_migrations_of_the_program_once(
     client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    Tick.objects.create(at=clock.now())
     assert client.get("/readyz").json()["migrations"] == "ok"
 
     def refuse(*_: object) -> None:

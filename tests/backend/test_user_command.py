@@ -1,14 +1,19 @@
-"""`manage.py user create|link|list`."""
+"""`manage.py user create|link|enable|list`."""
 
 import json
 import re
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from io import StringIO
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.db import connection
 from django.test import Client
 
 from backend.accounts.models import AuditEntry, SignInLink, User
+from backend.accounts.services.people import user_switch
+from backend.domain.errors import InvalidValue
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -51,6 +56,39 @@ def test_create_prints_the_link_on_a_line_of_its_own():
     first, second = run("create", "ada", "--role", "operator").splitlines()
     assert re.fullmatch(r"ada \(operator\) signs in once, until [-0-9]+ [0-9:]+ UTC, at", first)
     assert re.fullmatch(r"  https://rackrate.example/accounts/link/[0-9a-f]{48}/", second)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_one_superuser_is_left_when_two_disable_each_other_at_once():
+    people = [factories.user(username=name, is_superuser=True) for name in ("ada", "ben")]
+    workspace = factories.workspace()
+    both = threading.Barrier(2)
+
+    def disable(user: User) -> str:
+        both.wait(5)
+        try:
+            user_switch(user=user, is_active=False, workspace=workspace, actor="x")
+        except InvalidValue as error:
+            return error.detail
+        finally:
+            connection.close()
+        return "disabled"
+
+    with ThreadPoolExecutor(2) as pool:
+        said = sorted(pool.map(disable, people))
+    assert said[0].endswith("is the last one who runs this installation")
+    assert said[1] == "disabled"
+    assert User.objects.filter(is_superuser=True, is_active=True).count() == 1
+
+
+def test_enable_lets_a_disabled_person_sign_in_again():
+    user = factories.user(username="ada", is_superuser=True)
+    User.objects.filter(pk=user.pk).update(is_active=False)
+    with pytest.raises(CommandError, match="not active"):
+        run("link", "ada")
+    assert run("enable", "ada") == "ada (admin) may sign in.\n"
+    assert "signs in once" in run("link", "ada")
+    assert AuditEntry.objects.filter(action="user_enable", actor="command").count() == 1
 
 
 def test_create_does_nothing_when_a_person_exists_and_it_is_asked_to():

@@ -90,7 +90,7 @@ def test_copy_is_the_same_on_another_server(source, target, tmp_path, settings, 
 def app_role(target: Database) -> Iterator[str]:
     """A role of the other server that has logged in there as the application."""
     with target.redirected(), connection.cursor() as cursor:
-        cursor.execute("CREATE ROLE rackrate_app LOGIN")
+        cursor.execute("CREATE ROLE rackrate_app LOGIN PASSWORD 'secret'")
         call_command("grant_role", "rackrate_app")
     yield "rackrate_app"
     with target.redirected(), connection.cursor() as cursor:
@@ -136,7 +136,7 @@ def as_role(role: str) -> Iterator[None]:
     """The connection is another role's meanwhile."""
     given = dict(connection.settings_dict)
     connection.close()
-    connection.settings_dict["USER"] = role
+    connection.settings_dict |= {"USER": role, "PASSWORD": "secret"}
     try:
         yield
     finally:

@@ -112,7 +112,7 @@ def _keys_of(deployment: Deployment, service: str) -> set[str]:
 
 def test_containers_are_given_the_keys_that_they_need(deployment):
     assert {name: _keys_of(deployment, name) for name in ("web", "worker", "reaper", "beat")} == {
-        "web": {"CREDENTIAL_PUBLIC_KEY", "WEB_KEY", "WEB_KEYS_PREVIOUS", "BACKUP_KEY"},
+        "web": {"CREDENTIAL_PUBLIC_KEY", "WEB_KEY", "WEB_KEYS_PREVIOUS"},
         "worker": {"CREDENTIAL_KEY"},
         "reaper": {"CREDENTIAL_KEY"},
         "beat": set(),

@@ -11,6 +11,7 @@ from rest_framework.exceptions import APIException
 from rest_framework.request import Request
 
 from backend.accounts.api.authentication import TokenAuthentication
+from backend.accounts.services.acting import workspace_of
 from backend.accounts.services.idempotency import (
     KeyReused,
     StoredAnswer,
@@ -90,4 +91,8 @@ def _caller(request: HttpRequest) -> str:
         return ""
     if known:
         return f"token {known[1].pk}"
-    return f"user {request.user.pk}" if request.user.is_authenticated else ""
+    if not request.user.is_authenticated:
+        return ""
+    # A person acts in one workspace after the other; a token is of one. Eight digits, as no person
+    # is a member of so many that two of them agree.
+    return f"user {request.user.pk}@{workspace_of(request).pk.hex[:8]}"

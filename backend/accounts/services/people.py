@@ -6,6 +6,7 @@ import secrets
 from django.contrib.sessions.models import Session
 from django.core.exceptions import ValidationError
 from django.db import transaction
+from django.db.models import Q
 
 from backend.accounts.models import (
     ROLES,
@@ -69,7 +70,10 @@ def user_create(
 def user_switch(*, user: User, is_active: bool, workspace: Workspace, actor: str) -> User:
     """Let a person in no more, or again; disabling ends their sessions and links at once, and no
     token of theirs is taken. Raises InvalidValue for the last active superuser."""
-    user = User.objects.select_for_update().get(pk=user.pk)
+    # Every superuser: of two who disable each other at once the second sees what the first did.
+    wanted = Q(pk=user.pk) | Q(is_superuser=True)
+    locked = User.objects.select_for_update().filter(wanted).order_by("pk")
+    user = next(person for person in locked if person.pk == user.pk)
     if user.is_active == is_active:
         return user
     others = User.objects.filter(is_superuser=True, is_active=True).exclude(pk=user.pk)

@@ -6,10 +6,12 @@ import io
 import re
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from decimal import Decimal
 from itertools import islice
 from typing import Any
+from xml.parsers import expat
 
 from backend.domain.parsing.encodings import encoding_of
 from backend.domain.parsing.table_remarks import RefusedTable, Remark
@@ -159,8 +161,34 @@ def _check_archive(raw: bytes) -> None:
             detail = f"unpacked it has {size} bytes, {MAX_UNPACKED_BYTES} are the most"
             raise RefusedTable(Remark(1, "", detail))
         for part in parts:
-            if b"<!DOCTYPE" in archive.read(part) or b"<!ENTITY" in archive.read(part):
+            if _has_declaration(archive.read(part)):
                 raise RefusedTable(Remark(1, "", "a workbook declares no entities"))
+
+
+class _Seen(Exception):
+    """Raised within the parser to end it."""
+
+
+def _has_declaration(part: bytes) -> bool:
+    """Whether a part of XML, in whatever encoding, has a document type, where entities are declared."""
+    found = False
+
+    def declared(*_: object) -> None:
+        nonlocal found
+        found = True
+        raise _Seen
+
+    def begun(*_: object) -> None:
+        raise _Seen
+
+    parser = expat.ParserCreate()
+    parser.StartDoctypeDeclHandler = declared
+    # It stands before the first element.
+    parser.StartElementHandler = begun
+    # An image, or what openpyxl will say of it.
+    with suppress(_Seen, expat.ExpatError):
+        parser.Parse(part, True)
+    return found
 
 
 def _cells(worksheet: Any) -> list[Line]:

@@ -1,4 +1,4 @@
-"""`manage.py user create|link|list`: people, and links that sign them in once."""
+"""`manage.py user create|link|enable|list`: people, and links that sign them in once."""
 
 import json
 from typing import Any
@@ -8,12 +8,21 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.urls import reverse
 
 from backend.accounts.models import ROLES, User
-from backend.accounts.services.people import sign_in_link_create, user_create
+from backend.accounts.services.people import (
+    COMMAND,
+    sign_in_link_create,
+    user_create,
+    user_switch,
+)
+from backend.accounts.services.workspaces import default_workspace
 from backend.domain.errors import InvalidValue
 
 
 class Command(BaseCommand):
-    help = "Make a person and print a link that signs in once, print another link, or list people."
+    help = (
+        "Make a person and print a link that signs in once, print another link, enable a person"
+        " again, or list people."
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
         actions = parser.add_subparsers(dest="action", required=True)
@@ -25,6 +34,8 @@ class Command(BaseCommand):
         )
         link = actions.add_parser("link", help="print another link; the one before ends")
         link.add_argument("name")
+        enable = actions.add_parser("enable", help="let a disabled person sign in again")
+        enable.add_argument("name")
         people = actions.add_parser("list", help="everybody, with role and last visit")
         for action in (create, link, people):
             action.add_argument("--json", action="store_true", help="print JSON")
@@ -34,7 +45,10 @@ class Command(BaseCommand):
             self._list(is_json=options["json"])
         elif not (options.get("if_nobody") and User.objects.exists()):
             try:
-                self._link(_person(options), is_json=options["json"])
+                if options["action"] == "enable":
+                    self._enable(_person(options))
+                else:
+                    self._link(_person(options), is_json=options["json"])
             except InvalidValue as error:
                 raise CommandError(f"{options['name']!r}: {error.detail}") from error
 
@@ -54,6 +68,11 @@ class Command(BaseCommand):
             f"{user.username} ({_role(user)}) signs in once, until {link.expires_at:%Y-%m-%d %H:%M}"
             f" UTC, at\n  {url}"
         )
+
+    def _enable(self, user: User) -> None:
+        workspace = user.membership.workspace if user.membership else default_workspace()
+        user_switch(user=user, is_active=True, workspace=workspace, actor=COMMAND)
+        self.stdout.write(f"{user.username} ({_role(user)}) may sign in.")
 
     def _list(self, *, is_json: bool) -> None:
         people = User.objects.order_by("username")
