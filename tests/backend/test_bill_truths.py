@@ -567,12 +567,12 @@ def test_what_belongs_to_a_machine_adds_no_hours(usage):
 @pytest.mark.parametrize(
     ("head", "why"), [(b"%PDF-1.7\n", "document for people"), (b"<html><table>", "save its table")]
 )
-def test_document_for_people_is_refused_with_the_way_out(head, why):
+def test_document_is_refused_and_names_csv(head, why):
     with pytest.raises(InvalidValue, match=f"{why}.*CSV"):
         bill_read(io.BytesIO(head))
 
 
-def test_workbook_is_refused_with_the_way_out():
+def test_workbook_is_refused_and_names_csv():
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as archive:
         archive.writestr("[Content_Types].xml", "<Types/>")

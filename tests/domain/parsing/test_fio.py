@@ -486,7 +486,7 @@ def test_fio_sizes_are_decimal_where_the_job_says_so(size, bytes_):
 @pytest.mark.parametrize(
     "option", [{"rate_iops": "100"}, {"rate": "10m,10m"}, {"thinktime": "1000"}]
 )
-def test_fio_figure_of_a_job_that_was_held_back_is_a_bound(option):
+def test_fio_rate_under_a_limit_is_a_bound(option):
     rate, latency = fio.parse_json(_text(_job(option))).samples
     assert (rate.metric, rate.flags) == ("disk_rand_read_iops", ("lower_bound",))
     # 90 µs at a slow pace are 90 µs.

@@ -304,7 +304,7 @@ def test_template_of_a_login_is_refused_with_its_variable(name):
         read_hosts(f"w1 {name}='-J {{{{ gate }}}}'\n", "ansible")
 
 
-def test_json_of_ansible_inventory_is_refused_once_with_the_way_out():
+def test_json_of_ansible_inventory_is_refused_and_names_yaml():
     text = '{"_meta": {"hostvars": {}}, "all": {"children": ["web"]}, "web": {"hosts": ["w1"]}}'
     with pytest.raises(InvalidDocument, match="--list --yaml") as raised:
         read_hosts(text, "ansible")

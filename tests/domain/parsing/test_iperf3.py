@@ -135,7 +135,7 @@ def test_iperf3_of_old_versions_has_one_sum_for_udp(version):
 
 
 @pytest.mark.parametrize("limit", ["target_bitrate", "fqrate"])
-def test_iperf3_that_was_held_back_gives_a_bound(limit):
+def test_iperf3_rate_under_a_limit_is_a_bound(limit):
     made = iperf3.parse_json(_text(asked={limit: 1_000_000_000}))
     assert made.samples[0].flags == ("lower_bound",)
     assert f"{limit} held the test back" in made.warnings[0]

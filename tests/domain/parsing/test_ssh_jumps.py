@@ -34,7 +34,7 @@ def test_arguments_whose_quotes_do_not_match_are_refused():
         ("-F /etc/ssh/lab", "the variables of the host"),
     ],
 )
-def test_arguments_that_send_ssh_elsewhere_are_refused_with_what_says_the_same(arguments, instead):
+def test_arguments_that_send_ssh_elsewhere_are_refused(arguments, instead):
     with pytest.raises(Unfollowed, match=f"not followed: write {instead}"):
         jump_of_arguments(arguments)
 

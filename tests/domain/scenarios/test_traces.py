@@ -340,7 +340,7 @@ def test_percentile_of_cloudwatch_is_a_statistic_like_others() -> None:
     assert pairs(imported(text.splitlines(keepends=True))) == [(0, 12.5)]
 
 
-def test_error_of_prometheus_is_told() -> None:
+def test_error_of_prometheus_is_named() -> None:
     text = '{"status": "error", "errorType": "bad_data", "error": "parse error"}'
     assert fault(text) == ("/status", "parse error")
 
