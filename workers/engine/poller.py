@@ -24,7 +24,6 @@ from backend.benchmarks.services.leases import (
     claim_due,
     fenced,
     is_followed,
-    host_lost_after,
     release_all,
 )
 from backend.benchmarks.services.progress import Progress, progress_write
