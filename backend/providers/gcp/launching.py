@@ -46,9 +46,10 @@ class Launch:
     def begin(self) -> dt.datetime | None:
         """When it began. The second maintenance policy is asked for where Google refuses the first:
         the types that take only one of them change with every family."""
+        refusals: tuple[type[Exception], ...] = (*failures(), DriverError)
         try:
             return self._begin(self._body, self._token)
-        except (*failures(), DriverError) as failure:
+        except refusals as failure:
             error = failure if isinstance(failure, DriverError) else call_error(failure)
             if error.reason != Reason.UNSUPPORTED or not POLICY_REFUSED.search(error.detail):
                 raise
@@ -61,17 +62,22 @@ class Launch:
     def _insert(self, body: dict[str, Any], seed: str) -> "compute_v1.Operation":
         """The operation under way. One that had failed before is asked for under the next id: there
         is no machine then, and if there is, its name is refused."""
-        first = self._spec.round * RENEWALS
-        for number in range(first, first + RENEWALS):
-            operation: compute_v1.Operation = self._ask(
+
+        def insert(number: int) -> Any:
+            return self._ask(
                 "Instances",
                 "insert_unary",
                 zone=self._zone,
                 instance_resource=body,
                 request_id=str(uuid.uuid5(REQUESTS, f"{seed} {self._zone} {number}")),
             )
+
+        first = self._spec.round * RENEWALS
+        operation: compute_v1.Operation = insert(first)
+        for number in range(first + 1, first + RENEWALS):
             if not operation.error.errors:
                 break
+            operation = insert(number)
         return operation
 
     def _finish(self, operation: "compute_v1.Operation") -> "compute_v1.Operation":
