@@ -51,9 +51,7 @@ def test_readyz_is_503_when_the_last_tick_is_older_than_a_minute(client: Client)
 
 @pytest.mark.django_db
 @pytest.mark.parametrize(("age_s", "status"), [(119, 200), (121, 503), (10**7, 503)])
-def test_readyz_is_503_when_no_tick_has_come_two_minutes_after_the_migration(
-    client: Client, age_s: int, status: int
-) -> None:
+def test_readyz_is_503_when_no_tick_ever_came(client: Client, age_s: int, status: int) -> None:
     applied = clock.now() - dt.timedelta(seconds=age_s)
     MigrationRecorder(connection).migration_qs.update(applied=applied)
     response = client.get("/readyz")
