@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 _lock = threading.Lock()
+# Those from before, one for each piece of work under way.
 _limits: list[tuple[int, int]] = []
-"""Those from before, one for each piece of work under way."""
 
 
 @contextmanager

@@ -103,7 +103,7 @@ class ScrubbingReporter(ExceptionReporter):
 
 def _escaped(text: str) -> str:
     """The text in one line, control characters as escapes such as \\n and \\x1b."""
-    return _UNPRINTABLE.sub(lambda found: ascii(found[0])[1:-1], text)
+    return _UNPRINTABLE.sub(lambda match: ascii(match[0])[1:-1], text)
 
 
 class MaskingFormatter(logging.Formatter):

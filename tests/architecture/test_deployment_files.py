@@ -143,7 +143,7 @@ def test_beat_is_unhealthy_when_the_broker_is_gone_in_compose():
     assert "-m backend.config.broker" in compose()["services"]["beat"]["healthcheck"]["test"][-1]
 
 
-def test_compose_names_the_setting_at_once_when_an_older_env_file_lacks_it():
+def test_compose_names_a_password_that_an_older_env_file_lacks():
     """An upgrade would else wait five minutes for a broker that says why in its own log only."""
     services = compose()["services"]
     for name in ("redis", "web", "worker"):

@@ -1,5 +1,6 @@
 """Everything that answers over HTTP, each with an object, for the table of permissions."""
 
+import datetime as dt
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -13,7 +14,7 @@ from backend.accounts.models import Membership, User, Workspace
 from backend.accounts.services.members import invitation_create
 from backend.accounts.services.people import sign_in_link_create
 from backend.accounts.services.sessions import browser_sessions
-from backend.benchmarks.models import HostAuthority
+from backend.benchmarks.models import HostAuthority, Tick
 from backend.benchmarks.services.imports import result_import
 from backend.benchmarks.services.summaries import summaries_refresh
 from backend.bills.models import BillUpload, UploadState
@@ -84,6 +85,8 @@ class World:
 def build() -> World:
     """One object of each kind in the default workspace, and the people of both workspaces."""
     made = api_world.build()
+    # Ready for as long as the test takes.
+    Tick.objects.create(at=clock.now() + dt.timedelta(hours=1))
     other = Workspace.objects.create(slug="other", name="Other")
     own, shared = {**made.ids}, {}
     private = factories.offer(PRIVATE, workspace=factories.workspace())

@@ -156,7 +156,7 @@ def test_parquet_line_that_is_larger_than_any_is_refused():
     assert_refused("one line holds more than 64 MiB", parquet_bill(1, type=value))
 
 
-def test_parquet_that_holds_more_than_a_bill_is_refused_before_it_is_read_whole(monkeypatch):
+def test_parquet_that_holds_more_than_a_bill_is_refused(monkeypatch):
     monkeypatch.setattr(tables, "MOST_BYTES", 20 * 1024**2)
     value = pa.DictionaryArray.from_arrays(
         pa.array([0] * 65_536, pa.int32()), pa.array(["m5.large" + "x" * 1000])
@@ -165,7 +165,7 @@ def test_parquet_that_holds_more_than_a_bill_is_refused_before_it_is_read_whole(
 
 
 @pytest.mark.parametrize("packing", ["gzip", "zip"])
-def test_packed_parquet_that_unpacks_to_many_times_its_size_is_refused_early(monkeypatch, packing):
+def test_packed_parquet_of_many_times_its_size_is_refused_early(monkeypatch, packing):
     content = b"PAR1" + bytes(300 * 1024**2)
     packed = io.BytesIO()
     if packing == "gzip":
@@ -216,7 +216,7 @@ def test_parquet_of_a_real_bill_is_read_however_it_is_packed(packing):
     assert (bill.line_count, bill.total) == (1000, 70_080)
 
 
-def test_reader_that_takes_too_much_memory_is_refused_and_the_process_lives():
+def test_process_lives_when_a_reader_takes_too_much_memory():
     before = resource.getrlimit(resource.RLIMIT_AS)
     with pytest.raises(MemoryError), address_space(200 * 1024**2):
         bytearray(400 * 1024**2)

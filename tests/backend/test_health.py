@@ -51,9 +51,7 @@ def test_readyz_is_503_when_the_last_tick_is_older_than_a_minute(client: Client)
 
 @pytest.mark.django_db
 @pytest.mark.parametrize(("age_s", "status"), [(119, 200), (121, 503), (10**7, 503)])
-def test_readyz_is_503_when_no_tick_has_come_two_minutes_after_the_migration(
-    client: Client, age_s: int, status: int
-) -> None:
+def test_readyz_is_503_when_no_tick_ever_came(client: Client, age_s: int, status: int) -> None:
     applied = clock.now() - dt.timedelta(seconds=age_s)
     MigrationRecorder(connection).migration_qs.update(applied=applied)
     response = client.get("/readyz")
@@ -113,6 +111,7 @@ def test_readyz_answers_in_time_when_a_name_is_not_found(
 def test_readyz_is_503_naming_the_queue_that_is_gone(
     client: Client, settings: LazySettings
 ) -> None:
+    Tick.objects.create(at=clock.now())
     settings.REDIS_URL = "redis://127.0.0.1:1/0"  # nothing listens on port 1
     response = client.get("/readyz")
     assert (response.status_code, fields(response)) == (503, ["redis"])
@@ -120,6 +119,7 @@ def test_readyz_is_503_naming_the_queue_that_is_gone(
 
 @pytest.mark.django_db
 def test_readyz_is_503_while_a_migration_is_missing(client: Client) -> None:
+    Tick.objects.create(at=clock.now())
     (newest,) = MigrationExecutor(connection).loader.graph.leaf_nodes("catalog")
     MigrationRecorder(connection).record_unapplied(*newest)
     response = client.get("/readyz")

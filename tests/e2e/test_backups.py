@@ -97,7 +97,7 @@ def app_role(target: Database) -> Iterator[str]:
         cursor.execute("DROP OWNED BY rackrate_app; DROP ROLE rackrate_app")
 
 
-def test_role_of_the_application_backs_up_and_has_its_rights_after_a_restore(
+def test_role_of_the_application_backs_up_and_outlives_a_restore(
     source, target, app_role, tmp_path
 ):
     path = _copy(tmp_path)

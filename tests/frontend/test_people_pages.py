@@ -195,7 +195,7 @@ def join_default(user: User, client: Client) -> Any:
     return client.post(f"/accounts/invitation/{secret}/")
 
 
-def test_links_and_sessions_by_link_end_when_a_person_joins_another_workspace(lab_member):
+def test_links_end_when_a_person_joins_another_workspace(lab_member):
     ada, taken = lab_member
     _, unused = sign_in_link_create(user=ada, actor="lab-admin")
     own = client_of(ada)
@@ -205,7 +205,7 @@ def test_links_and_sessions_by_link_end_when_a_person_joins_another_workspace(la
     assert Client().post(f"/accounts/link/{unused}/").status_code == 404
 
 
-def test_password_set_by_a_link_of_an_admin_ends_when_the_person_joins_another_workspace(
+def test_password_by_an_admins_link_ends_when_a_person_joins(
     lab_member,
 ):
     ada, taken = lab_member

@@ -87,7 +87,7 @@ def test_guesses_from_elsewhere_lock_nobody_out(ada, settings):
     assert AccessAttempt.objects.get().ip_address == "192.0.2.1"
 
 
-def test_guesses_from_one_ipv6_network_are_stopped_whatever_their_addresses(ada, settings):
+def test_guesses_from_one_ipv6_network_are_stopped(ada, settings):
     statuses = [
         tried(Client(REMOTE_ADDR=f"2001:db8:1:1::{n:x}"), "wrong").status_code for n in range(1, 13)
     ]
@@ -104,7 +104,7 @@ def test_tries_of_many_names_from_one_ipv6_network_are_limited(settings):
     assert statuses == [200, 200, 200, 429, 429] * 2
 
 
-def test_name_is_guessed_slowly_from_many_networks_and_its_person_comes_in(ada, settings):
+def test_name_is_guessed_slowly_from_many_networks(ada, settings):
     settings.THROTTLE_SIGN_IN_NAME, settings.THROTTLE_SIGN_IN_SLOW = "20/hour", "5/hour"
     name = "eve-of-many-networks"
     factories.user(username=name, password=PASSWORD)

@@ -92,7 +92,7 @@ async def test_answer_that_the_script_cannot_give_is_refused(answer):
 
 
 @pytest.mark.parametrize("size", [0, 10, 100_000])
-async def test_reading_ends_when_a_host_without_a_manifest_sends_results_for_ever(size):
+async def test_reading_ends_when_a_host_sends_results_for_ever(size):
     host = Hostile(endless(size))
     bounds = RunBounds.of(31, 721)
     with pytest.raises(DriverError, match="more than") as raised:
@@ -260,7 +260,7 @@ def test_error_of_any_length_has_two_thousand_characters_at_most(length):
         OSError("reset\0"),
     ],
 )
-def test_words_of_a_server_that_refuses_are_kept_without_what_no_database_takes(error):
+def test_words_of_a_server_are_kept_without_control_characters(error):
     found = ssh._connect_error(error, "a@b port 22", banner="down\0\x1b]0;x\x07 soon")
     assert "\0" not in f"{found.detail}{found}"
     assert is_printable(f"{found.detail}{found}")

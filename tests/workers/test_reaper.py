@@ -9,8 +9,9 @@ from decimal import Decimal
 import pytest
 
 from backend.accounts.models import AuditEntry, CloudAccount
-from backend.benchmarks.models import Host, Resource, ResourceState
+from backend.benchmarks.models import Host, Resource, ResourceState, Tick
 from backend.benchmarks.selectors.rental_prices import resource_cost
+from backend.common import clock
 from backend.domain.rentals import BY_HOUR, charges, stored
 from backend.domain.rented_parts import LedgerKind
 from backend.rentals.services.resources import resource_mark_created, surplus_record
@@ -327,10 +328,13 @@ def test_account_that_only_reads_prices_is_not_looked_at(account, offer, client)
     account.settings.pop("regions")
     account.save()
     assert reaper.reap().looks == []
+    Tick.objects.create(at=clock.now())
     assert client.get("/readyz").json()["look_age_s"] is None
 
 
 def test_readyz_gives_machines_runs_and_the_age_of_the_last_look(account, offer, cloud, client):
+    Tick.objects.create(at=clock.now())
+
     def figures():
         state = client.get("/readyz").json()
         return state["machine_count"], state["run_count"], state["look_age_s"] < 60

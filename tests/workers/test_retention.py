@@ -82,7 +82,7 @@ def test_retention_writes_each_deleted_text_to_the_trail_once() -> None:
         evidence_text(run.evidence.get())
 
 
-def test_texts_of_an_old_run_stay_when_a_person_left_its_samples_out_today() -> None:
+def test_texts_stay_when_a_person_left_the_samples_out_today() -> None:
     run = ended()
     sample = factories.sample(run.offer, 1.0, run=run, evidence=run.evidence.get())
     sample_exclude(workspace=run.workspace, sample=sample, reason="noise", actor="ada")

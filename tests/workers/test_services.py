@@ -352,7 +352,7 @@ def refusal(state: str | None) -> OperationalError:
 
 # disk_full, out_of_memory, too_many_connections, admin_shutdown, io_error, connection lost
 @pytest.mark.parametrize("state", ["53100", "53200", "53300", "57P01", "58030", None])
-def test_step_waits_and_no_attempt_counts_while_the_database_writes_nothing(
+def test_step_waits_uncounted_while_the_database_writes_nothing(
     state: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = run_on(factories.host())

@@ -353,10 +353,10 @@ def _results(frames: Mapping[str, bytes], after: int, count: int) -> tuple[RawRe
 
 def _number(name: str) -> int:
     """Number of a result by its name; raises ProbeError for a name that the runner cannot give."""
-    found = RESULT_NAME.fullmatch(name)
-    if found is None:
+    match = RESULT_NAME.fullmatch(name)
+    if match is None:
         raise ProbeError("runner", f"{name!r} is no name of a result")
-    return int(found[1])
+    return int(match[1])
 
 
 def _live(content: bytes) -> str:

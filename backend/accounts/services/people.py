@@ -28,8 +28,8 @@ from backend.domain.errors import InvalidValue
 LINK_LIFE = dt.timedelta(hours=24)
 # Key of the session: the person came by a link, so another password needs no former one.
 BY_LINK = "by_link"
+# Actor of what is done in a terminal of the installation.
 COMMAND = "command"
-"""Actor of what is done in a terminal of the installation."""
 
 
 @transaction.atomic
@@ -71,9 +71,8 @@ def user_switch(*, user: User, is_active: bool, workspace: Workspace, actor: str
     """Let a person in no more, or again; disabling ends their sessions and links at once, and no
     token of theirs is taken. Raises InvalidValue for the last active superuser."""
     # Every superuser: of two who disable each other at once the second sees what the first did.
-    wanted = Q(pk=user.pk) | Q(is_superuser=True)
-    locked = User.objects.select_for_update().filter(wanted).order_by("pk")
-    user = next(person for person in locked if person.pk == user.pk)
+    people = User.objects.filter(Q(pk=user.pk) | Q(is_superuser=True)).order_by("pk")
+    user = next(person for person in people.select_for_update() if person.pk == user.pk)
     if user.is_active == is_active:
         return user
     others = User.objects.filter(is_superuser=True, is_active=True).exclude(pk=user.pk)

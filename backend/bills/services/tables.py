@@ -48,10 +48,10 @@ MAX_PARQUET_RATIO = 20
 # A value that stands once in the file may be the text of each line.
 BATCH_LINES = 8192
 BATCH_TEXT_BYTES = 64 * 1024**2
+# Least memory of a cell, so that lines without text count as well.
 CELL_BYTES = 16
-"""Least memory of a cell, so that lines without text count as well."""
+# Memory that reading a Parquet file may take in addition to what the process has.
 READER_BYTES = 2 * 1024**3
-"""Memory that reading a Parquet file may take in addition to what the process has."""
 
 
 def batches(
@@ -122,9 +122,11 @@ def _copied(
 ) -> BinaryIO:
     """In a file that can be read from its end; `refuse` is called with the bytes so far."""
     whole = opened.enter_context(tempfile.TemporaryFile())  # noqa: SIM115 - the stack closes it
+    size_bytes = 0
     while data := file.read(COPY_BYTES):
         whole.write(data)
-        refuse(whole.tell())
+        size_bytes += len(data)
+        refuse(size_bytes)
     whole.seek(0)
     return cast("BinaryIO", whole)
 

@@ -45,7 +45,7 @@ MANY_LISTS = {
     "sort": "Column to order by, with - in front from the largest",
 }
 LIST_HEADERS = {
-    "ETag": "Changes with the answer; send it back as If-None-Match",
+    "ETag": "Changes with the answer; send it back as If-None-Match, or as If-Match with a change",
     "Last-Modified": "When the data got this version; absent in the second after that",
     "Link": "The next and the previous page, and what describes the columns",
     "X-Data-Version": "Number that grows with every change of the data",

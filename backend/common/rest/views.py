@@ -4,10 +4,12 @@ import datetime as dt
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from http import HTTPStatus
 from typing import Any, ClassVar
 
+from django.db import connection, transaction
 from django.db.models import QuerySet
-from django.http import Http404, HttpResponseBase
+from django.http import Http404, HttpRequest, HttpResponseBase
 from django.utils.cache import patch_vary_headers
 from django.utils.http import http_date, quote_etag
 from rest_framework.negotiation import DefaultContentNegotiation
@@ -21,7 +23,7 @@ from rest_framework.utils.urls import remove_query_param, replace_query_param
 from rest_framework.views import APIView
 
 from backend.common import clock
-from backend.common.rest.conditional import by_content, unchanged
+from backend.common.rest.conditional import by_content, require_match, unchanged
 from backend.common.rest.cursors import cursor, cursor_links, key_order, page_behind, whole
 from backend.common.rest.deprecation import Deprecation
 from backend.common.rest.openapi import ListSchema
@@ -53,6 +55,7 @@ MAX_EXPORT_ROWS = 50_000
 ONLY_HERE = "this computer alone; PUBLIC_URL names the address that others use"
 # Of columns and documents; additions keep it.
 SCHEMA_VERSION = "1"
+CHANGES = frozenset({"PATCH", "PUT", "DELETE"})
 # Parameters that every list knows beside those of paging.
 LIST_READERS: Mapping[str, Reader] = {"dialect": one_of(DIALECTS), "cursor": cursor}
 
@@ -95,6 +98,29 @@ class View(APIView):
     allowance: Allowance | None = None
     """What the caller may still ask for; a throttle sets it."""
 
+    @property
+    def is_single(self) -> bool:
+        """Whether it is one object that may be read and changed."""
+        is_changed = any(hasattr(self, name.lower()) for name in CHANGES)
+        return is_changed and hasattr(self, "get") and not isinstance(self, ListView)
+
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        if request.method not in CHANGES or "If-Match" not in request.headers:
+            return super().dispatch(request, *args, **kwargs)
+        # Of two who changed the same version the second waits here, and then finds another one.
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [request.path])
+            return super().dispatch(request, *args, **kwargs)
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        super().initial(request, *args, **kwargs)
+        if request.method in CHANGES and "If-Match" in request.headers and self.is_single:
+            response = self.get(request, *args, **kwargs)  # type: ignore[attr-defined]
+            response.accepted_renderer = JsonRenderer()
+            response.accepted_media_type = JsonRenderer.media_type
+            response.renderer_context = self.get_renderer_context()
+            require_match(request, response.render().content)
+
     def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Any:
         """Answers may be kept, but are asked about every time; they depend on who asks."""
         final = super().finalize_response(request, response, *args, **kwargs)
@@ -107,6 +133,9 @@ class View(APIView):
         if self.deprecation is not None:
             for name, value in self.deprecation.headers(final.headers.get("Link", "")).items():
                 final[name] = value
+        is_read = request.method == "GET" and final.status_code == HTTPStatus.OK
+        if self.is_single and is_read and isinstance(final, Response):
+            final.add_post_render_callback(lambda rendered: by_content(request, rendered))
         is_known = bool(getattr(request, "user", None) and request.user.is_authenticated)
         # no-cache is not no-store: a copy may be kept and is asked about, which costs a 304.
         final.headers.setdefault(

@@ -171,11 +171,11 @@ class _Seen(Exception):
 
 def _has_declaration(part: bytes) -> bool:
     """Whether a part of XML, in whatever encoding, has a document type, where entities are declared."""
-    found = False
+    is_declared = False
 
     def declared(*_: object) -> None:
-        nonlocal found
-        found = True
+        nonlocal is_declared
+        is_declared = True
         raise _Seen
 
     def begun(*_: object) -> None:
@@ -188,7 +188,7 @@ def _has_declaration(part: bytes) -> bool:
     # An image, or what openpyxl will say of it.
     with suppress(_Seen, expat.ExpatError):
         parser.Parse(part, True)
-    return found
+    return is_declared
 
 
 def _cells(worksheet: Any) -> list[Line]:
