@@ -378,7 +378,7 @@ def _has_quantity(columns: Mapping[str, pa.Array]) -> NDArray[np.bool_]:
             is_stated = pc.not_equal(columns[name], "")
             is_number = pc.is_valid(money(columns[name]))
             is_good = pc.and_(is_good, pc.or_(pc.invert(is_stated), is_number))
-    return is_good.to_numpy(zero_copy_only=False)
+    return np.asarray(is_good, dtype=np.bool_)
 
 
 def _quantity(columns: Mapping[str, pa.Array]) -> pa.Array | None:

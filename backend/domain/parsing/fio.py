@@ -268,10 +268,10 @@ def _check_work(node: Node, group: JobGroup) -> None:
     if operations == 0:
         node.fail("total_ios is 0")
     runtime_s = node.count("runtime", minimum=1) / 1000
-    is_timed = setup.runtime_s is not None and not group.is_steady
-    if is_timed and runtime_s < LEAST_RUNTIME * setup.runtime_s:
+    asked_s = None if group.is_steady else setup.runtime_s
+    if asked_s is not None and runtime_s < LEAST_RUNTIME * asked_s:
         node.fail(
-            f"runtime is {runtime_s:g} s of {setup.runtime_s:g} s asked: it ended early; run it with --time_based"
+            f"runtime is {runtime_s:g} s of {asked_s:g} s asked: it ended early; run it with --time_based"
         )
     expected = operations * setup.block_bytes
     # What is in flight when the ramp ends is counted as bytes only.

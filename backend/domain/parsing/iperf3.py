@@ -166,7 +166,7 @@ def finished(root: Node) -> Test:
 
 def measured(test: Test, warnings: list[str]) -> Iterator[ParsedSample]:
     """Samples of each way; what is doubtful about them is added to `warnings`."""
-    flags = (CACHED,) if test.is_loopback else ()
+    flags: tuple[str, ...] = (CACHED,) if test.is_loopback else ()
     asked = test.root.node("start").node("test_start")
     limit = next((key for key in LIMITS if asked.has(key) and asked.count(key)), "")
     # UDP is sent at a stated rate, and its losses are at that rate.
