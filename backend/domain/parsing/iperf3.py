@@ -101,6 +101,8 @@ def parse_json(text: str, *, takes_loopback: bool = False) -> ToolResult:
             "both ends are one machine, so no network was measured; loopback: true keeps it unranked"
         )
     samples = tuple(measured(test, warnings))
+    if document.root.node("start").has("accepted_connection"):
+        warnings.append("this is the server's output: its directions are those of the client")
     if test.is_loopback:
         warnings.append("both ends are one machine: flagged cached, and takes no rank")
     return ToolResult(samples, tuple(warnings), document.root.node("start").text("version"))

@@ -88,7 +88,21 @@ _SIGNS: Mapping[str, str] = MappingProxyType(
 _NOT_READ = (
     (r"^7-Zip ", "results of 7-Zip are not read"),
     (r"geekbench\.com|^Geekbench \d", "results of Geekbench are not read"),
-    (r"^System Benchmarks Index", "results of UnixBench are not read"),
+    (r"^System Benchmarks Index|BYTE UNIX Benchmarks", "results of UnixBench are not read"),
+    (r"^STREAM version ", "results of STREAM are not read"),
+    (r"^--- .+ ioping statistics ---", "results of ioping are not read: test disks with fio"),
+    (r"\bMethod: (?:MEMCPY|DUMB|MCBLOCK)\b", "results of mbw are not read"),
+    (r'^"?stride=\d+|^\s*L M B E N C H', "results of lmbench are not read"),
+    (r"^\s*Iozone: Performance Test", "results of iozone are not read: test disks with fio"),
+    (
+        r"Timing (?:cached|buffered disk) reads:",
+        "results of hdparm are not read: test disks with fio",
+    ),
+    (r"^Phoronix Test Suite", "results of the Phoronix Test Suite are not read"),
+    (
+        r"Speedtest by Ookla|^Testing download speed",
+        "results of Speedtest are not read: use iperf3",
+    ),
 )
 
 

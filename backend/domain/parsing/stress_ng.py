@@ -34,7 +34,10 @@ BRIEF = re.compile(r"()(.*)")
 # stress-ng's own words for a figure that it does not trust.
 UNTRUSTED = re.compile(r"untrustworthy|may be incorrect|compromised|corrupted|data is suspect")
 HOGS = re.compile(r"dispatching hogs: ([0-9]{1,6}) (.+)")
-ASKED = re.compile(r"setting to a ([0-9]{1,7}) sec(?:ond)?s? run per stressor")
+# 90 second (1 min, 30.00 secs) in some versions, 1 min, 30 secs in later ones.
+ASKED = re.compile(r"setting to a ([^()]{1,60}?)(?: \(.+\))? run per stressor")
+PERIOD = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,2})?) (sec|min|hour|day)")
+PERIOD_S = {"sec": 1, "min": 60, "hour": 3600, "day": 86400}
 HEAD = "stressor bogo ops real time usr time sys time bogo ops/s bogo ops/s"
 UNITS = "(secs) (secs) (secs) (real time) (usr+sys time)"
 # --sn: scientific notation.
@@ -110,7 +113,9 @@ def _read(report: _StressNgRun, match: re.Match[str] | None, line: str, number: 
             raise ProbeError(TOOL, f"not the CPU stressor alone: {hogs[2][:60]}", number)
         report.threads = int(hogs[1])
     elif asked := ASKED.fullmatch(words):
-        report.asked_s = int(asked[1])
+        report.asked_s = sum(
+            round(float(number) * PERIOD_S[unit]) for number, unit in PERIOD.findall(asked[1])
+        )
     elif words.startswith((HEAD, UNITS)):
         report.heads += 1
     elif words.startswith("cpu ") or match[1] == "metrc":

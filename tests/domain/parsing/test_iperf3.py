@@ -152,6 +152,14 @@ def test_iperf3_reads_the_word_of_a_rate_that_its_server_prints_twice():
     assert iperf3.parse_json(twice).samples == iperf3.parse_json(text).samples
 
 
+def test_iperf3_says_whose_directions_are_those_of_its_server():
+    of_server = json.loads(_text())
+    of_server["start"]["accepted_connection"] = {"host": "192.0.2.1", "port": 40_000}
+    made = iperf3.parse_json(json.dumps(of_server))
+    assert made.warnings == ("this is the server's output: its directions are those of the client",)
+    assert iperf3.parse_json(_text()).warnings == ()
+
+
 def test_iperf3_leaves_the_first_seconds_out_when_they_were_omitted():
     slow = _interval(1, omitted=True)
     rest = _interval(10, seconds=0.005)
