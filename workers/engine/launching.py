@@ -112,7 +112,7 @@ def request_machine(run: Run, step: Step) -> machines.ProviderResource | Move | 
     spec = _spec(run, zone=resource.zone, expires_at=resource.expires_at, private_key=key)
     token = str(resource.pk)
     try:
-        return provider.ask(methodcaller("launch", spec, token))
+        made: machines.ProviderResource = provider.ask(methodcaller("launch", spec, token))
     except DriverError as error:
         is_full = error.reason == Reason.CAPACITY
         # A launch that lasts is asked for several times before its provider says no.
@@ -135,6 +135,7 @@ def request_machine(run: Run, step: Step) -> machines.ProviderResource | Move | 
             # It is our own machines that fill the quota, and they end.
             return Wait(jittered(QUOTA_RETRY_S), str(error), is_progress=True)
         raise
+    return made
 
 
 def _zone(resource: Resource) -> str | None:

@@ -48,9 +48,11 @@ class Launch:
         the types that take only one of them change with every family."""
         try:
             return self._begin(self._body, self._token)
-        except (*failures(), DriverError) as failure:
-            error = failure if isinstance(failure, DriverError) else call_error(failure)
-            if error.reason != Reason.UNSUPPORTED or not POLICY_REFUSED.search(error.detail):
+        except DriverError as refusal:
+            if not _is_policy_refused(refusal):
+                raise
+        except failures() as failure:
+            if not _is_policy_refused(call_error(failure)):
                 raise
         # Ids of its own: Google keeps the refused body with the ids of the first.
         return self._begin(self._other_body, f"{self._token} {OTHER_POLICY}")
@@ -61,8 +63,8 @@ class Launch:
     def _insert(self, body: dict[str, Any], seed: str) -> "compute_v1.Operation":
         """The operation under way. One that had failed before is asked for under the next id: there
         is no machine then, and if there is, its name is refused."""
-        first = self._spec.round * RENEWALS
-        for number in range(first, first + RENEWALS):
+        number = self._spec.round * RENEWALS
+        while True:
             operation: compute_v1.Operation = self._ask(
                 "Instances",
                 "insert_unary",
@@ -70,9 +72,9 @@ class Launch:
                 instance_resource=body,
                 request_id=str(uuid.uuid5(REQUESTS, f"{seed} {self._zone} {number}")),
             )
-            if not operation.error.errors:
-                break
-        return operation
+            number += 1
+            if not operation.error.errors or number == (self._spec.round + 1) * RENEWALS:
+                return operation
 
     def _finish(self, operation: "compute_v1.Operation") -> "compute_v1.Operation":
         """The operation at its end; DriverError for a failure, or where it is not known in time."""
@@ -86,3 +88,7 @@ class Launch:
             raise DriverError(Reason.TIMEOUT, "the launch goes on", retryable=True)
         demand_success(operation)
         return operation
+
+
+def _is_policy_refused(error: DriverError) -> bool:
+    return error.reason == Reason.UNSUPPORTED and bool(POLICY_REFUSED.search(error.detail))
