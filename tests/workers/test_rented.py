@@ -711,8 +711,10 @@ def test_run_cancelled_in_any_state_leaves_nothing(provider, run, state):
 
 
 def test_run_cancelled_after_a_launch_without_an_answer_finds_its_machine(provider, run, settings):
+    # Longer than a busy machine needs for the steps until the first teardown.
+    settings.PROVIDER_SETTLE_S = 6
     provider.cloud.fault(Fault.LOST_ANSWER, times=1)
-    provider.cloud.fault(Fault.LATE, times=1, seconds=0.5)
+    provider.cloud.fault(Fault.LATE, times=1, seconds=4)
     stepped(run, RunState.LAUNCHING)
     (claim,) = _made_due(run)
     dispatch.run_step(claim, lambda claim: None)
