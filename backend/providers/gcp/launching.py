@@ -28,7 +28,7 @@ OTHER_POLICY = "other policy"
 RENEWALS = 5
 
 
-class Launch:
+class ZoneLaunch:
     """A machine to be made in a zone. Doing it again makes no second one."""
 
     def __init__(
