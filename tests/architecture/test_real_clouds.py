@@ -7,8 +7,8 @@ from tests.architecture.sources import ROOT
 TABLE = (ROOT / "docs/real-clouds.md").read_text()
 ROW = re.compile(r"^\| (\d\.\d+) \| [^|]+ \| ([^|]+) \|$", re.MULTILINE)
 TEST = re.compile(r"`([\w/]+\.py)::(test_\w+)`")
-# How many there are of each kind: nothing works, breaks, costs money, wrong numbers, scale.
-FAULTS = {0: 2, 1: 11, 2: 6, 3: 8, 4: 8}
+# How many there are of each kind: nothing works, breaks, costs money, wrong numbers, scale, late 2026.
+FAULTS = {0: 2, 1: 11, 2: 6, 3: 8, 4: 8, 5: 8}
 
 
 def test_every_fault_has_a_row():

@@ -114,7 +114,7 @@ async def test_machine_is_gone_with_the_reason_when_spot_is_interrupted(aws, dri
     assert "kms:" not in found.detail
 
 
-async def test_machine_without_a_place_is_a_refusal_and_the_next_launch_makes_another(aws, driver):
+async def test_launch_makes_another_machine_when_the_first_never_ran(aws, driver):
     zones = await driver.zones(SPEC.machine_type, REGION)
     aws.fault(Fault.UNPLACED, times=2)
     for zone, round_number in ((zones[0], 0), (zones[1], 0)):

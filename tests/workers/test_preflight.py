@@ -148,7 +148,7 @@ async def test_policy_of_the_organisation_shows_when_the_launch_is_tried(aws, dr
     assert (aws.rented, aws.parts()) == ([], [])
 
 
-async def test_free_plan_of_aws_is_named_before_a_launch_and_refuses_the_rehearsal(aws, driver):
+async def test_free_plan_of_aws_is_named_before_a_launch(aws, driver):
     aws.regions.is_free_plan = True
     states, said = await overview(driver)
     assert (states["launch"], states["plan"]) == (READY, UNKNOWN)

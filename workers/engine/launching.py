@@ -72,7 +72,7 @@ def _rehearse(run: Run, provider: ProviderCalls, zones: Sequence[str]) -> None:
         private_key=asyncssh.generate_private_key("ssh-ed25519"),
     )
     try:
-        provider.ask(methodcaller("rehearse", spec))
+        provider.ask(lambda driver: driver.rehearse(spec))
     except DriverError as error:
         # The launch itself knows other zones and times.
         if not error.retryable:

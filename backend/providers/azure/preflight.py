@@ -67,9 +67,9 @@ def looked_over(
     )
     overview.look_at_address(access)
     for arch in IMAGES:
-        found: list[list[str]] = []
-        look(f"image {arch}", partial(_image, clients, access, region, arch, found), ROLE_ADVICE)
-        for image in found:
+        images: list[list[str]] = []
+        look(f"image {arch}", partial(_image, clients, access, region, arch, images), ROLE_ADVICE)
+        for image in images:
             _look_at_controllers(overview, clients, arch, image)
     look(
         "quota",
@@ -102,9 +102,9 @@ def _selling(clients: AskedSubscription, region: str) -> str:
 
 
 def _image(
-    clients: AskedSubscription, access: Access, region: str, arch: str, found: list[list[str]]
+    clients: AskedSubscription, access: Access, region: str, arch: str, images: list[list[str]]
 ) -> str:
-    """Adds publisher, offer, SKU and version of the marketplace's image to what was found."""
+    """Adds publisher, offer, SKU and version of the marketplace's image to `images`."""
     reference = image_reference(access, region, arch)
     if "id" in reference:
         return f"{reference['id']}, as the account says"
@@ -112,8 +112,8 @@ def _image(
     shown = clients.compute.virtual_machine_images.list(region, *names, top=1)
     if not shown:
         raise unsupported(f"{':'.join(names)} has no version in {region}")
-    found.append([*names, str(shown[0]["name"])])
-    return ":".join(found[-1])
+    images.append([*names, str(shown[0]["name"])])
+    return ":".join(images[-1])
 
 
 def _look_at_controllers(

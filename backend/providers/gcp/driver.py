@@ -35,7 +35,7 @@ from backend.providers.gcp.documents import (
     words,
 )
 from backend.providers.gcp.firewall import Firewalls
-from backend.providers.gcp.launching import Launch
+from backend.providers.gcp.launching import ZoneLaunch
 from backend.providers.gcp.os_login import OsLogin, credentials_of, uses_os_login
 from backend.providers.gcp.preflight import looked_over
 from backend.providers.machines import (
@@ -216,7 +216,7 @@ class _Project:
         from google.api_core.exceptions import Conflict
 
         zone = spec.zone or self._zones(spec.region)[0]
-        launch = Launch(self._ask, self._access, spec, token, zone)
+        launch = ZoneLaunch(self._ask, self._access, spec, token, zone)
         if self._os_login:
             self._os_login.let_in(spec, token)
         began = None

@@ -28,7 +28,7 @@ OTHER_POLICY = "other policy"
 RENEWALS = 5
 
 
-class Launch:
+class ZoneLaunch:
     """A machine to be made in a zone. Doing it again makes no second one."""
 
     def __init__(
@@ -46,12 +46,13 @@ class Launch:
     def begin(self) -> dt.datetime | None:
         """When it began. The second maintenance policy is asked for where Google refuses the first:
         the types that take only one of them change with every family."""
-        refusals: tuple[type[Exception], ...] = (*failures(), DriverError)
         try:
             return self._begin(self._body, self._token)
-        except refusals as failure:
-            error = failure if isinstance(failure, DriverError) else call_error(failure)
-            if error.reason != Reason.UNSUPPORTED or not POLICY_REFUSED.search(error.detail):
+        except DriverError as refusal:
+            if not _is_policy_refused(refusal):
+                raise
+        except failures() as failure:
+            if not _is_policy_refused(call_error(failure)):
                 raise
         # Ids of its own: Google keeps the refused body with the ids of the first.
         return self._begin(self._other_body, f"{self._token} {OTHER_POLICY}")
@@ -62,23 +63,18 @@ class Launch:
     def _insert(self, body: dict[str, Any], seed: str) -> "compute_v1.Operation":
         """The operation under way. One that had failed before is asked for under the next id: there
         is no machine then, and if there is, its name is refused."""
-
-        def insert(number: int) -> Any:
-            return self._ask(
+        number = self._spec.round * RENEWALS
+        while True:
+            operation: compute_v1.Operation = self._ask(
                 "Instances",
                 "insert_unary",
                 zone=self._zone,
                 instance_resource=body,
                 request_id=str(uuid.uuid5(REQUESTS, f"{seed} {self._zone} {number}")),
             )
-
-        first = self._spec.round * RENEWALS
-        operation: compute_v1.Operation = insert(first)
-        for number in range(first + 1, first + RENEWALS):
-            if not operation.error.errors:
-                break
-            operation = insert(number)
-        return operation
+            number += 1
+            if not operation.error.errors or number == (self._spec.round + 1) * RENEWALS:
+                return operation
 
     def _finish(self, operation: "compute_v1.Operation") -> "compute_v1.Operation":
         """The operation at its end; DriverError for a failure, or where it is not known in time."""
@@ -92,3 +88,7 @@ class Launch:
             raise DriverError(Reason.TIMEOUT, "the launch goes on", retryable=True)
         demand_success(operation)
         return operation
+
+
+def _is_policy_refused(error: DriverError) -> bool:
+    return error.reason == Reason.UNSUPPORTED and bool(POLICY_REFUSED.search(error.detail))
