@@ -308,7 +308,7 @@ def test_runner_goes_on_when_the_target_is_too_small(run_directory, shell, small
     assert list(small_disk.iterdir()) == []
 
 
-def test_runner_says_disk_full_and_leaves_out_the_disk_when_a_test_fills_it(run_directory, shell):
+def test_runner_skips_disk_tests_when_full(run_directory, shell):
     """As where somebody else, or a quota, takes the room while a test writes."""
     full = 'sh -c "echo === failure disk_full: dd found no space on /srv; exit 5"'
     run_directory.plan(
