@@ -161,7 +161,7 @@ def test_series_is_not_available_when_the_directory_has_no_space(run_directory, 
         (10_000, 900, -100),
     ],
 )
-def test_room_keeps_a_share_of_the_disk_free(run_directory, tmp_path, size_mib, free_mib, room_mib):
+def test_disk_share_stays_free(run_directory, tmp_path, size_mib, free_mib, room_mib):
     script = run_directory.path / "room.sh"
     text = (run_directory.path / "disk.sh").read_text().partition("case ${1:-} in\ndd_write")[0]
     space = f"look_up_space() {{ free_mib={free_mib} size_mib={size_mib}; }}"
@@ -169,7 +169,7 @@ def test_room_keeps_a_share_of_the_disk_free(run_directory, tmp_path, size_mib, 
     assert run_directory.run(["sh"], "room.sh") == f"{room_mib}\n"
 
 
-def test_disk_with_little_room_is_measured_with_a_smaller_file(run_directory, target):
+def test_little_space_gives_a_smaller_file(run_directory, target):
     """Of 600 MiB free ones 256 are kept: files of 300 MiB in place of 1 GiB, and said so."""
     needs("fio")
     script = run_directory.path / "common.sh"
@@ -425,7 +425,7 @@ def test_memory_limit_above_the_run_bounds_the_cache(run_directory, target):
     )
 
 
-def test_fio_that_cannot_run_says_so_in_place_of_missing(run_directory, target, programs):
+def test_broken_fio_is_reported(run_directory, target, programs):
     """As under a limit of the address space: fio is there, and ends before it says its version."""
     fio_path = programs.put("fio", "#!/bin/sh\necho 'error: no shared memory' >&2\nexit 1\n")
     words = ("disk.sh", "fio_run", target, 16 * MIB, "randread", "4k", 1, 1, 1, 0)

@@ -27,7 +27,7 @@ def machine_bytes(name):
     return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(f"{name}:"))
 
 
-def told_memory(bundle, root, own):
+def memory_figures(bundle, root, own):
     words = seen_from_cgroup(bundle.binaries["observe"].path, "--memory", root=root, own=own)
     return [int(word) for word in words.split()]
 
@@ -77,7 +77,7 @@ def test_available_memory_is_what_the_tightest_level_leaves(
 ):
     files, own = tree(version, levels)
     root = write_files(tmp_path / "cgroup", files)
-    available, total, _ = told_memory(bundle, root, own)
+    available, total, _ = memory_figures(bundle, root, own)
     assert (available, total) == told
 
 
@@ -95,7 +95,7 @@ def test_available_memory_is_the_least_over_all_levels_of_any_tree(bundle, tmp_p
     root = write_files(tmp_path / "cgroup", files)
     left = [max(0, limit - used + min(cached, used)) for limit, used, cached in levels if limit]
     limits = [limit for limit, _, _ in levels if limit]
-    available, total, spare = told_memory(bundle, root, own)
+    available, total, spare = memory_figures(bundle, root, own)
     if left:
         assert available == min(left)
     assert total == min([*limits, machine_bytes("MemTotal")])
@@ -103,10 +103,10 @@ def test_available_memory_is_the_least_over_all_levels_of_any_tree(bundle, tmp_p
     assert spare == max(0, available - min(max(total // 10, 64 * MIB), GIB))
 
 
-def test_memory_above_which_the_kernel_slows_everybody_is_no_more_available(bundle, tmp_path):
+def test_memory_high_limits_available_memory(bundle, tmp_path):
     files, own = tree(2, [(None, 0, 0), (GIB, 300 * MIB, 0)])
     root = write_files(tmp_path / "cgroup", {**files, "a/memory.high": f"{512 * MIB}\n"})
-    assert told_memory(bundle, root, own)[:2] == [212 * MIB, 512 * MIB]
+    assert memory_figures(bundle, root, own)[:2] == [212 * MIB, 512 * MIB]
 
 
 @pytest.mark.parametrize(
@@ -299,7 +299,7 @@ def test_careful_command_looks_at_the_limit_and_not_at_the_machine(run_directory
     assert "a quarter of the memory has to stay available: of 700 MiB only" in done.stdout
 
 
-def test_careful_run_ends_when_a_command_leaves_less_than_a_fifth_of_the_limit(run_directory):
+def test_careful_command_stops_at_a_fifth(run_directory):
     """Of 700 MiB 140 have to stay; the command would go on to 70 in a run that is not careful."""
     _put_eater(run_directory)
     files = ("--out", "out", "--err", "err", "--json", "json")

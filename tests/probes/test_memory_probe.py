@@ -95,9 +95,7 @@ def test_memory_latency_leaves_a_large_cache_behind(
         (260, 1700, True),
     ],
 )
-def test_memory_bandwidth_is_flagged_only_when_the_three_arrays_may_stay_in_the_cache(
-    bundle, tmp_path, cache_mib, available_mib, is_capped
-):
+def test_memory_bandwidth_flags_small_arrays(bundle, tmp_path, cache_mib, available_mib, is_capped):
     words = ("--test", "bandwidth", "--threads", 1, "--rounds", 1)
     fields = _with_cache(bundle, tmp_path, cache_mib, *words, available_mib=available_mib)
     assert (3 * fields["array_bytes"] < 4 * cache_mib * MIB) is is_capped

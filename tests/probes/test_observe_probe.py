@@ -410,7 +410,7 @@ def test_observe_sees_others_where_a_container_counts_its_cpus_from_0(bundle, tm
 
 
 @pytest.mark.parametrize("lines", [0, 3])
-def test_observe_says_unknown_where_the_cpus_cannot_be_told_apart(bundle, tmp_path, lines):
+def test_observe_reports_unknown_cpus(bundle, tmp_path, lines):
     text = "cpu  9 0 0 9\n" + "".join(f"cpu{7000 + n} 5 0 0 5 0 0 0 0\n" for n in range(lines))
     conditions = _with_stat(bundle, tmp_path, text, text)
     assert conditions.foreign_cpu_ratio is None

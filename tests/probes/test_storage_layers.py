@@ -33,14 +33,14 @@ class Layers:
     def __init__(self, stack, path):
         self.stack, self.path, self.count = stack, path, 0
 
-    def _place(self):
+    def _new_directory(self):
         self.count += 1
         place = self.path / f"layer {self.count}"
         place.mkdir()
         return place
 
     def _mounted(self, *words):
-        place = self._place()
+        place = self._new_directory()
         _as_root("mount", *words, place)
         self.stack.callback(subprocess.run, ["umount", "-l", str(place)], check=False)
         return place
@@ -51,7 +51,7 @@ class Layers:
     def overlay(self, upper):
         for name in ("upper", "work"):
             (upper / name).mkdir()
-        lower = self._place()
+        lower = self._new_directory()
         # overlayfs separates its options by commas, and takes blanks.
         options = f"lowerdir={lower},upperdir={upper}/upper,workdir={upper}/work"
         return self._mounted("-t", "overlay", "-o", options, "overlay")
@@ -118,11 +118,11 @@ def test_overlay_is_what_its_upper_directory_lies_on(run_directory, shell, layer
     assert storage_of(run_directory, on_disk, shell) == storage_of(run_directory, disk, shell)
 
 
-def test_overlay_is_found_where_its_upper_directory_is_not_seen_by_its_name(run_directory, layers):
+def test_overlay_resolves_hidden_upper_directory(run_directory, layers):
     """As in live systems, whose upper directory was mounted before the root was changed."""
     upper = layers.tmpfs()
     place = layers.overlay(upper)
-    moved = layers._place()
+    moved = layers._new_directory()
     _as_root("mount", "--bind", upper, moved)
     layers.stack.callback(subprocess.run, ["umount", "-l", str(moved)], check=False)
     _as_root("umount", "-l", upper)

@@ -224,7 +224,7 @@ async def test_host_is_known_where_its_path_lacks_the_tools(transport):
         ("system Linux\narch x86_64\nmissing nohup or setsid", "the host has no nohup or setsid"),
     ],
 )
-async def test_host_that_lacks_something_is_told_it(lines, words):
+async def test_missing_tools_are_named(lines, words):
     class Answering(LocalTransport):
         async def run(self, command, **_):
             return Output(0, f"{scripts.BEGIN}\ndirectory /tmp/x\n{lines}\n".encode(), b"")

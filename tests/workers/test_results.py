@@ -93,7 +93,7 @@ def test_disk_figures_name_the_volume_that_was_rented(provider, machine_type, sh
     )
 
 
-def test_disk_figures_of_a_directory_are_cached_when_one_of_them_shows_memory():
+def test_cached_flag_covers_the_directory():
     """A flush of 378 ns: the reads of the same directory met memory, too, those of others did not."""
     run = factories.run()
     read = (FIXTURES / "dd-gnu-9.1-read-direct.txt").read_text()
@@ -129,7 +129,7 @@ def test_figures_of_an_emulated_processor_are_flagged(is_emulated):
     assert ("emulated" in run.samples.get().flags) is is_emulated
 
 
-def test_host_that_does_not_show_its_cpus_is_told_once():
+def test_hidden_cpus_warn_once():
     run = factories.run()
     cpu = (FIXTURES / "cmips-all-x86_64.txt").read_bytes()
     unseen = dict.fromkeys(("foreign_cpu_ratio", "steal_ratio", "iowait_ratio"))

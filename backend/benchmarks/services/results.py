@@ -32,9 +32,9 @@ from backend.providers.registry import provider
 WARNING = "warning"
 UNAVAILABLE = "unavailable"
 BOOT_TIME = "boot_time_s"
-OTHERS_UNSEEN = "the host does not show what its CPUs do: work of others cannot be told from quiet"
+OTHERS_UNSEEN = "the host does not show what its CPUs do: other work stays hidden"
 # What tells memory from a disk: all figures of disks, and the speed of the memory.
-TELLING = frozenset(
+DISK_AND_MEMORY_METRICS = frozenset(
     metric
     for probe in PROBES.values()
     if probe.io == "disk" or MEMORY_BANDWIDTH in probe.metrics
@@ -70,7 +70,9 @@ def repeats_store(runs: Sequence[tuple[Run, Sequence[Repeat]]]) -> None:
         ],
         ignore_conflicts=True,
     )
-    for run in {run for run, repeat in fresh if {s.metric for s in repeat.samples} & TELLING}:
+    for run in {
+        run for run, repeat in fresh if {s.metric for s in repeat.samples} & DISK_AND_MEMORY_METRICS
+    }:
         memory_figures_flag(run=run)
     for run, repeat in fresh:
         _note(run, repeat)
@@ -78,7 +80,7 @@ def repeats_store(runs: Sequence[tuple[Run, Sequence[Repeat]]]) -> None:
 
 def memory_figures_flag(*, run: Run) -> None:
     """Flag the disk figures of directories where the figures themselves show that memory answered."""
-    samples = list(run.samples.filter(metric__in=TELLING))
+    samples = list(run.samples.filter(metric__in=DISK_AND_MEMORY_METRICS))
     directories = memory_directories((s.metric, s.value, s.parameters) for s in samples)
     changed = [
         sample

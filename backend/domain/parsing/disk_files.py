@@ -56,13 +56,13 @@ def memory_directories(
     samples = list(samples)
     bandwidths = [value for metric, value, _ in samples if metric == MEMORY_BANDWIDTH]
     limit = MAX_MEMORY_SHARE * max(bandwidths) if bandwidths else float("inf")
-    found = {
+    directories = {
         directory_of(parameters)
         for metric, value, parameters in samples
         if (metric == "fsync_p99_ns" and value < LEAST_FLUSH_NS)
         or (metric == "disk_read_bytes_per_s" and value > limit)
     }
-    return frozenset(found - {""})
+    return frozenset(directories - {""})
 
 
 def lies_in_memory(path: str) -> bool:

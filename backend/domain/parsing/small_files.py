@@ -40,8 +40,8 @@ def parse(text: str) -> list[ParsedSample]:
         record.fail("checksum_ok is false: files came back with other content")
     rate, p99 = _rate(record), _flushes(record)
     filesystem = _filesystem(record)
-    is_told = "is_in_memory" in record.fields and record.flag("is_in_memory")
-    is_in_memory = is_told or filesystem in IN_MEMORY or p99 < LEAST_FLUSH_NS
+    is_reported = "is_in_memory" in record.fields and record.flag("is_in_memory")
+    is_in_memory = is_reported or filesystem in IN_MEMORY or p99 < LEAST_FLUSH_NS
     flags = (CACHED,) if is_in_memory else ()
     parameters = {**_parameters(record, filesystem), **described_storage(record.fields)}
     return [

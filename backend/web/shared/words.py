@@ -131,7 +131,7 @@ FLAGS = {
     "small_file": (
         lazy("small file"),
         "",
-        lazy("There was no room for a larger test file: caches in the drive count for more."),
+        lazy("Too little free space for a larger test file: caches in the drive count for more."),
     ),
     "small_pages": (
         lazy("small pages"),

@@ -455,7 +455,7 @@ GRAVITON = "CPU implementer : 0x41\nCPU part : 0xd40"
         ("x86_64", INTEL, "qemu", True),
     ],
 )
-def test_inventory_tells_an_emulated_processor(arch, cpuinfo, virtualization, is_emulated):
+def test_inventory_flags_emulation(arch, cpuinfo, virtualization, is_emulated):
     text = _framed(uname=f"Linux 6.1 {arch}", cpuinfo=cpuinfo, virtualization=virtualization)
     facts = inventory.parse(text)
     assert facts.is_emulated is is_emulated

@@ -70,7 +70,7 @@ def test_repeat_that_did_not_end_by_itself_names_the_reason(made, record, reason
     assert repeat.samples == ()
 
 
-def test_full_disk_is_told_without_the_marker_of_the_scripts(made):
+def test_full_disk_text_has_no_marker(made):
     repeat = made("dd-write-0", "=== failure disk_full: no space on /srv\n", exit_code=5)
     assert (repeat.reason, repeat.error) == (
         *(Reason.DISK_FULL, "dd write, repeat 1: no space on /srv"),
