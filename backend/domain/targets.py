@@ -48,8 +48,8 @@ def _disks(device: str) -> list[str]:
 
 
 def _disk(part: str) -> str:
-    found = PARTITION.fullmatch(part)
-    return part if found is None else found[1] or found[2]
+    partition = PARTITION.fullmatch(part)
+    return part if partition is None else partition[1] or partition[2]
 
 
 def _work(parameters: Mapping[str, object]) -> list[str]:

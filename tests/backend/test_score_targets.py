@@ -41,7 +41,7 @@ def ranked():
     return {offer: score.summary.value for offer, score in scores(METRICS[READ])}
 
 
-def test_figures_of_two_directories_are_two_scores_and_the_root_disk_ranks(caller):
+def test_figures_of_two_disks_are_two_scores_and_that_of_the_root_ranks(caller):
     """1,038 and 3,974 MB/s were pooled to 2,165 with an interval of 0 to 13 million."""
     first = factories.run()
     read_at(first, "vda1", 1.038e9, 1.04e9, 1.036e9)
@@ -58,7 +58,7 @@ def test_figures_of_two_directories_are_two_scores_and_the_root_disk_ranks(calle
     ]
 
 
-def test_volume_that_the_offer_does_not_sell_leaves_the_published_figure_in_its_rank():
+def test_published_figure_ranks_where_only_another_volume_was_measured():
     run = factories.run()
     read_at(run, "server/12345", 4e8)
     assert ranked() == {}
