@@ -87,7 +87,7 @@ def test_score_page_names_the_older_method(client):
     text = html(client, "/offers/of/scores/cmips_score/")
     pooled, left_out = text.split('id="left-out"')
     assert "201 CMIPS" in pooled
-    assert left_out.count("an older method, figure or other hardware") == 2
+    assert left_out.count("an older method or figure, other hardware, or another disk or peer") == 2
 
 
 @pytest.mark.django_db

@@ -68,7 +68,7 @@ REASONS = {
     "no_value": lazy("not above zero"),
     "source": lazy("of another source: measured goes before imported, imported before published"),
     "variant": lazy("another variant"),
-    "earlier": lazy("an older method, figure or other hardware"),
+    "earlier": lazy("an older method or figure, other hardware, or another disk or peer"),
     "unfit": lazy("marked, where others are not"),
 }
 
