@@ -225,6 +225,7 @@ class Stack(Processes):
             "REDIS_URL": self.broker_url,
             "SSH_ALLOW_PRIVATE": "1",
             "LEASE_S": str(lease_s),
+            "HOST_LOST_AFTER_S": str(5 * lease_s),
             "TICK_S": "1",
             "TMPDIR": str(self.target),
             **settings,

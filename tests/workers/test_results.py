@@ -19,7 +19,7 @@ from backend.domain.parsing.runner_status import RunnerStatus
 from backend.domain.repeats import RawResult, Repeat, repeat_of
 from backend.web.shared.lines import variant_of
 from tests import factories
-from workers.engine.run_failure import run_failure
+from workers.engine.run_failure import failed_probes, run_failure
 from workers.remote.pipeline import Snapshot
 
 pytestmark = pytest.mark.django_db
@@ -62,6 +62,16 @@ def test_run_with_probes_that_are_not_available_is_no_failure():
     assert run_failure(snapshot, [repeat(2, "cmips-all-0", b"{", exit_code=2)]) is not None
     failed = replace(unavailable(2, 0), probe="packages", reason=Reason.TIMEOUT, error="late")
     assert run_failure(snapshot, [failed]) is None  # what is missing then says so by itself
+
+
+def test_probe_that_failed_is_no_failure_of_a_run_that_measured_others():
+    snapshot = Snapshot("b", True, False, STATUS, (), (), {})
+    broken = repeat(2, "cmips-all-0", b"{", exit_code=2)
+    assert run_failure(snapshot, [broken], {"cmips"}) is not None
+    assert run_failure(snapshot, [broken], {"cmips", "memory"}) is None
+    assert list(failed_probes([broken], {"cmips_score"})) == [
+        "cmips failed, so the run has no cmips_single_score"
+    ]
 
 
 @pytest.mark.parametrize(

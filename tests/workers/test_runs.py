@@ -183,6 +183,16 @@ def test_unavailable_probe_fails_nothing_and_is_not_repeated(ssh_host, sshd, bro
     assert is_clean(sshd)
 
 
+def test_broken_probe_leaves_the_run_done_with_what_it_lacks(ssh_host, broken_probes):
+    broken_probes("memory", "echo '{'; exit 0")
+    run = driven(tiny_run(ssh_host, probes=["memory", "cmips"], repeats=2))
+    assert (run.state, run.failure_reason) == (RunState.DONE, "")
+    assert len(values(run)) == 2
+    assert run_view(run).warnings[-1] == (
+        "memory failed, so the run has no memory_bandwidth_bytes_per_s, memory_latency_ns"
+    )
+
+
 def test_what_dead_runs_left_on_the_host_is_removed_with_an_event(ssh_host, sshd):
     left = sshd.temporary / "rackrate-00000000-0000-4000-8000-000000000000"
     left.mkdir()

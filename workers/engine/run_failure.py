@@ -1,9 +1,9 @@
-"""Why a run whose runner is over has failed."""
+"""Why a run whose runner is over has failed, and what a run that is done could not measure."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from backend.domain.errors import Reason
-from backend.domain.probes import INVENTORY, PACKAGES
+from backend.domain.probes import INVENTORY, PACKAGES, PROBES
 from backend.domain.repeats import Repeat
 from workers.remote.pipeline import Snapshot
 
@@ -16,20 +16,36 @@ RUNNER_REASONS = {
 }
 
 
-def run_failure(snapshot: Snapshot, repeats: Sequence[Repeat]) -> tuple[Reason, str] | None:
-    """Why a run whose runner is over is a failed one; None when everything planned is there.
+def run_failure(
+    snapshot: Snapshot, repeats: Sequence[Repeat], measured_probes: Collection[str] = ()
+) -> tuple[Reason, str] | None:
+    """Why a run whose runner is over is a failed one; None when it measured what it could.
 
-    The inventory and the package manager are best effort: what they could not do is a warning.
+    `repeats` are those that were read last, failed ones among them; `measured_probes` have figures.
+    A probe that failed beside others that measured is no failure of the run (`failed_probes`), and
+    the inventory and the package manager are best effort.
     """
     status = snapshot.status
     if status is not None and status.state == "cancelled":
         return None
     # The first reason that a probe gives says more than how the runner then ended.
-    for repeat in repeats:
-        if repeat.reason is not None and repeat.probe not in BEST_EFFORT:
-            return repeat.reason, repeat.error
+    for repeat in _failed(repeats):
+        if not set(measured_probes) - {repeat.probe}:
+            return repeat.reason or Reason.BUG, repeat.error
     if status is not None and status.failure is not None:
         return RUNNER_REASONS[status.failure]
     if status is None or status.state == "running" or snapshot.manifest is None:
         return Reason.INTERRUPTED, "the runner ended without listing its results"
     return None
+
+
+def failed_probes(repeats: Sequence[Repeat], measured_metrics: Collection[str]) -> Iterator[str]:
+    """What is missing for each probe that failed, by its metrics; why stands beside its repeats."""
+    for probe in dict.fromkeys(repeat.probe for repeat in _failed(repeats)):
+        missing = [metric for metric in PROBES[probe].metrics if metric not in measured_metrics]
+        if missing:
+            yield f"{probe} failed, so the run has no {', '.join(missing)}"
+
+
+def _failed(repeats: Sequence[Repeat]) -> Iterator[Repeat]:
+    return (r for r in repeats if r.reason is not None and r.probe not in BEST_EFFORT)

@@ -28,7 +28,7 @@ from backend.domain.errors import DriverError, Reason
 from backend.domain.probes import NETWORK
 from backend.domain.profiles import PROFILES
 from backend.domain.repeats import repeat_of
-from workers.engine.run_failure import run_failure
+from workers.engine.run_failure import failed_probes, run_failure
 from workers.remote import pipeline
 from workers.remote.driver import HostKeyChanged, Target, Transport
 from workers.remote.probes.pinned_plan import PinnedPlan
@@ -344,10 +344,17 @@ def collect(run: Run, step: Step) -> Move:
     fields: dict[str, object] = {}
     if snapshot.status is not None:
         fields["runner_s"] = snapshot.status.monotonic_s
-    failure = run_failure(snapshot, repeats)
+    figures = set(run.samples.values_list("evidence__probe", "metric"))
+    figures |= {(repeat.probe, sample.metric) for repeat in repeats for sample in repeat.samples}
+    # What was damaged on the way says nothing of its probe: then nobody knows what else was.
+    measured_probes = set() if damage else {probe for probe, _ in figures}
+    failure = run_failure(snapshot, repeats, measured_probes)
     if failure is not None:
         fields |= failed(run, *failure)
-    events = tuple(("warning", said) for said in pinned_plan_of(run).changed_probes)
+    remarks = [*pinned_plan_of(run).changed_probes]
+    if failure is None:
+        remarks += failed_probes(repeats, {metric for _, metric in figures})
+    events = tuple(("warning", remark) for remark in remarks)
 
     def stored_all() -> None:
         repeats_store([(run, repeats)])
