@@ -59,6 +59,7 @@ ELSEWHERE = {
     r"runserver .*": "Django's own, and it goes on until it is ended",
     r"shell": "Django's own, and it asks for input",
     r"python -m backend\.config\.web_keys .*": "tests/backend/test_crypto.py",
+    r"grant_role .*": "tests/backend/test_backups.py",
     r"celery .*": "tests/e2e/stack.py starts it for every test of chaos",
     r"docker.*": CONTAINERS,
     r"kubectl .*": "it needs a cluster; tests/architecture/test_manifests.py reads what it applies",
@@ -70,7 +71,7 @@ ELSEWHERE = {
 }
 # In an order in which each finds what it needs.
 LOCAL = [
-    "manage check", "user create ada --role analyst", "user link ada", "user link admin", "user list",
+    "manage check", "user create ada --role analyst", "user link ada", "user enable ada", "user link admin", "user list",
     "user create NAME", "workspace create lab --name Laboratory --admin ada",
     "workspace invite lab --role operator", "workspace list", "token create laptop --scope read",
     "cloud adopt", "reap", "reap --dry-run", "pump --once", "rotate_keys", "axes_reset",

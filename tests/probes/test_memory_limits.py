@@ -277,17 +277,18 @@ def test_command_that_eats_the_memory_is_stopped_before_others_lack_it(run_direc
     assert measured.samples
 
 
-def test_kernel_ends_the_command_before_any_other_program(run_directory):
-    """Faster than anybody can look: the command is the first to go, whoever holds more."""
+def test_command_ends_before_any_other_program_when_memory_runs_out(run_directory):
+    """The kernel takes the command first, whoever holds more; where it eats slowly we see it before."""
     eater = "held = bytearray(900 << 20)\nheld[::4096] = b'x' * len(held[::4096])"
     (run_directory.path / "eat.py").write_text(eater)
     run_directory.plan(f"step openssl all 0 60 {sys.executable} {run_directory.path}/eat.py")
     with memory_cgroup(700 * MIB) as cgroup, Neighbour(cgroup, 400) as neighbour:
         _, repeats = run_in(cgroup, run_directory)
         assert neighbour.lives
-        assert cgroup.kill_count == 1
+        kill_count = cgroup.kill_count
     (repeat,) = repeats.values()
-    assert repeat.conditions.signal == 9
+    assert kill_count == (0 if repeat.conditions.is_memory_short else 1)
+    assert repeat.conditions.is_memory_short or repeat.conditions.signal == 9
 
 
 def test_careful_command_looks_at_the_limit_and_not_at_the_machine(run_directory):

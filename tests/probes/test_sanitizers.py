@@ -132,4 +132,5 @@ def test_observe_is_clean_when_sanitized(programs, tmp_path):
         ),
     )
     assert done.returncode == 0, done.stderr
-    assert observe.parse(record.read_text()).command == 'printf "\\\x01\u00e9\u20ac\U0001f600'
+    # A control character is written as it is, and shown as what is none.
+    assert observe.parse(record.read_text()).command == 'printf "\\\ufffd\u00e9\u20ac\U0001f600'

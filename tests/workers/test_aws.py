@@ -326,7 +326,7 @@ def test_page_of_a_proxy_is_named_and_not_shown(aws, page):
         f"Unable to parse response (no element found), invalid XML received:\n{page.encode()!r}"
     )
     refusal = aws_api.failure(error, aws.access())
-    assert refusal.detail.endswith("invalid XML received:\na page of HTML instead of an answer")
+    assert refusal.detail.endswith("invalid XML received: a page of HTML instead of an answer")
     assert (refusal.reason, refusal.retryable) == (Reason.TIMEOUT, True)
 
 

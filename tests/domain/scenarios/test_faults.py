@@ -175,7 +175,7 @@ def test_base_of_reservations_needs_a_burst_by_the_second() -> None:
             "csv",
             "line 2: 'nan' is not a number from 0 on",
         ),
-        ({"csv": "1767225600.5,1\n"}, "csv", "line 1: '1767225600.5' is not an ISO"),
+        ({"csv": "1767225600.5.1,1\n"}, "csv", "line 1: '1767225600.5.1' is not an ISO"),
     ],
 )
 def test_fault_of_a_trace_names_its_line(given: Document, field: str, detail: str) -> None:
