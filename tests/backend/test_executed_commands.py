@@ -71,7 +71,8 @@ ELSEWHERE = {
 }
 # In an order in which each finds what it needs.
 LOCAL = [
-    "manage check", "user create ada --role analyst", "user link ada", "user enable ada", "user link admin", "user list",
+    "manage check", "user create ada --role analyst", "user link ada", "user enable ada",
+    "user link admin", "user list",
     "user create NAME", "workspace create lab --name Laboratory --admin ada",
     "workspace invite lab --role operator", "workspace list", "token create laptop --scope read",
     "cloud adopt", "reap", "reap --dry-run", "pump --once", "rotate_keys", "axes_reset",

@@ -1,5 +1,7 @@
 """inventory.sh: each fact on its own, whatever the host lacks."""
 
+import os
+
 from backend.domain.parsing import inventory
 from backend.domain.parsing.frames import sections
 from tests.probes.conftest import needs
