@@ -59,7 +59,7 @@ ELSEWHERE = {
     r"runserver .*": "Django's own, and it goes on until it is ended",
     r"shell": "Django's own, and it asks for input",
     r"python -m backend\.config\.web_keys .*": "tests/backend/test_crypto.py",
-    r"grant_role .*": "tests/backend/test_backups.py",
+    r"grant_role .*": "tests/e2e/test_backups.py",
     r"celery .*": "tests/e2e/stack.py starts it for every test of chaos",
     r"docker.*": CONTAINERS,
     r"kubectl .*": "it needs a cluster; tests/architecture/test_manifests.py reads what it applies",

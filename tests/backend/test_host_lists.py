@@ -47,7 +47,7 @@ def test_list_adds_hosts_behind_their_bastion_and_a_second_time_nothing(operator
 
 
 def test_wrong_line_is_named_and_nothing_is_added(operator):
-    text = "a ansible_user=bench\nb ansible_user=-x\nc ansible_user=x ansible_ssh_common_args=-Fother\n"
+    text = "a ansible_user=bench\nb ansible_user=-x\nc ansible_user=-y\n"
     answer = imported(operator, "ansible", text)
     assert (answer.status_code, fields(answer)) == (400, ["/text/2", "/text/3"])
     assert not Host.objects.exists()
