@@ -182,6 +182,9 @@ def test_runner_status_names_the_failure_when_the_disk_was_full(recorded):
         ({"step": 11}, "step 11 of 10"),
         ({"pid": 0}, "pid"),
         ({"boot_id": None}, "boot_id"),
+        ({"probe": "p" * 21}, "is too long"),
+        ({"variant": "v" * 41}, "is too long"),
+        ({"boot_id": "b" * 4096}, "a status of 4"),
     ],
 )
 def test_runner_status_is_refused_when_a_field_cannot_be(recorded, fields, detail):

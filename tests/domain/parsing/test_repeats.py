@@ -178,6 +178,7 @@ def test_how_a_machine_was_rented_is_kept_when_flags_are_made_anew(made, recorde
 
 def test_hashes_are_those_of_the_four_files():
     raw = RawResult(1, "001-cmips-all-0", b"out", b"err", b"{}", b"1 2")
+    assert raw.size_bytes == len(b"outerr{}1 2")
     assert raw.file_hashes == {
         suffix: hashlib.sha256(content).hexdigest()
         for suffix, content in (
