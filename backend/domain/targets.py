@@ -19,7 +19,7 @@ PARTITION = re.compile(r"((?:nvme\d+n|mmcblk)\d+)p\d+|([a-z]+)\d+")
 
 
 def target(probe: str, parameters: Mapping[str, object], peer: str = "") -> str:
-    """What the samples of one repeat are of, in words; "" for what measures the machine alone.
+    """The words for what the samples of one repeat are of; "" for what measures the machine alone.
 
     `peer` names the other end of a network test; where nobody does, its address stands for it.
     """
@@ -35,7 +35,7 @@ def target(probe: str, parameters: Mapping[str, object], peer: str = "") -> str:
 
 
 def is_sold_volume(stored_on: str | None, root_on: str | None) -> bool:
-    """Whether a directory lies on the disk that the machine runs from: the one that an offer sells.
+    """True where a directory lies on the disk that the machine runs from: the one that an offer sells.
 
     So does what does not say where it lies. Both are devices as a run names them: several are joined
     by `+`, and a layer stands before what is below it, as in md/sda1+sdb1.
@@ -57,9 +57,13 @@ def _work(parameters: Mapping[str, object]) -> list[str]:
     engine = parameters.get("engine")
     way = f"{engine} {'direct' if parameters.get('is_direct') else 'buffered'}" if engine else ""
     size = parameters.get("file_bytes" if "file_bytes" in parameters else "bytes")
-    copies = parameters.get("copies") or 1  # of dd, whose bytes are those of all copies
-    each = _size(size // copies) if isinstance(size, int) and isinstance(copies, int) else ""
-    return [way, _many(parameters, "files"), each]
+    copies = parameters.get("copies")
+    if not isinstance(size, int) or not size:
+        return [way, _many(parameters, "files")]
+    if isinstance(copies, int) and copies:
+        # dd's are as large as memory allowed at that moment, so only their power of two is compared.
+        return [f"copies from {_size(1 << (size // copies).bit_length() - 1)}"]
+    return [way, _many(parameters, "files"), _size(size)]
 
 
 def _many(parameters: Mapping[str, object], noun: str) -> str:

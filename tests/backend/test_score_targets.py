@@ -50,11 +50,11 @@ def test_figures_of_two_disks_are_two_scores_and_that_of_the_root_ranks(caller):
     assert ranked() == {first.offer_id: 1.038e9}
     own, beside = score_groups(first.offer_id)[READ]
     assert (own.summary.value, beside.summary.value) == (1.038e9, 3.974e9)
-    assert own.variant_on_target == "dd_direct vda1 ext4, 1 GiB"
-    assert beside.variant_on_target == "dd_direct vdb ext4, 1 GiB"
+    assert own.variant_on_target == "dd_direct vda1 ext4, copies from 1 GiB"
+    assert beside.variant_on_target == "dd_direct vdb ext4, copies from 1 GiB"
     document = caller("read").get(f"{API}/offers/{first.offer.slug}").json()
     assert [(s["variant"], s["value"]) for s in document["summaries"]] == [
-        ("dd_direct vda1 ext4, 1 GiB", 1.038e9)
+        ("dd_direct vda1 ext4, copies from 1 GiB", 1.038e9)
     ]
 
 

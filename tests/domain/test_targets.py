@@ -21,7 +21,9 @@ FIO = {
     [
         ("fio", FIO, "", "vda1 ext4, libaio direct, 1 GiB"),
         ("fio", {**FIO, "is_direct": False}, "", "vda1 ext4, libaio buffered, 1 GiB"),
-        ("dd", {"bytes": 3 * 2**28, "copies": 3}, "", "256 MiB"),
+        ("dd", {"bytes": 3 * 2**28, "copies": 3}, "", "copies from 256 MiB"),
+        ("dd", {"bytes": 143 * 2**20, "copies": 1}, "", "copies from 128 MiB"),
+        ("fio", {"engine": "psync", "file_bytes": None}, "", "psync buffered"),
         ("small_files", {"files": 2000, "bytes": 4_100_000}, "", "2000 files, 4100000 bytes"),
         ("network", {"peer": "10.0.0.2", "streams": 8}, "own-nas 1f", "to own-nas 1f, 8 streams"),
         ("network", {"peer": "10.0.0.2"}, "", "to 10.0.0.2"),

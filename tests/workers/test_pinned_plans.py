@@ -89,9 +89,11 @@ def test_run_ends_by_its_own_plan_when_the_registry_changes(
     upgraded(monkeypatch)
     driven(run)
     assert (run.state, run.failure_detail) == (RunState.DONE, "")
-    warnings = [event.detail for event in run.events.filter(kind="warning")]
+    # These tests may run at a nice value, which the inventory remarks.
+    remarks = run.events.filter(kind="warning").exclude(detail__startswith="the login runs at nice")
+    warnings = [event.detail for event in remarks]
     version = PROBES["cmips"].version
-    assert warnings[-1:] == [f"cmips was begun as version {version} and is read as 99"]
+    assert warnings == [f"cmips was begun as version {version} and is read as 99"]
 
 
 def test_newer_worker_adopts_a_runner_with_its_plan_and_programs(

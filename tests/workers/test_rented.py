@@ -289,8 +289,9 @@ def test_part_that_stays_in_use_and_costs_nothing_does_not_hold_a_run(provider, 
     monkeypatch.setattr(FakeDriver, "terminate", in_use)
     over(run)
     assert (run.state, run.resource.state) == (RunState.DONE, ResourceState.GONE)
-    # Beside what the inventory has to say of the login.
-    assert lines(run)[-1].startswith(
+    # These tests may run at a nice value, which the inventory remarks.
+    (line,) = [text for text in lines(run) if not text.startswith("the login runs at nice")]
+    assert line.startswith(
         "still there: security_group security_group-2 running, which costs nothing"
     )
     assert [row["kind"] for row in provider.cloud.alive()] == ["security_group"]

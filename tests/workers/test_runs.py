@@ -176,7 +176,9 @@ def test_unavailable_probe_fails_nothing_and_is_not_repeated(ssh_host, sshd, bro
     broken_probes("memory", "echo '=== failure unavailable: too little memory'; exit 7")
     run = driven(tiny_run(ssh_host, probes=["memory", "cmips"], repeats=5, seconds=0.7))
     assert (run.state, run.failure_reason) == (RunState.DONE, "")
-    assert run_view(run).warnings[-1:] == ["memory: not available: too little memory"]
+    # These tests may run at a nice value, which the inventory remarks.
+    warnings = [w for w in run_view(run).warnings if not w.startswith("the login runs at nice")]
+    assert warnings == ["memory: not available: too little memory"]
     assert len(values(run)) == 5
     assert run.evidence.filter(probe="memory").count() < 10
     assert set(run.evidence.filter(probe="memory").values_list("exit_code", flat=True)) == {7}

@@ -40,7 +40,7 @@ def run_failure(
 
 
 def failed_probes(repeats: Sequence[Repeat], measured_metrics: Collection[str]) -> Iterator[str]:
-    """What is missing for each probe that failed, by its metrics; why stands beside its repeats."""
+    """A remark on the metrics that each failed probe leaves missing; why stands beside its repeats."""
     for probe in dict.fromkeys(repeat.probe for repeat in _failed(repeats)):
         missing = [metric for metric in PROBES[probe].metrics if metric not in measured_metrics]
         if missing:
