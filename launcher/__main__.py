@@ -27,7 +27,7 @@ def parser() -> argparse.ArgumentParser:
     demo.add_argument(
         "--install-tools",
         action="store_true",
-        help="unpack stress-ng in this checkout where it is absent, without asking",
+        help="unpack stress-ng and Redis in this checkout where they are absent, without asking",
     )
     up = sub.add_parser("up", help="set up and serve until Ctrl-C")
     for command in (demo, up):
@@ -136,7 +136,7 @@ def run(arguments: list[str]) -> int:
 
 
 def _made(options: argparse.Namespace) -> int:
-    """What is made of this checkout, or said of it."""
+    """Things made of this checkout, or said of it."""
     match options.command:
         case "sbom":
             return inventory.sbom(is_notice=options.notice)

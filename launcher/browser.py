@@ -71,7 +71,7 @@ def _unpack(packed: Path) -> None:
 
 
 def environment() -> dict[str, str]:
-    """What the browser tests need to know."""
+    """Environment of the browser tests."""
     return {"CHROMIUM_PATH": from_path() or str(WRAPPER), **_driver_environment()}
 
 

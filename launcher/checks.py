@@ -145,7 +145,7 @@ def test(
 
 
 def _needs(stack: Stack, arguments: list[str]) -> tuple[set[str], int]:
-    """What the tests that the arguments choose need, and the status of a choice that fails."""
+    """Needs of the tests that the arguments choose, and the status of a choice that fails."""
     answer = stack.state.directory / "needs.json"
     output = stack.state.log("collection")
     with output.open("wb") as file:

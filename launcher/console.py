@@ -1,11 +1,11 @@
-"""What the person at the terminal sees."""
+"""Output for the person at the terminal."""
 
 import sys
 from typing import TextIO
 
 
 class LauncherError(Exception):
-    """One sentence for the person at the terminal; the launcher ends with status 1."""
+    """A sentence for the person at the terminal; the launcher ends with status 1."""
 
 
 class Console:

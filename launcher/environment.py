@@ -45,8 +45,8 @@ def plain_environment() -> dict[str, str]:
 
 
 def chosen(name: str) -> str | None:
-    """What the person set for this variable, or the file that has its value, in the environment or
-    in .env; None when nothing."""
+    """The person's value of this variable, or of the file that has it, in the environment or in
+    .env; None when nothing."""
     known = {**dotenv(ROOT / ".env"), **os.environ}
     return known.get(name) or known.get(f"{name}_FILE") or None
 
@@ -91,7 +91,8 @@ def web_environment(environment: Mapping[str, str], directory: Path) -> dict[str
 def process_environments(
     environment: Mapping[str, str], web_keys: Path
 ) -> dict[str, Mapping[str, str]]:
-    """Of web, worker and beat: each has the keys that it needs, as where others reach it."""
+    """Environments of web, worker and beat: each has the keys that it needs, as where others reach
+    it."""
     return {
         "web": web_environment(environment, web_keys),
         "worker": environment,

@@ -51,7 +51,7 @@ def pinned(text: str, digests: Mapping[str, str]) -> str:
 
 
 def _asked(name: str) -> str:
-    """What the registry has under the tag now: the digest of all its platforms together."""
+    """Digest under the tag in the registry now: of all its platforms together."""
     if not shutil.which("docker"):
         raise LauncherError("Docker with buildx is needed, which asks the registries.")
     asking = ["docker", "buildx", "imagetools", "inspect", name, "--format", "{{json .Manifest}}"]

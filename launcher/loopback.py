@@ -1,4 +1,4 @@
-"""What listens on this machine's loopback."""
+"""Ports that listen on this machine's loopback."""
 
 import socket
 import urllib.error
@@ -35,7 +35,7 @@ def claim_port(port: int) -> int:
 
 
 def answers(url: str) -> bool:
-    """Whether the web server answers at all; a redirect or a refusal is an answer too."""
+    """True if the web server answers at all; a redirect or a refusal is an answer too."""
     # A proxy of the environment does not reach the loopback of this machine.
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     try:

@@ -40,7 +40,7 @@ class Rights:
 
 
 class Postgres:
-    """One cluster below a state folder."""
+    """A cluster below a state folder."""
 
     def __init__(self, state: StackState, password: str, *, is_durable: bool) -> None:
         self.state, self.password, self.is_durable = state, password, is_durable

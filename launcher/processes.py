@@ -85,7 +85,7 @@ class ProcessRecord:
         return cls(name, pid, start_ticks(pid) or 0, boot_id())
 
     def is_alive(self) -> bool:
-        """Whether this very process still runs."""
+        """True if this very process still runs."""
         return self.boot == boot_id() and start_ticks(self.pid) == self.started
 
     def members(self, marker: str) -> Iterator[int]:

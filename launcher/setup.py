@@ -1,4 +1,4 @@
-"""What has to be there before anything runs: packages, assets, compiler, probes, test browser."""
+"""Preparation before anything runs: packages, assets, compiler, probes, test browser."""
 
 import fcntl
 import json
@@ -124,7 +124,7 @@ def _sync_packages(lock: Path) -> None:
 
 
 def _venv_is_ours() -> bool:
-    """Whether .venv was made here: programs in a copied one start the original's Python."""
+    """True if .venv was made here: programs in a copied one start the original's Python."""
     try:
         about = json.loads((VENV / "rackrate.json").read_text())
     except (OSError, ValueError):

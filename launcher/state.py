@@ -29,7 +29,7 @@ class Busy(Exception):
 
 
 class StackState:
-    """One folder, mode 0700; every file in it is for this user only."""
+    """A folder, mode 0700; every file in it is for this user only."""
 
     def __init__(self, directory: Path) -> None:
         try:
@@ -119,7 +119,7 @@ class StackState:
     # --- processes ------------------------------------------------------------------------------
     @property
     def marker(self) -> str:
-        """What stands in the environment of every process of this state."""
+        """Marker in the environment of every process of this state."""
         return f"{STATE_VARIABLE}={self.directory}"
 
     def save_processes(self, records: Mapping[str, ProcessRecord]) -> None:
@@ -148,7 +148,7 @@ class StackState:
         self.write("stack.json", json.dumps(dict(environment)))
 
     def published(self) -> dict[str, str]:
-        """What the live stack wrote; empty until it is ready."""
+        """The live stack's published facts; empty until it is ready."""
         known: dict[str, str] = json.loads(self.read("stack.json") or "{}")
         return known
 

@@ -38,7 +38,7 @@ MEANINGS = (
 
 @dataclass(frozen=True)
 class SetupStep:
-    """One step: `action` runs unless `mark` is that of the last success and every output is there."""
+    """A step: `action` runs unless `mark` is that of the last success and every output is there."""
 
     name: str
     action: Callable[[], None]
@@ -47,7 +47,7 @@ class SetupStep:
     after: tuple[str, ...] = ()
 
     def is_done(self) -> bool:
-        """Whether the last success was for the same inputs."""
+        """True if the last success was for the same inputs."""
         stamp = STAMPS / self.name.replace(" ", "-")
         known = stamp.read_text() if stamp.is_file() else ""
         # A stamp outlives what somebody deleted by hand.
@@ -113,7 +113,7 @@ def tool(
 
 
 def meaning(output: str) -> str:
-    """What went wrong, in words for a person; the output's last line when it is not known."""
+    """Cause of the failure, in words for a person; the output's last line when it is not known."""
     for pattern, words in MEANINGS:
         if re.search(pattern, output):
             return words

@@ -22,7 +22,7 @@ APPLICATION_TIER = 2
 
 @dataclass(frozen=True)
 class Program:
-    """One child: tiers start in rising order and stop in falling order, one tier at once."""
+    """A child: tiers start in rising order and stop in falling order, one tier at once."""
 
     name: str
     argv: list[str]

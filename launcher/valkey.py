@@ -9,7 +9,7 @@ from launcher.supervisor import Program
 
 
 class Valkey:
-    """One broker below a state folder; the password is in a file, never an argument."""
+    """A broker below a state folder; the password is in a file, never an argument."""
 
     def __init__(self, state: StackState, password: str, *, is_durable: bool) -> None:
         self.state, self.password, self.is_durable = state, password, is_durable

@@ -4,7 +4,9 @@ import logging
 from uuid import UUID
 
 from backend.benchmarks.services.leases import Claim
+from backend.catalog.services.feeds import feeds_due
 from backend.common.object_store import StoreAway
+from backend.common.queue import Task, enqueue
 from backend.config.celery import app
 from workers import bills, retention, scenario_jobs
 from workers.engine import dispatch, host_scan, periodic, poller, presence
@@ -79,7 +81,9 @@ def reap() -> None:
     time_limit=fetching.TASK_S + 60,
 )
 def fetch_prices() -> None:
-    fetching.fetch_due()
+    """Read price lists that are due; where more are, go on behind the other work of the queue."""
+    if fetching.fetch_due() and feeds_due().exists():
+        enqueue(Task.FETCH_PRICES)
 
 
 @app.task(name="workers.read_bills", soft_time_limit=bills.TASK_S, time_limit=bills.TASK_S + 60)

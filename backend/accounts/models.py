@@ -49,7 +49,7 @@ class Installation(Identified):
 
 
 class Scope(models.TextChoices):
-    """What a token or person may do; each includes those before it."""
+    """Permissions of a token or person; each includes those before it."""
 
     READ = "read", _("read (viewer)")
     WRITE = "write", _("write (analyst)")
@@ -57,7 +57,7 @@ class Scope(models.TextChoices):
     ADMIN = "admin", _("admin")
 
     def includes(self, needed: "Scope") -> bool:
-        """Whether this scope is at least the needed one."""
+        """True if this scope is at least the needed one."""
         # The order of definition is the order of rights: another scope is put where it belongs.
         order = list(Scope)
         return order.index(self) >= order.index(needed)
@@ -115,13 +115,13 @@ class User(AbstractUser, Remembering):  # type: ignore[django-manager-missing]
 
     @cached_property
     def has_second_factor(self) -> bool:
-        """Whether signing in asks for a code as well."""
+        """True if signing in asks for a code as well."""
         return bool(Authenticator.objects.filter(user=self, confirmed=True).exists())
 
 
 # django-otp has no types.
 class Authenticator(Identified, ThrottlingMixin, Device):  # type: ignore[misc, django-manager-missing]
-    """What shows a person's time-based codes (TOTP); django-otp's own keeps its key as it is."""
+    """A person's source of time-based codes (TOTP); django-otp's own keeps its key as it is."""
 
     ring = WEB
     """Codes are checked by the web process."""
@@ -144,7 +144,7 @@ class Authenticator(Identified, ThrottlingMixin, Device):  # type: ignore[misc, 
         return codes
 
     def verify_token(self, token: str) -> bool:
-        """Whether the code is that of now, or of the step before or after it, and was not used;
+        """True if the code is that of now, or of the step before or after it, and was not used;
         after failures none is for a while. Called by django-otp with the row locked."""
         if not self.verify_is_allowed()[0]:
             return False
@@ -181,7 +181,7 @@ class Membership(Identified):
 
 
 class Invitation(Identified):
-    """What lets somebody join a workspace once, with a role.
+    """An invitation to join a workspace once, with a role.
 
     Only an HMAC of the secret in its address is stored; a used one is a deleted row.
     """
@@ -202,7 +202,7 @@ class Invitation(Identified):
 
 
 class SignInLink(Identified):
-    """What signs a person in once, without a password; the newest one of the person.
+    """A link that signs a person in once, without a password; the newest one of the person.
 
     Only an HMAC of the secret in its address is stored; a used link is a deleted row.
     """
@@ -244,7 +244,7 @@ class ApiToken(Identified):
     digest = models.BinaryField(max_length=32)
     scope = models.CharField(max_length=8, choices=Scope)
     granted: Scope = Scope.READ
-    """What it may now: its scope, but no more than its owner may. Set for whoever presents it."""
+    """Effective scope: its own, but no more than its owner may. Set for whoever presents it."""
     expires_at = models.DateTimeField()
     revoked_at = models.DateTimeField(null=True)
     last_used_at = models.DateTimeField(null=True)
@@ -269,7 +269,7 @@ class KeptAnswer(Identified):
     """`token <id>` or `user <id>@<begin of the workspace's id>`; keys of different callers are different keys."""
     key = models.CharField(max_length=255)
     request_sha256 = models.BinaryField(max_length=32)
-    """Of method, address and body."""
+    """Digest of method, address and body."""
     status = models.PositiveSmallIntegerField(default=0)
     headers = models.JSONField(default=dict)
     ring = WEB
@@ -307,14 +307,14 @@ class CloudAccount(Remembering, Identified):
     """Slug of the driver, which is that of the provider in the catalog."""
     access = models.CharField(max_length=20, choices=AccessKind)
     settings = models.JSONField(default=dict)
-    """What is not secret: regions, role_arn, project, image, … (providers.accounts)."""
+    """Settings that are no secret: regions, role_arn, project, image, … (providers.accounts)."""
     sealed_secret = models.BinaryField(null=True, editable=False)
     """A JSON object of the secret fields; None where the access needs none."""
     secret_set_at = models.DateTimeField(null=True)
     is_enabled = models.BooleanField(default=True)
     max_machines = models.PositiveIntegerField(default=20)
     max_vcpus = models.PositiveIntegerField(null=True)
-    """Of the machines that may exist at once; None = no limit but that of the provider."""
+    """Limit on vCPUs of machines that exist at once; None = no limit but that of the provider."""
     budget_amount = models.DecimalField(max_digits=20, decimal_places=10, null=True)
     budget_currency = models.CharField(max_length=3, blank=True)
     """The most that a calendar month (UTC) may cost; None = no cap but those of the runs."""
@@ -328,7 +328,7 @@ class CloudAccount(Remembering, Identified):
     check_requested_at = models.DateTimeField(null=True)
     checked_at = models.DateTimeField(null=True)
     preflight = models.JSONField(default=list)
-    """What the last look at its regions saw: texts region, topic, state, detail and advice."""
+    """The last look at its regions: texts region, topic, state, detail and advice."""
     preflight_at = models.DateTimeField(null=True)
     check_error = models.TextField(blank=True)
     last_used_at = models.DateTimeField(null=True)
@@ -339,10 +339,10 @@ class CloudAccount(Remembering, Identified):
     reap_error = models.TextField(blank=True)
     """Why the newest look at its machines failed; empty when it did not."""
     failed_looks = models.PositiveIntegerField(default=0)
-    """One after the other, up to now."""
+    """Failed looks in a row, up to now."""
     ending = models.JSONField(default=dict)
-    """What the reaper asked to go and is still there, by its id at the provider:
-    since (when it was first asked), failed (calls), error, is_alarmed."""
+    """Machines that the reaper asked to go and that are still there, by id at the provider: since
+    (first request), failed (calls), error, is_alarmed."""
 
     class Meta:
         ordering = ("created_at",)
@@ -376,7 +376,7 @@ class AuditEntry(models.Model):
     """Fields of the object that were changed, as they were; empty for what is new."""
     after = models.JSONField(default=dict)
     address = models.CharField(max_length=45, blank=True)
-    """Of the caller; empty for commands and workers."""
+    """The caller's address; empty for commands and workers."""
     request_id = models.CharField(max_length=64, blank=True)
     """As in the log and in the answer's X-Request-ID."""
 

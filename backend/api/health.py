@@ -21,6 +21,7 @@ from redis.exceptions import RedisError
 from backend.benchmarks.selectors.engine import tick_age_s
 from backend.benchmarks.services.steps import database_writes
 from backend.common import clock
+from backend.common.hardening import is_from_this_machine
 from backend.common.rest.problem import problem
 from backend.rentals.selectors.leaks import rental_figures
 
@@ -60,7 +61,11 @@ def readyz(request: HttpRequest) -> HttpResponseBase:
     if faults:
         return problem(503, "; ".join(f"{name}: {fault}" for name, fault in faults), errors=faults)
     state: dict[str, object] = dict.fromkeys(checks, "ok")
-    return JsonResponse(state | {"tick_age_s": tick_age_s()} | asdict(rental_figures()))
+    state["tick_age_s"] = tick_age_s()
+    # Strangers need not know how many machines are rented.
+    if is_from_this_machine(request) or request.user.is_authenticated:
+        state |= asdict(rental_figures())
+    return JsonResponse(state)
 
 
 def _database() -> str:
@@ -99,7 +104,7 @@ def _migrations() -> str:
 
 @cache
 def _known_migrations() -> frozenset[tuple[str, str]]:
-    """Those of this program, read once: they change with it, and reading them takes 0.1 s."""
+    """Migrations of this program, read once: they change with it, and reading them takes 0.1 s."""
     loader = MigrationLoader(None)
     return frozenset(loader.disk_migrations)
 

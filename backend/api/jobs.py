@@ -65,7 +65,7 @@ class JobView(View):
 
 
 class JobResultView(View):
-    """What a scenario came to that was calculated as a job."""
+    """The result of a scenario that was calculated as a job."""
 
     scopes: ClassVar[Mapping[str, str]] = SCOPES
 

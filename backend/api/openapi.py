@@ -6,6 +6,7 @@ from django.conf import settings
 from drf_spectacular.extensions import (
     OpenApiAuthenticationExtension,
     OpenApiSerializerExtension,
+    OpenApiSerializerFieldExtension,
 )
 from drf_spectacular.plumbing import ResolvedComponent
 from drf_spectacular.renderers import OpenApiJsonRenderer2
@@ -24,7 +25,7 @@ class TokenScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-ca
     name = ["bearer", "basic"]
 
     def get_security_requirement(self, auto_schema: Any) -> list[dict[str, list[Any]]]:
-        """One or the other."""
+        """Bearer or basic."""
         return [{name: []} for name in self.name]
 
     def get_security_definition(self, auto_schema: Any) -> list[dict[str, str]]:
@@ -66,6 +67,16 @@ class DocumentExtension(OpenApiSerializerExtension):  # type: ignore[no-untyped-
             )
         result: dict[str, Any] = openapi_schema(schema)
         return result
+
+
+class AnswerFieldExtension(OpenApiSerializerFieldExtension):  # type: ignore[no-untyped-call]
+    """Fields of documents in answers."""
+
+    target_class = "backend.common.rest.documents.AnswerField"
+
+    def map_serializer_field(self, auto_schema: Any, direction: str) -> dict[str, Any]:
+        schema: dict[str, Any] = openapi_schema(self.target.schema)
+        return schema
 
 
 def openapi_schema(schema: Any) -> Any:

@@ -11,7 +11,7 @@ from backend.common.rest.views import ListAnswer, ListView
 
 
 class ProblemsView(ListView):
-    """What `code` of a problem says; codes stay when the words of a problem change."""
+    """Meanings of a problem's `code`; codes stay when the words of a problem change."""
 
     name = "problems"
     orders = {"code": "code"}

@@ -36,7 +36,7 @@ def _gauge(name: str, text: str, value: float | None) -> Metric:
 
 
 class StateCollector(Collector):
-    """What the database and the broker say at the moment of the request."""
+    """State of the database and the broker at the moment of the request."""
 
     def collect(self) -> Iterator[Metric]:
         yield from self._engine()
@@ -95,13 +95,13 @@ class StateCollector(Collector):
             "The most that a calendar month may cost.",
             labels=[*labels, "currency"],
         )
-        for one in account_figures():
-            values = [one.account, one.provider]
-            ages.add_metric(values, one.look_age_s)
-            failed.add_metric(values, one.failed_looks)
-            spent.add_metric([*values, one.currency], float(one.spent))
-            if one.budget is not None:
-                budget.add_metric([*values, one.currency], float(one.budget))
+        for account_figure in account_figures():
+            values = [account_figure.account, account_figure.provider]
+            ages.add_metric(values, account_figure.look_age_s)
+            failed.add_metric(values, account_figure.failed_looks)
+            spent.add_metric([*values, account_figure.currency], float(account_figure.spent))
+            if account_figure.budget is not None:
+                budget.add_metric([*values, account_figure.currency], float(account_figure.budget))
         yield from (ages, failed, spent, budget)
 
     def _lists(self) -> Iterator[Metric]:
@@ -114,11 +114,11 @@ class StateCollector(Collector):
             "Fetches of a price list that failed one after the other.",
             labels=labels,
         )
-        for one in feed_figures():
-            values = [one.provider, one.kind, one.region]
-            failures.add_metric(values, one.failures)
-            if one.age_s is not None:
-                ages.add_metric(values, one.age_s)
+        for feed_figure in feed_figures():
+            values = [feed_figure.provider, feed_figure.kind, feed_figure.region]
+            failures.add_metric(values, feed_figure.failures)
+            if feed_figure.age_s is not None:
+                ages.add_metric(values, feed_figure.age_s)
         yield from (ages, failures)
 
 

@@ -12,11 +12,12 @@ from rest_framework.response import Response
 
 from backend.accounts.api.tokens import TokenDocument
 from backend.benchmarks.api import campaign_documents, documents, results
-from backend.catalog.api import discounts, feeds
+from backend.catalog.api import discounts, feeds, price_refresh
 from backend.catalog.api import documents as catalog_documents
 from backend.catalog.api.documents import AnyNumberField
-from backend.common.rest.documents import AmountField, Strict
+from backend.common.rest.documents import AmountField, AnswerField, Strict
 from backend.common.rest.views import View
+from backend.domain.campaign_document import CampaignDocument
 from backend.domain.contention_document import ContentionDocument
 from backend.domain.documents.model import json_schema as schema_of
 from backend.domain.hardware_document import OfferedHardwareDocument
@@ -56,6 +57,7 @@ DOCUMENTS: Mapping[str, type[serializers.Serializer[Any]]] = {
     **cloud_accounts.DOCUMENTS,
     **discounts.DOCUMENTS,
     **feeds.DOCUMENTS,
+    **price_refresh.DOCUMENTS,
     **catalog_documents.DOCUMENTS,
     **views.DOCUMENTS,
     **requirements.DOCUMENTS,
@@ -63,6 +65,7 @@ DOCUMENTS: Mapping[str, type[serializers.Serializer[Any]]] = {
 }
 # Documents that no serializer reads.
 READ_BY_THE_DOMAIN: Mapping[str, Callable[[], dict[str, Any]]] = {
+    "campaign": partial(schema_of, CampaignDocument),
     "hardware": partial(schema_of, OfferedHardwareDocument),
     "requirement": partial(schema_of, RequirementDocument),
     "scenario": partial(schema_of, ScenarioDocument),
@@ -91,6 +94,8 @@ def _typed(field: serializers.Field[Any, Any, Any, Any]) -> dict[str, Any]:
     # None of DRF's kinds, so it has no line in the table, and its pattern depends on its decimals.
     if isinstance(field, AmountField):
         return {"type": "string", "pattern": rf"^[0-9]{{1,10}}(\.[0-9]{{1,{field.decimals}}})?$"}
+    if isinstance(field, AnswerField):
+        return field.schema
     if isinstance(field, serializers.ChoiceField):
         return {"type": "string", "enum": list(field.choices)}
     schema = next(dict(schema) for kind, schema in TYPES.items() if isinstance(field, kind))

@@ -56,6 +56,7 @@ from backend.catalog.api.feeds import PriceFeedReviewView, PriceFeedsView, Price
 from backend.catalog.api.hardware import AssumptionsView, HardwareListView, HardwareView
 from backend.catalog.api.lists import ProvidersView, RatesView, RegionsView
 from backend.catalog.api.price_history import PriceDifferenceView, PriceHistoryView
+from backend.catalog.api.price_refresh import PriceRefreshView
 from backend.catalog.api.prices import PriceReviewView, PricesView, PriceView
 from backend.catalog.api.quotes import QuotesView
 from backend.catalog.api.tables import (
@@ -219,6 +220,7 @@ plain = [
     path("prices/<uuid:price_id>/review", PriceReviewView.as_view(), name="price-review"),
     path("hardware/<uuid:hardware_id>", HardwareView.as_view(), name="hardware-version"),
     path("discounts/<uuid:discount_id>", DiscountView.as_view(), name="discount"),
+    path("price-refresh", PriceRefreshView.as_view(), name="price-refresh"),
     path("price-feeds/<uuid:feed_id>", PriceFeedView.as_view(), name="price-feed"),
     path(
         "price-feeds/<uuid:feed_id>/review",

@@ -20,7 +20,7 @@ class Bill(Identified):
     formats = models.CharField(max_length=40)
     """Slugs of the formats of its files, separated by commas."""
     sha256 = models.CharField(max_length=64)
-    """Of the bytes of its files as they came, one after the other."""
+    """Digest of the bytes of its files as they came, one after the other."""
     currency = models.CharField(max_length=3)
     total = models.DecimalField(max_digits=38, decimal_places=15)
     line_count = models.PositiveBigIntegerField()
@@ -41,7 +41,7 @@ class Bill(Identified):
 
     @property
     def is_example(self) -> bool:
-        """Whether it is the public sample, whose licence asks for its notice."""
+        """True if it is the public sample, whose licence asks for its notice."""
         return self.created_by == EXAMPLE_ACTOR
 
 
@@ -57,7 +57,7 @@ class BillUpload(Identified):
 
     workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, related_name="bill_uploads")
     name = models.CharField(max_length=100)
-    """Of the bill that it is to become."""
+    """Name of the bill that it is to become."""
     file_name = models.CharField(max_length=200)
     format = models.CharField(max_length=10, blank=True)
     """Slug of its format where it is not to be recognised."""

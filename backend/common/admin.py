@@ -1,4 +1,4 @@
-"""What the admin pages of the apps share."""
+"""Shared parts of the apps' admin pages."""
 
 from typing import TYPE_CHECKING, Any
 

@@ -11,7 +11,7 @@ SCHEMA_LOCK = 7_268_101
 
 @contextmanager
 def alone(lock: int) -> Iterator[bool]:
-    """Whether no other process has this lock of the database; released with the connection if we die."""
+    """True if no other process has this lock of the database; released with the connection if we die."""
     with connection.cursor() as cursor:
         # Of the session: the work is many transactions, and none is open while others are waited for.
         cursor.execute("SELECT pg_try_advisory_lock(%s)", [lock])

@@ -11,7 +11,7 @@ from backend.domain.errors import DomainError, InvalidDocument, InvalidValue
 
 @dataclass
 class Faults:
-    """What is wrong with documents that are taken together: all of it at once."""
+    """Faults of documents that are taken together: all of them at once."""
 
     errors: list[tuple[str, str]] = field(default_factory=list, kw_only=True)
     """(JSON pointer, what is wrong)"""
@@ -32,7 +32,7 @@ class Faults:
 
 @dataclass
 class Applied(Faults):
-    """What became of documents; `created` and `changed` have their names."""
+    """The outcome of documents; `created` and `changed` have their names."""
 
     is_dry: bool
     created: list[str] = field(default_factory=list)

@@ -36,28 +36,28 @@ OWN_DATA = ("accounts.User", "benchmarks.Run", "catalog.PriceObservation", "scen
 
 
 class BackupError(Exception):
-    """What hinders a backup or restore, as one sentence for a person."""
+    """A reason against a backup or restore, as one sentence for a person."""
 
 
 @dataclass(frozen=True)
 class Manifest:
-    """What a file holds; the fields of its JSON."""
+    """Content of a file; the fields of its JSON."""
 
     file: str
     created_at: str
     size_bytes: int
     sha256: str
-    """Of the file as it lies there."""
+    """Digest of the file as it lies there."""
     sealed_by: str | None
     """Id of the BACKUP_KEY; None: not sealed."""
     credentials_by: str
-    """Id of the CREDENTIAL_KEY that the stored credentials need: of its public half, of itself in older files."""
+    """Id of the key pair of CREDENTIAL_KEY, which the stored credentials need."""
+    web_by: str
+    """Id of the key pair of WEB_KEY, which second factors need."""
     migrations: Mapping[str, str]
     """App → its last migration."""
     rows: Mapping[str, int]
     """Table → rows."""
-    web_by: str = ""
-    """Id of the WEB_KEY that second factors need; empty in older files, where the other key sealed them."""
 
 
 # --- backup ------------------------------------------------------------------------------------
@@ -244,7 +244,7 @@ def missing_keys(manifest: Manifest) -> dict[str, str]:
         "CREDENTIAL_KEY": (CREDENTIALS, manifest.credentials_by),
         "WEB_KEY": (WEB, manifest.web_by),
     }
-    return {name: id_ for name, (ring, id_) in needed.items() if id_ and id_ not in ring.ids()}
+    return {name: id_ for name, (ring, id_) in needed.items() if id_ not in ring.ids()}
 
 
 def _own_data() -> str:
@@ -280,7 +280,7 @@ def _load(dump: Iterator[bytes]) -> None:
         fed = pool.submit(_feed, reader, dump)
         faults = [pool.submit(one.stderr.read) for one in (reader, writer) if one.stderr]
         _pass_on(reader, writer, lambda: fed.result() and not reader.wait())
-        said = b"; ".join(filter(None, (one.result().strip() for one in faults)))
+        said = b"; ".join(filter(None, (fault.result().strip() for fault in faults)))
         if error := fed.exception():
             raise error
         if reader.wait() or writer.wait():
@@ -288,7 +288,7 @@ def _load(dump: Iterator[bytes]) -> None:
 
 
 def _feed(reader: "subprocess.Popen[bytes]", dump: Iterator[bytes]) -> bool:
-    """Whether all of the dump was handed over; the seal's exception where it is broken."""
+    """True if all of the dump was handed over; the seal's exception where it is broken."""
     try:
         with cast("IO[bytes]", reader.stdin) as target:
             for data in dump:

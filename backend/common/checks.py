@@ -63,7 +63,7 @@ def limits(app_configs: Sequence[Any] | None, **_: Any) -> list[checks.CheckMess
 # Warnings, since a server may mean each of them: only `check --deploy` looks at them.
 @checks.register(checks.Tags.security, deploy=True)
 def exposure(app_configs: Sequence[Any] | None, **_: Any) -> list[checks.CheckMessage]:
-    """What is right for the demo and has to be meant on a server."""
+    """Warn of settings that suit the demo and must be meant on a server."""
     messages: list[checks.CheckMessage] = []
     if settings.PUBLIC_READ:
         hint = "Everybody who reaches the server can read prices, results and raw evidence."

@@ -31,7 +31,7 @@ PERMISSIONS = ", ".join(f"{feature}=()" for feature in FEATURES)
 
 
 def is_from_this_machine(request: HttpRequest) -> bool:
-    """Whether the caller is a process of this machine and no proxy."""
+    """True if the caller is a process of this machine and no proxy."""
     # A proxy on this machine calls from loopback, too, for whomever it says.
     if "HTTP_X_FORWARDED_FOR" in request.META or "HTTP_FORWARDED" in request.META:
         return False

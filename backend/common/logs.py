@@ -64,7 +64,7 @@ def scrub(secret: str) -> None:
 
 @cache
 def _own_secrets() -> tuple[str, ...]:
-    """Of the settings, also as they stand in addresses; the longest first."""
+    """Secrets of the settings, also as they stand in addresses; the longest first."""
     keys = [
         settings.CREDENTIAL_KEY,
         *settings.CREDENTIAL_KEYS_PREVIOUS,
@@ -90,8 +90,8 @@ def _own_secrets() -> tuple[str, ...]:
 
 
 class ScrubbingReporter(ExceptionReporter):
-    """What Django shows and sends of an error (DEBUG, mail to admins): it hides by name, which says
-    nothing of the text of an exception."""
+    """Filter of Django's error reports (DEBUG, mail to admins), which hide by name and say nothing
+    of the text of an exception."""
 
     def get_traceback_html(self) -> SafeString:
         # Django's own page, from which pieces are only taken out.
@@ -126,7 +126,7 @@ class MaskingFormatter(logging.Formatter):
 
 
 class JsonFormatter(MaskingFormatter):
-    """One JSON object a line: time, level, logger, message, and the ids of what it is about."""
+    """A JSON object a line: time, level, logger, message, and the ids of what it is about."""
 
     def format(self, record: logging.LogRecord) -> str:
         line = {
@@ -168,7 +168,7 @@ class RequestIds:
 
 
 def request_id() -> str:
-    """That of the request which is being answered; empty outside of one."""
+    """Id of the request which is being answered; empty outside of one."""
     return _about.get().get("request_id", "")
 
 

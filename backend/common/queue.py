@@ -23,6 +23,7 @@ class Task(StrEnum):
     SCAN_HOST = "workers.scan_host"
     SEND_NOTICES = "workers.send_notices"
     CHECK_ACCOUNT = "workers.check_account"
+    FETCH_PRICES = "workers.fetch_prices"
     READ_BILLS = "workers.read_bills"
     SIMULATE_JOB = "workers.simulate_job"
 

@@ -27,11 +27,11 @@ class Retention:
     old: Callable[[dt.datetime], QuerySet[Any]]
     remove: Callable[[dt.datetime, int], int] | None = None
     done: str = "deleted"
-    """What has happened to them then."""
+    """Past tense of the deletion, for people."""
 
     @property
     def before(self) -> dt.datetime | None:
-        """What is older may go; None where the setting is 0: it is kept for good."""
+        """Time before which objects may go; None where the setting is 0: they are kept for good."""
         days: int = getattr(settings, self.setting)
         return clock.now() - dt.timedelta(days=days) if days else None
 

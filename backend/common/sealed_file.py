@@ -22,7 +22,7 @@ TAG_BYTES = 16
 
 
 class Writable(Protocol):
-    """What takes bytes, such as a file."""
+    """A target for bytes, such as a file."""
 
     def write(self, data: bytes, /) -> object: ...
 

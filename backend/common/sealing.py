@@ -45,7 +45,7 @@ def sealed_columns() -> list[SealedColumn]:
 
 @dataclass
 class Rotated:
-    """What became of the values of one column."""
+    """The outcome of one column's values."""
 
     column: SealedColumn
     current: int = 0
@@ -105,5 +105,5 @@ def ring_of(model: type[Model]) -> Ring:
 
 
 def identity_of(row: Model) -> str:
-    """What the sealed values of a row are bound to."""
+    """Identity that the sealed values of a row are bound to."""
     return f"{row._meta.model_name}:{row.pk}"

@@ -122,7 +122,7 @@ def _code(name: str, content: Iterable[bytes]) -> bytes:
 
 @cache
 def _program() -> str:
-    """What the objects mean is said by the program that made them: another one makes its own."""
+    """Key of the program, whose objects no other version reads."""
     files = sorted((settings.BASE_DIR / "backend").rglob("*.py"))
     return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
 

@@ -11,7 +11,7 @@ NUMBER_LENGTH = 8
 
 
 def slug_base(name: str, fallback: str) -> str:
-    """What the slug of a name begins with."""
+    """Beginning of a name's slug."""
     base = slugify(name.replace("_", "-"))[: MOST - NUMBER_LENGTH]
     return base.strip("-") or fallback
 

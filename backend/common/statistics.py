@@ -1,4 +1,4 @@
-"""What PostgreSQL's planner knows of tables."""
+"""Statistics of tables for PostgreSQL's planner."""
 
 from django.db import connection, models
 

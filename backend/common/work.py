@@ -1,4 +1,4 @@
-"""What one caller may have calculated: how much in a request and a minute, how long, how many at once.
+"""Limits on the work of one caller: in a request, in a minute, how long, how many at once.
 
 Pages and API calculate inside `calculation`. Who calls is known from the request that is being
 answered, so that no service has to hand it on; commands and workers answer none and have no limits.
@@ -92,11 +92,11 @@ class _Usage:
         self._expected: dict[str, float] = {}
 
     def is_much(self, address: str, path: str) -> bool:
-        """Whether the address would have used much with this request, by what others for it took."""
+        """True if the address would have used much with this request, by what others for it took."""
         return self._of(address) + self._expected.get(path, 0.0) > MUCH_S
 
     def is_known(self, path: str) -> bool:
-        """Whether anybody has got an answer from it."""
+        """True if anybody has got an answer from it."""
         return path in self._expected
 
     def add(self, address: str, seconds: float) -> None:
@@ -105,7 +105,7 @@ class _Usage:
         self._used[address] = (self._of(address) + seconds, time.monotonic())
 
     def learn(self, path: str, seconds: float) -> None:
-        """What a request took that was answered with all it asked for."""
+        """Record the duration of a request that was answered in full."""
         if len(self._expected) >= MOST_KNOWN:
             self._expected.clear()
         before_s = self._expected.get(path, seconds)
@@ -119,6 +119,9 @@ class _Usage:
 
 _usage = _Usage()
 _in_turn = _Capacity(1, 2)
+# A password is checked for half a second of a core and with 16 MiB. Who waits for that has no thread of
+# those below, and leaves two of the process to everybody else.
+_passwords = _Capacity(2, 4)
 # Of the eight threads of a process so many work while the others wait: more at once would each take longer,
 # and the interpreter more time to go from one to the next.
 _working = BoundedSemaphore(4)
@@ -245,8 +248,11 @@ class StrangersInTurn:
                 return self.get_response(request)
         address = client_network(request)
         is_much = _usage.is_much(address, request.path)
+        is_sign_in = request.method == "POST" and request.path == settings.LOGIN_URL
         try:
             with ExitStack() as stack:
+                if is_sign_in:
+                    stack.enter_context(_passwords.seat())
                 if is_much:
                     stack.enter_context(_in_turn.seat())
                 if is_much or not _usage.is_known(request.path):
@@ -262,7 +268,10 @@ class StrangersInTurn:
                     _usage.learn(request.path, took_s)
                 return response
         except WorkRefused:
-            detail = "your address has asked for much lately; try again in a few seconds"
+            cause = (
+                "others are signing in" if is_sign_in else "your address has asked for much lately"
+            )
+            detail = f"{cause}; try again in a few seconds"
             refused = WorkRefused(HTTPStatus.TOO_MANY_REQUESTS, detail, RETRY_S)
             if not is_api:
                 return _page(request, refused)

@@ -1,4 +1,5 @@
-"""What belongs to CREDENTIAL_KEY: the key pair that seals and opens, and the web's key where none is set."""
+"""Keys that follow from CREDENTIAL_KEY: the key pair that seals and opens, and the web's key where
+none is set."""
 
 from collections.abc import Sequence
 

@@ -108,6 +108,7 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "backend.common.latency.RequestTimes",
     "backend.common.logs.RequestIds",
+    "backend.common.access_log.AccessLog",
     "backend.accounts.api.trail.AuditTrail",
     "django.middleware.security.SecurityMiddleware",
     "backend.common.hardening.Headers",
@@ -325,6 +326,7 @@ RETAIN_JOBS_DAYS = env.whole("RETAIN_JOBS_DAYS", 90)
 RETAIN_AUDIT_DAYS = env.whole("RETAIN_AUDIT_DAYS", 730)
 
 # --- prices -------------------------------------------------------------------------------------
+PRICE_REFRESH_DAYS = env.whole("PRICE_REFRESH_DAYS", 7)
 FETCH_LOOK_S = env.whole("FETCH_LOOK_S", 60, at_least=1)
 PRICE_ENDPOINTS = env.pairs("PRICE_ENDPOINTS")
 
@@ -438,6 +440,8 @@ SPECTACULAR_SETTINGS = {
 # What a page of DEBUG shows, and what is reported of an error.
 DEFAULT_EXCEPTION_REPORTER = "backend.common.logs.ScrubbingReporter"
 LOG_FILE = env.text("LOG_FILE", "")
+# A line for each request: who asked for which path, from where, and how it was answered.
+ACCESS_LOG = env.flag("ACCESS_LOG", False)
 # For what collects logs: an object a line, with the ids of requests and runs.
 LOG_FORMAT = "json" if env.flag("LOG_JSON", False) else "line"
 LOGGING = {

@@ -34,7 +34,7 @@ def checked_address(text: str, *, field: str = "/address") -> str:
 
 
 def is_public(ip_address: str) -> bool:
-    """Whether the IP literal is reachable from everywhere: not private, loopback or reserved.
+    """True if the IP literal is reachable from everywhere: not private, loopback or reserved.
 
     An IPv6 address that carries an IPv4 one (mapped, or translated by NAT64) is judged by that;
     beside these only global unicast (2000::/3) counts, and of it not 6to4, which leads anywhere.
@@ -48,7 +48,7 @@ def is_public(ip_address: str) -> bool:
 
 
 def is_loopback(address: str) -> bool:
-    """Whether an IP literal, with its zone or mapped into IPv6, or a name means this machine."""
+    """True if an IP literal, with its zone or mapped into IPv6, or a name means this machine."""
     try:
         literal = ipaddress.ip_address(address.partition("%")[0])
     except ValueError:

@@ -43,7 +43,7 @@ class AlikeSamples(Generic[Sample]):
     samples: list[Sample] = field(default_factory=list)
 
     def takes(self, origin: Origin) -> bool:
-        """Whether a sample of this origin is alike; what is not stated is no difference."""
+        """True if a sample of this origin is alike; what is not stated is no difference."""
         model = {"cpu_model": self.cpu_models.get(origin.host) or None}
         return (
             self.method == method_of(origin.method_version)

@@ -27,7 +27,7 @@ CLOSE = 1e-11
 
 @dataclass(frozen=True, eq=False)
 class Figures:
-    """One figure a row; NaN is unknown."""
+    """A figure a row; NaN is unknown."""
 
     floats: Floats
 

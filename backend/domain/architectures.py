@@ -1,4 +1,4 @@
-"""One word for each architecture of offers, whatever a machine, a list or a person calls it."""
+"""A word for each architecture of offers, whatever a machine, a list or a person calls it."""
 
 from types import MappingProxyType
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 SPARE_CORES = "Spare Cores database"
 SPARE_CORES_LICENCE = f"CC BY-SA 4.0, {SPARE_CORES}"
-STRESS_NG_LICENCE = "CC BY-SA 4.0, Spare Cores Inspector Data"
+INSPECTOR_LICENCE = "CC BY-SA 4.0, Spare Cores Inspector Data"
 SPEC_TERMS = "SPEC fair use; SPEC and SPECrate are trademarks of SPEC"
 
 
@@ -39,13 +39,14 @@ ATTRIBUTIONS = {
         "https://creativecommons.org/licenses/by-sa/4.0/",
         "Converted to the units used here.",
     ),
-    STRESS_NG_LICENCE: Attribution(
-        "stress-ng figures",
+    INSPECTOR_LICENCE: Attribution(
+        "Published benchmark figures",
         "Spare Cores Inspector Data",
         "https://github.com/SpareCores/sc-inspector-data",
         "CC BY-SA 4.0",
         "https://creativecommons.org/licenses/by-sa/4.0/",
-        "Reduced to the median, lowest and highest of each server's runs.",
+        "Reduced to the median, lowest and highest of each server's runs; units scaled; means of"
+        " ratios added.",
     ),
     SPEC_TERMS: Attribution(
         "SPECrate figures",
@@ -60,7 +61,8 @@ ATTRIBUTIONS = {
 
 
 def attributions(licences: Iterable[str | None]) -> list[Attribution]:
-    """Those that the licences among figures ask for, each once; one may name several, as of a mix."""
+    """Attributions that the licences among figures ask for, each once; one may name several, as of
+    a mix."""
     present = set(filter(None, licences))
     return [
         one for licence, one in ATTRIBUTIONS.items() if any(licence in words for words in present)

@@ -18,7 +18,8 @@ SQRT_2 = math.sqrt(2)
 
 @dataclass(frozen=True)
 class Expected:
-    """What the published spreads of `n_offers` offers say of the interval of a single figure.
+    """Expected coverage of a single figure's interval, by the published spreads of `n_offers`
+    offers.
 
     Shares are 0 to 1. Where the stated spread is the true one they are 95 % and 83 %: between two
     machines lie two deviations, not one.
@@ -33,7 +34,7 @@ class Expected:
 
 @dataclass(frozen=True)
 class LeftOut:
-    """Of `n_machines` machines, each compared with the others of its offer."""
+    """Coverage over `n_machines` machines, each compared with the others of its offer."""
 
     n_offers: int
     n_machines: int
@@ -46,7 +47,7 @@ class LeftOut:
 
 
 def expected(published_cvs: Iterable[float], stated_cv: float) -> Expected:
-    """Of offers with these published coefficients of variation (ratios).
+    """Expected coverage for offers with these published coefficients of variation (ratios).
 
     Machines are taken as lognormal, as the interval `stated_spread` takes them. Raises
     InvalidValue for a spread that is not above zero, InsufficientSamples without any offer.
@@ -89,7 +90,7 @@ def left_out(
 
 
 def _sigma(cv: float) -> float:
-    """That of the logarithm; a spread of zero would hold everything, or nothing."""
+    """Standard deviation of the logarithm; a spread of zero would hold everything, or nothing."""
     if not cv > 0:
         raise InvalidValue("cv", f"{cv} is not above zero")
     return stats.stated_sigma(cv)

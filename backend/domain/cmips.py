@@ -52,7 +52,7 @@ def cpu_share(cpu_s: float, wall_s: float, usable_cpus: float) -> float:
 def is_disturbed(
     cpu_share_ratio: float | None, foreign_cpu_ratio: float | None, steal_ratio: float | None
 ) -> bool:
-    """Whether other work of this machine took CPU from a repeat: foreign CPU above 0.05, or the
+    """True if other work of this machine took CPU from a repeat: foreign CPU above 0.05, or the
     CPU time received and the time stolen together under 0.95 of what was on offer.
 
     None is a figure that was not observed, or that says nothing about this test (the CPU share

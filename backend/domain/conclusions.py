@@ -107,7 +107,8 @@ def likely_best(best: str, p_best: float, rivals: Sequence[str]) -> Conclusion:
         )
     else:
         first = _(
-            "No clear winner by score: {name} leads with a chance of {chance} to be the best value.",
+            "No clear winner: {name} measures best for its price, with a chance of {chance} to be the"
+            " best value.",
             name=best,
             chance=chance,
         )
@@ -121,7 +122,11 @@ def likely_best(best: str, p_best: float, rivals: Sequence[str]) -> Conclusion:
 def best_value(contenders: Sequence[Contender]) -> Conclusion:
     """Which of a few contenders gives the most for the money, where their figures allow it."""
     rated = sorted(
-        ((one.value, one.name) for one in contenders if one.value is not None),
+        (
+            (contender.value, contender.name)
+            for contender in contenders
+            if contender.value is not None
+        ),
         key=lambda pair: -pair[0][0],
     )
     # A best of one is no comparison.
@@ -135,7 +140,7 @@ def best_value(contenders: Sequence[Contender]) -> Conclusion:
     rivals = [names[at] for at in smallest_set(probabilities).tolist() if at]
     said = likely_best(names[0], float(probabilities[0]), rivals)
     lead = lead_words(names[1], rated[0][0], rated[1][0])
-    missing = [one for one in contenders if one.value is None]
+    missing = [contender for contender in contenders if contender.value is None]
     if not missing:
         return replace(
             said, sentence=joined(" ", (said.sentence, lead)) if not rivals else said.sentence
@@ -151,7 +156,10 @@ def best_value(contenders: Sequence[Contender]) -> Conclusion:
 
 
 def _missing_words(missing: Sequence[Contender]) -> str:
-    names = [_("{name} ({reason})", name=one.name, reason=one.reason) for one in missing]
+    names = [
+        _("{name} ({reason})", name=contender.name, reason=contender.reason)
+        for contender in missing
+    ]
     return _("Without a value: {names}.", names=listed(names))
 
 
@@ -200,7 +208,7 @@ def ratio_interval(
 def _by_price(contenders: Sequence[Contender]) -> Conclusion:
     """The sentence where fewer than two have both a price and a score."""
     priced = _by_amount(contenders)
-    unrated = [one for one in contenders if one.value is None]
+    unrated = [contender for contender in contenders if contender.value is None]
     if len(contenders) == 1 and not unrated:
         only = _("{name} is the only offer here.", name=contenders[0].name)
         return Conclusion(only, Certainty.UNKNOWN)
@@ -222,7 +230,9 @@ def _by_price(contenders: Sequence[Contender]) -> Conclusion:
 
 def _by_amount(contenders: Sequence[Contender]) -> list[tuple[Decimal, str]]:
     """(price, name) of those with a price, the cheapest first."""
-    return sorted((one.price, one.name) for one in contenders if one.price is not None)
+    return sorted(
+        (contender.price, contender.name) for contender in contenders if contender.price is not None
+    )
 
 
 @dataclass(frozen=True)
@@ -249,7 +259,7 @@ def cheapest_fleet(
     """
     if not fleets:
         return Conclusion(_("No fleet reaches what you need."), Certainty.UNKNOWN)
-    least = [one for one in fleets if one.cost == fleets[0].cost]
+    least = [fleet for fleet in fleets if fleet.cost == fleets[0].cost]
     # Of fleets that cost the same the sure one is better.
     best = next((one for one in least if one.holds), least[0])
     if best.spare >= SPARE_SHOWN:
@@ -269,13 +279,13 @@ def cheapest_fleet(
     )
     if best.holds:
         return Conclusion(
-            _with_next(sentence, best, [one for one in fleets if one is not best]),
+            _with_next(sentence, best, [fleet for fleet in fleets if fleet is not best]),
             Certainty.CLEAR,
             detail,
         )
     # Unknown must not read like a failure.
     certainty = Certainty.UNKNOWN if best.holds is None else Certainty.TIE
-    sure = next((one for one in fleets if one.holds), None)
+    sure = next((fleet for fleet in fleets if fleet.holds), None)
     caveat = (
         _("How sure its scores are is not known.")
         if best.holds is None
@@ -296,7 +306,7 @@ def cheapest_fleet(
 
 
 def _with_next(sentence: str, best: FleetChoice, others: Sequence[FleetChoice]) -> str:
-    alike = [one.name for one in others if one.cost == best.cost]
+    alike = [choice.name for choice in others if choice.cost == best.cost]
     if alike:
         return _("{clause}, the same as {names}.", clause=sentence, names=listed(alike))
     if not others:
@@ -310,7 +320,7 @@ def _with_next(sentence: str, best: FleetChoice, others: Sequence[FleetChoice]) 
 
 
 def server_cost(parts: Sequence[tuple[str, Decimal]], currency: str) -> Conclusion:
-    """What a server of one's own costs a month, and the shares of its (name, cost) parts."""
+    """Monthly cost of a server of one's own, and the shares of its (name, cost) parts."""
     whole = sum((cost for _name, cost in parts), Decimal(0))
     said = {"cost": price_words(whole, currency, "month")}
     shares = [

@@ -14,7 +14,7 @@ from backend.domain.errors import InvalidValue
 
 @dataclass(frozen=True)
 class Link:
-    """What flows share."""
+    """Capacity that flows share."""
 
     name: str
     capacity_bytes_per_s: float
@@ -32,7 +32,7 @@ class Flow:
 
 @dataclass(frozen=True)
 class FlowShare:
-    """What each of the equal flows gets; no bottleneck where its own demand is met."""
+    """Share of each of the equal flows; no bottleneck where its own demand is met."""
 
     name: str
     rate_bytes_per_s: float
@@ -42,7 +42,7 @@ class FlowShare:
 
 @dataclass(frozen=True)
 class LinkUse:
-    """What all flows together take of a link."""
+    """Use of a link by all flows together."""
 
     name: str
     used_bytes_per_s: float

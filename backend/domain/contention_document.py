@@ -22,7 +22,7 @@ MOST_WORK = 20_000_000
 
 
 class LinkDocument(Document):
-    """What flows share."""
+    """Capacity that flows share."""
 
     name: Annotated[str, Text(_("Name, once in the document"))]
     capacity_bytes_per_s: Annotated[Fraction, Number(_("In each direction"), is_above=True)]

@@ -169,7 +169,7 @@ def _add_purchase(
 
 
 def _answer(model: highspy.Highs, width: int) -> Cover:
-    """What HiGHS says of the first `width` variables."""
+    """HiGHS's values of the first `width` variables."""
     info, status = model.getInfo(), model.getModelStatus()
     if status in {highspy.HighsModelStatus.kInfeasible, highspy.HighsModelStatus.kObjectiveBound}:
         return Cover((), info.mip_dual_bound, is_proven=True)

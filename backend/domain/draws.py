@@ -28,7 +28,7 @@ def spreads(
     lows: Sequence[float] | Floats,
     highs: Sequence[float] | Floats,
 ) -> Spreads:
-    """Of values above zero with the ends of their intervals, low ≤ value ≤ high."""
+    """Spreads of values above zero with the ends of their intervals, low ≤ value ≤ high."""
     centre, low, high = (np.log(np.asarray(column, np.float64)) for column in (values, lows, highs))
     return Spreads(centre, (centre - low) / Z_95, (high - centre) / Z_95)
 

@@ -1,4 +1,4 @@
-"""Whether repeats on one machine, in the order they were taken, climb or fall by more than chance.
+"""True if repeats on one machine, in the order they were taken, climb or fall by more than chance.
 
 A machine warms up, a burst credit runs out, a file system fills: the median then stands for no
 moment of the run.

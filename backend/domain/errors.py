@@ -1,4 +1,4 @@
-"""What can go wrong in the domain.
+"""Errors of the domain.
 
 DomainError
 ├── InvalidValue(field, detail)          an input outside its range, or an unknown key
@@ -96,4 +96,4 @@ class DriverError(Exception):
         self.detail = detail
         self.retryable = retryable
         self.proves_none = proves_none
-        """Of a launch: the provider showed that no earlier call of it left a machine either."""
+        """True if the provider showed that no earlier call of the launch left a machine either."""

@@ -34,7 +34,7 @@ class FleetTarget:
 
 @dataclass(frozen=True, slots=True)
 class ServerFigure:
-    """What one server gives; `worst` is the worse end of its interval, None where it has none."""
+    """A server's figure; `worst` is the worse end of its interval, None where it has none."""
 
     value: Decimal
     worst: Decimal | None
@@ -67,7 +67,7 @@ Parts = Sequence[tuple[ServerType, int]]
 
 @dataclass(frozen=True, slots=True)
 class Requirement:
-    """What a fleet must reach; amounts of zero are no target and left out."""
+    """Targets of a fleet; amounts of zero are no target and left out."""
 
     targets: tuple[FleetTarget, ...]
     egress_gb: Decimal = NOTHING
@@ -92,7 +92,7 @@ class Fleet:
     cost: Decimal
     traffic_cost: Decimal = NOTHING
     fill_cost: Decimal = NOTHING
-    """Of it for what fills targets up, such as disks."""
+    """Part of the cost for what fills targets up, such as disks."""
     given: Mapping[str, Decimal] = field(default_factory=dict)
     holds_at_worst: bool | None = None
     count_at_worst: int | None = None
@@ -104,7 +104,7 @@ class Fleet:
 
     @property
     def sort_key(self) -> tuple[Decimal, int, tuple[tuple[str, int], ...]]:
-        """What fleets are sorted by: cost, then the fewer servers, then names."""
+        """Sort key of fleets: cost, then the fewer servers, then names."""
         return self.cost, self.count, self.servers
 
 
@@ -119,7 +119,7 @@ def rule_of(metric: Metric) -> Rule:
 
 
 def is_met(value: Decimal, target: FleetTarget) -> bool:
-    """Whether a fleet or server that gives so much meets the target."""
+    """True if a fleet or server that gives so much meets the target."""
     return value <= target.amount if target.rule is Rule.AT_MOST else value >= target.amount
 
 
@@ -157,7 +157,7 @@ def fleet_of(parts: Parts, requirement: Requirement) -> Fleet:
 
 
 def _own(target: FleetTarget, parts: Parts) -> Decimal:
-    """What the servers themselves give of a target."""
+    """Contribution of the servers themselves to a target."""
     return _given(target, [(s.figures[target.name].value, n) for s, n in parts])
 
 
@@ -167,7 +167,7 @@ def _can_fill(target: FleetTarget, parts: Parts) -> bool:
 
 
 def _given(target: FleetTarget, values: Sequence[tuple[Decimal, int]]) -> Decimal:
-    """What servers give together, or the worst of them where each must meet the target."""
+    """Sum of the servers' figures, or the worst of them where each must meet the target."""
     if target.rule is not Rule.TOTAL:
         return (max if target.rule is Rule.AT_MOST else min)(value for value, _ in values)
     total = NOTHING
@@ -195,8 +195,8 @@ def _count_at_worst(parts: Parts, requirement: Requirement) -> int | None:
 
 
 def cost_of(parts: Parts, requirement: Requirement) -> Decimal:
-    """What the servers, their traffic and what fills them up cost in a month; all are under one bill
-    of traffic."""
+    """Monthly cost of servers, their traffic and what fills them up; all are under one bill of
+    traffic."""
     total = EXACT.add(_traffic_cost(parts, requirement.egress_gb), _fill_cost(parts, requirement))
     for server, count in parts:
         total = EXACT.add(total, EXACT.multiply(server.price, count))
@@ -216,7 +216,7 @@ def _fill_cost(parts: Parts, requirement: Requirement) -> Decimal:
 
 
 def _traffic_cost(parts: Parts, egress_gb: Decimal) -> Decimal:
-    """What is paid for traffic of a month beyond what all servers of the fleet include."""
+    """Monthly cost of traffic beyond what all servers of the fleet include."""
     included = NOTHING
     for server, count in parts:
         included = EXACT.add(included, EXACT.multiply(server.included_gb, count))

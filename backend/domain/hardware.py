@@ -1,4 +1,4 @@
-"""What servers of one's own cost a month: a bill of materials and its assumptions, as a price.
+"""Monthly cost of one's own servers: a bill of materials and its assumptions, as a price.
 
 Per month, for the whole set of N servers (M = what all items cost, s = spare servers):
 
@@ -259,7 +259,7 @@ def _energy_kwh(hardware: Hardware, hours_per_month: Decimal) -> Decimal:
 
 
 def _recurring(hardware: Hardware, hours_per_month: Decimal) -> dict[str, Decimal]:
-    """What the first month costs, by RECURRING; to be called in the context EXACT."""
+    """Recurring costs of the first month, by RECURRING; to be called in the context EXACT."""
     remote_hours = hardware.remote_hands_hours_per_year / MONTHS_PER_YEAR
     failing = (disk.failures_per_year * disk.unit_price for disk in hardware.disks)
     return {
@@ -366,7 +366,7 @@ def annuity(rate_per_year: Decimal, months: int, growth_per_year: Decimal = Deci
 
 
 def _monthly_discount(rate_per_year: Decimal) -> Decimal:
-    """What 1 in a month is worth today; to be called in the context EXACT."""
+    """Value today of 1 in a month; to be called in the context EXACT."""
     return 1 / (1 + rate_per_year / MONTHS_PER_YEAR)
 
 

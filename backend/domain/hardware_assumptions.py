@@ -1,4 +1,5 @@
-"""What a cost of own hardware assumes, and what others have published: every figure with a source.
+"""Assumptions of own hardware's cost, and those that others have published: every figure with a
+source.
 
 A default is a figure that somebody published or, where nobody did for a case like the reader's, one
 of our own that says so. All of them are meant to be changed.

@@ -227,7 +227,7 @@ class HardwareDocument(Document):
 
     @property
     def hardware(self) -> Hardware:
-        """What the cost is calculated from."""
+        """Inputs of the cost."""
         nested = {"items", "disks", "lease"}
         values = {name: getattr(self, name) for name in FIELDS if name not in nested}
         for name in self._assumed((*OF_A_SERVER, *IN_EUROS)):
@@ -242,7 +242,7 @@ class HardwareDocument(Document):
         return Hardware(**values, items=tuple(items), disks=tuple(disks), lease=lease)
 
     def _assumed(self, names: tuple[str, ...]) -> list[str]:
-        """Those of the fields that the document leaves out."""
+        """Assumed values of the fields that the document leaves out."""
         return [name for name in names if name not in self.model_fields_set]
 
     def faults(self) -> Faults:

@@ -18,7 +18,7 @@ _SSH_PORT = 22
 
 
 def names_match(patterns: str, address: str, port: int) -> bool:
-    """Whether one of the patterns (separated by commas, with * and ?) is the machine's name, and none
+    """True if one of the patterns (separated by commas, with * and ?) is the machine's name, and none
     that begins with ! is. A pattern without a port is meant for all ports, as with ssh."""
     names = {address.lower()}
     if port != _SSH_PORT:

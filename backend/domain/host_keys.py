@@ -16,7 +16,7 @@ class HostKey:
     """A host key as a person or a console names it."""
 
     type: str
-    """One of TYPES."""
+    """Type, from TYPES."""
     fingerprint: str
     """SHA256:…"""
 
@@ -25,7 +25,7 @@ class HostKey:
 
 
 def host_key(key_line: str) -> HostKey | None:
-    """Of a public key in OpenSSH form (`type base64 [comment]`).
+    """The key of a public key in OpenSSH form (`type base64 [comment]`).
 
     None when it is cut or otherwise not whole, or of a type that we do not use.
     """

@@ -41,7 +41,7 @@ MIX = Metric(
 
 @dataclass(frozen=True)
 class MixPart:
-    """One metric of a mix and its weight, above zero."""
+    """A metric of a mix and its weight, above zero."""
 
     metric: Metric
     weight: Decimal
@@ -97,7 +97,7 @@ def _checked(value: float) -> float:
 
 
 def _half_widths(parts: Sequence[MixPart], summaries: Sequence[Summary]) -> tuple[float, float]:
-    """Of the logarithm, down and up."""
+    """Half-widths of the logarithm, down and up."""
     down: defaultdict[str, float] = defaultdict(float)
     up: defaultdict[str, float] = defaultdict(float)
     for part, share, summary in zip(parts, mix_shares(parts), summaries, strict=True):

@@ -64,7 +64,7 @@ class EuroRate:
 
 @dataclass(frozen=True)
 class RateTable:
-    """One rate per currency code, each with its own date; the euro needs no entry."""
+    """A rate per currency code, each with its own date; the euro needs no entry."""
 
     rates: Mapping[str, EuroRate]
     _known: dict[tuple[str, str], tuple[Decimal, dt.date | None]] = field(

@@ -25,7 +25,7 @@ class DailyAt:
 
 @dataclass(frozen=True, kw_only=True)
 class FeedKind:
-    """One kind of list of one provider."""
+    """A kind of list of one provider."""
 
     kind: str
     meaning: str
@@ -33,24 +33,26 @@ class FeedKind:
     at: DailyAt | None = None
     """Set where the hour matters: then `every_s` does not."""
     is_regional: bool = False
-    """Whether each region has its own list; else one list covers all regions."""
+    """True if each region has its own list; else one list covers all regions."""
     needs_account: bool = False
-    """Whether the provider shows it only to those who have an account there."""
+    """True if the provider shows it only to those who have an account there."""
     needs_on_demand: bool = False
-    """Whether its prices are joined on the on-demand prices of the region, by SKU."""
+    """True if its prices are joined on the on-demand prices of the region, by SKU."""
     is_alternative: bool = False
-    """Whether it is read only when asked for by name: it has the same prices as another list, or needs
+    """True if it is read only when asked for by name: it has the same prices as another list, or needs
     a login of its own."""
+    replaces: str = ""
+    """The kind that has the same prices: where this one is enabled, a refresh leaves that one out."""
     is_market: bool = False
-    """Whether what is on it comes and goes, so that much that is missing is no fault."""
+    """True if what is on it comes and goes, so that much that is missing is no fault."""
     are_rates: bool = False
-    """Whether it lists exchange rates instead of prices."""
+    """True if it lists exchange rates instead of prices."""
 
     documents: Mapping[str, re.Pattern[str]] = field(default_factory=dict)
     """The documents that make up a list, by name, and how each is recognised near its beginning.
     The first pattern of a provider that matches counts."""
     is_one_document: bool = False
-    """Whether every document is a list by itself."""
+    """True if every document is a list by itself."""
     region: re.Pattern[str] | None = None
     """Finds the region in a document of a list of one region; None where each price names its own."""
 

@@ -33,7 +33,7 @@ def remaining_s(
 
 
 def cost_so_far(amount: Decimal, unit: str, elapsed_s: float) -> Decimal | None:
-    """What a machine at `amount` per hour, month or year costs in `elapsed_s`, in millionths.
+    """Cost of a machine at `amount` per hour, month or year in `elapsed_s`, in millionths.
 
     None for a machine that was bought: using it costs nothing more.
     """

@@ -1,4 +1,4 @@
-"""One ranking of offers by value per cost under one metric.
+"""A ranking of offers by value per cost under one metric.
 
 The order is total: rows with a value first, best first; then rows without a price; then unfit rows
 (disturbed, or measured from a cache); then rows without a score. A measured offer stands by its value,
@@ -138,7 +138,7 @@ class Standings:
         )
 
     def at(self, positions: Ints) -> "Standings":
-        """Those of some positions, in their order."""
+        """Rows at some positions, in their order."""
         return self._map(lambda name: getattr(self, name)[positions])
 
     def followed_by(self, other: "Standings") -> "Standings":
@@ -177,7 +177,7 @@ def standings(given: RankingInput, metric: Metric) -> Standings:
 
 
 def _by_score(given: RankingInput, rows: Ints, metric: Metric) -> Ints:
-    """Those without a price, the unfit, and those without a score."""
+    """Indexes of rows without a price, the unfit, and those without a score."""
     score = given.score[rows]
     has_none = np.isnan(score)
     better = np.where(has_none, 0.0, -score if metric.is_higher_better else score)

@@ -1,4 +1,4 @@
-"""Whether a run's result leaves the band of its own history, and whether the machine is the same.
+"""True if a run's result leaves the band of its own history, and whether the machine is the same.
 
 The rule. One value a run: the median of its clean repeats. The band around the medians of at least
 five earlier runs is their median ± the larger of k × 1.4826 × MAD and 5 % of the median. MAD is the
@@ -105,7 +105,7 @@ def departure(
 
 
 def environment(facts: Mapping[str, object]) -> dict[str, object]:
-    """What identifies the machine that was measured, of the facts of its inventory."""
+    """Identity of the measured machine, from the facts of its inventory."""
     known = {**facts, "disk_kinds": _disk_kinds(facts.get("disks"))}
     return {name: known.get(name) for name in (*HARDWARE, *SOFTWARE)}
 
@@ -121,7 +121,7 @@ def _disk_kinds(disks: object) -> str | None:
 
 
 def is_same_hardware(one: Environment, other: Environment) -> bool:
-    """Whether results may be compared; what one of them does not state is no difference."""
+    """True if results may be compared; what one of them does not state is no difference."""
     return not changes(one, other, HARDWARE)
 
 

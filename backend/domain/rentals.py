@@ -1,4 +1,4 @@
-"""What a rented machine costs hour by hour of its life, and at most; how long it may live.
+"""Cost of a rented machine hour by hour of its life, and at most; its allowed lifetime.
 
 A period is a whole hour counted from the launch. Providers charge a machine's time by the second
 with a minimum of a minute, or by the hour begun, and have changed that (docs/methodology.md).
@@ -66,7 +66,7 @@ class Cap:
 
 @dataclass(frozen=True)
 class HourCharge:
-    """One period: the seconds lived in it, and what they cost."""
+    """A period: the seconds lived in it, and what they cost."""
 
     period_start: dt.datetime
     seconds: Decimal
@@ -100,7 +100,7 @@ def charges(
 
 
 def largest_cost(increment: Increment, hourly: Decimal, lifetime_s: int) -> Decimal:
-    """What a machine costs that lives for the whole time it is allowed."""
+    """Cost of a machine that lives for the whole time it is allowed."""
     # A day of the newest rule; else only the length of the life matters.
     first_day = increment.valid_from or dt.date(2000, 1, 1)
     began = dt.datetime.combine(first_day, dt.time(), dt.UTC)
@@ -151,8 +151,8 @@ def lifetime_s(time_cap_s: int, boot_limit_s: int) -> int:
 
 
 def zones_to_try(named: Sequence[str], offering: Sequence[str]) -> list[str] | None:
-    """Of the zones that an account names, in its order, those that offer the type; all that offer
-    it where it names none. Empty: the provider chooses. None: no zone is both."""
+    """Zones that an account names, in its order, as far as they offer the type; all that offer it
+    where it names none. Empty: the provider chooses. None: no zone is both."""
     if not named or not offering:
         return [*(named or offering)]
     return [zone for zone in named if zone in offering] or None

@@ -9,10 +9,10 @@ from backend.domain.money import Money
 
 @dataclass(frozen=True)
 class BilledMachine:
-    """One machine by both accounts of a month; None where one of them does not have it."""
+    """A machine by both accounts of a month; None where one of them does not have it."""
 
     token: str
-    """Of its launch; "" for what the bill states of no machine."""
+    """Token of its launch; "" for what the bill states of no machine."""
     ledger: Money | None
     bill: Money | None
 

@@ -1,5 +1,5 @@
-"""What is charged beside a rented machine: its disk and public address by the hour, and what it sends
-in network tests by the GB."""
+"""Charges beside a rented machine: its disk and public address by the hour, and what it sends in
+network tests by the GB."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from backend.domain.units import BYTES_PER_GB, EXACT, HOURS_PER_MONTH
 
 
 class LedgerKind(StrEnum):
-    """What an entry of the ledger is for."""
+    """Purpose of a ledger entry."""
 
     MACHINE = "machine"
     DISK = "disk"
@@ -25,15 +25,15 @@ class LedgerKind(StrEnum):
 
 @dataclass(frozen=True)
 class Part:
-    """What is charged beside the machine. None where its price is not known."""
+    """A charge beside the machine. None where its price is not known."""
 
     kind: LedgerKind
     hourly: Decimal | None
-    """Of all of it; None also of traffic, which is not charged by the hour."""
+    """Price of an hour of all of it; None also for traffic, which is not charged by the hour."""
     per_gb: Decimal | None = None
-    """Of traffic."""
+    """Price of traffic."""
     most_bytes: int = 0
-    """That the machine may send, of traffic."""
+    """Limit of traffic that the machine may send."""
 
     @property
     def is_priced(self) -> bool:
@@ -42,7 +42,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Sending:
-    """What a machine may send in its run's network tests."""
+    """Traffic that a machine may send in its run's network tests."""
 
     most_bytes: int
     is_inside: bool
@@ -65,13 +65,13 @@ def traffic_part(
 
 
 def traffic_cost(parts: Sequence[Part], sent_bytes: int | None) -> Decimal:
-    """Of so many bytes, None = of the most; as far as it is known."""
+    """Cost of so many bytes, None = of the limit; as far as it is known."""
     total = Decimal(0)
-    for one in parts:
-        if one.per_gb is not None:
-            count = one.most_bytes if sent_bytes is None else sent_bytes
+    for part in parts:
+        if part.per_gb is not None:
+            count = part.most_bytes if sent_bytes is None else sent_bytes
             gb = EXACT.divide(Decimal(count), Decimal(BYTES_PER_GB))
-            total = EXACT.add(total, EXACT.multiply(one.per_gb, gb))
+            total = EXACT.add(total, EXACT.multiply(part.per_gb, gb))
     return total
 
 
@@ -102,15 +102,15 @@ def parts_document(parts: Sequence[Part]) -> list[dict[str, str | int | None]]:
     """As they are stored: amounts as decimal strings."""
     return [
         {
-            "kind": one.kind,
-            "hourly": _text(one.hourly),
+            "kind": part.kind,
+            "hourly": _text(part.hourly),
             **(
-                {"per_gb": _text(one.per_gb), "most_bytes": one.most_bytes}
-                if one.kind == LedgerKind.TRAFFIC
+                {"per_gb": _text(part.per_gb), "most_bytes": part.most_bytes}
+                if part.kind == LedgerKind.TRAFFIC
                 else {}
             ),
         }
-        for one in parts
+        for part in parts
     ]
 
 
@@ -136,10 +136,10 @@ def _decimal(text: str | int | None) -> Decimal | None:
 
 
 def known_hourly(parts: Sequence[Part]) -> Decimal:
-    """What all parts together cost an hour, as far as that is known."""
-    return sum((one.hourly for one in parts if one.hourly is not None), Decimal(0))
+    """Hourly price of all parts together, as far as that is known."""
+    return sum((part.hourly for part in parts if part.hourly is not None), Decimal(0))
 
 
 def unpriced(parts: Sequence[Part]) -> list[str]:
     """Kinds of the parts whose price is not known."""
-    return [one.kind for one in parts if not one.is_priced]
+    return [part.kind for part in parts if not part.is_priced]

@@ -1,4 +1,4 @@
-"""One repeat of a series: the files that the target wrote, and what was measured or why nothing was."""
+"""A repeat of a series: the files that the target wrote, and what was measured or why nothing was."""
 
 import hashlib
 import math
@@ -14,7 +14,7 @@ from backend.domain.parsing.inventory import HostFacts
 from backend.domain.parsing.observe import Conditions
 from backend.domain.parsing.texts import text_of
 from backend.domain.probes import PROBES
-from backend.domain.stats import DISTURBED, EMULATED
+from backend.domain.stats import DISTURBED, EMULATED, UNLIKE_OFFER
 
 # Exit codes of the scripts and probes on the target (workers/remote/probes/native/probe.h).
 EXIT_DISK_FULL = 5
@@ -22,7 +22,7 @@ EXIT_UNAVAILABLE = 7
 UNAVAILABLE = re.compile(r"^=== failure unavailable: (.*)$", re.MULTILINE)
 VOLUME_SMALL = "volume_small"
 # How a machine was rented and what it is, which the evidence of a repeat does not show.
-MACHINE_FLAGS = CREDIT_FLAGS | {VOLUME_SMALL, EMULATED}
+MACHINE_FLAGS = CREDIT_FLAGS | {VOLUME_SMALL, EMULATED, UNLIKE_OFFER}
 MIB = 2**20
 # How often a kernel looks who runs on a CPU, at least.
 LOOKS_PER_S = 100
@@ -32,7 +32,7 @@ STDERR_MARK = "\n--- stderr ---\n"
 
 @dataclass(frozen=True)
 class RawResult:
-    """One finished repeat as the target wrote it."""
+    """A finished repeat as the target wrote it."""
 
     number: int
     name: str
@@ -42,7 +42,7 @@ class RawResult:
     record: bytes
     """The JSON line of `observe`."""
     series: bytes = b""
-    """What `observe` saw once a second; empty for a short repeat."""
+    """Observations of `observe`, one a second; empty for a short repeat."""
 
     @property
     def size_bytes(self) -> int:
@@ -57,7 +57,7 @@ class RawResult:
 
 @dataclass(frozen=True)
 class Repeat:
-    """One repeat, parsed. With an error it has no samples; the text stays as evidence."""
+    """A repeat, parsed. With an error it has no samples; the text stays as evidence."""
 
     raw: RawResult
     probe: str
@@ -67,7 +67,7 @@ class Repeat:
     samples: tuple[ParsedSample, ...] = ()
     facts: HostFacts | None = None
     series: Mapping[str, list[float | None]] | None = None
-    """What `observe` saw once a second (domain.parsing.observe.series)."""
+    """Observations of `observe`, one a second (domain.parsing.observe.series)."""
     reason: Reason | None = None
     error: str = ""
     """Without a reason it is a warning only."""
@@ -76,7 +76,7 @@ class Repeat:
 
     @property
     def is_disturbed(self) -> bool:
-        """Whether other work took CPU from the repeat; unknown counts as not."""
+        """True if other work took CPU from the repeat; unknown counts as not."""
         if self.conditions is None:
             return False
         return was_disturbed(
@@ -91,7 +91,7 @@ class Repeat:
 def was_disturbed(
     probe: str, conditions: Conditions, parameters: Iterable[Mapping[str, object]]
 ) -> bool:
-    """Whether other work took CPU from a repeat (backend.domain.cmips.is_disturbed), from what was
+    """True if other work took CPU from a repeat (backend.domain.cmips.is_disturbed), from what was
     seen around it and the parameters of its samples."""
     share, steal = None, None
     for known in parameters:
@@ -126,7 +126,7 @@ def _certain_user_ratio(conditions: Conditions) -> float | None:
 
 
 def repeat_of(raw: RawResult, damage: str = "") -> Repeat:
-    """What one repeat measured, or the named reason why it measured nothing."""
+    """Measurements of a repeat, or the named reason why there are none."""
     _, probe, variant, number = (*raw.name.split("-"), "", "", "", "")[:4]
     repeat = Repeat(raw, probe, variant, int(number or 0), None)
     title = f"{probe} {variant}, repeat {repeat.repeat + 1}"
@@ -176,6 +176,7 @@ def _incomplete(conditions: Conditions, raw: RawResult) -> tuple[Reason, str]:
     last_line = text_of(raw.err or raw.out).strip().split("\n")[-1][:200]
     # The marker is for programs; what stands behind it is for people.
     last_line = re.sub(r"^=== failure [a-z_]+: ", "", last_line)
+    last_line = re.sub(r'^\{"schema":1,"probe":"[a-z_]+","error":"([^"]+)".*', r"\1", last_line)
     if conditions.is_timed_out:
         return Reason.TIMEOUT, f"took longer than allowed, {conditions.wall_s:.0f} s"
     if conditions.is_cancelled:
@@ -188,7 +189,7 @@ def _incomplete(conditions: Conditions, raw: RawResult) -> tuple[Reason, str]:
 
 
 def output_of(stored: str) -> str:
-    """What the command itself printed."""
+    """Output of the command itself."""
     return stored.partition(STDERR_MARK)[0]
 
 

@@ -128,7 +128,7 @@ class GivenText(Value):
 
 @dataclass(frozen=True)
 class TextList(Value):
-    """One text or a list of them, which may also stand in one text with commas between them."""
+    """A text or a list of them, which may also stand in one text with commas between them."""
 
     choices: tuple[str, ...] = ()
 
@@ -171,7 +171,7 @@ class Filters(Value):
 
 
 class RequirementDocument(Document):
-    """What a fleet must reach. Zero, null and a field left out are no demand; one is needed."""
+    """Targets of a fleet. Zero, null and a field left out are no demand; one is needed."""
 
     targets: Annotated[
         dict[str, Decimal],

@@ -283,7 +283,7 @@ def _useful(
 
 
 def _purchases(requirement: Requirement, kept: Sequence[ServerType]) -> tuple[Purchase, ...]:
-    """What servers of these types need not give themselves: traffic, and targets to fill up."""
+    """Purchases beside servers of these types: traffic, and extras that fill targets up."""
     purchases = []
     for demand, target in enumerate(requirement.totals):
         sellers = [n for n, server in enumerate(kept) if target.name in server.fills]

@@ -1,4 +1,4 @@
-"""Whether one run measured less than another, metric by metric, and how surely.
+"""True if one run measured less than another, metric by metric, and how surely.
 
 Both medians get the interval of `stats.summary`, and `simultaneous.are_apart` says whether two of them are
 clear of each other, as in a list of one more figure than metrics are compared: a gate asks all metrics
@@ -22,7 +22,7 @@ from backend.domain.stats import summary
 
 
 class RunChange(IntEnum):
-    """What a comparison says; the number is the exit code of a gate."""
+    """Outcome of a comparison; the number is the exit code of a gate."""
 
     FINE = 0
     """A loss of the size asked about is ruled out."""
@@ -34,7 +34,7 @@ class RunChange(IntEnum):
 
 @dataclass(frozen=True)
 class MetricChange:
-    """One metric of two runs; values and intervals in its unit.
+    """A metric of two runs; values and intervals in its unit.
 
     `change_ratio` is after / before − 1 with the ends of its 95 % interval; `is_apart` says whether
     the two differ at all.
@@ -62,7 +62,8 @@ def metric_change(
     count: int,
     least_loss_ratio: float,
 ) -> MetricChange:
-    """Of the counted repeats of one metric in two runs, one of `count` metrics compared.
+    """Change of one metric between the counted repeats of two runs, one of `count` metrics
+    compared.
 
     `cv` is 0 where both ran on one machine, else the stated spread between such machines (ratio).
     """

@@ -44,7 +44,7 @@ class Timetable:
     anchor: dt.datetime
 
     def is_open(self, at: dt.datetime) -> bool:
-        """Whether the moment lies within the window."""
+        """True if the moment lies within the window."""
         if self.window is None:
             return True
         begin, end = self.window

@@ -1,25 +1,21 @@
-"""What people keep in one YAML file: hosts, campaigns, schedules and subscriptions by their names."""
+"""The content of a set-up file: hosts, campaigns, schedules and subscriptions by their names."""
 
 from dataclasses import dataclass
-from decimal import Decimal
-from typing import Annotated, Any
+from typing import Annotated
 
 import yaml
 
-from backend.domain.decimals import read_decimal
+from backend.domain.campaign_document import CampaignEntry
 from backend.domain.documents.model import Document
 from backend.domain.documents.values import (
-    PLAIN,
-    JsonSchema,
+    Flag,
     Many,
     Object,
     Text,
-    Value,
     Version,
     WholeNumber,
     Word,
     Zone,
-    fault,
 )
 from backend.domain.errors import InvalidDocument
 
@@ -28,46 +24,6 @@ MAX_FILE_BYTES = 1_000_000
 MAX_LEVELS = 20
 MAX_PORT = 65_535
 KINDS = ("cloud", "vps", "dedicated", "onprem")
-
-
-@dataclass(frozen=True)
-class YesNo(Value):
-    """true or false."""
-
-    def read(self, value: Any) -> bool:
-        if not isinstance(value, bool):
-            raise fault("true or false is needed")
-        return value
-
-    def schema(self) -> JsonSchema:
-        return {"type": "boolean"}
-
-
-@dataclass(frozen=True)
-class Values(Value):
-    """Values by their names, which are checked where they are used."""
-
-    def read(self, value: Any) -> dict[str, Any]:
-        if not isinstance(value, dict) or not all(isinstance(name, str) for name in value):
-            raise fault("names with a value each are needed")
-        return value
-
-    def schema(self) -> JsonSchema:
-        return {"type": "object"}
-
-
-@dataclass(frozen=True)
-class BudgetAmount(Value):
-    """A decimal above zero."""
-
-    def read(self, value: Any) -> Decimal:
-        amount = read_decimal(value)
-        if amount is None or amount <= 0:
-            raise fault("an amount above zero, such as 12.50, is needed")
-        return amount
-
-    def schema(self) -> JsonSchema:
-        return PLAIN
 
 
 class HostEntry(Document):
@@ -79,31 +35,8 @@ class HostEntry(Document):
     username: Annotated[str, Text("Who logs in", most=64)]
     bastion: Annotated[str | None, Text("Name of the host that it is reached through")] = None
     tags: Annotated[list[Annotated[str, Text(most=40)]], Many("Words to find it by")] = []
-    is_in_production: Annotated[bool, YesNo("Whether others need it")] = False
+    is_in_production: Annotated[bool, Flag("Whether others need it")] = False
     kind: Annotated[str, Word("Of its own offer, when it is made", choices=KINDS)] = "dedicated"
-
-
-class BudgetEntry(Document):
-    """The most that a round may cost."""
-
-    amount: Annotated[Decimal, BudgetAmount("In the currency below")]
-    currency: Annotated[str, Text("Such as EUR", most=3)]
-
-
-class CampaignEntry(Document):
-    """Hosts × a profile × a budget."""
-
-    name: Annotated[str, Text("What it is called", most=100)]
-    hosts: Annotated[list[Annotated[str, Text()]], Many("Names of hosts", high=500)] = []
-    offers: Annotated[list[Annotated[str, Text()]], Many("Slugs of machines to rent")] = []
-    profile: Annotated[str, Text("quick, standard or full", most=10)]
-    probes: Annotated[list[Annotated[str, Text()]] | None, Many("All of the profile when left out")] = None  # fmt: skip
-    parameters: Annotated[dict[str, Any], Values("Of the runs")] = {}
-    repeats: Annotated[int, WholeNumber("Runs of each machine", low=1)] = 1
-    concurrency: Annotated[int, WholeNumber("Runs at a time", low=1)] = 4
-    budget: Annotated[BudgetEntry | None, Object("Needed for machines to rent", is_nullable=True)] = None  # fmt: skip
-    install_tools: Annotated[bool | None, YesNo("Whether missing tools are installed")] = None
-    network_pairs: Annotated[str, Text("none, ring or all", most=5)] = "none"
 
 
 class WindowEntry(Document):
@@ -121,7 +54,7 @@ class ScheduleEntry(Document):
     every_s: Annotated[int | None, WholeNumber("Seconds between starts", low=1)] = None
     time_zone: Annotated[str, Zone("Such as Europe/Berlin")] = "UTC"
     window: Annotated[WindowEntry | None, Object("At any time when left out", is_nullable=True)] = None  # fmt: skip
-    is_enabled: Annotated[bool, YesNo()] = True
+    is_enabled: Annotated[bool, Flag()] = True
 
 
 class SubscriptionEntry(Document):
@@ -131,7 +64,7 @@ class SubscriptionEntry(Document):
     address: Annotated[str, Text("Where notices go", most=500)]
     kinds: Annotated[list[Annotated[str, Text()]], Many("Kinds of notices", low=1)]
     campaign: Annotated[str | None, Text("Of one campaign, or of all")] = None
-    is_enabled: Annotated[bool, YesNo()] = True
+    is_enabled: Annotated[bool, Flag()] = True
     secret_env: Annotated[str | None, Text("Variable with the secret that signs", most=100)] = None
 
 
@@ -153,7 +86,7 @@ class SetupFile:
     lines: dict[str, int]
 
     def line_of(self, pointer: str) -> int:
-        """Of the field, or of the nearest thing around it that is written."""
+        """Line of the field, or of the nearest thing around it that is written."""
         while pointer and pointer not in self.lines:
             pointer = pointer.rpartition("/")[0]
         return self.lines.get(pointer, 1)

@@ -35,7 +35,28 @@ CONDITIONS_UNKNOWN = "conditions_unknown"
 ZEROS = "zeros"
 # Flag of a figure of a processor that a program imitates.
 EMULATED = "emulated"
-UNFIT = frozenset({DISTURBED, CACHED, LOWER_BOUND, ABORTED, CONDITIONS_UNKNOWN, ZEROS, EMULATED})
+# Flag of a figure that the tested program limited, and not the machine.
+SATURATED = "saturated"
+# Flag of a figure of our own that was made with other versions of the tools than the published ones.
+OTHER_METHOD = "other_method"
+# How far such a figure may be off, as the half-width of 95 % (ratio). Our own assumption, until a machine
+# type was measured by both methods.
+OTHER_METHOD_RATIO = 0.15
+# Flag of a figure of a machine that is not what its offer states.
+UNLIKE_OFFER = "unlike_offer"
+UNFIT = frozenset(
+    {
+        DISTURBED,
+        CACHED,
+        LOWER_BOUND,
+        ABORTED,
+        CONDITIONS_UNKNOWN,
+        ZEROS,
+        EMULATED,
+        SATURATED,
+        UNLIKE_OFFER,
+    }
+)
 
 Repeat = TypeVar("Repeat")
 # Run → values of its repeats, of one machine.
@@ -51,7 +72,7 @@ class IntervalBasis(StrEnum):
     PUBLISHED_SD = "published_sd"
     STATED_SPREAD = "stated_spread"
     COMBINED = "combined"
-    """Of the intervals of several metrics; see domain.mix."""
+    """Combines the intervals of several metrics; see domain.mix."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +102,7 @@ class ScoreInterval:
     terms: Mapping[str, float]
     """n machines · d depth, w way inwards to the next order statistic · mean and s (standard
     deviation) of logarithms · t quantile · v variance of the median · sigma · h half-width on the
-    logarithm · sd as a ratio."""
+    logarithm · sd as a ratio · method what the method may be off, as a ratio."""
 
 
 @dataclass(frozen=True)
@@ -132,7 +153,7 @@ def half_width_ratio(values: Sequence[float]) -> float:
 
 
 def is_settled(values: Sequence[float], rule: StoppingRule) -> bool:
-    """Whether a series of repeats on one machine may stop: precise enough, or at its most."""
+    """True if a series of repeats on one machine may stop: precise enough, or at its most."""
     # First: a machine that never becomes quiet would be measured for ever.
     if len(values) >= rule.max_repeats:
         return True
@@ -169,6 +190,7 @@ def summary(
     *,
     between_instance_cv: float,
     target_half_width_ratio: float,
+    method_ratio: float = 0.0,
 ) -> Summary:
     """Median over the medians of machines, with the interval that their number allows.
 
@@ -178,13 +200,14 @@ def summary(
     - 1 or 2, or all equal: `repeats_widened`, see `_widened_interval`, and `stated_spread` where
       no machine has two repeats.
 
-    `between_instance_cv` (ratio) is the metric's stated spread between machines. `is_unstable`
+    `between_instance_cv` (ratio) is the metric's stated spread between machines, `method_ratio` the
+    half-width of what the method itself may be off, whatever the number of machines. `is_unstable`
     says that the typical machine's repeats ended above `target_half_width_ratio`.
     Raises InsufficientSamples without values, InvalidValue for one that is not above zero.
     """
     # Names sorted: sums of floats depend on their order, and stored summaries must not change between
     # readings.
-    interval = machines_interval(machines, between_instance_cv)
+    interval = machines_interval(machines, between_instance_cv, method_ratio)
     series = [_repeats(runs) for _, runs in sorted(machines.items())]
     # Each machine counts once, however often it was measured.
     value = median(median(values) for values in series)
@@ -205,8 +228,21 @@ def _repeats(runs: Machine) -> Sequence[float]:
     return _checked([value for _, values in sorted(runs.items()) for value in values])
 
 
-def machines_interval(machines: Mapping[str, Machine], cv: float) -> ScoreInterval:
+def machines_interval(
+    machines: Mapping[str, Machine], cv: float, method_ratio: float = 0.0
+) -> ScoreInterval:
     """The interval of `summary`, whose arguments these are."""
+    interval = _interval_of_machines(machines, cv)
+    if not method_ratio:
+        return interval
+    # Independent of the machines, so half-widths of logarithms add as squares.
+    centre = math.sqrt(interval.low * interval.high)
+    half_width = math.hypot(math.log(interval.high / centre), math.log1p(method_ratio))
+    low, high = centre * math.exp(-half_width), centre * math.exp(half_width)
+    return ScoreInterval(interval.basis, low, high, {**interval.terms, "method": method_ratio})
+
+
+def _interval_of_machines(machines: Mapping[str, Machine], cv: float) -> ScoreInterval:
     medians = [median(_repeats(runs)) for _, runs in sorted(machines.items())]
     if not medians:
         raise InsufficientSamples(1, 0)
@@ -256,7 +292,7 @@ def _log_t_interval(values: Sequence[float]) -> ScoreInterval:
 def _around(
     basis: IntervalBasis, centre: float, half_width: float, terms: Mapping[str, float]
 ) -> ScoreInterval:
-    """Of a centre and half-width on the logarithm."""
+    """Interval of a centre and half-width on the logarithm."""
     low, high = math.exp(centre - half_width), math.exp(centre + half_width)
     return ScoreInterval(basis, low, high, {**terms, "mean": math.exp(centre), "h": half_width})
 
@@ -375,7 +411,7 @@ def _published_interval(value: float, sd_ratio: float | None, cv: float) -> Scor
 
 @dataclass(frozen=True)
 class PublishedGroup:
-    """What a source states of results of one kind of machine."""
+    """A source's statement on results of one kind of machine."""
 
     mean: float
     sd_ratio: float

@@ -15,7 +15,7 @@ _localize: Translate = str
 
 
 def install(translate: Translate, localize: Translate) -> None:
-    """What translates a message, and what writes an English number as the reader's language does."""
+    """Install the translator of messages, and the writer of numbers in the reader's language."""
     global _translate, _localize
     _translate, _localize = translate, localize
 

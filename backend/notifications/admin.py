@@ -16,7 +16,7 @@ class SubscriptionAdmin(ReadOnlyAdmin):
 
 @admin.register(Notice)
 class NoticeAdmin(ReadOnlyAdmin):
-    """What was sent, or still waits to be."""
+    """Notices, sent or waiting."""
 
     list_display = ("key", "subscription", "attempt", "next_due_at", "sent_at", "last_error")
     list_select_related = ("subscription",)

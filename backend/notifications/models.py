@@ -47,7 +47,7 @@ class Subscription(Remembering, Identified):
 
 
 class Notice(models.Model):
-    """One message to one subscription; its key makes it go out once."""
+    """A message to one subscription; its key makes it go out once."""
 
     subscription = models.ForeignKey(Subscription, on_delete=models.CASCADE, related_name="notices")
     key = models.CharField(max_length=150)

@@ -1,1 +1,1 @@
-"""One folder a provider; modules directly in here are shared by all of them."""
+"""A folder per provider; modules directly in here are shared by all of them."""

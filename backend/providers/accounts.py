@@ -1,4 +1,4 @@
-"""What an account at a provider must say and what it may: authentication, settings, secret.
+"""Accounts at providers: authentication, settings, secret.
 
 A refusal names the field and never quotes a secret.
 """
@@ -308,12 +308,12 @@ def identity_settings(slug: str) -> list[str]:
 
 
 def needs_secret(slug: str, access: str) -> bool:
-    """Whether nothing can be asked of the provider without a stored secret."""
+    """True if nothing can be asked of the provider without a stored secret."""
     return bool(provider(slug).auth_methods[access].secret)
 
 
 def is_static_key(slug: str, access: str, *, has_secret: bool) -> bool:
-    """Whether a long-lived key is stored although the provider can do without one."""
+    """True if a long-lived key is stored although the provider can do without one."""
     methods = provider(slug).auth_methods.values()
     # A role assumed with a stored key is no better than the key: it is flagged and shows its age, too.
     return access == STATIC_KEY or (has_secret and any(not method.secret for method in methods))

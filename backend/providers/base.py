@@ -24,7 +24,7 @@ SLOW_BOOT_FACTOR = 3
 
 
 class MachineKind(StrEnum):
-    """What a provider mostly sells: the kind of offers that its price list adds."""
+    """Kind of machine that a provider mostly sells: the kind of offers that its price list adds."""
 
     CLOUD = "cloud"
     VPS = "vps"
@@ -33,7 +33,7 @@ class MachineKind(StrEnum):
 
 
 class Shape(StrEnum):
-    """Of a provider's points in charts; frontend/src/js/lib/scatter.js draws each."""
+    """Shape of a provider's points in charts; frontend/src/js/lib/scatter.js draws each."""
 
     CIRCLE = "circle"
     SQUARE = "square"
@@ -58,20 +58,20 @@ class SettingForm(StrEnum):
 
 @dataclass(frozen=True)
 class Setting:
-    """What an account at the provider may have, and what it must look like."""
+    """A setting of accounts at the provider, and its form."""
 
     label: str
     pattern: str
     meaning: str
-    """What is allowed, for the message that refuses a value."""
+    """Allowed values, for the message that refuses one."""
     hint: str = ""
     form: SettingForm = SettingForm.TEXT
     is_of_one_region: bool = False
-    """Whether one text cannot be meant for several regions."""
+    """True if one text cannot be meant for several regions."""
     is_identity: bool = False
-    """Whether it says whose machines they are: fixed while one of the account's may exist."""
+    """True if it says whose machines they are: fixed while one of the account's may exist."""
     is_chosen_by_us: bool = False
-    """Whether we propose it for each account anew, so that nobody can guess it."""
+    """True if we propose it for each account anew, so that nobody can guess it."""
 
 
 PRIVATE = "private"
@@ -129,7 +129,7 @@ class Volume:
 
     @property
     def is_small(self) -> bool:
-        """Whether its size is what holds it back: nothing is provisioned, and larger ones of the
+        """True if its size is what holds it back: nothing is provisioned, and larger ones of the
         type are faster."""
         return self.iops is None and self.size_gib < SMALL_GIB
 
@@ -141,7 +141,7 @@ class Volume:
 
 @dataclass(frozen=True, kw_only=True)
 class ProviderRecord:
-    """What is known of one provider; the defaults are those of a provider nobody declared."""
+    """A provider's properties; the defaults are those of a provider nobody declared."""
 
     slug: str
     name: str
@@ -149,7 +149,7 @@ class ProviderRecord:
     homepage: str = ""
     kind: MachineKind = MachineKind.VPS
     colour: str = ""
-    """Of its swatches and points, as #rrggbb; "" for the colour of all others."""
+    """Colour of its swatches and points, as #rrggbb; "" for the colour of all others."""
     dark_colour: str = ""
     """On a dark background, where `colour` would be hard to see."""
     shape: Shape = Shape.CIRCLE
@@ -159,10 +159,10 @@ class ProviderRecord:
     auth_methods: Mapping[str, AuthMethod] = field(default_factory=dict)
     """By accounts.AccessKind, the preferred ones first; empty where accounts are of no use."""
     settings: Mapping[str, Setting] = field(default_factory=dict)
-    """Of accounts, beside those that every provider has."""
+    """Settings of accounts, beside those that every provider has."""
     required_settings: tuple[str, ...] = ()
     rents_machines: bool = False
-    """Whether `driver.py` rents machines there."""
+    """True if `driver.py` rents machines there."""
     volume: Callable[[str], Volume] | None = None
     """Machine type → its own disk as `driver.py` rents it; None where the type decides."""
     priced_disk: str = ""
@@ -171,10 +171,16 @@ class ProviderRecord:
     example_region: str = ""
     family: re.Pattern[str] | None = None
     """The part of a machine type's name that types of one family share."""
+    lines: Mapping[str, str] = field(default_factory=dict)
+    """Patterns of names of offers, in the order in which they are tried → their line for people."""
     single: re.Pattern[str] | None = None
     """Names of offers of which there may be one only, such as the lots of an auction."""
     burstable: re.Pattern[str] | None = None
     """Names of machine types whose CPUs are burstable, where its price list does not say so."""
+    shared: re.Pattern[str] | None = None
+    """Names of machine types that share their CPUs with others, where its price list does not say so."""
+    other_vcpu_kind: str = ""
+    """Kind of the CPUs of all other types, where its price list does not say so."""
     size_figures: Callable[[str], Mapping[str, Any]] | None = None
     """Machine type → figures of it that its name tells, where its price list does not state them."""
     credit_modes: tuple[str, ...] = ()
@@ -197,7 +203,7 @@ class ProviderRecord:
     """
 
     incidents: tuple[Fact, ...] = ()
-    """What happened to its customers' machines, as it was published: part of what is bought."""
+    """Published incidents on its customers' machines: part of what is bought."""
 
     feeds: tuple[FeedKind, ...] = ()
     """The price lists, those first that others are joined on."""
@@ -208,9 +214,11 @@ class ProviderRecord:
         return not any(feed.are_rates for feed in self.feeds)
 
     def vcpu_kind_of(self, machine_type: str) -> str:
-        """burstable, or "" where the name does not say of which kind the type's CPUs are."""
-        is_burstable = self.burstable is not None and self.burstable.match(machine_type)
-        return "burstable" if is_burstable else ""
+        """The kind of the type's CPUs; "" where neither name nor provider say it."""
+        for pattern, kind in ((self.burstable, "burstable"), (self.shared, "shared")):
+            if pattern is not None and pattern.match(machine_type):
+                return kind
+        return self.other_vcpu_kind
 
     def boot_limit_s(self, machine_type: str, usual_s: int) -> int:
         """Seconds within which a machine of the type is logged in to, or given up."""
@@ -221,3 +229,8 @@ class ProviderRecord:
         """Types of one family are priced alike per vCPU; the whole name where it names none."""
         match = self.family.match(machine_type) if self.family else None
         return match[0] if match else machine_type
+
+    def line_of(self, name: str) -> str:
+        """Line for people that an offer belongs to; "" where the name tells none."""
+        lines = self.lines.items()
+        return next((line for pattern, line in lines if re.match(pattern, name)), "")

@@ -1,4 +1,4 @@
-"""What cloud-init does on a machine that we rent: one host key that we made, and an end of its own."""
+"""Cloud-init of a machine that we rent: one host key that we made, and an end of its own."""
 
 import json
 import math
@@ -11,7 +11,7 @@ HOST_KEY_TYPE = "ssh-ed25519"
 def user_data(
     lifetime_s: int, private_key: str, public_key: str, user: dict[str, Any] | None = None
 ) -> str:
-    """Of a machine with this host key, both halves in OpenSSH form. JSON is YAML, too.
+    """User data of a machine with this host key, both halves in OpenSSH form. JSON is YAML, too.
 
     The end is armed before anything else, by a timer of systemd (`shutdown` needs a service that
     does not run that early, and whoever waits for the timer waits forever: it starts later), and

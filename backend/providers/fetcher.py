@@ -1,4 +1,4 @@
-"""What every `<slug>/fetch.py` implements: fetch an answer as it came, then read what it says."""
+"""The interface of every `<slug>/fetch.py`: fetch an answer as it came, then read its content."""
 
 from base64 import b64encode
 from collections.abc import Iterator, Sequence
@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from backend.domain.parsing.prices import ParsedPrice, Result
+from backend.domain.price_refresh import Trouble
 from backend.providers.http import Client, FetchError, Patience, Validators, bearer
 from backend.providers.machines import Access
 from backend.providers.spool import Spool
@@ -13,13 +14,13 @@ from backend.providers.spool import Spool
 
 @dataclass(frozen=True)
 class FetchRequest:
-    """One list to be fetched, or to be read from files."""
+    """A list to be fetched, or to be read from files."""
 
     patience: Patience
     region: str = ""
     """The provider's code, for lists of one region."""
     access: Access | None = None
-    """Of an account there, for lists that need one."""
+    """Access of an account there, for lists that need one."""
     endpoint: str = ""
     """Another address than the provider's own."""
     validators: Validators = field(default_factory=Validators)
@@ -51,12 +52,12 @@ class FetchRequest:
         """A field of the account's secret; FetchError where there is none."""
         value = self.access.secret.get(name, "") if self.access else ""
         if not value:
-            raise FetchError(f"the account has no {name}")
+            raise FetchError(f"the account has no {name}", trouble=Trouble.NO_ACCOUNT)
         return value
 
 
 class PriceFetcher(Protocol):
-    """One kind of list of one provider."""
+    """A kind of list of one provider."""
 
     def fetch(self, request: FetchRequest, spool: Spool) -> Validators:
         """Write the answer to the spool, the pages of each document by the name that the feed gives
@@ -64,5 +65,5 @@ class PriceFetcher(Protocol):
         ...
 
     def read(self, request: FetchRequest, spool: Spool) -> Iterator[Result]:
-        """What the documents say. Raises InvalidValue for one of another form."""
+        """Content of the documents. Raises InvalidValue for one of another form."""
         ...

@@ -25,7 +25,7 @@ AFTER, RESET = "retry-after", ("ratelimit-reset", "x-ratelimit-reset")
 
 @dataclass(frozen=True)
 class Refusal:
-    """What a hoster's words mean, and whether the same call may succeed later."""
+    """Meaning of a hoster's words, and the chance that the same call succeeds later."""
 
     words: re.Pattern[str]
     """Sought in what an answer says of an error."""
@@ -46,7 +46,7 @@ class HosterError(DriverError):
 
 
 class HosterCalls:
-    """One account at a hoster; a subclass says how it is asked."""
+    """An account at a hoster; a subclass says how it is asked."""
 
     connection: ClassVar[tuple[str, str]]
     """Module and class of libcloud."""
@@ -60,11 +60,11 @@ class HosterCalls:
         self._access, self._settings = access, access.settings
 
     def _keys(self) -> dict[str, str]:
-        """What libcloud's connection is made with."""
+        """Key arguments of libcloud's connection."""
         return {"key": self._access.secret.get("token", "")}
 
     def _text(self, document: Any) -> str:
-        """What an error says."""
+        """Text of an error."""
         return str(document.get("message") or document.get("error") or document)
 
     def ask(

@@ -81,7 +81,7 @@ class Order:
 
 
 class LibcloudDriver(HosterCalls, ABC):
-    """One account. Settings: regions, image, username, ssh_port, endpoint_url and those of the
+    """An account. Settings: regions, image, username, ssh_port, endpoint_url and those of the
     provider's record; secret: token, or what `_keys` says."""
 
     image: ClassVar[str]
@@ -114,7 +114,7 @@ class LibcloudDriver(HosterCalls, ABC):
     def _make(self, order: Order) -> Server: ...
 
     def _continued(self, server: Server, order: Order) -> Server:
-        """One of an earlier launch, where a launch is several calls and may have been cut off."""
+        """Continue an earlier launch, where a launch is several calls and may have been cut off."""
         return server
 
     @abstractmethod
@@ -122,7 +122,7 @@ class LibcloudDriver(HosterCalls, ABC):
         """Also of one that is gone."""
 
     def _disks(self) -> Iterable[Server]:
-        """Those that their machines left, where the hoster does not end them, too."""
+        """Disks that their machines left, where the hoster does not end them, too."""
         return ()
 
     def _end_disk(self, number: str) -> None:
@@ -225,13 +225,13 @@ class LibcloudDriver(HosterCalls, ABC):
         needed = {f"w-{tag}"} | ({PREFIX + token} if token else set())
         things = chain(self._servers(), self._disks())
         machines = (self._machine(one) for one in things if needed <= {*one.marks})
-        return Inventory(one for one in machines if region in {"", one.region})
+        return Inventory(machine for machine in machines if region in {"", machine.region})
 
     async def let_in(self, resource: ProviderResource, address: str) -> str:
         return UNGUARDED
 
     async def console_fingerprint(self, resource: ProviderResource) -> HostKey | None:
-        """Of the key that we gave it."""
+        """Fingerprint of the key that we gave it."""
         machine = await self.describe(resource)
         return host_key(self._host_key(machine.token)[1]) if machine.token else None
 
@@ -283,7 +283,7 @@ class LibcloudDriver(HosterCalls, ABC):
 
 def public_ipv4(addresses: Iterable[Any]) -> str:
     """The first of them that is one; "" where there is none yet."""
-    return next((one for one in addresses if one and one != "0.0.0.0"), "")  # noqa: S104
+    return next((address for address in addresses if address and address != "0.0.0.0"), "")  # noqa: S104
 
 
 def _marks(spec: LaunchSpec, token: str) -> list[str]:
@@ -301,8 +301,8 @@ def _marks(spec: LaunchSpec, token: str) -> list[str]:
 
 
 def _marked(server: Server, prefix: str) -> str:
-    """What a mark says; "" where somebody took it away."""
-    return next((one.removeprefix(prefix) for one in server.marks if one.startswith(prefix)), "")
+    """Value of a mark; "" where somebody took it away."""
+    return next((mark.removeprefix(prefix) for mark in server.marks if mark.startswith(prefix)), "")
 
 
 def _number(resource: ProviderResource, kind: ResourceKind = ResourceKind.MACHINE) -> str:

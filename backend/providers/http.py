@@ -14,12 +14,15 @@ from typing import BinaryIO
 
 import httpx
 
+from backend.domain.price_refresh import Trouble
 from backend.domain.redaction import redacted
 
 USER_AGENT = "Rackrate"
 # READ_S is for one read. The whole is bounded by Patience, or a server that drips would be waited for.
 CONNECT_S, READ_S = 10.0, 30.0
 ATTEMPTS = 5
+# No connection at all is rarely mended within a minute, and a refresh has many providers to ask.
+CONNECT_ATTEMPTS = 2
 MAX_REDIRECTS = 3
 FIRST_WAIT_S, LONGEST_WAIT_S = 2.0, 60.0
 # A wait is cut into so much, to hear in time that nobody wants the answer any more.
@@ -33,6 +36,7 @@ PAGE_BYTES = 64 * MIB
 SHOWN_CHARACTERS, MESSAGE_BYTES = 200, 4096
 # Answers that ask to come again. All other refusals stay: asking five times would only use up the quota.
 TRANSIENT = {408, 425, 429, 500, 502, 503, 504}
+REFUSALS = {401, 403}
 REDIRECTS = {301, 302, 303, 307, 308}
 WAIT_HEADERS = ("retry-after", "x-ms-ratelimit-retailprices-retry-after")
 
@@ -40,10 +44,13 @@ WAIT_HEADERS = ("retry-after", "x-ms-ratelimit-retailprices-retry-after")
 class FetchError(Exception):
     """Why there is no answer, without any secret; asking again before `after_s` is impolite."""
 
-    def __init__(self, detail: str, *, after_s: float = 0) -> None:
+    def __init__(
+        self, detail: str, *, after_s: float = 0, trouble: Trouble = Trouble.UNREADABLE
+    ) -> None:
         super().__init__(detail)
         self.detail = detail
         self.after_s = after_s
+        self.trouble = trouble
 
 
 class NotModified(Exception):
@@ -57,15 +64,16 @@ class Cancelled(Exception):
 class _Retry(Exception):
     """This attempt failed in a way that may pass."""
 
-    def __init__(self, detail: str, after_s: float = 0) -> None:
+    def __init__(self, detail: str, after_s: float = 0, trouble: Trouble = Trouble.BROKEN) -> None:
         super().__init__(detail)
         self.detail = detail
         self.after_s = after_s
+        self.trouble = trouble
 
 
 @dataclass(frozen=True)
 class Validators:
-    """What a conditional request sends, as the last answer gave it."""
+    """Validators of a conditional request, as the last answer gave them."""
 
     etag: str = ""
     last_modified: str = ""
@@ -91,7 +99,7 @@ class Patience:
 
     @property
     def is_left(self) -> bool:
-        """Whether there is time left, and somebody who waits."""
+        """True if there is time left, and somebody who waits."""
         return self.is_needed() and self.now() <= self._end
 
     def check(self) -> None:
@@ -99,13 +107,14 @@ class Patience:
         if not self.is_needed():
             raise Cancelled
         if self.now() > self._end:
-            raise FetchError(f"not done within {self.budget_s:g} s")
+            raise FetchError(f"not done within {self.budget_s:g} s", trouble=Trouble.BROKEN)
 
     def wait(self, seconds: float) -> None:
         """Wait, unless that would take longer than there is time: then FetchError at once."""
         # Known in advance, so the worker is free now, and the feed learns when it may ask again.
         if self.now() + seconds > self._end:
-            raise FetchError(f"no time to wait {seconds:.0f} s", after_s=seconds)
+            detail = f"no time to wait {seconds:.0f} s"
+            raise FetchError(detail, after_s=seconds, trouble=Trouble.THROTTLED)
         left = seconds
         while left > 0:
             self.check()
@@ -125,20 +134,25 @@ class Tries:
     least_s: float = 0
     count: int = 0
 
-    def failed(self, detail: str, after_s: float = 0) -> None:
+    def failed(self, detail: str, after_s: float = 0, trouble: Trouble = Trouble.BROKEN) -> None:
         """Wait before the next attempt; FetchError when there is none."""
         self.count += 1
-        if self.count >= ATTEMPTS:
-            raise FetchError(f"{detail}, at {ATTEMPTS} attempts", after_s=after_s)
+        attempts = CONNECT_ATTEMPTS if trouble is Trouble.UNREACHABLE else ATTEMPTS
+        if self.count >= attempts:
+            detail = f"{detail}, at {self.count} attempts"
+            raise FetchError(detail, after_s=after_s, trouble=trouble)
         # The server's own wish and the provider's known limit both count, whichever is longer.
         doubled = min(FIRST_WAIT_S * 2**self.count, LONGEST_WAIT_S)
-        wait_s = max(doubled, after_s, self.least_s)
+        # The limit is one of requests, and none was received where there was no connection.
+        least_s = 0 if trouble is Trouble.UNREACHABLE else self.least_s
+        wait_s = max(doubled, after_s, least_s)
         # Not for secrets: so that many who were refused together do not come back together.
         wait_s *= random.uniform(1, 1.25)  # noqa: S311
         try:
             self.patience.wait(wait_s)
         except FetchError as why:
-            raise FetchError(f"{detail}, {why}", after_s=max(after_s, self.least_s)) from None
+            wait_s = max(after_s, self.least_s)
+            raise FetchError(f"{detail}, {why}", after_s=wait_s, trouble=trouble) from None
 
 
 @dataclass(frozen=True)
@@ -218,9 +232,12 @@ class Client:
             try:
                 return self._once(url, into, validators or Validators(), limit_bytes)
             except _Retry as why:
-                tries.failed(self._shown(why.detail), why.after_s)
+                tries.failed(self._shown(why.detail), why.after_s, why.trouble)
             except httpx.TransportError as error:
-                tries.failed(self._shown(f"{host_and_path(url)}: {type(error).__name__} {error}"))
+                is_apart = isinstance(error, (httpx.ConnectError, httpx.ConnectTimeout))
+                trouble = Trouble.UNREACHABLE if is_apart else Trouble.BROKEN
+                detail = f"{host_and_path(url)}: {type(error).__name__} {error}"
+                tries.failed(self._shown(detail), trouble=trouble)
             # Tried again: what was damaged on its way may come whole another time.
             except zlib.error:
                 tries.failed(f"{host_and_path(url)}: not a gzip file")
@@ -258,12 +275,16 @@ class Client:
             raise NotModified
         if status in TRANSIENT:
             raise _Retry(
-                f"{host_and_path(url)} answered {status}", requested_wait_s(response.headers)
+                f"{host_and_path(url)} answered {status}",
+                requested_wait_s(response.headers),
+                Trouble.THROTTLED if status == httpx.codes.TOO_MANY_REQUESTS else Trouble.BROKEN,
             )
         kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
         if status != httpx.codes.OK:
             message = self._message(response) if kind.endswith("json") else ""
-            raise FetchError(self._shown(f"{host_and_path(url)} answered {status}{message}"))
+            detail = self._shown(f"{host_and_path(url)} answered {status}{message}")
+            trouble = Trouble.REFUSED if status in REFUSALS else Trouble.UNREADABLE
+            raise FetchError(detail, trouble=trouble)
         # A captive portal or an error page with status 200 would else be reported as damaged JSON.
         if kind == "text/html":
             raise FetchError(f"{host_and_path(url)} answered with a web page")
@@ -325,7 +346,7 @@ def host_and_path(url: httpx.URL) -> str:
 
 
 def is_same_site(url: httpx.URL, target: httpx.URL) -> bool:
-    """Whether a redirect stays at the same host or domain and is no less secure.
+    """True if a redirect stays at the same host or domain and is no less secure.
 
     The domain is the last two labels: none of the providers' names ends in a shared suffix of two.
     """

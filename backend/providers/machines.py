@@ -1,4 +1,4 @@
-"""What the engine asks of a provider that rents machines; `<slug>/driver.py` implements it."""
+"""The interface of a provider that rents machines; `<slug>/driver.py` implements it."""
 
 import datetime as dt
 import re
@@ -47,7 +47,7 @@ class ResourceKind(StrEnum):
     DISK = "disk"
     ADDRESS = "address"
     RESOURCE_GROUP = "resource_group"
-    """Of a launch whose machine is not there: never made, or taken away."""
+    """Group of a launch whose machine is not there: never made, or taken away."""
 
 
 # Kinds that cost nothing while their machine is gone.
@@ -80,7 +80,7 @@ class Access:
 
 
 def unsupported(detail: str) -> DriverError:
-    """What the provider or the account cannot do, however often it is asked."""
+    """Actions that the provider or the account cannot do, however often it is asked."""
     return DriverError(Reason.UNSUPPORTED, detail, retryable=False)
 
 
@@ -119,9 +119,9 @@ class LaunchSpec:
     zone: str = ""
     is_spot: bool = False
     max_price_per_hour: Decimal | None = None
-    """Of a spot machine, in the provider's currency; None = the provider's own limit."""
+    """Highest price of a spot machine, in the provider's currency; None = the provider's own limit."""
     credit_mode: str = ""
-    """What it does without CPU credits (domain.credits); "" for types that have none."""
+    """Behaviour without CPU credits (domain.credits); "" for types that have none."""
     # How often this launch was refused everywhere before. A provider that remembers requests must not take
     # one of a later round for one of an earlier one.
     round: int = 0
@@ -135,7 +135,7 @@ class ProviderResource:
     state: ProviderResourceState
     kind: ResourceKind = ResourceKind.MACHINE
     token: str = ""
-    """Of the launch that made it; "" when it carries none."""
+    """Token of the launch that made it; "" when it carries none."""
     installation: str = ""
     """Id of the one that made it; "" when it carries none."""
     region: str = ""
@@ -155,7 +155,7 @@ class ProviderResource:
 
 
 class Inventory(list[ProviderResource]):
-    """What carries our tag; `unread` says of each region that did not answer why."""
+    """Resources with our tag; `unread` says why each silent region did not answer."""
 
     def __init__(
         self,
@@ -166,7 +166,7 @@ class Inventory(list[ProviderResource]):
         self.unread = dict(unread or {})
 
     def add(self, region: str, answer: "Iterable[ProviderResource] | BaseException") -> None:
-        """What a region answered: one that the account has not opted into must not hide the
+        """Add the answer of a region: one that the account has not opted into must not hide the
         machines of the others. Raises anything but a DriverError."""
         if isinstance(answer, DriverError):
             self.unread[region] = answer
@@ -185,7 +185,7 @@ class Readiness(StrEnum):
 
 @dataclass(frozen=True)
 class Preflight:
-    """One thing that a launch needs, looked at before anything is paid for."""
+    """A thing that a launch needs, looked at before anything is paid for."""
 
     region: str
     """"" for what concerns all of them."""
@@ -196,7 +196,7 @@ class Preflight:
 
 
 class Overview:
-    """What looking a region over said: its lines, in the order in which they were looked at."""
+    """Lines on a region, in the order in which they were looked at."""
 
     def __init__(self, region: str) -> None:
         self.region = region
@@ -237,14 +237,14 @@ class Overview:
 
 @dataclass(frozen=True)
 class MachineListing:
-    """One machine type that a provider sells in a region."""
+    """A machine type that a provider sells in a region."""
 
     name: str
     region: str
 
 
 class ProviderBill(Protocol):
-    """What a provider has billed for our machines; `<slug>/bill.py` reads it where it can be read."""
+    """A provider's bill for our machines; `<slug>/bill.py` reads it where it can be read."""
 
     async def month(self, first: dt.date, end: dt.date) -> Mapping[str, Money]:
         """By token of the launch, from the first day to the day before `end`. Raises DriverError."""
@@ -252,7 +252,7 @@ class ProviderBill(Protocol):
 
 
 class ProviderDriver(Protocol):
-    """One provider, reached with one account. Every call raises DriverError; neither its detail nor
+    """A provider, reached with one account. Every call raises DriverError; neither its detail nor
     a log line contains a secret.
 
     Retries are the engine's: a call here tries once, within about 20 s. `retryable` says whether
@@ -273,7 +273,7 @@ class ProviderDriver(Protocol):
         ...
 
     async def preflight(self, region: str, tag: str) -> Sequence[Preflight]:
-        """Whether a launch in the region would be let pass. Nothing that costs is made, and what
+        """True if a launch in the region would be let pass. Nothing that costs is made, and what
         is made carries the tag and is gone afterwards."""
         ...
 

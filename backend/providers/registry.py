@@ -53,7 +53,7 @@ def feed_kinds(slug: str) -> tuple[FeedKind, ...]:
 
 
 def feed_kind(slug: str, kind: str) -> FeedKind:
-    """One price list. Raises InvalidValue with a JSON pointer, naming those that there are."""
+    """A price list. Raises InvalidValue with a JSON pointer, naming those that there are."""
     for feed in feed_kinds(slug):
         if feed.kind == kind:
             return feed

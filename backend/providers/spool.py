@@ -1,4 +1,4 @@
-"""What a provider answered, as it came: named parts in temporary files, small ones in memory."""
+"""A provider's answer, as it came: named parts in temporary files, small ones in memory."""
 
 import codecs
 import gzip

@@ -1,4 +1,4 @@
-"""What people keep: saved views of a ranking, the keys of their feeds, and frozen reports."""
+"""Objects that people keep: saved views of a ranking, the keys of their feeds, and frozen reports."""
 
 from django.db import models
 
@@ -63,13 +63,14 @@ class FeedKey(Identified):
 
 
 class ReportKind(models.TextChoices):
-    """What a report froze."""
+    """Subject of a frozen report."""
 
     RANKING = "ranking", "ranking"
     COMPARISON = "comparison", "comparison"
     SCENARIO = "scenario", "scenario"
     HARDWARE = "hardware", "own hardware"
     BILL = "bill", "bill"
+    PRICES = "prices", "price changes"
 
 
 class Report(Identified):
@@ -84,9 +85,9 @@ class Report(Identified):
     """Parameters of what was frozen, so that it can be asked for again: those of the ranking or
     comparison; `scenario`, its slug; `model`, the id of a cost model."""
     document = models.JSONField()
-    """What is shown. Of a ranking or comparison: `columns`, `rows` (decimal strings as in the API),
-    `basis`, `count`; `top`, how many rows come first. Of the others a sheet: `conclusion`, `chart`,
-    `columns`, `rows` and `facts` in words."""
+    """The frozen content. Of a ranking or comparison: `columns`, `rows` (decimal strings as in the
+    API), `basis`, `count`; `top`, how many rows come first. Of the others a sheet: `conclusion`,
+    `chart`, `columns`, `rows` and `facts` in words."""
     data_version = models.BigIntegerField()
     created_by = models.CharField(max_length=150)
 

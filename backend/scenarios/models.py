@@ -54,14 +54,14 @@ class ScenarioJob(Identified):
     workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, related_name="scenario_jobs")
     created_by = models.CharField(max_length=150)
     name = models.CharField(max_length=100)
-    """That of its document."""
+    """Name of its document."""
     state = models.CharField(max_length=10, choices=JobState, default=JobState.QUEUED)
     # As text: PostgreSQL puts members of JSON in another order, and the answer has that of the request.
     document = models.TextField(blank=True)
     """With the prices and scores of the moment it was asked for; of a job that has a result or may
     come to one."""
     assumptions = models.TextField()
-    """What stands for offers in it, as JSON."""
+    """Values that stand for offers in it, as JSON."""
     data_version = models.BigIntegerField()
     options_count = models.PositiveIntegerField()
     result = models.TextField(null=True)  # noqa: DJ001 - an empty text is no result

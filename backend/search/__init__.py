@@ -1,1 +1,1 @@
-"""One search over everything that has a page; above the apps whose rows it reads."""
+"""A search over everything that has a page; above the apps whose rows it reads."""

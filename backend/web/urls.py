@@ -27,6 +27,7 @@ from backend.web.operations import views as operations
 from backend.web.people import joining
 from backend.web.people import views as people
 from backend.web.prices import discounts
+from backend.web.prices import refresh as price_refresh
 from backend.web.prices import views as prices
 from backend.web.ranking import views as ranking
 from backend.web.reports import freezing
@@ -147,6 +148,8 @@ urlpatterns = [
         prices.table_mapping_forget,
         name="table-mapping-forget",
     ),
+    path("prices/refresh/", price_refresh.price_refresh_form, name="price-refresh"),
+    path("prices/refresh/state/", price_refresh.price_refresh_state, name="price-refresh-state"),
     path("prices/lists/", prices.price_feed_new, name="price-feed-new"),
     path("prices/lists/<uuid:feed_id>/", prices.price_feed_switch, name="price-feed-switch"),
     path(
@@ -180,6 +183,7 @@ urlpatterns = [
         freezing.report_new_hardware,
         name="report-new-hardware",
     ),
+    path("reports/new/prices/", freezing.report_new_prices, name="report-new-prices"),
     path("reports/new/bill/<slug:slug>/", freezing.report_new_bill, name="report-new-bill"),
     path("reports/<slug:slug>/", reports.report_page, name="report"),
     path("reports/<slug:slug>.pdf", reports.report_pdf, name="report-pdf"),

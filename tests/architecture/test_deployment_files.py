@@ -243,6 +243,84 @@ def test_compose_passes_only_known_settings_when_parsed():
         assert {variable.removesuffix("_FILE") for variable in passed} <= known, name
 
 
+# What the image decides, or what a container has no use for: its log is its standard error.
+OF_THE_IMAGE = {"DEBUG", "LOG_FILE", "PROBE_BUILD_DIR", "STATIC_ROOT"}
+
+
+def test_every_setting_reaches_the_containers_of_compose():
+    """44 of 87 did not: HOST_LOST_AFTER_S in .env changed nothing."""
+    for name in APPLICATION:
+        passed = {
+            variable.removesuffix("_FILE")
+            for variable in compose()["services"][name]["environment"]
+        }
+        # Keys of credentials and backups are for those alone that open them.
+        missing = settings_variables() - passed - OF_THE_IMAGE - set(KEYS) - OF_WEB - OF_ALL
+        assert not missing - {"BACKUP_KEY", "CREDENTIAL_PUBLIC_KEY"}, name
+
+
+def test_settings_of_compose_without_a_value_are_left_to_the_application():
+    """An empty text is no number: Compose leaves out what has no value here and none in .env."""
+    environment = compose()["services"]["web"]["environment"]
+    assert environment["HOST_LOST_AFTER_S"] is None
+    for variable, value in environment.items():
+        assert value is None or value != "", variable
+
+
+def containers_of_kubernetes():
+    for path in sorted((ROOT / "deploy/kubernetes").rglob("*.yaml")):
+        for document in yaml.safe_load_all(path.read_text()):
+            yield from containers_in(document)
+
+
+def containers_in(node):
+    if isinstance(node, list):
+        for item in node:
+            yield from containers_in(item)
+    elif isinstance(node, dict):
+        if "image" in node and "name" in node:
+            yield node
+        for value in node.values():
+            yield from containers_in(value)
+
+
+def test_every_setting_reaches_the_containers_of_kubernetes():
+    """All of them read the one ConfigMap, so what is written there reaches each."""
+    ours = [one for one in containers_of_kubernetes() if "rackrate" in one["image"]]
+    assert len(ours) >= 5
+    for container in ours:
+        sources = [source["configMapRef"]["name"] for source in container["envFrom"]]
+        assert sources == ["rackrate-settings"], container["name"]
+    settings = yaml.safe_load((ROOT / "deploy/kubernetes/settings.yaml").read_text())["data"]
+    assert {name.removesuffix("_FILE") for name in settings} <= settings_variables()
+
+
+def test_every_setting_reaches_the_services_of_systemd():
+    for path in (ROOT / "deploy/systemd").glob("*.service"):
+        assert "EnvironmentFile=/etc/rackrate/settings.env" in path.read_text(), path.name
+
+
+def test_access_log_of_the_proxy_holds_no_secret_of_a_path():
+    text = (ROOT / "deploy/Caddyfile").read_text()
+    found = re.search(r'request>uri regexp "(.*)" "(.*)"', text)
+    pattern, replacement = found[1], re.sub(r"\$\{(\d)\}", r"\\g<\1>", found[2])
+
+    def shown(uri):
+        return re.sub(pattern, replacement, uri)
+
+    assert shown("/feeds/rf_0123456789abcdef.csv") == "/feeds/***"
+    assert shown("/accounts/link/s3cr3t/") == "/accounts/link/***/"
+    assert shown("/accounts/invitation/s3cr3t/") == "/accounts/invitation/***/"
+    assert shown("/x/rf_0123456789abcdef0/") == "/x/rf_01234567***/"
+    assert shown("/offers/?q=secret") == "/offers/***"
+    assert shown("/offers/aws-m5-large/") == "/offers/aws-m5-large/"
+    # By the log of all, as that of errors has a line of each request that the web does not answer.
+    assert text.index("log default {") < text.index("request>uri") < text.index("(access-log-0) {")
+    # Off unless it is asked for, and by the same setting as that of the web.
+    assert "import access-log-{$ACCESS_LOG:0}" in text
+    assert compose()["services"]["proxy"]["environment"]["ACCESS_LOG"] == "${ACCESS_LOG:-0}"
+
+
 def test_worker_listens_to_the_same_queues_in_compose_and_launcher():
     from launcher.stack import QUEUES
 

@@ -1,11 +1,10 @@
 """Names and texts speak the language of docs/glossary.md, and one name means one thing."""
 
 import ast
-import io
 import re
-import tokenize
 from collections import defaultdict
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -33,6 +32,8 @@ TEXT = re.compile(
     r"\b(reckon\w*|told|torn|brings?|brought|gives? up|gave up|verdicts?|rooms?|(?:no|in|the) doubts?)\b",
     re.IGNORECASE,
 )
+# Where a docstring begins so, it paraphrases the name in place of saying the thing.
+RELATIVE = re.compile(r"(What|Whether|Of|Those|That|One) ")
 TAG = re.compile(r"\{%.*?%\}|\{\{.*?\}\}|\{#.*?#\}|<[^>]*>", re.DOTALL)
 
 
@@ -47,10 +48,17 @@ def parts(name: str) -> set[str]:
     }
 
 
-def names(source: str) -> Iterator[tuple[int, str]]:
-    for token in tokenize.generate_tokens(io.StringIO(source).readline):
-        if token.type == tokenize.NAME:
-            yield token.start[0], token.string
+@cache
+def is_banned(name: str) -> bool:
+    return bool(parts(name) & NAME_PARTS)
+
+
+def names(path: Path) -> Iterator[tuple[int, str]]:
+    """Every name in the code, with its line."""
+    for node in sources.nodes(path):
+        for field in ("id", "attr", "arg", "name", "asname"):
+            if isinstance(name := getattr(node, field, None), str):
+                yield getattr(node, "lineno", 1), name
 
 
 def texts(path: Path) -> Iterator[tuple[int, str]]:
@@ -69,8 +77,8 @@ def test_names_hold_no_banned_word():
     faults = [
         f"{path.relative_to(ROOT)}:{line}: {name}"
         for path in production()
-        for line, name in names(sources.text(path))
-        if parts(name) & NAME_PARTS
+        for line, name in names(path)
+        if is_banned(name)
     ]
     assert not faults, "\n".join(faults)
 
@@ -126,17 +134,44 @@ def test_names_of_tests_are_short_and_plain():
         for path in sources.files("tests")
         for node in sources.nodes(path)
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
-        if len(node.name) > NAME_CHARS_MAX or parts(node.name) & NAME_PARTS
+        if len(node.name) > NAME_CHARS_MAX or is_banned(node.name)
     ]
     assert not faults, "\n".join(faults)
 
 
 @pytest.mark.parametrize(
-    ("name", "is_banned"),
+    ("name", "is_seen"),
     [("places_told", True), ("NotFound", False), ("decimal_places", False), ("WantedRow", True), ("replace", False)],
 )  # fmt: skip
-def test_banned_words_are_seen_as_parts_of_names(name, is_banned):
-    assert bool(parts(name) & NAME_PARTS) is is_banned
+def test_banned_words_are_seen_as_parts_of_names(name, is_seen):
+    assert is_banned(name) is is_seen
+
+
+def docstrings(path: Path) -> Iterator[tuple[int, str]]:
+    """Docstrings, and the strings below fields, which mean the same."""
+    for node in sources.nodes(path):
+        if not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)):
+            continue
+        if isinstance(node.value.value, str):
+            yield node.lineno, node.value.value
+
+
+def test_docstrings_begin_with_a_noun_or_a_verb():
+    faults = [
+        f"{path.relative_to(ROOT)}:{line}: {text.strip().splitlines()[0]}"
+        for path in [*production(), *sources.files("client")]
+        for line, text in docstrings(path)
+        if RELATIVE.match(text.strip())
+    ]
+    assert not faults, "\n".join(faults)
+
+
+@pytest.mark.parametrize(
+    ("text", "is_relative"),
+    [("What it costs.", True), ("Of a month: amounts.", True), ("Whatever comes.", False), ("Cost.", False)],
+)  # fmt: skip
+def test_beginnings_of_docstrings_are_seen(text, is_relative):
+    assert bool(RELATIVE.match(text)) is is_relative
 
 
 def _assigns_underscore(function: ast.AST) -> bool:

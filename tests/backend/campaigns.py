@@ -4,10 +4,10 @@ import datetime as dt
 from typing import Any
 
 from backend.benchmarks.models import Campaign, Evidence, Host, Run, RunState, Sample, Step
-from backend.benchmarks.services.campaign_plans import CampaignPlan
 from backend.benchmarks.services.campaigns import campaign_create
 from backend.benchmarks.services.runs import run_finish
 from backend.common import clock
+from backend.domain.campaign_document import CampaignPlan
 from tests import factories
 
 

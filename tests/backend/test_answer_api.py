@@ -6,6 +6,7 @@ from decimal import Decimal
 import pytest
 
 from backend.catalog.models import Offer, Region
+from backend.common import clock
 from backend.rankings.selectors import ranking
 from tests import factories
 from tests.frontend.rows import published
@@ -63,7 +64,7 @@ def test_answer_names_the_best_its_rivals_and_the_own_break_even(client):
     assert high > Decimal("36.5") * value[0] / value[1] * Decimal("0.999")
     assert own == {"offer": "mine", "rank": None, "period": "month", "currency": "USD"}
     assert found["sentence"].startswith(
-        "No clear winner by score: AWS best (here) at 73.0 USD/month leads with a chance of "
+        "No clear winner: AWS best (here) at 73.0 USD/month measures best for its price, with a chance of "
     )
     assert (
         "AWS near (here) could also be. The best value is also the cheapest." in found["sentence"]
@@ -146,6 +147,32 @@ def test_burstable_type_and_auction_lot_stay_out_and_are_counted(client):
     asked = answer(client, "vcpu=8&ram=32&burstable=TRUE")
     assert asked["best"]["offer_id"] == "burst"
     assert asked["left_out"] == {"auction": 1}
+
+
+@pytest.mark.parametrize(("days", "is_out"), [(0, True), (14, True), (15, False), (-1, False)])
+def test_type_without_orders_stays_out_for_two_weeks(client, days, is_out):
+    refused = clock.now().date() - dt.timedelta(days=days)
+    published("gone", 9000.0, "0.01", vcpu_count=8, memory_bytes=32 * GIB, no_orders_on=refused)
+    found = answer(client, "vcpu=8&ram=32")
+    assert found["best"]["offer_id"] == ("far" if is_out else "gone")
+    assert found["left_out"] == ({"not_orderable": 1} if is_out else {})
+    assert ("1 types for which no orders were taken lately" in found["sentence"]) == is_out
+    page = client.get("/offers/gone/").content.decode()
+    assert f"On {refused} " in page
+
+
+@pytest.mark.parametrize("goal", ["value", "cheapest"])
+def test_answer_warns_of_a_lapsed_stock_statement_of_offers_it_names(client, goal):
+    day = clock.now().date() - dt.timedelta(days=40)
+    size = {"vcpu_count": 8, "memory_bytes": 32 * GIB, "no_orders_on": day}
+    for name in ("gone", "gone-too"):
+        published(name, 9000.0, "0.01", **size)
+    published("dear", 9000.0, "9", **size)
+    warning = f"On {day} AWS took no orders for gone and gone-too: check before you plan."
+    assert warning in answer(client, f"vcpu=8&ram=32&goal={goal}")["sentence"]
+    for path in ("/?vcpu=8&ram=32", "/offers/?vcpu__gte=8"):
+        assert warning in client.get(path).content.decode()
+    assert "took no orders" not in answer(client, "vcpu=2&q=small")["sentence"]
 
 
 def test_price_that_a_newer_one_questions_is_no_answer(client):

@@ -25,7 +25,7 @@ def unknown_burst(market):
 def buyable(unknown_burst):
     """Every priced offer but auction lots, by their note, and types of unknown speed under load."""
     lots = set(Offer.objects.filter(note__contains="server auction").values_list("slug", flat=True))
-    query = RankingQuery(metric="coremark_score", period="month")
+    query = RankingQuery(metric="general_performance", period="month")
     rows = ranking(query).everyone
     return [
         row

@@ -11,12 +11,13 @@ from django.conf import LazySettings
 from django.db import DatabaseError, connection, transaction
 from django.test import Client
 
-from backend.accounts.models import AuditEntry, User
+from backend.accounts.models import AuditEntry, User, Workspace
 from backend.accounts.services.audit import audit_record
 from backend.accounts.services.workspaces import default_workspace
 from backend.common import clock
 from backend.notifications.models import Notice
 from backend.notifications.services.subscriptions import subscription_create
+from tests import factories
 from tests.backend.conftest import API
 
 pytestmark = pytest.mark.django_db
@@ -110,6 +111,24 @@ def test_sign_in_and_out_are_recorded_with_address_and_request(client: Client, a
     ]
     assert AuditEntry.objects.get(action="login").request_id == entered["X-Request-ID"]
     assert "secret typed here" not in str(list(AuditEntry.objects.values()))
+
+
+def test_sign_ins_are_recorded_in_each_workspace_of_the_person(client: Client) -> None:
+    """Those of a person who is in another workspace only stood in the default one alone."""
+    lab = Workspace.objects.create(slug="lab", name="Lab")
+    factories.user(username="eve", workspace=lab, password=PASSWORD)
+    other = Workspace.objects.create(slug="other", name="Other")
+    client.post("/accounts/login/", {"username": "eve", "password": "wrong"})
+    client.post("/accounts/login/", {"username": "eve", "password": PASSWORD})
+    client.post("/accounts/logout/")
+    for workspace in (lab, default_workspace()):
+        kept = AuditEntry.objects.filter(workspace=workspace).order_by("id")
+        assert list(kept.values_list("action", "actor")) == [
+            ("login_failed", "eve"),
+            ("login", "eve"),
+            ("logout", "eve"),
+        ]
+    assert not AuditEntry.objects.filter(workspace=other).exists()
 
 
 def test_refused_tokens_and_feed_keys_are_recorded_and_then_throttled(

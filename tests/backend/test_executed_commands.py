@@ -52,6 +52,7 @@ ELSEWHERE = {
     r"cloud bill .*": "tests/workers/test_cloud_bill.py",
     r"cloud check": "tests/workers/test_cloud_command.py",
     r"import_fx": "another site is asked; tests/workers/test_import_fx.py",
+    r"import_prices --live": "other sites are asked; tests/workers/test_price_refresh.py",
     r"import_prices azure --live .*": "another site is asked; tests/workers/test_fetch_feeds.py",
     r"import_sparecores .*": "tests/backend/test_sparecores.py",
     r"pump": "it goes on until it is ended; tests/e2e/test_chaos_services.py",

@@ -14,7 +14,9 @@ from django.test import Client
 
 from backend.api import health
 from backend.benchmarks.models import Tick
+from backend.benchmarks.services.steps import tick_record
 from backend.common import clock
+from tests import factories
 from tests.backend.conftest import API, fields
 
 
@@ -35,6 +37,36 @@ def test_readyz_gives_the_age_of_the_last_tick(client: Client) -> None:
         "redis": "ok",
     }
     assert 0 <= state["tick_age_s"] < 60
+
+
+@pytest.mark.django_db
+def test_first_readyz_of_a_new_database_stands_beside_its_tick(client: Client) -> None:
+    tick_record()
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT setval('benchmarks_tick_id_seq', 1, false)")
+    assert client.get("/readyz").json()["writes"] == "ok"
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("caller", "is_signed_in", "sees_counts"),
+    [
+        ({"REMOTE_ADDR": "127.0.0.1"}, False, True),
+        ({"REMOTE_ADDR": "203.0.113.7"}, False, False),
+        ({"REMOTE_ADDR": "127.0.0.1", "HTTP_X_FORWARDED_FOR": "203.0.113.7"}, False, False),
+        ({"REMOTE_ADDR": "203.0.113.7"}, True, True),
+    ],
+)
+def test_readyz_gives_counts_to_nobody_who_is_a_stranger(
+    client: Client, caller: dict[str, str], is_signed_in: bool, sees_counts: bool
+) -> None:
+    Tick.objects.create(at=clock.now())
+    if is_signed_in:
+        client.force_login(factories.user())
+    state = client.get("/readyz", **caller).json()  # type: ignore[arg-type]
+    assert state["tick"] == "ok"
+    counts = {"machine_count", "run_count", "look_age_s"}
+    assert counts & set(state) == (counts if sees_counts else set())
 
 
 @pytest.mark.django_db

@@ -275,7 +275,7 @@ def test_failed_and_lost_runs_are_notified_and_others_are_not(settings):
         ended(run, state, failure_reason="timeout" if state != "done" else "")
     assert queued_notices("run_failed") == [
         (f"run_failed:{runs['failed'].pk}", "db1: the run failed (timeout)"),
-        (f"run_failed:{runs['lost'].pk}", "db1: the run lost (timeout)"),
+        (f"run_failed:{runs['lost'].pk}", "db1: the run was lost (timeout)"),
     ]
     url = Notice.objects.order_by("id")[0].document["url"]
     assert url == f"https://rackrate.example/runs/{runs['failed'].pk}/"

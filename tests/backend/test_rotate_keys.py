@@ -1,24 +1,22 @@
 """The change of every sealed column to other keys."""
 
 import json
-from importlib import import_module
 
 import pytest
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-from django.apps import apps
 from django.core.management import CommandError, call_command
 
 from backend.accounts.models import Authenticator, CloudAccount, KeptAnswer
 from backend.benchmarks.models import Host
 from backend.benchmarks.services.login_keys import host_private_key, login_key_replace
 from backend.common import crypto, sealing
-from backend.common.crypto import WEB, KeyMissing, is_current, key_id, sealed
+from backend.common.crypto import WEB, key_id, sealed
 from backend.config import keys
 from backend.notifications.models import Subscription
 from backend.notifications.services.subscriptions import subscription_secret
 from backend.rentals.services.account_access import account_secret
 from tests import factories
-from tests.keys import NEW, OLD, OTHER, in_first_form, in_second_form, set_keys, set_keys_of_web
+from tests.keys import NEW, OLD, OTHER, set_keys, set_keys_of_web
 
 SECRET = b"correct horse battery staple"
 
@@ -42,10 +40,10 @@ def test_sealed_columns_of_all_apps_are_listed():
 
 @pytest.fixture
 def rows(db) -> tuple[Host, CloudAccount, Subscription, Authenticator]:
-    """A row of each model with a secret, some in earlier forms; and one host without."""
+    """A row of each model with a secret, and one host without."""
     factories.host()
     host = factories.host()
-    host.sealed_private_key = in_first_form(SECRET, f"host:{host.pk}")
+    host.sealed_private_key = sealed(SECRET, identity=f"host:{host.pk}")
     host.save()
     account = CloudAccount(workspace=factories.workspace(), name="a", provider="hetzner")
     account.sealed_secret = sealed(b'{"token": "abc"}', identity=f"cloudaccount:{account.pk}")
@@ -58,7 +56,9 @@ def rows(db) -> tuple[Host, CloudAccount, Subscription, Authenticator]:
     answer.sealed_body = sealed(SECRET, identity=f"keptanswer:{answer.pk}", ring=WEB)
     answer.save()
     authenticator = Authenticator(user=factories.user(), name="phone")
-    authenticator.sealed_key = in_second_form(SECRET, f"authenticator:{authenticator.pk}")
+    authenticator.sealed_key = sealed(
+        SECRET, identity=f"authenticator:{authenticator.pk}", ring=WEB
+    )
     authenticator.save()
     return host, account, subscription, authenticator
 
@@ -132,7 +132,8 @@ def test_rotation_keeps_what_a_person_replaced_meanwhile(settings, capsys, rows,
 
 def test_rotation_names_the_rows_that_no_key_opens_and_leaves_them(settings, capsys, rows):
     host = rows[0]
-    host.sealed_private_key = in_first_form(SECRET, f"host:{host.pk}", key=OTHER)
+    set_keys(settings, OTHER)
+    host.sealed_private_key = sealed(SECRET, identity=f"host:{host.pk}")
     host.save()
     set_keys(settings, NEW, OLD)
     with pytest.raises(CommandError, match="1 values open with none"):
@@ -169,56 +170,14 @@ def test_rotation_never_opens_a_secret(settings, capsys, rows, monkeypatch):
         }),
     )  # fmt: skip
     rotated(capsys)
-    assert set(lengths) == {crypto.WRAPPED_KEY_BYTES}
+    assert lengths == []
 
 
 def test_rotation_is_refused_without_the_key_of_the_credentials(settings, db):
     host = factories.host()
-    host.sealed_private_key = in_second_form(SECRET, f"host:{host.pk}")
+    set_keys(settings, OTHER)
+    host.sealed_private_key = sealed(SECRET, identity=f"host:{host.pk}")
     host.save()
     set_keys_of_web(settings, OLD, NEW)
     with pytest.raises(CommandError, match="has no CREDENTIAL_KEY"):
         call_command("rotate_keys")
-
-
-# --- what the web opens when an installation is upgraded ------------------------------------------
-
-UPGRADE = import_module("backend.accounts.migrations.0016_keys_of_the_web")
-
-
-@pytest.fixture
-def authenticator(db) -> Authenticator:
-    """As the version before stored it."""
-    made = Authenticator(user=factories.user(), name="phone")
-    made.sealed_key = in_second_form(SECRET, f"authenticator:{made.pk}")
-    made.save()
-    return made
-
-
-def test_web_opens_second_factors_of_before_after_an_upgrade(settings, authenticator):
-    answer = KeptAnswer(caller="user 1", key="once", request_sha256=b"")
-    answer.sealed_body = in_second_form(SECRET, f"keptanswer:{answer.pk}")
-    answer.save()
-    KeptAnswer.objects.create(caller="user 1", key="not done", request_sha256=b"")
-    set_keys(settings, OLD, web_key=NEW)
-    UPGRADE.move(apps, None)
-    UPGRADE.move(apps, None)  # one that was interrupted begins again
-    set_keys_of_web(settings, OLD, NEW)
-    authenticator.refresh_from_db()
-    answer.refresh_from_db()
-    assert authenticator.key() == SECRET
-    assert is_current(bytes(answer.sealed_body), ring=WEB)
-
-
-def test_upgrade_leaves_second_factors_that_no_key_here_opens(settings, authenticator):
-    before = bytes(authenticator.sealed_key)
-    set_keys(settings, NEW)
-    UPGRADE.move(apps, None)
-    authenticator.refresh_from_db()
-    assert bytes(authenticator.sealed_key) == before
-
-
-def test_upgrade_is_refused_without_the_key_of_the_second_factors(settings, authenticator):
-    set_keys_of_web(settings, OLD, NEW)
-    with pytest.raises(KeyMissing, match="need CREDENTIAL_KEY"):
-        UPGRADE.move(apps, None)

@@ -70,6 +70,7 @@ def test_lock_is_free_between_the_parts_of_a_round() -> None:
 @pytest.mark.parametrize("part", [1, 2, 3])
 def test_tick_makes_the_rest_of_a_round_after_a_crash(part, monkeypatch) -> None:
     monkeypatch.setattr(rounds, "BATCH", 4)
+    monkeypatch.setattr(periodic, "ROUNDS_S", 60)  # all parts in one tick, however slow the machine
     hosts = fleet(10)
     made = campaign(*hosts, repeats=2, concurrency=50)
     with monkeypatch.context() as patched:

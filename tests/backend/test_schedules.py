@@ -1,11 +1,9 @@
 """Schedules over the API, and what due times lead to."""
 
 import datetime as dt
-from importlib import import_module
 
 import jsonschema
 import pytest
-from django.apps import apps
 
 from backend.accounts.models import AuditEntry
 from backend.benchmarks.models import HostState, Run, Schedule
@@ -261,21 +259,3 @@ def test_due_schedules_are_those_enabled_whose_time_has_come(at):
     Schedule.objects.filter(pk=later.pk).update(next_at=dt.datetime(2999, 1, 1, tzinfo=dt.UTC))
     assert schedules_due(10) == [due]
     assert schedule_times(off) == []
-
-
-@pytest.mark.parametrize(
-    ("zone", "region", "outcome"),
-    [
-        ("EST5EDT", "America/New_York", ""),
-        ("Etc/UTC", "UTC", ""),
-        ("Etc/GMT+5", "UTC", "disabled: Etc/GMT+5 is no region"),
-        ("Asia/Tokyo", "Asia/Tokyo", ""),
-    ],
-)
-def test_stored_schedules_keep_the_region_of_their_zone(at, zone, region, outcome):
-    made = daily()
-    Schedule.objects.filter(pk=made.pk).update(time_zone=zone)
-    import_module("backend.benchmarks.migrations.0034_time_zones_of_regions").to_regions(apps, None)
-    made.refresh_from_db()
-    assert (made.time_zone, made.last_outcome) == (region, outcome)
-    assert (made.is_enabled, made.next_at is None) == (not outcome, bool(outcome))

@@ -231,6 +231,7 @@ SAID_BY_FORMULAS = {
     5: "1b0fff22d7ee6f94",
     6: "f946eeadb7a79923",
     7: "f946eeadb7a79923",
+    8: "f946eeadb7a79923",
 }
 
 

@@ -110,6 +110,25 @@ def test_only_few_wait(monkeypatch: pytest.MonkeyPatch) -> None:
         pass
 
 
+def test_few_passwords_are_checked_at_once_and_others_are_served(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Sixteen who try to sign in kept known callers waiting for 1.7 s instead of 0.01 s."""
+    known, taken = Client(), Entered()
+    known.force_login(factories.user())
+    tried = {"username": "ada", "password": "wrong"}
+    with work._passwords.seat(), work._passwords.seat():
+        monkeypatch.setattr(work, "_working", taken)
+        refused = client.post("/accounts/login/", tried)
+        # Who waits for a password has none of the threads that answer others.
+        assert taken.taken == 0
+        assert known.get("/metrics/").status_code == 200
+        assert client.get("/accounts/login/").status_code == 200
+    assert (refused.status_code, refused["Retry-After"]) == (429, "5")
+    assert "others are signing in" in refused.content.decode()
+    assert client.post("/accounts/login/", tried).status_code == 200
+
+
 @pytest.mark.parametrize("address", ["/metrics/", f"{API}/rankings", f"{API}/rankings.csv"])
 def test_strangers_who_ask_for_much_are_served_in_turn(
     client: Client, monkeypatch: pytest.MonkeyPatch, address: str

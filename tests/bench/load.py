@@ -38,10 +38,10 @@ from django.conf import settings
 from django.test import Client
 
 from backend.benchmarks.models import Campaign, Evidence, Run, RunState, Sample
-from backend.benchmarks.services.campaign_plans import CampaignPlan
 from backend.benchmarks.services.campaigns import campaign_create, campaign_start
 from backend.benchmarks.services.demo import demo_remove
 from backend.catalog.models import Offer
+from backend.domain.campaign_document import CampaignPlan
 from backend.domain.scenarios.templates import TEMPLATES
 from backend.scenarios.services.scenarios import scenario_create
 from tests import factories

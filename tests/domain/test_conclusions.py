@@ -61,7 +61,9 @@ def test_best_value_names_who_could_also_be_the_best():
             (("A", "3", 101.0), ("D", "9", 1000.0), ("E", "9", 990.0))]  # fmt: skip
     said = best_value(wide)
     assert said.certainty == Certainty.TIE
-    assert said.sentence.startswith("No clear winner by score: D leads with a chance of 5")
+    assert said.sentence.startswith(
+        "No clear winner: D measures best for its price, with a chance of 5"
+    )
     assert said.sentence.endswith(" E could also be.")
 
 

@@ -6,6 +6,11 @@ from backend.domain.metrics.own import OWN
 from backend.domain.metrics.spare_cores import SPARE_CORES
 
 KEYS_AND_DIRECTION = {
+    "general_performance": "higher",
+    "web_requests_per_s": "higher",
+    "redis_set_per_s": "higher",
+    "single_thread_performance": "higher",
+    "llm_tokens_per_s": "higher",
     "cmips_score": "higher",
     "cmips_single_score": "higher",
     "cmips_sustained_ratio": "higher",
@@ -101,6 +106,11 @@ def test_metric_key_carries_its_unit(key, suffix, unit):
         ("disk_write_bytes_per_s", ("dd_direct", "dd_fdatasync", "dd_cached")),
         ("disk_read_bytes_per_s", ("dd_direct", "dd_fdatasync", "dd_cached")),
         ("dd_bytes_per_s", ()),
+        ("general_performance", ("standard",)),
+        ("web_requests_per_s", ("64k",)),
+        ("redis_set_per_s", ("p16",)),
+        ("single_thread_performance", ("standard",)),
+        ("llm_tokens_per_s", ("prompt128",)),
         ("passmark_cpu_mark", ("standard",)),
         ("geekbench_score", ("multi",)),
         ("membench_read_bytes_per_s", ("RAM", "65536")),
@@ -130,6 +140,7 @@ def test_metric_refuses_an_unknown_key():
         ("sysbench_cpu_events_per_s", "shared", "vps", 0.28),
         ("memory_latency_ns", "burstable", "cloud", 0.05),
         ("stress_ng_div16", "burstable", "cloud", 0.28),
+        ("general_performance", "", "vps", 0.28),
         ("bw_mem_bytes_per_s", "", "cloud", 0.05),
     ],
 )

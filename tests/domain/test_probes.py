@@ -3,7 +3,7 @@
 import pytest
 
 from backend.domain.metrics import METRICS
-from backend.domain.probes import CHOICES, PROBES, series_of
+from backend.domain.probes import CHOICES, PROBES, probes_to_measure, series_of
 from backend.domain.probes.disk import MATRIX
 
 
@@ -33,3 +33,9 @@ def test_series_of_a_grid_has_its_depth_and_jobs_in_its_command():
 def test_variants_of_a_probe_are_those_of_its_series():
     assert PROBES["cmips"].variants == ("all", "single")
     assert series_of("cmips", "single") is PROBES["cmips"].series[1]
+
+
+def test_probe_is_left_to_the_one_that_contains_it():
+    assert probes_to_measure({"redis", "cmips"}) == ["cmips", "redis"]
+    assert probes_to_measure({"redis", "general", "cmips"}) == ["cmips", "general"]
+    assert probes_to_measure({"inventory", "nothing"}) == []

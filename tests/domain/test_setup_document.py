@@ -41,11 +41,11 @@ def test_file_has_defaults_and_lines():
         ("a: \x00", "line 1: not YAML"),
         (
             "campaigns:\n  - name: a\n    profile: quick\n    budget: {amount: -1.5, currency: EUR}\n",
-            "line 4: /campaigns/0/budget/amount: an amount above zero",
+            "line 4: /campaigns/0/budget/amount: an amount is a decimal",
         ),
         (
             "campaigns:\n  - name: a\n    profile: quick\n    budget: {amount: x, currency: EUR}\n",
-            "line 4: /campaigns/0/budget/amount: an amount above zero",
+            "line 4: /campaigns/0/budget/amount: an amount is a decimal",
         ),
         (
             "campaigns:\n  - name: a\n    profile: quick\n    parameters: [1]\n",

@@ -31,15 +31,29 @@ def test_family_that_agrees_by_chance_is_never_certain():
     assert found["f"] < found["wide"]
 
 
-def test_single_runs_and_other_providers_do_not_count():
+def test_single_runs_say_nothing_of_the_spread():
+    once = TypeRuns("cloud", "f", "CPU", 2, 1, 5, 5, 5)
+    assert family_spreads([pair(1, 1.2), once]) == family_spreads([pair(1, 1.2)])
+    assert family_spreads([once]) == {}
+
+
+def test_family_without_a_repeated_run_spreads_as_its_provider():
+    """Squares 0.2²/2 = 0.02 of one degree: the provider spreads by √0.02, and nobody else is there."""
+    types = [pair(1, math.exp(0.2)), TypeRuns("cloud", "h", "CPU", 2, 1, 5, 5, 5)]
+    assert family_spreads(types)["h"] == pytest.approx(math.sqrt(0.02))
+
+
+def test_provider_whose_runs_agree_by_chance_is_never_certain():
+    """All together: squares 0.02 of two degrees, 0.01. The provider: (0 + 0.01) / 2 = 0.005; its family:
+    (0 + 0.005) / 2 = 0.0025, or 5 %. One without repeats spreads as all do: 10 %."""
     types = [
-        pair(1, 1.01),
-        pair(1, 3, family="g", provider="other"),
-        TypeRuns("cloud", "h", "CPU", 2, 1, 5, 5, 5),
+        pair(5, 5),
+        pair(1, math.exp(0.2), family="wide", provider="other"),
+        TypeRuns("third", "h", "CPU", 2, 1, 5, 5, 5),
     ]
-    alone = family_spreads(types[:1])
-    assert family_spreads(types)["f"] == alone["f"]
-    assert "h" not in family_spreads(types)
+    spreads = family_spreads(types)
+    assert spreads["f"] == pytest.approx(0.05)
+    assert spreads["h"] == pytest.approx(0.1)
 
 
 def shipped_types():

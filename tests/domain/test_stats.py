@@ -452,3 +452,22 @@ def test_pooled_groups_have_the_deviation_of_all_results_together():
 def test_pooled_groups_refuse_no_results(groups):
     with pytest.raises(InsufficientSamples):
         stats.pooled_groups(groups)
+
+
+def test_summary_allows_for_the_method_however_many_machines_there_are():
+    """Half-widths of logarithms add as squares, as errors that know nothing of each other do."""
+    for count in (1, 4, 12):
+        machines = {str(n): {"run": [100.0 + n, 101.0 + n]} for n in range(count)}
+        plain, wider = (
+            stats.machines_interval(machines, 0.05, method_ratio) for method_ratio in (0.0, 0.15)
+        )
+        half = math.log(plain.high / plain.low) / 2
+        assert math.log(wider.high / wider.low) / 2 == pytest.approx(
+            math.sqrt(half**2 + math.log(1.15) ** 2)
+        )
+        assert wider.low * wider.high == pytest.approx(plain.low * plain.high)
+        assert (plain.terms.get("method"), wider.terms["method"]) == (None, 0.15)
+        whole = stats.summary(
+            machines, between_instance_cv=0.05, target_half_width_ratio=0.03, method_ratio=0.15
+        )
+        assert whole.ci95_low <= wider.low < whole.value < wider.high <= whole.ci95_high

@@ -13,10 +13,10 @@ from typing import Any
 
 import psycopg
 import pytest
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from django.core.management import CommandError, call_command
 from django.db import connection
 
-from backend.accounts.models import Authenticator
 from backend.benchmarks.models import Run
 from backend.catalog.models import Offer
 from backend.common import backups, clock
@@ -28,7 +28,7 @@ from launcher.paths import MANAGE
 from tests import factories
 from tests.database import empty
 from tests.e2e.stack import Database, eventually
-from tests.keys import NEW, OLD, OTHER, in_second_form, set_keys, set_keys_of_web
+from tests.keys import NEW, OLD, OTHER, set_keys, set_keys_of_web
 
 pytestmark = [pytest.mark.serial, pytest.mark.native]
 KEY = b"backup key of thirty-two bytes.."
@@ -282,15 +282,14 @@ def test_restore_says_when_the_credentials_need_another_key(
 
 
 def test_keys_that_a_copy_needs_are_known_by_those_that_are_here(settings):
-    def missing(credentials_by: bytes, web_by: bytes = b"") -> set[str]:
-        web = key_id(web_by).hex() if web_by else ""
-        needed = Manifest("", "", 0, "", None, key_id(credentials_by).hex(), {}, {}, web)
-        return set(missing_keys(needed))
+    def missing(credentials_by: bytes, web_key: bytes) -> set[str]:
+        web = X25519PrivateKey.from_private_bytes(web_key).public_key().public_bytes_raw()
+        ids = (key_id(key).hex() for key in (credentials_by, web))
+        return set(missing_keys(Manifest("", "", 0, "", None, *ids, {}, {})))
 
     public = keys.public_key(KEY, stated=b"")
     set_keys(settings, OTHER, KEY, web_key=NEW)
     assert missing(public, NEW) == set()
-    assert missing(KEY) == set()  # of a version that sealed with the key itself
     assert missing(public, OLD) == {"WEB_KEY"}
     set_keys(settings, OTHER, web_key=NEW)
     assert missing(public, NEW) == {"CREDENTIAL_KEY"}
@@ -305,24 +304,6 @@ def test_copy_is_made_with_the_keys_of_the_web_and_not_without_any(source, tmp_p
     with pytest.raises(CommandError, match="which keys it needs: this process"):
         call_command("backup", str(tmp_path / "none"))
     assert not (tmp_path / "none").exists()
-
-
-def test_copy_of_an_earlier_version_needs_the_key_that_sealed(source, target, tmp_path, settings):
-    set_keys(settings, OLD)
-    made = Authenticator(user=factories.user(), name="phone")
-    made.sealed_key = in_second_form(b"seed", f"authenticator:{made.pk}")
-    made.save()
-    call_command("migrate", "accounts", "0015", verbosity=0)
-    path = _copy(tmp_path)
-    call_command("migrate", verbosity=0)
-    with target.redirected():
-        set_keys_of_web(settings, OLD, NEW)
-        with pytest.raises(CommandError, match="need CREDENTIAL_KEY, which this process"):
-            call_command("restore", str(path))
-        # What the message asks for.
-        set_keys(settings, OLD)
-        call_command("migrate", verbosity=0)
-        assert Authenticator.objects.get().key() == b"seed"
 
 
 def test_only_the_newest_copies_are_kept(source, tmp_path, monkeypatch):

@@ -13,8 +13,8 @@ import pytest
 
 from backend.accounts.services.workspaces import default_workspace
 from backend.benchmarks.models import Campaign, CampaignState, Evidence, Run, RunState, Sample
-from backend.benchmarks.services.campaign_plans import CampaignPlan
 from backend.benchmarks.services.campaigns import campaign_create, campaign_start
+from backend.domain.campaign_document import CampaignPlan
 from backend.domain.probes import CHOICES, PROBES
 from backend.domain.profiles import MIB
 from tests.e2e.chaos_form import NOTES
@@ -45,15 +45,22 @@ TINY: dict[str, Any] = {
     "network_s": 3,
     "network_streams": 4,
     "ping_count": 10,
+    "redis_s": 1,
+    "web_s": 1,
+    "algorithm_s": 1,
 }
-NEEDED_TOOL = {
+NEEDED_TOOLS = {
     "fio": "fio",
     "fio_matrix": "fio",
+    "general": "redis-benchmark",
     "network": "iperf3",
     "openssl": "openssl",
     "stress_ng": "stress-ng",
     "sysbench": "sysbench",
+    "web": "nginx wrk",
 }
+# Of a login over SSH, which knows nothing of tools in the checkout.
+LOGIN_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 # One would write twice the memory of this machine, the other one rents it; tests/probes has both.
 LEFT_OUT = ("fio_steady", "local_disk")
 LEASE_S = 120
@@ -117,7 +124,8 @@ def planned(run: Run) -> set[tuple[str, str]]:
     """Every series that this run of the campaign has to measure."""
     if run.peer is not None:
         return {("network", variant) for variant in PROBES["network"].variants}
-    rest = set(CHOICES) - {"network", "fio_matrix", *LEFT_OUT}
+    # "general" contains the tests of "redis".
+    rest = set(CHOICES) - {"network", "fio_matrix", "redis", *LEFT_OUT}
     series = {(probe, variant) for probe in rest for variant in PROBES[probe].variants}
     cells = {(way, depth) for way in PROBES["fio_matrix"].variants for depth in DEPTHS}
     return {
@@ -140,8 +148,8 @@ def assert_measured(run: Run) -> None:
         return
     assert set(found) == planned(run)
     for (probe, variant), evidence in found.items():
-        tool = NEEDED_TOOL.get(probe)
-        if tool is not None and shutil.which(tool) is None:
+        tools = "ping" if variant == "ping" else NEEDED_TOOLS.get(probe, "")
+        if None in [shutil.which(tool, path=LOGIN_PATH) for tool in tools.split()]:
             assert evidence.error.startswith("not available"), (probe, variant)
         else:
             assert evidence.samples.exists(), (probe, variant, evidence.error)

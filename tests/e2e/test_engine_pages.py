@@ -127,7 +127,7 @@ def test_operator_makes_a_campaign_and_starts_it(browser, site, rows):
         page.get_by_label("Profile").select_option("quick")
         page.get_by_text("Advanced: places").click()
         seconds = page.get_by_label("One CPU repeat, s")
-        expect(seconds).to_have_attribute("placeholder", "2")
+        expect(seconds).to_have_attribute("placeholder", "1.5")
         page.get_by_label("Profile").select_option("full")
         expect(seconds).to_have_attribute("placeholder", "15")
         seconds.fill("1.5")

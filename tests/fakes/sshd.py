@@ -171,6 +171,10 @@ class FakeSshd:
         path.write_text(f"#!/bin/sh\n{body}\n")
         path.chmod(0o755)
 
+    def answer(self, command: str, stdin: bytes, stdout: bytes) -> bytes:
+        """What a client gets of a command's output; servers that lie say something else."""
+        return stdout
+
     # --- faults -------------------------------------------------------------------------------
 
     def refuse(self) -> None:
@@ -303,7 +307,8 @@ class FakeSshd:
         try:
             stdout, stderr = await child.communicate(stdin)
             await self._is_audible.wait()
-            process.stdout.write(self.start_up_output + stdout)
+            said = self.answer(process.command or "", stdin, stdout)
+            process.stdout.write(self.start_up_output + said)
             process.stderr.write(stderr)
             process.exit(child.returncode or 0)
         except (asyncssh.Error, OSError):

@@ -17,7 +17,6 @@ from backend.benchmarks.models import (
     Evidence,
     Host,
     HostState,
-    NetworkPairs,
     Run,
     RunState,
     Sample,
@@ -26,6 +25,7 @@ from backend.benchmarks.models import (
 )
 from backend.catalog.services.data_version import data_version_bump
 from backend.common import clock
+from backend.domain.campaign_document import NetworkPairs
 from backend.domain.profiles import MATRIX_DEPTHS
 from tests import factories
 from tests.database import Loaded

@@ -77,7 +77,7 @@ def test_answer_states_value_interval_ties_own_machine_and_ten_rows(client, mark
     text = html(client, "/?vcpu=8&ram=32&region_group=europe&budget=1000&period=month")
     # 1000 CMIPS at 0.1 USD/h x 730 h = 73 USD a month; 500 CMIPS are worth half of that.
     assert (
-        "No clear winner by score: AWS best (here) at 73.0 USD/month leads with a chance of 5"
+        "No clear winner: AWS best (here) at 73.0 USD/month measures best for its price, with a chance of 5"
         in text
     )
     assert "AWS near (here) could also be." in text

@@ -9,7 +9,7 @@ from pypdf import PdfReader
 
 from backend.accounts.services.workspaces import default_workspace
 from backend.catalog.services.data_version import data_version_bump
-from backend.domain.attributions import STRESS_NG_LICENCE
+from backend.domain.attributions import INSPECTOR_LICENCE
 from backend.scenarios.services.scenarios import scenario_create
 from tests import factories
 from tests.domain.scenarios.documents import all_of, startup
@@ -36,7 +36,7 @@ PAGES = (
 @pytest.fixture
 def admin(client: Client) -> Client:
     """Two offers, of which one has a figure under a licence, and a report of both."""
-    for slug, licence in (("theirs", STRESS_NG_LICENCE), ("ours", "")):
+    for slug, licence in (("theirs", INSPECTOR_LICENCE), ("ours", "")):
         of = factories.offer(slug)
         factories.price(of)
         factories.sample(
@@ -88,7 +88,7 @@ def test_page_names_nobody_where_no_figure_is_of_others(admin: Client, path: str
 def test_workbook_names_the_source_on_its_sheet_about(admin: Client, path: str) -> None:
     book = openpyxl.load_workbook(io.BytesIO(admin.get(f"/api/v1/{path}").content))
     about = {row[0].value: row[1].value for row in book["About"].iter_rows()}
-    assert "CC BY-SA 4.0 (https://creativecommons.org/" in str(about["stress-ng figures"])
+    assert "CC BY-SA 4.0 (https://creativecommons.org/" in str(about["Published benchmark figures"])
 
 
 def test_report_on_paper_names_the_source_of_figures(admin: Client) -> None:

@@ -87,7 +87,7 @@ def test_campaign_form_makes_a_draft_with_what_was_typed(operator):
     [
         ("name", "", "This field is required."),
         ("hosts", [], "at least one host or offer is needed"),
-        ("repeats", "99", "not within 1"),
+        ("repeats", "99", "not a whole number from 1 to 50"),
         ("concurrency", "0", "greater than or equal to 1"),
         ("network_pairs", "ring", "two hosts"),
         ("budget_amount", "-1", "greater than or equal to 0"),

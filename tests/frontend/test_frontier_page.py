@@ -1,5 +1,6 @@
 """The price-performance chart: its points are the ranking's, its line the ranking's frontier."""
 
+import datetime as dt
 import json
 import re
 from dataclasses import replace
@@ -8,7 +9,9 @@ from decimal import Decimal
 import pytest
 
 from backend.benchmarks.services.current_data import current_stamp
+from backend.catalog.models import PriceObservation
 from backend.catalog.services.data_version import data_version_bump
+from backend.common import clock
 from backend.domain.metrics import METRICS
 from backend.rankings.selectors import frontier as selectors
 from backend.rankings.selectors.query import Filter, RankingQuery
@@ -201,6 +204,16 @@ def test_summary_says_what_the_chart_shows(market):
     assert "Scatter chart of 5 offers" in said
     assert "3 of them are on the line" in said
     assert "from cheap at 0.01 USD/hour with 100 to top at 1 USD/hour with 5,000 CMIPS" in said
+
+
+def test_row_is_marked_where_its_price_is_older_than_the_rest(client, market):
+    newer = clock.now() - dt.timedelta(days=60)
+    PriceObservation.objects.exclude(offer__slug="cheap").update(observed_at=newer)
+    oldest = clock.now() - dt.timedelta(days=400)
+    PriceObservation.objects.filter(offer__slug="cheap").update(observed_at=oldest)
+    page = html(client, "/frontier/")
+    assert "1 older one is marked" in page
+    assert page.count(">old price<") == 1
 
 
 def test_frontier_page_keeps_to_its_queries(client, market, django_assert_max_num_queries):

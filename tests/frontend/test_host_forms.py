@@ -243,7 +243,7 @@ def test_run_form_offers_every_parameter_with_range_and_defaults(operator):
         assert 'data-quick="' in field[0]
     seconds = re.search(r'<input type="text" name="parameter_seconds"[^>]*>', text)
     assert seconds is not None
-    assert 'placeholder="2"' in seconds[0]
+    assert 'placeholder="1.5"' in seconds[0]
     assert 'data-full="15"' in seconds[0]
     assert "One CPU repeat, s" in text
     assert "File of dd, MiB" in text

@@ -19,7 +19,7 @@ from tests import factories
 from tests.frontend.rows import published
 
 pytestmark = pytest.mark.django_db
-STATED = "metric=coremark_score&period=month&currency=EUR&available=TRUE"
+STATED = "metric=general_performance&period=month&currency=EUR&available=TRUE"
 
 
 @pytest.fixture(autouse=True)
@@ -36,18 +36,18 @@ def market():
     for slug in ("new-a", "new-b"):
         offer = factories.offer(slug)
         factories.sample(
-            offer, 5000.0, metric="coremark_score", variant="standard", source="published"
+            offer, 5000.0, metric="general_performance", variant="standard", source="published"
         )
         factories.price(offer, "2")
     Offer.objects.filter(slug__startswith="old").update(discontinued_on="2020-01-01")
 
 
-def test_default_metric_is_coremark_where_an_offer_on_sale_has_it(market):
-    assert default_metric(current_stamp()) == "coremark_score"
+def test_default_metric_is_cpu_speed_where_an_offer_on_sale_has_it(market):
+    assert default_metric(current_stamp()) == "general_performance"
     # Three with CMIPS against two: real work counts before the number of offers.
     Offer.objects.update(discontinued_on=None)
     published("new-d", 100.0, "1", provider_slug="linode")  # a change of the data
-    assert default_metric(current_stamp()) == "coremark_score"
+    assert default_metric(current_stamp()) == "general_performance"
     Offer.objects.filter(slug__startswith="new-").update(discontinued_on="2020-01-01")
     published("new-e", 100.0, "1", provider_slug="linode")
     assert default_metric(current_stamp()) == "cmips_score"
@@ -68,14 +68,14 @@ def test_default_metric_is_counted_anew_only_where_another_may_lead(monkeypatch)
     monkeypatch.setattr(data_version, "STAMP", alone)
     for number in range(6):
         offer = factories.offer(f"offer-{number}")
-        factories.sample(offer, 5000.0, metric="coremark_score", variant="standard")
+        factories.sample(offer, 5000.0, metric="general_performance", variant="standard")
         factories.price(offer, "2")
     others = [published(f"other-{number}", 100.0, None) for number in range(8)]
     for other in others:
-        assert default_metric(current_stamp()) == "coremark_score"
+        assert default_metric(current_stamp()) == "general_performance"
         factories.price(other, "1")
         data_version_bump()
-    assert default_metric(current_stamp()) == "coremark_score"
+    assert default_metric(current_stamp()) == "general_performance"
     # Six offers may lose it before another metric leads.
     assert 1 <= len(counts) < 9
 

@@ -1,11 +1,9 @@
 """Signing in: how often one may try, and the second factor."""
 
 import re
-from importlib import import_module
 
 import pytest
 from axes.models import AccessAttempt
-from django.apps import apps
 from django.test import Client
 from django_otp.oath import totp
 from django_otp.plugins.otp_static.models import StaticToken
@@ -249,21 +247,4 @@ def test_recovery_codes_let_in_where_the_key_is_lost(ada, settings):
     assert is_signed_in(client)
     Authenticator.objects.update(throttling_failure_timestamp=None)
     client.post("/accounts/second-factor/remove/", {"code": other})
-    assert not Authenticator.objects.exists()
-
-
-def test_keys_of_before_become_sealed_ones_and_back(ada):
-    moved = import_module("backend.accounts.migrations.0014_sealed_authenticators")
-    old = apps.get_model("otp_totp", "TOTPDevice")
-    key = "00112233445566778899aabbccddeeff00112233"
-    old.objects.create(user=ada, name="phone", key=key, drift=1, last_t=7)
-    moved.seal(apps, None)
-    kept = Authenticator.objects.get()
-    assert (kept.key().hex(), kept.user, kept.drift, kept.last_t) == (key, ada, 1, 7)
-    assert not old.objects.exists()
-    client = Client()
-    assert tried(client, PASSWORD)["Location"] == "/accounts/code/"
-    moved.unseal(apps, None)
-    back = old.objects.get()
-    assert (back.key, back.user, back.confirmed) == (key, ada, True)
     assert not Authenticator.objects.exists()

@@ -69,7 +69,7 @@ def directory(monkeypatch, tmp_path) -> Path:
     monkeypatch.setenv("RACKRATE_STATE_DIR", str(tmp_path / "state"))
     monkeypatch.delenv("DATABASE_URL", raising=False)
     monkeypatch.setattr(commands, "set_up", lambda **_: None)
-    monkeypatch.setattr(commands.host_tools, "is_there", lambda: True)
+    monkeypatch.setattr(commands.host_tools, "is_there", lambda _: True)
     monkeypatch.setattr(commands, "Stack", Stack)
     monkeypatch.setattr(Stack, "fails_at", "")
     monkeypatch.setattr(Stack, "status", 0)
@@ -115,6 +115,15 @@ def test_demo_once_ends_with_the_status_of_the_benchmark(printed, directory, mon
     assert commands.serve("demo", 0, benchmark=True, once=True) == 3
     assert steps == [*READY, "rest", MEASURED, "stop"]
     assert f"the benchmark failed (status 3); logs are in {directory / 'log'}" in printed()
+
+
+@pytest.mark.parametrize("has_redis", [True, False])
+def test_demo_measures_general_performance_where_redis_is(monkeypatch, has_redis):
+    monkeypatch.setattr(commands.host_tools, "is_there", lambda _: has_redis)
+    monkeypatch.setattr(commands.host_tools, "offer_tools", lambda *_, **__: [])
+    assert commands.serve("demo", 0, benchmark=True, once=True) == 0
+    general = ["run benchmark local --profile general"] if has_redis else []
+    assert steps == [*READY, "rest", MEASURED, *general, "stop"]
 
 
 def test_demo_serves_on_after_a_failed_benchmark(monkeypatch):

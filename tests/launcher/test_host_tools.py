@@ -1,4 +1,4 @@
-"""stress-ng for this machine, unpacked from packages; apt is a stand-in, dpkg-deb is real."""
+"""Tools for this machine, unpacked from packages; apt is a stand-in, dpkg-deb is real."""
 
 import builtins
 import io
@@ -11,6 +11,7 @@ import pytest
 
 from launcher import host_tools
 from launcher.console import console
+from launcher.host_tools import REDIS, STRESS_NG
 from launcher.state import StackState
 
 # apt-get of Debian 12, `-s install stress-ng`, some lines of it.
@@ -57,6 +58,8 @@ def machine(monkeypatch, tmp_path):
     monkeypatch.setattr(host_tools, "UNPACKED", tmp_path / "unpacked")
     monkeypatch.setattr(host_tools, "LOGS", tmp_path / "log")
     monkeypatch.setattr(host_tools, "_is_terminal", lambda: False)
+    monkeypatch.setattr(host_tools, "_is_root", lambda: False)
+    monkeypatch.setattr(host_tools, "ALL", (STRESS_NG,))
     monkeypatch.setattr(console, "stream", io.StringIO())
     return programs
 
@@ -90,37 +93,37 @@ def test_only_packages_that_are_not_installed_are_unpacked():
 
 
 def test_stress_ng_is_unpacked_with_lists_of_our_own_when_there_are_none(apt):
-    assert not host_tools.is_there()
-    host_tools.install_stress_ng()
-    assert host_tools.is_there()
+    assert not host_tools.is_there(STRESS_NG)
+    host_tools.install_tool(STRESS_NG)
+    assert host_tools.is_there(STRESS_NG)
     command = host_tools.HOST_TOOLS / "stress-ng"
     said = subprocess.run([command, "--version"], capture_output=True, text=True, check=True).stdout
-    libraries = host_tools.UNPACKED / "root/usr/lib/x"
+    libraries = host_tools.UNPACKED / "stress-ng/root/usr/lib/x"
     assert said == f"stress-ng, version 0.15.06 with {libraries}\n"
 
 
 def test_demo_goes_on_and_says_what_to_do_when_nothing_can_be_unpacked(machine):
     _put(machine / "apt-get", "#!/bin/sh\necho 'E: Unable to fetch'; exit 100\n")
-    host_tools.install_stress_ng()
+    host_tools.install_tool(STRESS_NG)
     assert "sudo apt-get install stress-ng" in console.stream.getvalue()
-    assert not host_tools.is_there()
-    assert not host_tools.UNPACKED.exists()
+    assert not host_tools.is_there(STRESS_NG)
+    assert not (host_tools.UNPACKED / "stress-ng").exists()
 
 
 def test_nobody_is_asked_without_a_terminal(apt, state, monkeypatch):
     monkeypatch.setattr(builtins, "input", lambda _: pytest.fail("it asks"))
-    assert not host_tools.offer_stress_ng(state, is_asked_for=False)
+    assert not host_tools.offer_tools(state, is_asked_for=False)
     assert "./rackrate demo --install-tools" in console.stream.getvalue()
-    assert host_tools.offer_stress_ng(state, is_asked_for=True)
+    assert host_tools.offer_tools(state, is_asked_for=True) == [STRESS_NG]
 
 
 @pytest.mark.parametrize(("text", "is_agreed"), [("", True), ("y", True), ("n", False)])
 def test_person_at_a_terminal_is_asked_once(answers, state: StackState, text, is_agreed):
     asked = answers(text)
-    assert host_tools.offer_stress_ng(state, is_asked_for=False) is is_agreed
+    assert bool(host_tools.offer_tools(state, is_asked_for=False)) is is_agreed
     assert len(asked) == 1
     if not is_agreed:
-        assert not host_tools.offer_stress_ng(state, is_asked_for=False)
+        assert not host_tools.offer_tools(state, is_asked_for=False)
         assert len(asked) == 1
 
 
@@ -134,3 +137,32 @@ def test_terminal_of_a_build_server_is_none(monkeypatch):
         assert not host_tools._is_terminal()
         monkeypatch.delenv("CI")
         assert host_tools._is_terminal()
+
+
+def test_root_is_not_asked_and_unpacks_what_is_missing(apt, state, monkeypatch):
+    monkeypatch.setattr(host_tools, "_is_root", lambda: True)
+    monkeypatch.setattr(builtins, "input", lambda _: pytest.fail("it asks"))
+    assert host_tools.offer_tools(state, is_asked_for=False) == [STRESS_NG]
+    host_tools.install_tool(STRESS_NG)
+    assert host_tools.offer_tools(state, is_asked_for=False) == []
+
+
+@pytest.mark.parametrize(
+    ("manager", "command"),
+    [
+        ("apt-get", "sudo apt-get install redis-tools"),
+        ("dnf", "sudo dnf install redis"),
+        ("apk", "sudo apk add redis"),
+        ("pacman", "sudo pacman -S valkey"),
+    ],
+)
+def test_machine_without_redis_names_the_command_that_installs_it(
+    machine, state, monkeypatch, manager, command
+):
+    monkeypatch.setattr(host_tools, "ALL", (REDIS,))
+    (machine / "dpkg-deb").unlink()
+    _put(machine / manager, "#!/bin/sh\n")
+    assert host_tools.offer_tools(state, is_asked_for=False) == []
+    assert console.stream.getvalue().strip() == (
+        "Redis is not installed, so this machine has no general performance to compare; " + command
+    )

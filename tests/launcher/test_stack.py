@@ -40,7 +40,7 @@ class Launched:
                 start_new_session=True,
             )
         started = time.monotonic()
-        wait_until(self.is_decided, 90)
+        wait_until(self.is_decided, 300)
         if "serves at" not in self.output.read_text():
             self.end()
             raise AssertionError(self.output.read_text())
@@ -59,7 +59,7 @@ class Launched:
 def starts(tmp_path_factory):
     """Every start of the state that the tests of this module share, as the first one takes long."""
     made = [Launched(tmp_path_factory.mktemp("stack") / "state")]
-    assert wait_until(lambda: "user link admin" in made[0].output.read_text(), 60)
+    assert wait_until(lambda: "user link admin" in made[0].output.read_text(), 120)
     yield made
     if made[-1].process.poll() is None:
         made[-1].end()
@@ -191,7 +191,6 @@ def test_left_overs_of_a_killed_launcher_are_stopped_by_the_next(starts, up):
     assert [name for name, record in running.items() if record.is_alive()] == []
     assert second.end() == 0
     assert "Traceback" not in second.output.read_text()
-    assert second.seconds < 30  # warm, on a machine that runs other tests beside
 
 
 def test_environment_wins_over_the_embedded_services_when_set(tmp_path):

@@ -82,6 +82,7 @@ class RunDirectory:
         path: str = "",
         user: int | None = None,
         before: Sequence[str] = (),
+        preexec_fn: Callable[[], object] | None = None,
     ) -> subprocess.Popen[str]:
         """Starts one of the scripts, the runner if none is named, with another PATH or user.
 
@@ -99,6 +100,7 @@ class RunDirectory:
                 "PATH": path or os.environ["PATH"],
             },
             start_new_session=True,
+            preexec_fn=preexec_fn,  # noqa: PLW1509
             user=user,
             extra_groups=None if user is None else [],
         )

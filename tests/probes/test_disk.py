@@ -3,16 +3,19 @@
 import contextlib
 import json
 import os
+import platform
+import re
 import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from backend.domain.parsing import dd, fio, fio_steady, runner_status
+from backend.domain.parsing import cmips, dd, fio, fio_steady, runner_status
 from backend.domain.parsing.disk_files import STORED_KEYS
 from backend.domain.parsing.frames import key_values, sections
 from tests.probes.conftest import needs
+from tests.probes.quotas import WRITES, refusing_writes
 
 MIB = 1024**2
 CONDITIONS = (
@@ -434,3 +437,49 @@ def test_broken_fio_is_reported(run_directory, target, programs):
         f"=== failure unavailable: fio 3 is not to be had: {fio_path} --version ended with status 1 "
         "and said: error: no shared memory\n"
     )
+
+
+@pytest.mark.skipif(platform.machine() not in WRITES, reason="no table of system calls")
+@pytest.mark.parametrize(
+    ("step", "min_bytes"),
+    [
+        ("dd write 0 60 disk.sh dd_write '{}' 67108864 5", MIB),
+        ("small_files create 0 60 disk.sh small_files '{}' 20", 8193),
+        ("fio rand_read_qd1 0 60 disk.sh fio_run '{}' 16777216 randread 4k 1 1 0.2 0", 8193),
+    ],
+    ids=["dd", "small_files", "fio"],
+)
+def test_used_up_quota_ends_the_disk_tests_as_a_full_disk_does(
+    run_directory, target, step, min_bytes
+):
+    needs(*(["fio"] if step.startswith("fio") else []))
+    # What dd copies, else written in memory, which has no quota.
+    source = run_directory.path / f"{run_directory.path.name}.source"
+    source.write_bytes(os.urandom(16 * MIB))
+    run_directory.plan(
+        f"step {step.format(target)}", "step cmips single 0 20 bin/cmips --threads 1 --seconds 0.2"
+    )
+    running = run_directory.start(["sh"], preexec_fn=refusing_writes(min_bytes))
+    output, _ = running.communicate(timeout=60)
+    assert running.returncode == 1, output
+    full, _ = run_directory.finished()
+    assert '"exit_code":5,' in run_directory.result(f"{full}.json")
+    assert runner_status.parse(run_directory.status()).failure == "disk_full"
+    assert cmips.parse(run_directory.result("002-cmips-single-0.out"))[0].value > 0
+
+
+def test_dd_that_prints_whole_tenths_is_timed_by_the_runner(run_directory, shell, target, programs):
+    """At 3 GB/s a copy of 16 MiB takes 0.0 s by such a dd, and one of 256 MiB 0.1 s."""
+    rounding = r"s/ copied, ([0-9]+)[.]?([0-9]?)[0-9.e-]* s/ copied, \1.\2 s/"
+    programs.put("dd", f"#!/bin/sh\n{shutil.which('dd')} \"$@\" 2>&1 | sed -E '{rounding}' >&2\n")
+    run_directory.plan(f"step dd write 0 60 disk.sh dd_write '{target}' {64 * MIB} 5")
+    run_directory.run(shell, path=programs.path)
+    text = run_directory.result("001-dd-write-0.out")
+    assert "copied, 0. s" not in text
+    summaries = [line for line in text.splitlines() if "copied, " in line]
+    assert summaries
+    assert all(
+        re.fullmatch(r"runner: [0-9]+ bytes copied, [0-9]+[.][0-9]{6} s", it) for it in summaries
+    )
+    (sample,) = dd.parse(text)
+    assert sample.value > 0

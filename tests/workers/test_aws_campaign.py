@@ -23,11 +23,11 @@ from backend.benchmarks.models import (
     RunState,
     Step,
 )
-from backend.benchmarks.services.campaign_plans import CampaignPlan
 from backend.benchmarks.services.campaigns import campaign_create, campaign_start
 from backend.benchmarks.services.leases import claim_due
 from backend.benchmarks.services.runs import run_cancel
 from backend.catalog.models import Offer
+from backend.domain.campaign_document import CampaignPlan
 from backend.domain.rentals import BY_SECOND, Budget, charges, stored
 from backend.rentals.services.cloud_accounts import account_create
 from tests import factories

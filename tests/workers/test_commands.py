@@ -3,6 +3,7 @@
 import datetime as dt
 import io
 import json
+import math
 import os
 import re
 import signal
@@ -21,6 +22,7 @@ from backend.benchmarks.models import Host, HostState, Run, RunState, Tick
 from backend.benchmarks.selectors.hosts import fingerprint
 from backend.benchmarks.selectors.runs import run_view
 from backend.benchmarks.services.login_keys import host_private_key_replace
+from backend.catalog.models import Offer
 from backend.common import clock
 from backend.domain.profiles import OTHER_PARAMETERS, PARAMETERS
 from tests import factories
@@ -83,7 +85,7 @@ def test_benchmark_of_this_machine_ends_with_score_price_and_rank():
 
 PLACE = {
     "metric": "cmips_score", "score": 2277.3, "score_ci95_low": 2100.0, "score_ci95_high": 2400.0,
-    "interval_basis": "repeats_widened", "price": Decimal("0.0671232877"), "currency": "EUR",
+    "score_n_repeats": 6, "interval_basis": "repeats_widened", "price": Decimal("0.0671232877"), "currency": "EUR",
     "period": "hour", "price_basis": "machine", "price_term": "monthly", "rank": 3, "rank_low": 2,
     "rank_high": 5, "count": 18, "place_by_score": 7, "flags": "", "missing": "",
     "stated": None,
@@ -101,17 +103,31 @@ def test_stated_price_is_shown_when_its_exchange_rate_is_missing():
 
 def test_result_shows_interval_price_basis_and_rank():
     assert report.rank_lines(PLACE) == [
-        "  score: 2,277 CMIPS (95% interval 2,100 … 2,400, repeats_widened)",
+        "  score: 2,277 CMIPS from 6 repeats of this offer (95% interval 2,100 … 2,400, repeats_widened)",
         "  price: €0.0671/h (machine, monthly)",
         "  place: 3 of 18 by value per cost (plausibly 2 … 5)",
     ]
 
 
 def test_result_says_why_there_is_no_rank():
-    shown = {**PLACE, "rank": None, "flags": "disturbed"}
-    assert report.rank_lines(shown)[2] == (
-        "  place: none, every repeat was disturbed by other work on this machine"
+    for flags, why in (
+        ("disturbed", "every repeat was disturbed by other work on this machine"),
+        ("unlike_offer", "the machine is not what its offer states"),
+        (
+            "unstable cached emulated",
+            "memory may have stood in for the disk and the CPU is emulated",
+        ),
+    ):
+        shown = {**PLACE, "rank": None, "flags": flags}
+        assert report.rank_lines(shown)[2] == f"  place: none, {why}"
+
+
+def test_score_of_a_report_names_its_repeats_where_they_are_known():
+    assert (
+        "CMIPS from 1 repeat of this offer ("
+        in report.rank_lines({**PLACE, "score_n_repeats": 1})[0]
     )
+    assert "CMIPS (95% interval" in report.rank_lines({**PLACE, "score_n_repeats": None})[0]
 
 
 def test_result_gives_the_rank_by_score_when_there_is_no_price():
@@ -141,6 +157,57 @@ def test_result_says_below_which_price_the_machine_ranks_first():
         "first of 3 priced offers by stress-ng div16, all CPUs",
         report.lines(document)[-2],
     )
+
+
+def test_result_says_what_to_do_when_general_performance_was_disturbed():
+    results = [
+        {"metric": "general_performance", "repeats": 3, "disturbed": disturbed}
+        for disturbed in (3, 2)
+    ]
+    assert report.disturbed_lines(results) == [
+        "  general performance is not compared: other work disturbed every repeat. When the machine is "
+        "quiet: ./rackrate manage benchmark local --profile general"
+    ]
+    assert report.disturbed_lines([{**results[0], "metric": "cmips_score"}]) == []
+
+
+@pytest.mark.parametrize("flags", [[], ["other_method"]])
+def test_result_ends_with_general_performance_and_its_best_price(flags):
+    """m5.large costs 730 USD a month here, so 1.9 times its speed is worth 1.9 times as much."""
+    factories.price(factories.offer(), "1")
+    for offer in Offer.objects.all():
+        factories.sample(offer, 1.0, metric="general_performance", variant="standard")
+        factories.sample(offer, 1000.0, metric="stress_ng_div16", unit="bogo ops/s")
+    other = factories.offer()
+    factories.price(other, "1")
+    factories.sample(other, 1000.0, metric="stress_ng_div16", unit="bogo ops/s")
+    run = factories.run()
+    for metric, variant, value in (
+        ("stress_ng_div16", "all", 500.0),
+        ("general_performance", "standard", 1.8963),
+    ):
+        factories.sample(
+            run.offer,
+            value,
+            metric=metric,
+            variant=variant,
+            run=run,
+            host=run.host,
+            flags=flags,
+        )
+    document = report.document(run_view(run))
+    assert document["worth"]["offers"] == 1
+    shown = "about 1.9" if flags else "1.896"
+    assert re.fullmatch(
+        rf"  general performance {shown} \(m5.large = 1\); at \$1,384/mo "
+        r"\([0-9.,]+ … [0-9.,]+ by the interval of its score\) it would rank first of 2",
+        report.lines(document)[-2],
+    )
+    width = document["worth"]["break_even_price_high"] / document["worth"]["break_even_price_low"]
+    # ± 5 % between machines, and for other tools ± 15 % beside it, as squares of logarithms.
+    sigma = math.sqrt(math.log1p(0.05**2))
+    expected = math.hypot(1.96 * sigma, math.log(1.15) if flags else 0)
+    assert math.log(width) / 2 == pytest.approx(expected)
 
 
 def test_labels_stand_with_the_run_and_quiet_prints_only_its_result():
@@ -320,7 +387,7 @@ def test_benchmark_is_cancelled_by_a_signal(monkeypatch, numbers):
         return show(self, view, before)
 
     monkeypatch.setattr(benchmark.Command, "_show", shown)
-    with pytest.raises(CommandError, match="the run cancelled: cancelled: asked for"):
+    with pytest.raises(CommandError, match="the run was cancelled: cancelled: asked for"):
         benchmarked("local", *TINY, "--set", "repeats=50")
     assert Run.objects.get().state == RunState.CANCELLED
     assert signal.getsignal(signal.SIGTERM) == before

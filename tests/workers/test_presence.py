@@ -241,9 +241,12 @@ def test_local_is_refused_when_several_workers_run_elsewhere():
 
 def test_command_says_that_it_waits_for_a_worker_that_is_not_there(monkeypatch):
     host = host_local(workspace=factories.workspace(), worker_id=OTHER)
-    monkeypatch.setattr(
-        Command, "_follow", lambda self, run: (seen := run_view(run), document(seen))
-    )
+
+    def cancelled(self, run):
+        run.state = RunState.CANCELLED
+        return (seen := run_view(run)), document(seen)
+
+    monkeypatch.setattr(Command, "_follow", cancelled)
     said = io.StringIO()
     with pytest.raises(CommandError):
         call_command("benchmark", host.name, stdout=said, stderr=said)

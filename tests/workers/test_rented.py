@@ -6,6 +6,7 @@ import json
 import time
 from dataclasses import replace
 from decimal import Decimal
+from functools import partial
 
 import pytest
 from django.db.models import F
@@ -18,6 +19,7 @@ from backend.benchmarks.services.leases import claim_due, lost_after
 from backend.benchmarks.services.runs import run_cancel
 from backend.common import clock
 from backend.domain.errors import DriverError, Reason
+from backend.notifications.models import Notice
 from backend.providers import registry
 from backend.providers.registry import provider as provider_record
 from backend.rentals.services.budgets import resource_reserve
@@ -27,6 +29,7 @@ from tests.fakes.fake_provider import FakeProvider
 from tests.fakes.sshd import HOST_KEY_TYPES
 from tests.workers.clouds import account, offer, rented_run
 from tests.workers.conftest import driven, hurry
+from tests.workers.reaping import leaks_are_reported
 from workers.engine import dispatch, poller, rented_steps
 from workers.engine.pump import Pump
 
@@ -796,18 +799,52 @@ def test_defect_in_a_step_ends_the_run_with_its_machine_gone(provider, run, monk
 # --- lost -------------------------------------------------------------------------------------------
 
 
-def test_run_whose_machine_cannot_be_ended_is_lost_and_its_end_goes_on(provider, run, settings):
+def refuse_to_end(monkeypatch, error):
+    """The provider refuses to end machines, until the returned function is called."""
+    real = FakeDriver.terminate
+
+    async def refused(self, resource):
+        raise error
+
+    monkeypatch.setattr(FakeDriver, "terminate", refused)
+    return partial(monkeypatch.setattr, FakeDriver, "terminate", real)
+
+
+PROTECTED = DriverError(Reason.UNSUPPORTED, "OperationNotPermitted: protected", retryable=False)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        PROTECTED,
+        DriverError(Reason.AUTH, "InvalidClientTokenId", retryable=False),
+        DriverError(Reason.UNREACHABLE, "no answer", retryable=True),
+    ],
+)
+def test_measured_run_is_done_with_an_alarm_when_its_machine_stays(provider, monkeypatch, error):
+    account(provider)
+    leaks_are_reported()
+    run = rented_run(offer(), budget="1")
     stepped(run, RunState.TEARING_DOWN)
-    provider.cloud.fault(Fault.TERMINATE_FAILED, probability=1)
+    relent = refuse_to_end(monkeypatch, error)
     step = run.steps.get(state="tearing_down")
     Step.objects.filter(pk=step.pk).update(created_at=F("created_at") - lost_after())
     over(run)
-    assert (run.state, run.failure_reason) == (RunState.LOST, "unreachable")
-    assert lines(run)[-1].startswith(f"fake.small {run.resource.provider_id} created may remain")
-    assert Resource.objects.get(run=run).state == ResourceState.CREATED  # it still counts
+    assert (run.state, run.failure_reason) == (RunState.DONE, "")
+    assert run.samples.filter(metric="cmips_score", excluded_reason="").count() == 2
+    remark = lines(run)[-1]
+    assert remark.startswith(f"fake.small {run.resource.provider_id} created may remain")
+    assert error.detail in remark
+    resource = Resource.objects.get(run=run)
+    # It still counts in account and budgets, its ledger goes on, and people are notified once.
+    assert (resource.state, resource.is_alarmed) == (ResourceState.CREATED, True)
+    notice = Notice.objects.get(key=f"leak:{resource.pk}")
+    assert notice.document["title"] == "fake.small in fake-1 does not go away"
+    stepped_once(run)
+    assert resource.ledger.get().kind == "machine"
     assert len(provider.cloud.alive()) > 0
 
-    provider.cloud.fault(Fault.TERMINATE_FAILED)
+    relent()
     for _ in range(100):
         if not Step.objects.filter(pk=step.pk, finished_at=None).exists():
             break
@@ -815,7 +852,17 @@ def test_run_whose_machine_cannot_be_ended_is_lost_and_its_end_goes_on(provider,
     assert is_nothing_left(provider, run)
     assert lines(run)[-1] == "the machine is gone"
     run.refresh_from_db()
-    assert run.state == RunState.LOST
+    assert run.state == RunState.DONE
+
+
+def test_cancelled_run_is_lost_when_its_machine_stays(provider, run, monkeypatch):
+    stepped(run, RunState.REACHABLE)
+    run.is_cancel_requested = True
+    run.save(update_fields=["is_cancel_requested"])
+    refuse_to_end(monkeypatch, PROTECTED)
+    over(run)
+    assert (run.state, run.failure_reason) == (RunState.LOST, "unsupported")
+    assert Resource.objects.get(run=run).is_alarmed
 
 
 def stepped_once(run):
@@ -825,10 +872,12 @@ def stepped_once(run):
 
 
 def test_refused_access_at_the_end_is_notified_at_once(provider, run, monkeypatch):
+    leaks_are_reported()
     stepped(run, RunState.TEARING_DOWN)
     provider.cloud.fault(Fault.AUTH, times=1)
     over(run)
-    assert (run.state, run.failure_reason) == (RunState.LOST, "auth")
+    assert (run.state, run.failure_reason) == (RunState.DONE, "")
+    assert Notice.objects.filter(key=f"leak:{run.resource.pk}").count() == 1
     for _ in range(5):
         stepped_once(run)
     assert is_nothing_left(provider, run)

@@ -18,10 +18,10 @@ from backend.benchmarks.models import (
     RunState,
 )
 from backend.benchmarks.selectors.rental_prices import resource_cost
-from backend.benchmarks.services.campaign_plans import CampaignPlan
 from backend.benchmarks.services.campaigns import campaign_create
 from backend.benchmarks.services.runs import run_cancel
 from backend.common import clock
+from backend.domain.campaign_document import CampaignPlan
 from backend.domain.rentals import Budget
 from backend.rentals.services.budgets import BudgetExceeded, QuotaReached, resource_reserve
 from backend.rentals.services.resources import (

@@ -11,9 +11,9 @@ from django.db.models import Sum
 
 from backend.benchmarks.models import Resource
 from backend.benchmarks.selectors.costs import campaign_estimate
-from backend.benchmarks.services.campaign_plans import CampaignPlan
 from backend.benchmarks.services.campaigns import campaign_create
 from backend.common import clock
+from backend.domain.campaign_document import CampaignPlan
 from backend.domain.errors import InvalidValue
 from backend.domain.rentals import Budget
 from backend.rentals.services.budgets import BudgetExceeded, resource_reserve

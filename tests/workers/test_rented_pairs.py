@@ -17,12 +17,12 @@ from backend.benchmarks.models import (
     RunState,
     Step,
 )
-from backend.benchmarks.services.campaign_plans import CampaignPlan
 from backend.benchmarks.services.campaigns import campaign_create, campaign_start
 from backend.benchmarks.services.leases import claim_due
 from backend.benchmarks.services.runs import run_cancel
 from backend.catalog.models import Offer
 from backend.common import clock
+from backend.domain.campaign_document import CampaignPlan
 from backend.domain.errors import InvalidValue
 from backend.domain.rentals import Budget
 from backend.rentals.services.budgets import resource_reserve

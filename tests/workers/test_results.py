@@ -11,14 +11,18 @@ from backend.accounts.models import CloudAccount
 from backend.benchmarks.models import Campaign, Resource, Run, RunState
 from backend.benchmarks.selectors.evidence import evidence_series
 from backend.benchmarks.selectors.runs import run_cost, run_view
-from backend.benchmarks.services.results import repeats_store
+from backend.benchmarks.selectors.scores import computed
+from backend.benchmarks.services.results import boot_store, repeats_store
 from backend.common import clock
 from backend.domain.errors import Reason
 from backend.domain.parsing import ParsedSample
+from backend.domain.parsing.inventory import parse as parse_inventory
 from backend.domain.parsing.runner_status import RunnerStatus
 from backend.domain.repeats import RawResult, Repeat, repeat_of
+from backend.domain.stats import UNLIKE_OFFER
 from backend.web.shared.lines import variant_of
 from tests import factories
+from workers.engine import report
 from workers.engine.run_failure import failed_probes, run_failure
 from workers.remote.pipeline import Snapshot
 
@@ -137,6 +141,56 @@ def test_figures_of_an_emulated_processor_are_flagged(is_emulated):
     repeats_store([(run, [repeat(1, "inventory-host-0", host.encode())])])
     repeats_store([(Run.objects.get(pk=run.pk), [repeat(2, "cmips-all-0", cpu)])])
     assert ("emulated" in run.samples.get().flags) is is_emulated
+
+
+INVENTORY = (FIXTURES / "inventory-debian-12-container.txt").read_bytes()
+CMIPS = (FIXTURES / "cmips-all-x86_64.txt").read_bytes()
+
+
+def measured(run):
+    """The run as the worker reads it in each step, with its inventory and one figure."""
+    for n, name, text in ((1, "inventory-host-0", INVENTORY), (2, "cmips-all-0", CMIPS)):
+        repeats_store([(Run.objects.get(pk=run.pk), [repeat(n, name, text)])])
+    return run
+
+
+def facts():
+    return parse_inventory(INVENTORY.decode())
+
+
+def run_of_offer(**stated):
+    offer = factories.offer("aws-c6g-4xlarge", **stated)
+    return factories.run(factories.host(offer))
+
+
+def test_machine_unlike_its_offer_takes_no_rank_and_names_both_figures():
+    """A6: a server of 2 CPUs was ranked as the 16 that its offer sells."""
+    run = measured(run_of_offer(arch="x86_64", vcpu_count=16, memory_bytes=facts().memory_bytes))
+    assert UNLIKE_OFFER in run.samples.get().flags
+    [(_, score)] = computed(offer_id=run.offer_id)
+    assert score.is_unfit
+    seen = facts().vcpu_count
+    assert [text for text in run_view(run).warnings if "offer" in text] == [
+        "the machine is not what the offer aws-c6g-4xlarge states: it has "
+        f"{seen} CPUs instead of 16. Its figures take no rank; correct the offer or the host, and "
+        "measure again"
+    ]
+
+
+def test_boot_time_of_a_machine_unlike_its_offer_takes_no_rank_either():
+    run = run_of_offer(memory_bytes=facts().memory_bytes * 2)
+    boot_store(run=run, seconds=20, kernel_s=5)
+    measured(run)
+    assert all(UNLIKE_OFFER in sample.flags for sample in run.samples.all())
+
+
+def test_machine_that_is_what_its_offer_states_has_no_remark():
+    seen = facts()
+    run = measured(
+        run_of_offer(arch="x86_64", vcpu_count=seen.vcpu_count, memory_bytes=seen.memory_bytes)
+    )
+    assert UNLIKE_OFFER not in run.samples.get().flags
+    assert not [text for text in run_view(run).warnings if "offer" in text]
 
 
 def test_hidden_cpus_warn_once():
@@ -267,9 +321,29 @@ def test_time_that_remains_is_that_of_earlier_runs_of_the_same_kind():
     assert run_view(now).remaining_s == 40  # 50 less the 10 that have gone
 
 
-def test_run_that_has_ended_expects_nothing():
-    run = factories.run(state=RunState.DONE, live={"expected_s": 60}, finished_at=clock.now())
+@pytest.mark.parametrize("state", [RunState.COLLECTING, RunState.TEARING_DOWN, RunState.DONE])
+def test_run_that_measures_no_more_expects_nothing(state):
+    """As when it was given up at 13 %, and only the cleaning is left."""
+    run = factories.run(state=state, progress_ratio=0.13, live={"expected_s": 60})
     assert run_view(run).remaining_s is None
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        ([], "(dd_cached, 1 repeat)"),
+        (["cached"], "(dd_cached, 1 repeat, not ranked: memory may have stood in for the disk)"),
+        (["emulated"], "(dd_cached, 1 repeat, not ranked: the CPU is emulated)"),
+    ],
+)
+def test_report_says_beside_a_figure_why_it_does_not_rank(flags, said):
+    run = factories.run(state=RunState.DONE)
+    factories.sample(
+        run.offer, 4e9, metric="disk_read_bytes_per_s", variant="dd_cached", unit="bytes/s",
+        run=run, host=run.host, flags=flags,
+    )  # fmt: skip
+    lines = report.lines(report.document(run_view(run)))
+    assert next(line for line in lines if "disk_read" in line).endswith(said)
 
 
 def test_cost_of_a_run_is_its_time_at_the_price_in_force():

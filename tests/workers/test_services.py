@@ -405,6 +405,13 @@ def test_view_of_a_waiting_run_expects_nothing_yet():
     assert list(runs_visible(run.workspace)) == [run]
 
 
+def test_view_of_a_waiting_run_says_that_another_one_holds_its_host():
+    run = run_on(factories.host())
+    factories.run(run.host, state=RunState.RUNNING)
+    factories.run(state=RunState.RUNNING)  # on another host
+    assert run_view(run).stage == "waiting until another run on this host is over"
+
+
 def test_view_of_a_running_run_says_what_remains():
     run = factories.run(state=RunState.RUNNING, progress_ratio=0.25, live={"expected_s": 60})
     assert run_view(run).remaining_s == 45

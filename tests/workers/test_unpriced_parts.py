@@ -7,9 +7,9 @@ import pytest
 from backend.benchmarks.models import Campaign, Resource
 from backend.benchmarks.selectors.costs import campaign_cost, campaign_estimate
 from backend.benchmarks.selectors.rental_prices import resource_cost, unpriced_parts
-from backend.benchmarks.services.campaign_plans import CampaignPlan
 from backend.benchmarks.services.campaigns import campaign_create
 from backend.common import clock
+from backend.domain.campaign_document import CampaignPlan
 from backend.domain.rentals import Budget
 from backend.rentals.selectors.spending import account_month
 from backend.rentals.services.budgets import BudgetExceeded, resource_reserve

@@ -8,6 +8,7 @@ import datetime as dt
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 
 from django.db import DatabaseError, transaction
 
@@ -43,6 +44,7 @@ from backend.common.logs import logged_with
 from backend.common.queue import Task, enqueue
 from backend.domain.errors import DriverError, ProbeError, Reason
 from backend.providers.registry import provider
+from backend.rentals.services.leaks import resource_alarm
 from workers.engine import rented_pairs, rented_steps
 from workers.engine.steps import HANDLERS, Move, Wait, failed, failing, jittered, pinned_plan_of
 from workers.remote.driver import HostKeyChanged
@@ -151,7 +153,7 @@ def _after_error(step: Step, error: DriverError) -> Move | Wait:
 
 
 def _after_failed_collecting(step: Step, error: DriverError) -> Move | Wait:
-    """What was measured waits on the host: be as patient as while the run was measuring."""
+    """The results wait on the host: be as patient as while the run was measuring."""
     run = step.run
     # Collecting goes on for a cancelled run while its host answers; a silent one need not be waited
     # for.
@@ -182,16 +184,22 @@ def _backoff_s(step: Step) -> float:
 
 
 def _after_failed_teardown(step: Step, error: DriverError) -> Move | Wait:
-    """Cleaning has no retry limit. The run itself ends as lost when its host stays silent, so
-    that the host is not blocked for ever; this step then goes on by itself."""
+    """Cleaning has no retry limit. The run itself ends when its host stays silent, so that the host is
+    not blocked for ever; this step then goes on by itself. A run that measured everything stays done:
+    what may remain is an alarm, and takes no result away."""
     run = step.run
     is_over = clock.now() - step.created_at > lost_after()
     # The engine's part goes on although the run is over: something may still cost money.
     if run.is_finished or (error.retryable and run.outcome != RunState.LOST and not is_over):
         return Wait(_backoff_s(step), str(error))
-    what = run.resource if run.host.is_rented else f"{run.live.get('directory')} on the host"
+    is_rented = run.host.is_rented
+    what = run.resource if is_rented else f"{run.live.get('directory')} on the host"
     detail = f"{what} may remain: {error.detail}"
-    return Move(RunState.LOST, failed(run, error.reason, error.detail), event=detail)
+    effect = partial(resource_alarm, resource=run.resource, detail=detail) if is_rented else None
+    if run.outcome == RunState.DONE:
+        return Move(RunState.DONE, event=detail, effect=effect)
+    fields = failed(run, error.reason, error.detail)
+    return Move(RunState.LOST, fields, event=detail, effect=effect)
 
 
 def _write(claim: Claim, outcome: Move | Wait, dispatch: Dispatch) -> None:
@@ -220,7 +228,7 @@ def advance(claim: Claim, outcome: Move, dispatch: Dispatch) -> None:
             return
         # The run is over, but what it left behind may still be there: this step stays open to clean
         # it up.
-        if target == RunState.LOST and step.state == RunState.TEARING_DOWN:
+        if step.state == RunState.TEARING_DOWN and not TRANSITIONS[target]:
             step_put_off(step=step)
         else:
             step_close(step=step)

@@ -1,4 +1,4 @@
-"""One running run as the poller sees it: what it knows, what it reads, what it decides."""
+"""A running run as the poller sees it: what it knows, what it reads, what it decides."""
 
 import datetime as dt
 import time
@@ -55,7 +55,7 @@ class Followed:
     """Number of the last result that is stored."""
     measured: set[Pair] = field(default_factory=set)
     values: dict[Pair, list[float]] = field(default_factory=dict)
-    """What the stopping rule judges: undisturbed and uncached, in the order of the repeats."""
+    """Values for the stopping rule: undisturbed and uncached, in the order of the repeats."""
     transport: Transport | None = None
     reading: "Future[pipeline.Snapshot] | None" = None
     next_at: float = 0
@@ -77,7 +77,7 @@ class Followed:
 
     @property
     def is_local(self) -> bool:
-        """Whether it runs on the very machine that we take CPU from."""
+        """True if it runs on the very machine that we take CPU from."""
         return self.run.host.worker_id is not None
 
     @property
@@ -165,7 +165,7 @@ class Followed:
 
     @property
     def is_late(self) -> bool:
-        """Whether the runner should have been over by now."""
+        """True if the runner should have been over by now."""
         return self.deadline_at is not None and clock.now() > self.deadline_at
 
     def settled(self, status: RunnerStatus) -> set[str]:
@@ -185,7 +185,7 @@ class Followed:
     # --- what is shown -------------------------------------------------------------------------
 
     def fields(self, snapshot: pipeline.Snapshot, status: RunnerStatus) -> dict[str, Any] | None:
-        """What is to be written of a reading (progress.Progress.fields); None for nothing."""
+        """Fields of a reading to be written (progress.Progress.fields); None for nothing."""
         now = time.monotonic()
         said = (status.state, status.probe, status.variant, status.step, status.progress)
         rows = _rows(snapshot.live)

@@ -123,7 +123,7 @@ class Interrupts:
 
     def __init__(self) -> None:
         self.signals: list[int] = []
-        """Those that came, in order."""
+        """Notices that came, in order."""
         self._answered = 0
 
     @contextmanager
@@ -167,7 +167,7 @@ def pumped(pump: Pump) -> None:
 
 
 def is_worker_alive() -> bool:
-    """Whether somebody's tick was seen lately."""
+    """True if somebody's tick was seen lately."""
     tick = Tick.objects.filter(pk=1).first()
     if tick is None:
         return False

@@ -162,7 +162,7 @@ def _no_capacity(run: Run, step: Step) -> Move | Wait:
 
 
 def _is_waited_for(run: Run) -> bool:
-    """Whether the other machine of a pair is paid for meanwhile."""
+    """True if the other machine of a pair is paid for meanwhile."""
     pair = Run.objects.filter(Q(client=run) | Q(server=run), resource__called_at__isnull=False)
     return pair.exists()
 

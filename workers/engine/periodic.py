@@ -1,4 +1,4 @@
-"""What the tick does beside steps: starts due campaigns, watches budgets, has notices sent and
+"""Work of the tick beside steps: starts due campaigns, watches budgets, has notices sent and
 accounts at clouds checked."""
 
 import logging
@@ -28,7 +28,7 @@ MAX_STARTS = 20
 
 
 def tick() -> None:
-    """One look, through the broker where something has to be sent."""
+    """A look, through the broker where something has to be sent."""
     start_due()
     if has_due_notices():
         enqueue(Task.SEND_NOTICES)

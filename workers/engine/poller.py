@@ -164,10 +164,10 @@ class FollowWindow:
                 one.reading = self._hosts.submit(one.read(self._hosts))
                 one.reading.add_done_callback(partial(self._put, one))
 
-    def _put(self, one: Followed, _: object) -> None:
+    def _put(self, followed: Followed, _: object) -> None:
         # Called in the thread of the connections: all else about a run happens in the thread that
         # owns it.
-        self._read.put(one)
+        self._read.put(followed)
 
     def _wait(self, until: float) -> None:
         """Until a reading is there, the next one is due, or something is to be written."""
@@ -209,65 +209,65 @@ class FollowWindow:
 
     # --- what a reading means ------------------------------------------------------------------
 
-    def _take_in(self, one: Followed) -> None:
+    def _take_in(self, followed: Followed) -> None:
         """Note what was read, and stop following when the run goes on to its next state."""
-        read, one.reading = one.reading, None
+        read, followed.reading = followed.reading, None
         # Dropped while it was being read: only now can its connection be closed, as the reading used it.
-        if read is None or self._followed.get(one.claim.step_id) is not one:
-            self._hosts.submit(one.close())
+        if read is None or self._followed.get(followed.claim.step_id) is not followed:
+            self._hosts.submit(followed.close())
             return
         try:
             error = read.exception()
             outcome: Move | HandOver | None
             if error is None:
-                outcome = self._after_reading(one, read.result())
+                outcome = self._after_reading(followed, read.result())
             elif isinstance(error, DriverError):
                 # Written first: later it would look as if the host had answered again after its
                 # silence.
-                self._write_now(one)
-                outcome = _after_silence(one, error)
+                self._write_now(followed)
+                outcome = _after_silence(followed, error)
             else:
                 raise error
             if outcome is None:
                 return
             if isinstance(outcome, HandOver):
-                self._dispatch(one.claim)
+                self._dispatch(followed.claim)
             else:
-                engine.advance(one.claim, outcome, self._dispatch)
+                engine.advance(followed.claim, outcome, self._dispatch)
         except (LeaseLost, StaleState, CancelledError) as lost:
             log.info("dropped: %s", lost)
         except Exception as error:
-            log.exception("run %s failed", one.run.pk)
-            engine.crashed(one.claim, error, self._dispatch)
-        self._drop(one)
+            log.exception("run %s failed", followed.run.pk)
+            engine.crashed(followed.claim, error, self._dispatch)
+        self._drop(followed)
 
-    def _after_reading(self, one: Followed, snapshot: Snapshot) -> Move | None:
-        """What follows from a reading: the run's next state, or progress to be written."""
+    def _after_reading(self, followed: Followed, snapshot: Snapshot) -> Move | None:
+        """Consequence of a reading: the run's next state, or progress to be written."""
         readings = [repeat_of(result) for result in snapshot.results]
         status = snapshot.status
-        one.is_silent = False
-        one.orders_are_given()
+        followed.is_silent = False
+        followed.orders_are_given()
         if (
             status is None
             or status.is_over
             or not (snapshot.has_directory and snapshot.is_alive)
             # After a reboot the results of before stand beside a clock that began anew: never merged.
-            or snapshot.boot_id != one.run.boot_id
+            or snapshot.boot_id != followed.run.boot_id
         ):
-            self._write_now(one)
-            return _after_end(one, snapshot, readings)
-        one.take_in(readings)
-        if one.is_late:
-            _give_up(one)
+            self._write_now(followed)
+            return _after_end(followed, snapshot, readings)
+        followed.take_in(readings)
+        if followed.is_late:
+            _give_up(followed)
         else:
-            one.order(one.settled(status))
-        progress = self._unwritten.setdefault(one.claim.step_id, Progress(one.claim))
+            followed.order(followed.settled(status))
+        progress = self._unwritten.setdefault(followed.claim.step_id, Progress(followed.claim))
         progress.repeats += readings
-        if fields := one.fields(snapshot, status):
+        if fields := followed.fields(snapshot, status):
             # The readings before may have brought a series or lines that this one does not repeat.
             live_before = progress.fields["live"] if progress.fields else {}
             progress.fields = {**fields, "live": {**live_before, **fields["live"]}}
-        _hurry(one, status)
+        _hurry(followed, status)
         return None
 
     def _write(self) -> None:
@@ -282,9 +282,9 @@ class FollowWindow:
             for progress in gathered:
                 self._write_alone(progress)
 
-    def _write_now(self, one: Followed) -> None:
-        """What the run said before, written before what comes next."""
-        progress = self._unwritten.pop(one.claim.step_id, None)
+    def _write_now(self, followed: Followed) -> None:
+        """Write the run's last progress before what comes next."""
+        progress = self._unwritten.pop(followed.claim.step_id, None)
         if progress is not None:
             self._written([progress])
 
@@ -305,43 +305,43 @@ class FollowWindow:
                 log.info("dropped: step %s is no longer ours", one.claim.step_id)
                 self._drop(one)
 
-    def _drop(self, one: Followed) -> None:
-        self._followed.pop(one.claim.step_id, None)
-        self._unwritten.pop(one.claim.step_id, None)
-        if one.reading is None:
-            self._hosts.submit(one.close())
+    def _drop(self, followed: Followed) -> None:
+        self._followed.pop(followed.claim.step_id, None)
+        self._unwritten.pop(followed.claim.step_id, None)
+        if followed.reading is None:
+            self._hosts.submit(followed.close())
         else:
-            one.reading.cancel()
+            followed.reading.cancel()
 
 
-def _hurry(one: Followed, status: RunnerStatus) -> None:
+def _hurry(followed: Followed, status: RunnerStatus) -> None:
     """Look again soon, where the end is near or an order is to be given."""
     is_last = status.step >= status.steps - 1
-    left_s = one.plan.expected_s * (1 - status.progress)
-    if one.orders or left_s < (3 * END_S if is_last else END_S):
-        one.next_at = min(one.next_at, time.monotonic() + one.end_period_s)
+    left_s = followed.plan.expected_s * (1 - status.progress)
+    if followed.orders or left_s < (3 * END_S if is_last else END_S):
+        followed.next_at = min(followed.next_at, time.monotonic() + followed.end_period_s)
 
 
-def _give_up(one: Followed) -> None:
+def _give_up(followed: Followed) -> None:
     """The runner should have been over long ago: it is ended, and its results are kept."""
-    if "cancel" in one.ordered | one.orders:
+    if "cancel" in followed.ordered | followed.orders:
         return
-    with fenced(one.claim) as step:
-        detail = f"the runner did not finish within {one.plan.deadline_s:.0f} s"
+    with fenced(followed.claim) as step:
+        detail = f"the runner did not finish within {followed.plan.deadline_s:.0f} s"
         fields = failed(step.run, Reason.TIMEOUT, detail)
         if fields:
             run_failure_record(run=step.run, fields=fields)
-    one.order({"cancel"})
+    followed.order({"cancel"})
 
 
-def _after_end(one: Followed, snapshot: Snapshot, readings: list[Repeat]) -> Move | None:
+def _after_end(followed: Followed, snapshot: Snapshot, readings: list[Repeat]) -> Move | None:
     """The runner is over, or what it stood on has gone: keep the results and say which."""
     status = snapshot.status
-    with fenced(one.claim) as step:
+    with fenced(followed.claim) as step:
         run = step.run
         # First, whatever has happened: what was measured is kept.
         repeats_store([(run, readings)])
-        one.take_in(readings)
+        followed.take_in(readings)
         if snapshot.boot_id != run.boot_id:
             return failing(run, Reason.REBOOTED, "the host was rebooted during the run")
         if not snapshot.has_directory or status is None:
@@ -351,15 +351,15 @@ def _after_end(one: Followed, snapshot: Snapshot, readings: list[Repeat]) -> Mov
             "probe": run.probe,
             "progress_ratio": max(run.progress_ratio, status.progress),
             "runner_s": status.monotonic_s,
-            "live": _live(run, one.fields(snapshot, status)),
+            "live": _live(run, followed.fields(snapshot, status)),
         }
         if status.is_over:
             if status.state == "cancelled" and not run.failure_reason:
                 fields["outcome"] = RunState.CANCELLED
             return Move(RunState.COLLECTING, fields)
-        if one.is_restarting:
+        if followed.is_restarting:
             return failing(run, Reason.INTERRUPTED, "the runner was killed")
-        one.is_restarting, one.next_at = True, 0
+        followed.is_restarting, followed.next_at = True, 0
     return None
 
 
@@ -375,14 +375,14 @@ class HandOver:
     a cloud's library is not loaded."""
 
 
-def _after_silence(one: Followed, error: DriverError) -> Move | HandOver | None:
+def _after_silence(followed: Followed, error: DriverError) -> Move | HandOver | None:
     """The host does not answer: wait for it, but not for ever. The runner does not need us."""
-    one.is_silent = True
-    with fenced(one.claim) as step:
+    followed.is_silent = True
+    with fenced(followed.claim) as step:
         run = step.run
         since = parse_datetime(str(run.live.get("silent_since", ""))) or clock.now()
         silent_s = (clock.now() - since).total_seconds()
-        one.next_at = time.monotonic() + _silent_period_s(run, silent_s)
+        followed.next_at = time.monotonic() + _silent_period_s(run, silent_s)
         if "silent_since" not in run.live:
             log.warning("run %s on %s does not answer: %s", run.pk, run.host.name, error)
         if not error.retryable:

@@ -27,7 +27,7 @@ class Presence:
         self._is_ours: bool | None = None
 
     def say(self) -> bool:
-        """Whether the runs on this machine are ours."""
+        """True if the runs on this machine are ours."""
         if time.monotonic() >= self._next_at:
             self._next_at = time.monotonic() + PERIOD_S
             is_ours = worker_seen(worker_id=settings.WORKER_ID, instance=instance())
@@ -43,7 +43,8 @@ class Presence:
 
 
 class WorkerPresence:
-    """That of a Celery worker: its main process reads the machine's own queue while that is ours."""
+    """Presence of a Celery worker: its main process reads the machine's own queue while that is
+    ours."""
 
     def __init__(self) -> None:
         self._presence = Presence()

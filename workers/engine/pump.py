@@ -72,7 +72,7 @@ class Pump:
             self._outlast(lambda: self.steps(wait_s=0))
 
     def once(self) -> None:
-        """One pass: what is due, with running runs followed to their end or for one window."""
+        """A pass: what is due, with running runs followed to their end or for one window."""
         # In the order in which one follows from the other: what a schedule starts is measured in
         # this pass, and notices are sent of its end.
         if self._has_schedules:

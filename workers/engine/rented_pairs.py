@@ -30,7 +30,7 @@ ENGINE = "engine"
 
 
 def handlers_of(run: Run) -> Mapping[RunState, Handler]:
-    """What each state does with the run's rented machine."""
+    """Handlers of each state for the run's rented machine."""
     return HANDLERS if other_of(run) is not None else rented_steps.HANDLERS
 
 
@@ -98,7 +98,7 @@ def _meet(run: Run, step: Step) -> Move | Wait:
 
 
 def _ends(client: Resource, server: Resource) -> str:
-    """What the figures are between, in words."""
+    """Ends that the figures are between, in words."""
     zones = [(one.account.provider, one.zone or one.region) for one in (client, server)]
     kind = "zone" if client.zone and server.zone else "region"
     same = f"in one {kind}" if zones[0] == zones[1] else f"not in one {kind}"

@@ -1,5 +1,5 @@
-"""What each state does with a machine that is rented for the run: from the budget to its first
-login, and its end. Nothing here knows one provider from another.
+"""Steps of a machine that is rented for the run: from the budget to its first login, and its end.
+Nothing here knows one provider from another.
 
 Whatever happens between a call and what is written of it, the step is done again with the same
 launch token and the same specification: no call makes a second machine.
@@ -240,7 +240,7 @@ def _boot_limit_s(resource: Resource) -> int:
 
 
 def _is_late(resource: Resource) -> bool:
-    """Whether somebody should have logged in by now."""
+    """True if somebody should have logged in by now."""
     return _called_s(resource) > _boot_limit_s(resource)
 
 
@@ -426,13 +426,13 @@ def _machines_of(
 def _terminate(provider: ProviderCalls, left: Sequence[machines.ProviderResource]) -> None:
     """Ask for the end of each, also when one is refused; raises the first refusal then."""
     errors = []
-    is_machine_left = any(one.kind == machines.ResourceKind.MACHINE for one in left)
-    for one in left:
+    is_machine_left = any(resource.kind == machines.ResourceKind.MACHINE for resource in left)
+    for resource in left:
         try:
-            provider.ask(methodcaller("terminate", one))
+            provider.ask(methodcaller("terminate", resource))
         except DriverError as error:
             # A group or a disk cannot go before the machine: the next look asks again.
-            is_part = is_machine_left and one.kind != machines.ResourceKind.MACHINE
+            is_part = is_machine_left and resource.kind != machines.ResourceKind.MACHINE
             if not (is_part and error.retryable and error.reason == Reason.UNSUPPORTED):
                 errors.append(error)
     if errors:

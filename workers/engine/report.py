@@ -1,7 +1,6 @@
 """A run's result for the terminal: what was measured, and what it is worth."""
 
 from collections.abc import Collection
-from operator import itemgetter
 from typing import Any
 from uuid import UUID
 
@@ -13,11 +12,18 @@ from backend.catalog.models import PriceObservation
 from backend.domain import figures
 from backend.domain.metrics import CPU_METRICS, METRICS
 from backend.domain.ranking import break_even_price
-from backend.domain.stats import DISTURBED
+from backend.domain.stats import CACHED, DISTURBED, EMULATED, OTHER_METHOD, UNFIT, UNLIKE_OFFER
+
+GENERAL = "general_performance"
+NOT_RANKED = {
+    CACHED: "memory may have stood in for the disk",
+    EMULATED: "the CPU is emulated",
+    UNLIKE_OFFER: "the machine is not what its offer states",
+}
 
 
 def document(view: RunView) -> dict[str, Any]:
-    """What was measured and what it is worth, as one JSON document."""
+    """Results of the run and their worth, as one JSON document."""
     run = view.run
     measured = {sample.metric for sample in view.samples}
     return {
@@ -56,6 +62,7 @@ def _rank_row(run: Run) -> dict[str, Any] | None:
                 "score",
                 "score_ci95_low",
                 "score_ci95_high",
+                "score_n_repeats",
                 "interval_basis",
                 "price",
                 "currency",
@@ -78,8 +85,8 @@ def _rank_row(run: Run) -> dict[str, Any] | None:
 
 
 def _worth(run: Run, metrics: Collection[str]) -> dict[str, Any] | None:
-    """The month's price at which the machine would rank first, by the CPU metric that most priced
-    offers have; None where none of them compares, or its repeats were disturbed."""
+    """The month's price at which the machine would rank first, by general performance, else by the
+    CPU metric that most priced offers have; None where none compares or its repeats were disturbed."""
     from backend.rankings.selectors.on_sale import holds_its_score
     from backend.rankings.selectors.ranking import query_from, ranking
 
@@ -103,6 +110,8 @@ def _worth(run: Run, metrics: Collection[str]) -> dict[str, Any] | None:
         compared.append(
             {
                 "metric": key,
+                "score": own.score,
+                "is_other_method": OTHER_METHOD in own.flags.split(),
                 "offers": len(values),
                 "break_even_price": price,
                 "break_even_price_low": low,
@@ -111,7 +120,10 @@ def _worth(run: Run, metrics: Collection[str]) -> dict[str, Any] | None:
                 "period": own.period,
             }
         )
-    return max(compared, key=itemgetter("offers"), default=None)
+    # What stands for general work says more than what most offers happen to have.
+    return max(
+        compared, key=lambda worth: (worth["metric"] == GENERAL, worth["offers"]), default=None
+    )
 
 
 def _stated(price_id: UUID | None) -> dict[str, Any] | None:
@@ -128,7 +140,11 @@ def lines(document: dict[str, Any]) -> list[str]:
     lines += [
         f"  {result['metric']:30} {figures.measure(result['median'], result['unit']):>20}"
         f"   ({result['variant']}, {_repeats(result['repeats'])}"
-        + (f", {result['disturbed']} disturbed)" if result["disturbed"] else ")")
+        + (f", {result['disturbed']} disturbed" if result["disturbed"] else "")
+        + "".join(
+            f", not ranked: {NOT_RANKED[flag]}" for flag in result["unfit"] if flag in NOT_RANKED
+        )
+        + ")"
         for result in document["results"]
     ]
     if (row := document["ranking"]) is not None:
@@ -136,6 +152,8 @@ def lines(document: dict[str, Any]) -> list[str]:
     lines += [f"  warning: {warning}" for warning in document["warnings"]]
     if (worth := document["worth"]) is not None:
         lines.append(worth_line(worth))
+    else:
+        lines += disturbed_lines(document["results"])
     lines.append(f"  evidence: {document['url']}")
     return lines
 
@@ -145,12 +163,35 @@ def _repeats(count: int) -> str:
 
 
 def worth_line(worth: dict[str, Any]) -> str:
+    if worth["metric"] == GENERAL:
+        # Two digits, as many as the tools' other versions leave.
+        about = "about " if worth["is_other_method"] else ""
+        return (
+            f"  general performance {about}{figures.figure(worth['score'], 2 if about else 4)} "
+            f"(m5.large = 1); at {_worth_price(worth)} it would rank first of "
+            f"{figures.quantity(worth['offers'] + 1)}"
+        )
     return (
-        f"  below {figures.price(worth['break_even_price'], worth['currency'], worth['period'])} "
-        f"({figures.money(worth['break_even_price_low'])} … "
-        f"{figures.money(worth['break_even_price_high'])} by the "
-        f"interval of its score) it would rank first of {worth['offers'] + 1} priced offers by "
+        f"  below {_worth_price(worth)} it would rank first of {worth['offers'] + 1} priced offers by "
         f"{METRICS[worth['metric']].label}"
+    )
+
+
+def disturbed_lines(results: list[dict[str, Any]]) -> list[str]:
+    """Why general performance that was measured says nothing, and what to do."""
+    return [
+        "  general performance is not compared: other work disturbed every repeat. When the machine is "
+        "quiet: ./rackrate manage benchmark local --profile general"
+        for result in results
+        if result["metric"] == GENERAL and result["disturbed"] == result["repeats"]
+    ]
+
+
+def _worth_price(worth: dict[str, Any]) -> str:
+    return (
+        f"{figures.price(worth['break_even_price'], worth['currency'], worth['period'])} "
+        f"({figures.money(worth['break_even_price_low'])} … "
+        f"{figures.money(worth['break_even_price_high'])} by the interval of its score)"
     )
 
 
@@ -161,7 +202,11 @@ def rank_lines(row: dict[str, Any]) -> list[str]:
         f"{figures.figure(row['score_ci95_high'])}, "
         f"{row['interval_basis']}"
     )
-    lines = [f"  score: {figures.figure(row['score'])} CMIPS ({interval})"]
+    unit = METRICS[row["metric"]].unit
+    # Other runs of the offer count as well; a published score does not say how often it was measured.
+    count = row["score_n_repeats"]
+    pooled = f" from {_repeats(count)} of this offer" if count else ""
+    lines = [f"  score: {figures.figure(row['score'])} {unit}{pooled} ({interval})"]
     if (stated := row["stated"]) is not None:
         lines.append(
             f"  price: {figures.quote(stated['amount'], stated['currency'], stated['unit'])}; "
@@ -182,8 +227,13 @@ def rank_lines(row: dict[str, Any]) -> list[str]:
             f"  place: {row['rank']} of {row['count']} by value per cost "
             f"(plausibly {row['rank_low']} … {row['rank_high']})"
         )
-    elif "disturbed" in row["flags"].split():
-        lines.append("  place: none, every repeat was disturbed by other work on this machine")
+    elif unfit := UNFIT.intersection(row["flags"].split()):
+        reasons = {
+            **NOT_RANKED,
+            DISTURBED: "every repeat was disturbed by other work on this machine",
+        }
+        why = " and ".join(reasons.get(flag, flag) for flag in sorted(unfit))
+        lines.append(f"  place: none, {why}")
     else:
         lines.append(f"  place: {row['place_by_score']} of {row['count']} by score")
     if "unstable" in row["flags"].split():

@@ -48,7 +48,7 @@ class HostRefused(DomainError):
 
 @dataclass(frozen=True)
 class Key:
-    """One thing to log in with: a private key, or the keys of an agent."""
+    """A thing to log in with: a private key, or the keys of an agent."""
 
     shown: str
     text: str = field(default="", repr=False)
@@ -157,7 +157,7 @@ class SshHosts:
     # --- what logs in -----------------------------------------------------------------------
 
     def _keys(self, there: SshLogin, *, is_given: bool) -> Iterator[Key]:
-        """What ssh would try, in its order; keys that ask for a passphrase come last."""
+        """Keys that ssh would try, in its order; keys that ask for a passphrase come last."""
         if is_given and self.identity is not None:
             yield self._of_file(self.identity, there)
             return

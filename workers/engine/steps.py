@@ -1,4 +1,4 @@
-"""What each state of a run does, on its host and on the other end of its network tests."""
+"""Steps of a run, on its host and on the other end of its network tests."""
 
 import asyncio
 import hashlib
@@ -17,8 +17,8 @@ from backend.benchmarks.selectors.evidence import stored_file_hashes
 from backend.benchmarks.selectors.hosts import authorities_of
 from backend.benchmarks.services.hosts import host_key_distrust
 from backend.benchmarks.services.login_keys import host_earlier_key, host_private_key
+from backend.benchmarks.services.offered_machine import architecture_contradiction
 from backend.benchmarks.services.results import (
-    offer_facts_record,
     repeats_store,
     sent_bytes_record,
     unavailable_note,
@@ -70,7 +70,7 @@ class Wait:
     seconds: float
     why: str
     is_progress: bool = False
-    """Whether nothing went wrong, so that the attempts start anew."""
+    """True if nothing went wrong, so that the attempts start anew."""
 
 
 # --- the machines of a run ----------------------------------------------------------------------
@@ -142,8 +142,7 @@ def on_peer(
 
 
 def plan_of(run: Run, *, peer_port: int | None = None) -> Plan:
-    """What the run measures; without the network tests while
-    nobody serves them."""
+    """Plan of the run; without the network tests while nobody serves them."""
     return plan(
         PROFILES[run.profile],
         run.probes,
@@ -155,7 +154,7 @@ def plan_of(run: Run, *, peer_port: int | None = None) -> Plan:
 
 
 def pinned_plan_of(run: Run) -> PinnedPlan:
-    """What the run began with; of one from before plans were stored, what it would begin with."""
+    """Plan that the run began with; of one from before plans were stored, the present one."""
     return PinnedPlan.read(run.plan) if run.plan else PinnedPlan.of(plan_of(run))
 
 
@@ -211,6 +210,9 @@ def identify(run: Run, step: Step) -> Move:
         live |= {"peer_directory": other.directory, "peer_address": address}
         swept += more
     run.live = live
+    if why := architecture_contradiction(run, target.arch):
+        move = failing(run, Reason.UNSUPPORTED, why)
+        return replace(move, fields={**move.fields, "live": live})
     # Before the runner gets it: a worker that dies then leaves the next one, perhaps a newer one, what the
     # runner goes by. Which port a peer gets makes no difference to that.
     pinned = PinnedPlan.of(plan_of(run, peer_port=1 if peer is not None else None))
@@ -221,7 +223,7 @@ def identify(run: Run, step: Step) -> Move:
 async def _looked_at(
     transport: Transport, run: Run, seconds: float, is_peer: bool = False
 ) -> tuple[pipeline.TargetIdentity, list[tuple[str, str]]]:
-    """What the machine is, and the events of clearing up there. That fails no run."""
+    """Facts of the machine, and the events of clearing up there. That fails no run."""
     before = clock.now().timestamp()
     target = await pipeline.identify(transport, str(run.pk), is_peer=is_peer)
     events = _clock_events(target, before, clock.now().timestamp())
@@ -364,8 +366,8 @@ def collect(run: Run, step: Step) -> Move:
 
 
 def conclude(run: Run, step: Step) -> Move:
-    """What the inventory said about a machine of one's own becomes its offer's figures."""
-    return Move(RunState.TEARING_DOWN, effect=lambda: offer_facts_record(run=run))
+    """All of it is stored: the machines are cleaned or ended."""
+    return Move(RunState.TEARING_DOWN)
 
 
 def tear_down(run: Run, step: Step) -> Move:
@@ -397,6 +399,8 @@ def tear_down(run: Run, step: Step) -> Move:
     if errors:
         raise errors[0]
     if replaced := _replaced(run):
+        if run.outcome == RunState.DONE:
+            return Move(RunState.DONE, event=replaced)
         return Move(RunState.LOST, failed(run, Reason.INTERRUPTED, replaced), event=replaced)
     return Move(RunState.VERIFIED_GONE)
 

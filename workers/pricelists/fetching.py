@@ -5,16 +5,20 @@ force and says why on its feed.
 """
 
 import logging
+import time
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import asdict
 from typing import Any
 
 from django.conf import settings
 
-from backend.accounts.models import CloudAccount
 from backend.accounts.services.workspaces import default_workspace
+from backend.benchmarks.services.twins import twins_refresh
 from backend.catalog.models import PriceFeed
+from backend.catalog.selectors.feeds import price_account
+from backend.catalog.selectors.price_refresh import is_refreshing, is_resting, refresh_progress
 from backend.catalog.selectors.published_prices import on_demand_prices
 from backend.catalog.services.feeds import (
     ClaimLost,
@@ -31,12 +35,14 @@ from backend.catalog.services.feeds import (
     payloads_tidy,
 )
 from backend.catalog.services.price_import import ImportReport, prices_record
+from backend.catalog.services.price_refresh import RefreshBusy, price_refresh, price_refresh_due
 from backend.catalog.services.rates import RatesReport, rates_noted, rates_record
 from backend.common import clock
 from backend.common.alone import alone
 from backend.domain.errors import DomainError, DriverError, InvalidValue
 from backend.domain.parsing.prices.collected import Collected
 from backend.domain.price_feeds import FeedKind
+from backend.domain.price_refresh import RefreshProgress, Trouble
 from backend.domain.redaction import redacted
 from backend.notifications.models import NoticeKind
 from backend.notifications.services.notices import notice_queue
@@ -50,6 +56,8 @@ from workers.rentals.account_access import access_of
 
 log = logging.getLogger(__name__)
 
+# Between two looks at lists that others read.
+PAUSE_S = 1.0
 # After this no further list is begun.
 BUDGET_S = 45.0
 # The most that asking for one list may take. With the time to record it, less than the lease.
@@ -65,9 +73,12 @@ Report = ImportReport | RatesReport
 
 def fetch_due(*, is_needed: Callable[[], bool] = lambda: True) -> int:
     """Read every list that is due, one after the other; returns how many were tried."""
-    tried = 0
+    tried, was_refreshing = 0, False
     pause = Patience(BUDGET_S, is_needed)
     with alone(LOCK) as is_alone:
+        if is_alone:
+            price_refresh_due()
+            was_refreshing = is_refreshing()
         while is_alone and pause.is_left and (claim := feed_claim()) is not None:
             tried += 1
             try:
@@ -76,6 +87,8 @@ def fetch_due(*, is_needed: Callable[[], bool] = lambda: True) -> int:
                 pass  # on the feed, and logged
             except (Cancelled, ClaimLost) as why:
                 log.info("%s: %s", _named(claim.feed), type(why).__name__)
+    if was_refreshing and is_resting():
+        log.warning("no provider answered: prices are refreshed again when somebody asks for it")
     return tried
 
 
@@ -95,6 +108,20 @@ def fetch_now(*, provider: str, region: str = "", kind: str = "") -> dict[str, I
     return reports
 
 
+def refresh_now(*, actor: str) -> Iterator[RefreshProgress]:
+    """Read every list that can be read, together with any workers; the progress after each pass.
+
+    A refresh that is under way is followed. Raises NotOwned.
+    """
+    with suppress(RefreshBusy):
+        price_refresh(workspace=default_workspace(), actor=actor)
+    while (progress := refresh_progress()).is_running:
+        yield progress
+        if not fetch_due():
+            time.sleep(PAUSE_S)
+    yield progress
+
+
 def rates_now(*, is_history: bool = False) -> RatesReport:
     """Record the rates of the last ninety days, or of all since 1999. Raises FetchError."""
     request = FetchRequest(Patience(FETCH_S), endpoint=_endpoint(FX_PROVIDER, None))
@@ -109,7 +136,7 @@ def _readable(provider: str) -> tuple[FeedKind, ...]:
     if all(kind.are_rates for kind in kinds):
         raise InvalidValue("/provider", f"{provider} publishes no prices")
     # All that can be read, so that one command fills a fresh database without an account.
-    has_account = _account(provider) is not None
+    has_account = price_account(provider) is not None
     readable = tuple(kind for kind in kinds if has_account or not kind.needs_account)
     if not readable:
         raise FetchError(f"there is no enabled account at {provider}")
@@ -121,7 +148,8 @@ def _readable(provider: str) -> tuple[FeedKind, ...]:
 
 def _read(claim: FeedClaim, patience: Patience, *, is_conditional: bool) -> Report | None:
     """Read the list; None where it is as before. Raises FetchError once that is on the feed."""
-    feed, secret, after_s = claim.feed, dict[str, str](), 0.0
+    feed, secret = claim.feed, dict[str, str]()
+    after_s, trouble = 0.0, Trouble.UNREADABLE
     try:
         request = _request(feed, patience, is_conditional)
         secret = dict(request.access.secret) if request.access else {}
@@ -141,16 +169,17 @@ def _read(claim: FeedClaim, patience: Patience, *, is_conditional: bool) -> Repo
     except (FetchError, DriverError, DomainError) as error:
         # Providers quote requests in their refusals, and errors stand on a page.
         detail = redacted(str(error), secret)
-        after_s = getattr(error, "after_s", 0.0)
+        if isinstance(error, FetchError):
+            after_s, trouble = error.after_s, error.trouble
     except Exception as error:  # noqa: BLE001  (the outermost: stated on the feed and in the log)
         log.error("%s: %s", _named(feed), redacted(traceback.format_exc(), secret))
         detail = f"a defect of ours: {type(error).__name__}"
     else:
         log.info("%s: %s", _named(feed), _counts(report))
         return report
-    feed_failed(claim=claim, error=detail, after_s=after_s)
+    feed_failed(claim=claim, error=detail, trouble=trouble, after_s=after_s)
     log.warning("%s: %s", _named(feed), detail)
-    raise FetchError(detail)
+    raise FetchError(detail, trouble=trouble)
 
 
 def _request(feed: PriceFeed, patience: Patience, is_conditional: bool) -> FetchRequest:
@@ -201,6 +230,8 @@ def _recorded(claim: FeedClaim, request: FetchRequest) -> Report:
                 payload=payload,
                 is_shrinking_ok=known.is_market,
             )
+            if report.new_types:
+                twins_refresh()
             if report.quarantined:
                 _notify(feed, report, payload.sha256)
         payloads_tidy(feed=feed, sha256=payload.sha256)
@@ -209,7 +240,7 @@ def _recorded(claim: FeedClaim, request: FetchRequest) -> Report:
 
 
 def _notify(feed: PriceFeed, report: ImportReport, sha256: str) -> None:
-    """One message for each answer with prices that wait, however many they are."""
+    """A message for each answer with prices that wait, however many they are."""
     name = _named(feed).removeprefix("prices ")
     notice_queue(
         workspace=default_workspace(),
@@ -229,21 +260,12 @@ def _notify(feed: PriceFeed, report: ImportReport, sha256: str) -> None:
 
 
 def _access(provider: str) -> Access:
-    """That of an account at the provider, for lists that are sent to nobody else."""
-    account = _account(provider)
+    """Access of an account at the provider, for lists that are sent to nobody else."""
+    account = price_account(provider)
     if account is None:
-        raise FetchError(f"there is no enabled account at {provider}")
+        detail = f"there is no enabled account at {provider}"
+        raise FetchError(detail, trouble=Trouble.NO_ACCOUNT)
     return access_of(account)
-
-
-def _account(provider: str) -> CloudAccount | None:
-    """The oldest enabled one, those first whose last check went well."""
-    # Lists are shared, so their owner's accounts read them.
-    enabled = CloudAccount.objects.filter(
-        workspace=default_workspace(), provider=provider, is_enabled=True
-    )
-    # An empty text sorts first: accounts whose last check went well.
-    return enabled.order_by("check_error", "created_at").first()
 
 
 def _endpoint(provider: str, access: Access | None) -> str:

@@ -33,7 +33,7 @@ OnDemand = Callable[[str], Sequence[ParsedPrice]]
 
 @dataclass(frozen=True)
 class PriceFile:
-    """One file and what it is; `region` is "" where the prices in it name their own."""
+    """A file and what it is; `region` is "" where the prices in it name their own."""
 
     path: Path
     feed: FeedKind
@@ -72,7 +72,7 @@ def price_lists(provider: str, paths: Iterable[Path], region: str) -> list[Price
 
 
 def _recognised(record: ProviderRecord, path: Path, region: str) -> PriceFile:
-    """What the file is, judged by its beginning. Raises InvalidValue, naming it, and OSError."""
+    """Kind of the file, judged by its beginning. Raises InvalidValue, naming it, and OSError."""
     with _opened(path) as file:
         head = file.read(HEAD_BYTES).decode(errors="replace")
     for feed in record.feeds:
@@ -111,7 +111,7 @@ class FileReading:
         spool.on_read = self._note
 
     def results(self, price_list: PriceList, region: str, on_demand: OnDemand) -> Iterator[Result]:
-        """What the documents of a list say, read as it goes. Raises InvalidValue, naming the file."""
+        """Content of a list's documents, read as it goes. Raises InvalidValue, naming the file."""
         source = fetcher(price_list.provider, price_list.feed.kind)
         code = price_list.region or region
         known = on_demand(code) if price_list.feed.needs_on_demand else ()

@@ -92,5 +92,5 @@ class Connections:
 
 @cache
 def connections() -> Connections:
-    """Those of this process, made on first use: after a worker has forked."""
+    """Connections of this process, made on first use: after a worker has forked."""
     return Connections()

@@ -1,4 +1,4 @@
-"""What the engine asks of a machine that it can log in to, and how both say no."""
+"""The interface of a machine that can be logged in to, and its errors."""
 
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -28,11 +28,11 @@ class Target:
     earlier_key: bytes = field(default=b"", repr=False)
     """The private key that was replaced by that one, and may still be the one that is let in."""
     certificate: str = ""
-    """Of one of the two, in OpenSSH form, for hosts that trust an authority."""
+    """Certificate of one of the two keys, in OpenSSH form, for hosts that trust an authority."""
     agent_socket: str = ""
-    """Of an SSH agent whose keys may log in beside that key."""
+    """Socket of an SSH agent whose keys may log in beside that key."""
     is_agent_of_host: bool = False
-    """Whether a person named the agent for this machine, not the worker's setting for all."""
+    """True if a person named the agent for this machine, not the worker's setting for all."""
     host_key: str = ""
     """The pinned public key in OpenSSH form."""
     authorities: tuple[str, ...] = ()
@@ -40,14 +40,14 @@ class Target:
     revoked: frozenset[str] = frozenset()
     """Public keys of authorities and machines that count no more."""
     is_private_allowed: bool = False
-    """Whether addresses that are not public may be connected to."""
+    """True if addresses that are not public may be connected to."""
     via: "Target | None" = None
     """The bastion that is logged in to first and connects to the machine from there."""
 
 
 @dataclass(frozen=True)
 class Output:
-    """What a command left behind."""
+    """Output and exit code of a command."""
 
     exit_code: int
     stdout: bytes

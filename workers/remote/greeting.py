@@ -30,7 +30,7 @@ exit 0
 
 @dataclass(frozen=True)
 class Greeting:
-    """What the machine answered, between two times of ours."""
+    """The machine's first answer, between two times of ours."""
 
     text: str
     asked_at: dt.datetime

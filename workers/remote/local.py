@@ -15,7 +15,7 @@ KEPT_VARIABLES = ("PATH", "HOME", "TMPDIR", "USER", "LOGNAME")
 
 
 def _environment() -> dict[str, str]:
-    """What a probe may see of our environment: never the service's secrets."""
+    """Part of our environment that a probe may see: never the service's secrets."""
     kept = {name: os.environ[name] for name in KEPT_VARIABLES if name in os.environ}
     # Parsers read English messages and decimal points, whatever the language of the worker's user
     # is.

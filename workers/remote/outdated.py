@@ -20,14 +20,14 @@ async def outdated_server(
     tunnel: asyncssh.SSHClientConnection | None,
     signatures: Sequence[str],
 ) -> str:
-    """What is too old about a server, and what can be done; "" where it is none of this or does not say."""
+    """Age of a server's algorithms, with the remedy; "" where it is none of this or does not say."""
     try:
         async with asyncio.timeout(ANSWER_TIMEOUT_S):
             offer = read_offer(await _first_bytes(name, port, tunnel))
     except (OSError, asyncssh.Error):
         return ""
     exchanges = [one.decode() for one in get_default_kex_algs()]
-    ciphers = [one.decode() for one in get_default_encryption_algs()]
+    ciphers = [encryption_alg.decode() for encryption_alg in get_default_encryption_algs()]
     accepted = {"key exchanges": exchanges, "host key signatures": signatures, "ciphers": ciphers}
     return outdated(offer, accepted)
 

@@ -1,4 +1,4 @@
-"""What a run does on its target, over any transport; free of Django and of the database.
+"""Work of a run on its target, over any transport; free of Django and of the database.
 
 Everything lives in one directory `rackrate-<run id>` of mode 0700 and goes with it; on the other end of
 the network tests it is called `rackrate-<run id>-peer`. The target says where (scripts.IDENTIFY).
@@ -59,7 +59,7 @@ PORTS = (PEER_PORTS[0], PEER_PORTS[1] - 3)
 
 @dataclass(frozen=True)
 class TargetIdentity:
-    """What the target is; `directory` is where the run will live."""
+    """Identity of the target; `directory` is where the run will live."""
 
     arch: str
     boot_id: str
@@ -91,7 +91,7 @@ class Snapshot:
     is_alive: bool
     status: RunnerStatus | None
     last_lines: tuple[str, ...]
-    """Of the newest result; empty without a new one."""
+    """Last lines of the newest result; empty without a new one."""
     results: tuple[RawResult, ...]
     manifest: Mapping[str, str] | None
     """File name → sha256; None until the runner has finished."""
@@ -399,7 +399,7 @@ async def read_all(
 
 
 def _is_complete(snapshot: Snapshot, results: Sequence[RawResult]) -> bool:
-    """Whether these are all that the manifest lists."""
+    """True if these are all that the manifest lists."""
     if snapshot.manifest is None:
         return False
     listed = {name.removesuffix(".json") for name in snapshot.manifest if name.endswith(".json")}

@@ -1,4 +1,4 @@
-"""What a machine presents as its key: seen as a whole, before asyncssh judges it."""
+"""Key that a machine presents: seen as a whole, before asyncssh judges it."""
 
 import base64
 from collections.abc import Callable

@@ -30,7 +30,7 @@ def cloud(slug: str, access: Access) -> ProviderDriver:
 
 
 def bill(slug: str, access: Access) -> ProviderBill | None:
-    """What reads the provider's bill; None where none can be read."""
+    """Reader of the provider's bill; None where none can be read."""
     path = registry.module(slug, "bill")
     if find_spec(path) is None:
         return None

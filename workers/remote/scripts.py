@@ -12,18 +12,29 @@ STARTS_SHELL = (
     "the login shell's start-up file starts another shell in place of the command: have it do so only in "
     "a terminal"
 )
+# Of all commands that we run: a PATH may lack the tools that every system has.
+FULL_PATH = '[ -z "$PATH" ] || PATH=$PATH:; PATH=$PATH/usr/sbin:/usr/bin:/sbin:/bin; export PATH'
+# Shells keep their own files at 10 and above: with fewer they can redirect nothing, so that awk has to say it.
+FEW_FILES = """case $(ulimit -n) in
+[0-9] | 1[0-5])
+    awk -v n="$(ulimit -n)" 'BEGIN {{
+        print "the login may open only " n " files at once: raise its limit (ulimit -n) to 16" > "/dev/stderr"
+    }}'
+    exit 1
+    ;;
+esac"""
 # The whole script is one function, read to its end before it starts: nothing it runs can eat it.
 # What the login shell does before reaches us, too: it may read some of the script, of which the first
-# line is there to be missed, or start another shell, which then has no arguments. A PATH may lack the
-# tools that every system has.
+# line is there to be missed, or start another shell, which then has no arguments.
 WRAPPER = f"""is_whole=yes
 LC_ALL=C; export LC_ALL; umask 077
-PATH=${{{{PATH:+$PATH:}}}}/usr/sbin:/usr/bin:/sbin:/bin; export PATH
+{FULL_PATH}
 lock=${{{{TMPDIR:-/tmp}}}}/rackrate-host.lock
 main() {{{{
 {{}}
 }}}}
 echo '{BEGIN}'
+{FEW_FILES}
 [ -n "${{{{is_whole:-}}}}" ] || {{{{ echo "{READS_INPUT}" >&2; exit 1; }}}}
 [ $# -gt 0 ] || {{{{ echo "{STARTS_SHELL}" >&2; exit 1; }}}}
 main "$@" </dev/null

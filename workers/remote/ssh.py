@@ -81,8 +81,8 @@ def _public_line(key: asyncssh.SSHKey) -> str:
 async def _route(
     address: str, port: int, via: Target | None, *, is_private_allowed: bool
 ) -> tuple[Sequence[str], SshTransport | None]:
-    """What to connect to, and the bastion that does so. Behind one the name is looked up there: its
-    network is not ours, so none of its addresses leads to a machine of ours."""
+    """Address to connect to, and the bastion that does so. Behind one the name is looked up there:
+    its network is not ours, so none of its addresses leads to a machine of ours."""
     try:
         checked_address(address)
     except InvalidValue as error:
@@ -115,8 +115,8 @@ async def _resolved(address: str, port: int, *, is_private_allowed: bool) -> Seq
 
 
 async def _first_reached(names: Sequence[str], call: Callable[[str], Awaitable[T]]) -> T:
-    """What the first of a machine's addresses answers that can be reached: many a worker has no
-    IPv6, many a name such an address, which stands first."""
+    """Answer of the first of a machine's addresses that can be reached: many a worker has no IPv6,
+    many a name such an address, which stands first."""
     for name in names[:-1]:
         try:
             return await call(name)

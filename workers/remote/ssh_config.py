@@ -44,11 +44,11 @@ class SshLogin:
     is_identity_named: bool
     certificates: tuple[Path, ...]
     agent_socket: str = field(repr=False)
-    """Of the agent that it would ask; "" for none."""
+    """Socket of the agent that it would ask; "" for none."""
     jumps: tuple[str, ...]
     """The machines in between, the first one first."""
     is_configured: bool
-    """Whether the file says anything of this very name."""
+    """True if the file says anything of this very name."""
 
 
 def destination(text: str) -> SshName:
@@ -66,7 +66,7 @@ def destination(text: str) -> SshName:
 def login(
     where: SshName, *, config: Path | None, environ: Mapping[str, str], home: Path
 ) -> SshLogin:
-    """What ssh would do; `config` instead of ~/.ssh/config. Raises SshConfigFault."""
+    """Login as ssh would do it; `config` instead of ~/.ssh/config. Raises SshConfigFault."""
     settings = _settings(where, config, home)
     tokens = _tokens(settings, home)
     named = settings.lists["identityfile"]
@@ -100,7 +100,7 @@ def login(
 
 
 def is_readable_by_others(path: Path) -> bool:
-    """Whether ssh itself would refuse the file of a private key."""
+    """True if ssh itself would refuse the file of a private key."""
     return bool(path.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO))
 
 

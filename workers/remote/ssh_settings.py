@@ -71,7 +71,7 @@ class SshSettings:
 
 @dataclass
 class _File:
-    """One file while it is read."""
+    """A file while it is read."""
 
     settings: SshSettings
     path: Path

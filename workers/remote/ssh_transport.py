@@ -10,6 +10,7 @@ import asyncssh
 from backend.domain.errors import DriverError, Reason
 from backend.domain.parsing.texts import text_of
 from workers.remote.driver import Output, read_capped, write_refusal
+from workers.remote.scripts import FULL_PATH
 
 
 class SshTransport:
@@ -64,14 +65,14 @@ class SshTransport:
     async def put(self, content: bytes, path: str, *, mode: int, timeout_s: float) -> None:
         # No SFTP: small systems often have none.
         name, part = shlex.quote(path), shlex.quote(f"{path}.part")
-        command = f"cat >{part} && chmod {mode:o} {part} && mv -f {part} {name}"
+        command = f"{FULL_PATH}; cat >{part} && chmod {mode:o} {part} && mv -f {part} {name}"
         output = await self.run(command, stdin=content, timeout_s=timeout_s)
         if output.exit_code != 0:
             raise self._file_error(path, output)
 
     async def get(self, path: str, *, timeout_s: float, limit_bytes: int = 16 * 2**20) -> bytes:
         output = await self.run(
-            f"cat {shlex.quote(path)}", timeout_s=timeout_s, limit_bytes=limit_bytes
+            f"{FULL_PATH}; cat {shlex.quote(path)}", timeout_s=timeout_s, limit_bytes=limit_bytes
         )
         if output.exit_code != 0:
             raise self._file_error(path, output)

@@ -26,7 +26,8 @@ log = logging.getLogger(__name__)
 
 
 def access_of(account: CloudAccount) -> Access:
-    """What a driver needs to call the provider; raises DriverError for a secret that does not open.
+    """Access that a driver needs to call the provider; raises DriverError for a secret that does
+    not open.
 
     The use is noted on the row and in the audit trail.
     """

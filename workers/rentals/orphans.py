@@ -12,12 +12,12 @@ MARGIN = dt.timedelta(minutes=5)
 
 @dataclass(frozen=True)
 class Launch:
-    """What we know of a launch, by its token."""
+    """A launch of ours, by its token."""
 
     is_over: bool
     """Its run has ended, or all of it was seen to be gone."""
     provider_id: str
-    """Of its machine; "" while it has none."""
+    """Id of its machine; "" while it has none."""
     lifetime: dt.timedelta
 
 
@@ -36,7 +36,7 @@ def orphans(
     now: dt.datetime,
     settle: dt.timedelta,
 ) -> list[Orphan]:
-    """What has to go of everything that the provider lists; machines first.
+    """Resources to end, of everything that the provider lists; machines first.
 
     `launches` by token must have been read after the provider was asked: a token is saved before
     it is used, so one that is missing here was never given out. Parts of a machine (key pair,

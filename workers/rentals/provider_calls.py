@@ -100,17 +100,17 @@ class ProviderCalls:
             time.sleep(seconds)
 
     def listed(self, tag: str, *, token: str, region: str) -> Inventory:
-        """What we have of a launch at the provider."""
+        """Resources of a launch at the provider."""
         return of_ours(self.ask(methodcaller("inventory", tag, token=token, region=region)))
 
     def described(self, handle: ProviderResource) -> ProviderResource:
-        """What the handle names as it is now; ABSENT where it is none of ours."""
+        """Present state of the handle's resource; ABSENT where it is none of ours."""
         described = self.ask(methodcaller("describe", handle))
         absent = replace(handle, state=ProviderResourceState.ABSENT)
         return next(iter(of_ours(Inventory([described]))), absent)
 
     def ask(self, call: Callable[[ProviderDriver], Coroutine[Any, Any, T]]) -> T:
-        """What the provider answers; DriverError(timeout) when it takes too long."""
+        """Answer of the provider; DriverError(timeout) when it takes too long."""
         if not self._has_taken:
             self._take(PATIENCE_S)
         self._has_taken = False

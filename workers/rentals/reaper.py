@@ -69,7 +69,7 @@ class TimeIsUp(DriverError):
 
 @dataclass
 class Look:
-    """What one look at an account saw and did. Lists hold words for a person."""
+    """Findings and actions of one look at an account. Lists hold words for a person."""
 
     account: str
     provider: str
@@ -92,14 +92,14 @@ class Look:
 
 @dataclass
 class ReapReport:
-    """Of all accounts."""
+    """Findings on all accounts."""
 
     is_dry: bool
     looks: list[Look] = field(default_factory=list)
 
     @property
     def has_failed(self) -> bool:
-        """Whether some account could not be looked at or something could not be ended."""
+        """True if some account could not be looked at or something could not be ended."""
         return any(look.error for look in self.looks)
 
 
@@ -139,7 +139,7 @@ def _look(account: CloudAccount, look: Look, until: float, *, is_dry: bool) -> N
 
 @contextmanager
 def _locked(account: CloudAccount) -> Iterator[bool]:
-    """Whether nobody else reaps the account; PostgreSQL lets go of it when this process dies."""
+    """True if nobody else reaps the account; PostgreSQL lets go of it when this process dies."""
     # A lock of the session: a look is many transactions, and calls of the provider between them.
     # The keys of PostgreSQL's advisory locks are signed numbers of 32 bits.
     key = int.from_bytes(account.pk.bytes[:4], signed=True)
@@ -163,7 +163,7 @@ def _now() -> dt.datetime:
 
 
 class _Reaping:
-    """One look at one account."""
+    """A look at one account."""
 
     def __init__(self, account: CloudAccount, look: Look, until: float, *, is_dry: bool) -> None:
         account.refresh_from_db()  # another reaper may have been at it since it was read
@@ -327,7 +327,7 @@ class _Reaping:
                     resource_mark_gone(resource=resource, ended_at=machine.ended_at)
 
     def is_left(self, resource: Resource) -> bool:
-        """Whether something of a launch is left after all. Some providers list what is over for a while where
+        """True if something of a launch is left after all. Some providers list what is over for a while where
         one launch is asked for: it is booked, as nobody may have seen it alive."""
         token = str(resource.pk)
         tag = str(resource.workspace_id)
@@ -361,7 +361,7 @@ class _Reaping:
     def ask(
         self, call: Callable[[ProviderDriver], Coroutine[Any, Any, T]], *, is_end: bool = False
     ) -> T:
-        """One call to the provider, once the account's bucket has it; raises DriverError."""
+        """A call to the provider, once the account's bucket has it; raises DriverError."""
         self.check_time(0)
         # Waited for here and not by the calls themselves: only the look knows how much time it has
         # left.

@@ -30,9 +30,9 @@ def surplus_close(
     asked_at: dt.datetime,
     now: dt.datetime,
 ) -> None:
-    """Those that were seen before the provider was asked, and that it no longer lists, lived until now,
-    as far as anybody knows: whoever ended them may not have seen that they went. Of regions that were
-    not read nothing is known."""
+    """Close the machines that were seen before the provider was asked, and that it no longer lists,
+    as having lived until now: whoever ended them may not have seen that they went. Of regions that
+    were not read nothing is known."""
     for resource in resources_with_living_surplus(account).exclude(region__in=unread):
         for provider_id, life in resource.surplus.items():
             since, until = (dt.datetime.fromisoformat(life[end]) for end in ("since", "until"))

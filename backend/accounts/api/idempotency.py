@@ -72,7 +72,7 @@ class IdempotentRequests:
 
 
 def _keeps_answers(request: HttpRequest) -> bool:
-    """Whether the address is one whose requests are done within a transaction and fit in memory."""
+    """True if the address is one whose requests are done within a transaction and fit in memory."""
     try:
         view: Any = getattr(resolve(request.path_info).func, "cls", None)
     except Resolver404:

@@ -95,7 +95,7 @@ class TokensView(ListView):
 
 
 class TokenView(View):
-    """One token."""
+    """A token."""
 
     scopes: ClassVar[Mapping[str, str]] = {"DELETE": ADMIN}
 

@@ -37,7 +37,7 @@ def invitations(secret: str) -> QuerySet[Invitation]:
 
 
 def invitations_of(workspace: Workspace) -> QuerySet[Invitation]:
-    """Those that nobody has used yet."""
+    """Invitations that nobody has used yet."""
     return Invitation.objects.filter(workspace=workspace, expires_at__gt=clock.now())
 
 
@@ -53,7 +53,7 @@ def memberships_of(user: User) -> QuerySet[Membership]:
 
 
 def is_linked(user: User, issuer: str) -> bool:
-    """Whether the person signs in with that provider of single sign-on."""
+    """True if the person signs in with that provider of single sign-on."""
     return ExternalIdentity.objects.filter(user=user, issuer=issuer).exists()
 
 
@@ -69,7 +69,7 @@ def person_by_id(pk: str) -> User | None:
 
 
 def manages(admin: User, person: User, workspace: Workspace) -> bool:
-    """Whether an admin of the workspace may disable the person and let them in by a link.
+    """True if an admin of the workspace may disable the person and let them in by a link.
 
     Only for who runs the installation is anybody theirs; an admin of one workspace would else enter
     others as a person who is a member of them, too.
@@ -82,7 +82,7 @@ def manages(admin: User, person: User, workspace: Workspace) -> bool:
 
 
 def sessions_of(user: User) -> Iterator[Session]:
-    """Those in force. Their rows name nobody, so each is opened; there are few."""
+    """Sessions in force. Their rows name nobody, so each is opened; there are few."""
     for session in Session.objects.filter(expire_date__gt=clock.now()).iterator():
         if session.get_decoded().get(SESSION_KEY) == str(user.pk):
             yield session

@@ -18,7 +18,7 @@ _origin: ContextVar[tuple[str, str]] = ContextVar("origin", default=("", ""))
 
 @contextmanager
 def audited_from(*, address: str, request_id: str) -> Iterator[None]:
-    """What is recorded meanwhile was asked for by this request."""
+    """Record the audit entries within as asked for by this request."""
     token = _origin.set((address[:45], request_id[:64]))
     try:
         yield
@@ -68,7 +68,7 @@ def audit_record_changes(
     action: str,
     changes: Iterable[tuple[models.Model, dict[str, object], dict[str, object]]],
 ) -> None:
-    """One entry for each (object, fields before, fields after), in one statement."""
+    """An entry for each (object, fields before, fields after), in one statement."""
     entries = []
     for target, before, after in changes:
         entry = _entry(workspace, actor, action, target, None)

@@ -28,7 +28,7 @@ class StoredAnswer:
 
 
 def request_digest(method: str, address: str, body: bytes) -> bytes:
-    """What makes two requests the same one (SHA-256)."""
+    """SHA-256 of the parts that make two requests the same."""
     return hashlib.sha256(b"\0".join((method.encode(), address.encode(), body))).digest()
 
 

@@ -11,7 +11,7 @@ from backend.accounts.models import Installation
 
 
 def installation_id() -> str:
-    """Of this site; a new one where the database is at another site."""
+    """Id of this site; a new one where the database is at another site."""
     site = _site()
     # After an adoption several rows have this site; the oldest, so that all workers mark alike.
     row = Installation.objects.filter(site=site).order_by("created_at", "id").first()

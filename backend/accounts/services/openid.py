@@ -125,7 +125,7 @@ def _document(answer: "httpx.Response") -> dict[str, Any]:
 
 
 def _discovered(http: "httpx.Client") -> dict[str, Any]:
-    """What the provider says of itself (OpenID Connect Discovery 1.0, section 4)."""
+    """The provider's own description (OpenID Connect Discovery 1.0, section 4)."""
     provider = _document(http.get(settings.OIDC_ISSUER.rstrip("/") + DISCOVERY))
     if provider["issuer"] != settings.OIDC_ISSUER:
         raise SignInRefused("claim_iss")
@@ -139,7 +139,7 @@ def _discovered(http: "httpx.Client") -> dict[str, Any]:
 
 
 def _token(http: "httpx.Client", provider: dict[str, Any], form: dict[str, str]) -> dict[str, Any]:
-    """What the code is exchanged for, with our secret as the provider takes it."""
+    """Exchange the code for tokens, with our secret as the provider takes it."""
     import httpx
 
     who, secret = settings.OIDC_CLIENT_ID, settings.OIDC_CLIENT_SECRET
@@ -153,7 +153,7 @@ def _token(http: "httpx.Client", provider: dict[str, Any], form: dict[str, str])
 
 
 def _claims(token: Mapping[str, Any], keys: Mapping[str, Any], nonce: str) -> dict[str, Any]:
-    """Of the ID token, once it is checked (OpenID Connect Core 1.0, section 3.1.3.7)."""
+    """Claims of the ID token, once it is checked (OpenID Connect Core 1.0, section 3.1.3.7)."""
     from authlib.oidc.core import CodeIDToken
     from joserfc import jwt
     from joserfc.errors import JoseError

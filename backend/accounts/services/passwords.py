@@ -1,4 +1,4 @@
-"""What a new password must not be, beside Django's own rules."""
+"""Rules for a new password, beside Django's own."""
 
 import hashlib
 import os

@@ -134,7 +134,7 @@ def _password_is_foreign(user: User) -> bool:
 
 def sessions_end(*, user: User, but: str = "") -> int:
     """End every session of a person, or all but one (its key); how many there were."""
-    keys = [one.session_key for one in sessions_of(user) if one.session_key != but]
+    keys = [session.session_key for session in sessions_of(user) if session.session_key != but]
     return Session.objects.filter(session_key__in=keys).delete()[0]
 
 

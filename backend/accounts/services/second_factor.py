@@ -36,7 +36,7 @@ def second_factor_begin(*, user: User) -> Authenticator:
 
 
 def authenticator_address(device: Authenticator) -> str:
-    """What an app on a phone reads: the key and whose it is."""
+    """Address that an app on a phone reads: the key and its owner."""
     label = quote(f"{ISSUER}:{device.user.get_username()}")
     query = urlencode({"secret": b32encode(device.key()).decode(), "issuer": ISSUER})
     return f"otpauth://totp/{label}?{query}"
@@ -60,7 +60,7 @@ def second_factor_confirm(*, user: User, code: str, workspace: Workspace) -> lis
 
 
 def code_is_right(*, user: User, code: str) -> bool:
-    """Whether the code is the present one of the person's device, or a recovery code, which is
+    """True if the code is the present one of the person's device, or a recovery code, which is
     used up; after failures codes are refused for a while, the longer the more there were."""
     text = code.strip().replace(" ", "").replace("-", "").lower()
     if text.isdecimal() and len(text) <= 8:
@@ -88,7 +88,7 @@ def _recovery_code() -> str:
 
 
 def _kept(code: str) -> str:
-    """What is stored of a recovery code: the start of its digest, as long as the column."""
+    """Stored part of a recovery code: the start of its digest, as long as the column."""
     return _start(token_digest(code))
 
 

@@ -24,7 +24,7 @@ MOST_AGENT = 150
 
 @dataclass(frozen=True)
 class BrowserSession:
-    """One session of a person; `name` addresses it without being its key."""
+    """A session of a person; `name` addresses it without being its key."""
 
     name: str
     agent: str
@@ -35,13 +35,13 @@ class BrowserSession:
 
 
 def address_of(request: HttpRequest) -> str | None:
-    """What failures are counted by; None where it is not known, as in commands."""
+    """Address that failures are counted by; None where it is not known, as in commands."""
     return client_network(request) or None
 
 
 @receiver(user_logged_in)
 def _note(sender: object, request: HttpRequest, user: User, **_: Any) -> None:
-    """What the person is shown of the session that begins."""
+    """Description of the session that begins, for its person."""
     now = clock.now().timestamp()
     request.session[SIGNED_IN] = request.session[SEEN] = now
     request.session[ADDRESS] = client_address(request)
@@ -49,7 +49,7 @@ def _note(sender: object, request: HttpRequest, user: User, **_: Any) -> None:
 
 
 def session_is_over(request: HttpRequest) -> bool:
-    """Whether nobody used it for SESSION_IDLE_S, or it is older than SESSION_LIFE_S; notes that
+    """True if nobody used it for SESSION_IDLE_S, or it is older than SESSION_LIFE_S; notes that
     it was used, every few minutes."""
     now = clock.now().timestamp()
     # One from before these were noted begins now.

@@ -7,7 +7,7 @@ from django.contrib.auth.signals import user_logged_in, user_logged_out, user_lo
 from django.dispatch import receiver
 from django.http import HttpRequest
 
-from backend.accounts.models import User
+from backend.accounts.models import User, Workspace
 from backend.accounts.selectors.tokens import token_digest
 from backend.accounts.services.audit import audit_record
 from backend.accounts.services.workspaces import default_workspace
@@ -19,19 +19,24 @@ UNKNOWN = "unknown"
 
 @receiver(user_logged_in)
 def _signed_in(user: User, **_: Any) -> None:
-    audit_record(workspace=default_workspace(), actor=user.username, action="login", target=user)
+    _record(user, "login")
 
 
 @receiver(user_logged_out)
 def _signed_out(user: User | None, **_: Any) -> None:
     if user is not None:
-        audit_record(
-            workspace=default_workspace(), actor=user.username, action="logout", target=user
-        )
+        _record(user, "logout")
+
+
+def _record(user: User, action: str) -> None:
+    """In the trail of the installation, and of each workspace that the person is a member of."""
+    joined = Workspace.objects.filter(memberships__user=user)
+    for workspace in {default_workspace(), *joined}:
+        audit_record(workspace=workspace, actor=user.username, action=action, target=user)
 
 
 def must_wait(name: str) -> bool:
-    """Whether so many failed with the name, from all addresses, that few tries a minute are taken."""
+    """True if so many failed with the name, from all addresses, that few tries a minute are taken."""
     failures = _failures(name, 0)
     if failures is None or not failures.is_exceeded:
         return False
@@ -50,17 +55,15 @@ def _name_digest(name: str) -> str:
 
 @receiver(user_login_failed)
 def _failed(credentials: dict[str, Any], **_: Any) -> None:
-    workspace = default_workspace()
     _failures(str(credentials.get("username", "")), 1)
     # PostgreSQL refuses a NUL character by an error, which anybody could cause with a name.
     name = str(credentials.get("username", "")).replace("\0", "")
     user = User.objects.filter(username=name).first()
-    audit_record(
-        workspace=workspace,
-        actor=user.username if user else UNKNOWN,
-        action="login_failed",
-        target=user or workspace,
-    )
+    if user is not None:
+        _record(user, "login_failed")
+        return
+    workspace = default_workspace()
+    audit_record(workspace=workspace, actor=UNKNOWN, action="login_failed", target=workspace)
 
 
 def refusal_record(*, request: HttpRequest, action: str, presented: str) -> Allowance | None:

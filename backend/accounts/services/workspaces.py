@@ -56,7 +56,7 @@ def owner_of(row: Owned) -> Workspace:
 
 
 def may_write(workspace: Workspace, row: Owned) -> bool:
-    """Whether this workspace may write this row: its owner may, and nobody else."""
+    """True if this workspace may write this row: its owner may, and nobody else."""
     return owner_of(row).pk == workspace.pk
 
 

@@ -4,70 +4,28 @@ from collections.abc import Mapping
 from typing import Any
 
 from rest_framework import serializers
-from rest_framework.fields import empty
 
-from backend.benchmarks.api.documents import PROFILES, BudgetDocument
-from backend.benchmarks.models import NetworkPairs
 from backend.benchmarks.selectors.campaigns import CELL_STATES
-from backend.benchmarks.services.campaign_plans import MAX_CONCURRENCY, MAX_REPEATS
 from backend.common.rest.documents import (
     FlagField,
     Strict,
     TextField,
     ZonedTimeField,
+    answer_fields,
 )
+from backend.domain.campaign_document import CampaignDocument
 from backend.domain.schedules import MAX_CRON_LENGTH, MAX_EVERY_S, MIN_EVERY_S
 
 Fields = dict[str, "serializers.Field[Any, Any, Any, Any]"]
-MAX_HOSTS = 10_000
 
 # --- campaigns --------------------------------------------------------------------------------------
 
 
-class CampaignDocument(Strict):
-    """Hosts and offers to rent × a profile × a budget; `network_pairs` also measures between the
-    hosts, and between machines of the offers, of which two more are rented for each pair. The
-    parameters purchase_model and lifetime_s are those of the machines to rent."""
-
-    name = TextField(max_length=100)
-    hosts = serializers.ListField(
-        child=serializers.UUIDField(), max_length=MAX_HOSTS, required=False, default=list
-    )
-    offers = serializers.ListField(
-        child=TextField(max_length=120), max_length=MAX_HOSTS, required=False, default=list
-    )
-    profile = serializers.ChoiceField(choices=PROFILES)
-    probes = serializers.ListField(
-        child=TextField(max_length=20), allow_null=True, required=False, default=None
-    )
-    parameters = serializers.DictField(required=False, default=dict)
-    repeats = serializers.IntegerField(min_value=1, max_value=MAX_REPEATS, default=1)
-    concurrency = serializers.IntegerField(min_value=1, max_value=MAX_CONCURRENCY, default=4)
-    budget = BudgetDocument(allow_null=True, required=False, default=None)
-    install_tools = FlagField(
-        required=False,
-        allow_null=True,
-        default=None,
-        help_text="null: missing tools are installed on machines to rent, and on no hosts",
-    )
-    network_pairs = serializers.ChoiceField(
-        choices=NetworkPairs.values,
-        default=NetworkPairs.NONE.value,
-        help_text="ring: each to the next; all: each to every other, hosts among themselves and "
-        "offers among themselves; twins: each offer with a second machine of it",
-    )
-
-
 class CampaignChange(CampaignDocument):
-    """What changes of a campaign; what is left out stays. After the first round only the name, the
-    budget and how many runs are active at once."""
+    """Changed fields of a campaign; what is left out stays. After the first round only the name,
+    the budget and how many runs are active at once."""
 
-    def get_fields(self) -> Fields:
-        fields = super().get_fields()
-        for one in fields.values():
-            # The default of a new one would overwrite what is stored.
-            one.required, one.default = False, empty
-        return fields
+    is_change = True
 
 
 class AmountShown(serializers.Serializer[Any]):
@@ -78,7 +36,7 @@ class AmountShown(serializers.Serializer[Any]):
 
 
 class CampaignRun(serializers.Serializer[Any]):
-    """One run of a campaign's newest round; with a peer it measured the network between both."""
+    """A run of a campaign's newest round; with a peer it measured the network between both."""
 
     id = serializers.UUIDField()
     host = serializers.UUIDField()
@@ -104,7 +62,7 @@ class CampaignStateSerializer(serializers.Serializer[Any]):
 
 
 class MatrixCell(serializers.Serializer[Any]):
-    """What one probe came to on one target."""
+    """The result of a probe on a target."""
 
     target = serializers.CharField()
     probe = serializers.CharField()
@@ -115,17 +73,6 @@ class MatrixCell(serializers.Serializer[Any]):
 class CampaignDetail(CampaignStateSerializer):
     """A campaign with its newest round."""
 
-    name = serializers.CharField()
-    hosts = serializers.ListField(child=serializers.UUIDField())
-    offers = serializers.ListField(child=serializers.CharField())
-    profile = serializers.CharField()
-    probes = serializers.ListField(child=serializers.CharField(), allow_null=True)
-    parameters = serializers.DictField()
-    repeats = serializers.IntegerField()
-    concurrency = serializers.IntegerField()
-    budget = AmountShown(allow_null=True)
-    install_tools = serializers.BooleanField(allow_null=True)
-    network_pairs = serializers.CharField()
     progress = serializers.FloatField()
     remaining_s = serializers.FloatField(allow_null=True)
     cost_so_far = AmountShown(allow_null=True)
@@ -135,6 +82,9 @@ class CampaignDetail(CampaignStateSerializer):
     next = serializers.URLField(allow_null=True)
     previous = serializers.URLField(allow_null=True)
     warnings = serializers.ListField(child=serializers.CharField())
+
+    def get_fields(self) -> Fields:
+        return {**answer_fields(CampaignDocument), **super().get_fields()}
 
 
 # --- schedules --------------------------------------------------------------------------------------
@@ -192,7 +142,6 @@ class ScheduleDetail(serializers.Serializer[Any]):
 
 
 DOCUMENTS: Mapping[str, type[serializers.Serializer[Any]]] = {
-    "campaign": CampaignDocument,
     "campaign-detail": CampaignDetail,
     "schedule": ScheduleDocument,
     "schedule-detail": ScheduleDetail,

@@ -19,17 +19,16 @@ from backend.benchmarks.api import documents
 from backend.benchmarks.api.campaign_documents import (
     CampaignChange,
     CampaignDetail,
-    CampaignDocument,
     CampaignStateSerializer,
 )
 from backend.benchmarks.models import Campaign, Run
+from backend.benchmarks.selectors.campaign_documents import campaign_document
 from backend.benchmarks.selectors.campaigns import CampaignView as Seen
 from backend.benchmarks.selectors.campaigns import campaign_view, campaigns_visible
 from backend.benchmarks.selectors.consequences import campaign_consequences
 from backend.benchmarks.selectors.costs import Cost, shown
 from backend.benchmarks.selectors.redaction import Redaction
 from backend.benchmarks.selectors.rounds import RoundTargets
-from backend.benchmarks.services.campaign_plans import CampaignPlan
 from backend.benchmarks.services.campaigns import (
     CampaignActive,
     campaign_cancel,
@@ -40,14 +39,14 @@ from backend.benchmarks.services.campaigns import (
     campaign_update,
 )
 from backend.common.rest.deleting import deleted, deleting
-from backend.common.rest.documents import Problem
+from backend.common.rest.documents import NoDocument, Problem, request_fields
 from backend.common.rest.openapi import query_parameters
 from backend.common.rest.parameters import PAGING, PER_PAGE, one_of, read
 from backend.common.rest.permissions import RUN
 from backend.common.rest.problem import Conflict
 from backend.common.rest.table import Column, ColumnType
 from backend.common.rest.views import FilteredListView, ListAnswer, View, page_links, page_rows
-from backend.domain.rentals import Budget
+from backend.domain.campaign_document import CampaignDocument
 
 PAGES = {
     "page": "Number of the page, from 1",
@@ -95,45 +94,30 @@ class CampaignsView(FilteredListView):
     @extend_schema(request=CampaignDocument, responses={201: CampaignStateSerializer})
     def post(self, request: Request, **_: Any) -> Response:
         """Make a campaign; nothing runs until it is started."""
-        document = CampaignDocument(data=request.data)
-        document.is_valid(raise_exception=True)
-        fields = _stated(document.validated_data)
+        document = CampaignDocument.read(request.data)
         campaign = campaign_create(
             workspace=workspace_of(request),
-            name=fields.pop("name"),
-            plan=CampaignPlan(**fields),
+            name=document.name,
+            plan=document,
             actor=actor(request),
         )
         return _state_response(request, campaign, status=201)
 
 
-def _stated(fields: Mapping[str, Any]) -> dict[str, Any]:
-    if fields.get("budget"):
-        return {**fields, "budget": Budget(**fields["budget"])}
-    return dict(fields)
+# Columns that a row of campaigns_visible has under another name.
+SOURCES = {
+    "id": "pk",
+    "runs_done": "done_count",
+    "runs_failed": "failed_count",
+    "runs_cancelled": "cancelled_count",
+}
 
 
 def _cells(campaign: Any) -> dict[str, Any]:
     """A row of campaigns_visible."""
-    return {
-        "id": campaign.pk,
-        "name": campaign.name,
-        "state": campaign.state,
-        "round": campaign.round,
-        "profile": campaign.profile,
-        "host_count": campaign.host_count,
-        "offer_count": campaign.offer_count,
-        "repeats": campaign.repeats,
-        "concurrency": campaign.concurrency,
-        "network_pairs": campaign.network_pairs,
-        "budget_amount": campaign.budget_amount,
-        "budget_currency": campaign.budget_currency or None,
-        "run_count": campaign.run_count,
-        "runs_done": campaign.done_count,
-        "runs_failed": campaign.failed_count,
-        "runs_cancelled": campaign.cancelled_count,
-        "created_at": campaign.created_at,
-    }
+    names = [column.name for column in CampaignsView.columns]
+    cells = {name: getattr(campaign, SOURCES.get(name, name)) for name in names}
+    return cells | {"budget_currency": campaign.budget_currency or None}
 
 
 def _campaign(request: Request, campaign_id: UUID) -> Campaign:
@@ -184,7 +168,7 @@ def _money(cost: Cost) -> dict[str, Any] | None:
 
 
 class OneCampaignView(View):
-    """One campaign with its newest round: its figures whole, its runs and matrix by pages."""
+    """A campaign with its newest round: its figures whole, its runs and matrix by pages."""
 
     scopes: ClassVar[Mapping[str, str]] = {"PATCH": RUN, "DELETE": RUN}
 
@@ -194,7 +178,7 @@ class OneCampaignView(View):
         responses={200: CampaignDetail},
     )
     def get(self, request: Request, campaign_id: UUID, **_: Any) -> Response:
-        """One campaign; a page holds whole targets that have `per_page` runs together, or one that has more."""
+        """A campaign; a page holds whole targets that have `per_page` runs together, or one that has more."""
         paging, warnings = read(dict(request.query_params.lists()), PAGING)
         campaign = _campaign(request, campaign_id)
         targets = RoundTargets(campaign)
@@ -203,23 +187,10 @@ class OneCampaignView(View):
         seen = campaign_view(campaign, page_rows(listing))
         # Hides the parameters that name a peer; nothing else here holds an address.
         redaction = Redaction(is_on=not request.user.is_authenticated)
-        budget = None
-        if campaign.budget_amount is not None:
-            amount = shown(campaign.budget_amount)
-            budget = {"amount": amount, "currency": campaign.budget_currency}
         document = {
             **_state(request, seen),
-            "name": campaign.name,
-            "hosts": list(campaign.hosts.values_list("pk", flat=True)),
-            "offers": list(campaign.offers.values_list("slug", flat=True)),
-            "profile": campaign.profile,
-            "probes": campaign.probes,
+            **campaign_document(campaign).model_dump(),
             "parameters": redaction.parameters(campaign.parameters),
-            "repeats": campaign.repeats,
-            "concurrency": campaign.concurrency,
-            "budget": budget,
-            "install_tools": campaign.install_tools,
-            "network_pairs": campaign.network_pairs,
             "progress": seen.figures.progress_ratio,
             "remaining_s": seen.figures.remaining_s,
             "cost_so_far": _money(seen.cost_so_far),
@@ -240,10 +211,7 @@ class OneCampaignView(View):
     )
     def patch(self, request: Request, campaign_id: UUID, **_: Any) -> Response:
         """Change it; what it measures is fixed with its first round. 409 while a round runs."""
-        document = CampaignChange(data=request.data)
-        document.is_valid(raise_exception=True)
-        campaign = _campaign(request, campaign_id)
-        changes = _stated(document.validated_data)
+        campaign, changes = _campaign(request, campaign_id), request_fields(request.data)
         with _conflicts():
             campaign_update(campaign=campaign, changes=changes, actor=actor(request))
         return self.get(request, campaign_id)
@@ -273,13 +241,11 @@ class CampaignStartView(View):
 
     scopes: ClassVar[Mapping[str, str]] = {"POST": RUN}
 
-    @extend_schema(
-        request=documents.NoDocument, responses={202: CampaignStateSerializer, 409: Problem}
-    )
+    @extend_schema(request=NoDocument, responses={202: CampaignStateSerializer, 409: Problem})
     def post(self, request: Request, campaign_id: UUID) -> Response:
         """Start a round; 409 while one runs, 400 for a host that is not trusted, an offer that cannot be
         rented, or a budget too small."""
-        documents.NoDocument(data=request.data or {}).is_valid(raise_exception=True)
+        NoDocument(data=request.data or {}).is_valid(raise_exception=True)
         campaign = _campaign(request, campaign_id)
         with _conflicts():
             campaign = campaign_start(campaign=campaign, actor=actor(request))
@@ -291,10 +257,10 @@ class CampaignCancelView(View):
 
     scopes: ClassVar[Mapping[str, str]] = {"POST": RUN}
 
-    @extend_schema(request=documents.NoDocument, responses={202: CampaignStateSerializer})
+    @extend_schema(request=NoDocument, responses={202: CampaignStateSerializer})
     def post(self, request: Request, campaign_id: UUID) -> Response:
         """End the round; a campaign that does not run stays as it is."""
-        documents.NoDocument(data=request.data or {}).is_valid(raise_exception=True)
+        NoDocument(data=request.data or {}).is_valid(raise_exception=True)
         campaign = _campaign(request, campaign_id)
         return _state_response(
             request, campaign_cancel(campaign=campaign, actor=actor(request)), status=202
@@ -306,10 +272,10 @@ class CampaignRetryView(View):
 
     scopes: ClassVar[Mapping[str, str]] = {"POST": RUN}
 
-    @extend_schema(request=documents.NoDocument, responses={202: CampaignStateSerializer})
+    @extend_schema(request=NoDocument, responses={202: CampaignStateSerializer})
     def post(self, request: Request, campaign_id: UUID) -> Response:
         """Measure again what failed, in the same round; nothing happens where nothing failed."""
-        documents.NoDocument(data=request.data or {}).is_valid(raise_exception=True)
+        NoDocument(data=request.data or {}).is_valid(raise_exception=True)
         campaign = _campaign(request, campaign_id)
         campaign_retry_failed(campaign=campaign, actor=actor(request))
         return _state_response(request, _campaign(request, campaign_id), status=202)

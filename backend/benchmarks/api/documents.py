@@ -9,7 +9,7 @@ from backend.catalog.models import OfferKind
 from backend.common.rest.documents import AmountField, FlagField, Strict, TextField
 from backend.domain.pricing.purchase import PriceUnit
 
-PROFILES = ("quick", "standard", "full")
+PROFILES = ("quick", "standard", "full", "general")
 
 
 class PriceDocument(Strict):
@@ -50,7 +50,7 @@ class HostDocument(Strict):
 
 
 class HostChange(Strict):
-    """What changes of a host; what is left out stays."""
+    """Changed fields of a host; what is left out stays."""
 
     name = TextField(max_length=100, required=False)
     address = TextField(max_length=255, required=False)
@@ -95,7 +95,7 @@ class HostListDocument(Strict):
 
 
 class HostListDone(serializers.Serializer[Any]):
-    """What became of a list of hosts."""
+    """The outcome of a list of hosts."""
 
     added = serializers.ListField(child=serializers.UUIDField())
     approved = serializers.ListField(child=serializers.UUIDField())
@@ -104,10 +104,6 @@ class HostListDone(serializers.Serializer[Any]):
     )
     authorities = serializers.IntegerField()
     unchanged = serializers.IntegerField()
-
-
-class NoDocument(Strict):
-    """A request without fields."""
 
 
 class ScannedKey(serializers.Serializer[Any]):
@@ -174,7 +170,7 @@ class FailureSerializer(serializers.Serializer[Any]):
 
 
 class RunSample(serializers.Serializer[Any]):
-    """One result of a run."""
+    """A result of a run."""
 
     metric = serializers.CharField()
     variant = serializers.CharField()
@@ -187,7 +183,7 @@ class RunSample(serializers.Serializer[Any]):
 
 
 class RunResult(serializers.Serializer[Any]):
-    """One series of a run: the median of the repeats that count."""
+    """A series of a run: the median of the repeats that count."""
 
     metric = serializers.CharField()
     variant = serializers.CharField()
@@ -198,7 +194,7 @@ class RunResult(serializers.Serializer[Any]):
 
 
 class RunEvidence(serializers.Serializer[Any]):
-    """One command with its raw output."""
+    """A command with its raw output."""
 
     n = serializers.IntegerField()
     probe = serializers.CharField()
@@ -214,7 +210,7 @@ class RunEvidence(serializers.Serializer[Any]):
 
 
 class RunCost(serializers.Serializer[Any]):
-    """What the machine has cost in the run so far; the cap is the run's or the campaign's budget."""
+    """The machine's cost in the run so far; the cap is the run's or the campaign's budget."""
 
     so_far = serializers.CharField(help_text="a decimal string, in millionths")
     currency = serializers.CharField()

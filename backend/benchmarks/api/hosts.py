@@ -39,7 +39,7 @@ from backend.benchmarks.services.hosts import (
 from backend.catalog.models import OfferKind
 from backend.catalog.services.prices import PriceInput
 from backend.common.rest.deleting import deleted, deleting
-from backend.common.rest.documents import Problem
+from backend.common.rest.documents import NoDocument, Problem
 from backend.common.rest.openapi import row_schema
 from backend.common.rest.parameters import text
 from backend.common.rest.parsers import SingleKeysJSONParser
@@ -168,7 +168,7 @@ def _host(request: Request, host_id: UUID) -> Host:
 
 
 class HostView(View):
-    """One host."""
+    """A host."""
 
     scopes: ClassVar[Mapping[str, str]] = {"PATCH": RUN, "DELETE": RUN}
 
@@ -267,12 +267,12 @@ class HostScanView(View):
     scopes: ClassVar[Mapping[str, str]] = {"POST": RUN}
 
     @extend_schema(
-        request=documents.NoDocument,
+        request=NoDocument,
         responses={200: documents.ScannedKey, 502: Problem, 504: Problem},
     )
     def post(self, request: Request, host_id: UUID) -> Response:
         """Ask for its key; waits up to 10 seconds for a worker: 504 after that, 502 when the host fails it."""
-        documents.NoDocument(data=request.data or {}).is_valid(raise_exception=True)
+        NoDocument(data=request.data or {}).is_valid(raise_exception=True)
         host = _host(request, host_id)
         host_scan(host=host, actor=actor(request))
         # Only workers log in anywhere, so the web process has to wait for one.

@@ -11,12 +11,11 @@ from rest_framework.response import Response
 
 from backend.accounts.api.authentication import actor
 from backend.accounts.services.acting import workspace_of
-from backend.benchmarks.api.documents import NoDocument
 from backend.benchmarks.selectors.consequences import earlier_key_consequences
 from backend.benchmarks.selectors.hosts import hosts_with_login_key, login_key_of
 from backend.benchmarks.services.login_keys import login_key_drop, login_key_replace
 from backend.common.rest.deleting import deleted, deleting
-from backend.common.rest.documents import Problem
+from backend.common.rest.documents import NoDocument, Problem
 from backend.common.rest.permissions import ADMIN, RUN
 from backend.common.rest.problem import Conflict
 from backend.common.rest.views import View

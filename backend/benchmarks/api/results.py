@@ -38,7 +38,7 @@ from backend.benchmarks.services.imports import (
 from backend.catalog.models import Offer
 from backend.catalog.selectors.offers import offers_visible
 from backend.common.rest.deleting import deleted, deleting
-from backend.common.rest.documents import BoundedListField, Problem, Strict, TextField
+from backend.common.rest.documents import BoundedListField, NoDocument, Problem, Strict, TextField
 from backend.common.rest.permissions import WRITE
 from backend.common.rest.problem import Conflict
 from backend.common.rest.renderers import TextRenderer
@@ -68,7 +68,7 @@ class ImportDocument(Strict):
 
 
 class ImportedSample(serializers.Serializer[Any]):
-    """One result of an imported text."""
+    """A result of an imported text."""
 
     sample_id = serializers.IntegerField()
     metric = serializers.CharField()
@@ -82,7 +82,7 @@ class ImportedSample(serializers.Serializer[Any]):
 
 
 class ImportedResult(serializers.Serializer[Any]):
-    """What an imported text holds."""
+    """The content of an imported text."""
 
     evidence = serializers.IntegerField()
     url = serializers.URLField()
@@ -99,13 +99,13 @@ class ImportBatch(Strict):
 
 
 class ImportedBatch(serializers.Serializer[Any]):
-    """What imported texts hold, in their order."""
+    """The contents of imported texts, in their order."""
 
     results = ImportedResult(many=True)
 
 
 class SampleMark(Strict):
-    """Whether one sample counts."""
+    """True if one sample counts."""
 
     sample_id = serializers.IntegerField(min_value=1, max_value=LARGEST_ID)
     excluded_reason = TextField(
@@ -125,12 +125,8 @@ class ExclusionDocument(Strict):
     reason = TextField(max_length=MAX_REASON)
 
 
-class NoFields(Strict):
-    """A request without fields."""
-
-
 class SampleState(serializers.Serializer[Any]):
-    """Whether a sample counts."""
+    """True if a sample counts."""
 
     sample_id = serializers.IntegerField()
     excluded_reason = serializers.CharField(allow_null=True)
@@ -310,10 +306,10 @@ class SampleIncludeView(View):
 
     scopes: ClassVar[Mapping[str, str]] = {"POST": WRITE}
 
-    @extend_schema(request=NoFields, responses={200: SampleState})
+    @extend_schema(request=NoDocument, responses={200: SampleState})
     def post(self, request: Request, sample_id: int) -> Response:
         """Count a sample again; one that counts stays as it is."""
-        NoFields(data=request.data or {}).is_valid(raise_exception=True)
+        NoDocument(data=request.data or {}).is_valid(raise_exception=True)
         sample = _visible_sample(request, sample_id)
         return _state(
             sample_include(workspace=workspace_of(request), sample=sample, actor=actor(request))
@@ -335,7 +331,7 @@ class SampleMarksView(View):
         marks = document.validated_data["samples"]
         samples_mark(
             workspace=workspace_of(request),
-            reasons=[(one["sample_id"], one["excluded_reason"]) for one in marks],
+            reasons=[(mark["sample_id"], mark["excluded_reason"]) for mark in marks],
             actor=actor(request),
         )
         return Response(status=204)

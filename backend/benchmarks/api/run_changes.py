@@ -62,7 +62,7 @@ PARAMETERS = [
 
 
 class MetricChangeSerializer(serializers.Serializer[Any]):
-    """One metric of both runs, in its unit."""
+    """A metric of both runs, in its unit."""
 
     metric = serializers.CharField()
     variant = serializers.CharField()
@@ -79,7 +79,7 @@ class MetricChangeSerializer(serializers.Serializer[Any]):
 
 
 class RunComparisonSerializer(serializers.Serializer[Any]):
-    """What a run changed against an earlier one."""
+    """Changes of a run against an earlier one."""
 
     before = serializers.UUIDField()
     after = serializers.UUIDField()

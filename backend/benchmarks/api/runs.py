@@ -37,7 +37,7 @@ from backend.benchmarks.services.hosts import HostNotTrusted
 from backend.benchmarks.services.rented_runs import rented_run_create
 from backend.benchmarks.services.runs import run_cancel, run_create
 from backend.common.rest.deleting import deleted, deleting
-from backend.common.rest.documents import Problem
+from backend.common.rest.documents import NoDocument, Problem
 from backend.common.rest.parameters import identifier, one_of, text, whole
 from backend.common.rest.permissions import RUN, WRITE
 from backend.common.rest.problem import Conflict
@@ -167,7 +167,7 @@ def _run(request: Request, run_id: UUID) -> Run:
 
 
 class OneRunView(View):
-    """One run."""
+    """A run."""
 
     scopes: ClassVar[Mapping[str, str]] = {"DELETE": WRITE}
 
@@ -243,10 +243,10 @@ class RunCancelView(View):
 
     scopes: ClassVar[Mapping[str, str]] = {"POST": RUN}
 
-    @extend_schema(request=documents.NoDocument, responses={202: documents.RunStateSerializer})
+    @extend_schema(request=NoDocument, responses={202: documents.RunStateSerializer})
     def post(self, request: Request, run_id: UUID) -> Response:
         """A run that has ended stays as it is."""
-        documents.NoDocument(data=request.data or {}).is_valid(raise_exception=True)
+        NoDocument(data=request.data or {}).is_valid(raise_exception=True)
         run = run_cancel(run=_run(request, run_id), actor=actor(request))
         return _accepted(request, run)
 
@@ -271,7 +271,7 @@ class RunEvidenceView(View):
 
 
 class RunEvidenceSeriesView(View):
-    """What was seen once a second beside one command: column → values, null where unknown."""
+    """Observations beside a command, one a second: column → values, null where unknown."""
 
     @extend_schema(
         operation_id="runs_evidence_series_get",

@@ -128,7 +128,7 @@ def _detail(schedule: Schedule) -> Any:
 
 
 class ScheduleView(View):
-    """One schedule."""
+    """A schedule."""
 
     scopes: ClassVar[Mapping[str, str]] = {"PATCH": RUN, "DELETE": RUN}
 

@@ -20,7 +20,7 @@ from backend.domain.setup_document import SetupDocument, SetupFile
 
 
 class SetupDifference(serializers.Serializer[Any]):
-    """One difference between document and workspace."""
+    """A difference between document and workspace."""
 
     action = serializers.ChoiceField(choices=["create", "update", "delete"])
     kind = serializers.CharField()
@@ -31,7 +31,7 @@ class SetupDifference(serializers.Serializer[Any]):
 
 
 class SetupDone(serializers.Serializer[Any]):
-    """What differed; nothing is changed by a dry run."""
+    """The differences; nothing is changed by a dry run."""
 
     is_dry = serializers.BooleanField()
     changes = SetupDifference(many=True)

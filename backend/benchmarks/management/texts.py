@@ -11,7 +11,7 @@ STDIN = "-"
 
 
 def bytes_of(name: str, max_bytes: int) -> bytes:
-    """What a file or the standard input has, cut one byte after what is allowed; raises CommandError."""
+    """Content of a file or the standard input, cut one byte after the limit; raises CommandError."""
     try:
         # One byte more than allowed shows a text that is too long, however long it is.
         if name == STDIN:

@@ -4,7 +4,6 @@
 from backend.benchmarks.models.campaigns import (
     Campaign,
     CampaignState,
-    NetworkPairs,
     RoundStart,
     Schedule,
 )
@@ -23,10 +22,11 @@ from backend.benchmarks.models.resources import (
     ResourceState,
 )
 from backend.benchmarks.models.results import Evidence, Sample, Source
-from backend.benchmarks.models.runs import TERMINAL_STATES, Event, Run, RunState, Step, Tick
+from backend.benchmarks.models.runs import ENDED, TERMINAL_STATES, Event, Run, RunState, Step, Tick
 from backend.benchmarks.models.summaries import StoredSummary
 
 __all__ = [
+    "ENDED",
     "TERMINAL_STATES",
     "Campaign",
     "CampaignState",
@@ -38,7 +38,6 @@ __all__ = [
     "HostState",
     "LedgerEntry",
     "LoginKey",
-    "NetworkPairs",
     "Resource",
     "ResourcePurchase",
     "ResourceState",

@@ -8,14 +8,8 @@ from backend.accounts.models import Workspace
 from backend.benchmarks.models.hosts import Host
 from backend.catalog.models import Offer
 from backend.common.models import Identified, Remembering
-
-
-class NetworkPairs(models.TextChoices):
-    NONE = "none", "none"
-    RING = "ring", "each to the next"
-    ALL = "all", "each to every other"
-    # Of machines to rent, which can be had twice.
-    TWINS = "twins", "each rented machine to a second one of its type"
+from backend.domain.campaign_document import NetworkPairs
+from backend.domain.rentals import Budget
 
 
 class CampaignState(models.TextChoices):
@@ -41,8 +35,8 @@ class Campaign(Remembering, Identified):
     budget_amount = models.DecimalField(max_digits=20, decimal_places=10, null=True)
     budget_currency = models.CharField(max_length=3, blank=True)
     install_tools = models.BooleanField(null=True)
-    """Whether missing tools are installed for a run; None = on machines that are rented only."""
-    network_pairs = models.CharField(max_length=5, choices=NetworkPairs, default=NetworkPairs.NONE)
+    """True if missing tools are installed for a run; None = on machines that are rented only."""
+    network_pairs = models.CharField(max_length=5, default=NetworkPairs.NONE.value)
     state = models.CharField(max_length=10, choices=CampaignState, default=CampaignState.DRAFT)
     round = models.PositiveIntegerField(default=0)
     """Number of the newest round; 0 before the first start."""
@@ -56,6 +50,18 @@ class Campaign(Remembering, Identified):
     def __str__(self) -> str:
         return self.name
 
+    @property
+    def budget(self) -> Budget | None:
+        """The most that a round may cost."""
+        if self.budget_amount is None:
+            return None
+        return Budget(self.budget_amount, self.budget_currency)
+
+    @budget.setter
+    def budget(self, budget: Budget | None) -> None:
+        self.budget_amount = budget.amount if budget else None
+        self.budget_currency = budget.currency if budget else ""
+
 
 class RoundStart(models.Model):
     """A round of which not all runs are made yet: they are made some hundreds at a time."""
@@ -64,7 +70,7 @@ class RoundStart(models.Model):
         Campaign, on_delete=models.CASCADE, primary_key=True, related_name="round_start"
     )
     requests = models.JSONField()
-    """What is to be measured, in order: host, offer to rent, other end of a pair."""
+    """Machines to measure, in order: host, offer to rent, other end of a pair."""
     made_count = models.PositiveIntegerField(default=0)
     """How many of these were dealt with, saved with their runs."""
     actor = models.CharField(max_length=150)
@@ -88,7 +94,7 @@ class Schedule(Remembering, Identified):
     next_at = models.DateTimeField(null=True)
     last_at = models.DateTimeField(null=True)
     last_outcome = models.CharField(max_length=200, blank=True)
-    """What the last due time led to: a round, or why it was skipped."""
+    """Outcome of the last due time: a round, or why it was skipped."""
 
     class Meta:
         ordering = ("created_at",)

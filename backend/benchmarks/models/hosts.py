@@ -51,7 +51,7 @@ class LoginKey(Identified):
     """The line for authorized_keys."""
     sealed_private_key = models.BinaryField(editable=False)
     earlier_public_key = models.TextField(blank=True)
-    """Of the earlier pair, which also logs in until a person drops it; "" for none."""
+    """Public half of the earlier pair, which also logs in until a person drops it; "" for none."""
     sealed_earlier_key = models.BinaryField(null=True, editable=False)
 
     def __str__(self) -> str:
@@ -108,7 +108,7 @@ class Host(Remembering, Identified):
     certificate = models.TextField(blank=True)
     """A certificate of the key, where the host trusts an authority instead of keys."""
     agent_socket = models.CharField(max_length=255, blank=True, default="", db_default="")
-    """Of the SSH agent that logs in, on the machine of `worker`; "" for none of its own."""
+    """Socket of the SSH agent that logs in, on the machine of `worker`; "" for none of its own."""
     # Others need it: all its runs are careful.
     is_in_production = models.BooleanField(default=False)
     tags = models.JSONField(default=list)
@@ -127,7 +127,7 @@ class Host(Remembering, Identified):
     scan_requested_at = models.DateTimeField(null=True)
     scan_error = models.TextField(blank=True)
     facts = models.JSONField(default=dict)
-    """What the inventory probe found last (domain.parsing.inventory.HostFacts)."""
+    """Facts that the inventory probe found last (domain.parsing.inventory.HostFacts)."""
 
     class Meta:
         ordering = ("name",)
@@ -148,5 +148,5 @@ class Host(Remembering, Identified):
 
     @property
     def is_removed(self) -> bool:
-        """Whether a person removed it; its row stays for its runs."""
+        """True if a person removed it; its row stays for its runs."""
         return self.state == HostState.GONE and not self.is_rented

@@ -1,4 +1,4 @@
-"""What we rent at a provider for a run, what it may cost and what it has cost."""
+"""Things rented at a provider for a run, their budget and their cost."""
 
 from django.db import models
 from django.db.models import Q
@@ -29,7 +29,7 @@ class ResourcePurchase(models.TextChoices):
 
 
 class Resource(Identified):
-    """One rented machine with all that belongs to it. Its id is the launch token: it is saved
+    """A rented machine with all that belongs to it. Its id is the launch token: it is saved
     before the provider is called, and the same for every retry."""
 
     workspace = models.ForeignKey(Workspace, on_delete=models.PROTECT, related_name="resources")
@@ -41,12 +41,12 @@ class Resource(Identified):
         max_length=10, choices=ResourcePurchase, default=ResourcePurchase.ON_DEMAND
     )
     credit_mode = models.CharField(max_length=10, blank=True)
-    """What it does without CPU credits (domain.credits); empty for types that have none."""
+    """Behaviour without CPU credits (domain.credits); empty for types that have none."""
     region = models.CharField(max_length=50)
     zone = models.CharField(max_length=50, blank=True)
     """Where it is tried now; empty leaves the choice to the provider."""
     zones = models.JSONField(default=list)
-    """Those to try, in this order; empty leaves the choice to the provider."""
+    """Zones to try, in this order; empty leaves the choice to the provider."""
     tried_zones = models.JSONField(default=list)
     """Zones that had no capacity in this round."""
     rounds = models.PositiveIntegerField(default=0)
@@ -58,10 +58,10 @@ class Resource(Identified):
         PriceObservation, on_delete=models.PROTECT, null=True, related_name="resources"
     )
     hourly_amount = models.DecimalField(max_digits=28, decimal_places=18, null=True)
-    """What an hour is charged with in the ledger, in `currency`; the price when it was reserved,
-    with the surcharge of its credit mode."""
+    """Price of an hour in the ledger, in `currency`: the price when it was reserved, with the
+    surcharge of its credit mode."""
     parts = models.JSONField(default=list)
-    """What is charged by the hour beside it (domain.rented_parts)."""
+    """Parts that are charged by the hour beside it (domain.rented_parts)."""
     surplus = models.JSONField(default=dict, db_default=models.Value({}, models.JSONField()))
     """Machines that the provider made of the launch beside the one that it is known to be: by their id
     `since`, `until` and `is_over`. They are charged until they are over."""
@@ -69,7 +69,7 @@ class Resource(Identified):
     # The machine ends itself after so many seconds, whatever becomes of us.
     lifetime_s = models.PositiveIntegerField()
     reserved_amount = models.DecimalField(max_digits=28, decimal_places=18, null=True)
-    """What `lifetime_s` costs at most with its parts, in `currency`."""
+    """Highest cost of `lifetime_s` with its parts, in `currency`."""
     budget_amount = models.DecimalField(max_digits=20, decimal_places=10, null=True)
     budget_currency = models.CharField(max_length=3, blank=True)
     """The cap of this run alone; that of a campaign is the campaign's."""
@@ -98,7 +98,7 @@ class Resource(Identified):
 
 
 class LedgerEntry(models.Model):
-    """What one hour of a machine's life cost, or of a part of it; written again with a later look,
+    """Cost of an hour of a machine's life, or of a part of it; written again with a later look,
     never twice."""
 
     resource = models.ForeignKey(Resource, on_delete=models.PROTECT, related_name="ledger")
@@ -110,7 +110,7 @@ class LedgerEntry(models.Model):
     period_start = models.DateTimeField()
     """A whole number of hours after the launch."""
     seconds = models.DecimalField(max_digits=10, decimal_places=3)
-    """Of the period in which the machine lived."""
+    """Seconds of the period in which the machine lived."""
     amount = models.DecimalField(max_digits=28, decimal_places=18)
     currency = models.CharField(max_length=3)
 

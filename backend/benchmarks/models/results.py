@@ -11,7 +11,7 @@ from backend.catalog.models import Offer
 
 
 class Evidence(models.Model):
-    """One command with its complete raw output, compressed, and its checksum.
+    """A command with its complete raw output, compressed, and its checksum.
 
     A result that was imported has an offer and no run; its text is kept in the same way.
     """
@@ -28,9 +28,9 @@ class Evidence(models.Model):
     command = models.TextField()
     tool_version = models.CharField(max_length=100, blank=True)
     conditions = models.JSONField(default=dict)
-    """What `observe` saw around the command (domain.parsing.observe.Conditions)."""
+    """Observations of `observe` around the command (domain.parsing.observe.Conditions)."""
     series = models.JSONField(null=True)
-    """What `observe` saw once a second: column → values (domain.parsing.observe.series)."""
+    """Observations of `observe`, one a second: column → values (domain.parsing.observe.series)."""
     exit_code = models.IntegerField(null=True)
     error = models.TextField(blank=True)
     raw_gzip = models.BinaryField()
@@ -71,7 +71,7 @@ class Source(models.TextChoices):
 
 
 class Sample(models.Model):
-    """One number of one metric from one repeat, or one published figure."""
+    """A number of one metric from one repeat, or one published figure."""
 
     offer = models.ForeignKey(Offer, on_delete=models.CASCADE, related_name="samples")
     host = models.ForeignKey(Host, on_delete=models.CASCADE, null=True, related_name="samples")

@@ -31,10 +31,17 @@ class RunState(models.TextChoices):
 
 
 TERMINAL_STATES = (RunState.DONE, RunState.FAILED, RunState.CANCELLED, RunState.LOST)
+# How a run ended, after the words "the run".
+ENDED = {
+    RunState.DONE: "is done",
+    RunState.FAILED: "failed",
+    RunState.CANCELLED: "was cancelled",
+    RunState.LOST: "was lost",
+}
 
 
 class Run(Identified):
-    """One host going through one profile."""
+    """A host going through one profile."""
 
     workspace = models.ForeignKey(Workspace, on_delete=models.PROTECT, related_name="runs")
     host = models.ForeignKey(Host, on_delete=models.PROTECT, related_name="runs")
@@ -59,7 +66,7 @@ class Run(Identified):
     probes = ArrayField(models.CharField(max_length=20), null=True)
     parameters = models.JSONField(default=dict)
     labels = models.JSONField(default=dict, db_default={})
-    """What people call it by: name → text (domain.labels)."""
+    """People's names for it: name → text (domain.labels)."""
     state = models.CharField(max_length=16, choices=RunState, default=RunState.QUEUED)
     is_cancel_requested = models.BooleanField(default=False)
     outcome = models.CharField(max_length=16, choices=RunState, default=RunState.DONE)
@@ -71,12 +78,13 @@ class Run(Identified):
     live = models.JSONField(default=dict)
     """Last status the runner wrote, with the last lines of output."""
     plan = models.JSONField(null=True)
-    """What it began with (workers.remote.probes.pinned_plan); a later version changes none of it."""
+    """The plan it began with (workers.remote.probes.pinned_plan); a later version changes none of
+    it."""
     boot_id = models.CharField(max_length=40, blank=True)
     environment = models.JSONField(default=dict)
     """The machine as its inventory found it in this run (domain.regression.environment)."""
     sent_bytes = models.PositiveBigIntegerField(null=True)
-    """What its host sent in the network tests; None where none was done."""
+    """Bytes that its host sent in the network tests; None where none was done."""
     failure_reason = models.CharField(max_length=20, blank=True)
     failure_detail = models.TextField(blank=True)
     requested_by = models.CharField(max_length=150, blank=True)
@@ -105,7 +113,7 @@ class Run(Identified):
 
     @property
     def is_finished(self) -> bool:
-        """Whether the run is in a terminal state."""
+        """True if the run is in a terminal state."""
         return self.state in TERMINAL_STATES
 
     @property
@@ -122,7 +130,7 @@ class Run(Identified):
 
 
 class Step(models.Model):
-    """One attempt-able state transition of a run; its lease fences every write."""
+    """An attempt-able state transition of a run; its lease fences every write."""
 
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="steps")
     state = models.CharField(max_length=16, choices=RunState)
@@ -156,7 +164,7 @@ class Step(models.Model):
 
 
 class Event(models.Model):
-    """One line of a run's history, appended and never changed."""
+    """A line of a run's history, appended and never changed."""
 
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="events")
     at = models.DateTimeField(default=clock.now, editable=False)
@@ -171,7 +179,7 @@ class Event(models.Model):
 
 
 class Tick(models.Model):
-    """One row: when the engine's tick last ran, for /readyz and the monitoring."""
+    """A row: when the engine's tick last ran, for /readyz and the monitoring."""
 
     at = models.DateTimeField()
 

@@ -1,4 +1,4 @@
-"""What the samples of an offer come to, as benchmarks.summaries keeps it."""
+"""Stored summaries of an offer's samples (benchmarks.summaries)."""
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
@@ -8,7 +8,7 @@ from backend.catalog.models import Offer
 
 
 class StoredSummary(models.Model):
-    """One metric of one offer: the fields are those of benchmarks.summaries.Score.
+    """A metric of one offer: the fields are those of benchmarks.summaries.Score.
 
     No constraint ties it to its offer: a row that is left behind is marked, and goes.
     """

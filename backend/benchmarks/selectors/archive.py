@@ -57,7 +57,7 @@ def run_archive(run: Run, kind: str = TAR_GZ, *, is_for_strangers: bool = False)
 
 
 def archive_name(run: Run, kind: str = TAR_GZ) -> str:
-    """What a download is called."""
+    """File name of a download."""
     return f"rackrate-run-{run.pk}.{kind}"
 
 

@@ -33,7 +33,7 @@ class PublishedSpread:
     repeated_count: int
     """Types of which the lowest and the highest of several runs are known."""
     contained_count: int
-    """Those whose runs all lie within the interval of the spread."""
+    """Offers whose runs all lie within the interval of the spread."""
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from backend.benchmarks.selectors.costs import Cost, campaign_cost, campaign_est
 from backend.benchmarks.selectors.rounds import RoundFigures, RoundTargets, round_figures
 from backend.common import clock
 from backend.common.rest.parameters import PER_PAGE
-from backend.domain.probes import CHOICES, INVENTORY, NETWORK, PROBES
+from backend.domain.probes import CHOICES, INVENTORY, NETWORK, PROBES, probes_to_measure
 from backend.domain.profiles import PROFILES
 
 # Status of a command whose tool is missing, too old or not permitted on the target.
@@ -43,7 +43,7 @@ MEASURING = (RunState.RUNNING, RunState.COLLECTING)
 
 @dataclass(frozen=True)
 class ProbeCell:
-    """One probe on one target; `run_id` is that of the repeat which gave the state."""
+    """A probe on one target; `run_id` is that of the repeat which gave the state."""
 
     target: str
     probe: str
@@ -57,9 +57,9 @@ class CampaignView:
 
     campaign: Campaign
     figures: RoundFigures
-    """Of the whole round."""
+    """Figures of the whole round."""
     runs: Sequence[Run]
-    """Those of the page that count: a repeat that was done again after a failure is there once."""
+    """Counting runs of the page: a repeat that was done again after a failure is there once."""
     matrix: list[ProbeCell]
     probes: list[str]
     cost_estimate: Cost
@@ -72,7 +72,7 @@ def campaigns_of(workspace_slug: str) -> QuerySet[Campaign]:
 
 
 def campaigns_to_make() -> QuerySet[Campaign]:
-    """Those whose round lacks runs that are still to be made."""
+    """Campaigns whose round lacks runs that are still to be made."""
     return Campaign.objects.filter(round_start__isnull=False)
 
 
@@ -98,8 +98,8 @@ def _count(rows: QuerySet[Any]) -> Coalesce:
 
 
 def campaign_view(campaign: Campaign, runs: Sequence[Run] | None = None) -> CampaignView:
-    """What is shown of a campaign with these runs, a slice of its RoundTargets; else with those of
-    the first page. What is read does not grow with the round."""
+    """A campaign with these runs, a slice of its RoundTargets; else with those of the first page.
+    The amount read does not grow with the round."""
     if runs is None:
         targets = RoundTargets(campaign)
         runs = targets[: targets.per_page(PER_PAGE)]
@@ -137,7 +137,7 @@ def target_name(run: Run) -> str:
 
 @dataclass(frozen=True)
 class ProbeCounts:
-    """What is stored of one probe of one run."""
+    """Stored counts of a probe of a run."""
 
     commands: int = 0
     unavailable: int = 0
@@ -162,13 +162,12 @@ def matrix(runs: Sequence[Run]) -> list[ProbeCell]:
 
 
 def _probes(run: Run) -> list[str]:
-    """What the run is to measure, without the probes that lack a parameter they need."""
+    """Probes of the run, without those that lack a parameter they need."""
     chosen = PROFILES[run.profile].series if run.probes is None else run.probes
     fit = [
         probe
-        for probe in CHOICES
-        if probe in chosen
-        and any(
+        for probe in probes_to_measure(chosen)
+        if any(
             not series.needed_parameter or run.parameters.get(series.needed_parameter)
             for series in PROBES[probe].series
         )
@@ -215,7 +214,7 @@ def _state(run: Run, probe: str, counts: ProbeCounts) -> str:
 
 
 def _unmeasured(run: Run, probe: str, counts: ProbeCounts) -> str:
-    """Of a run that has ended without a result of the probe."""
+    """State of a probe without a result, in a run that has ended."""
     if probe == INVENTORY and counts.commands:
         return DONE
     if run.state == RunState.DONE:

@@ -1,4 +1,4 @@
-"""What goes with an object that a person deletes, and what stays: said before it is done."""
+"""Consequences of deleting an object, said before it is done: what goes with it, what stays."""
 
 from django.db.models import Q
 
@@ -11,7 +11,7 @@ from backend.domain.texts import text as _
 
 
 def earlier_key_consequences(workspace: Workspace) -> list[str]:
-    """Of the login key that was replaced."""
+    """Consequences of dropping the login key that was replaced."""
     hosts = hosts_with_login_key(workspace)
     return [
         _("{name} has to accept the new key, or its runs fail.", name=host.name) for host in hosts
@@ -20,7 +20,8 @@ def earlier_key_consequences(workspace: Workspace) -> list[str]:
 
 def host_consequences(host: Host) -> list[str]:
     losing = [
-        _("Campaign {name} no longer measures it.", name=one.name) for one in host.campaigns.all()
+        _("Campaign {name} no longer measures it.", name=campaign.name)
+        for campaign in host.campaigns.all()
     ]
     return [
         _("Its private key and its address are deleted here."),
@@ -30,12 +31,15 @@ def host_consequences(host: Host) -> list[str]:
 
 
 def campaign_consequences(campaign: Campaign) -> list[str]:
-    ending = [_("Its schedule ends: {schedule}.", schedule=one) for one in campaign.schedules.all()]
+    ending = [
+        _("Its schedule ends: {schedule}.", schedule=schedule)
+        for schedule in campaign.schedules.all()
+    ]
     return [*ending, _("Its runs and their results stay.")]
 
 
 def import_consequences(evidence: Evidence) -> list[str]:
-    """Of a text that was imported for an offer."""
+    """Consequences of deleting a text that was imported for an offer."""
     count, name = evidence.samples.count(), evidence.offer.name if evidence.offer else ""
     return [
         _("The text and its figures of {name} are deleted: {count}.", count=count, name=name),
@@ -44,7 +48,7 @@ def import_consequences(evidence: Evidence) -> list[str]:
 
 
 def run_consequences(run: Run) -> list[str]:
-    """Of a run that came as an archive."""
+    """Consequences of deleting a run that came as an archive."""
     count = run.samples.count()
     return [
         _(
@@ -57,11 +61,12 @@ def run_consequences(run: Run) -> list[str]:
 
 
 def offer_consequences(offer: Offer) -> list[str]:
-    """Of an offer of one's own; of what everybody sees, objects of other workspaces are left out."""
+    """Consequences of deleting an offer of one's own; of what everybody sees, objects of other
+    workspaces are left out."""
     owner = offer.workspace
     losing = [
-        _("The campaign {name} no longer measures it.", name=one.name)
-        for one in offer.campaigns.filter(workspace=owner)
+        _("The campaign {name} no longer measures it.", name=campaign.name)
+        for campaign in offer.campaigns.filter(workspace=owner)
     ]
     prices = offer.prices.count()
     figures = offer.samples.filter(Q(run=None) | Q(run__workspace=owner)).count()

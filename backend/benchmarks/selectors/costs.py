@@ -1,4 +1,4 @@
-"""What a campaign will cost and has cost: time on each machine × its price.
+"""Expected and actual cost of a campaign: time on each machine × its price.
 
 Amounts carry 34 digits and are never rounded to cents here: twenty minutes of a machine at 0.004 an
 hour are 0.00133…, not nothing. A price that is not known makes the whole unknown, and is named.
@@ -20,7 +20,6 @@ from backend.accounts.models import CloudAccount
 from backend.benchmarks.models import (
     Campaign,
     Host,
-    NetworkPairs,
     Resource,
     Run,
     RunState,
@@ -44,6 +43,7 @@ from backend.catalog.selectors.current_prices import best_prices
 from backend.catalog.selectors.extras import tariffs
 from backend.catalog.selectors.price_choice import PriceBasis
 from backend.catalog.selectors.rates import rate_table
+from backend.domain.campaign_document import NetworkPairs
 from backend.domain.errors import UnknownRate
 from backend.domain.money import Money, RateTable
 from backend.domain.pricing.purchase import PriceUnit, PurchaseModel
@@ -142,7 +142,7 @@ def pair_count(kind: str, hosts: int) -> int:
 
 
 def host_probes(campaign: Campaign) -> list[str] | None:
-    """What the runs of the hosts by themselves measure; [] = there are none of these runs."""
+    """Probes of the hosts' own runs; [] = there are none of these runs."""
     if campaign.probes is None or campaign.network_pairs == NetworkPairs.NONE:
         return campaign.probes
     return [probe for probe in campaign.probes if probe != NETWORK]
@@ -186,7 +186,7 @@ def _key(probes: Sequence[str] | None) -> tuple[str, ...] | None:
 def campaign_estimate(
     campaign: Campaign, hosts: Sequence[Host], offers: Sequence[Offer] = ()
 ) -> Cost:
-    """What one round of the campaign is expected to cost.
+    """Expected cost of one round of the campaign.
 
     The time is that of the machines: a network pair occupies two. A machine to rent is calculated
     with all the time that it may live and all that it may send, for which its budget is reserved.
@@ -237,7 +237,7 @@ def _to_rent(
 
 
 def campaign_cost(campaign: Campaign) -> Cost:
-    """What the newest round of the campaign has cost so far, in a few queries whatever its size.
+    """Cost of the campaign's newest round so far, in a few queries whatever its size.
 
     From the first claim to the end, or to now, at the price in force when the run began, or where
     that was no price by the time, at the one in force now; of a rented machine what its ledger says.
@@ -262,7 +262,7 @@ def campaign_cost(campaign: Campaign) -> Cost:
     peers = groups(paired_runs, "peer", "peer__offer_id", took=Sum(took))
     bill = _Bill.of(
         campaign,
-        {*(one["host__offer_id"] for one in others), *(one["peer__offer_id"] for one in peers)},
+        {*(one["host__offer_id"] for one in others), *(peer["peer__offer_id"] for peer in peers)},
     )
     for group in priced:
         hourly = hourly_price(group["spent"], group["price__currency"], group["price__unit"])

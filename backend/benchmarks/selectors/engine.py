@@ -11,7 +11,7 @@ from backend.common import clock
 
 @dataclass(frozen=True)
 class EngineFigures:
-    """What waits, what goes on, and whether anything moves. Ages in seconds."""
+    """Waiting and running work of the engine, and its last movement. Ages in seconds."""
 
     tick_age_s: float | None
     """Since the last tick; None before the first."""

@@ -62,7 +62,7 @@ def stored_file_hashes(run: Run) -> dict[int, Mapping[str, str]]:
 
 
 def evidence_series(evidence: Evidence) -> dict[str, list[float | None]] | None:
-    """What was seen once a second beside the command: column → values; None where nothing was."""
+    """Observations beside the command, one a second: column → values; None where there are none."""
     return evidence.series if isinstance(evidence.series, dict) else None
 
 

@@ -38,7 +38,7 @@ SHOWN_RUNS = 200
 
 @dataclass(frozen=True)
 class Point:
-    """One run's result of a metric: median, least and most of its counted repeats, all clean.
+    """A run's result of a metric: median, least and most of its counted repeats, all clean.
 
     `band` is what the comparable runs before it led to expect; None with fewer than five.
     """
@@ -99,15 +99,15 @@ def _finished_at(run: Run) -> dt.datetime:
     return run.finished_at or run.created_at
 
 
-def is_comparable(one: Run, other: Run) -> bool:
-    """Whether two runs measured the same thing in the same way: the same host with the same
+def is_comparable(run: Run, other: Run) -> bool:
+    """True if two runs measured the same thing in the same way: the same host with the same
     hardware and peer, the same profile and the same parameters."""
     return (
-        one.host_id == other.host_id
-        and one.peer_id == other.peer_id
-        and one.profile == other.profile
-        and one.parameters == other.parameters
-        and is_same_hardware(one.environment, other.environment)
+        run.host_id == other.host_id
+        and run.peer_id == other.peer_id
+        and run.profile == other.profile
+        and run.parameters == other.parameters
+        and is_same_hardware(run.environment, other.environment)
     )
 
 
@@ -140,15 +140,15 @@ def run_values(
 
 @dataclass(frozen=True)
 class Note:
-    """What is noted of a run beside its results; `kind` is that of its event."""
+    """A note on a run beside its results; `kind` is that of its event."""
 
     kind: str
     detail: str
 
 
 def run_notes(run: Run) -> list[Note]:
-    """What changed since the runs before it, the machine and results that left their band, and
-    results that climbed or fell from repeat to repeat."""
+    """Notes on a run: changes since the runs before it, of the machine and of results that left
+    their band, and results that climbed or fell from repeat to repeat."""
     before = earlier_runs(run)
     notes = _environment_notes(run, before)
     comparable = [other for other in before if is_comparable(other, run)][-COMPARED_RUNS:]

@@ -33,7 +33,7 @@ _ADDRESS = re.compile(rf"{_USER}\[?(?<![\w.:])([0-9a-fA-F.:]*[.:][0-9a-fA-F.:]*[
 
 @dataclass(frozen=True)
 class Redaction:
-    """What is to be hidden; `is_on` is False for callers who may see all."""
+    """Things to hide; `is_on` is False for callers who may see all."""
 
     addresses: tuple[str, ...] = ()
     users: tuple[str, ...] = ()
@@ -66,7 +66,7 @@ class Redaction:
         return self._logins.sub(HIDDEN, text) if self._logins else text
 
     def evidence(self, item: Evidence, text: str) -> str:
-        """What a command printed; of networks without any address."""
+        """Output of a command; of networks without any address."""
         return self.message(text) if item.probe in NETWORK_PROBES else self.output(text)
 
     def parameters(self, parameters: Mapping[str, Any]) -> dict[str, Any]:
@@ -133,7 +133,7 @@ def run_redaction(run: Run) -> Redaction:
 
 
 def redaction_for(caller: Caller, of: Host | Run | Workspace) -> Redaction:
-    """What a caller may not see of a host, a run or all hosts; nothing is hidden from who is known."""
+    """Redaction of a host, a run or all hosts for a caller; nothing is hidden from who is known."""
     if caller.is_authenticated:
         return NOTHING_HIDDEN
     if isinstance(of, Workspace):

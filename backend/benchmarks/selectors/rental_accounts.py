@@ -9,18 +9,18 @@ from backend.providers.registry import provider as provider_record
 
 
 def accounts_enabled(workspace_id: UUID) -> list[CloudAccount]:
-    """Those that may rent machines."""
+    """Accounts that may rent machines."""
     # The oldest first (their order), so that the choice is the same for every run.
     return list(CloudAccount.objects.filter(workspace=workspace_id, is_enabled=True))
 
 
 def renting_account(accounts: Sequence[CloudAccount], offer: Offer) -> CloudAccount | None:
     """The one that rents machines of the offer (with provider and region)."""
-    return next((one for one in accounts if _rents(one, offer)), None)
+    return next((account for account in accounts if _rents(account, offer)), None)
 
 
 def is_rentable(offer: Offer) -> bool:
-    """Whether an account could rent machines of the offer (with provider). A dedicated server has a
+    """True if an account could rent machines of the offer (with provider). A dedicated server has a
     setup fee and a term: people order it."""
     is_bought = offer.kind in {OfferKind.DEDICATED, OfferKind.ONPREM}
     return provider_record(offer.provider.slug).rents_machines and not is_bought
@@ -46,8 +46,8 @@ def credit_modes(offer: Offer) -> tuple[str, ...]:
 def credit_mode(
     account: CloudAccount | None, offer: Offer, parameters: Mapping[str, object]
 ) -> str:
-    """What a machine of the offer (with provider) does without CPU credits: as the run says, else
-    the account, else the provider's own first mode; "" where it has none."""
+    """Behaviour of a machine of the offer (with provider) without CPU credits: as the run says,
+    else the account, else the provider's own first mode; "" where it has none."""
     if not (modes := credit_modes(offer)):
         return ""
     of_account = account.settings.get("credit_mode") if account else None

@@ -1,4 +1,4 @@
-"""What machines to rent cost: an hour, at most, and so far."""
+"""Cost of machines to rent: an hour, at most, and so far."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -40,20 +40,20 @@ from backend.providers.registry import provider as provider_record
 
 @dataclass(frozen=True)
 class RentalPrice:
-    """What an hour of a rented machine is booked with, and costs at most: of a spot machine the
-    price on demand, above which no provider lets it run."""
+    """Booked and highest price of an hour of a rented machine: of a spot machine the price on
+    demand, above which no provider lets it run."""
 
     observation_id: UUID
     hourly: Decimal
     most_hourly: Decimal
     currency: str
     parts: tuple[Part, ...] = ()
-    """What is charged beside it."""
+    """Parts that are charged beside it."""
     included: Included = field(default_factory=Included)
-    """What the price says of traffic."""
+    """Traffic terms of the price."""
 
     def reserved(self, provider: str, life_s: int) -> Money:
-        """What a machine costs at most that may live so many seconds."""
+        """Highest cost of a machine that may live so many seconds."""
         hourly = self.most_hourly + known_hourly(self.parts)
         increment = provider_record(provider).increment
         traffic = traffic_cost(self.parts, None).quantize(STORED, ROUND_CEILING)
@@ -135,7 +135,7 @@ def _parts(
 
 
 def run_sending(run: Run) -> Sending | None:
-    """What the run's rented machine may send; None where it measures no network."""
+    """Traffic that the run's rented machine may send; None where it measures no network."""
     client: Run | None = getattr(run, "client", None)
     other, measured = run.server or client, client or run
     if (other is None and run.peer_id is None) or not measures_network(measured):
@@ -145,13 +145,13 @@ def run_sending(run: Run) -> Sending | None:
 
 
 def measures_network(of: Run | Campaign) -> bool:
-    """Whether the network tests are among its probes."""
+    """True if the network tests are among its probes."""
     return NETWORK in (PROFILES[of.profile].series if of.probes is None else of.probes)
 
 
-def is_inside(one: Resource, other: Resource) -> bool:
-    """Whether what the machines send each other stays in one region of one account."""
-    return (one.account_id, one.region) == (other.account_id, other.region)
+def is_inside(resource: Resource, other: Resource) -> bool:
+    """True if what the machines send each other stays in one region of one account."""
+    return (resource.account_id, resource.region) == (other.account_id, other.region)
 
 
 def _spot_prices(offer_ids: Sequence[UUID]) -> dict[UUID, tuple[UUID, Money]]:
@@ -186,7 +186,7 @@ def rental_life_s(profile: str, parameters: Mapping[str, Value | object]) -> int
 
 
 def resource_cost(resource: Resource) -> Decimal | None:
-    """What a rented machine has cost so far, in its currency; None before it was launched.
+    """Cost of a rented machine so far, in its currency; None before it was launched.
 
     As long as it lives up to now, else what the ledger holds: 0 for one that never was.
     """
@@ -215,5 +215,5 @@ def unpriced_parts(resource: Resource) -> list[str]:
 
 
 def hourly_price(amount: Decimal, currency: str, unit: str) -> Money:
-    """Of a price by any unit."""
+    """Price of an hour, from a price by any unit."""
     return Money(price_per_period(amount, unit, "hour", Decimal(HOURS_PER_MONTH)), currency)

@@ -1,4 +1,4 @@
-"""What is settled before a machine is rented: from which account, where, and at which price."""
+"""Terms settled before a machine is rented: account, place and price."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -29,14 +29,14 @@ DEFAULT_ARCH = "x86_64"
 
 @dataclass(frozen=True)
 class Rental:
-    """What is settled before a machine is rented: where, from whom, at which price."""
+    """Terms settled before a machine is rented: place, account and price."""
 
     offer: Offer
     account: CloudAccount
     price: RentalPrice
     is_spot: bool
     credit_mode: str
-    """What it does without CPU credits; "" where it has none."""
+    """Behaviour without CPU credits; "" where it has none."""
     bastion: Host | None
     """Through which its machine is logged in to."""
 

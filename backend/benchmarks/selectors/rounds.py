@@ -99,8 +99,8 @@ def _of_round(campaign: Campaign) -> QuerySet[Run]:
 
 
 def current_runs(runs: Sequence[Run], repeats: int) -> list[Run]:
-    """Of each target as many runs as it has repeats: those that failed or were cancelled drop
-    out as others take their place."""
+    """As many runs of each target as it has repeats: those that failed or were cancelled drop out
+    as others take their place."""
     targets: dict[Target, list[Run]] = defaultdict(list)
     for run in runs:
         other = run.server.offer_id if run.server is not None else run.peer_id

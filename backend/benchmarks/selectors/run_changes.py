@@ -28,7 +28,7 @@ class NotCompared(StrEnum):
 
 @dataclass(frozen=True)
 class RunComparison:
-    """What the later of two runs changed; `differences` are those of host, profile and machine.
+    """Changes of the later of two runs; `differences` are those of host, profile and machine.
 
     `left_out` are metrics that were asked for or measured in both, without repeats that compare.
     """
@@ -42,14 +42,14 @@ class RunComparison:
 
     @property
     def gate(self) -> tuple[RunChange, str]:
-        """What a gate makes of it, and why.
+        """Outcome of a gate, with its reason.
 
         A run that broke off measured something, but nobody knows under which conditions.
         """
         unfinished = [run for run in (self.before, self.after) if run.state != RunState.DONE]
         if unfinished:
             return RunChange.UNCLEAR, ", ".join(f"{run.pk} is {run.state}" for run in unfinished)
-        why = [one.metric for one in self.metrics if one.outcome == self.outcome]
+        why = [metric.metric for metric in self.metrics if metric.outcome == self.outcome]
         if self.outcome == RunChange.UNCLEAR:
             why = [*why, *self.left_out] or ["no metric was measured in both"]
         return self.outcome, "" if self.outcome == RunChange.FINE else ", ".join(why)
@@ -65,7 +65,9 @@ class RunComparison:
             "why": why,
             "differences": self.differences,
             "left_out": self.left_out,
-            "metrics": [{**vars(one), "outcome": one.outcome.name.lower()} for one in self.metrics],
+            "metrics": [
+                {**vars(metric), "outcome": metric.outcome.name.lower()} for metric in self.metrics
+            ],
         }
 
 
@@ -127,7 +129,7 @@ def _measured(run: Run) -> set[str]:
 
 
 def _differences(before: Run, after: Run) -> list[str]:
-    """What else than the machine's speed differs between the two."""
+    """Differences between the two other than the machine's speed."""
     return [f"{name}: {one} → {other}" for name, one, other in run_differences(before, after)]
 
 

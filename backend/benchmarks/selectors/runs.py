@@ -12,14 +12,22 @@ from django.db.models import QuerySet
 from django.utils.dateparse import parse_datetime
 
 from backend.accounts.models import Workspace
-from backend.benchmarks.models import Evidence, Resource, Run, RunState, Sample, Step
+from backend.benchmarks.models import (
+    TERMINAL_STATES,
+    Evidence,
+    Resource,
+    Run,
+    RunState,
+    Sample,
+    Step,
+)
 from backend.benchmarks.selectors.evidence import evidence_listed, evidence_shown
 from backend.benchmarks.selectors.redaction import NOTHING_HIDDEN, Redaction
 from backend.benchmarks.selectors.rental_prices import resource_cost
 from backend.catalog.selectors.read_prices import as_quoted
 from backend.common import clock
 from backend.domain.progress import MICRO, cost_so_far, remaining_s
-from backend.domain.stats import DISTURBED, counted_repeats
+from backend.domain.stats import DISTURBED, UNFIT, counted_repeats
 from backend.domain.texts import text as _
 
 STAGES: Mapping[str, str] = {
@@ -48,6 +56,9 @@ LISTED = (
 )  # fmt: skip
 # A host that is read each second or two, and written of within five, is silent after so long.
 SILENT_AFTER_S = 12
+AFTER_MEASURING = {
+    RunState.COLLECTING, RunState.PARSED, RunState.TEARING_DOWN, RunState.VERIFIED_GONE, *TERMINAL_STATES,
+}  # fmt: skip
 # As many earlier runs of the same kind say how long this one takes.
 PAST_RUNS = 5
 
@@ -73,7 +84,7 @@ class Silence:
 
 @dataclass(frozen=True)
 class StepView:
-    """One state of a run; `state` is waiting, active or finished."""
+    """A state of a run; `state` is waiting, active or finished."""
 
     name: str
     state: str
@@ -105,7 +116,7 @@ class RunView:
     """Without the texts and series themselves; `has_series` says whether there is one."""
     host_facts: dict[str, object]
     warnings: list[str]
-    """What went less than well, and what could not be measured at all."""
+    """Things that went less than well, and those that could not be measured at all."""
     cost: dict[str, str | None] | None
 
 
@@ -133,7 +144,7 @@ def run_view(run: Run, redaction: Redaction = NOTHING_HIDDEN) -> RunView:
     silence = _silence(run, steps)
     return RunView(
         run=run,
-        stage=STAGES[run.state],
+        stage=_stage(run),
         probe=run.probe,
         variant=str(live.get("variant") or ""),
         progress_ratio=run.progress_ratio,
@@ -157,6 +168,14 @@ def run_view(run: Run, redaction: Redaction = NOTHING_HIDDEN) -> RunView:
     )
 
 
+def _stage(run: Run) -> str:
+    if run.state == RunState.QUEUED:
+        begun = Run.objects.exclude(state__in=(*TERMINAL_STATES, RunState.QUEUED))
+        if begun.filter(host_id=run.host_id).exists():
+            return _("waiting until another run on this host is over")
+    return STAGES[run.state]
+
+
 def run_results(samples: Iterable[Sample]) -> list[dict[str, Any]]:
     """Each series of a run as one result: the median of the repeats that count, and how many there
     are, disturbed ones among them."""
@@ -165,7 +184,7 @@ def run_results(samples: Iterable[Sample]) -> list[dict[str, Any]]:
         series.setdefault((sample.metric, sample.variant, sample.unit), []).append(sample)
     results = []
     for (metric, variant, unit), repeats in sorted(series.items()):
-        counted, _flags = counted_repeats(repeats)
+        counted, _is_unfit = counted_repeats(repeats)
         if counted:
             results.append(
                 {
@@ -175,6 +194,7 @@ def run_results(samples: Iterable[Sample]) -> list[dict[str, Any]]:
                     "median": median(sample.value for sample in counted),
                     "repeats": len(repeats),
                     "disturbed": sum(DISTURBED in sample.flags for sample in repeats),
+                    "unfit": sorted({flag for sample in counted for flag in sample.flags} & UNFIT),
                 }
             )
     return results
@@ -187,7 +207,7 @@ def _elapsed_s(run: Run) -> float | None:
 
 
 def run_cost(run: Run) -> dict[str, str | None] | None:
-    """What the machine has cost in the run so far, in millionths of the price's currency.
+    """Cost of the machine in the run so far, in millionths of the price's currency.
 
     {"so_far", "currency", "cap"}: the cap is the budget of the run, else that of its campaign,
     where that is in the same currency. None without a price by time, and before the start.
@@ -242,10 +262,10 @@ def _silence(run: Run, steps: Iterable[StepView]) -> Silence | None:
 
 
 def _remaining_s(run: Run) -> float | None:
-    """What earlier runs of the same kind, or else the plan, let expect; None before it is known
-    and after the end."""
+    """Seconds left by earlier runs of the same kind, or else by the plan; None before it is known
+    and once the host has nothing more to measure."""
     planned_s = run.live.get("expected_s")
-    if run.is_finished or not isinstance(planned_s, int | float):
+    if run.state in AFTER_MEASURING or not isinstance(planned_s, int | float):
         return None
     past_s = Run.objects.filter(
         host_id=run.host_id,
@@ -265,7 +285,7 @@ def _remaining_s(run: Run) -> float | None:
 
 
 def steps_to_cancel(step_ids: Iterable[int]) -> list[int]:
-    """Those of the steps whose run somebody wants to end."""
+    """Steps whose run somebody wants to end."""
     steps = Step.objects.filter(pk__in=list(step_ids), run__is_cancel_requested=True)
     return list(steps.values_list("pk", flat=True))
 

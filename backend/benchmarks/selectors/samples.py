@@ -1,10 +1,12 @@
-"""Samples that a workspace may see."""
+"""Samples of an offer, and those that a workspace may see."""
+
+from uuid import UUID
 
 from django.db.models import F, Q, QuerySet
 
 from backend.accounts.models import Workspace
 from backend.accounts.services.workspaces import DEFAULT_WORKSPACE
-from backend.benchmarks.models import Run, Sample
+from backend.benchmarks.models import Run, Sample, Source
 from backend.catalog.models import Offer
 
 # Samples that count: all see the score of a shared offer, and its owner alone may change it.
@@ -15,8 +17,14 @@ BY_OWNER = (
 )
 
 
+def of_offer(offer_id: UUID) -> Q:
+    """Samples of the offer and published ones of its machine type, which stand with another region's."""
+    lead = Offer.objects.filter(pk=offer_id).values("figures_of")
+    return Q(offer_id=offer_id) | Q(offer_id__in=lead, source=Source.PUBLISHED)
+
+
 def samples_visible(workspace: Workspace) -> QuerySet[Sample]:
-    """Those of its runs, and of no run those of public offers and of its own."""
+    """Samples of the workspace's own runs, and of no run those of public and own offers."""
     samples = Sample.objects.select_related("offer", "evidence", "run__workspace")
     return seen_by(samples, workspace.slug)
 
@@ -31,7 +39,7 @@ def samples_count(workspace: Workspace) -> int:
 
 
 def seen_by(samples: QuerySet[Sample], workspace_slug: str) -> QuerySet[Sample]:
-    """Of these samples those that the workspace may see."""
+    """Samples among these that the workspace may see."""
     return samples.filter(
         Q(run__workspace__slug=workspace_slug)
         | Q(run=None, offer__workspace=None)

@@ -1,4 +1,4 @@
-"""What the samples of an offer say of a metric: summary, provenance and flags."""
+"""An offer's score for a metric from its samples: summary, provenance and flags."""
 
 import datetime as dt
 from collections import Counter
@@ -10,9 +10,11 @@ from typing import Any
 from uuid import UUID
 
 from django.conf import settings
+from django.db.models import Q
 
 from backend.benchmarks.models import Sample, Source
-from backend.benchmarks.selectors.samples import BY_OWNER
+from backend.benchmarks.selectors.samples import BY_OWNER, of_offer
+from backend.catalog.models import Offer
 from backend.domain import stats
 from backend.domain.alike import AlikeSamples, Origin, alike
 from backend.domain.metrics import METRICS, Metric, between_instance_cv
@@ -25,6 +27,8 @@ from backend.domain.targets import is_sold_volume
 
 # Flag of a figure that is published for a part of the machine and not for the offer.
 DERIVED = "derived"
+# Flag of a published figure far from those of other types on the same CPU.
+UNLIKE_PEERS = "unlike_peers"
 # What we measured ourselves, with its raw output, before what others state.
 SOURCE_ORDER = (Source.MEASURED, Source.IMPORTED, Source.PUBLISHED)
 READ = (
@@ -34,6 +38,7 @@ READ = (
     "offer__kind",
     "offer__vcpu_kind",
     "offer__source",
+    "offer__figures_of",
     "host_id",
     "run_id",
     "run__environment",
@@ -59,7 +64,9 @@ READ = (
 # A sample with the fields READ.
 Row = Mapping[str, Any]
 # Flags of samples that a score repeats, and that keep it from no rank.
-NOTED = (MACHINE_FLAGS - stats.UNFIT) | {SMALL_PAGES, SMALL_FILE}
+NOTED = (MACHINE_FLAGS - stats.UNFIT) | {
+    SMALL_PAGES, SMALL_FILE, UNLIKE_PEERS, stats.OTHER_METHOD,
+}  # fmt: skip
 # What says whether a repeat counts (domain.stats.counted_repeats).
 MARKS = itemgetter("flags", "excluded_reason")
 SAME_ORIGIN = itemgetter("run_id", "host_id", "method_version", "target")
@@ -72,13 +79,13 @@ COUNTED = {"excluded_reason": "", "value__gt": 0, "variant__in": RANKING_VARIANT
 
 @dataclass(frozen=True)
 class Score:
-    """One metric of one offer, from its best source and ranking variant."""
+    """A metric of one offer, from its best source and ranking variant."""
 
     metric: Metric
     summary: Summary
     variant: str
     is_unfit: bool
-    """Whether every sample has a flag of stats.UNFIT; such a score takes no place."""
+    """True if every sample has a flag of stats.UNFIT; such a score takes no place."""
     cpu_models: Mapping[str, int]
     """CPU model → machines of it behind the score, of a published figure its results; those that
     state none are left out."""
@@ -101,12 +108,39 @@ def computed(**conditions: Any) -> Iterator[tuple[UUID, Score]]:
 
     The conditions keep or leave out whole metrics of whole offers, or what is newer than a time.
     """
+    scored = set()
+    leads: dict[UUID, UUID | None] = {}
     for offer_id, key, samples in _samples(**conditions):
-        metric = METRICS[key]
-        # The others are another method, other hardware or another target: not the same quantity.
-        for group in _groups(metric, samples)[:1]:
-            if _is_sold(group):
-                yield offer_id, _score(metric, group)
+        leads[offer_id] = samples[0]["offer__figures_of"]
+        for score in _ranked(key, samples):
+            scored.add((offer_id, key))
+            yield offer_id, score
+    asked = conditions.get("offer_id__in")
+    if asked is not None and all(leads.get(offer_id, offer_id) is None for offer_id in asked):
+        # All of them were met, and none is a twin.
+        return
+    of = {name: value for name, value in conditions.items() if name.startswith("offer_id")}
+    others = {name: value for name, value in conditions.items() if name not in of}
+    twins = Offer.objects.filter(
+        figures_of__isnull=False, **{name.replace("offer_id", "pk"): of[name] for name in of}
+    )
+    by_lead: dict[UUID | None, list[UUID]] = {}
+    for lead, twin in twins.order_by().values_list("figures_of", "pk"):
+        by_lead.setdefault(lead, []).append(twin)
+    for lead, key, samples in _samples(
+        source=Source.PUBLISHED, offer_id__in=list(by_lead), **others
+    ):
+        for score in _ranked(key, samples):
+            yield from ((twin, score) for twin in by_lead[lead] if (twin, key) not in scored)
+
+
+def _ranked(key: str, samples: list[Row]) -> Iterator[Score]:
+    """The score that ranks, if any."""
+    metric = METRICS[key]
+    # The others are another method, other hardware or another target: not the same quantity.
+    for group in _groups(metric, samples)[:1]:
+        if _is_sold(group):
+            yield _score(metric, group)
 
 
 def score_groups(offer_id: UUID, **conditions: Any) -> dict[str, list[Score]]:
@@ -114,7 +148,7 @@ def score_groups(offer_id: UUID, **conditions: Any) -> dict[str, list[Score]]:
     conditions leave out what is newer than a time."""
     return {
         key: [_score(METRICS[key], group) for group in _groups(METRICS[key], samples)]
-        for _, key, samples in _samples(offer_id=offer_id, **conditions)
+        for key, samples in _samples_of(offer_id, **conditions).items()
     }
 
 
@@ -136,7 +170,7 @@ def mixed_metrics(offer_id: UUID) -> set[str]:
 
 @dataclass(frozen=True)
 class ScoreOrigin:
-    """What the score of an offer is made of."""
+    """The samples behind an offer's score."""
 
     score: Score
     stated_cv: float
@@ -150,11 +184,10 @@ class ScoreOrigin:
 
 
 def score_origin(offer_id: UUID, metric: Metric) -> ScoreOrigin | None:
-    """What the offer's score for the metric is made of; None where it has none."""
-    for _, _, samples in _samples(offer_id=offer_id, metric=metric.key):
-        if groups := _groups(metric, samples):
-            return _origin_of_score(metric, groups[0], groups[1:])
-    return None
+    """The samples behind the offer's score for the metric; None where it has none."""
+    samples = _samples_of(offer_id, metric=metric.key).get(metric.key, [])
+    groups = _groups(metric, samples)
+    return _origin_of_score(metric, groups[0], groups[1:]) if groups else None
 
 
 def _origin_of_score(
@@ -169,7 +202,7 @@ def _origin_of_score(
         )
     else:
         machines = _machines(counted)
-        interval = stats.machines_interval(machines, stated_cv)
+        interval = stats.machines_interval(machines, stated_cv, _method_ratio(counted))
     return ScoreOrigin(
         score=_score(metric, newest),
         stated_cv=stated_cv,
@@ -180,9 +213,17 @@ def _origin_of_score(
     )
 
 
-def _samples(**conditions: Any) -> Iterator[tuple[UUID, str, list[Row]]]:
+def _samples_of(offer_id: UUID, **conditions: Any) -> Mapping[str, list[Row]]:
+    """Metric → samples of one offer, with the published ones of its machine type."""
+    by_metric: dict[str, list[Row]] = {}
+    for _, key, samples in _samples(of_offer(offer_id), **conditions):
+        by_metric.setdefault(key, []).extend(samples)
+    return by_metric
+
+
+def _samples(*which: Q, **conditions: Any) -> Iterator[tuple[UUID, str, list[Row]]]:
     samples = (
-        Sample.objects.filter(BY_OWNER, **COUNTED, **conditions)
+        Sample.objects.filter(BY_OWNER, *which, **COUNTED, **conditions)
         .order_by("offer_id", "metric", "id")
         .values(*READ)
         .iterator()
@@ -193,9 +234,9 @@ def _samples(**conditions: Any) -> Iterator[tuple[UUID, str, list[Row]]]:
 
 
 def _groups(metric: Metric, samples: list[Row]) -> list[AlikeSamples[Row]]:
-    """Of the best source and variant, the newest group of alike samples first: it is the one that
-    ranks, where it is of the volume that the offer sells. Measured before imported before published,
-    the canonical variant before its fallbacks; groups of other volumes come last."""
+    """Alike samples of the best source and variant, the newest group first: it is the one that
+    ranks, where it is of the volume that the offer sells. Measured before imported before
+    published, the canonical variant before its fallbacks; groups of other volumes come last."""
     beside: list[AlikeSamples[Row]] = []
     for source in SOURCE_ORDER:
         for variant in metric.ranking_variants:
@@ -239,6 +280,7 @@ def _score(metric: Metric, group: AlikeSamples[Row]) -> Score:
         machines,
         between_instance_cv=stated_cv,
         target_half_width_ratio=metric.target_half_width_ratio,
+        method_ratio=_method_ratio(counted),
     )
     models = Counter(group.cpu_models[host] for host in machines)
     # Nobody knows that machines are alike of which one does not state its model.
@@ -272,6 +314,12 @@ def _machines(counted: Iterable[Row]) -> dict[str, stats.Machine]:
 
 def _stated_cv(metric: Metric, sample: Row) -> float:
     return between_instance_cv(metric, sample["offer__vcpu_kind"], sample["offer__kind"])
+
+
+def _method_ratio(counted: Iterable[Row]) -> float:
+    """The assumed difference between our method and that of the published figures (ratio)."""
+    is_other = any(stats.OTHER_METHOD in sample["flags"] for sample in counted)
+    return stats.OTHER_METHOD_RATIO if is_other else 0.0
 
 
 def _score_of(

@@ -1,9 +1,10 @@
-"""What a workspace has of hosts, campaigns, schedules and subscriptions, as a file states it."""
+"""A workspace's hosts, campaigns, schedules and subscriptions, as a file states them."""
 
 from typing import Any
 
 from backend.accounts.models import Workspace
 from backend.benchmarks.models import Campaign, Host, Schedule
+from backend.benchmarks.selectors.campaign_documents import campaign_document
 from backend.benchmarks.selectors.hosts import hosts_visible
 from backend.notifications.models import Subscription
 
@@ -20,9 +21,9 @@ def setup_current(workspace: Workspace) -> dict[str, Any]:
         "schema_version": 1,
         # A bastion before what it leads to.
         "hosts": [host_entry(one) for one in sorted(hosts, key=lambda host: len(host.route))],
-        "campaigns": [campaign_entry(one) for one in campaigns],
-        "schedules": [schedule_entry(one) for one in schedules],
-        "subscriptions": [subscription_entry(one) for one in subscriptions],
+        "campaigns": [campaign_entry(campaign) for campaign in campaigns],
+        "schedules": [schedule_entry(schedule) for schedule in schedules],
+        "subscriptions": [subscription_entry(subscription) for subscription in subscriptions],
     }
 
 
@@ -39,25 +40,17 @@ def host_entry(host: Host) -> dict[str, Any]:
 
 
 def campaign_entry(campaign: Campaign) -> dict[str, Any]:
-    amount = campaign.budget_amount
-    parameters = dict(campaign.parameters)
+    document = campaign_document(campaign)
+    parameters = dict(document.parameters)
     peer = Host.objects.filter(pk=parameters["peer"]).first() if "peer" in parameters else None
     if peer is not None:
         parameters["peer"] = peer.name
     return {
-        "name": campaign.name,
+        "name": document.name,
         "hosts": sorted(campaign.hosts.values_list("name", flat=True)),
-        "offers": sorted(campaign.offers.values_list("slug", flat=True)),
-        "profile": campaign.profile,
-        "probes": campaign.probes,
+        **document.model_dump(exclude={"name", "hosts"}),
+        "offers": sorted(document.offers),
         "parameters": parameters,
-        "repeats": campaign.repeats,
-        "concurrency": campaign.concurrency,
-        "budget": None
-        if amount is None
-        else {"amount": f"{amount.normalize():f}", "currency": campaign.budget_currency},
-        "install_tools": campaign.install_tools,
-        "network_pairs": campaign.network_pairs,
     }
 
 

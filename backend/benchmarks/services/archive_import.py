@@ -230,8 +230,8 @@ def _store_events(run: Run, root: Node, actor: str) -> None:
         root.fail(f"more than {MAX_EVENTS} events")
     events = Event.objects.bulk_create(
         [
-            Event(run=run, kind=short(one, "kind", 30), detail=short(one, "detail", 10_000))
-            for one in nodes
+            Event(run=run, kind=short(node, "kind", 30), detail=short(node, "detail", 10_000))
+            for node in nodes
         ]
     )
     for event, one in zip(events, nodes, strict=True):

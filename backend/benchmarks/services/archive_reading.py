@@ -31,7 +31,7 @@ Key = tuple[str, str, int]
 
 @dataclass(frozen=True)
 class ArchivedEvidence:
-    """One command of the archive: its document, its raw text, and what that says today."""
+    """A command of the archive: its document, its raw text, and what that says today."""
 
     document: Node
     raw: bytes
@@ -58,7 +58,7 @@ class Taken:
 
 
 def archived(content: bytes) -> Taken:
-    """What an archive holds, checked from end to end; raises ArchiveRefused naming what is wrong."""
+    """Content of an archive, checked from end to end; raises ArchiveRefused naming what is wrong."""
     try:
         return _archived(members(content))
     except ProbeError as error:

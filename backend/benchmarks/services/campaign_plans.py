@@ -1,16 +1,16 @@
-"""What a campaign is asked to measure, checked against what there is."""
+"""Campaign plans, checked against the hosts and offers that there are."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
-from decimal import Decimal
+from dataclasses import dataclass
 from uuid import UUID
 
 from backend.accounts.models import Workspace
-from backend.benchmarks.models import Campaign, Host, NetworkPairs
+from backend.benchmarks.models import Campaign, Host
 from backend.benchmarks.selectors.costs import pair_count, paired_rentals
 from backend.benchmarks.selectors.rentals import check_currency, rentals
 from backend.catalog.models import Offer
 from backend.catalog.selectors.offers import offers_visible
+from backend.domain.campaign_document import STORED, CampaignPlan, NetworkPairs
 from backend.domain.errors import InvalidValue
 from backend.domain.probes import NETWORK
 from backend.domain.profiles import (
@@ -20,91 +20,30 @@ from backend.domain.profiles import (
     check_own,
     checked_parameters,
     checked_probes,
-    profile_named,
 )
 from backend.domain.rentals import Budget
 
-MAX_REPEATS = 50
-MAX_CONCURRENCY = 10_000
 # Of one round.
 MAX_RUNS = 50_000
 
 
-@dataclass(frozen=True, kw_only=True)
-class CampaignPlan:
-    """What a person states of a campaign; `offers` are slugs of machines to rent.
-
-    Those need a budget. Tools that are missing are installed there and not on hosts, unless
-    `install_tools` says the same of both.
-    """
-
-    hosts: Sequence[UUID] = ()
-    offers: Sequence[str] = ()
-    profile: str
-    probes: Sequence[object] | None = None
-    parameters: Mapping[str, object] = field(default_factory=dict)
-    repeats: int = 1
-    concurrency: int = 4
-    budget: Budget | None = None
-    install_tools: bool | None = None
-    network_pairs: str = NetworkPairs.NONE
-
-    def differs_in(self, other: "CampaignPlan") -> list[str]:
-        """Fields in which two plans are not alike; the order of a list means nothing."""
-        return [
-            one.name
-            for one in fields(self)
-            if _unordered(getattr(self, one.name)) != _unordered(getattr(other, one.name))
-        ]
-
-
 @dataclass(frozen=True)
 class CheckedPlan:
-    """A plan that can be stored: the rows that it names, and its values as they are kept."""
+    """A plan that can be stored, with the rows that it names."""
 
     hosts: Sequence[Host]
     offers: Sequence[Offer]
-    probes: list[str] | None
-    parameters: dict[str, Value]
     plan: CampaignPlan
 
     def put(self, campaign: Campaign) -> None:
         """Into the columns of the campaign; its hosts and offers are set when it is saved."""
-        plan = self.plan
-        campaign.profile, campaign.probes = plan.profile, self.probes
-        campaign.parameters, campaign.network_pairs = self.parameters, plan.network_pairs
-        campaign.repeats, campaign.concurrency = plan.repeats, plan.concurrency
-        campaign.budget_amount = plan.budget.amount if plan.budget else None
-        campaign.budget_currency = plan.budget.currency if plan.budget else ""
-        campaign.install_tools = plan.install_tools
-
-
-def plan_of(campaign: Campaign) -> CampaignPlan:
-    """What is stored of a campaign, as a person would state it."""
-    amount: Decimal | None = campaign.budget_amount
-    return CampaignPlan(
-        hosts=list(campaign.hosts.values_list("pk", flat=True)),
-        offers=list(campaign.offers.values_list("slug", flat=True)),
-        profile=campaign.profile,
-        probes=campaign.probes,
-        parameters=campaign.parameters,
-        repeats=campaign.repeats,
-        concurrency=campaign.concurrency,
-        budget=None if amount is None else Budget(amount, campaign.budget_currency),
-        install_tools=campaign.install_tools,
-        network_pairs=campaign.network_pairs,
-    )
+        for name in STORED:
+            setattr(campaign, name, getattr(self.plan, name))
 
 
 def plan_checked(workspace: Workspace, plan: CampaignPlan) -> CheckedPlan:
     """The plan with the rows that it names; raises InvalidValue with the field as a JSON pointer."""
-    profile_named(plan.profile)
-    _check_within("/repeats", plan.repeats, MAX_REPEATS)
-    _check_within("/concurrency", plan.concurrency, MAX_CONCURRENCY)
     pairs = plan.network_pairs
-    if pairs not in NetworkPairs.values:
-        known = ", ".join(NetworkPairs.values)
-        raise InvalidValue("/network_pairs", f"{pairs!r} is not one of {known}")
     check_currency(plan.budget)
     chosen = checked_probes(plan.probes)
     values = _checked_values(workspace, plan.parameters, pairs)
@@ -124,11 +63,8 @@ def plan_checked(workspace: Workspace, plan: CampaignPlan) -> CheckedPlan:
         if str(host.pk) == values.get("peer"):
             raise InvalidValue(f"/hosts/{index}", "a host cannot be its own peer")
     _check_size(own_hosts, rented, plan.repeats, pairs)
-    return CheckedPlan(own_hosts, rented, chosen, values, plan)
-
-
-def _unordered(value: object) -> object:
-    return frozenset(value) if isinstance(value, list | tuple) else value
+    typed = plan.model_copy(update={"probes": chosen, "parameters": values})
+    return CheckedPlan(own_hosts, rented, typed)
 
 
 def _check_rented(
@@ -137,7 +73,7 @@ def _check_rented(
     values: Mapping[str, Value],
     budget: Budget | None,
 ) -> None:
-    """What machines to rent need, and what means nothing without them."""
+    """Check the needs of machines to rent, and parameters that mean nothing without them."""
     if not offers:
         for key in RENTED_ONLY:
             if key in values:
@@ -146,12 +82,6 @@ def _check_rented(
     if budget is None:
         raise InvalidValue("/budget", "machines to rent need a budget")
     rentals(workspace=workspace, offers=offers, parameters=values, field="/offers/{}")
-
-
-def _check_within(field: str, value: int, high: int) -> None:
-    # A JSON true is an int to Python.
-    if isinstance(value, bool) or not 1 <= value <= high:
-        raise InvalidValue(field, f"{value} is not within 1 … {high}")
 
 
 def _checked_values(

@@ -5,7 +5,6 @@ that nobody waits for somebody who waits for them.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from django.db import IntegrityError, transaction
@@ -18,10 +17,10 @@ from backend.benchmarks.models import (
     CampaignState,
     Host,
     HostState,
-    NetworkPairs,
     RoundStart,
     Run,
 )
+from backend.benchmarks.selectors.campaign_documents import campaign_document
 from backend.benchmarks.selectors.costs import (
     campaign_cost,
     campaign_estimate,
@@ -33,12 +32,7 @@ from backend.benchmarks.selectors.costs import (
 from backend.benchmarks.selectors.hosts import fingerprint
 from backend.benchmarks.selectors.rentals import Rental
 from backend.benchmarks.selectors.rounds import NOT_DONE, current_runs, round_runs
-from backend.benchmarks.services.campaign_plans import (
-    CampaignPlan,
-    CheckedPlan,
-    plan_checked,
-    plan_of,
-)
+from backend.benchmarks.services.campaign_plans import CheckedPlan, plan_checked
 from backend.benchmarks.services.queue_lock import schedule_lock
 from backend.benchmarks.services.rounds import (
     Machine,
@@ -49,6 +43,7 @@ from backend.benchmarks.services.rounds import (
 )
 from backend.benchmarks.services.run_batches import runs_cancel
 from backend.catalog.models import Offer
+from backend.domain.campaign_document import CampaignDocument, CampaignPlan, NetworkPairs
 from backend.domain.errors import DomainError, InvalidValue
 from backend.notifications.services.subscriptions import campaign_subscriptions_delete
 
@@ -57,7 +52,7 @@ CHANGED_LATER = frozenset({"concurrency", "budget"})
 
 
 class CampaignActive(DomainError):
-    """What was asked for has to wait for the end of the round that is running."""
+    """The action has to wait for the end of the round that is running."""
 
 
 def _check_name(workspace: Workspace, name: str) -> None:
@@ -97,30 +92,30 @@ def campaign_create(*, workspace: Workspace, name: str, plan: CampaignPlan, acto
 
 @transaction.atomic
 def campaign_update(*, campaign: Campaign, changes: Mapping[str, Any], actor: str) -> Campaign:
-    """Change the name or the plan of a campaign; what is not named stays.
+    """Change fields of a campaign's document; what is not named stays.
 
     What it measures and how is fixed with its first round, so that its rounds can be compared.
-    Raises CampaignActive while a round runs, and InvalidValue with the field as a JSON pointer.
+    Raises CampaignActive while a round runs, InvalidDocument and InvalidValue with the field as a
+    JSON pointer.
     """
     _lock(campaign)
     _check_over(campaign)
-    name = changes.get("name", campaign.name)
-    if name != campaign.name:
-        _check_name(campaign.workspace, name)
-    before = plan_of(campaign)
-    plan = replace(before, **{field: one for field, one in changes.items() if field != "name"})
-    differing = plan.differs_in(before)
+    before = campaign_document(campaign)
+    after = CampaignDocument.read({**dict(before), **changes})
+    if after.name != before.name:
+        _check_name(campaign.workspace, after.name)
+    differing = after.differs_in(before)
     if campaign.round and (fixed := [one for one in differing if one not in CHANGED_LATER]):
         detail = (
             f"{campaign.name!r} has measured already, so its {', '.join(fixed)} cannot change: make "
             "another one"
         )
         raise InvalidValue(f"/{fixed[0]}", detail)
-    if name == campaign.name and not differing:
+    if after.name == before.name and not differing:
         return campaign
-    campaign.name = name
+    campaign.name = after.name
     if differing:
-        _save(campaign, plan_checked(campaign.workspace, plan))
+        _save(campaign, plan_checked(campaign.workspace, after))
     else:
         campaign.save(update_fields=["name"])
     _audit(campaign, "campaign_update", actor, changed=differing)
@@ -215,7 +210,10 @@ def campaign_retry_failed(*, campaign: Campaign, actor: str) -> list[Run]:
         again = {run.offer_id for run in failed if run.host.is_rented}
         again |= {run.server.offer_id for run in failed if run.server is not None}
         offers = [offer for offer in campaign_offers(campaign) if offer.pk in again]
-        to_rent = {one.offer.pk: one for one in campaign_rentals(campaign, offers)}
+        to_rent = {
+            campaign_rental.offer.pk: campaign_rental
+            for campaign_rental in campaign_rentals(campaign, offers)
+        }
         campaign.state = CampaignState.RUNNING
         campaign.save(update_fields=["state"])
         _audit(campaign, "campaign_retry_failed", actor, round=campaign.round, runs=len(failed))

@@ -1,4 +1,4 @@
-"""What is stored ready of prices and scores; edges make sure of it before they read."""
+"""Stored prices and scores; edges make sure of them before they read."""
 
 from backend.benchmarks.services import summaries
 from backend.catalog.selectors.data_version import DataStamp, data_stamp
@@ -21,5 +21,5 @@ def current_stamp(stamp: DataStamp | None = None) -> DataStamp:
 
 
 def is_any_pending(stamp: DataStamp) -> bool:
-    """Whether stored prices or scores may be older than the data."""
+    """True if stored prices or scores may be older than the data."""
     return current_prices.is_pending(stamp) or summaries.is_pending(stamp)

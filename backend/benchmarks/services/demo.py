@@ -17,16 +17,19 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef, QuerySet
 
 from backend.benchmarks.models import Host, Run, Sample, Source
+from backend.benchmarks.services.published_figures import figures_load
 from backend.benchmarks.services.published_tables import (
     CMIPS_TABLE,
     OFFERS_TABLES,
     PASSMARK_TABLE,
     Row,
     moment,
+    offers_sold,
     published_samples,
     table_rows,
 )
 from backend.benchmarks.services.summaries import summaries_refresh
+from backend.benchmarks.services.twins import twins_refresh
 from backend.catalog.models import (
     ExchangeRate,
     ExtraPrice,
@@ -42,8 +45,10 @@ from backend.catalog.selectors.processors import processor_figures
 from backend.catalog.services.current_prices import prices_refresh
 from backend.catalog.services.data_version import data_version_bump
 from backend.catalog.services.extra_tables import extras_load
+from backend.catalog.services.market import market_load
 from backend.common import clock
 from backend.common.statistics import tables_analyze
+from backend.common.writing import rows_create
 from backend.domain.pricing.extras import GB_PER_TB, LACKS_MONTH_PRICE
 from backend.domain.units import BYTES_PER_GB
 from backend.providers.registry import PROVIDERS
@@ -59,24 +64,35 @@ SAMPLE_FIGURES = (
     "published_low",
     "published_high",
     "parameters",
+    "flags",
 )
 
 
 @transaction.atomic
-def demo_load(folder: Path) -> dict[str, int]:
-    """Load every table under `folder`; how many rows of each kind are new or corrected.
+def demo_load(folder: Path, parts: Sequence[str] = ()) -> dict[str, int]:
+    """Load the tables under `folder`; how many rows of each kind are new or corrected.
 
-    Raises InvalidValue for a missing table or two published figures of one machine type.
+    `parts` names parts of the market (catalog.services.fact_tables) to load in addition. Raises
+    InvalidValue for a missing table or two published figures of one machine type.
     """
     before = _totals()
     _load_regions(folder)
     corrected = {"offers": _load_offers(folder)}
     offer_ids = dict(Offer.objects.values_list("slug", "pk"))
     corrected["prices"] = _load_prices(folder, offer_ids)
+    if parts:
+        # Prices of earlier days are compared at the rates of their day.
+        _load_rates(folder, "facts/ecb_rates_2026.csv.gz")
+    for part in parts:
+        corrected["offers"] += market_load(folder / "catalog" / part)
     extras_load((folder / "catalog/extras.csv").read_bytes(), today=clock.now().date())
-    corrected["samples"] = _store(
-        Sample.objects.filter(source=Source.PUBLISHED, offer__is_demo=True),
-        list(published_samples(folder, offer_ids)),
+    # Each figure is joined with the twins of its offer, of which the planner knows nothing yet.
+    tables_analyze(Offer)
+    sold = offers_sold()
+    corrected["samples"] = figures_load(folder, sold) + _store(
+        Sample.objects.filter(source=Source.PUBLISHED),
+        list(published_samples(folder, offer_ids, sold)),
+        key="offer_id",
         identity=("offer_id", "metric", "variant", "source_note"),
         figures=SAMPLE_FIGURES,
     )
@@ -86,7 +102,7 @@ def demo_load(folder: Path) -> dict[str, int]:
         # tables.
         tables_analyze(Offer, PriceObservation, Sample)
         prices_refresh()
-        summaries_refresh()
+        twins_refresh()
         data_version_bump()
     return new
 
@@ -147,18 +163,20 @@ def _load_regions(folder: Path) -> None:
         ],
         ignore_conflicts=True,
     )
-    ExchangeRate.objects.bulk_create(
-        [
-            ExchangeRate(
-                date=dt.date.fromisoformat(row["date"]),
-                currency=row["currency"],
-                units_per_eur=Decimal(row["units_per_eur"]),
-                source=row["source"],
-            )
-            for row in table_rows(folder, "catalog/fx_rates.csv")
-        ],
-        ignore_conflicts=True,
+    _load_rates(folder, "catalog/fx_rates.csv")
+
+
+def _load_rates(folder: Path, table: str) -> None:
+    rates = (
+        ExchangeRate(
+            date=dt.date.fromisoformat(row["date"]),
+            currency=row["currency"],
+            units_per_eur=Decimal(row["units_per_eur"]),
+            source=row["source"],
+        )
+        for row in table_rows(folder, table)
     )
+    rows_create(ExchangeRate, rates)
 
 
 def _load_offers(folder: Path) -> int:
@@ -172,25 +190,38 @@ def _load_offers(folder: Path) -> int:
         for row in table_rows(folder, table)
     ]
     return _store(
-        Offer.objects.filter(is_demo=True), offers, identity=("slug",), figures=OFFER_FIGURES
+        Offer.objects.filter(is_demo=True),
+        offers,
+        key="slug",
+        identity=("slug",),
+        figures=OFFER_FIGURES,
     )
 
 
 def _store(
-    stored: QuerySet[Any], rows: Sequence[Any], *, identity: tuple[str, ...], figures: Sequence[str]
+    stored: QuerySet[Any],
+    rows: Sequence[Any],
+    *,
+    key: str,
+    identity: tuple[str, ...],
+    figures: Sequence[str],
 ) -> int:
-    """Create the rows that are missing and correct figures of stored ones; how many were corrected."""
+    """Create the rows that are missing and correct figures of stored ones; how many were corrected.
+
+    `key` is the part of the identity by which the stored ones are read.
+    """
     model = stored.model
-    known = {attrgetter(*identity)(row): row for row in stored}
+    keys, identified = {getattr(row, key) for row in rows}, attrgetter(*identity)
+    known = {identified(row): row for row in stored.filter(**{f"{key}__in": keys})}
     corrected = []
     for row in rows:
-        old = known.get(attrgetter(*identity)(row))
+        old = known.get(identified(row))
         if old is not None and any(getattr(old, name) != getattr(row, name) for name in figures):
             for name in figures:
                 setattr(old, name, getattr(row, name))
             corrected.append(old)
     model.objects.bulk_update(corrected, figures, batch_size=BATCH)
-    model.objects.bulk_create(rows, batch_size=BATCH, ignore_conflicts=True)
+    rows_create(model, (row for row in rows if identified(row) not in known))
     return len(corrected)
 
 
@@ -252,6 +283,7 @@ def _load_prices(folder: Path, offer_ids: Mapping[str, UUID]) -> int:
     return _store(
         PriceObservation.objects.filter(offer__is_demo=True, feed=None),
         [*listed, *published, *purchases],
+        key="offer_id",
         identity=("offer_id", *PRICE_IDENTITY, "observed_at"),
         figures=("included",),
     )
@@ -280,7 +312,7 @@ def _price(row: Row, offer_id: UUID, amount: str, currency: str) -> PriceObserva
 
 
 def _included(row: Row) -> dict[str, object]:
-    """What the price says of extras, in the words of domain.pricing.extras."""
+    """Extras in the price, in the words of domain.pricing.extras."""
     stated: dict[str, object] = {}
     traffic_tb = row.get("traffic_tb")
     if traffic_tb == UNLIMITED:

@@ -29,7 +29,7 @@ def text_is_deleted() -> Q:
 
 
 def evidence_in_database(before: dt.datetime) -> QuerySet[Evidence]:
-    """What is to go to the object store; nothing where there is none."""
+    """Evidence to move to the object store; none where there is no store."""
     if not settings.EVIDENCE_STORE:
         return Evidence.objects.none()
     return Evidence.objects.filter(object_key="", created_at__lt=before).exclude(text_is_deleted())

@@ -10,7 +10,7 @@ WORKER = "worker"
 
 
 def host_certify(*, host: Host, certificate: str) -> bool:
-    """Whether a certificate that the host showed makes it trusted; the host is not saved.
+    """True if a certificate that the host showed makes it trusted; the host is not saved.
 
     One that was trusted by its certificate and shows none that counts is no longer.
     """

@@ -37,7 +37,7 @@ MAX_LIST_BYTES = 2_000_000
 
 @dataclass
 class ImportedHosts:
-    """What became of a list."""
+    """The outcome of a list."""
 
     added: list[Host] = field(default_factory=list)
     approved: list[Host] = field(default_factory=list)
@@ -74,7 +74,7 @@ def hosts_import(
         try:
             text = text_lines(text)
         except RefusedTable as error:
-            wrong = [(f"/text/{one.line}", one.detail) for one in error.remarks]
+            wrong = [(f"/text/{remark.line}", remark.detail) for remark in error.remarks]
             raise InvalidDocument(wrong) from error
     schedule_lock(workspace_id=workspace.pk)
     if format == FINGERPRINTS:
@@ -186,7 +186,7 @@ def _added(workspace: Workspace, one: ListedHost, username: str, kind: str, acto
 
 
 def _pinned(host: Host, keys: Sequence[str], revoked: Collection[str], actor: str) -> bool:
-    """Whether the host is trusted now and was not before, under one of the keys."""
+    """True if the host is trusted now and was not before, under one of the keys."""
     if one := next((key for key in keys if key in revoked), None):
         raise KeyRevoked(f"the key {fingerprint(one)} is revoked")
     shown = host.host_key or host.scanned_key

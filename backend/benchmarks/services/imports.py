@@ -41,7 +41,7 @@ class AlreadyImported(DomainError):
 
 @dataclass(frozen=True)
 class Import:
-    """One imported text: what is kept, and what its reader should know."""
+    """An imported text: what is kept, and what its reader should know."""
 
     evidence: Evidence
     samples: Sequence[Sample]
@@ -91,7 +91,7 @@ def results_import(
 
     Raises InvalidDocument with everything that is wrong, NotOwned as result_import does.
     """
-    slugs = {one["offer"] for one in results}
+    slugs = {result["offer"] for result in results}
     offers = {offer.slug: offer for offer in offers_visible(workspace.slug).filter(slug__in=slugs)}
     faults, made = Faults(), []
     for index, one in enumerate(results):
@@ -112,7 +112,7 @@ def results_import(
 def known_parameters(
     offer: Offer, tool: str, parameters: Mapping[str, object] | None
 ) -> dict[str, object]:
-    """What was stated; else the offer's memory and what that was measured to carry, where known.
+    """Stated parameters; else the offer's memory and what that was measured to carry, where known.
 
     Raises InvalidValue for what the offer contradicts.
     """
@@ -198,15 +198,15 @@ def _samples(offer: Offer, evidence: Evidence, parsed: Sequence[ParsedSample]) -
     """Samples alike in metric and variant are repeats, in the order of the text."""
     seen: Counter[tuple[str, str]] = Counter()
     samples = []
-    for one in parsed:
-        series = one.metric, one.variant
+    for sample in parsed:
+        series = sample.metric, sample.variant
         samples.append(
             sample_row(
                 evidence,
-                one,
+                sample,
                 offer=offer,
                 repeat=seen[series],
-                flags=list(one.flags),
+                flags=list(sample.flags),
                 source=Source.IMPORTED,
                 method_version=evidence.tool_version[:80],
                 measured_at=clock.now(),

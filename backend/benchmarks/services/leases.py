@@ -114,18 +114,18 @@ def _drained() -> Q:
 
 
 def is_abandoned(step: Step) -> bool:
-    """Whether no worker's machine is there to do the step, so that anybody may give it up."""
+    """True if no worker's machine is there to do the step, so that anybody may give it up."""
     return Step.objects.filter(_abandoned(), pk=step.pk).exists()
 
 
 def is_here(run: Run) -> bool:
-    """Whether this process sees the machines of the run."""
+    """True if this process sees the machines of the run."""
     here = (settings.WORKER_ID, instance())
     return run.worker is None or (run.worker.pk, run.worker.instance) == here
 
 
 def is_followed() -> bool:
-    """Whether a poller is at work: it looks for running runs about every second by itself."""
+    """True if a poller is at work: it looks for running runs about every second by itself."""
     return Step.objects.filter(
         finished_at=None, state=RunState.RUNNING, lease_until__gt=Now()
     ).exists()

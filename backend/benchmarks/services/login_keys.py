@@ -208,7 +208,7 @@ def host_private_key_forget(*, host: Host, actor: str) -> None:
 
 
 def is_encrypted(text: str) -> bool:
-    """Whether a private key asks for a passphrase; False for what is no key."""
+    """True if a private key asks for a passphrase; False for what is no key."""
     try:
         _loaded(text.strip().encode() + b"\n")
     # How the reader says that a password is missing.
@@ -230,7 +230,7 @@ def decrypted(text: str, passphrase: str) -> str:
 
 
 def _why_unreadable(content: bytes) -> str:
-    """What was given in place of a private key, and what to do."""
+    """Error for a text given in place of a private key, with the remedy."""
     first, _, rest = content.partition(b"\n")
     if first.startswith(b"PuTTY-User-Key-File"):
         return "a key of PuTTY: export it in puttygen as an OpenSSH key"

@@ -26,8 +26,8 @@ WHERE run.id = given.id
 
 @dataclass
 class Progress:
-    """What the readings of a running run showed since it was written last: `fields` are probe,
-    progress_ratio, runner_s and what changes in live; None when none of them is to be written."""
+    """New readings of a running run: `fields` are probe, progress_ratio, runner_s and what changes
+    in live; None when none of them is to be written."""
 
     claim: Claim
     fields: Mapping[str, Any] | None = None
@@ -39,7 +39,7 @@ def progress_write(runs: Iterable[Progress]) -> set[int]:
 
     Returns the ids of the steps that are still ours: nothing is written of the others.
     """
-    given = {one.claim.step_id: one for one in runs}
+    given = {run.claim.step_id: run for run in runs}
     with fenced_all(one.claim for one in given.values()) as steps:
         repeats_store([(step.run, given[pk].repeats) for pk, step in steps.items()])
         rows = [

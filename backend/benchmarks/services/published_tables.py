@@ -2,7 +2,7 @@
 
 import csv
 import datetime as dt
-import re
+import gzip
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -10,15 +10,14 @@ from uuid import UUID
 
 from backend.benchmarks.models import Sample, Source
 from backend.benchmarks.selectors.scores import DERIVED
-from backend.catalog.models import Offer
-from backend.catalog.selectors.cpu_credits import credit_figures
-from backend.domain.attributions import SPEC_TERMS, STRESS_NG_LICENCE
+from backend.benchmarks.services.machine_families import machine_family
+from backend.benchmarks.services.twins import untwinned_offers
+from backend.domain.attributions import INSPECTOR_LICENCE, SPEC_TERMS
 from backend.domain.errors import InvalidValue
 from backend.domain.metrics import metric, shares_cpus
 from backend.domain.mixtures import Mixture, TypeRuns, mixtures
 from backend.domain.spreads import family_spreads
 from backend.domain.stats import PublishedGroup, pooled_groups
-from backend.providers.registry import provider
 
 CMIPS_TABLE = "published/cmips_2013.csv"
 PASSMARK_TABLE = "published/passmark_2014.csv"
@@ -30,13 +29,15 @@ WHOLE_SERVERS_TABLE = "published/stressng_processors.csv"
 OFFERS_TABLES = "catalog/offers_*.csv"
 
 STRESS_NG = "stress_ng_div16"
-AZURE_SIZE = re.compile(
-    r"Standard_(?P<family>[A-Z]+)[0-9]+(?:-[0-9]+)?(?P<features>[a-z]*)(?P<version>(?:_v[0-9]+)?)$"
-)
 
 Row = Mapping[str, str]
 # Provider and the name of a type: a figure of it stands for its offers in every region.
 Machine = tuple[str, str]
+
+
+class SoldOffer(NamedTuple):
+    pk: UUID
+    shares_cpus: bool
 
 
 def table_rows(folder: Path, pattern: str) -> Iterator[Row]:
@@ -45,7 +46,8 @@ def table_rows(folder: Path, pattern: str) -> Iterator[Row]:
     if not paths:
         raise InvalidValue("fixtures", f"{folder / pattern} is missing")
     for path in paths:
-        with path.open(encoding="utf-8", newline="") as file:
+        opened = gzip.open if path.suffix == ".gz" else open
+        with opened(path, "rt", encoding="utf-8", newline="") as file:
             yield from csv.DictReader(file)
 
 
@@ -54,8 +56,11 @@ def moment(row: Row) -> dt.datetime:
     return dt.datetime.combine(dt.date.fromisoformat(row["as_of"]), dt.time(), dt.UTC)
 
 
-def published_samples(folder: Path, offer_ids: Mapping[str, UUID]) -> Iterator[Sample]:
-    """A sample of every figure for every offer that it stands for; `offer_ids` are by slug.
+def published_samples(
+    folder: Path, offer_ids: Mapping[str, UUID], sold: Mapping[Machine, Iterable[SoldOffer]]
+) -> Iterator[Sample]:
+    """A sample of every figure for every offer that it stands for; `offer_ids` are by slug. Those of
+    real work are loaded apart (services.published_figures).
 
     Raises InvalidValue for a missing table or two figures of one type on one model of CPU.
     """
@@ -63,22 +68,16 @@ def published_samples(folder: Path, offer_ids: Mapping[str, UUID]) -> Iterator[S
         yield _sample(row, offer_ids[row["slug"]], "cmips_score")
     for row in table_rows(folder, PASSMARK_TABLE):
         yield _sample(row, offer_ids[row["slug"]], "passmark_score")
-    sold = _offers_sold()
     yield from _coremark(folder, sold)
     yield from _stress_ng(folder, sold, offer_ids)
     yield from _spec(folder, offer_ids)
 
 
-class SoldOffer(NamedTuple):
-    pk: UUID
-    shares_cpus: bool
-
-
-def _offers_sold() -> dict[Machine, list[SoldOffer]]:
+def offers_sold() -> dict[Machine, list[SoldOffer]]:
+    """Without twins: those get the figures of their lead (services.twins)."""
     offers: dict[Machine, list[SoldOffer]] = {}
-    sold = Offer.objects.filter(is_demo=True, region__isnull=False)
     fields = ("provider__slug", "name", "pk", "vcpu_kind", "kind")
-    for slug, name, pk, vcpu_kind, kind in sold.values_list(*fields):
+    for slug, name, pk, vcpu_kind, kind in untwinned_offers().values_list(*fields):
         offers.setdefault((slug, name), []).append(SoldOffer(pk, shares_cpus(vcpu_kind, kind)))
     return offers
 
@@ -141,12 +140,12 @@ def _stress_ng(
         if server["cpu_count"] == "1":
             rented_whole.setdefault(server["cpu_model"], []).append(offer_ids[server["slug"]])
     rows = list(table_rows(folder, STRESS_NG_TABLE))
-    runs = [_type_runs(row) for row in rows if not _earns_credits(row)]
+    runs = [_type_runs(row) for row in rows if _family(row)]
     mixed = mixtures(runs)
     spreads = family_spreads(each for each in runs if each.family not in mixed)
     for row in rows:
         machine = row["provider"], row["machine_type"]
-        family = "" if _earns_credits(row) else _family(row)
+        family = _family(row)
         for offer in sold.get(machine, ()):
             # Neighbours on shared CPUs come and go: two runs of a day tell nothing of them.
             spread = None if offer.shares_cpus else spreads.get(family)
@@ -156,18 +155,8 @@ def _stress_ng(
                 yield from _stress_ng_of(row, offer_id, [DERIVED])
 
 
-def _earns_credits(row: Row) -> bool:
-    """Whether its figure depends on credits more than on the model of CPU."""
-    return bool(credit_figures(row["provider"], row["machine_type"]))
-
-
 def _family(row: Row) -> str:
-    """Types that a provider runs on the same hosts, by their names."""
-    name = row["machine_type"]
-    if size := AZURE_SIZE.match(name):
-        makers = "".join(letter for letter in "ap" if letter in size["features"])
-        return f"azure {size['family']}{makers}{size['version']}"
-    return f"{row['provider']} {provider(row['provider']).family_of(name)}"
+    return machine_family(row["provider"], row["machine_type"])
 
 
 def _type_runs(row: Row) -> TypeRuns:
@@ -210,7 +199,7 @@ def _stress_ng_of(
         "published_high": float(row[f"{key}_max"]),
         "method_version": f"stress-ng {row['stress_ng_version']}",
         "flags": flags,
-        "licence": STRESS_NG_LICENCE,
+        "licence": INSPECTOR_LICENCE,
         "parameters": {"cpu_models": {row["cpu_model"]: int(row["run_count"])}},
     }
     of_all = figure | (_of_mixture(row, mixture) if mixture else {})

@@ -2,16 +2,14 @@
 
 import gzip
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
 from backend.benchmarks.models import Evidence, Host, Resource, Run, Sample, Source
 from backend.benchmarks.selectors.evidence import NOT_AVAILABLE, evidence_text
-from backend.catalog.models import Offer
-from backend.catalog.services.data_version import data_version_bump
+from backend.benchmarks.services.offered_machine import offer_contradiction, offer_facts_record
 from backend.common import clock
-from backend.domain.architectures import architecture
 from backend.domain.credits import credit_flag
 from backend.domain.metrics import METRICS
 from backend.domain.parsing import ParsedSample
@@ -24,7 +22,7 @@ from backend.domain.parsing.network import sent_bytes
 from backend.domain.parsing.texts import text_of
 from backend.domain.probes import NETWORK, PACKAGES, PROBES
 from backend.domain.repeats import STDERR_MARK, VOLUME_SMALL, Repeat
-from backend.domain.stats import CACHED, EMULATED
+from backend.domain.stats import CACHED, EMULATED, UNLIKE_OFFER
 from backend.domain.targets import target
 from backend.providers.base import Volume
 from backend.providers.registry import provider
@@ -59,6 +57,7 @@ def repeats_store(runs: Sequence[tuple[Run, Sequence[Repeat]]]) -> None:
     for run, repeat in fresh:
         if repeat.facts is not None:
             run.host.facts = asdict(repeat.facts)
+            offer_facts_record(run=run)
     evidence = Evidence.objects.bulk_create([_evidence(*pair) for pair in fresh])
     # A step may be done twice. Samples are unique by run, metric, variant and repeat, so what was
     # stored the first time stays.
@@ -76,25 +75,29 @@ def repeats_store(runs: Sequence[tuple[Run, Sequence[Repeat]]]) -> None:
         memory_figures_flag(run=run)
     for run, repeat in fresh:
         _note(run, repeat)
+    for run in {run for run, _ in fresh}:
+        if unlike := offer_contradiction(run):
+            _note_once(run, WARNING, unlike)
+            _flag(run.samples.all(), UNLIKE_OFFER)
 
 
 def memory_figures_flag(*, run: Run) -> None:
     """Flag the disk figures of directories where the figures themselves show that memory answered."""
     samples = list(run.samples.filter(metric__in=DISK_AND_MEMORY_METRICS))
     directories = memory_directories((s.metric, s.value, s.parameters) for s in samples)
-    changed = [
-        sample
-        for sample in samples
-        if directory_of(sample.parameters) in directories and CACHED not in sample.flags
-    ]
+    _flag((s for s in samples if directory_of(s.parameters) in directories), CACHED)
+
+
+def _flag(samples: Iterable[Sample], flag: str) -> None:
+    changed = [sample for sample in samples if flag not in sample.flags]
     for sample in changed:
-        sample.flags = [*sample.flags, CACHED]
+        sample.flags = [*sample.flags, flag]
     Sample.objects.bulk_update(changed, ["flags"])
 
 
 def sent_bytes_record(*, run: Run) -> None:
-    """What was sent in the run's network tests: of a pair of rented machines each run says it of its
-    own, as providers charge it by the machine."""
+    """Record the bytes sent in the run's network tests: of a pair of rented machines each run says
+    it of its own, as providers charge it by the machine."""
     tests = run.evidence.filter(probe=NETWORK)
     texts = [evidence_text(one).partition(STDERR_MARK)[0] for one in tests]
     if not texts:
@@ -106,7 +109,7 @@ def sent_bytes_record(*, run: Run) -> None:
 
 
 def _note(run: Run, repeat: Repeat) -> None:
-    """What a person is to know of a repeat beside its figures."""
+    """Note the remarks of a repeat beside its figures."""
     if repeat.facts is not None:
         Host.objects.filter(pk=run.host_id).update(facts=asdict(repeat.facts))
         for warning in repeat.facts.warnings:
@@ -265,30 +268,3 @@ def boot_store(*, run: Run, seconds: float, kernel_s: float) -> None:
         ],
         ignore_conflicts=True,
     )
-
-
-def offer_facts_record(*, run: Run) -> None:
-    """Fill what an offer of one's own does not have yet from the host's inventory."""
-    host = Host.objects.get(pk=run.host_id)
-    if not host.facts or run.offer.provider.slug != "own":
-        return
-    facts = host.facts
-    # A container sees every CPU of its machine, and may use those allowed for so long as its quota.
-    usable = facts.get("usable_cpu_count") or facts.get("vcpu_count")
-    limits = [count for count in (facts.get("cgroup_quota_cpus"), usable) if count]
-    known = {
-        "arch": architecture(facts.get("arch") or ""),
-        "cpu_model": (facts.get("cpu_model") or "")[:150],
-        "vcpu_count": min(limits, default=None),
-        "thread_count": usable,
-        "memory_bytes": facts.get("memory_bytes"),
-    }
-    # What a person stated of the offer stays.
-    missing = {
-        name: value
-        for name, value in known.items()
-        if value and getattr(run.offer, name) in (None, "")
-    }
-    if missing:
-        Offer.objects.filter(pk=run.offer_id).update(**missing)
-        data_version_bump()

@@ -63,7 +63,7 @@ def _oldest(old: QuerySet[Evidence], size: int) -> list[Evidence]:
 
 
 def _record(evidence: list[Evidence], action: str) -> int:
-    """One entry in the trail for each run; returns the number of rows."""
+    """An entry in the trail for each run; returns the number of rows."""
     for run, items in groupby(evidence, key=lambda row: row.run):
         if run is not None:
             detail: dict[str, object] = {"evidence": [item.n for item in items]}

@@ -92,7 +92,10 @@ def _requests(campaign: Campaign, keys: Sequence[Key]) -> Iterator[RunRequest]:
     if of_offers := {end for _, offer, peer in keys if offer for end in (offer, peer) if end}:
         offers = campaign_offers(campaign)
         again = [offer for offer in offers if str(offer.pk) in of_offers]
-        machines |= {str(one.offer.pk): one for one in campaign_rentals(campaign, again)}
+        machines |= {
+            str(campaign_rental.offer.pk): campaign_rental
+            for campaign_rental in campaign_rentals(campaign, again)
+        }
     named_peer = _named_peer(campaign)
     for host, offer, peer in keys:
         machine, end = machines.get(host or offer or ""), machines.get(peer or "")

@@ -36,7 +36,7 @@ from backend.domain.profiles import CAREFUL, checked_parameters, checked_probes
 
 @dataclass(frozen=True)
 class RunRequest:
-    """One run to be made, on a host or on a machine to rent: `peer` is the other end of its
+    """A run to be made, on a host or on a machine to rent: `peer` is the other end of its
     network tests."""
 
     host: Host | None
@@ -51,16 +51,16 @@ class RunRequest:
 def runs_create(*, campaign: Campaign, requests: Sequence[RunRequest], actor: str) -> list[UUID]:
     """Queue the runs in this order, in the campaign's round; the hosts are trusted and the workspace
     is locked. Returns their ids."""
-    prices = _prices({one.host.offer_id for one in requests if one.host is not None})
+    prices = _prices({request.host.offer_id for request in requests if request.host is not None})
     runs: list[Run] = []
     made: dict[int, Run] = {}
-    for one in requests:
-        run = _run(campaign, one, prices, actor)
-        if one.server is not None:
-            run.server = made[id(one.server)]  # another repeat's is equal to it
+    for request in requests:
+        run = _run(campaign, request, prices, actor)
+        if request.server is not None:
+            run.server = made[id(request.server)]  # another repeat's is equal to it
             run.peer = run.server.host
             run.parameters["peer"] = str(run.peer.pk)
-        made[id(one)] = run
+        made[id(request)] = run
         runs.append(run)
     Host.objects.bulk_create([run.host for run in runs if run.host.is_rented])
     Run.objects.bulk_create(runs)

@@ -1,4 +1,4 @@
-"""What the end of a run has as consequences: notes on its results, notices, the end of its campaign."""
+"""Consequences of a run's end: notes on its results, notices, the end of its campaign."""
 
 from collections.abc import Iterable
 from uuid import UUID
@@ -6,6 +6,7 @@ from uuid import UUID
 from django.conf import settings
 
 from backend.benchmarks.models import (
+    ENDED,
     TERMINAL_STATES,
     Campaign,
     CampaignState,
@@ -34,14 +35,13 @@ def run_ended(run: Run) -> None:
     """To be called once in the transaction that ends the run."""
     outliers_mark(run=run)
     unlaunched_release([run.pk])
+    title = f"{run.host.name}: the run {ENDED[RunState(run.state)]}"
     if run.state == RunState.DONE:
         _compare(run)
         count = run.samples.count()
-        title = f"{run.host.name}: the run is done"
         _notify(run, NoticeKind.RUN_DONE, title, f"{count} results", results=count)
     elif run.state in (RunState.FAILED, RunState.LOST):
-        title = f"{run.host.name}: the run {run.state} ({run.failure_reason})"
-        _notify(run, NoticeKind.RUN_FAILED, title, run.failure_detail)
+        _notify(run, NoticeKind.RUN_FAILED, f"{title} ({run.failure_reason})", run.failure_detail)
     elif run.state == RunState.CANCELLED:
         # Whoever cancels often saw that something was wrong; a person may count them again.
         run.samples.filter(excluded_reason="").update(excluded_reason=OF_CANCELLED_RUN)

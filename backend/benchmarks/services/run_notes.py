@@ -1,4 +1,4 @@
-"""What is noted in the history of a run."""
+"""Notes in the history of a run."""
 
 from collections.abc import Iterable
 

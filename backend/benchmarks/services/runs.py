@@ -130,7 +130,7 @@ def run_peer(
 
 
 def check_pair(host: Host | None, peer: Host | None) -> None:
-    """One worker has to reach both ends; raises InvalidValue for two machines of workers."""
+    """A worker has to reach both ends; raises InvalidValue for two machines of workers."""
     if host is None or peer is None or not (host.worker and peer.worker):
         return
     names = f"{host.name} and {peer.name}"

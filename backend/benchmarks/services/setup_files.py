@@ -14,7 +14,6 @@ from backend.benchmarks.models import Campaign, Host, Schedule
 from backend.benchmarks.selectors import setup_files as current
 from backend.benchmarks.selectors.hosts import hosts_visible
 from backend.benchmarks.selectors.schedules import StartWindow
-from backend.benchmarks.services.campaign_plans import CampaignPlan
 from backend.benchmarks.services.campaigns import (
     campaign_create,
     campaign_delete,
@@ -23,10 +22,9 @@ from backend.benchmarks.services.campaigns import (
 from backend.benchmarks.services.hosts import host_create, host_remove, host_update
 from backend.benchmarks.services.schedules import schedule_create, schedule_delete, schedule_update
 from backend.common.applying import Faults
+from backend.domain.campaign_document import CampaignDocument, CampaignEntry
 from backend.domain.errors import InvalidValue
-from backend.domain.rentals import Budget
 from backend.domain.setup_document import (
-    CampaignEntry,
     HostEntry,
     ScheduleEntry,
     SetupFile,
@@ -43,21 +41,22 @@ from backend.notifications.services.subscriptions import (
 
 @dataclass(frozen=True)
 class SetupChange:
-    """One difference between file and workspace."""
+    """A difference between file and workspace."""
 
     action: str
     """create, update or delete."""
     kind: str
     name: str
     fields: dict[str, tuple[Any, Any]] = field(default_factory=dict)
-    """Of an update: what was and what the file says, by field."""
+    """Changed fields of an update as (old, new)."""
 
 
 @transaction.atomic
 def setup_apply(
     *, workspace: Workspace, file: SetupFile, actor: str, is_pruning: bool, is_dry: bool
 ) -> list[SetupChange]:
-    """What differs, in the order in which it is put right; nothing stays of it where `is_dry`.
+    """Apply the file; the differences in the order in which they are put right. Nothing stays where
+    `is_dry`.
 
     Only parts that the file has are compared, and what it does not name is deleted only where
     `is_pruning`. InvalidDocument has every fault by its line, and then nothing was changed.
@@ -144,29 +143,25 @@ class _Applying(Faults):
     # --- campaigns ----------------------------------------------------------------------------
 
     def _campaign(self, entry: CampaignEntry) -> Campaign:
-        stated = entry.model_dump(exclude={"budget"}) | {
+        stated = entry.model_dump() | {
             "hosts": sorted(entry.hosts),
             "offers": sorted(entry.offers),
-            "budget": None
-            if entry.budget is None
-            else {
-                "amount": f"{entry.budget.amount.normalize():f}",
-                "currency": entry.budget.currency,
-            },
         }
         campaign = self._campaigns().filter(name=entry.name).first()
         if campaign is None:
             self.changes.append(SetupChange("create", "campaign", entry.name))
+            document = CampaignDocument.read(self._with_ids(entry))
             return campaign_create(
-                workspace=self.workspace, name=entry.name, plan=self._plan(entry), actor=self.actor
+                workspace=self.workspace, name=entry.name, plan=document, actor=self.actor
             )
         before = current.campaign_entry(campaign)
         if not self._changed("campaign", entry.name, before, stated):
             return campaign
-        campaign_update(campaign=campaign, changes=vars(self._plan(entry)), actor=self.actor)
+        campaign_update(campaign=campaign, changes=self._with_ids(entry), actor=self.actor)
         return campaign
 
-    def _plan(self, entry: CampaignEntry) -> CampaignPlan:
+    def _with_ids(self, entry: CampaignEntry) -> dict[str, Any]:
+        """The entry as a document, which identifies hosts."""
         parameters = dict(entry.parameters)
         if "peer" in parameters:
             peer = self._host_named(str(parameters["peer"]), "/parameters/peer")
@@ -174,12 +169,7 @@ class _Applying(Faults):
         hosts = [
             self._host_named(name, f"/hosts/{index}").pk for index, name in enumerate(entry.hosts)
         ]
-        return CampaignPlan(
-            hosts=hosts, offers=entry.offers, profile=entry.profile, probes=entry.probes,
-            parameters=parameters, repeats=entry.repeats, concurrency=entry.concurrency,
-            budget=Budget(entry.budget.amount, entry.budget.currency) if entry.budget else None,
-            install_tools=entry.install_tools, network_pairs=entry.network_pairs,
-        )  # fmt: skip
+        return {**dict(entry), "hosts": hosts, "parameters": parameters}
 
     def _campaigns(self) -> QuerySet[Campaign]:
         return Campaign.objects.filter(workspace=self.workspace)

@@ -55,7 +55,7 @@ WriteLine = Callable[[str], None]
 
 @dataclass
 class SpareCoresReport:
-    """What became of a file: counts by name, and what was left out by its reason."""
+    """The outcome of a file: counts by name, and what was left out by its reason."""
 
     counts: Counter[str] = field(default_factory=Counter)
     skipped: Counter[str] = field(default_factory=Counter)
@@ -66,7 +66,7 @@ class SpareCoresReport:
 
 @dataclass
 class _Server:
-    """One of their servers: its number among all, and its offers so far."""
+    """A server of theirs: its number among all, and its offers so far."""
 
     number: int
     page: str

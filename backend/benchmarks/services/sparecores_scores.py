@@ -83,7 +83,15 @@ class ScoreStaging:
             cursor.execute(TABLES)
         _copy(
             SERVER_OFFERS,
-            ((one.server, one.offer_id, one.is_home, one.page) for one in server_offers),
+            (
+                (
+                    server_offer.server,
+                    server_offer.offer_id,
+                    server_offer.is_home,
+                    server_offer.page,
+                )
+                for server_offer in server_offers
+            ),
         )
         with connection.cursor() as cursor:
             # Autovacuum cannot see temporary tables, so nobody else counts their rows.
@@ -121,14 +129,14 @@ class ScoreStaging:
         return made
 
 
-def _row(number: int, one: Series) -> tuple[Any, ...]:
-    parameters: Mapping[str, Any] = one.parameters
+def _row(number: int, series: Series) -> tuple[Any, ...]:
+    parameters: Mapping[str, Any] = series.parameters
     return (
         number,
-        one.metric,
-        one.variant,
-        one.unit,
-        one.is_ranked,
+        series.metric,
+        series.variant,
+        series.unit,
+        series.is_ranked,
         json.dumps(parameters),
         parameters["benchmark"],
     )

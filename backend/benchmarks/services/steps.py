@@ -27,7 +27,7 @@ def step_put_off(*, step: Step) -> None:
 
 
 def step_wake(*, run: Run) -> None:
-    """What a run waits for may have come: its step is due, unless somebody works on it."""
+    """Wake the run's step, as something it waits for may have come, unless somebody works on it."""
     waiting = run.steps.filter(finished_at=None, lease_until=None)
     if waiting.exclude(state=RunState.RUNNING).update(next_due_at=Now()):
         enqueue(Task.TICK)
@@ -65,7 +65,8 @@ def database_writes() -> bool:
     """
     try:
         with transaction.atomic():
-            Tick.objects.create(at=clock.now())
+            # Beside the row of tick_record, whose number the sequence of a new database gives again.
+            Tick.objects.create(pk=0, at=clock.now())
             with connection.cursor() as cursor:
                 cursor.execute("SELECT set_config('work_mem', %s, true)", [WORK_MEMORY])
                 cursor.execute("SELECT count(*) FROM generate_series(1, %s)", [WRITTEN_ROWS])

@@ -25,7 +25,7 @@ from backend.domain.metrics import METRICS
 from backend.domain.stats import IntervalBasis, Summary
 
 # To be counted up with what a summary says of the same samples; older ones are made anew.
-FORMULAS = 7
+FORMULAS = 8
 OFFERS_AT_ONCE = 500
 BATCH = 10_000
 # Fields of Summary that are columns of the same name.
@@ -95,7 +95,7 @@ def score_of(metric: str, text: str) -> Score:
 
 
 def is_pending(stamp: DataStamp) -> bool:
-    """Whether stored summaries may be older than the samples."""
+    """True if stored summaries may be older than the samples."""
     return bool(stamp.mark) or stamp.summaries < FORMULAS
 
 

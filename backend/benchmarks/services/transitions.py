@@ -23,8 +23,9 @@ TRANSITIONS: Mapping[RunState, frozenset[RunState]] = MappingProxyType(
         S.RUNNING: frozenset({S.COLLECTING, S.TEARING_DOWN}),
         S.COLLECTING: frozenset({S.PARSED, S.TEARING_DOWN}),
         S.PARSED: frozenset({S.TEARING_DOWN}),
-        # A host that went silent is lost; cleaning it is tried again for as long as it takes.
-        S.TEARING_DOWN: frozenset({S.VERIFIED_GONE, S.LOST}),
+        # What cannot be cleaned or ended ends the run all the same; its step goes on for as long as it
+        # takes.
+        S.TEARING_DOWN: frozenset({S.VERIFIED_GONE, S.DONE, S.LOST}),
         S.VERIFIED_GONE: frozenset({S.DONE, S.FAILED, S.CANCELLED, S.LOST}),
         S.DONE: frozenset(),
         S.FAILED: frozenset(),

@@ -68,7 +68,7 @@ class PieceParser(BaseParser):
 
 
 class BillDetail(serializers.Serializer[Any]):
-    """What a bill contains: amounts as text, in its currency."""
+    """Content of a bill: amounts as text, in its currency."""
 
     slug = serializers.CharField()
     name = serializers.CharField()
@@ -195,7 +195,7 @@ def _sent(request: Request) -> tuple[str, Iterable[bytes]]:
 
 
 class BillView(View):
-    """One bill."""
+    """A bill."""
 
     scopes: ClassVar[Mapping[str, str]] = SCOPES
 
@@ -207,7 +207,7 @@ class BillView(View):
         responses={200: BillDetail},
     )
     def get(self, request: Request, slug: str) -> Response:
-        """What it contains, and what its machines would cost elsewhere."""
+        """The bill's content, and the cost of its machines elsewhere."""
         bill = _requested(request, slug)
         own = {name: getattr(bill, name) for name in ("slug", "name", "created_at")}
         asked, _ = read(dict(request.query_params.lists()), READERS)

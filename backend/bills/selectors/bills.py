@@ -25,10 +25,9 @@ def uploads_of(workspace: Workspace) -> QuerySet[BillUpload]:
 
 
 def upload_by_id(workspace: Workspace, upload_id: UUID) -> BillUpload | None:
-    """One of them."""
     return uploads_of(workspace).filter(pk=upload_id).first()
 
 
 def uploads_waiting() -> QuerySet[BillUpload]:
-    """Of all workspaces; one that is being read is among them."""
+    """Waiting uploads of all workspaces, with one that is being read."""
     return BillUpload.objects.filter(state=UploadState.QUEUED).select_related("workspace")

@@ -1,4 +1,4 @@
-"""What the machines of a bill cost elsewhere, as the API and the command answer it."""
+"""Cost of a bill's machines elsewhere, as the API and the command answer it."""
 
 import math
 from collections.abc import Mapping
@@ -63,7 +63,7 @@ READERS: Mapping[str, Reader] = {
 
 
 def compared_document(bill: Bill, stamp: DataStamp, asked: Mapping[str, Any]) -> dict[str, Any]:
-    """What its machines cost elsewhere, under assumptions as READERS gave them.
+    """Cost of its machines elsewhere, under assumptions as READERS gave them.
 
     InvalidParameters for a metric that cannot be compared.
     """
@@ -79,35 +79,37 @@ def compared_document(bill: Bill, stamp: DataStamp, asked: Mapping[str, Any]) ->
                 {"name": one.name, "cost": str(one.cost), "why": one.why}
                 for one in answer.uncompared
             ],
-            "region_groups": sorted({group for one in answer.works for group in one.region_groups}),
+            "region_groups": sorted(
+                {group for work in answer.works for group in work.region_groups}
+            ),
             **asdict(answer.assumed),
         },
         "alternatives": [
             {
-                "kind": one.target,
+                "kind": alternative.target,
                 "servers": [
                     {"offer": slug, "name": name, "count": count}
-                    for slug, name, count in one.servers
+                    for slug, name, count in alternative.servers
                 ],
-                "cost_per_month": round(one.cost, 2),
-                "parts": {part: round(cost, 2) for part, cost in one.parts.items()},
-                "unpriced": list(one.unpriced),
-                "idle_cost": round(one.idle_cost, 2),
-                "p5": round(one.p5, 2),
-                "p95": round(one.p95, 2),
-                "probability_cheaper": round(one.probability_cheaper, 4),
+                "cost_per_month": round(alternative.cost, 2),
+                "parts": {part: round(cost, 2) for part, cost in alternative.parts.items()},
+                "unpriced": list(alternative.unpriced),
+                "idle_cost": round(alternative.idle_cost, 2),
+                "p5": round(alternative.p5, 2),
+                "p95": round(alternative.p95, 2),
+                "probability_cheaper": round(alternative.probability_cheaper, 4),
                 "payback_months": None
-                if one.payback_months is None
-                else round(one.payback_months, 2),
+                if alternative.payback_months is None
+                else round(alternative.payback_months, 2),
                 "swings": [
                     {
                         **asdict(swing),
                         "cost_low": round(swing.cost_low, 2),
                         "cost_high": round(swing.cost_high, 2),
                     }
-                    for swing in one.swings
+                    for swing in alternative.swings
                 ],
             }
-            for one in answer.alternatives
+            for alternative in answer.alternatives
         ],
     }

@@ -1,4 +1,4 @@
-"""What the machines of a bill would cost elsewhere, at the prices and scores of the ranking."""
+"""Cost of a bill's machines elsewhere, at the prices and scores of the ranking."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -50,8 +50,8 @@ class Elsewhere:
     currency: str
     assumed: Assumptions
     today: float
-    """What is compared costs a month: those machines, with fees of commitments for those that were
-    committed, disks, traffic, and services that may be run by oneself."""
+    """Monthly cost of the compared parts: those machines, with fees of commitments for those that
+    were committed, disks, traffic, and services that may be run by oneself."""
     works: Sequence[Work]
     beside: Beside
     uncompared: Sequence[Uncompared]
@@ -74,7 +74,7 @@ def default_assumptions(currency: str) -> Assumptions:
 def elsewhere(
     bill: Bill, stamp: DataStamp, *, metric: str = "", assumed: Assumptions | None = None
 ) -> Elsewhere:
-    """Of a bill, in a state of the data.
+    """The comparison of a bill, in a state of the data.
 
     InvalidParameters for a metric that is none, or of which less is better, and for a currency
     without an exchange rate.
@@ -184,7 +184,7 @@ def _candidates(
     supplies: Supplies | None,
     committed: Mapping[str, Decimal],
 ) -> Iterator[Replacement]:
-    providers = {one.provider for one in works}
+    providers = {work.provider for work in works}
     for row in rows:
         target = TARGETS.get(row.kind)
         if target is None or row.price is None or _is_single(row):

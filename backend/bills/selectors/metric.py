@@ -19,7 +19,7 @@ COMPARABLE = tuple(
 
 
 def bill_metric(bill: Bill, stamp: DataStamp) -> str:
-    """That of the pages, unless another one knows machines that more of the bill is for."""
+    """The metric of the pages, unless another one knows machines that more of the bill is for."""
     workspace_slug = bill.workspace.slug
     preferred = default_metric(stamp, workspace_slug)
     costs: dict[tuple[str, str], Decimal] = defaultdict(Decimal)

@@ -1,4 +1,4 @@
-"""What servers include of disk and traffic, and what more of it costs where they stand."""
+"""Disk and traffic included by servers, and the price of more where they stand."""
 
 from collections.abc import Iterable
 from decimal import Decimal
@@ -26,7 +26,7 @@ class Supplies:
         self._included = _included({row.price_id for row in rows if row.price_id})
 
     def of(self, row: RankingRow) -> Supply:
-        """What one server of a row comes with."""
+        """Supplies of one server of a row."""
         stated = self._included.get(row.price_id) if row.price_id else None
         own = tariffs_of(self._tariffs, *self._regions[row.offer_id])
         traffic_gb = (stated.traffic_bytes or 0) / BYTES_PER_GB if stated else 0.0

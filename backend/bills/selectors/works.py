@@ -67,7 +67,8 @@ class BilledMachines:
         self._fees = _fees_an_hour(estate)
 
     def works(self) -> tuple[list[Work], float, list[Uncompared]]:
-        """What can be compared, what the licences in its prices cost a month, and what cannot."""
+        """The comparable work, the monthly cost of licences in its prices, and what cannot be
+        compared."""
         works, licences, uncompared = [], Decimal(0), []
         for machine in self._estate["machines"]:
             compared = self._compared(machine)
@@ -188,7 +189,7 @@ def _location(region: str) -> str:
 
 
 def _fees_an_hour(estate: Mapping[str, Any]) -> Decimal:
-    """What commitments cost for each hour of a machine that was committed."""
+    """Commitment cost for each hour of a machine that was committed."""
     fees = [Decimal(one["cost"]) for one in estate["by_kind"] if one["kind"] == "commitment"]
     hours = [
         Decimal(one["hours"])

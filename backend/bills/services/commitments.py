@@ -1,4 +1,4 @@
-"""What lines cost with commitments spread over their use, and what of it nothing used."""
+"""Cost of lines with commitments spread over their use, and the part that nothing used."""
 
 from collections.abc import Iterator, Mapping
 
@@ -52,7 +52,7 @@ def _spread_by_aws(columns: Mapping[str, pa.Array]) -> Iterator[tuple[pa.Array, 
 
 
 def _unused_at_aws(columns: Mapping[str, pa.Array]) -> Iterator[tuple[pa.Array, pa.Array]]:
-    """Of fees that recur, only what nothing used is not in the hours."""
+    """Fees that recur, as far as nothing used them: the rest is in the hours."""
     if "unused_recurring" in columns and "unused_upfront" in columns:
         parts = [
             pc.fill_null(money(columns[name]), ZERO)

@@ -68,7 +68,7 @@ def _batches(one: BillFormat, first: Sequence[Row], rest: Iterator[Row]) -> Iter
 
 
 def _has_lines(file: io.BufferedReader) -> bool:
-    """Whether each object has a line of its own."""
+    """True if each object has a line of its own."""
     # Only peeked at: whoever reads the rows begins at the start of the file.
     head = file.peek(HEAD_BYTES).decode("utf-8-sig", "replace").lstrip().removeprefix("[").lstrip()
     if not file.peek(1).lstrip(b"\xef\xbb\xbf \n\r\t").startswith(b"["):

@@ -107,7 +107,7 @@ class Span:
 
 @dataclass
 class Reading:
-    """What a file says, summed; grows batch by batch."""
+    """Sums of a file; grows batch by batch."""
 
     format: BillFormat
     sums: dict[str, Sums] = field(default_factory=lambda: defaultdict(Sums))
@@ -136,12 +136,13 @@ class Reading:
     prices: dict[MachineKey, tuple[Decimal, Decimal]] = field(
         default_factory=lambda: defaultdict(lambda: (ZERO, ZERO))
     )
-    """Of a plain table: what machines cost if its amounts are of one unit, and if they are of the line."""
+    """Prices of a plain table: of machines if its amounts are of one unit, and if they are of the
+    line."""
     moments: dict[str, dt.datetime | None] = field(default_factory=dict)
     is_day_first: bool | None = None
-    """Whether dates such as 5/1/26 have the day first; None until one of them shows it."""
+    """True if dates such as 5/1/26 have the day first; None until one of them shows it."""
     salt: str = ""
-    """Of the hashes of names: the same for all files of a bill, and for no two bills."""
+    """Salt of the hashes of names: the same for all files of a bill, and for no two bills."""
     price_is: PriceIs = PriceIs.UNKNOWN
     is_price_of_unit: bool = False
     """True where the amounts of a plain table were read as those of one unit."""
@@ -164,7 +165,7 @@ class Reading:
             )
 
     def charge(self, key: str) -> BillCharge:
-        """What the lines of a key charge for."""
+        """Charge of the lines of a key."""
         charge = self.charges.get(key)
         if charge is None:
             words = _parted(key)[2]
@@ -299,7 +300,7 @@ def _take(reading: Reading, batch: Batch) -> None:
 def _note_prices(
     reading: Reading, columns: Mapping[str, pa.Array], keys: pa.DictionaryArray
 ) -> None:
-    """What the amounts of a plain table come to by either reading."""
+    """Note the amounts of a plain table by either reading."""
     if reading.format is not PLAIN or "of_unit" not in columns:
         return
     for number, of_unit, of_line in zip(
@@ -445,7 +446,7 @@ def _keys(columns: Mapping[str, pa.Array], months: pa.Array) -> pa.Array:
 
 
 def _type_only(details: pa.Array) -> pa.Array:
-    """Of a document in a column only what names the type of a machine: the rest differs by line."""
+    """The machine type named in a document of a column: the rest differs by line."""
     encoded = pc.dictionary_encode(details)
     kept = [
         " ".join(match[0] for pattern in DETAILS if (match := pattern.search(text)))

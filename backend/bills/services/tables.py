@@ -101,11 +101,12 @@ def _unpacked(buffered: io.BufferedReader, opened: ExitStack) -> BinaryIO:
 
 
 def _only_member(packed: io.BufferedReader, opened: ExitStack) -> BinaryIO:
-    """Of an archive; the end of a ZIP file says what is in it, so the file must be all there."""
+    """The only file of an archive; the end of a ZIP file says what is in it, so the file must be
+    all there."""
     try:
         archive = opened.enter_context(zipfile.ZipFile(_copied(packed, opened)))
         files = [one for one in archive.infolist() if not one.is_dir()]
-        if any(one.filename == "[Content_Types].xml" for one in files):
+        if any(file.filename == "[Content_Types].xml" for file in files):
             raise InvalidValue("/file", f"it is a workbook: {AS_CSV}")
         if len(files) != 1:
             raise InvalidValue("/file", f"the archive holds {len(files)} files: one is needed")
@@ -346,11 +347,11 @@ def _parquet(
 
 def _leaves(fields: Iterable[pa.Field], prefix: str = "") -> Iterator[str]:
     """Names of columns; of those within another one, as BigQuery writes them, with its name before."""
-    for one in fields:
-        if pa.types.is_struct(one.type):
-            yield from _leaves(one.type.fields, f"{prefix}{one.name}.")
+    for field in fields:
+        if pa.types.is_struct(field.type):
+            yield from _leaves(field.type.fields, f"{prefix}{field.name}.")
         else:
-            yield prefix + one.name
+            yield prefix + field.name
 
 
 def _parquet_batches(table: parquet.ParquetFile, sources: Mapping[str, str]) -> Iterator[Batch]:

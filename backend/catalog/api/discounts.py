@@ -128,7 +128,7 @@ def _detail(row: ContractDiscount) -> Any:
 
 
 class DiscountView(View):
-    """One discount."""
+    """A discount."""
 
     scopes: ClassVar[Mapping[str, str]] = {"GET": WRITE, "PATCH": WRITE, "DELETE": WRITE}
 

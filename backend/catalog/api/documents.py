@@ -70,7 +70,7 @@ class PriceReview(Strict):
 
 
 class PriceDetail(serializers.Serializer[Any]):
-    """One price with everything that was stated beside it; amounts are decimal strings.
+    """A price with everything that was stated beside it; amounts are decimal strings.
 
     `amount_net` and `amount_gross` are null while the rate of tax is not known. The setup fee is
     part of no amount; `setup_per_month` spreads it over `setup_months`.
@@ -134,7 +134,7 @@ class YearDetail(serializers.Serializer[Any]):
 
 
 class HardwareDetail(serializers.Serializer[Any]):
-    """One version of own hardware and what it costs; amounts are decimal strings, not rounded.
+    """A version of own hardware and what it costs; amounts are decimal strings, not rounded.
 
     Prices and `breakdown` are of one server, `set_…` of all of them.
     """

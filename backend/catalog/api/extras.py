@@ -1,4 +1,4 @@
-"""What providers take beside the machine, one row a tier."""
+"""Prices of providers beside the machine, one row a tier."""
 
 from collections.abc import Iterator
 from typing import Any

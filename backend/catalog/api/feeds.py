@@ -43,14 +43,14 @@ class PriceFeedDocument(Strict):
 
 
 class PriceFeedPatch(Strict):
-    """Whether a list is read, and how often."""
+    """True if a list is read, and how often."""
 
     enabled = FlagField(required=False)
     every_s = serializers.IntegerField(min_value=MIN_EVERY_S, max_value=MAX_EVERY_S, required=False)
 
 
 class PriceFeedReview(Strict):
-    """One decision on all prices of a list that wait for a review."""
+    """A decision on all prices of a list that wait for a review."""
 
     accept = FlagField()
     reason = TextField(max_length=MOST_REASON)
@@ -181,7 +181,7 @@ def _detail(feed: PriceFeed) -> Any:
 
 
 class PriceFeedView(View):
-    """One list of prices."""
+    """A list of prices."""
 
     scopes: ClassVar[Mapping[str, str]] = {"GET": ADMIN, "PATCH": ADMIN}
 

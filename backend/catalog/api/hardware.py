@@ -128,7 +128,7 @@ def _detail(model: HardwareModel) -> Any:
 
 
 class HardwareView(View):
-    """One version."""
+    """A version."""
 
     scopes: ClassVar[Mapping[str, str]] = {"DELETE": WRITE}
 
@@ -157,7 +157,7 @@ def _version(request: Request, hardware_id: UUID) -> HardwareModel:
 
 
 class AssumptionsView(DataListView):
-    """What a document that leaves a field out is taken to say, and who says so."""
+    """Default of each field that a document leaves out, with its source."""
 
     name = "hardware-assumptions"
     columns = (

@@ -68,8 +68,8 @@ class ProvidersView(DataListView):
 
 def _provider(row: Provider) -> dict[str, Any]:
     incidents = [
-        f"{one.day}: {one.outcome}. {one.what} ({one.source})"
-        for one in provider(row.slug).incidents
+        f"{incident.day}: {incident.outcome}. {incident.what} ({incident.source})"
+        for incident in provider(row.slug).incidents
     ]
     return {
         "provider": row.slug,

@@ -90,7 +90,7 @@ def _point(row: tuple[PriceSeries, PricePoint]) -> dict[str, Any]:
 
 
 class PriceDifferenceView(PriceListView):
-    """What appeared, vanished and changed between the ends of two days."""
+    """Prices that appeared, vanished and changed between the ends of two days."""
 
     name = "price-difference"
     required_parameters = frozenset({"from", "to"})

@@ -238,7 +238,7 @@ def _detail(row: PriceObservation, setup_months: int) -> Any:
 
 
 class PriceView(View):
-    """One price with everything stated beside it."""
+    """A price with everything stated beside it."""
 
     scopes: ClassVar[Mapping[str, str]] = {"DELETE": WRITE}
 

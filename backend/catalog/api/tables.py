@@ -62,7 +62,7 @@ class TableDocument(Strict):
 
 
 class TableRemark(serializers.Serializer[Any]):
-    """What is said of a line."""
+    """A remark on a line."""
 
     line = serializers.IntegerField()
     column = serializers.CharField()
@@ -81,7 +81,7 @@ class TableLine(serializers.Serializer[Any]):
 
 
 class TableDone(serializers.Serializer[Any]):
-    """What came of a table."""
+    """The outcome of a table."""
 
     is_dry = serializers.BooleanField()
     rows = serializers.IntegerField()
@@ -233,7 +233,7 @@ def _cells(mapping: TableMapping) -> dict[str, Any]:
 
 
 class TableMappingView(View):
-    """What is remembered of one hoster's tables."""
+    """The remembered mapping of a hoster's tables."""
 
     scopes: ClassVar[Mapping[str, str]] = {"DELETE": WRITE}
 

@@ -1,4 +1,4 @@
-"""What the commands share that read a table of a person's."""
+"""Shared parts of commands that read a person's table."""
 
 import json
 import sys
@@ -29,7 +29,7 @@ class TableCommand(BaseCommand):
 
     service: ClassVar[Callable[..., TableReport]]
     kind: ClassVar[str] = ""
-    """Of the table, where it is one of TABLES."""
+    """Kind of the table, where it is one of TABLES."""
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("file", help="the table, CSV or XLSX; - reads standard input")
@@ -53,7 +53,7 @@ class TableCommand(BaseCommand):
                 text=_bytes(options["file"]),
                 options=Options(
                     defaults={name: options[name] for name in DEFAULTS},
-                    columns=dict(_mapped(one) for one in options["map"]),
+                    columns=dict(_mapped(option) for option in options["map"]),
                 ),
                 actor="command",
                 **self.given(options),
@@ -75,7 +75,7 @@ class TableCommand(BaseCommand):
             raise CommandError(f"{what}; the first: {report.refused[0]}")
 
     def given(self, options: dict[str, Any]) -> dict[str, Any]:
-        """What else the service takes."""
+        """Further arguments of the service."""
         return {}
 
     def _print(self, report: TableReport) -> None:
@@ -98,7 +98,7 @@ class TableCommand(BaseCommand):
 
 
 class OwnTableCommand(TableCommand):
-    """Of prices that may be corrected, and of providers that may be new."""
+    """A command for prices that may be corrected, and providers that may be new."""
 
     service = staticmethod(table_import)
 

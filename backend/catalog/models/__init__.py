@@ -1,4 +1,4 @@
-"""What can be bought and what it costs: providers, regions, offers, prices, exchange rates."""
+"""Products and prices: providers, regions, offers, prices, exchange rates."""
 
 from backend.catalog.models.discounts import ContractDiscount
 from backend.catalog.models.hardware import HardwareModel

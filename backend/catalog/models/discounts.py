@@ -9,7 +9,7 @@ from backend.domain.pricing.discounts import DiscountService
 
 
 class ContractDiscount(Remembering, Identified):
-    """One row of a contract: so many percent off a service of a provider, for a time."""
+    """A row of a contract: so many percent off a service of a provider, for a time."""
 
     workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, related_name="discounts")
     provider = models.ForeignKey(Provider, on_delete=models.PROTECT, related_name="discounts")

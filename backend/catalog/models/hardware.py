@@ -9,7 +9,7 @@ from backend.common.models import Identified
 
 
 class HardwareModel(Identified):
-    """What servers of one's own cost: a document and what it comes to. A change is a new version."""
+    """Cost of one's own servers: a document and its result. A change is a new version."""
 
     workspace = models.ForeignKey(Workspace, on_delete=models.PROTECT, related_name="hardware")
     name = models.CharField(max_length=100)

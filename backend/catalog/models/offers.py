@@ -58,7 +58,7 @@ class CreditMode(models.TextChoices):
 
 
 class Offer(Remembering, Identified):
-    """One type in one region, or one machine of our own. Unknown figures are None."""
+    """A type in one region, or one machine of our own. Unknown figures are None."""
 
     slug = models.SlugField(max_length=120, unique=True)
     provider = models.ForeignKey(Provider, on_delete=models.PROTECT, related_name="offers")
@@ -75,7 +75,7 @@ class Offer(Remembering, Identified):
     cpu_model = models.CharField(max_length=150, blank=True)
     vcpu_count = models.DecimalField(max_digits=8, decimal_places=3, null=True, blank=True)
     is_vcpu_derived = models.BooleanField(default=False)
-    """Whether vCPUs and threads are those of its processors, as the seller states none."""
+    """True if vCPUs and threads are those of its processors, as the seller states none."""
     vcpu_kind = models.CharField(max_length=10, choices=VcpuKind, blank=True)
     cpu_baseline_ratio = models.DecimalField(max_digits=7, decimal_places=6, null=True, blank=True)
     """Share of each vCPU that a type with CPU credits sustains; None where it earns none."""
@@ -89,13 +89,21 @@ class Offer(Remembering, Identified):
     memory_bytes = models.BigIntegerField(null=True, blank=True)
     disk_bytes = models.BigIntegerField(null=True, blank=True)
     disk_kind = models.CharField(max_length=20, blank=True)
+    inventory_facts = models.JSONField(default=dict, db_default={}, editable=False)
+    """Field → value that an inventory filled in. Where the field has another one by now, somebody stated it."""
     is_demo = models.BooleanField(default=False)
     """Loaded from the fixtures; removed by `demo remove` unless measured since."""
+    figures_of = models.ForeignKey(
+        "self", on_delete=models.SET_NULL, null=True, editable=False, related_name="twins"
+    )
+    """The offer with the published figures of this machine type, where another region sells it, too."""
     note = models.TextField(blank=True)
     source = models.CharField(max_length=300, blank=True)
     stated_on = models.DateField(null=True, blank=True)
     discontinued_on = models.DateField(null=True, blank=True)
     """Day by which it was known that it can no longer be bought; None as long as it can."""
+    no_orders_on = models.DateField(null=True, blank=True, editable=False)
+    """Day on which its provider took no orders for it; stock changes from day to day."""
 
     class Meta:
         ordering = ("slug",)

@@ -1,4 +1,4 @@
-"""What offers and extras cost, and the lists that it is read from."""
+"""Prices of offers and extras, and the lists that they are read from."""
 
 from enum import StrEnum
 
@@ -38,7 +38,7 @@ def _choices(members: type[StrEnum]) -> list[tuple[str, str]]:
 
 
 class QuotedPrice(models.Model):
-    """What a price says of itself, whoever stores it."""
+    """Fields of a price, whoever stores it."""
 
     zone = models.CharField(max_length=50, blank=True)
     operating_system = models.CharField(max_length=20, default="linux")
@@ -65,9 +65,9 @@ class QuotedPrice(models.Model):
     tax_rate = models.DecimalField(max_digits=6, decimal_places=4, null=True, blank=True)
     """As stated beside the net price, as a ratio."""
     included = models.JSONField(default=dict, blank=True)
-    """What the price holds beside the machine, such as traffic_bytes."""
+    """Things in the price beside the machine, such as traffic_bytes."""
     basis = models.CharField(max_length=60, default="machine")
-    """What the price holds: machine, +disk, +ip, +egress, sustained_use."""
+    """Parts in the price: machine, +disk, +ip, +egress, sustained_use."""
     observed_at = models.DateTimeField()
     missing_since = models.DateTimeField(null=True, blank=True)
     """Since when its feed does not list it any more: stale, never deleted at once."""
@@ -80,7 +80,7 @@ class QuotedPrice(models.Model):
 
 
 class PriceObservation(Identified, QuotedPrice):
-    """One price as quoted. Append-only: a change is a new row."""
+    """A price as quoted. Append-only: a change is a new row."""
 
     offer = models.ForeignKey(Offer, on_delete=models.CASCADE, related_name="prices")
     source = models.CharField(max_length=300)
@@ -98,7 +98,7 @@ class PriceObservation(Identified, QuotedPrice):
         expression=Began(), output_field=models.DateTimeField(), db_persist=True
     )
     is_published = models.BooleanField(default=True)
-    """Whether it counts. One that is not plausible waits in quarantine for a person."""
+    """True if it counts. One that is not plausible waits in quarantine for a person."""
     anomaly = models.TextField(blank=True, db_column="doubt")
     """Why it was put into quarantine."""
     reviewed_by = models.CharField(max_length=150, blank=True)
@@ -137,7 +137,7 @@ class PriceObservation(Identified, QuotedPrice):
 
 
 class PriceFeed(Remembering, Identified):
-    """One list of prices that is read again and again: of a provider, a kind and a region."""
+    """A list of prices that is read again and again: of a provider, a kind and a region."""
 
     provider = models.ForeignKey(Provider, on_delete=models.PROTECT, related_name="feeds")
     kind = models.CharField(max_length=20)
@@ -145,17 +145,23 @@ class PriceFeed(Remembering, Identified):
     region = models.CharField(max_length=50, blank=True)
     """The provider's code; empty for a list of all regions."""
     is_enabled = models.BooleanField(default=True)
-    """Whether it is fetched by itself."""
+    """True if it is fetched by itself."""
     every_s = models.PositiveIntegerField(default=86_400)
     next_due_at = models.DateTimeField(null=True)
     lease_until = models.DateTimeField(null=True)
     etag = models.CharField(max_length=300, blank=True)
     last_modified = models.CharField(max_length=100, blank=True)
-    """What the next conditional request sends."""
+    """Last-Modified that the next conditional request sends."""
     checked_at = models.DateTimeField(null=True)
     """When the provider last answered, be it that nothing changed."""
     changed_at = models.DateTimeField(null=True)
+    requested_at = models.DateTimeField(null=True)
+    """When a refresh last asked for it, whether or not it is fetched by itself."""
+    tried_at = models.DateTimeField(null=True)
+    """When it was last read, or could not be."""
     last_error = models.TextField(blank=True)
+    trouble = models.CharField(max_length=12, blank=True)
+    """Kind of the last error (domain.price_refresh.Trouble)."""
     failures = models.PositiveIntegerField(default=0)
     """Fetches that failed in a row."""
     summary = models.JSONField(default=dict)
@@ -218,7 +224,7 @@ class UnpricedType(models.Model):
 
 
 class ExtraKind(models.TextChoices):
-    """What is bought beside a machine."""
+    """Things bought beside a machine."""
 
     DISK = "disk", "disk"
     IPV4 = "ipv4", "public IPv4 address"
@@ -226,7 +232,7 @@ class ExtraKind(models.TextChoices):
 
 
 class ExtraPrice(Identified):
-    """What a provider takes beside the machine. Append-only: a change is a new row."""
+    """A provider's price beside the machine. Append-only: a change is a new row."""
 
     provider = models.ForeignKey(Provider, on_delete=models.PROTECT, related_name="extras")
     region = models.ForeignKey(

@@ -25,7 +25,7 @@ class ExchangeRate(models.Model):
 
 
 class DataVersion(models.Model):
-    """One row whose number grows whenever a price, offer, rate or sample changes."""
+    """A row whose number grows whenever a price, offer, rate or sample changes."""
 
     number = models.BigIntegerField(default=1)
     changed_at = models.DateTimeField(auto_now=True)

@@ -1,4 +1,4 @@
-"""What is stored ready for rankings, and what of it has to be made anew (catalog.stored)."""
+"""Data stored ready for rankings, and the parts of it to be made again (catalog.stored)."""
 
 from django.db import models
 
@@ -27,7 +27,7 @@ class CurrentPrice(QuotedPrice):
         related_name="+",
     )
     is_questioned = models.BooleanField(db_column="is_doubted")
-    """Whether its list states another one, which waits for a person."""
+    """True if its list states another one, which waits for a person."""
 
     class Meta:
         indexes = [models.Index(fields=("purchase_model", "term"), name="current_price_by_model")]
@@ -48,7 +48,7 @@ class StoredMark(models.Model):
 
 
 class StoredState(models.Model):
-    """One row: which formulas made what is stored, and how often it was made anew."""
+    """A row: which formulas made what is stored, and how often it was made anew."""
 
     prices = models.PositiveSmallIntegerField(default=0)
     summaries = models.PositiveSmallIntegerField(default=0)
@@ -63,7 +63,7 @@ class StoredState(models.Model):
 
 
 class StoredChange(models.Model):
-    """What rankings read has changed: whoever holds it reads only that again.
+    """A change of data that rankings read: whoever holds it reads only that again.
 
     The database appends it (catalog_take_marks, and triggers of offers and what belongs to them)
     and forgets it after a day.
@@ -71,7 +71,8 @@ class StoredChange(models.Model):
 
     id = models.BigAutoField(primary_key=True)
     transaction_number = models.BigIntegerField(db_index=True)
-    """Of the one that made the change; numbers of rows do not follow the order of commits."""
+    """Number of the transaction that made the change; numbers of rows do not follow the order of
+    commits."""
     changed_at = models.DateTimeField(db_index=True)
     kind = models.CharField(max_length=10)
     """offers, prices or summaries."""

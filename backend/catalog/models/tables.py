@@ -1,4 +1,4 @@
-"""What people said of tables that they brought."""
+"""People's answers about tables that they brought."""
 
 from django.db import models
 

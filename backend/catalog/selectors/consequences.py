@@ -1,4 +1,5 @@
-"""What goes with a price or a cost model that a person deletes, and what stays: said before it is done."""
+"""Consequences of deleting a price or a cost model, said before it is done: what goes with it, what
+stays."""
 
 from backend.catalog.models import ContractDiscount, HardwareModel, PriceObservation
 from backend.domain.texts import text as _
@@ -13,7 +14,7 @@ def discount_consequences(discount: ContractDiscount) -> list[str]:
 
 
 def hardware_consequences(model: HardwareModel) -> list[str]:
-    """Of one version of a cost model."""
+    """Consequences of deleting a version of a cost model."""
     return [
         _("The price that it gave {name} is deleted, too.", name=model.offer.name),
         _("An earlier version, if there is one, prices the offer again."),

@@ -1,4 +1,4 @@
-"""One current price per offer under a basis."""
+"""A current price per offer under a basis."""
 
 import datetime as dt
 from collections.abc import Collection, Iterable, Sequence
@@ -57,7 +57,7 @@ def begun(day: dt.date) -> Q:
 def best_prices(
     basis: PriceBasis, offer_ids: Sequence[UUID] | None = None
 ) -> dict[UUID, PriceChoice]:
-    """One current price per offer under the basis, by offer id; offers without one are absent.
+    """A current price per offer under the basis, by offer id; offers without one are absent.
 
     Only published ones of Linux with shared tenancy; what a person states is superseded by nothing
     older, be it in another currency. In order of preference: the purchase model
@@ -112,7 +112,7 @@ def _of_term(basis: PriceBasis) -> Q:
 
 
 def is_questioned(as_of: dt.date | None) -> Exists:
-    """Whether the list of a price states another one, which waits for a person."""
+    """True if the list of a price states another one, which waits for a person."""
     same = {name: OuterRef(name) for name in IDENTITY if name != "currency"}
     # Once the list has dropped the price, one in another currency stands for it.
     is_replaced = Q(IsNull(OuterRef("missing_since"), False))

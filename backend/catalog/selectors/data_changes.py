@@ -1,4 +1,4 @@
-"""What has changed of what rankings read since somebody read it (catalog.models.stored)."""
+"""Changes since the last reading of what rankings read (catalog.models.stored)."""
 
 from collections.abc import Callable, Collection
 from collections.abc import Set as AbstractSet
@@ -42,8 +42,8 @@ def changed_offers(
 
 
 def read_of(stamp: DataStamp, read: Callable[[], Value], *changes: tuple[str, str]) -> Value:
-    """What `read` reads of a state. Raises StateGone where that is held on to and something of these
-    kinds and metrics, without any something that data versions count, has changed since."""
+    """Result of `read` for a state. Raises StateGone where that is held on to and something of
+    these kinds and metrics, without any something that data versions count, has changed since."""
     value = read()
     # Afterwards, or it might change in between.
     if stamp.is_kept:

@@ -19,10 +19,10 @@ class Position:
     changes_since: int | None
     """The first transaction whose changes are known."""
     is_writing: bool
-    """Whether this transaction has changed anything, which it may yet take back."""
+    """True if this transaction has changed anything, which it may yet take back."""
 
     def precedes(self, other: "Position") -> bool:
-        """Whether it is an earlier moment of the same database."""
+        """True if it is an earlier moment of the same database."""
         return self.database == other.database and self.open_since < other.open_since
 
 
@@ -30,7 +30,7 @@ UNKNOWN = Position((0.0, 0, 0), 0, None, is_writing=True)
 
 
 class StateGone(Exception):
-    """What is asked of a state of the data that is held on to has changed since."""
+    """The state of the data that is held on to has changed since."""
 
 
 @dataclass(frozen=True)
@@ -49,24 +49,24 @@ class DataStamp:
     summaries: int = 0
     mark: int = 0
     is_due: bool = field(default=False, compare=False, repr=False)
-    """Whether an announced price has begun since what is stored was made."""
+    """True if an announced price has begun since what is stored was made."""
     # Not in its text either, which ETags and cursors are made of: transactions of all databases of a
     # server move a position while the data stay as they are.
     position: Position = field(default=UNKNOWN, compare=False, repr=False)
     """When it was asked for; the data are read after it."""
     is_kept: bool = field(default=False, compare=False, repr=False)
-    """Whether the data may have changed since; what is read now and has then raises StateGone."""
+    """True if the data may have changed since; what is read now and has then raises StateGone."""
 
     @property
     def known_as(self) -> object | None:
-        """What equal states of all processes have in common; None where nothing tells two apart, or a
+        """Key shared by equal states of all processes; None where nothing tells two apart, or a
         transaction may take back what it wrote."""
         if self.changed_at is None or self.position.is_writing:
             return None
         return (self.position.database, replace(self, position=UNKNOWN, is_kept=False))
 
     def precedes(self, other: "DataStamp") -> bool:
-        """Whether it is an earlier state of the same database, for certain: what a transaction has
+        """True if it is an earlier state of the same database, for certain: what a transaction has
         written it may yet take back, so a state that it sees is not known to be a later one."""
         if self.position.database != other.position.database or other.position.is_writing:
             return False

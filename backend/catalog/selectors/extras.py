@@ -33,7 +33,7 @@ def newest_extras(as_of: dt.date | None = None) -> QuerySet[ExtraPrice]:
 
 
 def tariffs(as_of: dt.date | None = None) -> Tariffs:
-    """What those prices are, by provider, region and extra (one query)."""
+    """Tariffs of those prices, by provider, region and extra (one query)."""
     by_region: dict[tuple[int, int | None], dict[str, Tariff]] = {}
     for row in newest_extras(as_of):
         own = by_region.setdefault((row.provider_id, row.region_id), {})
@@ -42,6 +42,6 @@ def tariffs(as_of: dt.date | None = None) -> Tariffs:
 
 
 def tariffs_of(by_region: Tariffs, provider_id: int, region_id: int | None) -> Mapping[str, Tariff]:
-    """What holds in a region: its own prices before those of every region, never another's."""
+    """Tariffs of a region: its own prices before those of every region, never another's."""
     everywhere = by_region.get((provider_id, None), {})
     return {**everywhere, **by_region.get((provider_id, region_id), {})}

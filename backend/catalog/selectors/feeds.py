@@ -4,12 +4,17 @@ import datetime as dt
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from django.db.models import QuerySet
+from django.conf import settings
+from django.db.models import F, Q, QuerySet
 
+from backend.accounts.models import CloudAccount
+from backend.accounts.services.workspaces import default_workspace
 from backend.catalog.models import PriceFeed, PriceObservation, PricePayload, UnpricedType
 from backend.common import clock
 
 STALE_AFTER = dt.timedelta(hours=48)
+# Lists that a refresh asked for and that were not tried since.
+REQUESTED = Q(requested_at__isnull=False) & (Q(tried_at=None) | Q(tried_at__lt=F("requested_at")))
 
 
 def feeds() -> QuerySet[PriceFeed]:
@@ -38,8 +43,14 @@ def feed_figures() -> Iterator[FeedFigures]:
 
 
 def is_stale(feed: PriceFeed) -> bool:
-    """Whether its prices are older than a reader would expect."""
-    expected = max(STALE_AFTER, dt.timedelta(seconds=2 * feed.every_s))
+    """True if its prices are older than a reader would expect."""
+    # One that is not read by itself is read by refreshes.
+    is_by_refresh = not feed.is_enabled and settings.PRICE_REFRESH_DAYS > 0
+    every = dt.timedelta(
+        days=settings.PRICE_REFRESH_DAYS if is_by_refresh else 0,
+        seconds=0 if is_by_refresh else feed.every_s,
+    )
+    expected = max(STALE_AFTER, 2 * every)
     return feed.checked_at is None or clock.now() - feed.checked_at > expected
 
 
@@ -54,3 +65,14 @@ def payload_of(price: PriceObservation) -> PricePayload | None:
         return None
     answers = PricePayload.objects.filter(feed=price.feed, sha256=price.payload_sha256)
     return answers.defer("raw_gzip").first()
+
+
+def price_account(provider: str) -> CloudAccount | None:
+    """The account whose key reads the provider's lists: the oldest enabled one, those first whose
+    last check went well."""
+    # Lists are shared, so their owner's accounts read them.
+    enabled = CloudAccount.objects.filter(
+        workspace=default_workspace(), provider=provider, is_enabled=True
+    )
+    # An empty text sorts first: accounts whose last check went well.
+    return enabled.order_by("check_error", "created_at").first()

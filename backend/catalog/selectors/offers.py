@@ -12,7 +12,7 @@ SEARCHED = ("slug", "name", "provider__name", "region__name")
 
 
 def offers_visible(workspace_slug: str = DEFAULT_WORKSPACE) -> QuerySet[Offer]:
-    """What providers sell to everybody, and the machines of the workspace."""
+    """Offers that providers sell to everybody, and the machines of the workspace."""
     return Offer.objects.filter(
         Q(workspace=None) | Q(workspace__slug=workspace_slug)
     ).select_related("provider", "region")

@@ -63,11 +63,11 @@ class PriceBasis:
 
     @property
     def purchase_models(self) -> tuple[str, ...]:
-        """Of its term, in order of preference."""
+        """Purchase models of its term, in order of preference."""
         return tuple(model for model, _ in TERMS[self.term])
 
     def month(self, charge: Charge) -> Decimal:
-        """What the charge comes to in a month of the reader."""
+        """Charge for a month of the reader."""
         price = price_over(
             charge,
             "month",
@@ -80,16 +80,16 @@ class PriceBasis:
 
 
 class Quote(NamedTuple):
-    """What an amount follows from."""
+    """Inputs that an amount follows from."""
 
     charge: Charge
     currency: str
     is_tax_unknown: bool
-    """Whether it includes tax at a rate that is not known, or may include some."""
+    """True if it includes tax at a rate that is not known, or may include some."""
 
 
 class QuoteKind(NamedTuple):
-    """What a price says beside its amount; the fields of a PriceChoice."""
+    """Properties of a price beside its amount; the fields of a PriceChoice."""
 
     purchase_model: str
     upfront: str
@@ -107,7 +107,7 @@ class QuoteKind(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PriceChoice:
-    """One observation that may price an offer, as quoted but for tax at a known rate."""
+    """An observation that may price an offer, as quoted but for tax at a known rate."""
 
     offer_id: UUID
     observation_id: UUID
@@ -122,20 +122,20 @@ class PriceChoice:
     observed_on: dt.date
     """Day on which it was read, or seen unchanged, last."""
     is_listed: bool
-    """Whether a list states it, and not a person."""
+    """True if a list states it, and not a person."""
     zone: str = ""
-    """Of a spot price: where it is the lowest."""
+    """Zone where a spot price is lowest."""
     is_missing: bool = False
-    """Whether its list does not contain it any more, or its quote has expired."""
+    """True if its list does not contain it any more, or its quote has expired."""
     is_tax_unknown: bool = False
-    """Whether it includes tax at a rate that is not known, or may include some."""
+    """True if it includes tax at a rate that is not known, or may include some."""
     is_gross: bool = False
-    """Whether it includes tax, at whatever rate."""
+    """True if it includes tax, at whatever rate."""
     included_json: str = "{}"
     minimum_months: int | None = None
     """As its seller states them."""
     is_questioned: bool = False
-    """Whether its list states another one, which waits for a review."""
+    """True if its list states another one, which waits for a review."""
 
     @classmethod
     def of(
@@ -179,7 +179,7 @@ class PriceChoice:
 
     @property
     def included(self) -> dict[str, Any]:
-        """What it says that it includes beside the machine, such as traffic_bytes."""
+        """Things included beside the machine, such as traffic_bytes."""
         # Read when it is needed: of thousands of rows nearly all say nothing, and few are chosen.
         stated: dict[str, Any] = (
             {} if self.included_json == "{}" else json.loads(self.included_json)
@@ -187,7 +187,7 @@ class PriceChoice:
         return stated
 
     def price_basis(self, *, is_sustained: bool) -> str:
-        """What the amount includes where automatic discounts count, or do not."""
+        """Parts in the amount where automatic discounts count, or do not."""
         return SUSTAINED_USE if is_sustained and self.charge.sustained_use else self.basis
 
 
@@ -205,13 +205,13 @@ def preferred(of: list[PriceChoice], basis: PriceBasis) -> PriceChoice:
     if len(of) == 1:
         return of[0]
     # Who stated a price by hand since means that one, in whatever currency.
-    kept = (one for one in of if not _is_overruled(one, of))
+    kept = (choice for choice in of if not _is_overruled(choice, of))
     first, *others = sorted(kept, key=lambda one: preference(one, basis))
     return next((one for one in others if _is_cheaper_month(one, first, basis)), first)
 
 
 def _is_cheaper_month(monthly: PriceChoice, hourly: PriceChoice, basis: PriceBasis) -> bool:
-    """Whether a reader who asks for a month pays less for a plan of one than for its hours."""
+    """True if a reader who asks for a month pays less for a plan of one than for its hours."""
     return (
         basis.period != "hour"
         and hourly.purchase_model == PurchaseModel.ON_DEMAND
@@ -226,7 +226,7 @@ def _is_cheaper_month(monthly: PriceChoice, hourly: PriceChoice, basis: PriceBas
 
 
 def _is_overruled(choice: PriceChoice, others: Iterable[PriceChoice]) -> bool:
-    """Whether a person has stated the price in another currency since."""
+    """True if a person has stated the price in another currency since."""
     return any(
         not other.is_listed
         and other.observed_at > choice.observed_at
@@ -236,7 +236,7 @@ def _is_overruled(choice: PriceChoice, others: Iterable[PriceChoice]) -> bool:
 
 
 def kind_of(choice: PriceChoice) -> tuple[str, ...]:
-    """What a price is of, whatever its currency."""
+    """Kind of a price, whatever its currency."""
     return (
         choice.purchase_model,
         choice.zone,
@@ -248,7 +248,7 @@ def kind_of(choice: PriceChoice) -> tuple[str, ...]:
 
 
 def preference(choice: PriceChoice, basis: PriceBasis) -> tuple[object, ...]:
-    """What a choice is preferred by, the least first."""
+    """Sort key of a choice, the preferred one first."""
     return (
         *preferred_terms(choice, basis),
         price_over(choice.charge, "hour", SIDE_BY_SIDE) or choice.charge.amount,
@@ -260,7 +260,7 @@ def preference(choice: PriceChoice, basis: PriceBasis) -> tuple[object, ...]:
 
 
 def preferred_terms(choice: PriceChoice, basis: PriceBasis) -> tuple[object, ...]:
-    """What counts before the amount: nothing of it depends on that."""
+    """Parts of the sort key before the amount: nothing of them depends on it."""
     return (
         # By position in TERMS: the reader's own way to buy before its stand-in.
         basis.purchase_models.index(choice.purchase_model),

@@ -47,7 +47,7 @@ KIND = tuple(name for name in IDENTITY if name != "offer_id")
 
 @dataclass(frozen=True)
 class PriceKind:
-    """What a series of prices of one offer is of."""
+    """Kind of a series of prices of one offer."""
 
     zone: str
     operating_system: str
@@ -61,7 +61,7 @@ class PriceKind:
 
     @property
     def label(self) -> str:
-        """What tells it from the plain price, such as `reserved 1y all USD`."""
+        """Difference from the plain price, such as `reserved 1y all USD`."""
         words = [self.purchase_model, self.term, self.upfront, self.plan, self.zone]
         words += [self.operating_system] if self.operating_system != "linux" else []
         words += [self.tenancy] if self.tenancy != "shared" else []
@@ -151,7 +151,7 @@ def difference(
     change: str | None = None,
     workspace_slug: str = DEFAULT_WORKSPACE,
 ) -> QuerySet[PriceObservation]:
-    """What changed between the ends of two days, by offer: one row for each kind of price.
+    """Changes between the ends of two days, by offer: one row for each kind of price.
 
     Each row is the newest observation of day B with `change` (appeared, vanished, changed) and
     `before`, which is None or {id, observed_at, amount, unit, setup_amount, monthly_cap} as of day
@@ -213,13 +213,13 @@ def _change(older: QuerySet[PriceObservation], end_a: dt.datetime, end_b: dt.dat
 
 
 def _is_before(since: Combinable, end: dt.datetime) -> Q:
-    """Whether a list had dropped a price by then; without a time it has not."""
+    """True if a list had dropped a price by then; without a time it has not."""
     return Q(IsNull(since, False), LessThan(since, end))
 
 
 @dataclass(frozen=True)
 class PriceTerms:
-    """What was asked at one time."""
+    """Price terms at one time."""
 
     observation_id: str
     observed_at: dt.datetime

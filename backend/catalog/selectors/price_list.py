@@ -210,5 +210,5 @@ def price_state(row: PriceObservation) -> str:
 def price_visible(
     price_id: UUID, workspace_slug: str = DEFAULT_WORKSPACE
 ) -> PriceObservation | None:
-    """One observation as price_list shows it; None for one that is not visible."""
+    """An observation as price_list shows it; None for one that is not visible."""
     return _judged(prices_visible(workspace_slug), None).filter(pk=price_id).first()

@@ -46,7 +46,7 @@ KIND = (
 
 
 class ReadPrice(NamedTuple):
-    """One observation; what `quote` and `kind` say is read by ReadPrices."""
+    """An observation; what `quote` and `kind` say is read by ReadPrices."""
 
     offer: bytes
     observation: bytes
@@ -91,7 +91,7 @@ class ReadPrices:
         return map(ReadPrice._make, copied(read, "bytea", "bytea", "int8", "text", "text"))
 
     def quote(self, text: str) -> Quote:
-        """What rows of this text ask for."""
+        """Quote of rows of this text."""
         row = dict(zip(QUOTE, json.loads(text, parse_float=Decimal), strict=True))
         tax = row["tax_basis"], row["tax_rate"]
         charge = Charge(
@@ -105,7 +105,7 @@ class ReadPrices:
         return Quote(charge, row["currency"], is_tax_unknown=net(Decimal(1), *tax) is None)
 
     def kind(self, text: str) -> QuoteKind:
-        """What rows of this text are prices of."""
+        """Kind of price of rows of this text."""
         *values, observed_on, included_json = json.loads(text)
         row = dict(zip(KIND, values, strict=True))
         read_on = dt.date.fromisoformat(observed_on)

@@ -43,7 +43,7 @@ LINES = 5_000
 
 
 def mappings_of(workspace: Workspace) -> QuerySet[TableMapping]:
-    """What is remembered of the tables of a workspace."""
+    """Remembered mappings of a workspace's tables."""
     return TableMapping.objects.filter(workspace=workspace)
 
 

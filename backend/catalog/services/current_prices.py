@@ -1,4 +1,4 @@
-"""What rankings read is stored ready: current prices here, summaries in benchmarks.summaries.
+"""Stored inputs of rankings: current prices here, summaries in benchmarks.summaries.
 
 Triggers append a mark with every change beneath it, whoever makes it; a refresh works the marks
 off. Whoever changes much calls it at its end, and every ranking that finds marks calls it first.
@@ -39,7 +39,7 @@ def marks_taken(kind: str, formulas: int) -> set[tuple[UUID | None, str]]:
 
 
 def is_pending(stamp: DataStamp) -> bool:
-    """Whether stored prices may be older than the observations."""
+    """True if stored prices may be older than the observations."""
     # Both, as an upgrade changes what stored rows say without a single mark.
     return bool(stamp.mark) or stamp.is_due or stamp.prices < FORMULAS
 
@@ -79,7 +79,7 @@ def announced_prices_mark() -> None:
 
 
 def _made_anew(condition: str) -> str:
-    """One statement that makes the stored prices of some offers those of their observations."""
+    """A statement that makes the stored prices of some offers those of their observations."""
     # Of the index's columns, so that newest and doubt are both found by it.
     kind = ", ".join(IDENTITY)
     same = " AND ".join(f"one.{name} = made.{name}" for name in IDENTITY if name != "currency")

@@ -1,4 +1,4 @@
-"""What providers take beside the machine: disk, public addresses, traffic to the internet."""
+"""Providers' prices beside the machine: disk, public addresses, traffic to the internet."""
 
 import datetime as dt
 from collections.abc import Iterable

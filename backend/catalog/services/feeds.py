@@ -10,20 +10,23 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import F, Q, QuerySet
+from django.db.models import Case, F, Q, QuerySet, When
 from django.db.models.functions import Now
 
 from backend.accounts.models import Workspace
 from backend.accounts.services.audit import audit_record
 from backend.accounts.services.workspaces import demand_owner
 from backend.catalog.models import PriceFeed, PricePayload, Provider
+from backend.catalog.selectors.feeds import REQUESTED
 from backend.catalog.services.offers import provider_get
 from backend.common import clock
 from backend.domain.errors import DomainError, InvalidValue
 from backend.domain.price_feeds import FeedKind, backoff_s, next_due
+from backend.domain.price_refresh import Trouble
 from backend.providers.registry import feed_kind
 from backend.providers.spool import Payload
 
@@ -139,9 +142,8 @@ def _audit(feed: PriceFeed, action: str, workspace: Workspace, actor: str) -> No
 def feeds_due() -> QuerySet[PriceFeed]:
     """Feeds that should be read now and that nobody reads, the longest due first."""
     # By the clock of the database: those of several workers may differ.
-    return PriceFeed.objects.filter(_is_free(), is_enabled=True, next_due_at__lte=Now()).order_by(
-        "next_due_at", "pk"
-    )
+    due = PriceFeed.objects.filter(_is_free(), next_due_at__lte=Now())
+    return due.filter(Q(is_enabled=True) | REQUESTED).order_by("next_due_at", "pk")
 
 
 def _is_free() -> Q:
@@ -200,18 +202,30 @@ def feed_read(*, feed: PriceFeed, etag: str, last_modified: str) -> None:
 def feed_unchanged(*, feed: PriceFeed) -> None:
     """The provider said now that its last answer holds. Within feed_fenced."""
     now = clock.now()
-    feed.checked_at = now
-    feed.last_error = ""
+    feed.checked_at = feed.tried_at = now
+    feed.last_error = feed.trouble = ""
     feed.failures = 0
-    feed.lease_until = None
+    feed.lease_until = feed.next_due_at = None
     if feed.is_enabled:
         kind = feed_kind(feed.provider.slug, feed.kind)
         feed.next_due_at = next_due(kind, now, share=_share(), every_s=feed.every_s)
-    feed.save(update_fields=("checked_at", "last_error", "failures", "lease_until", "next_due_at"))
+    feed.save(
+        update_fields=(
+            "checked_at",
+            "tried_at",
+            "last_error",
+            "trouble",
+            "failures",
+            "lease_until",
+            "next_due_at",
+        )
+    )
 
 
 @transaction.atomic
-def feed_failed(*, claim: FeedClaim, error: str, after_s: float = 0) -> None:
+def feed_failed(
+    *, claim: FeedClaim, error: str, trouble: Trouble = Trouble.UNREADABLE, after_s: float = 0
+) -> None:
     """No prices: the last good ones stay in force. Tried again after a while; `error` holds no
     secret. Says nothing where the claim is lost."""
     # The end of the lease is the fence: whoever claimed it since wrote another one.
@@ -219,14 +233,23 @@ def feed_failed(*, claim: FeedClaim, error: str, after_s: float = 0) -> None:
     feed = mine.select_for_update().first()
     if feed is None:
         return
+    now = clock.now()
     wait_s = backoff_s(feed.failures + 1, share=_share(), at_least_s=after_s)
-    mine.update(
-        lease_until=None,
-        failures=F("failures") + 1,
+    said: dict[str, Any] = {
+        "tried_at": now,
+        "failures": F("failures") + 1,
         # PostgreSQL stores no NUL, and an answer that is quoted may hold one.
-        last_error=error.replace("\0", "")[:MAX_ERROR_CHARACTERS],
-        next_due_at=clock.now() + dt.timedelta(seconds=wait_s) if feed.is_enabled else None,
-    )
+        "last_error": error.replace("\0", "")[:MAX_ERROR_CHARACTERS],
+        "trouble": trouble,
+        "next_due_at": Case(
+            When(is_enabled=True, then=now + dt.timedelta(seconds=wait_s)), default=None
+        ),
+    }
+    mine.update(lease_until=None, **said)
+    if trouble in {Trouble.UNREACHABLE, Trouble.THROTTLED} and feed.region:
+        # The provider's other regions are at the same address: each would take as long to say the same.
+        alike = PriceFeed.objects.filter(_is_free(), REQUESTED, provider=feed.provider_id)
+        alike.exclude(region="").update(**said)
 
 
 def feed_given_back(*, claim: FeedClaim) -> None:

@@ -31,7 +31,7 @@ GIB = 2**30
 
 
 def calculate_hardware(document: object) -> tuple[Hardware, HardwareCost]:
-    """What a document describes and what it comes to, without storing anything.
+    """Cost of the machines that a document describes, without storing anything.
 
     Raises InvalidDocument with everything that is wrong with it; InvalidValue for a cost that is no
     price.

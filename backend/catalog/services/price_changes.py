@@ -1,4 +1,4 @@
-"""What a new list of prices changes in what is stored of it."""
+"""Changes of stored prices by a new list."""
 
 import datetime as dt
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -18,7 +18,7 @@ class PriceChanges:
     append: list[tuple[ParsedPrice, str]] = field(default_factory=list)
     """(price, anomaly); with an anomaly it waits for a person."""
     publish: list[UUID] = field(default_factory=list)
-    """Those that waited and are plausible now."""
+    """Prices that waited and are plausible now."""
     returned: list[UUID] = field(default_factory=list)
     missing: list[UUID] = field(default_factory=list)
     """Published ones that are not on the list any more."""
@@ -26,11 +26,11 @@ class PriceChanges:
     """Waiting ones that are not on the list any more."""
     unchanged: int = 0
     announced: int = 0
-    """Those that begin on a later day."""
+    """Prices that begin on a later day."""
     quarantined: int = 0
     refused: int = 0
     is_incomplete: bool = False
-    """Whether so much is missing that nothing new is published."""
+    """True if so much is missing that nothing new is published."""
 
     @property
     def published(self) -> int:
@@ -54,7 +54,7 @@ def price_changes(
     incomplete_since: dt.datetime | None,
     **known: Any,
 ) -> PriceChanges:
-    """What the prices of a list, and those that it announces, mean for the stored ones.
+    """Changes of the stored prices by those of a list and those that it announces.
 
     `incomplete_since`: since when so much of the list has been missing; `known` is what PriceCheck
     takes beside the prices.

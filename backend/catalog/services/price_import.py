@@ -98,7 +98,7 @@ class ImportReport:
     feeds: list[str] = field(default_factory=list)
     """provider/kind/region of each list."""
     is_changed: bool = False
-    """Whether any row of the catalog is not as before."""
+    """True if any row of the catalog is not as before."""
 
     def add(self, other: "ImportReport") -> None:
         """Count what became of another list, too."""
@@ -172,7 +172,7 @@ def _after_all_before(feed: PriceFeed, observed_at: dt.datetime) -> dt.datetime:
 
 
 def _part(answer: Collected, feed: PriceFeed, *, is_first: bool) -> Collected:
-    """Of an answer what belongs to a list of one region; what belongs to none goes to the first."""
+    """Part of an answer for a list of one region; what belongs to none goes to the first."""
     code, known = feed.region, set(answer.regions)
 
     def is_own(region: str) -> bool:
@@ -190,7 +190,7 @@ def _part(answer: Collected, feed: PriceFeed, *, is_first: bool) -> Collected:
 
 @dataclass
 class _List:
-    """One list on its way into the catalog."""
+    """A list on its way into the catalog."""
 
     feed: PriceFeed
     answer: Collected
@@ -229,7 +229,7 @@ class _List:
         return self.report
 
     def _regions(self) -> list[str]:
-        """Those of the answer, and those that it had before."""
+        """Regions of the answer, and those that it had before."""
         rows = PriceObservation.objects.filter(feed=self.feed, missing_since=None)
         codes = rows.order_by().values_list("offer__region__code", flat=True).distinct()
         return sorted({*self.answer.regions, *(code or "" for code in codes)})

@@ -84,7 +84,7 @@ def _known_by_name(provider: Provider, name: str, listed: Mapping[str, Any]) -> 
 
 
 def _figures(machine: ParsedType) -> dict[str, Any]:
-    """What is known of the type, and fits its column as it is."""
+    """Known figures of the type that fit their columns as they are."""
     figures = {name: getattr(machine, name) for name in FIGURES}
     figures["cpu_model"] = shown(machine.cpu_model)
     vcpus = machine.vcpu_count

@@ -1,4 +1,4 @@
-"""One decision on all prices of a list that wait for a review."""
+"""A decision on all prices of a list that wait for a review."""
 
 from django.db import transaction
 

@@ -91,9 +91,9 @@ class PriceTableImport(TableImport):
 def _corrected(known: PriceObservation, row: PriceRow, names: Collection[str]) -> PriceObservation:
     """The same price, only right: what the table does not say (traffic, source, time) stays."""
     kept = {
-        one.attname: getattr(known, one.attname)
-        for one in PriceObservation._meta.concrete_fields
-        if not one.primary_key
+        concrete_field.attname: getattr(known, concrete_field.attname)
+        for concrete_field in PriceObservation._meta.concrete_fields
+        if not concrete_field.primary_key
     }
     kept |= {name: getattr(row, name) for name in names}
     return PriceObservation(**kept | {"reviewed_by": "", "reviewed_at": None})

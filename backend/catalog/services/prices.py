@@ -149,7 +149,7 @@ def price_remove(*, workspace: Workspace, observation: PriceObservation, actor: 
 
 
 def is_entered(observation: PriceObservation) -> bool:
-    """Whether a person stated the price: by hand, or in a table of the workspace's own offers."""
+    """True if a person stated the price: by hand, or in a table of the workspace's own offers."""
     if observation.source.startswith(ENTERED) or observation.source == BY_OWNER:
         return True
     is_own = observation.feed_id is None and observation.offer.workspace_id is not None

@@ -20,7 +20,7 @@ FUTURE = "in_the_future"
 
 @dataclass(frozen=True)
 class RatesReport:
-    """What became of the rates of one answer."""
+    """The outcome of the rates of one answer."""
 
     new: int
     changed: int

@@ -40,7 +40,7 @@ SAME = ("amount", "unit", "setup_amount", "tax_basis", "tax_rate", "minimum_mont
 
 @dataclass(frozen=True)
 class LineReading:
-    """One line as it was read; `why` says what it waits for."""
+    """A line as it was read; `why` says what it waits for."""
 
     line: int
     offer: str
@@ -53,7 +53,7 @@ class LineReading:
 
 @dataclass
 class TableReport:
-    """What came of a table; `rows` counts the good and the refused ones."""
+    """The outcome of a table; `rows` counts the good and the refused ones."""
 
     is_dry: bool
     rows: int = 0
@@ -77,7 +77,7 @@ class TableReport:
 
 
 class TableImport:
-    """One table on its way into the catalog; `action` is its name in the audit trail.
+    """A table on its way into the catalog; `action` is its name in the audit trail.
 
     What a row tells of a known offer replaces what was known if it `is_learning`, else it only fills
     in. `is_replacing` corrects another price of the same day. `known_providers` are names that are
@@ -148,7 +148,8 @@ class TableImport:
                 self._price(row.line, offer, row.price)
 
     def _slug(self, row: OfferRow) -> str:
-        """That of an export; of the workspace's offer of this name, whatever it was made of; or a new one."""
+        """Slug of an export; of the workspace's offer of this name, whatever it was made of; or a
+        new one."""
         if row.slug in self.stated:
             return row.slug
         if not self.slugs:
@@ -244,7 +245,7 @@ class TableImport:
         return self.regions[row.provider, row.region]
 
     def _learn(self, row: OfferRow, offer: Offer) -> None:
-        """What the row knows better."""
+        """Update the offer with what the row knows better."""
         for name in LEARNT:
             stated, known = getattr(row, name), getattr(offer, name)
             if stated in {None, ""} or stated == known:
@@ -339,7 +340,7 @@ class TableImport:
 
 
 def _terms(price: PriceObservation) -> dict[str, object]:
-    """What the trail keeps of a price that is replaced, or replaces one."""
+    """Terms of a replaced or replacing price, for the trail."""
     terms: dict[str, object] = {"offer": price.offer.slug, "currency": price.currency}
     for name in SAME:
         value = getattr(price, name)
@@ -363,5 +364,5 @@ def provider_slug(name: str) -> str:
 
 
 def price_key(price: PriceObservation) -> tuple[Any, ...]:
-    """What two observations of one price agree in."""
+    """Key that two observations of one price share."""
     return (*(getattr(price, name) for name in IDENTITY), price.observed_at)

@@ -25,7 +25,7 @@ from backend.domain.parsing.tables import Options, RefusedTable, Remark
 
 @dataclass(frozen=True)
 class TableKind:
-    """What reads a table, and what takes its rows into the catalog."""
+    """Reader of a table, and the service that takes its rows into the catalog."""
 
     read: Callable[..., ParsedTable]
     importing: type[TableImport] = TableImport
@@ -103,7 +103,7 @@ def mapping_forget(*, mapping: TableMapping, actor: str) -> None:
 def _recalled(
     kind: str, workspace: Workspace, text: bytes | str, options: Options, today: dt.date
 ) -> TableMapping | None:
-    """What was said of the last table of the hoster that this one is of; None where that is open."""
+    """Mapping of the last table of the hoster that this one is of; None where that is open."""
     known = list(mappings_of(workspace).filter(kind=kind))
     if stated := options.defaults.get("provider"):
         return next((one for one in known if one.provider == provider_slug(stated)), None)
@@ -134,7 +134,7 @@ def _names(mapping: TableMapping) -> set[str]:
 
 
 def _merged(options: Options, mapping: TableMapping) -> Options:
-    """What is said now wins over what was said then."""
+    """The remembered mapping with the new answers, which win."""
     kept = {name: mapping.defaults.get(name, "") for name in REMEMBERED}
     said = {name: value for name, value in options.defaults.items() if value}
     return Options({**kept, **said}, {**mapping.columns, **options.columns})

@@ -28,7 +28,7 @@ RegionAndName = tuple[str, str]
 
 @dataclass(frozen=True)
 class Collection:
-    """What a collector tells of one provider; prices and types by the code of their region.
+    """A collector's answer about one provider; prices and types by the code of their region.
 
     A type under "" is sold somewhere, at a price that is not told. `source` is stated with
     everything; `names` and `countries` are of regions.
@@ -37,7 +37,7 @@ class Collection:
     provider: str
     provider_name: str
     kind: str
-    """Of the feed that stands for it."""
+    """Kind of the feed that stands for it."""
     source: str
     types: Mapping[str, Sequence[ParsedType]]
     quotes: Mapping[str, Sequence[ListedPrice]]
@@ -118,7 +118,7 @@ def _own(
 
 
 def _newest(quotes: Iterable[ListedPrice]) -> dt.date | None:
-    return max((one.observed_at.date() for one in quotes), default=None)
+    return max((quote.observed_at.date() for quote in quotes), default=None)
 
 
 def _prices(
@@ -126,9 +126,9 @@ def _prices(
 ) -> None:
     listed = _listed(feed, region)
     new = []
-    for one in quotes:
-        offer = made.offers[code, one.price.offer]
-        row = observation(one.price, "", offer, {"feed": feed, "observed_at": one.observed_at})
+    for quote in quotes:
+        offer = made.offers[code, quote.price.offer]
+        row = observation(quote.price, "", offer, {"feed": feed, "observed_at": quote.observed_at})
         if tuple(getattr(row, name) for name in IDENTITY) in listed:
             made.counts["prices_of_lists"] += 1
         else:
@@ -140,11 +140,11 @@ def _prices(
     added = rows.count() - before
     made.counts["prices_new"] += added
     made.counts["prices_known"] += len(new) - added
-    _absent({one.price.key for one in quotes}, feed, region, made)
+    _absent({quote.price.key for quote in quotes}, feed, region, made)
 
 
 def _listed(feed: PriceFeed, region: Region | None) -> set[tuple[object, ...]]:
-    """What the prices are of that a list of the provider's own tells."""
+    """Keys of prices that a list of the provider's own covers."""
     rows = PriceObservation.objects.filter(
         offer__provider=feed.provider,
         offer__region=region,

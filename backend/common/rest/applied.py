@@ -1,4 +1,4 @@
-"""What the API answers about many documents that were sent at once."""
+"""Answers about many documents that were sent at once."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ from rest_framework import serializers
 
 
 class AppliedDocuments(serializers.Serializer[Any]):
-    """What became of the documents; nothing is stored of a dry run."""
+    """The outcome of the documents; nothing is stored of a dry run."""
 
     is_dry = serializers.BooleanField()
     created = serializers.ListField(child=serializers.CharField())

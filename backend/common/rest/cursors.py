@@ -84,7 +84,7 @@ def whole(rows: QuerySet[Any]) -> QuerySet[Any]:
 
 
 def _is_keyed(rows: Any) -> bool:
-    """Whether rows can be asked for by what they are behind."""
+    """True if rows can be asked for by what they are behind."""
     if not isinstance(rows, QuerySet):
         return False
     query = rows.query

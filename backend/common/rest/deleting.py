@@ -18,7 +18,7 @@ READERS: dict[str, Reader] = {"dry_run": boolean}
 
 
 class Consequences(serializers.Serializer[Any]):
-    """What goes with an object that is deleted, and what stays of it."""
+    """Consequences of deleting an object: what goes with it, what stays."""
 
     consequences = serializers.ListField(child=serializers.CharField())
 

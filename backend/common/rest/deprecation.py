@@ -1,4 +1,4 @@
-"""What is to go says so in every answer, long before (docs/api.md, "What stays")."""
+"""Deprecation headers, in every answer long before the end (docs/api.md, "What stays")."""
 
 import datetime as dt
 from collections.abc import Mapping

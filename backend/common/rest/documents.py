@@ -9,10 +9,13 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from backend.domain.decimals import read_decimal
+from backend.domain.documents.model import Document, json_schema
+from backend.domain.documents.values import JsonSchema
+from backend.domain.errors import InvalidDocument
 
 
 class ProblemError(serializers.Serializer[Any]):
-    """What is wrong with one field."""
+    """The fault of one field."""
 
     field = serializers.CharField(help_text="a JSON pointer, or the name of a parameter")
     detail = serializers.CharField()
@@ -49,6 +52,10 @@ class Strict(serializers.Serializer[Any]):
             if not errors:
                 return value
         raise serializers.ValidationError(errors)
+
+
+class NoDocument(Strict):
+    """A request without fields."""
 
 
 @extend_schema_field(OpenApiTypes.STR)
@@ -116,3 +123,31 @@ class ZonedTimeField(serializers.DateTimeField):
 
     def to_representation(self, value: Any) -> str:
         return str(value.isoformat())
+
+
+class AnswerField(serializers.Field[Any, Any, Any, Any]):
+    """A field of a document in an answer, as a person would state it."""
+
+    def __init__(self, schema: JsonSchema) -> None:
+        super().__init__()
+        self.schema = schema
+
+    def to_representation(self, value: Any) -> Any:
+        return value
+
+
+def request_fields(data: Any) -> Mapping[str, Any]:
+    """The members of a request; raises InvalidDocument for anything but an object."""
+    if not isinstance(data, Mapping):
+        raise InvalidDocument([("", "an object is needed")])
+    return data
+
+
+def answer_fields(document: type[Document]) -> dict[str, AnswerField]:
+    """The fields of a document, for the answer that shows what is stored of it."""
+    fields = {}
+    for name, schema in json_schema(document)["properties"].items():
+        # Rows outlive the choices and the defaults of their day.
+        kept = {key: value for key, value in schema.items() if key not in ("enum", "default")}
+        fields[name] = AnswerField(kept)
+    return fields

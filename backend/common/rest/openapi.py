@@ -130,7 +130,7 @@ class ViewSchema(AutoSchema):
         return re.sub(r"[\W_]+", "_", str(super().get_operation_id())).strip("_")
 
     def get_summary(self) -> Any:
-        """What is said of it in one line: the first sentence of its words."""
+        """The first sentence of the description."""
         words = " ".join(self.get_description().split())
         return super().get_summary() or SENTENCE_END.split(words)[0].removesuffix(".")
 
@@ -165,14 +165,14 @@ class ViewSchema(AutoSchema):
 
 
 def _refusal(status: int) -> str:
-    """What a refusal is, with the codes that its problem may carry."""
+    """Meaning of a refusal, with the codes that its problem may carry."""
     codes = sorted(code for code, (usual, _) in PROBLEM_CODES.items() if usual == status)
     phrase = HTTPStatus(status).phrase
     return f"{phrase} (code: {', '.join(codes)})" if codes else phrase
 
 
 def _point_to_what_was_made(operation: Mapping[str, Any]) -> None:
-    """What was made or begun has an address of its own."""
+    """Describe the Location header of answers that made or began something."""
     for status in ("201", "202"):
         if status in operation["responses"]:
             headers = operation["responses"][status].setdefault("headers", {})
@@ -187,7 +187,7 @@ def _allow_empty(operation: Mapping[str, Any]) -> None:
 
 
 class Listed(Protocol):
-    """What a ListView declares."""
+    """Declarations of a ListView."""
 
     name: str
     columns: tuple[Column, ...]
@@ -200,7 +200,7 @@ class Listed(Protocol):
         ...
 
     def parameter_readers(self) -> Mapping[str, Reader]:
-        """What reads them, as far as known."""
+        """Readers of the parameters, as far as known."""
         ...
 
 

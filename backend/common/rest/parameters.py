@@ -101,7 +101,6 @@ class WordChoice:
 
 
 def one_of(choices: Sequence[str]) -> WordChoice:
-    """One of some words."""
     return WordChoice(tuple(choices))
 
 

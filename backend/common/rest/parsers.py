@@ -15,7 +15,7 @@ class SingleKeysJSONParser(JSONParser):
     """An object with the same key twice is refused, as are NaN and Infinity."""
 
     number: ClassVar[type[float | Decimal]] = float
-    """What numbers with a point or an exponent become."""
+    """Number type for numbers with a point or an exponent."""
 
     def parse(
         self,

@@ -16,12 +16,12 @@ class GrantedScope(Protocol):
     """A level of rights, as the accounts define them."""
 
     def includes(self, needed: Any, /) -> bool:
-        """Whether these rights are at least the needed ones."""
+        """True if these rights are at least the needed ones."""
         ...
 
 
 def needed_scope(view: Any, method: str) -> str:
-    """What the view asks for the method in `scopes`; reading needs read, all else admin."""
+    """Scope of the method by the view's `scopes`; reading needs read, all else admin."""
     # HEAD and OPTIONS show no more than GET, so they need what GET needs.
     scopes: dict[str, str] = getattr(view, "scopes", {})
     if method in SAFE_METHODS:

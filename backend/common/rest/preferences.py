@@ -1,4 +1,4 @@
-"""What a client would rather have (RFC 7240)."""
+"""Preferences of a client (RFC 7240)."""
 
 from urllib.request import parse_http_list
 
@@ -9,7 +9,7 @@ APPLIED = "Preference-Applied"
 
 
 def prefers(request: Request, preference: str) -> bool:
-    """Whether the request names the preference, among others and with parameters or without."""
+    """True if the request names the preference, among others and with parameters or without."""
     stated = parse_http_list(request.headers.get("Prefer", ""))
     names = (one.partition(";")[0].partition("=")[0].strip().lower() for one in stated)
     return preference in names

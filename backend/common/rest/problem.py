@@ -181,7 +181,7 @@ def _answer(error: Exception, context: Mapping[str, Any], *, is_text: bool) -> H
 
 
 def _missing(error: Http404, context: Mapping[str, Any]) -> str:
-    """What an address names that is not there: our own words, or what the address says."""
+    """Message for a missing object of an address: our own words, or those of the address."""
     words = str(error)
     # Django's own sentence names a class of ours and not what was asked for.
     if words and not DJANGO_WORDS.search(words):

@@ -18,5 +18,5 @@ def public_address(request: HttpRequest | Request, path: str | None = None) -> s
 
 
 def is_local(address: str) -> bool:
-    """Whether only programs on this machine reach an address."""
+    """True if only programs on this machine reach an address."""
     return is_loopback(urlsplit(address).hostname or "")

@@ -13,7 +13,7 @@ FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "\0", "＝", "＋", "－
 
 
 class ColumnType(StrEnum):
-    """What a column holds; NUMBER is a measured or counted figure, DECIMAL an exact amount."""
+    """Type of a column's cells; NUMBER is a measured or counted figure, DECIMAL an exact amount."""
 
     TEXT = "text"
     WORDS = "words"
@@ -32,13 +32,13 @@ class ColumnType(StrEnum):
 
     @property
     def is_ordered(self) -> bool:
-        """Whether `__gte` and `__lte` make sense."""
+        """True if `__gte` and `__lte` make sense."""
         return self.is_numeric or self in {ColumnType.DATE, ColumnType.TIME}
 
 
 @dataclass(frozen=True)
 class Column:
-    """One column: its fixed name, kind, and what it says. `unit` is empty where there is none."""
+    """A column: its fixed name, kind, and what it says. `unit` is empty where there is none."""
 
     name: str
     kind: ColumnType
@@ -59,7 +59,7 @@ class Table:
     name: str
     about: Mapping[str, str]
     texts: Texts | None = None
-    """What gives the cells of these columns as texts sooner than the rows do."""
+    """Source of these columns' cells as texts, sooner than the rows are."""
 
 
 def plain(value: Decimal) -> str:

@@ -34,7 +34,7 @@ def parsed_rate(rate: str) -> tuple[int, int]:
 
 @dataclass(frozen=True)
 class Allowance:
-    """What a caller may ask for in a window of time, and what of it is left."""
+    """Requests that a caller may make in a window of time, and the rest of them."""
 
     name: str
     allowed: int
@@ -60,7 +60,7 @@ class Allowance:
 
 
 class WindowThrottle(BaseThrottle):
-    """One counter per caller and window. Broken counting never stops an answer."""
+    """A counter per caller and window. Broken counting never stops an answer."""
 
     name = ""
 
@@ -91,7 +91,7 @@ class WindowThrottle(BaseThrottle):
 
 
 def spent(name: str, rate: str, caller: str, count: int = 1) -> Allowance | None:
-    """What a caller has used of a rate after `count` more; None where it cannot be counted."""
+    """Use of a rate after `count` more requests; None where it cannot be counted."""
     if _silence.lasts:
         return None
     allowed, window_s = parsed_rate(rate)
@@ -111,7 +111,7 @@ def spent(name: str, rate: str, caller: str, count: int = 1) -> Allowance | None
 
 
 class _Silence:
-    """That of the counters, as this process has last met it."""
+    """Silence of the counters, as this process has last met it."""
 
     def __init__(self) -> None:
         self._until_s = 0.0
@@ -164,7 +164,8 @@ class AddressThrottle(WindowThrottle):
 
 
 def client_network(request: Request | HttpRequest) -> str:
-    """What limits count: an IPv4 address, or the /64 of an IPv6 one, which is one subscriber's."""
+    """Key that limits count by: an IPv4 address, or the /64 of an IPv6 one, which is one
+    subscriber's."""
     text = client_address(request)
     try:
         address = ipaddress.ip_address(text.partition("%")[0])

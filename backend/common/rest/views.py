@@ -1,4 +1,4 @@
-"""What every view of the API shares: negotiation, caching headers, lists in all formats."""
+"""Shared parts of the API's views: negotiation, caching headers, lists in all formats."""
 
 import datetime as dt
 import hashlib
@@ -89,18 +89,18 @@ class View(APIView):
     content_negotiation_class = SuffixNegotiation
     scopes: ClassVar[Mapping[str, str]] = {}
     most_bytes: ClassVar[int] = 8_000_000
-    """Of a body; a longer one is not read (413)."""
+    """Limit of a body; a longer one is not read (413)."""
     keeps_answers: ClassVar[bool] = True
-    """Whether a POST with an Idempotency-Key is done within one transaction; one that waits for a
+    """True if a POST with an Idempotency-Key is done within one transaction; one that waits for a
     worker cannot, as the worker would not see what it should do."""
     deprecation: ClassVar[Deprecation | None] = None
     """Set for an address that is to go."""
     allowance: Allowance | None = None
-    """What the caller may still ask for; a throttle sets it."""
+    """Requests that the caller may still make; a throttle sets it."""
 
     @property
     def is_single(self) -> bool:
-        """Whether it is one object that may be read and changed."""
+        """True if it is one object that may be read and changed."""
         is_changed = any(hasattr(self, name.lower()) for name in CHANGES)
         return is_changed and hasattr(self, "get") and not isinstance(self, ListView)
 
@@ -163,9 +163,9 @@ class ListAnswer:
     members: Mapping[str, Any] = field(default_factory=dict)
     warnings: Sequence[str] = ()
     licences: Iterable[str | None] = ()
-    """Of the figures in the rows; a workbook names whose they are."""
+    """Licences of the figures in the rows; a workbook names whose they are."""
     texts: Texts | None = None
-    """What prints the cells sooner than `cells` of each row."""
+    """Printer of the cells, sooner than `cells` of each row."""
 
 
 def by_field(listing: ListAnswer, field: str, *, is_descending: bool) -> Any:
@@ -200,7 +200,7 @@ class ListView(View):
         return super().get_renderers() if is_list else [JsonRenderer()]
 
     def listing(self, request: Request) -> ListAnswer:
-        """What the request asks for."""
+        """The list that the request asks for."""
         raise AssertionError("a list says what it lists")
 
     def arranged(self, request: Request, listing: ListAnswer) -> ListAnswer:
@@ -216,7 +216,7 @@ class ListView(View):
         return listing
 
     def _asked(self, request: Request, *names: str) -> dict[str, Any]:
-        """Of these parameters those that the list knows and the request has."""
+        """Values of those parameters that the list knows and the request has."""
         known = self.shared_readers()
         given_ones = {name: request.query_params.getlist(name) for name in names if name in known}
         return read(given_ones, known)[0]
@@ -228,7 +228,7 @@ class ListView(View):
         return values, {**paging, "warnings": warnings}
 
     def shared_readers(self) -> dict[str, Reader]:
-        """What reads the parameters that lists share, as far as this one has them."""
+        """Readers of the parameters that lists share, as far as this one has them."""
         readers: dict[str, Reader] = {**PAGING, **LIST_READERS}
         if self.orders:
             readers["sort"] = one_of([sign + name for name in self.orders for sign in ("", "-")])
@@ -244,7 +244,7 @@ class ListView(View):
         return dict.fromkeys(self.parameter_readers(), "")
 
     def parameter_readers(self) -> Mapping[str, Reader]:
-        """What reads the parameters, as far as known; their types in the OpenAPI schema."""
+        """Readers of the parameters, as far as known; their types in the OpenAPI schema."""
         return self.shared_readers()
 
     def state(self, request: Request) -> str | None:
@@ -328,7 +328,10 @@ class ListView(View):
                 "address": address,
                 **({"reached from": ONLY_HERE} if is_local(address) else {}),
                 **_facts(listing.members),
-                **{one.figures: one.text for one in attributions(listing.licences)},
+                **{
+                    attribution.figures: attribution.text
+                    for attribution in attributions(listing.licences)
+                },
             },
         )
 
@@ -339,7 +342,7 @@ class ListView(View):
 
 
 def _writer(request: Request, listing: ListAnswer) -> CsvRenderer | None:
-    """What writes a long list to the disk as it is made; None where it is short or cannot be."""
+    """Writer of a long list to the disk as it is made; None where it is short or cannot be."""
     renderer, is_long = request.accepted_renderer, listing.count > MAX_EXPORT_ROWS
     return renderer if isinstance(renderer, CsvRenderer) and listing.texts and is_long else None
 

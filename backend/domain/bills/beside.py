@@ -1,4 +1,5 @@
-"""What an estate has beside machines, at the prices of a target: disks, traffic, managed services."""
+"""The rest of an estate beside machines, at the prices of a target: disks, traffic, managed
+services."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,7 +25,7 @@ class BillPart(StrEnum):
 
 @dataclass(frozen=True)
 class Beside:
-    """Of a month: amounts, and what they cost today."""
+    """Monthly amounts, and their cost today."""
 
     disk_gb: float = 0
     disk_cost: float = 0
@@ -32,12 +33,12 @@ class Beside:
     egress_cost: float = 0
     managed_cost: float = 0
     licence_cost: float = 0
-    """Of systems and databases: whoever moves a machine takes its licence along."""
+    """Licences of systems and databases: whoever moves a machine takes its licence along."""
 
 
 @dataclass(frozen=True)
 class Supply:
-    """What one server of an offer includes, and what more costs where it stands."""
+    """Resources included by one server of an offer, and the price of more where it stands."""
 
     disk_gb: float = 0
     egress_gb: float = 0
@@ -49,14 +50,14 @@ class Supply:
 
 @dataclass(frozen=True)
 class Services:
-    """What is assumed of managed services where a target has none and one runs the software oneself."""
+    """Assumptions about managed services where a target has none and one runs the software oneself."""
 
     may_run: bool
     """Otherwise they stay as they are."""
     premium: float
     """Share of their price that is for being managed; the rest is what machines for it cost anywhere."""
     hours: float
-    """Of staff, a month."""
+    """Staff hours a month."""
     hourly: float
 
 
@@ -72,7 +73,7 @@ def managed_cost(beside: Beside, services: Services) -> float:
 
 
 def tiered_cost(asked: Floats, tiers: FloatTiers) -> Floats:
-    """What volumes cost under tiers of cumulative bounds."""
+    """Cost of volumes under tiers of cumulative bounds."""
     cost, lower = np.zeros_like(asked), 0.0
     for bound, price in tiers:
         upper = np.inf if bound is None else bound
@@ -102,7 +103,7 @@ def beside_costs(
     is_same_provider: bool,
     has_services: bool,
 ) -> tuple[dict[BillPart, Floats], list[BillPart]]:
-    """What is beside the machines, by draw, and which of it has no price there.
+    """Cost of everything beside the machines, by draw, and the parts without a price there.
 
     `servers` are how many of each offer, by draw. The same provider charges what it does today.
     """
@@ -110,7 +111,7 @@ def beside_costs(
     costs = {BillPart.DISK: same * asked.disk_cost, BillPart.EGRESS: same * asked.egress_cost}
     unpriced = []
     if not is_same_provider:
-        disks = (servers * np.array([one.disk_gb for one in supplies])).sum(axis=1)
+        disks = (servers * np.array([supply.disk_gb for supply in supplies])).sum(axis=1)
         # Servers with unlimited traffic give none of it as long as there are none of them.
         egress_gb = np.array([each.egress_gb for each in supplies])
         traffic = np.multiply(

@@ -1,4 +1,4 @@
-"""What a line of a bill charges for: a machine of some type, storage, traffic, a tax …"""
+"""Kinds of charges on a bill's lines: a machine of some type, storage, traffic, a tax …"""
 
 import re
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from backend.domain.bills.volumes import BillVolume, volume_of
 
 
 class ChargeKind(StrEnum):
-    """What is charged for; the order is that of pages."""
+    """Kinds of charges, in the order of pages."""
 
     MACHINE = "machine"
     STORAGE = "storage"
@@ -38,18 +38,18 @@ class PurchaseKind(StrEnum):
 
 @dataclass(frozen=True)
 class BillCharge:
-    """What all lines with the same words charge for."""
+    """Charge of all lines with the same words."""
 
     kind: ChargeKind
     provider: str = ""
     machine_type: str = ""
-    """Of a machine; "" where the bill does not say."""
+    """Type of a machine; "" where the bill does not say."""
     purchase: PurchaseKind = PurchaseKind.ON_DEMAND
     hours_per_unit: Fraction = Fraction(0)
     """Hours of the machine in one unit of the line's quantity; 0 where it counts something else."""
     volume: BillVolume | None = None
     gb_per_unit: Fraction = Fraction(0)
-    """Of a volume, in one unit of the line's quantity."""
+    """GB of a volume in one unit of the line's quantity."""
     system: str = ""
     """Licensed system in the price of a machine; "" for none."""
     is_usage: bool = True
@@ -57,7 +57,7 @@ class BillCharge:
     is_correction: bool = False
     """True for a discount, refund or credit of machines: of `machine_type`, "" for all of the provider."""
     is_idle: bool = False
-    """Whether the bill itself says that nothing uses it: an address, a disk, reserved capacity."""
+    """True if the bill itself says that nothing uses it: an address, a disk, reserved capacity."""
 
 
 HOURS = re.compile(
@@ -142,7 +142,7 @@ COMMITTED = re.compile(r"^(?:commit|reserv|savings ?plan|used$)|discountedusage|
 
 
 class LineType(StrEnum):
-    """What a line does to a bill."""
+    """Effect of a line on a bill."""
 
     USAGE = "usage"
     DISCOUNT = "discount"
@@ -185,7 +185,7 @@ def line_type(words: Mapping[str, str]) -> LineType:
 
 
 def charge_of(words: Mapping[str, str], provider: str = "") -> BillCharge:
-    """What lines with these words are for; `words` by our names of the columns (formats)."""
+    """Charge of lines with these words; `words` by our names of the columns (formats)."""
     provider = provider or provider_of(words.get("provider", ""))
     kind = line_type(words)
     if kind is LineType.USAGE:
@@ -243,7 +243,7 @@ def _usage_charge(words: Mapping[str, str], provider: str) -> BillCharge:
 
 
 def _discount_charge(words: Mapping[str, str], provider: str) -> BillCharge:
-    """Of the kind that it makes cheaper."""
+    """Discount on the kind that it makes cheaper."""
     if _has_commitment(words):
         return BillCharge(ChargeKind.COMMITMENT, provider, is_usage=False)
     if (machine := _corrected_machine(words, provider)) is not None:
@@ -334,7 +334,8 @@ def hours_of_unit(unit: str) -> int:
 
 
 def _hours_per_unit(words: Mapping[str, str], machine_type: str) -> Fraction:
-    """Of a machine; cores are charged by the hour too, so their hours are shared by its cores."""
+    """Machine hours in a unit; cores are charged by the hour too, so their hours are shared by its
+    cores."""
     unit = words.get("unit", "")
     if not machine_type:
         return Fraction(0)
@@ -352,7 +353,7 @@ def _hours_per_unit(words: Mapping[str, str], machine_type: str) -> Fraction:
 
 
 def _is_part_of_a_machine(words: Mapping[str, str]) -> bool:
-    """Whether it is the memory that Google charges beside the cores, or the like."""
+    """True if it is the memory that Google charges beside the cores, or the like."""
     return bool(
         GOOGLE_TYPE.search(words.get("details", ""))
         and re.search(r"\b(?:ram|core|gpu)\b", words.get("description", ""), re.IGNORECASE)

@@ -40,19 +40,19 @@ class Alternative:
     payback_months: float | None
     """Until moving has paid; None where it never does."""
     swings: tuple[Swing, ...]
-    """What the cost depends on, that which moves it most first; inputs that do not move it are left out."""
+    """Inputs of the cost, that which moves it most first; inputs that do not move it are left out."""
     parts: Mapping[BillPart, float]
-    """What of the cost is for which part of the bill."""
+    """Cost by parts of the bill."""
     unpriced: tuple[BillPart, ...] = ()
     """Parts that are taken as they cost today, as the target's price is not known."""
     idle_cost: float = 0
-    """Of the cost, for what servers that stand have beyond the mean load: for peaks, spares, room."""
+    """Cost of servers beyond the mean load: for peaks, spares, headroom."""
 
 
 def today_cost(works: Sequence[Work], assumed: Assumptions, beside: Beside) -> float:
     """A month of all that is compared: services only where they may be run by oneself."""
     services = beside.managed_cost if assumed.services.may_run else 0.0
-    machines = sum(one.cost_per_month for one in works)
+    machines = sum(work.cost_per_month for work in works)
     return machines + beside.disk_cost + beside.egress_cost + beside.licence_cost + services
 
 
@@ -66,11 +66,11 @@ def alternatives(
     if not works:
         return []
     offered: dict[Destination, list[Replacement]] = {target: [] for target in Destination}
-    for one in candidates:
-        offered[one.target].append(one)
+    for candidate in candidates:
+        offered[candidate.target].append(candidate)
     # A commitment is worth its price on servers that always run: with less than one there is none
     # to make.
-    if any(one.base >= 1 for one in works):
+    if any(work.base >= 1 for work in works):
         offered[Destination.COMMITTED] = offered[Destination.SAME_PROVIDER]
     best_of = []
     for target, own in offered.items():
@@ -88,22 +88,28 @@ def _plans(
 ) -> Iterator[Relocation]:
     if target not in HOURLY:
         # One fleet does all the work, so it stands near some of it.
-        own = [one for one in own if any(one.is_near(work) for work in works)]
-        for one in own:
-            if all(one.can_do(work, assumed) for work in works):
-                yield Relocation(works, (one,), target)
+        own = [
+            replacement for replacement in own if any(replacement.is_near(work) for work in works)
+        ]
+        for replacement in own:
+            if all(replacement.can_do(work, assumed) for work in works):
+                yield Relocation(works, (replacement,), target)
         yield from _mixes(works, own, target, assumed)
         return
     if target in SAME:
         destinations = [[work.provider for work in works]]
     else:
-        destinations = [[name] * len(works) for name in sorted({one.provider for one in own})]
+        destinations = [
+            [name] * len(works) for name in sorted({replacement.provider for replacement in own})
+        ]
     for destination in destinations:
         choice = [
             [
-                one
-                for one in own
-                if one.provider == name and one.can_do(work, assumed) and one.is_near(work)
+                replacement
+                for replacement in own
+                if replacement.provider == name
+                and replacement.can_do(work, assumed)
+                and replacement.is_near(work)
             ]
             for name, work in zip(destination, works, strict=True)
         ]
@@ -118,8 +124,8 @@ def _mixes(
 ) -> Iterator[Relocation]:
     """Two types of one provider, of which the second is no larger and does all or some of the work."""
     staff = assumed.staff(target)
-    for provider in sorted({one.provider for one in own}):
-        of = [one for one in own if one.provider == provider]
+    for provider in sorted({replacement.provider for replacement in own}):
+        of = [replacement for replacement in own if replacement.provider == provider]
         can = {one.slug: [one.can_do(work, assumed) for work in works] for one in of}
         seconds = _useful([one for one in of if any(can[one.slug])], can, staff)
         firsts = _useful([one for one in of if all(can[one.slug])], can, staff)
@@ -136,8 +142,13 @@ def _useful(
     """Types that no other one betters in price, score, memory and the work that it can do; of many
     those that cost least for their score."""
     points = [
-        (one.cost_per_month, -one.score.value, -one.ram_gib, *(not able for able in can[one.slug]))
-        for one in of
+        (
+            replacement.cost_per_month,
+            -replacement.score.value,
+            -replacement.ram_gib,
+            *(not able for able in can[replacement.slug]),
+        )
+        for replacement in of
     ]
     left = [of[index] for index in undominated(points)]
     left.sort(key=lambda one: (one.cost_per_month + staff) / one.score.value)
@@ -182,7 +193,9 @@ def _drawn(plan: Relocation) -> tuple[Floats, Floats]:
     column = {key: at for at, key in enumerate(named)}
     scores = named.values()
     of = spreads(
-        [one.value for one in scores], [one.low for one in scores], [one.high for one in scores]
+        [score.value for score in scores],
+        [score.low for score in scores],
+        [score.high for score in scores],
     )
     drawn = np.exp(common_draws(of, n_draws=DRAWS))
     needed = drawn[:, [column[one.provider, one.name] for one in plan.works]]

@@ -26,7 +26,7 @@ NAMED_LINES = 20
 
 @dataclass(frozen=True)
 class Sums:
-    """Of the money columns of lines, in the bill's currency, and of their quantity."""
+    """Sums of the lines' money columns, in the bill's currency, and of their quantity."""
 
     billed: Decimal = ZERO
     effective: Decimal = ZERO
@@ -36,7 +36,7 @@ class Sums:
     quantity: Decimal = ZERO
     lines: int = 0
     unused: Decimal = ZERO
-    """Of commitments, what nothing used."""
+    """Part of commitments that nothing used."""
 
     def __add__(self, other: "Sums") -> "Sums":
         listed = [one for one in (self.listed, other.listed) if one is not None]
@@ -81,7 +81,7 @@ class Machines:
     key: MachineKey
     sums: Sums
     hours: Decimal
-    """Of all machines together."""
+    """Hours of all machines together."""
     curve: Sequence[float] = ()
     """Machines that ran in each hour of the bill, where its lines are hourly."""
     resources: int = 0
@@ -107,19 +107,19 @@ class Unreadable:
 
     lines: int = 0
     amount: Decimal = ZERO
-    """Of those whose amount could be read."""
+    """Sum of the amounts that could be read."""
     named: tuple[tuple[int, str], ...] = ()
     """Number of the line (the head is line 1) and what is wrong, of the first ones."""
 
     def with_line(self, number: int, why: str, amount: Decimal = ZERO) -> "Unreadable":
-        """One more."""
+        """The sums with one line more."""
         named = self.named if len(self.named) >= NAMED_LINES else (*self.named, (number, why))
         return Unreadable(self.lines + 1, EXACT.add(self.amount, amount), named)
 
 
 @dataclass(frozen=True)
 class MachineUsage:
-    """What single lines say of machines beside their sums, by MachineKey."""
+    """Statements of single lines on machines beside their sums, by MachineKey."""
 
     by_hour: Mapping[MachineKey, Mapping[int, float]] = field(default_factory=dict)
     """Hours since 1970 → machine hours that began in it."""
@@ -175,7 +175,7 @@ class MachineUsage:
 
 @dataclass(frozen=True)
 class Estate:
-    """What a bill contains; amounts in its currency. `total` is that of all lines, to the digit."""
+    """Content of a bill; amounts in its currency. `total` is that of all lines, to the digit."""
 
     currency: str
     total: Decimal
@@ -193,15 +193,16 @@ class Estate:
     volumes: tuple[tuple[BillVolume, Decimal, Decimal], ...] = ()
     """GB of all months, and what was billed for them."""
     unused: Decimal = ZERO
-    """What commitments cost that nothing used."""
+    """Cost of commitments that nothing used."""
     idle: Decimal = ZERO
-    """What was billed for things that the bill itself calls idle."""
+    """Cost of things that the bill itself calls idle."""
     notes: Mapping[BillNote, int] = field(default_factory=dict)
     """Readings that somebody should check, with the number of lines."""
 
 
 def estate(groups: Iterable[Group], usage: MachineUsage, unreadable: Unreadable) -> Estate:
-    """Of all groups of one bill. InvalidValue for a bill of several currencies, or of nothing."""
+    """The estate of all groups of one bill. InvalidValue for a bill of several currencies, or of
+    nothing."""
     listed = list(groups)
     if not listed:
         why = "".join(f"; line {line}: {why}" for line, why in unreadable.named[:1])
@@ -259,7 +260,7 @@ def _notes(usage: MachineUsage) -> dict[BillNote, int]:
 
 def _volumes(groups: Sequence[Group]) -> Iterator[tuple[BillVolume, Decimal, Decimal]]:
     for volume in BillVolume:
-        of = [one for one in groups if one.charge.volume is volume]
+        of = [group for group in groups if group.charge.volume is volume]
         if not of:
             continue
         gb = sum((Fraction(one.sums.quantity) * one.charge.gb_per_unit for one in of), Fraction(0))

@@ -31,7 +31,7 @@ def estate_document(estate: Estate, first_hour: int) -> dict[str, Any]:
             {"service": service, "kind": kind, **_sums(sums)}
             for service, kind, sums in estate.by_service
         ],
-        "machines": [_machines(one, estate.hours, first_hour) for one in estate.machines],
+        "machines": [_machines(machine, estate.hours, first_hour) for machine in estate.machines],
         "volumes": [
             {"volume": volume, "gb": _text(gb.quantize(SHOWN)), "cost": _text(cost)}
             for volume, gb, cost in estate.volumes
@@ -59,24 +59,24 @@ def _sums(sums: Sums) -> dict[str, Any]:
     }
 
 
-def _machines(one: Machines, hours: int, first_hour: int) -> dict[str, Any]:
-    mean = EXACT.divide(one.hours, Decimal(hours)) if hours else Decimal(0)
+def _machines(machines: Machines, hours: int, first_hour: int) -> dict[str, Any]:
+    mean = EXACT.divide(machines.hours, Decimal(hours)) if hours else Decimal(0)
     return {
-        "type": one.key.machine_type,
-        "provider": one.key.provider,
-        "region": one.key.region,
-        "purchase": one.key.purchase,
-        "system": one.key.system,
-        "hours": _text(one.hours.quantize(SHOWN)),
+        "type": machines.key.machine_type,
+        "provider": machines.key.provider,
+        "region": machines.key.region,
+        "purchase": machines.key.purchase,
+        "system": machines.key.system,
+        "hours": _text(machines.hours.quantize(SHOWN)),
         "count": _text(mean.quantize(SHOWN)),
-        "peak": None if one.peak is None else round(one.peak, 6),
-        "resources": one.resources,
-        "always_on": one.always_on,
-        "busiest": round(one.busiest, 6),
-        "week": week(one.curve, first_hour),
-        "discount": _text(one.discount),
-        "credit": _text(one.credit),
-        **_sums(one.sums),
+        "peak": None if machines.peak is None else round(machines.peak, 6),
+        "resources": machines.resources,
+        "always_on": machines.always_on,
+        "busiest": round(machines.busiest, 6),
+        "week": week(machines.curve, first_hour),
+        "discount": _text(machines.discount),
+        "credit": _text(machines.credit),
+        **_sums(machines.sums),
     }
 
 
@@ -96,8 +96,8 @@ def _purchase_shares(estate: Estate) -> Mapping[str, str | None]:
         "spot": Decimal(0),
         "committed": Decimal(0),
     }
-    for one in estate.machines:
-        hours[one.key.purchase] += one.hours
+    for machine in estate.machines:
+        hours[machine.key.purchase] += machine.hours
     total = sum(hours.values(), Decimal(0))
     if not total:
         return dict.fromkeys(hours)

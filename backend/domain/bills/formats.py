@@ -20,7 +20,7 @@ def squeezed(name: str) -> str:
 
 @dataclass(frozen=True)
 class BillFormat:
-    """One format: its columns by what we call them, the preferred one of several first."""
+    """A format: its columns by what we call them, the preferred one of several first."""
 
     slug: str
     name: str
@@ -30,7 +30,7 @@ class BillFormat:
     provider: str = ""
     """Slug of the provider whose format it is; "" where a column names it."""
     unit: str = ""
-    """Of its quantity, where no column names it."""
+    """Unit of its quantity, where no column names it."""
     is_daily: bool = False
     """True where no line is of more than a day, so that a bill of one day is no month."""
     is_priced_by_month: bool = False

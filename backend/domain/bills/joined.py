@@ -10,7 +10,7 @@ from backend.domain.units import EXACT
 
 
 def joined_usage(parts: Sequence[MachineUsage]) -> MachineUsage:
-    """Of all files; the shortest period counts."""
+    """Usage of all files; the shortest period counts."""
     by_hour: dict[MachineKey, dict[int, float]] = defaultdict(lambda: defaultdict(float))
     by_resource: dict[MachineKey, dict[str, float]] = defaultdict(lambda: defaultdict(float))
     for part in parts:
@@ -33,7 +33,7 @@ def joined_usage(parts: Sequence[MachineUsage]) -> MachineUsage:
 
 
 def joined_unreadable(parts: Iterable[tuple[str, Unreadable]]) -> Unreadable:
-    """Of all files, by their names."""
+    """Unreadable lines of all files, by their names."""
     whole = Unreadable()
     for name, part in parts:
         named = tuple((line, f"{name}: {why}") for line, why in part.named)
@@ -50,11 +50,11 @@ def refuse_repeated_months(files: Sequence[tuple[str, Sequence[Group]]]) -> None
     seen: dict[tuple[str, str, int, Decimal], str] = {}
     for name, groups in files:
         months: dict[tuple[str, str], tuple[int, Decimal]] = {}
-        for one in groups:
-            lines, billed = months.get((one.month, one.currency), (0, Decimal(0)))
-            months[one.month, one.currency] = (
-                lines + one.sums.lines,
-                EXACT.add(billed, one.sums.billed),
+        for group in groups:
+            lines, billed = months.get((group.month, group.currency), (0, Decimal(0)))
+            months[group.month, group.currency] = (
+                lines + group.sums.lines,
+                EXACT.add(billed, group.sums.billed),
             )
         for (month, currency), sums in months.items():
             before = seen.setdefault((month, currency, *sums), name)

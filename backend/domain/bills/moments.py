@@ -69,7 +69,7 @@ def _short(named: dict[str, str | None], *, is_day_first: bool) -> dt.datetime:
 
 
 def shows_day_first(texts: Iterable[str]) -> bool | None:
-    """Whether dates with slashes have the day first; None where none of them is of one order only."""
+    """True if dates with slashes have the day first; None where none of them is of one order only."""
     dates = [match for text in texts if (match := SLASHES.fullmatch(text.strip()))]
     if any(int(date["second"]) > 12 for date in dates):
         return False

@@ -39,14 +39,14 @@ class Relocation:
 
     def central(self, assumed: Assumptions) -> tuple[float, Ints]:
         """Cost of a month, and servers, with each score at its value."""
-        needed = np.array([[one.score.value for one in self.works]])
+        needed = np.array([[work.score.value for work in self.works]])
         offered = np.array([[one.score.value for one in self.by]])
         (cost,), (servers,) = self.costs(needed, offered, assumed)
         return float(cost), servers
 
     def costs(self, needed: Floats, offered: Floats, assumed: Assumptions) -> tuple[Floats, Ints]:
-        """Of a month, all parts, and servers, by draw: `needed` and `offered` are scores by draw, of
-        the work and of the offers."""
+        """Monthly costs of all parts, and servers, by draw: `needed` and `offered` are scores by
+        draw, of the work and of the offers."""
         if self.target in HOURLY:
             machines, servers = self._by_the_hour(needed, offered)
         else:
@@ -57,7 +57,7 @@ class Relocation:
     def others(
         self, servers: Ints, assumed: Assumptions
     ) -> tuple[dict[BillPart, Floats], list[BillPart]]:
-        """What is beside the machines, by draw, and which of it has no price there."""
+        """Cost of everything beside the machines, by draw, and the parts without a price there."""
         return beside_costs(
             self.beside,
             [one.supply for one in self.by],
@@ -69,13 +69,13 @@ class Relocation:
 
     def idle_ratio(self, servers: Ints) -> float:
         """Share of the score of so many servers that the work does not need on average."""
-        needed = sum(one.mean * one.score.value for one in self.works)
+        needed = sum(work.mean * work.score.value for work in self.works)
         offered = float(servers @ np.array([one.score.value for one in self.by]))
         return max(1 - needed / offered, 0.0)
 
     def _by_the_hour(self, needed: Floats, offered: Floats) -> tuple[Floats, Ints]:
-        peaks = np.array([one.peak for one in self.works])
-        ram = np.array([one.ram_gib for one in self.works])
+        peaks = np.array([work.peak for work in self.works])
+        ram = np.array([work.ram_gib for work in self.works])
         own_ram = np.array([one.ram_gib for one in self.by])
         servers = _enough(peaks * needed / offered, peaks * ram / own_ram)
         each = hourly_costs(self.works, self.by, servers, self.target)
@@ -116,27 +116,29 @@ class Relocation:
 def hourly_costs(
     works: Sequence[Work], by: Sequence[Replacement], servers: Ints, target: Destination
 ) -> Floats:
-    """Of a month, for each of the work or, where there is one, of the offers: the servers of the peak
-    for the share of time that machines ran on average, those that always run by commitment."""
-    peaks = np.array([one.peak for one in works])
-    ran = servers * np.array([one.mean for one in works]) / peaks
-    prices = np.array([one.cost_per_month for one in by])
+    """Monthly costs for each work or, where there is one, each offer: the servers of the peak for
+    the share of time that machines ran on average, those that always run by commitment."""
+    peaks = np.array([work.peak for work in works])
+    ran = servers * np.array([work.mean for work in works]) / peaks
+    prices = np.array([replacement.cost_per_month for replacement in by])
     if target is not Destination.COMMITTED:
         return np.asarray(ran * prices)
     committed = np.array(
         [
-            one.cost_per_month if one.committed_per_month is None else one.committed_per_month
-            for one in by
+            replacement.cost_per_month
+            if replacement.committed_per_month is None
+            else replacement.committed_per_month
+            for replacement in by
         ]
     )
-    base = np.floor(servers * np.array([one.base for one in works]) / peaks + 1e-9)
+    base = np.floor(servers * np.array([work.base for work in works]) / peaks + 1e-9)
     return np.asarray(base * committed + np.maximum(ran - base, 0.0) * prices)
 
 
 def cheapest(work: Work, offered: Sequence[Replacement], target: Destination) -> Replacement:
     """For one kind of machine, of offers by the hour."""
-    scores = np.array([one.score.value for one in offered])
-    ram = np.array([one.ram_gib for one in offered])
+    scores = np.array([replacement.score.value for replacement in offered])
+    ram = np.array([replacement.ram_gib for replacement in offered])
     servers = _enough(work.peak * work.score.value / scores, work.peak * work.ram_gib / ram)
     costs = hourly_costs([work], offered, servers, target)
     return offered[int(np.argmin(costs))]

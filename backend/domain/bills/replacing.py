@@ -29,7 +29,7 @@ HARDWARE = (Destination.DEDICATED, Destination.OWN)
 
 @dataclass(frozen=True)
 class Figure:
-    """Of one machine, with its 95 % interval; higher is better."""
+    """A machine's figure with its 95 % interval; higher is better."""
 
     value: float
     low: float
@@ -74,7 +74,7 @@ class Replacement:
     committed_per_month: float | None = None
     """With a commitment of a year; None where that has no price."""
     is_burstable: bool = False
-    """Whether its score holds only as long as its CPU credits do."""
+    """True if its score holds only as long as its CPU credits do."""
     arch: str = ""
     supply: Supply = NO_SUPPLY
     region_group: str = ""
@@ -85,7 +85,7 @@ class Replacement:
         return not work.region_groups or self.region_group in {"", *work.region_groups}
 
     def can_do(self, work: Work, assumed: "Assumptions") -> bool:
-        """Whether one of it could stand for a machine of the work: no machine is split into smaller
+        """True if one of it could stand for a machine of the work: no machine is split into smaller
         ones, none that runs all day is replaced by one that may not, and programs run as they are
         unless they may be built anew."""
         runs = assumed.may_change_arch or "" in {self.arch, work.arch} or self.arch == work.arch
@@ -104,7 +104,7 @@ class Replacement:
 
 @dataclass(frozen=True)
 class Assumptions:
-    """What a bill and a price list do not say; in the bill's currency."""
+    """Inputs that a bill and a price list do not say; in the bill's currency."""
 
     moving_cost: float
     """Once."""
@@ -113,19 +113,19 @@ class Assumptions:
     spares: int
     """Servers more than needed of those, as another one takes days to get."""
     headroom_percent: float = 0
-    """Of score and memory of each server that stands, kept free; none by default, as the machines of
-    the bill have in them what they keep free today."""
+    """Share of score and memory of each server that stands, kept free; none by default, as the
+    machines of the bill have in them what they keep free today."""
     spread_commitments: bool = True
     """Committed machines cost today what the bill spreads over their use; False takes the fees that
     were billed, in equal parts of all committed hours."""
     may_change_arch: bool = False
-    """Whether the programs run on CPUs of another architecture, too."""
+    """True if the programs run on CPUs of another architecture, too."""
     may_run_services: bool = False
-    """Whether managed services become software that one runs oneself, where the target has none."""
+    """True if managed services become software that one runs oneself, where the target has none."""
     managed_premium: float = 0.4
     """Share of their price that is for being managed; the rest buys machines for it anywhere."""
     service_hours: float = 10
-    """Of staff, a month, for the services run by oneself."""
+    """Staff hours a month for the services run by oneself."""
     staff_hour: float = 60
     region_group: str = ""
     """Part of the world that replacements stand in; "" for that of the bill."""
@@ -140,7 +140,7 @@ class Assumptions:
 
     @property
     def services(self) -> Services:
-        """What is assumed of managed services."""
+        """Assumptions about managed services."""
         return Services(
             self.may_run_services, self.managed_premium, self.service_hours, self.staff_hour
         )

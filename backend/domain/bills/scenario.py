@@ -82,10 +82,10 @@ def _day_starts() -> range:
 def _week(works: Sequence[Work]) -> list[float]:
     """Score that ran in each hour of the week."""
     curve = [0.0] * WEEK_HOURS
-    for one in works:
-        counts = one.week or [one.mean] * WEEK_HOURS
+    for work in works:
+        counts = work.week or [work.mean] * WEEK_HOURS
         for hour, count in enumerate(counts):
-            curve[hour] += count * one.score.value
+            curve[hour] += count * work.score.value
     return curve
 
 
@@ -95,7 +95,7 @@ def _name(words: str, target: Alternative) -> str:
 
 
 def _part(target: Alternative, level: float, most: float, currency: str) -> dict[str, Any]:
-    count = sum(one[2] for one in target.servers)
+    count = sum(server[2] for server in target.servers)
     # What one of them carries of the peak, which memory may make less than its score.
     part: dict[str, Any] = {"role": "all", "capacity": _text(most / count)}
     if target.target not in HOURLY:

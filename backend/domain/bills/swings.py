@@ -1,4 +1,4 @@
-"""What the cost of a move depends on: each input alone at its low and at its high end."""
+"""Sensitivity of a move's cost: each input alone at its low and at its high end."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -14,7 +14,7 @@ STAFF_SWING = 0.5
 
 
 class Input(StrEnum):
-    """What the cost of an alternative depends on."""
+    """An input of an alternative's cost."""
 
     SCORE = "score"
     PRICE = "price"
@@ -24,11 +24,11 @@ class Input(StrEnum):
 
 @dataclass(frozen=True)
 class Swing:
-    """One input at its low and at its high end, all others as they are."""
+    """An input at its low and at its high end, all others as they are."""
 
     input: Input
     name: str
-    """Of the type or offer; "" for what holds of all servers."""
+    """Type or offer; "" for what holds of all servers."""
     low: float
     high: float
     """The ends: scores, factors of prices and of staff, spare servers."""
@@ -38,7 +38,7 @@ class Swing:
 
 
 def swings(plan: Relocation, assumed: Assumptions) -> tuple[Swing, ...]:
-    """That which moves it most first; inputs that do not move it are left out."""
+    """Swings of the cost, the largest first; inputs that do not move it are left out."""
     moved = sorted(_moved(plan, assumed), key=lambda one: -abs(one.cost_high - one.cost_low))
     return tuple(one for one in moved if one.cost_low != one.cost_high)
 
@@ -48,7 +48,7 @@ def _moved(plan: Relocation, assumed: Assumptions) -> Iterator[Swing]:
         return plan.central(assumed)[0]
 
     # A type that stays the same has one score, so both sides of the comparison move with it.
-    types = {(one.provider, one.name): one.score for one in plan.works}
+    types = {(work.provider, work.name): work.score for work in plan.works}
     types |= {(one.provider, one.name): one.score for one in plan.by}
     for key, score in types.items():
         low, high = (cost(_with_score(plan, key, end)) for end in (score.low, score.high))
@@ -72,8 +72,8 @@ def _with_score(plan: Relocation, key: tuple[str, str], value: float) -> Relocat
     return replace(
         plan,
         works=tuple(
-            replace(one, score=score) if (one.provider, one.name) == key else one
-            for one in plan.works
+            replace(work, score=score) if (work.provider, work.name) == key else work
+            for work in plan.works
         ),
         by=tuple(
             replace(one, score=score) if (one.provider, one.name) == key else one for one in plan.by

@@ -10,7 +10,7 @@ AGREES = Decimal("1.5")
 
 
 class PriceIs(StrEnum):
-    """What an amount of a plain table is the price of."""
+    """Meaning of an amount in a plain table."""
 
     UNKNOWN = ""
     UNIT = "unit"

@@ -39,7 +39,7 @@ NO_EGRESS = re.compile(
 
 
 class BillVolume(StrEnum):
-    """What a bill counts in bytes and each target has a price for."""
+    """A volume that a bill counts in bytes and each target has a price for."""
 
     DISK = "disk"
     """GB of disks over a month."""
@@ -48,7 +48,8 @@ class BillVolume(StrEnum):
 
 
 def volume_of(words: Mapping[str, str]) -> tuple[BillVolume | None, Fraction]:
-    """Of lines with these words, and the GB in one unit of their quantity; None for anything else."""
+    """Volume of lines with these words, and the GB in one unit of their quantity; None for anything
+    else."""
     match = UNIT.match(words.get("unit", ""))
     if match is None:
         return None, Fraction(0)

@@ -1,4 +1,4 @@
-"""What every document has in common.
+"""The base of every document.
 
 A document is a pydantic model whose fields are annotated with a value of `values`. From the model
 come the reader with every fault at once under its JSON pointer, and the JSON Schema (2020-12).
@@ -41,18 +41,18 @@ class Described:
     value: Value
     info: FieldInfo
     model: type["Document"] | None
-    """Of a field that holds one object."""
+    """Model of a field that holds one object."""
     element: type["Document"] | None
-    """Of a field that holds a list of objects."""
+    """Model of the objects in a field that holds a list."""
 
     @property
     def is_needed(self) -> bool:
-        """Whether it must be there; of a field that only some kinds know, with those."""
+        """True if it must be there; of a field that only some kinds know, with those."""
         return self.value.is_needed or self.info.is_required()
 
     @property
     def default(self) -> Any:
-        """What is taken where it is left out, as a document would state it; None for nothing."""
+        """Value of a field that is left out, as a document would state it; None for nothing."""
         default = self.info.default
         if self.is_needed or self.value.needed_with or self.value.is_derived:
             return None
@@ -67,6 +67,8 @@ class Document(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True)
     switch: ClassVar[str] = ""
     """Name of the choice that decides which of the other fields count."""
+    is_change: ClassVar[bool] = False
+    """Described as a change: nothing is required, and what is left out stays."""
 
     @classmethod
     def read(cls, document: object) -> Self:
@@ -77,7 +79,7 @@ class Document(BaseModel):
             raise invalid(error) from None
 
     def faults(self) -> Faults:
-        """What is wrong between fields that are right each for itself."""
+        """Faults between fields that are right each for itself."""
         yield from ()
 
     @model_validator(mode="wrap")
@@ -102,7 +104,7 @@ class Document(BaseModel):
     def _stated(
         cls, document: Mapping[str, Any]
     ) -> tuple[dict[str, Any], list[tuple[tuple[int | str, ...], str]]]:
-        """What the document states; and what is missing, or unknown to the kind that it chose."""
+        """Stated fields; and faults for what is missing, or unknown to the kind that it chose."""
         known = fields_of(cls)
         chosen = cls._chosen(document)
         stated: dict[str, Any] = {}
@@ -150,9 +152,9 @@ class Document(BaseModel):
             described.pop("title", None)
             described.pop("default", None)
             if field.is_needed:
-                needed += [] if field.value.when else [field.name]
+                needed += [] if field.value.when or cls.is_change else [field.name]
                 continue
-            if (default := field.default) is not None:
+            if not cls.is_change and (default := field.default) is not None:
                 described["default"] = default
             if field.model is None or field.value.is_nullable:
                 whole["properties"][field.name] = _or_null(described)

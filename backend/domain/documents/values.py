@@ -1,4 +1,4 @@
-"""What a field of a document holds: how it is read, its range, and how it is described to people.
+"""Values of a document's fields: how each is read, its range, and how it is described to people.
 
 A value stands in the annotation of a field: `Annotated[Fraction, Number("Price of the unit")]`.
 """
@@ -32,7 +32,7 @@ _CLOCK = re.compile(r"([01][0-9]|2[0-4]):([0-5][0-9])(?::([0-5][0-9]))?")
 
 
 def fault(detail: str) -> PydanticCustomError:
-    """What is wrong with a value, in words for people."""
+    """A fault of a value, in words for people."""
     return PydanticCustomError("fault", "{detail}", {"detail": detail})
 
 
@@ -43,7 +43,7 @@ def escaped(name: object) -> str:
 
 
 def fault_at(*faults: tuple[int | str, str]) -> ValidationError:
-    """What is wrong with parts of a value: pairs of index, or JSON pointer, and words."""
+    """Faults of parts of a value: pairs of index, or JSON pointer, and words."""
     lines = [
         InitErrorDetails(type=fault(detail), loc=_loc(location), input=None)
         for location, detail in faults
@@ -71,15 +71,15 @@ class Value:
     source: str = ""
     """Who stands for the default."""
     is_derived: bool = False
-    """Whether the default follows from other fields."""
+    """True if the default follows from other fields."""
     stand_in: str | None = None
-    """What is taken where the model's default is None, as a document would state it."""
+    """Value where the model's default is None, as a document would state it."""
     is_needed: bool = False
     """Needed although the model has a default; beside `when`, needed by these kinds."""
     needed_with: tuple[str, ...] = ()
     """Kinds that need a field which others know as well; "" stands for no known kind."""
     is_nullable: bool = False
-    """Whether null leaves out an object; other fields may always be null."""
+    """True if null leaves out an object; other fields may always be null."""
     missing: str = "a value is needed"
     editor: ClassVar[str] = "text"
     """How the editor writes it; empty where it has no field for it."""
@@ -182,7 +182,7 @@ class Number(Value):
     low: str = "0"
     high: str | None = None
     is_above: bool = False
-    """Whether `low` itself is too little."""
+    """True if `low` itself is too little."""
     editor: ClassVar[str] = "decimal"
 
     def read(self, value: Any) -> Any:
@@ -252,7 +252,7 @@ class Text(Value):
 
 @dataclass(frozen=True)
 class Word(Value):
-    """One of some words."""
+    """A word of a fixed set."""
 
     choices: tuple[str, ...] = ()
     editor: ClassVar[str] = "choice"

@@ -64,7 +64,7 @@ def metric(key: str) -> Metric:
 
 
 def shares_cpus(vcpu_kind: str, offer_kind: str) -> bool:
-    """Whether other customers may use the same CPUs.
+    """True if other customers may use the same CPUs.
 
     `vcpu_kind` is "" where nobody states it: a cloud or VPS that does not say that its CPUs are
     dedicated is taken to share them. On other kinds of machines there is nobody to share with.
@@ -80,7 +80,7 @@ def between_instance_cv(measured: Metric, vcpu_kind: str, offer_kind: str) -> fl
 
 
 def resource(measured: Metric) -> str:
-    """What of a machine the metric depends on most: errors of one resource move together."""
+    """Part of a machine that the metric depends on most: errors of one resource move together."""
     if measured.key in CPU_METRICS:
         return "cpu"
     if "mem" in measured.key:

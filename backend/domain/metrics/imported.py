@@ -16,7 +16,7 @@ ONE_RUN = _(
 
 @dataclass(frozen=True)
 class Family:
-    """What the metrics of one tool have in common."""
+    """Common properties of one tool's metrics."""
 
     method: str
     limits: str

@@ -1,4 +1,4 @@
-"""What a metric is, and the stated spreads that its interval needs."""
+"""Metrics, and the stated spreads that their intervals need."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -34,7 +34,7 @@ ANY_VARIANT = "standard"
 
 @dataclass(frozen=True)
 class Metric:
-    """One thing that is measured; ratios are 0 to 1. No canonical variant: it never ranks."""
+    """A thing that is measured; ratios are 0 to 1. No canonical variant: it never ranks."""
 
     key: str
     label: str
@@ -50,7 +50,7 @@ class Metric:
 
     @property
     def is_higher_better(self) -> bool:
-        """Whether a larger value is the better one."""
+        """True if a larger value is the better one."""
         return self.better == "higher"
 
     @property

@@ -1,6 +1,6 @@
 """The metrics that our probes measure, or that tools of everybody's are read for."""
 
-from backend.domain.metrics import disks_and_networks
+from backend.domain.metrics import disks_and_networks, server_work
 from backend.domain.metrics.kinds import (
     ANY_VARIANT,
     CPU_CV,
@@ -14,6 +14,7 @@ from backend.domain.metrics.kinds import (
 from backend.domain.texts import text as _
 
 CPU_METRICS = (
+    *server_work.CPU_METRICS,
     "cmips_score",
     "cmips_single_score",
     "cmips_sustained_ratio",
@@ -26,6 +27,7 @@ CPU_METRICS = (
 )
 
 OWN = (
+    *server_work.METRICS,
     Metric(
         key="cmips_score",
         label=_("CPU, all threads (CMIPS-compatible)"),
@@ -116,8 +118,8 @@ OWN = (
             "CPU; variant single is one worker. Published figures are of ten seconds."
         ),
         limits=_(
-            "Integer divisions only; versions of stress-ng need not agree, so the version "
-            "stands beside each figure. Never compared with CMIPS."
+            "Integer divisions only, of which other work says little: see below. Versions of "
+            "stress-ng need not agree, so the version stands beside each figure."
         ),
         canonical_variant="all",
         fallback_variants=("best_of_workers",),

@@ -124,6 +124,7 @@ _TABLE = (
         "bytes/s",
         _("Bytes per second that are read or written."),
         "rd,256",
+        "rd,64",
     ),
     *(
         made(

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class ParsedSample:
-    """One number of one metric. `flags` mark conditions under which it must not rank as it is."""
+    """A number of one metric. `flags` mark conditions under which it must not rank as it is."""
 
     metric: str
     variant: str

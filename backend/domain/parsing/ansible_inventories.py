@@ -51,7 +51,7 @@ class _Group:
 
 @dataclass
 class _Inventory:
-    """What either form says."""
+    """Content of either form."""
 
     reading: HostReading
     groups: dict[str, _Group] = field(default_factory=lambda: {"all": _Group()})

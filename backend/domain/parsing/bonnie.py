@@ -61,7 +61,7 @@ VERSION = re.compile(r"[0-9]\.[0-9]{2}[a-z]?")
 
 @dataclass(frozen=True)
 class BonnieLine:
-    """One line as bonnie++ wrote it. Rates: None = left out; infinity is never a rate.
+    """A line as bonnie++ wrote it. Rates: None = left out; infinity is never a rate.
 
     `too_fast` names the tests that ended before they could be timed.
     """
@@ -198,7 +198,7 @@ def _samples(line: BonnieLine, ram_bytes: int | None) -> Iterator[ParsedSample]:
 
 
 def _others(line: BonnieLine) -> dict[str, object]:
-    """What the line has beside the three metrics; rewriting in bytes/s, file tests per second."""
+    """Further figures of the line; rewriting in bytes/s, file tests per second."""
     rates: dict[str, object] = {
         f"{name}_per_s": line.rates[name] for name in FILE_TESTS if name in line.rates
     }

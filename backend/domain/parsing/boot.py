@@ -20,7 +20,7 @@ _SESSIONS = "systemd-user-sessions.service"
 
 @dataclass(frozen=True)
 class BootTimes:
-    """What the machine says, in seconds."""
+    """Boot times of the machine, in seconds."""
 
     now_s: float
     """Its clock, since 1970."""

@@ -1,4 +1,4 @@
-"""What the original CMIPS program prints: versions 1.0.3 to 1.0.5.
+"""Output of the original CMIPS program: versions 1.0.3 to 1.0.5.
 
 Its score is whole 1,000,000 / s for 100 threads, and twice that for the 200 threads of 1.0.5, with s
 the wall time it prints: kernel iterations per second over 1,024,000 either way, so that the figure
@@ -84,7 +84,7 @@ def parse(text: str) -> list[ParsedSample]:
 
 
 def warnings(text: str) -> tuple[str, ...]:
-    """What a reader of the score should know."""
+    """Warnings for a reader of the score."""
     cpus = len(CPU.findall(text))
     if cpus > MANY_CPUS:
         return (f"a fixed number of threads can report too little on {cpus} CPUs",)

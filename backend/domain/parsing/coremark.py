@@ -1,4 +1,4 @@
-"""What CoreMark prints at the end of a performance run."""
+"""Output of CoreMark at the end of a performance run."""
 
 import re
 

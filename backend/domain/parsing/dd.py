@@ -69,7 +69,7 @@ REMEDY = "run dd with LC_ALL=C"
 
 @dataclass(frozen=True)
 class Copied:
-    """One copy as dd reports it."""
+    """A copy as dd reports it."""
 
     bytes: int
     seconds: float
@@ -90,9 +90,9 @@ class DdConditions:
     cache_bytes: int | None = None
     """Limit of the file system's own cache, which no other takes the place of (ZFS: the ARC)."""
     memory_bytes_per_s: float | None = None
-    """What the memory of the machine carries, where that was measured."""
+    """Memory bandwidth of the machine, where that was measured."""
     is_in_memory: bool = False
-    """Whether the file lay in a file system without a disk."""
+    """True if the file lay in a file system without a disk."""
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,7 @@ class _Copying:
 
     @property
     def _is_cached(self) -> bool:
-        """Whether memory may have stood in for the disk: it held the file, or was passed by in
+        """True if memory may have stood in for the disk: it held the file, or was passed by in
         name only."""
         known = self.conditions
         if known.is_in_memory or known.conditions == "cached":
@@ -201,7 +201,7 @@ def _copied(line: str, line_number: int) -> Copied:
 
 
 def parse(text: str, conditions: DdConditions | None = None) -> list[ParsedSample]:
-    """One sample over all copies in the text: disk_write/disk_read_bytes_per_s (bytes/s).
+    """A sample over all copies in the text: disk_write/disk_read_bytes_per_s (bytes/s).
 
     `conditions` are for text that does not come from the runner. Where neither says them, the
     metric is dd_bytes_per_s with the flag "conditions_unknown". Raises ProbeError.

@@ -1,4 +1,4 @@
-"""Whether the file of a disk test can have been on a disk, for every tool that tests disks."""
+"""True if the file of a disk test can have been on a disk, for every tool that tests disks."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -66,7 +66,7 @@ def memory_directories(
 
 
 def lies_in_memory(path: str) -> bool:
-    """Whether a path is below the directories that every Linux keeps in memory."""
+    """True if a path is below the directories that every Linux keeps in memory."""
     return _MEMORY_PATH.match(path) is not None
 
 
@@ -77,7 +77,7 @@ def is_implausible(
     file_bytes: int | None,
     ram_bytes: int | None,
 ) -> bool:
-    """Whether memory explains a rate better than a disk: above what this machine's memory
+    """True if memory explains a rate better than a disk: above what this machine's memory
     (`memory_bytes_per_s`, None = not measured) or one drive can copy, of a file that fits twice.
     """
     if file_bytes is not None and ram_bytes is not None and file_bytes >= 2 * ram_bytes:

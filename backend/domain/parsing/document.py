@@ -18,7 +18,7 @@ BEGIN = re.compile(r"^[ \t]*\{", re.MULTILINE)
 
 @dataclass(frozen=True)
 class ToolResult:
-    """What a pasted or uploaded result holds. `version` is the tool's own word for itself."""
+    """Content of a pasted or uploaded result. `version` is the tool's own word for itself."""
 
     samples: tuple[ParsedSample, ...]
     warnings: tuple[str, ...]
@@ -27,7 +27,7 @@ class ToolResult:
 
 @dataclass(frozen=True)
 class Node(ProbeRecord):
-    """One object of a document. Errors name its path and the line on which the document begins."""
+    """An object of a document. Errors name its path and the line on which the document begins."""
 
     path: str = ""
     line: int = 1
@@ -37,7 +37,7 @@ class Node(ProbeRecord):
         raise ProbeError(self.tool, shown(prefix + detail), self.line)
 
     def has(self, key: str) -> bool:
-        """Whether the key is there with a value; null is none."""
+        """True if the key is there with a value; null is none."""
         return self.fields.get(key) is not None
 
     def node(self, key: str) -> "Node":

@@ -44,7 +44,7 @@ UNITS: Mapping[str, tuple[str, ...]] = MappingProxyType(
 
 @dataclass(frozen=True, kw_only=True)
 class ExtraRow:
-    """One price of an extra; `region` "" is every region. `line` is that of its first tier."""
+    """A price of an extra; `region` "" is every region. `line` is that of its first tier."""
 
     line: int
     provider: str

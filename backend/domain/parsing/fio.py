@@ -74,14 +74,14 @@ MAX_LEVEL = 64
 
 @dataclass(frozen=True)
 class FioReading:
-    """One text while it is read; what is doubtful about its results is added to `warnings`."""
+    """A text while it is read; what is doubtful about its results is added to `warnings`."""
 
     document: JsonDocument
     prefix: str
     ram_bytes: int | None
     warnings: list[str] = field(default_factory=list)
     memory_bytes_per_s: float | None = None
-    """What the memory of the machine carries, where that was measured."""
+    """Memory bandwidth of the machine, where that was measured."""
     filesystem: str = ""
     """Known of our own runs only."""
 
@@ -91,14 +91,14 @@ class FioReading:
 
     @property
     def has_disk(self) -> bool:
-        """Whether the kernel counted operations of a disk beneath the file."""
+        """True if the kernel counted operations of a disk beneath the file."""
         root = self.document.root
         return root.has("disk_util") and bool(root.nodes("disk_util"))
 
 
 @dataclass(frozen=True)
 class Made:
-    """One group of equal jobs, with what was measured in one direction."""
+    """A group of equal jobs, with what was measured in one direction."""
 
     setup: Setup
     direction: str
@@ -230,7 +230,7 @@ def _flags(group: JobGroup, warnings: list[str]) -> Iterator[str]:
 
 
 def _made(group: JobGroup, direction: str, nodes: Sequence[Node], reading: FioReading) -> Made:
-    """What the jobs did together in one direction."""
+    """Joint result of the jobs in one direction."""
     if len(nodes) != len(group.jobs):
         group.jobs[0].fail(f"{direction} is missing")
     for node in nodes:

@@ -29,7 +29,7 @@ class JobGroup:
 
     @property
     def is_steady(self) -> bool:
-        """Whether the jobs were to end as soon as they reached a steady state, and did."""
+        """True if the jobs were to end as soon as they reached a steady state, and did."""
         return all(
             job.has("steadystate") and job.node("steadystate").count("attained")
             for job in self.jobs

@@ -1,4 +1,4 @@
-"""What a fio job was asked to do, from the options that its JSON repeats."""
+"""Settings of a fio job, from the options that its JSON repeats."""
 
 import re
 from dataclasses import dataclass, field
@@ -29,7 +29,7 @@ MAX_DEPTH = 1 << 16
 
 @dataclass(frozen=True)
 class Setup:
-    """One job's options. None = not said (file_bytes also: as a share of the device)."""
+    """A job's options. None = not said (file_bytes also: as a share of the device)."""
 
     work: str
     block_bytes: int
@@ -39,7 +39,7 @@ class Setup:
     engine: str
     is_direct: bool
     is_flushed: bool
-    """Whether writes are flushed to the disk as they go."""
+    """True if writes are flushed to the disk as they go."""
     file_bytes: int | None
     read_percent: int
     """Share of reads in mixed work."""

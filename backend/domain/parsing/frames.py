@@ -19,7 +19,7 @@ WHOLE = re.compile(r"[0-9]{1,18}")
 
 @dataclass(frozen=True)
 class Section:
-    """What one tool printed; `first_line` is the number of its first line in the whole text."""
+    """Output of one tool; `first_line` is the number of its first line in the whole text."""
 
     name: str
     exit_code: int

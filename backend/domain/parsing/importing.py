@@ -54,22 +54,22 @@ class Parameters:
     file_bytes: int | None = None
     ram_bytes: int | None = None
     memory_bytes_per_s: float | None = None
-    """What the machine's memory carries: what is read faster was not read from a disk."""
+    """Memory bandwidth of the machine: what is read faster was not read from a disk."""
     loopback: bool | None = None
-    """Whether a test whose ends are one machine is kept, unranked, instead of refused."""
+    """True if a test whose ends are one machine is kept, unranked, instead of refused."""
     credit_mode: str | None = None
-    """What the machine, a burstable one, does without CPU credits (domain.credits)."""
+    """Behaviour of a burstable machine without CPU credits (domain.credits)."""
 
 
 @dataclass(frozen=True)
 class Imported:
-    """What one text says; `tool_version` is empty where it does not say."""
+    """Content of one text; `tool_version` is empty where it does not say."""
 
     samples: tuple[ParsedSample, ...]
     warnings: tuple[str, ...]
     tool_version: str
     command: str = ""
-    """What was typed, where the text begins with it."""
+    """Typed command, where the text begins with it."""
 
 
 def checked_parameters(parameters: Mapping[str, object] | None) -> Parameters:
@@ -163,7 +163,7 @@ def _of_machine(samples: tuple[ParsedSample, ...], known: Parameters) -> tuple[P
 
 
 def takes(tool: str, parameter: str) -> bool:
-    """Whether the parameter changes what a text of the tool means."""
+    """True if the parameter changes what a text of the tool means."""
     return tool in TOOLS and parameter in _READERS[tool][1]
 
 
@@ -238,7 +238,7 @@ def _dd_warnings(made: dd.DdConditions, samples: Sequence[ParsedSample]) -> Iter
 
 
 def _of_command(operands: Mapping[str, str], known: Parameters) -> tuple[Parameters, str]:
-    """What was stated with what the command of dd says, and the file that was written or read.
+    """Stated parameters with those of dd's command, and the file that was written or read.
 
     Raises InvalidValue for a parameter that the command contradicts.
     """

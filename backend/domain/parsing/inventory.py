@@ -44,7 +44,7 @@ SOFTWARE_IMPLEMENTER = "0x00"
 
 @dataclass(frozen=True)
 class Dimm:
-    """One memory slot; size_bytes None = empty. Speeds in million transfers per second."""
+    """A memory slot; size_bytes None = empty. Speeds in million transfers per second."""
 
     slot: str
     size_bytes: int | None
@@ -54,7 +54,7 @@ class Dimm:
 
 @dataclass(frozen=True)
 class HostFacts:
-    """What a host is. None = the host did not say; virtualization "none" = bare metal."""
+    """Facts of a host. None = the host did not say; virtualization "none" = bare metal."""
 
     arch: str
     kernel: str
@@ -89,7 +89,7 @@ class HostFacts:
     virtualization: str | None
     container: str | None
     is_emulated: bool
-    """Whether a program imitates the processor (qemu, Rosetta): its speed is that of the program."""
+    """True if a program imitates the processor (qemu, Rosetta): its speed is that of the program."""
     cloud_provider: str | None
     cloud_region: str | None
     cloud_zone: str | None
@@ -97,7 +97,7 @@ class HostFacts:
     vulnerable_count: int | None
     """CPU weaknesses that the kernel knows and does not work around."""
     mitigation_count: int | None
-    """Those that it works around, at some cost."""
+    """Vulnerabilities that it works around, at some cost."""
     vulnerable_to: tuple[str, ...]
     congestion: str | None
     mtu: int | None
@@ -220,7 +220,7 @@ def _machine(parts: Mapping[str, str], cpu: Mapping[str, str]) -> dict[str, Any]
 
 
 def _is_emulated(arch: str, first_cpu: Mapping[str, str], virtualization: str | None) -> bool:
-    """Whether the CPU that answers is not the one that programs see."""
+    """True if the CPU that answers is not the one that programs see."""
     vendor, implementer = first_cpu.get("vendor_id", ""), first_cpu.get("CPU implementer", "")
     if arch == "aarch64":
         return vendor in X86_VENDORS or implementer == SOFTWARE_IMPLEMENTER

@@ -1,4 +1,4 @@
-"""What the inventory says of disks, target directories and network interfaces."""
+"""Disks, target directories and network interfaces in the inventory."""
 
 import json
 import re

@@ -43,7 +43,7 @@ EVENT = re.compile(r'\s*\{\s*"event"\s*:\s*"(\w{1,40})"\s*,\s*"data"\s*:\s*(.*)\
 
 @dataclass(frozen=True)
 class Test:
-    """One finished test. `version` is the minor one; `streams` are counted each way."""
+    """A finished test. `version` is the minor one; `streams` are counted each way."""
 
     root: Node
     version: int
@@ -52,11 +52,11 @@ class Test:
     is_reverse: bool
     is_bidirectional: bool
     duration_s: int
-    """What was asked for; 0 = a number of bytes or blocks was."""
+    """Requested duration; 0 = a number of bytes or blocks was."""
 
     @property
     def is_loopback(self) -> bool:
-        """Whether both ends are one machine: its memory was measured, and no network."""
+        """True if both ends are one machine: its memory was measured, and no network."""
         start = self.root.node("start")
         streams = start.nodes("connected") if start.has("connected") else []
         ends = [

@@ -1,4 +1,5 @@
-"""What an SSH server offers before anything is encrypted (RFC 4253, sections 4.2, 6 and 7.1)."""
+"""Algorithms that an SSH server offers before anything is encrypted (RFC 4253, sections 4.2, 6 and
+7.1)."""
 
 from collections.abc import Collection, Mapping
 
@@ -32,7 +33,7 @@ def read_offer(content: bytes) -> Mapping[str, tuple[str, ...]]:
 
 
 def outdated(offer: Mapping[str, tuple[str, ...]], accepted: Mapping[str, Collection[str]]) -> str:
-    """Of what a server offers nothing that is accepted, and what can be done; "" where there is something
+    """Offers of a server of which nothing is accepted, and the remedy; "" where there is something
     of each kind."""
     for kind, names in offer.items():
         if not set(names) & set(accepted[kind]):

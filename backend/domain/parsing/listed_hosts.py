@@ -40,7 +40,7 @@ class ListedHost:
     keys: tuple[str, ...] = ()
     """Its public host keys, in OpenSSH form, the preferred type first."""
     host_id: str = ""
-    """Of the host that a line of an export is of, here or in another installation."""
+    """Id of the host that a line of an export is of, here or in another installation."""
     stated: frozenset[str] = frozenset()
     """The columns that the export still has."""
 

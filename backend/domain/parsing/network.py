@@ -63,7 +63,7 @@ def parse(text: str) -> list[ParsedSample]:
 
 
 def sent_bytes(text: str) -> tuple[int, int]:
-    """What the host and its peer sent in a test; nothing for ping.
+    """Bytes that the host and its peer sent in a test; nothing for ping.
 
     By the counter of the host's device, with headers and what was sent again, as providers charge it;
     where there is none, and of older runs, by iperf3.
@@ -107,7 +107,7 @@ def _known(sample: ParsedSample) -> dict[str, object]:
 
 
 def _by_processes(outputs: Sequence[Section], values: Mapping[str, str]) -> ParsedSample:
-    """One test whose streams several processes shared, since one of them would have been limited by
+    """A test whose streams several processes shared, since one of them would have been limited by
     its CPU: together they moved what each did."""
     second = outputs[1].first_line
     if values["protocol"] != "tcp" or not values["streams"].isdecimal():
@@ -116,7 +116,7 @@ def _by_processes(outputs: Sequence[Section], values: Mapping[str, str]) -> Pars
     if rest:
         detail = f"{values['streams']} streams do not share {len(outputs)} processes"
         raise ProbeError(TOOL, detail, second)
-    parts = [sample for one in outputs for sample in _iperf3(one, values, str(streams))]
+    parts = [sample for output in outputs for sample in _iperf3(output, values, str(streams))]
     first = parts[0]
     # iperf3 calls one stream of each "single"; together they are several.
     variant = first.variant.replace("tcp_single", "tcp_parallel")

@@ -1,4 +1,4 @@
-"""What `observe` writes beside every repeat: under which conditions it ran, and a time series."""
+"""Output of `observe` beside every repeat: under which conditions it ran, and a time series."""
 
 import re
 from collections.abc import Mapping
@@ -57,7 +57,7 @@ class Conditions:
     foreign_user_ratio: float | None = None
     """Foreign CPU without the kernel's own work; None where it was not observed."""
     is_memory_short: bool = False
-    """Whether it was ended because too little memory stayed available to others."""
+    """True if it was ended because too little memory stayed available to others."""
     memory_available_bytes: float | None = None
     """When it was last looked at."""
     memory_bytes: float | None = None
@@ -65,7 +65,7 @@ class Conditions:
 
     @property
     def is_complete(self) -> bool:
-        """Whether the command ended by itself and called that a success."""
+        """True if the command ended by itself and called that a success."""
         return self.exit_code == 0 and not (self.is_timed_out or self.is_cancelled)
 
 

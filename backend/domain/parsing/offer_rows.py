@@ -1,4 +1,4 @@
-"""What a row of a person's table says: a machine, and perhaps what it costs."""
+"""A row of a person's table: a machine, and perhaps its price."""
 
 import datetime as dt
 from collections.abc import Iterable, Mapping
@@ -71,7 +71,7 @@ class OfferRow:
     note: str = ""
     price: PriceRow | None = None
     price_id: str = ""
-    """Of the observation that a line of an export is of."""
+    """Id of the observation that a line of an export is of."""
 
 
 @dataclass(frozen=True)

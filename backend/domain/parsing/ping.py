@@ -47,7 +47,7 @@ class RoundTrips:
 
 
 def round_trips(text: str, *, first_line: int = 1) -> RoundTrips:
-    """What ping printed to its end. Raises ProbeError with the offending line.
+    """Round trips in ping's output, complete to its end. Raises ProbeError with the offending line.
 
     Lines about single lost packets may stand anywhere; the counts at the end must agree.
     """

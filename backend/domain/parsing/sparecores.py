@@ -41,7 +41,7 @@ def word(value: object) -> str:
 
 
 def is_ordered(status: object) -> bool:
-    """Whether a row still holds: it is active, or will be until its retirement."""
+    """True if a row still holds: it is active, or will be until its retirement."""
     return word(status) in ORDERED
 
 
@@ -223,14 +223,14 @@ def _tiers(tiers: object) -> list[tuple[Decimal | None, ...]]:
 
 
 def settled(quotes: Iterable[ListedPrice]) -> list[ListedPrice]:
-    """One quote for each way to buy a type in a region, where its zones agree.
+    """A quote for each way to buy a type in a region, where its zones agree.
 
     Where they do not, a spot price stays one of its zone. An on-demand price is asked for by
     region: it is the lowest of the zones, and says so.
     """
     alike: dict[object, list[ListedPrice]] = {}
-    for one in quotes:
-        alike.setdefault(replace(one.price, zone="").key, []).append(one)
+    for price in quotes:
+        alike.setdefault(replace(price.price, zone="").key, []).append(price)
     return [one for zones in alike.values() for one in _settled(zones)]
 
 

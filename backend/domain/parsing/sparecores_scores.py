@@ -126,7 +126,7 @@ BENCHMARKS: Mapping[str, Benchmark] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """What all their scores of one benchmark and configuration are."""
+    """A benchmark and configuration, common to all their scores."""
 
     metric: str
     variant: str
@@ -136,7 +136,7 @@ class Series:
     is_ranked: bool
     parameters: Mapping[str, Any]
     version: str
-    """Of the tool, where the configuration says it."""
+    """Version of the tool, where the configuration says it."""
 
 
 def series(benchmark_id: str, config: str) -> Series | None:

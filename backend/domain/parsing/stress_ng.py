@@ -1,4 +1,4 @@
-"""What `stress-ng --cpu N --metrics-brief` prints, versions 0.13 to 0.19.
+"""Output of `stress-ng --cpu N --metrics-brief`, versions 0.13 to 0.19.
 
 The columns changed names and number over the years, and a rate of CPU time stands beside that of the
 clock; so the rate that is taken has to agree with the operations and the time of its own line. The
@@ -52,7 +52,7 @@ UNSUCCESSFUL = "unsuccessful run"
 
 @dataclass
 class _StressNgRun:
-    """What was read of the text; a number is None until its line came."""
+    """Readings of the text; a number is None until its line came."""
 
     threads: int | None = None
     asked_s: int | None = None

@@ -57,7 +57,7 @@ def _check(
     windows: list[float],
     window_s: float,
 ) -> None:
-    """Whether the windows can be of this run: as many as fit, and not more work than was done."""
+    """True if the windows can be of this run: as many as fit, and not more work than was done."""
     count = seconds / window_s * (1 + TOLERANCE)
     if not 2 <= len(windows) <= count < len(windows) + 1:
         record.fail(f"{len(windows)} windows of {window_s} s do not make {seconds} s")

@@ -1,4 +1,4 @@
-"""What `sysbench cpu run` and `sysbench memory run` print, versions 1.0 and 1.1."""
+"""Output of `sysbench cpu run` and `sysbench memory run`, versions 1.0 and 1.1."""
 
 import re
 from collections.abc import Mapping

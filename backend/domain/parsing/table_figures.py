@@ -42,7 +42,7 @@ def normal_locale(name: str) -> str:
 
 
 def is_known_locale(name: str) -> bool:
-    """Whether the decimal mark of a locale is known."""
+    """True if the decimal mark of a locale is known."""
     language = _LANGUAGE.fullmatch(name.strip().lower())
     return language is not None and language[1] in COMMA_LANGUAGES | POINT_LANGUAGES
 

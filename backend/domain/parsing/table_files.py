@@ -38,7 +38,7 @@ class FileLines:
     lines: list[Line]
     notes: list[Remark] = field(default_factory=list)
     is_ragged: bool = True
-    """Whether a line says itself how many cells it has: no sheet of a workbook does."""
+    """True if a line says itself how many cells it has: no sheet of a workbook does."""
 
 
 def sheet(raw: bytes | str, score: Callable[[Sequence[str]], int]) -> FileLines:
@@ -137,7 +137,11 @@ def _workbook(raw: bytes) -> FileLines:
     try:
         _check_archive(raw)
         book = openpyxl.load_workbook(io.BytesIO(raw), read_only=True, data_only=True)
-        filled = [(one.title, lines) for one in book.worksheets if (lines := _cells(one))]
+        filled = [
+            (worksheet.title, lines)
+            for worksheet in book.worksheets
+            if (lines := _cells(worksheet))
+        ]
     except RefusedTable:
         raise
     # openpyxl raises whatever its parts raise for a damaged file.
@@ -170,7 +174,7 @@ class _Seen(Exception):
 
 
 def _has_declaration(part: bytes) -> bool:
-    """Whether a part of XML, in whatever encoding, has a document type, where entities are declared."""
+    """True if a part of XML, in whatever encoding, has a document type, where entities are declared."""
     is_declared = False
 
     def declared(*_: object) -> None:

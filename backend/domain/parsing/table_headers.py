@@ -1,4 +1,4 @@
-"""What people write above the columns of a table, in English, German, French and Spanish."""
+"""Headers that people write above the columns of a table, in English, German, French and Spanish."""
 
 import re
 import unicodedata
@@ -190,7 +190,7 @@ def _says_net(name: str) -> bool:
 
 
 def is_total(cells: Sequence[str]) -> bool:
-    """Whether a line sums those above it: no machine is called so."""
+    """True if a line sums those above it: no machine is called so."""
     first = next((cell for cell in cells if cell), "")
     return plain(first) in TOTALS
 

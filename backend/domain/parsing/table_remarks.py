@@ -1,4 +1,4 @@
-"""What is said of the lines of a table that a person sends."""
+"""Remarks on the lines of a table that a person sends."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ _SHOWN = 60
 
 @dataclass(frozen=True)
 class Remark:
-    """What is said of a line: `line` counts from 1, `column` is "" for the line as a whole."""
+    """A remark on a line: `line` counts from 1, `column` is "" for the line as a whole."""
 
     line: int
     column: str

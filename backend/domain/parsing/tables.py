@@ -47,7 +47,7 @@ _CONTROL = re.compile("[\x01-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200e\u200f\u202a-\u
 
 @dataclass
 class TableRow:
-    """One row. What cannot be read is None or "" and leaves a remark in `refused`."""
+    """A row. What cannot be read is None or "" and leaves a remark in `refused`."""
 
     line: int
     cells: Mapping[str, str]
@@ -83,7 +83,7 @@ class TableRow:
         return cell
 
     def word(self, column: str, choices: Collection[str], *, is_needed: bool = False) -> str:
-        """One of some words, in lower case."""
+        """A word of a fixed set, in lower case."""
         cell = self.cells.get(column, "").lower()
         if cell and cell not in choices:
             self.refuse(column, f"{shown(cell)!r} is not one of {', '.join(choices)}")
@@ -234,7 +234,7 @@ class TableRow:
 
 @dataclass(frozen=True)
 class Options:
-    """What a person says of a table beside it."""
+    """A person's statements about a table."""
 
     defaults: Mapping[str, str] = field(default_factory=dict)
     """By column: the value of cells that are empty, such as locale, currency, provider, quoted_on."""
@@ -248,7 +248,7 @@ class ReadTable:
 
     rows: list[TableRow]
     is_export: bool = False
-    """Whether Rackrate itself wrote the header."""
+    """True if Rackrate itself wrote the header."""
     wrong: list[Remark] = field(default_factory=list)
     notes: list[Remark] = field(default_factory=list)
 

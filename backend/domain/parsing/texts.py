@@ -16,7 +16,7 @@ NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
 
 
 def text_of(content: bytes) -> str:
-    """What a machine printed, as text that a database and a terminal take (`printable`)."""
+    """Output of a machine, as text that a database and a terminal take (`printable`)."""
     return printable(content.decode(errors="replace"))
 
 

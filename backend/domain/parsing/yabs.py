@@ -59,7 +59,7 @@ def _listed(root: Node, key: str) -> list[Node]:
 
 
 def _host(root: Node) -> dict[str, object]:
-    """What identifies the machine, where YABS says it."""
+    """Identity of the machine, where YABS says it."""
     host: dict[str, object] = {"yabs": root.text("version")}
     for part, key, name in (
         ("cpu", "model", "cpu_model"),

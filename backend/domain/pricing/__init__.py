@@ -1,4 +1,4 @@
-"""What a price means over time."""
+"""Prices over time."""
 
 from backend.domain.pricing.periods import PERIODS, price_per_period
 

@@ -33,7 +33,7 @@ DISCOUNTED = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Discount:
-    """One row of a contract."""
+    """A row of a contract."""
 
     provider: str
     service: str

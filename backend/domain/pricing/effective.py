@@ -1,4 +1,4 @@
-"""What a price comes to over an hour, a month or a year, with everything that belongs to it."""
+"""Cost of a price over an hour, a month or a year, with everything that belongs to it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ HOUR, ONCE = "hour", "once"
 
 @dataclass(frozen=True, slots=True)
 class Charge:
-    """What is asked for a machine, in one currency; the fields are those of a price."""
+    """Charge of a machine, in one currency; the fields are those of a price."""
 
     amount: Decimal
     unit: str
@@ -77,7 +77,7 @@ def price_over(
 
 
 def _committed(charge: Charge, period: str, term_hours: Decimal) -> Decimal:
-    """What a commitment costs, with what is paid at its start spread over its term.
+    """Cost of a commitment, with what is paid at its start spread over its term.
 
     It is owed for every hour of the term, used or not: its month is a twelfth of its year, whatever
     the reader takes for a month.

@@ -1,4 +1,4 @@
-"""What is bought beside a machine: disk, public addresses and traffic, as amounts of one month."""
+"""Extras beside a machine: disk, public addresses and traffic, as amounts of one month."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -27,8 +27,8 @@ Tiers = tuple[tuple[Decimal | None, Decimal], ...]
 
 @dataclass(frozen=True, slots=True)
 class ExtraAmounts:
-    """What is requested for one month, None = not asked for: GB of disk in all, public IPv4 addresses,
-    GB of traffic to the internet in all."""
+    """Requested amounts of one month, None = not asked for: GB of disk in all, public IPv4
+    addresses, GB of traffic to the internet in all."""
 
     disk_gb: Decimal | None = None
     ipv4_count: int | None = None
@@ -49,19 +49,19 @@ class Tariff:
 
 @dataclass(frozen=True, slots=True)
 class Included:
-    """What the price of the machine holds already; None = not known, which counts as nothing."""
+    """Extras in the machine's price; None = not known, which counts as nothing."""
 
     disk_bytes: int | None = None
     ipv4_count: int = 0
     traffic_bytes: int | None = None
     is_traffic_unlimited: bool = False
     egress: Tariff | None = None
-    """What the price itself says of traffic beyond; it wins over the provider's list."""
+    """The price's own terms of traffic beyond; they win over the provider's list."""
 
 
 @dataclass(frozen=True, slots=True)
 class Extra:
-    """One extra of a month. `amount` is None where its price is not known, zero where nothing
+    """An extra of a month. `amount` is None where its price is not known, zero where nothing
     needs to be bought; then there is no currency either."""
 
     name: str
@@ -70,7 +70,7 @@ class Extra:
 
 
 def included_of(stated: Mapping[str, Any], disk_bytes: int | None, currency: str) -> Included:
-    """What a price says that it includes (its field `included`), with the disk of the machine."""
+    """Extras that a price includes by its field `included`, with the disk of the machine."""
     traffic, per_tb = (
         _whole(stated.get("traffic_bytes")),
         _amount(stated.get("traffic_price_per_tb")),
@@ -100,7 +100,7 @@ def extras_of_month(
     tariffs: Mapping[str, Tariff],
     hours_per_month: Decimal,
 ) -> list[Extra]:
-    """What each extra asked for costs in a month, in the order of EXTRAS; tariffs by name of extra.
+    """Monthly cost of each requested extra, in the order of EXTRAS; tariffs by name of extra.
 
     What the machine includes is taken off first, the tiers hold for the rest.
     """

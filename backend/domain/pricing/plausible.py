@@ -1,4 +1,4 @@
-"""Whether a price that a person states can be meant; what cannot waits until somebody has looked."""
+"""True if a price that a person states can be meant; what cannot waits until somebody has looked."""
 
 from collections.abc import Sequence
 from decimal import Decimal

@@ -40,12 +40,12 @@ class ChargeColumns:
     @classmethod
     def of(cls, charges: Sequence[Charge]) -> "ChargeColumns":
         return cls(
-            _floats([one.amount for one in charges]),
-            _floats([one.setup_amount for one in charges]),
-            _floats([one.monthly_cap for one in charges]),
-            np.array([one.unit for one in charges], np.str_),
-            _floats([TERM_HOURS.get(one.term) for one in charges]),
-            np.array([one.sustained_use for one in charges], np.str_),
+            _floats([charge.amount for charge in charges]),
+            _floats([charge.setup_amount for charge in charges]),
+            _floats([charge.monthly_cap for charge in charges]),
+            np.array([charge.unit for charge in charges], np.str_),
+            _floats([TERM_HOURS.get(charge.term) for charge in charges]),
+            np.array([charge.sustained_use for charge in charges], np.str_),
         )
 
     def at(self, rows: NDArray[np.integer]) -> "ChargeColumns":

@@ -1,4 +1,4 @@
-"""What of a quoted price a column holds, and what tax and a setup fee make of it."""
+"""Columns of a quoted price, and the effect of tax and a setup fee on it."""
 
 from collections.abc import Mapping
 from decimal import Decimal
@@ -27,7 +27,7 @@ COMMITMENTS = ("reserved", "savings", "committed")
 
 
 def amount_fault(amount: Decimal, *, is_zero_allowed: bool = False) -> str:
-    """What is wrong with an amount as stated; "" for one that can be kept without rounding."""
+    """Fault of an amount as stated; "" for one that can be kept without rounding."""
     if not amount.is_finite():
         return "it is not a finite number"
     if amount < 0:

@@ -6,11 +6,11 @@ How long and how often a run measures, and what a person may set, is in backend.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 
-from backend.domain.probes.cpu import CPU_PROBES, LASTING_PROBES
+from backend.domain.probes.cpu import CPU_PROBES, LASTING_PROBES, WORK_PROBES
 from backend.domain.probes.disk import DISK_PROBES
 from backend.domain.probes.host import HOST_PROBES, INVENTORY, PACKAGES
 from backend.domain.probes.network import NETWORK, NETWORK_PROBES
@@ -24,15 +24,21 @@ __all__ = [
     "PROBES",
     "RENTED",
     "ProbeSeries",
+    "probes_to_measure",
     "series_of",
 ]
 
-_ROUND = (*HOST_PROBES, *CPU_PROBES, *DISK_PROBES, *LASTING_PROBES, *NETWORK_PROBES)
+_ROUND = (*HOST_PROBES, *CPU_PROBES, *WORK_PROBES, *DISK_PROBES, *LASTING_PROBES, *NETWORK_PROBES)
 # In the order of a round. The inventory always comes first, once.
 PROBES: Mapping[str, Probe] = MappingProxyType({probe.name: probe for probe in _ROUND})
 # The probes that people choose from.
 CHOICES = tuple(name for name in PROBES if name not in {INVENTORY, PACKAGES})
 _CELL = re.compile(r"(read|write)_qd([0-9]{1,4})_jobs([0-9]{1,4})")
+
+
+def probes_to_measure(chosen: Container[str]) -> list[str]:
+    """The chosen probes in the order of a round, without those that are part of another one."""
+    return [it for it in CHOICES if it in chosen and PROBES[it].part_of not in chosen]
 
 
 def series_of(probe: str, variant: str) -> ProbeSeries:

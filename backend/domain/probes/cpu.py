@@ -1,10 +1,11 @@
 """Probes of processor and memory."""
 
-from backend.domain.parsing import cmips, cpu_tools, memory, sustained
+from backend.domain.parsing import cmips, cpu_tools, general, memory, redis, sustained, web
 from backend.domain.probes.series import (
     EVERY_PROFILE,
     FROM_STANDARD,
     FULL_ONLY,
+    GENERAL_ONLY,
     Probe,
     ProbeSeries,
 )
@@ -111,6 +112,71 @@ CPU_PROBES: tuple[Probe, ...] = (
         parser=memory.parse,
         metrics=("memory_bandwidth_bytes_per_s", "memory_latency_ns"),
         needs=("memory",),
+    ),
+)
+# Client and server share the machine, and the kernel's work for the loopback belongs to nobody.
+WORK_PROBES: tuple[Probe, ...] = (
+    Probe(
+        name="general",
+        version="1",
+        series=(
+            ProbeSeries(
+                "all",
+                ("general.sh", "{redis_s}", "{algorithm_s}"),
+                # Each test of Redis starts and warms its servers, and there are 11 algorithms.
+                "redis_s+redis_s+algorithms_s+5",
+                "redis_s+redis_s+algorithms_s+90",
+                "general_performance",
+                profiles=GENERAL_ONLY,
+            ),
+        ),
+        parser=general.parse,
+        metrics=("general_performance", "redis_set_per_s", "openssl_bytes_per_s"),
+        needs=(),
+        io="network",
+        is_tool=True,
+    ),
+    Probe(
+        name="redis",
+        version="1",
+        series=tuple(
+            ProbeSeries(
+                f"p{pipeline}",
+                ("redis.sh", "set", pipeline, "{redis_s}"),
+                "redis_s+2.5",
+                "redis_s+60",
+                "redis_set_per_s",
+                profiles=(),
+            )
+            for pipeline in ("16", "1")
+        ),
+        parser=redis.parse,
+        metrics=("redis_set_per_s",),
+        needs=(),
+        io="network",
+        is_tool=True,
+        part_of="general",
+    ),
+    Probe(
+        name="web",
+        version="1",
+        series=tuple(
+            ProbeSeries(
+                f"{kib}k",
+                ("web.sh", kib, "{web_s}"),
+                # A test with each of three numbers of connections.
+                "web_s+web_s+web_s+1",
+                "web_s+web_s+web_s+60",
+                "web_requests_per_s",
+                profiles=(),
+            )
+            for kib in ("64", "1")
+        ),
+        parser=web.parse,
+        metrics=("web_requests_per_s",),
+        needs=(),
+        io="network",
+        is_tool=True,
     ),
 )
 LASTING_PROBES: tuple[Probe, ...] = (

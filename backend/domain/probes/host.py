@@ -1,4 +1,4 @@
-"""What comes before the measurements: the programs that they need, and what the host is."""
+"""Steps before the measurements: the programs that they need, and the inventory of the host."""
 
 from backend.domain.parsing import inventory
 from backend.domain.probes.series import Probe, ProbeSeries
@@ -6,7 +6,7 @@ from backend.domain.probes.series import Probe, ProbeSeries
 INVENTORY = "inventory"
 PACKAGES = "packages"
 # What a host's package manager installs where a run may do so.
-INSTALLED = ("fio", "iperf3", "stress-ng", "sysbench", "openssl")
+INSTALLED = ("fio", "iperf3", "stress-ng", "sysbench", "openssl", "redis-cli")
 HOST_PROBES: tuple[Probe, ...] = (
     Probe(
         name=PACKAGES,

@@ -1,4 +1,4 @@
-"""What a probe is: its series with their commands, its parser, metrics and programs."""
+"""Probes: series with their commands, parser, metrics and programs."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -10,13 +10,14 @@ from backend.domain.parsing.inventory import HostFacts
 EVERY_PROFILE = ("quick", "standard", "full")
 FROM_STANDARD = ("standard", "full")
 FULL_ONLY = ("full",)
+GENERAL_ONLY = ("general",)
 # The parameter that every run on a machine that is rented for it has, and no other run.
 RENTED = "purchase_model"
 
 
 @dataclass(frozen=True)
 class ProbeSeries:
-    """One variant of a probe, repeated. Placeholders in the command are the plan's values; one
+    """A variant of a probe, repeated. Placeholders in the command are the plan's values; one
     that stands for a list becomes as many words."""
 
     variant: str
@@ -28,9 +29,9 @@ class ProbeSeries:
     metric: str
     """The metric whose repeats end the series when their interval is narrow enough."""
     is_once: bool = False
-    """Whether one repeat is all, whatever the profile says."""
+    """True if one repeat is all, whatever the profile says."""
     is_grid: bool = False
-    """Whether it stands for one test at each queue depth with each number of jobs."""
+    """True if it stands for one test at each queue depth with each number of jobs."""
     needed_parameter: str = ""
     """Left out unless the run has this parameter."""
     profiles: tuple[str, ...] = EVERY_PROFILE
@@ -40,7 +41,7 @@ class ProbeSeries:
 
 @dataclass(frozen=True)
 class Probe:
-    """One tool with its series."""
+    """A tool with its series."""
 
     name: str
     version: str
@@ -51,11 +52,13 @@ class Probe:
     needs: tuple[str, ...]
     """Native programs that it runs, beside the runner's own scripts."""
     io: Literal["", "disk", "network"] = ""
-    """What the kernel works on for it, in threads and interrupts that count as foreign."""
+    """Work of the kernel for it, in threads and interrupts that count as foreign."""
     is_tool: bool = False
-    """Whether it runs a program of the host, which may be missing there."""
+    """True if it runs a program of the host, which may be missing there."""
+    part_of: str = ""
+    """The probe that measures the same figures among others: a run of both takes them from it."""
     is_parsed_by_variant: bool = False
-    """Whether the output alone does not say which series it is of."""
+    """True if the output alone does not say which series it is of."""
 
     @property
     def variants(self) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""What an option comes to by itself, and all that comparing it with the others takes.
+"""The result of an option by itself, and all that comparing it with the others takes.
 
 Options need each other only where they are compared, so each may be calculated by another process:
 `written` and `alone_from` hand it on to the last digit.
@@ -25,31 +25,31 @@ class OptionAlone:
 
     option: Option
     members: Mapping[str, Any]
-    """Of the result."""
+    """Members of the result."""
     total: Fraction
     unserved_share: float
     paid: tuple[Fraction, ...]
-    """What is paid for the servers of each part."""
+    """Payment for the servers of each part."""
     drawn: OptionSpread | None = None
     """In each draw; none where nothing is uncertain."""
     moved: tuple[OptionSpread, ...] = ()
     """At both ends of each input of the tornado."""
 
 
-def written(one: OptionAlone) -> dict[str, Any]:
+def written(alone: OptionAlone) -> dict[str, Any]:
     """All of it but the option, as JSON."""
     return {
-        "members": one.members,
-        "total": str(one.total),
-        "unserved_share": one.unserved_share,
-        "paid": [str(amount) for amount in one.paid],
-        "drawn": None if one.drawn is None else _spread(one.drawn),
-        "moved": [_spread(each) for each in one.moved],
+        "members": alone.members,
+        "total": str(alone.total),
+        "unserved_share": alone.unserved_share,
+        "paid": [str(amount) for amount in alone.paid],
+        "drawn": None if alone.drawn is None else _spread(alone.drawn),
+        "moved": [_spread(each) for each in alone.moved],
     }
 
 
 def alone_from(option: Option, stated: Mapping[str, Any]) -> OptionAlone:
-    """What was written of this option."""
+    """The option's result from its written form."""
     return OptionAlone(
         option,
         stated["members"],
@@ -61,12 +61,12 @@ def alone_from(option: Option, stated: Mapping[str, Any]) -> OptionAlone:
     )
 
 
-def _spread(one: OptionSpread) -> dict[str, Any]:
+def _spread(spread: OptionSpread) -> dict[str, Any]:
     # Not as numbers in text, which would take twice the room and a hundred times as long.
     return {
-        "costs": _text(one.costs),
-        "unserved": _text(one.unserved),
-        "cost_error_ratio": one.cost_error_ratio,
+        "costs": _text(spread.costs),
+        "unserved": _text(spread.unserved),
+        "cost_error_ratio": spread.cost_error_ratio,
     }
 
 

@@ -117,7 +117,7 @@ def monthly(lives: Lives, horizon: Horizon, terms: Terms) -> Costs:
 
 
 def contracted_months(lives: Lives, horizon: Horizon, terms: Terms) -> list[tuple[int, int]]:
-    """Of each slot's contract: months paid in the horizon, and months owed after it.
+    """Months of each slot's contract: paid in the horizon, and owed after it.
 
     A contract runs from the slot's first launch to its last end, at least
     `minimum_months`; each month begun is paid.

@@ -48,7 +48,7 @@ def meetings(scenario: ScenarioInput, options: Sequence[OptionAlone]) -> list[Me
     """For every pair of options the prices at which they meet, and the hours a month from which
     on a monthly price costs less than the bill by the hour for the same units."""
     points: list[Meeting] = []
-    paid = [_by_price(one) for one in options]
+    paid = [_by_price(option) for option in options]
     for (a, paid_a), (b, paid_b) in combinations(zip(options, paid, strict=True), 2):
         scenario.check()
         points += _prices(a, b, paid_a, paid_b)
@@ -56,22 +56,22 @@ def meetings(scenario: ScenarioInput, options: Sequence[OptionAlone]) -> list[Me
     return points
 
 
-def paid_for_parts(scenario: ScenarioInput, one: OptionOutcome) -> tuple[Fraction, ...]:
-    """What an option pays for the servers of each of its parts."""
+def paid_for_parts(scenario: ScenarioInput, outcome: OptionOutcome) -> tuple[Fraction, ...]:
+    """Payment of an option for the servers of each of its parts."""
     horizon = scenario.steps.horizon
     fixed = [
         part_cost(part, part.count, horizon) if isinstance(part.count, int) else None
-        for part in option_with_counts(one).parts
+        for part in option_with_counts(outcome).parts
     ]
     # The engine bills a fleet as a whole: what always runs is known, the rest is elastic.
-    rest = one.fleet.compute - sum(amount for amount in fixed if amount is not None)
+    rest = outcome.fleet.compute - sum(amount for amount in fixed if amount is not None)
     return tuple(rest if amount is None else amount for amount in fixed)
 
 
-def _by_price(one: OptionAlone) -> Paid:
-    """What an option pays at each price."""
+def _by_price(alone: OptionAlone) -> Paid:
+    """Payment of an option at each price."""
     paid: Paid = {}
-    for part, amount in zip(one.option.parts, one.paid, strict=True):
+    for part, amount in zip(alone.option.parts, alone.paid, strict=True):
         paid[price_key(part)] = paid.get(price_key(part), Fraction(0)) + amount
     return paid
 

@@ -1,4 +1,4 @@
-"""What the servers of an option cost up to some moment, and what they then still commit to.
+"""Cost of an option's servers up to some moment, and its remaining commitments then.
 
 Commitments renew: a reservation, a savings plan or a lease with its term, own hardware with its
 life. What does not renew is paid by the hour after its first term.
@@ -92,7 +92,7 @@ def option_charges(
 
 
 def _restarts(price: Price, server_s: int) -> Charges:
-    """What the bill of a spot price contains for servers that start again."""
+    """Part of a spot price's bill for servers that start again."""
     # The bill has them inside; they are told apart so that a page can show what interruptions cost.
     expected = bills.restarts(price.terms, server_s)
     again_s = expected * price.terms.minimum_s
@@ -131,7 +131,7 @@ def _elastic(price: Price, lived: Lives, horizon: Horizon) -> Charges:
 
 
 def _of_a_month(price: Price, compute: Fraction, horizon: Horizon) -> Fraction:
-    """What a month of a bill costs. A fee for months begun is no more for a part of one."""
+    """Monthly cost on a bill. A fee for months begun is no more for a part of one."""
     convention = price.terms.month_convention
     is_by_hours = isinstance(convention, int)
     # Divided by begun months: a horizon of ten days still pays one whole fee.
@@ -220,7 +220,7 @@ def slot_costs(price: Price, lived: Lives, horizon: Horizon) -> bills.Costs:
 
 
 def cost(price: Price, lived: Lives, horizon: Horizon) -> Fraction:
-    """What elastic servers cost over the horizon, without set-up."""
+    """Cost of elastic servers over the horizon, without set-up."""
     # Of the whole fleet's use: no slot has a share of the commitment by itself.
     if price.billing == SAVINGS:
         return _savings(price, term_usages(price, lived, horizon))
@@ -235,14 +235,14 @@ def _savings(price: Price, usages: list[bills.Usage]) -> Fraction:
 
 
 def part_cost(part: OptionPart, count: int, horizon: Horizon) -> Fraction:
-    """What the servers of a part with a count cost, without set-up; of reservations the fee."""
+    """Cost of a part's servers with a count, without set-up; of reservations the fee."""
     if part.role == BASE and part.price.billing == RESERVED:
         return count * _term_fee(part.price, horizon)
     return base_cost(part.price, count, horizon)
 
 
 def base_cost(price: Price, count: int, horizon: Horizon) -> Fraction:
-    """What `count` servers that run all the time cost, without set-up."""
+    """Cost of `count` servers that run all the time, without set-up."""
     return base_costs(price, horizon)(count)
 
 
@@ -317,7 +317,7 @@ def _prepaid(price: Price, count: int, horizon: Horizon) -> Fraction:
 
 
 def _fee(price: Price, count: int, horizon: Horizon) -> Fraction:
-    """What a commitment costs in the hours of its term that lie after the moment."""
+    """Cost of a commitment in the hours of its term that lie after the moment."""
     hourly = {
         RESERVED: count * price.terms.price,
         # A savings plan commits to an amount of money, whatever the number of servers.

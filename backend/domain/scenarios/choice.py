@@ -16,7 +16,7 @@ Figures = NDArray[np.float64]
 
 
 def serves(scenario: ScenarioInput, unserved: Figures) -> NDArray[np.bool_]:
-    """Whether so large a share unserved may still be the cheapest."""
+    """True if so large a share unserved may still be the cheapest."""
     if scenario.price_per_unserved_unit_hour is not None:
         return np.ones(np.shape(unserved), dtype=bool)
     return np.asarray(unserved <= float(scenario.tolerated_unserved_share) + NEAR)

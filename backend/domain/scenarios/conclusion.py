@@ -1,4 +1,4 @@
-"""What a scenario comes to, in one sentence: the cheapest option that serves the demand."""
+"""Conclusion of a scenario, in one sentence: the cheapest option that serves the demand."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -34,7 +34,7 @@ def concluded(
     if examples:
         return _without_prices(examples)
     options = result["options"]
-    serving = [one for one in options if may_win(one)]
+    serving = [option for option in options if may_win(option)]
     if not serving:
         return _unserved(options, currency, span)
     if all(one.get("contract") for one in serving):
@@ -101,8 +101,11 @@ def _details(
     *,
     counts_unmet: bool,
 ) -> list[str]:
-    """What stands below a sentence that names some options, the best first; empty parts are left out."""
-    detail = [_spread(named[0], currency), _unmet([one for one in options if one not in serving])]
+    """Details below a sentence that names some options, the best first; empty parts are left out."""
+    detail = [
+        _spread(named[0], currency),
+        _unmet([option for option in options if option not in serving]),
+    ]
     detail += [
         _(
             "In {share} of the simulations the demand grows beyond what {name} can serve.",
@@ -118,17 +121,17 @@ def _details(
 
 
 def unmet_cost(result: Mapping[str, Any], price_per_unserved: object) -> float:
-    """What it would cost to leave all of the demand unmet, at the price of the document."""
+    """Cost of leaving all of the demand unmet, at the price of the document."""
     return float(exact(price_per_unserved) or 0) * float(result["demand"]["unit_hours"])
 
 
-def judged_cost(one: Option, lost: float = 0.0) -> float:
+def judged_cost(option: Option, lost: float = 0.0) -> float:
     """The cost by which options are compared: the expected one of a project that may end, else
     the cost with its share of `lost`, that of leaving all demand unmet."""
-    contract = one.get("contract")
+    contract = option.get("contract")
     if contract:
         return float(contract["expected_cost"])
-    return _cost(one) + lost * float(one["unserved_share"])
+    return _cost(option) + lost * float(option["unserved_share"])
 
 
 def _expected(serving: Sequence[Option], currency: str, span: str) -> Conclusion:
@@ -161,10 +164,10 @@ def _expected(serving: Sequence[Option], currency: str, span: str) -> Conclusion
     return Conclusion(sentence, Certainty.CLEAR, detail)
 
 
-def may_win(one: Option) -> bool:
-    """Whether an option of a result serves enough to be the cheapest; results that were frozen
+def may_win(option: Option) -> bool:
+    """True if an option of a result serves enough to be the cheapest; results that were frozen
     before they said so tolerate what a document does that does not say."""
-    return bool(one.get("may_be_cheapest", one["unserved_share"] <= SMALL))
+    return bool(option.get("may_be_cheapest", option["unserved_share"] <= SMALL))
 
 
 def _lead(ordered: Sequence[Option], lost: float) -> str:
@@ -216,7 +219,7 @@ def _spread(best: Option, currency: str) -> str:
 def _unmet(others: Sequence[Option]) -> str:
     if not others:
         return ""
-    names = [joined("", (_named(one), " (", _share(one), ")")) for one in others]
+    names = [joined("", (_named(option), " (", _share(option), ")")) for option in others]
     return _("Not counted, for they leave demand unmet: {names}.", names=listed(names))
 
 
@@ -224,23 +227,23 @@ def _joined(parts: Sequence[str]) -> str:
     return joined(" ", filter(None, parts))
 
 
-def _named(one: Option) -> str:
+def _named(option: Option) -> str:
     """Its name in quotes: people call options `cloud, always on` or `base and burst`."""
-    return _("“{name}”", name=one["name"])
+    return _("“{name}”", name=option["name"])
 
 
-def _cost(one: Option) -> float:
-    return float(one["cost_total"])
+def _cost(option: Option) -> float:
+    return float(option["cost_total"])
 
 
-def _money(one: Option, currency: str) -> str:
-    return joined(" ", (_amount(_cost(one)), currency))
+def _money(option: Option, currency: str) -> str:
+    return joined(" ", (_amount(_cost(option)), currency))
 
 
 def _amount(cost: float) -> str:
     return three_digits(exact_decimal(cost))
 
 
-def _share(one: Option) -> str:
-    share = one["unserved_share"]
+def _share(option: Option) -> str:
+    share = option["unserved_share"]
     return percent(share) if share >= SMALL else _("under {share}", share=percent(0.001))

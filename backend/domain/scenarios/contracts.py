@@ -1,4 +1,4 @@
-"""What a project costs that may end before its contracts do.
+"""Cost of a project that may end before its contracts do.
 
 A project ends in each month with the same probability (the hazard), and at the latest with the
 horizon. What it costs then follows the cash: set-up and purchase are paid at their start; fees of
@@ -63,15 +63,15 @@ def endings(hazard_per_month: Fraction, horizon_months: int) -> list[Fraction]:
 
 
 def exposure(ends: list[Fraction], paid: list[int]) -> Exposure:
-    """What is expected of months run and months paid, by the probabilities of the endings."""
+    """Expected months run and months paid, by the probabilities of the endings."""
     return Exposure(
         sum((chance * month for month, chance in enumerate(ends, 1)), ZERO),
         sum((chance * each for each, chance in zip(paid, ends, strict=True)), ZERO),
     )
 
 
-def contract_result(scenario: ScenarioInput, one: OptionOutcome) -> dict[str, Any] | None:
-    """What an option is expected to cost when the project may end; None without a hazard.
+def contract_result(scenario: ScenarioInput, outcome: OptionOutcome) -> dict[str, Any] | None:
+    """Expected cost of an option when the project may end; None without a hazard.
 
     `cost_if_it_ends_first` is the bill when it ends with its first month.
     """
@@ -80,11 +80,11 @@ def contract_result(scenario: ScenarioInput, one: OptionOutcome) -> dict[str, An
     moments = list(_month_ends(scenario))
     ends = endings(scenario.hazard_per_month, len(moments))
     expected = exposure(
-        ends, [_paid_months(scenario, one, month, end) for month, end in enumerate(moments, 1)]
+        ends, [_paid_months(scenario, outcome, month, end) for month, end in enumerate(moments, 1)]
     )
-    cash = [_cash(scenario, one, end) for end in moments]
+    cash = [_cash(scenario, outcome, end) for end in moments]
     return {
-        "minimum_months": max(_minimum(scenario, part) for part in _bound(one)),
+        "minimum_months": max(_minimum(scenario, part) for part in _bound(outcome)),
         "active_months": float(expected.active_months),
         "paid_months": float(expected.paid_months),
         "ratio": float(expected.ratio),
@@ -106,8 +106,8 @@ def _month_ends(scenario: ScenarioInput) -> Iterator[int]:
     yield from (horizon.start_s + horizon.seconds * n // count for n in range(1, count + 1))
 
 
-def _bound(one: OptionOutcome) -> list[OptionPart | None]:
-    return [one.fleet.fixed_part, one.fleet.elastic_part]
+def _bound(outcome: OptionOutcome) -> list[OptionPart | None]:
+    return [outcome.fleet.fixed_part, outcome.fleet.elastic_part]
 
 
 def _minimum(scenario: ScenarioInput, part: OptionPart | None) -> int:
@@ -134,11 +134,11 @@ def _committed_months(scenario: ScenarioInput, part: OptionPart | None, until: H
     return least * terms_begun(part.price, until)
 
 
-def _paid_months(scenario: ScenarioInput, one: OptionOutcome, month: int, end_s: int) -> int:
+def _paid_months(scenario: ScenarioInput, outcome: OptionOutcome, month: int, end_s: int) -> int:
     """Months that the longest contract is paid for when the project ends with this one."""
-    fixed = one.fleet.fixed_part
+    fixed = outcome.fleet.fixed_part
     until = Horizon(scenario.steps.start_s, end_s)
-    paid = [month, *(_committed_months(scenario, part, until) for part in _bound(one))]
+    paid = [month, *(_committed_months(scenario, part, until) for part in _bound(outcome))]
     if fixed is not None and fixed.price.billing in (MONTHLY, DEDICATED):
         paid.append(month + _begun(scenario, fixed.price, end_s, scenario.notice_days))
     return max(paid)
@@ -156,13 +156,13 @@ def _begun(scenario: ScenarioInput, price: Price, end_s: int, notice_days: int) 
 # --- cash ---------------------------------------------------------------------------------------
 
 
-def _cash(scenario: ScenarioInput, one: OptionOutcome, end_s: int) -> Fraction:
+def _cash(scenario: ScenarioInput, outcome: OptionOutcome, end_s: int) -> Fraction:
     """Everything that is paid, in the end, when the project ends at a moment."""
     scenario.check()
     until = Horizon(scenario.steps.start_s, end_s)
-    fleet = one.fleet
+    fleet = outcome.fleet
     lived = fleet.lives.until(end_s)
-    extras = sum(extras_costs(one.option.extras, until, fleet.administered).values(), ZERO)
+    extras = sum(extras_costs(outcome.option.extras, until, fleet.administered).values(), ZERO)
     fixed, elastic = fleet.fixed_part, fleet.elastic_part
     if fixed is not None and elastic is not None and fixed.price.billing == RESERVED:
         # Reservations are owed to the end of their term, whatever runs.
@@ -177,7 +177,7 @@ def _cash(scenario: ScenarioInput, one: OptionOutcome, end_s: int) -> Fraction:
 
 
 def _part_cash(part: OptionPart, count: int, lived: Lives, until: Horizon) -> Fraction:
-    """What the `count` servers of a part cost when they end at a moment."""
+    """Cost of a part's `count` servers when they end at a moment."""
     if part.price.own is not None:
         return count * _own_cash(part.price, part.price.own, until)
     if part.count is None:
@@ -188,7 +188,7 @@ def _part_cash(part: OptionPart, count: int, lived: Lives, until: Horizon) -> Fr
 
 
 def _own_cash(price: Price, own: OwnServer, until: Horizon) -> Fraction:
-    """What an own server costs when it is sold at a moment."""
+    """Cost of an own server when it is sold at a moment."""
     left, lives_begun = term_left(price, until), terms_begun(price, until)
     ran_months = Fraction(term_within(price, until).seconds, HOURS_PER_MONTH * HOUR_S)
     # All but the last of its lives ended with the residual value.

@@ -1,4 +1,4 @@
-"""What each option costs as the load grows or lasts longer, and which is the cheapest where.
+"""Cost of each option as the load grows or lasts longer, and the cheapest option by range.
 
 Every point is a run of the engine: counts that are a question (peak, optimal) are asked anew, so
 at the load as stated the costs are those of the result.
@@ -33,13 +33,13 @@ Values = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class CostLine:
-    """One option at each value of a curve."""
+    """An option at each value of a curve."""
 
     option: str
     costs: tuple[Fraction, ...]
-    """Of the whole horizon, as `cost_total`."""
+    """Costs of the whole horizon, as `cost_total`."""
     serves: tuple[bool, ...]
-    """Whether no more is left unserved than the document tolerates."""
+    """True if no more is left unserved than the document tolerates."""
     never: str | None
     """Why it is the cheapest nowhere: "never: …"; None where it is somewhere."""
 
@@ -188,7 +188,7 @@ def _line(
 ) -> CostLine:
     serving = tuple(point.serves[n] for point in points)
     never = None
-    if all(one.option != name for one in stretches):
+    if all(stretch.option != name for stretch in stretches):
         never = (
             _("never: another option costs no more wherever it serves the demand")
             if any(serving)

@@ -145,7 +145,7 @@ class DemandWindow(Document):
 
 
 class EventDocument(Document):
-    """What comes on top of the demand for a time."""
+    """Extra demand for a time."""
 
     at_s: Annotated[int, Moment(_("Begin"), _("ISO 8601 with zone"))] = Field(alias="at")
     duration_s: Annotated[int, WholeNumber(_("Length"), "s", low=1, high=366 * DAY_S)]
@@ -153,7 +153,7 @@ class EventDocument(Document):
 
 
 class DemandDocument(Document):
-    """What is asked for over time."""
+    """Demand over time."""
 
     switch: ClassVar[str] = "kind"
 

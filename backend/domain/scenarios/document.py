@@ -43,7 +43,7 @@ from backend.domain.texts import text as _
 
 
 class CapacityDocument(Document):
-    """What a server carries."""
+    """Capacity of a server."""
 
     units_per_server: Annotated[
         Fraction | None,
@@ -171,7 +171,7 @@ class PartDocument(Document):
 
 
 class OptionDocument(Document):
-    """What serves the whole load."""
+    """A set-up that serves the whole load."""
 
     name: Annotated[str, Text(_("Name, once in the document"), label=_("Option"))]
     parts: Annotated[
@@ -212,7 +212,7 @@ class OptionDocument(Document):
 
 
 class ContractDocument(Document):
-    """What binds beyond the need."""
+    """A term that binds beyond the need."""
 
     minimum_months: Annotated[
         int,

@@ -85,7 +85,7 @@ class Ratio(Number):
 
 @dataclass(frozen=True)
 class Convention(WholeNumberOr):
-    """What a month is."""
+    """Definition of a month."""
 
     low: int = 1
     high: int = 8784
@@ -254,7 +254,7 @@ class ShareTiers(Value):
 
 
 class AfterDocument(Document):
-    """What an hour or month of a server costs once a term has ended."""
+    """Price of an hour or month of a server once a term has ended."""
 
     amount: Annotated[Fraction, AmountNumber(_("Price of the unit"), is_above=True)]
     currency: Annotated[str, Currency(_("That of the price"))] = ""

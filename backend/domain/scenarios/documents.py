@@ -128,7 +128,7 @@ def _sizes(read: ScenarioDocument, scenario: ScenarioInput) -> Iterator[tuple[st
 
 
 def _assumptions(read: ScenarioDocument) -> list[Assumption]:
-    """What was not stated and so was assumed."""
+    """Defaults that were assumed for what was not stated."""
     step = str(read.horizon.step_s)
     assumptions = [Assumption("step", step, "s", _("demand between two step starts is not seen"))]
     for name in ("warmup_s", "lag_s"):

@@ -1,4 +1,4 @@
-"""One option over the steps: how many servers it has, which of them run, and what they cost."""
+"""An option over the steps: how many servers it has, which of them run, and what they cost."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -42,7 +42,7 @@ class OptionFleet:
     run: ElasticRun
     charges: Charges
     fixed_part: OptionPart | None
-    """What is bought of the base, or of a part with a count."""
+    """Servers bought of the base, or of a part with a count."""
     elastic_part: OptionPart | None
     units_always: Fraction
     """Units a server carries: of those always on, and of the elastic ones."""
@@ -77,7 +77,7 @@ class OptionFleet:
         return self.always_on * self.units_always
 
     def charges_until(self, horizon: Horizon) -> Charges:
-        """What it costs up to the end of a horizon that begins with the scenario."""
+        """Cost up to the end of a horizon that begins with the scenario."""
         # Of reservations `always_on` is 0, yet they are paid.
         count = self.base or self.always_on
         return option_charges(

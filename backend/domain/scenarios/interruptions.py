@@ -1,4 +1,4 @@
-"""What users lose while a server that the provider took back is replaced, as an expected value.
+"""Users' losses while a server that the provider took back is replaced, as an expected value.
 
 Each server of a price with interruptions ends at a constant rate. Its replacement is launched when
 the policy sees that it is gone (lag) and serves once it is warm; for so long the demand that one
@@ -25,11 +25,11 @@ class Outages:
     lost: Values
     """Units that go unserved because of interruptions."""
     share_of_time: Values
-    """Of the step, with a server missing."""
+    """Share of the step with a server missing."""
 
 
 def outages(scenario: ScenarioInput, fleet: OptionFleet, missing: Values) -> Outages | None:
-    """What interruptions cost beside what is `missing` in each step anyway; None without any."""
+    """Losses by interruptions beside those `missing` in each step anyway; None without any."""
     policy = scenario.policy
     out_s = policy.warmup_s + policy.lag_s
     elastic_rate = _rate(fleet.elastic_part) * out_s

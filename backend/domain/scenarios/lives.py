@@ -15,7 +15,7 @@ Whole = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Lives:
-    """One entry for each life, by slot (1 = the oldest server) and then by time; seconds UTC."""
+    """An entry for each life, by slot (1 = the oldest server) and then by time; seconds UTC."""
 
     slot: Whole
     start_s: Whole

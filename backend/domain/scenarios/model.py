@@ -22,7 +22,7 @@ def unlimited() -> None:
 
 @dataclass(frozen=True)
 class Assumption:
-    """One input that readers may want to check."""
+    """An input that readers may want to check."""
 
     name: str
     value: str
@@ -37,7 +37,7 @@ class Demand:
     unit: str
     values: NDArray[np.float64]
     notes: tuple[Assumption, ...] = ()
-    """What the recording leaves open."""
+    """Open points of the recording."""
 
     @cached_property
     def highest(self) -> float:
@@ -104,7 +104,7 @@ class OptionPart:
 
 @dataclass(frozen=True)
 class Option:
-    """What serves the whole load: one part `all`, or a base and a burst."""
+    """A set-up that serves the whole load: one part `all`, or a base and a burst."""
 
     name: str
     parts: tuple[OptionPart, ...]

@@ -77,7 +77,7 @@ class Needs:
 
     @cached_property
     def _shares(self) -> NDArray[np.float32]:
-        """Of the highest demand, by step."""
+        """Shares of the highest demand, by step."""
         return (self.demand / float(self._highest)).astype(np.float32)
 
     @cached_property

@@ -28,7 +28,7 @@ from backend.domain.scenarios.windows import levels
 
 @dataclass(frozen=True)
 class Load:
-    """What a policy looks at: the servers that the demand needs, and what one carries."""
+    """Input of a policy: the servers that the demand needs, and the capacity of one."""
 
     needs: Needs
     units_per_server: Fraction
@@ -135,7 +135,7 @@ def _stepped(policy: Policy, load: Load, seen: list[int], growth: list[int]) -> 
 
 
 def _step(policy: Policy, load: Load) -> Servers:
-    """One server more above the target, one fewer below `in_below`, and a pause after each."""
+    """A server more above the target, one fewer below `in_below`, and a pause after each."""
     lag = load.steps.of(policy.lag_s)
     demand = shifted(load.needs.demand, lag).tolist()
     need = int(load.needed(policy.target)[0])

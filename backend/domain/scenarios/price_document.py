@@ -47,7 +47,7 @@ OF_A_MONTH = ("hour_ceil_cap", "monthly", "sustained_use", "dedicated")
 
 
 class ServerPriceDocument(Document):
-    """What a server costs, and the rule that bills it."""
+    """Price of a server, and the rule that bills it."""
 
     switch: ClassVar[str] = "billing"
 
@@ -238,7 +238,7 @@ class ServerPriceDocument(Document):
 
     @property
     def terms(self) -> Terms:
-        """What the rule needs of a rented server."""
+        """Terms of a rented server for the rule."""
         return Terms(
             price=self.amount,
             minimum_s=self.minimum_s,

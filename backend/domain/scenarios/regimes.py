@@ -62,7 +62,7 @@ def _row(scenario: ScenarioInput, shape: float) -> RegimeRow:
 
 def _cell(scenario: ScenarioInput, factor: Fraction) -> RegimeCell:
     outcomes: list[OptionOutcome] = [
-        outcome(scenario, _priced(one, factor)) for one in scenario.options
+        outcome(scenario, _priced(option, factor)) for option in scenario.options
     ]
     best = outcomes[
         cheapest(

@@ -1,4 +1,4 @@
-"""What a scenario comes to: for each option its cost, and always what it leaves unserved."""
+"""Results of a scenario: for each option its cost, and always the demand that it leaves unserved."""
 
 import hashlib
 import json
@@ -27,7 +27,7 @@ _EXACT = Context(prec=60)
 
 @dataclass(frozen=True)
 class OptionOutcome:
-    """One option as it came out; amounts are exact."""
+    """An option as it came out; amounts are exact."""
 
     option: Option
     fleet: OptionFleet
@@ -41,7 +41,7 @@ class OptionOutcome:
 
 
 def outcome(scenario: ScenarioInput, option: Option) -> OptionOutcome:
-    """One option over the horizon."""
+    """An option over the horizon."""
     scenario.check()
     fleet = option_fleet(scenario, option)
     steps = scenario.steps
@@ -112,7 +112,7 @@ def input_sha256(document: Mapping[str, object]) -> str:
 
 
 def option_members(scenario: ScenarioInput, one: OptionOutcome) -> dict[str, Any]:
-    """What the result says of an option, without what uncertainty adds."""
+    """The result's members of an option, without what uncertainty adds."""
     fleet, service = one.fleet, one.service
     steps = scenario.steps
     plain, restarts = fleet.charges.plain, fleet.charges.interruptions

@@ -107,8 +107,8 @@ def _groups(
     return sorted((sorted(group, key=_order) for group in groups.values()), key=_first)
 
 
-def _order(one: Bounded) -> tuple[Fraction, str]:
-    return one[0], one[1]
+def _order(bounded: Bounded) -> tuple[Fraction, str]:
+    return bounded[0], bounded[1]
 
 
 def _first(group: list[Bounded]) -> tuple[Fraction, str]:
@@ -131,7 +131,7 @@ def _unit_hours(scenario: ScenarioInput) -> Fraction:
 
 
 class LeastCosts:
-    """What options of one part cost at least that serve as much as is tolerated."""
+    """Lower bounds on the cost of options with one part that serve as much as is tolerated."""
 
     def __init__(self, scenario: ScenarioInput) -> None:
         self._scenario = scenario
@@ -139,7 +139,7 @@ class LeastCosts:
         self._beside: dict[Extras, Fraction] = {}
 
     def of(self, option: Option) -> Fraction:
-        """That of one option. Raises InvalidValue where it needs too many servers."""
+        """Lower bound for one option. Raises InvalidValue where it needs too many servers."""
         scenario = self._scenario
         (part,) = option.parts
         beside = self._extras(option.extras)
@@ -165,7 +165,7 @@ class LeastCosts:
 
 
 def least_rate(price: Price) -> Fraction:
-    """What an hour of an elastic server costs at least, however long it runs."""
+    """Lowest hourly cost of an elastic server, however long it runs."""
     terms = price.terms
     if price.unit == "hour":
         least = min((factor for _, factor in terms.tiers), default=1 - terms.discount)

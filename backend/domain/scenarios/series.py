@@ -162,7 +162,7 @@ def _by_month(
     losses: list[Values],
     bills: list[Bills],
 ) -> list[dict[str, Any]]:
-    """What each month adds to the bill; the months add up to the whole."""
+    """Additions of each month to the bill; the months add up to the whole."""
     rows = []
     before_s = scenario.steps.start_s
     for index, (month, end_s) in enumerate(_ends(scenario)):
@@ -191,7 +191,7 @@ def _cash(
     losses: list[Values],
     bills: list[Bills],
 ) -> list[dict[str, Any]]:
-    """What has been paid by the end of each month, and what leaving then still costs."""
+    """Payments by the end of each month, and the cost of leaving then."""
     start_s = scenario.steps.start_s
     return [
         {

@@ -30,7 +30,7 @@ class Service:
     """Σ of the units served in each step."""
     utilisation: float | None
     interrupted: float = 0.0
-    """What of the share is an expected loss by interruptions."""
+    """Part of the share that is an expected loss by interruptions."""
 
 
 def served(

@@ -39,7 +39,7 @@ class LoadShape:
     build: Callable[[str, str, dt.datetime], Demand]
     """Its demand from the low level, the high one, and the start of the time."""
     is_like: Callable[[Mapping[str, Any]], bool]
-    """Whether a demand is of this shape; the first that says so names it."""
+    """True if a demand is of this shape; the first that says so names it."""
     has_windows: bool = False
     days: int = 7
     """How long its outline is."""

@@ -68,7 +68,7 @@ def _compared(scenario: ScenarioInput, alone: list[OptionAlone]) -> dict[str, An
                 note = _interpolated(members["name"], one.cost_error_ratio)
                 result["assumptions"].append(note)
     result["break_even"] = [_meeting(one) for one in meetings(scenario, alone)]
-    result["tornado"] = [asdict(one) for one in bars(scenario, alone)]
+    result["tornado"] = [asdict(bar) for bar in bars(scenario, alone)]
     return result
 
 
@@ -78,6 +78,6 @@ def _interpolated(option: str, error_ratio: float) -> dict[str, str]:
     return {"name": name, "value": f"{error_ratio:.2g}", "unit": "ratio", "source": source}
 
 
-def _meeting(one: Meeting) -> dict[str, Any]:
+def _meeting(meeting: Meeting) -> dict[str, Any]:
     # vars and not asdict, which copies each exact value: there are some for every pair of options.
-    return {**vars(one), "value": None if one.value is None else money(one.value)}
+    return {**vars(meeting), "value": None if meeting.value is None else money(meeting.value)}

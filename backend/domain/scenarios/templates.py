@@ -36,7 +36,7 @@ class Template:
     question: str
     """In a few words what it answers."""
     sentence: str
-    """What comes out of it, with figures."""
+    """Sentence about its result, with figures."""
     document: Mapping[str, Any]
     facts: tuple[Fact, ...] = ()
     """Limits that somebody met, which the document does not have; to be put in where they apply."""

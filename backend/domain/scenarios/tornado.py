@@ -44,16 +44,16 @@ class MovedInput(NamedTuple):
 
 
 def bars(scenario: ScenarioInput, options: Sequence[OptionAlone]) -> list[Bar]:
-    """One bar for each input with a spread, the widest first."""
+    """A bar for each input with a spread, the widest first."""
     winner = cheapest(
         scenario,
-        np.array([float(one.total) for one in options]),
-        np.array([one.unserved_share for one in options]),
+        np.array([float(option.total) for option in options]),
+        np.array([option.unserved_share for option in options]),
     )
     unsorted = []
     for n, (name, ends, _factors) in enumerate(moved_inputs(scenario)):
-        costs = np.stack([one.moved[n].costs for one in options])
-        unserved = np.stack([one.moved[n].unserved for one in options])
+        costs = np.stack([option.moved[n].costs for option in options])
+        unserved = np.stack([option.moved[n].unserved for option in options])
         low, high = (
             options[cheapest(scenario, costs[:, end], unserved[:, end])].option.name
             for end in (0, 1)

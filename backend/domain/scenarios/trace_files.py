@@ -57,8 +57,8 @@ def _json_trace(text: str, series: str, statistic: str) -> DemandTrace:
 def _metric_data(document: Mapping[str, Any], series: str) -> DemandTrace:
     """get-metric-data: times and values side by side, the newest first as a rule."""
     results = _objects(document["MetricDataResults"])
-    labels = [str(one.get("Label", one.get("Id", ""))) for one in results]
-    ids = [str(one.get("Id", "")) for one in results]
+    labels = [str(result.get("Label", result.get("Id", ""))) for result in results]
+    ids = [str(result.get("Id", "")) for result in results]
     if series not in labels and ids.count(series) == 1:
         series = labels[ids.index(series)]
     index = _which(labels, series, "/MetricDataResults")
@@ -80,7 +80,7 @@ def _metric_data(document: Mapping[str, Any], series: str) -> DemandTrace:
 def _reservations(
     document: Mapping[str, Any], results: list[dict[str, Any]], index: int
 ) -> Iterator[str]:
-    """What CloudWatch says of the completeness of its own answer."""
+    """CloudWatch's remarks on the completeness of its own answer."""
     if str(results[index].get("StatusCode", COMPLETE)) == PARTIAL:
         yield "CloudWatch says PartialData: points are missing; fetch a shorter time, or again"
     if document.get("NextToken"):
@@ -132,7 +132,7 @@ def _prometheus(document: Mapping[str, Any], series: str) -> DemandTrace:
     if data.get("resultType") != "matrix":
         raise InvalidValue("/data/resultType", "matrix is needed: the answer of query_range")
     results = _objects(data.get("result"))
-    names = [_series_name(one.get("metric")) for one in results]
+    names = [_series_name(result.get("metric")) for result in results]
     index = _which(names, series, "/data/result")
     field = f"/data/result/{index}/values"
     values = results[index].get("values")

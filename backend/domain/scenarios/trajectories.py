@@ -31,7 +31,7 @@ class ElasticRun:
 
 
 def run(scenario: ScenarioInput, part: OptionPart, count: int, base: OptionPart) -> ElasticRun:
-    """What runs of an elastic part beside `count` servers of a base, within the quota."""
+    """Servers of an elastic part that run beside `count` servers of a base, within the quota."""
     key = part.units_per_server, count * base.units_per_server, count
     known = scenario.kept
     if key not in known:

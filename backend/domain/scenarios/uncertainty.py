@@ -1,4 +1,4 @@
-"""What a result is worth when its inputs are not exactly known: Monte Carlo with common draws.
+"""Uncertainty of a result by that of its inputs: Monte Carlo with common draws.
 
 Four inputs vary by log-normal factors of median 1 whose coefficients of variation the document
 states: demand, score (units a server carries), price, and boot time. Options share every draw that
@@ -295,7 +295,7 @@ def _more_interruptions(option: Option, expected: Draws, drawn: Factors) -> Draw
 
 
 def _boot(scenario: ScenarioInput, one: OptionOutcome, boot: Draws) -> Draws:
-    """What a longer or shorter warm-up adds to the unserved share."""
+    """Addition to the unserved share by a longer or shorter warm-up."""
     warmup_s = scenario.policy.warmup_s
     if not warmup_s or boot.min() == boot.max():
         return np.zeros(boot.size)

@@ -91,8 +91,8 @@ def coarsened(
 
 
 def check_screening_work(document: Mapping[str, Any], sizes: int, offers: int, most: int) -> int:
-    """What a screening of offers of so many sizes takes, in steps of a simulation; InvalidDocument
-    for more than `most`."""
+    """Check the work of screening offers of so many sizes, in steps of a simulation;
+    InvalidDocument for more than `most`."""
     steps = _steps(document) * pace(_kind(document))
     work = steps * sizes // SCREENED_AT_ONCE + offers * STEPS_OF_OFFER
     if work > most:

@@ -1,4 +1,4 @@
-"""What disks, links and memory can deliver: arrays, ZFS's use of space, chains, presets."""
+"""Performance of disks, links and memory: arrays, ZFS's use of space, chains, presets."""
 
 from backend.domain.storage.arrays import (
     LEVELS,

@@ -51,7 +51,7 @@ class Level:
     family: str
     parity: int
     min_disks: int
-    """Of one group, spares not counted."""
+    """Least disks of one group, spares not counted."""
 
 
 LEVELS: Mapping[str, Level] = MappingProxyType(
@@ -73,7 +73,7 @@ LEVELS: Mapping[str, Level] = MappingProxyType(
 
 @dataclass(frozen=True)
 class ArrayDisk:
-    """One of the equal disks. Operations per second are those of small random ones, or unknown."""
+    """A disk like the others. Operations per second are those of small random ones, or unknown."""
 
     bytes: int
     read_bytes_per_s: float
@@ -153,7 +153,7 @@ class Estimate:
 
 
 def estimate(array: Array, *, used_ratio: float = 1.0, rules: PoolRules | None = None) -> Estimate:
-    """What the array can hold and do; `used_ratio` of it is filled when a disk fails.
+    """Space and performance of the array; `used_ratio` of it is filled when a disk fails.
 
     Raises InvalidValue with the field as a JSON pointer into the array.
     """
@@ -170,7 +170,7 @@ def estimate(array: Array, *, used_ratio: float = 1.0, rules: PoolRules | None =
 
 
 def _allocation(array: Array, record_bytes: int) -> Allocation:
-    """Of a record, or of the bytes of one stripe where records do not matter."""
+    """Allocation of a record, or of the bytes of one stripe where records do not matter."""
     level = LEVELS[array.level]
     if level.family == "raidz":
         return raidz_allocation(record_bytes, array.group_disks, level.parity, array.ashift)

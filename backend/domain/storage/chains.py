@@ -66,7 +66,7 @@ def _joined(index: int, segment: Segment) -> Aggregate:
 
 
 def _limit(flow: Flow, joined: dict[str, Aggregate]) -> tuple[float, str] | None:
-    """What one link of a segment leaves a flow, and the segment; None: it asks for no more."""
+    """Rate that one link of a segment leaves a flow, and the segment; None: it asks for no more."""
     limits = [
         (joined[name].single_flow_bytes_per_s, name)
         for name in flow.path

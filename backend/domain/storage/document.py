@@ -21,7 +21,7 @@ Operations = Annotated[
 
 
 class DiskDocument(Document):
-    """One of the equal disks."""
+    """A disk like the others."""
 
     bytes: Annotated[int, WholeNumber(_("Size of one disk"))]
     read_bytes_per_s: Rate

@@ -40,7 +40,7 @@ class Population:
     socket_bytes_per_s: int
     """Peak of one socket: what work that runs on one of them can have."""
     is_uneven: bool
-    """Whether some channels have more modules than others: a part of memory is then slower."""
+    """True if some channels have more modules than others: a part of memory is then slower."""
 
     @property
     def lost_ratio(self) -> float:
@@ -49,7 +49,7 @@ class Population:
 
 
 def population(memory: Memory) -> Population:
-    """What the modules give. Raises InvalidValue with the field as a JSON pointer."""
+    """Total of the modules. Raises InvalidValue with the field as a JSON pointer."""
     _check("/sockets", memory.sockets, MAX_SOCKETS)
     _check("/modules_per_socket", memory.modules_per_socket, MAX_MODULES)
     _check("/channels_per_socket", memory.channels_per_socket, MAX_CHANNELS)

@@ -73,7 +73,7 @@ PRESETS: Mapping[str, Preset] = MappingProxyType(
 
 @dataclass(frozen=True)
 class Efficiency:
-    """What was measured, of what the parts should give together (bytes per second)."""
+    """Measured share of what the parts should give together (bytes per second)."""
 
     label: str
     measured_bytes_per_s: float

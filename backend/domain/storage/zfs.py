@@ -50,7 +50,7 @@ class Allocation:
 
 @dataclass(frozen=True)
 class PoolRules:
-    """What differs between versions of ZFS; the defaults are those of OpenZFS since 2.1."""
+    """Differences between versions of ZFS; the defaults are those of OpenZFS since 2.1."""
 
     max_metaslab_shift: int = 34
     slop_shift: int = 5
@@ -108,7 +108,7 @@ def _allocation(record_bytes: int, parity_sectors: int, sectors: int, ashift: in
 
 
 def group_bytes(disks: int, disk_bytes: int, rules: PoolRules) -> int:
-    """What can be allocated on a group: its disks without their labels, in whole metaslabs."""
+    """Bytes that can be allocated on a group: its disks without their labels, in whole metaslabs."""
     space = disks * (disk_bytes - LABEL_BYTES)
     count = space >> METASLAB_SHIFT
     shift = METASLAB_SHIFT
@@ -127,13 +127,13 @@ def converted_bytes(allocatable_bytes: int, reporting: Allocation) -> int:
 
 
 def slop_bytes(converted: int, rules: PoolRules) -> int:
-    """What a pool of this converted size keeps back."""
+    """Bytes that a pool of this converted size keeps back."""
     slop = min(converted >> rules.slop_shift, rules.max_slop_bytes)
     return max(slop, min(converted >> 1, MIN_SLOP_BYTES))
 
 
 def ext4_available_bytes(volume_bytes: int) -> int:
-    """What ext4 with the defaults of mke2fs leaves of a volume to users.
+    """Bytes of a volume that ext4 with the defaults of mke2fs leaves to users.
 
     An inode of 256 bytes for each 16 KiB (32 KiB from 4 TiB on, 64 KiB from 16 TiB on) and 5 % kept
     for root. Source: mke2fs.conf and man 8 mke2fs; bitmaps, journal (at most 1 GiB) and group

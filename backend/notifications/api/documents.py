@@ -37,7 +37,7 @@ class SubscriptionDocument(Strict):
 
 
 class SubscriptionPatch(Strict):
-    """What is to change of a subscription."""
+    """Changed fields of a subscription."""
 
     address = TextField(max_length=500, required=False)
     secret = _secret()

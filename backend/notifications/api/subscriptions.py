@@ -86,7 +86,7 @@ class SubscriptionsView(FilteredListView):
 
 
 def _cells(subscription: Any) -> dict[str, Any]:
-    """One of subscriptions_visible."""
+    """A row of subscriptions_visible."""
     return {
         "id": subscription.pk,
         "channel": subscription.channel,
@@ -112,7 +112,7 @@ def _detail(request: Request, subscription_id: UUID) -> Any:
 
 
 class SubscriptionView(View):
-    """One subscription."""
+    """A subscription."""
 
     scopes: ClassVar[Mapping[str, str]] = {"GET": ADMIN, "PATCH": ADMIN, "DELETE": ADMIN}
 

@@ -1,4 +1,4 @@
-"""What every channel has."""
+"""The base of every channel."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -31,9 +31,9 @@ class Channel(ABC):
     """Stored with each subscription: 20 characters at most."""
     label: ClassVar[str]
     address_hint: ClassVar[str]
-    """What an address is, as part of a list: "an e-mail address"."""
+    """Description of an address, as part of a list: "an e-mail address"."""
     is_signed: ClassVar[bool] = False
-    """Whether a subscription has a secret, which signs its messages."""
+    """True if a subscription has a secret, which signs its messages."""
 
     def missing_setting(self) -> str:
         """The setting without which this server cannot send by it; empty where nothing is missing."""

@@ -10,7 +10,7 @@ from backend.notifications.models import Notice
 
 
 def has_due_notices() -> bool:
-    """Whether something waits to be delivered now."""
+    """True if something waits to be delivered now."""
     return Notice.objects.filter(sent_at=None, next_due_at__lte=Now()).exists()
 
 

@@ -14,7 +14,7 @@ from backend.notifications.services.notices import notice_queue
 
 @receiver(recorded)
 def _notify(entries: Sequence[AuditEntry], **_: Any) -> None:
-    """One notice for what was done at once: a campaign may make ten thousand runs."""
+    """A notice for what was done at once: a campaign may make ten thousand runs."""
     first, last = entries[0], entries[-1]
     times = f" ×{len(entries)}" if len(entries) > 1 else ""
     where = f" from {first.address}" if first.address else ""

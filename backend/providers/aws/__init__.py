@@ -123,6 +123,16 @@ RECORD = ProviderRecord(
     last_login_s=420,
     # Linux by the second, at least a minute of it.
     increment=BY_SECOND,
+    lines={
+        "t[0-9]": _("burstable"),
+        "m[0-9]": _("general purpose"),
+        "c[0-9]": _("compute optimized"),
+        "r[0-9]|x[0-9]|u-|u7|z1|cr1": _("memory optimized"),
+        "i[0-9]|im4|is4|d[0-9]|h1": _("storage optimized"),
+        "hpc": _("high-performance computing"),
+        "a1": _("general purpose, first Arm"),
+        "[pg][0-9]|gr|inf|trn|dl|vt|f[0-9]": _("with accelerator"),
+    },
     feeds=(
         FeedKind(
             kind="on_demand",
@@ -141,6 +151,7 @@ RECORD = ProviderRecord(
             is_regional=True,
             needs_account=True,
             is_alternative=True,
+            replaces="on_demand",
             documents={"products": re.compile(r'"PriceList"\s*:\s*\[')},
         ),
         FeedKind(

@@ -214,7 +214,7 @@ def _session(**credentials: str | None) -> boto3.session.Session:
 
 
 def _lent(access: Access, own: Login) -> Login:
-    """What the role lends us."""
+    """Credentials lent by the role."""
     answer = own.sts(home(access)).assume_role(
         RoleArn=str(access.settings.get("role_arn", "")),
         # CloudTrail shows the calls under this name.
@@ -242,7 +242,7 @@ def code(error: ClientError) -> str:
 
 
 def is_unknown(error: ClientError) -> bool:
-    """Whether the API says that it knows no such thing."""
+    """True if the API says that it knows no such thing."""
     # InvalidInstanceID.NotFound, InvalidGroup.NotFound …: EC2 has such a name for each kind of thing.
     return code(error).endswith(".NotFound")
 
@@ -372,7 +372,7 @@ def meaning(name: str, message: str, status: int) -> tuple[Reason, bool]:
 
 
 def failure(error: Exception, access: Access) -> DriverError:
-    """What one of ERRORS means, in our words; no secret is in it."""
+    """Meaning of one of ERRORS, in our words; no secret is in it."""
     if isinstance(error, ClientError):
         message = str(error.response.get("Error", {}).get("Message", ""))
         status = int(error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))

@@ -1,4 +1,4 @@
-"""What AWS has billed for our machines in a month, from Cost Explorer.
+"""AWS's bill for our machines in a month, from Cost Explorer.
 
 It knows a tag only after an administrator has activated it for the allocation of costs (Billing, Cost
 allocation tags: `rackrate-token`), and its figures are up to a day late. Each request costs 0.01 USD
@@ -23,7 +23,7 @@ REGION = "us-east-1"
 
 
 class AwsBill:
-    """Of one account."""
+    """The bill of one account."""
 
     def __init__(self, access: Access) -> None:
         self._access = access

@@ -95,7 +95,7 @@ PARTS: Mapping[ResourceKind, _Part] = {
 
 
 class AwsDriver:
-    """One AWS account, in the regions of `settings["regions"]`."""
+    """An AWS account, in the regions of `settings["regions"]`."""
 
     def __init__(self, access: Access) -> None:
         self._access = access
@@ -132,7 +132,7 @@ class AwsDriver:
         await self._do(partial(self._end, resource=resource))
 
     async def inventory(self, tag: str, *, token: str = "", region: str = "") -> Inventory:
-        """Of one launch also the machines that are over, after those that live: the answer to it
+        """Machines; of one launch also those that are over, after those that live: the answer to it
         may have been lost, and then nobody knows yet that there is something to pay."""
         marks = {f"tag:{WORKSPACE}": tag, **({f"tag:{TOKEN}": token} if token else {})}
         regions = (region,) if region else self._regions
@@ -268,7 +268,7 @@ class AwsDriver:
         return [*alive, *parts, *(over if f"tag:{TOKEN}" in marks else ())]
 
     def _console(self, at: Login, *, resource: ProviderResource) -> str:
-        """What the machine's console says now; "" while there is none."""
+        """Present console output of the machine; "" while there is none."""
         ec2 = at.ec2(resource.region)
         try:
             # Latest: read from the hypervisor at once. Without it EC2 shows a copy that lags by minutes.
@@ -299,7 +299,7 @@ class AwsDriver:
                 raise
 
     def _is_absent(self, at: Login, resource: ProviderResource, error: ClientError) -> bool:
-        """Whether a refusal means that there is no such thing: a policy that asks for our tag
+        """True if a refusal means that there is no such thing: a policy that asks for our tag
         refuses what has none because it is not there."""
         if code(error) != "UnauthorizedOperation":
             return is_unknown(error)
@@ -314,12 +314,12 @@ DRIVER = AwsDriver
 
 
 def _rank(instance: Any) -> tuple[bool, int]:
-    """Of several the first one that lives is the launch's."""
+    """Sort key: the first machine that lives is the launch's."""
     return instance["State"]["Name"] == "terminated", instance["AmiLaunchIndex"]
 
 
 def _of_launch(ec2: "EC2Client", token: str) -> list[Any]:
-    """What an earlier launch with this token made; the parameters have changed since, such as the
+    """Machine of an earlier launch with this token; the parameters have changed since, such as the
     image that a name stands for."""
     known = instances(ec2, Filters=filters(**{f"tag:{TOKEN}": token}))
     made = [one for one in known if refusal_of(one) is None]

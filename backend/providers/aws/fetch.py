@@ -11,8 +11,9 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from backend.domain.errors import DriverError
+from backend.domain.errors import DriverError, Reason
 from backend.domain.parsing.prices import Result, answers
+from backend.domain.price_refresh import Trouble
 from backend.providers.aws import api, offer_file, prices, savings, spot
 from backend.providers.fetcher import FetchRequest
 from backend.providers.http import MIB, Client, FetchError, NotModified, Validators
@@ -42,6 +43,11 @@ FILTERS: Mapping[str, str] = {
     "tenancy": "Shared",
     "preInstalledSw": "NA",
     "capacitystatus": "Used",
+}
+TROUBLES: Mapping[Reason, Trouble] = {
+    Reason.UNREACHABLE: Trouble.UNREACHABLE,
+    Reason.AUTH: Trouble.REFUSED,
+    Reason.QUOTA: Trouble.THROTTLED,
 }
 SYSTEMS = [spot.CLASSIC, spot.VPC]
 
@@ -153,7 +159,7 @@ class _Calls:
 
     def __init__(self, request: FetchRequest, spool: Spool) -> None:
         if request.access is None:
-            raise FetchError("an account is needed")
+            raise FetchError("an account is needed", trouble=Trouble.NO_ACCOUNT)
         self._patience, self._spool = request.patience, spool
         self._access: Access = request.access
         if request.endpoint:
@@ -176,7 +182,7 @@ class _Calls:
             token = {"NextToken": page["NextToken"]}
 
     def _patient(self, call: Callable[[], Any]) -> Any:
-        """What the call returns. Raises FetchError."""
+        """Result of the call. Raises FetchError."""
         tries = self._patience.tries()
         while True:
             self._patience.check()
@@ -186,9 +192,10 @@ class _Calls:
                 failure = error
             except api.ERRORS as error:
                 failure = api.failure(error, self._access)
+            trouble = TROUBLES.get(failure.reason, Trouble.BROKEN)
             if not failure.retryable:
-                raise FetchError(str(failure))
-            tries.failed(str(failure))
+                raise FetchError(str(failure), trouble=trouble)
+            tries.failed(str(failure), trouble=trouble)
 
 
 FETCHERS = {

@@ -1,4 +1,4 @@
-"""What a launch at EC2 needs before the machine: image, key pair and group, each made once."""
+"""Preparations of a launch at EC2: image, key pair and group, each made once."""
 
 import time
 from collections.abc import Mapping

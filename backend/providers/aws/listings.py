@@ -1,4 +1,4 @@
-"""What EC2 lists: machines and other things, page by page, and what a region sells."""
+"""Lists of EC2: machines and other things, page by page, and what a region sells."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any

@@ -1,4 +1,4 @@
-"""Whether a launch in a region of AWS would be let pass, line by line, before anything is paid for.
+"""True if a launch in a region of AWS would be let pass, line by line, before anything is paid for.
 
 The last line is AWS's own answer: a key pair and a group are made as for a launch, RunInstances is
 asked for with DryRun, which makes nothing, and both are deleted.
@@ -149,7 +149,7 @@ def _used_vcpus(ec2: "EC2Client") -> int:
     # Of all machines of the account, not ours alone: the quota is the account's.
     living = filters(**{"instance-state-name": "running"})
     options = [instance.get("CpuOptions", {}) for instance in instances(ec2, Filters=living)]
-    return sum(one.get("CoreCount", 0) * one.get("ThreadsPerCore", 1) for one in options)
+    return sum(option.get("CoreCount", 0) * option.get("ThreadsPerCore", 1) for option in options)
 
 
 def _trial(region: str, arch: str, tag: str) -> LaunchSpec:
@@ -195,7 +195,7 @@ def tried(at: Login, *, access: Access, spec: LaunchSpec) -> str:
 
 
 def _removed(ec2: "EC2Client", token: str) -> None:
-    """What cannot be deleted is left to the reaper."""
+    """Delete the probe's leftovers; what cannot be deleted is left to the reaper."""
     # Each by itself: what hinders the one must not leave the other behind.
     with suppress(ClientError, BotoCoreError):
         ec2.delete_key_pair(KeyName=name_of(token))

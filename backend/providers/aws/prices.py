@@ -66,7 +66,7 @@ class Product:
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """One line of a SKU's terms, in the provider's own words."""
+    """A line of a SKU's terms, in the provider's own words."""
 
     sku: str
     model: str

@@ -1,5 +1,4 @@
-"""What is asked of EC2 for a launch: names, tags and parameters; and tags read back. Nothing is
-called here."""
+"""Launch requests to EC2: names, tags and parameters; and tags read back. Nothing is called here."""
 
 import datetime as dt
 from collections.abc import Mapping, Sequence
@@ -48,18 +47,18 @@ def reason_of(message: str) -> str:
 
 
 def user_data(lifetime_s: int) -> str:
-    """What the machine does on its first boot: before anything else it sets its own end."""
+    """First-boot script of the machine: before anything else it sets its own end."""
     # Whole minutes are all that shutdown takes, and +0 would end the machine before its first login.
     return f"#!/bin/sh\nshutdown -h +{max(1, (lifetime_s - LATE_S) // 60)}\n"
 
 
 def name_of(token: str) -> str:
-    """Of the launch's key pair and of its group."""
+    """Name of the launch's key pair and of its group."""
     return f"rackrate-{token}"
 
 
 def tags(spec: LaunchSpec, token: str, further: Mapping[str, str]) -> dict[str, str]:
-    """What everything that belongs to a launch is marked with; `further` are the account's own."""
+    """Tags of everything that belongs to a launch; `further` are the account's own."""
     return {
         # What the console lists it by; the account may name it otherwise.
         "Name": name_of(token),
@@ -87,7 +86,7 @@ def ssh_rule(port: int, networks: Sequence[str]) -> Any:
 
 
 def peer_rules(address: str) -> list[Any]:
-    """What one other machine may come in by, for the network tests."""
+    """Rules for one other machine, for the network tests."""
     first, last = PEER_PORTS
     source = {"IpRanges": [{"CidrIp": f"{address}/32"}]}
     ports = [

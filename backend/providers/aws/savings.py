@@ -24,7 +24,7 @@ TERMS: Mapping[tuple[str, str], str] = MappingProxyType({("1", "year"): "1y", ("
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """What one offered plan says of all its rates."""
+    """Rates of one offered plan."""
 
     sku: str
     term: str
@@ -60,7 +60,7 @@ def parse(stream: Stream, on_demand: Mapping[str, ParsedPrice]) -> Iterator[Resu
 
 
 def _plan(scanner: Scanner, on_demand: Mapping[str, ParsedPrice]) -> _Plan:
-    """One plan, of whose rates (tens of thousands) only those of known machines are kept."""
+    """A plan, of whose rates (tens of thousands) only those of known machines are kept."""
     rates: list[dict[str, Any]] = []
     fields: dict[str, Any] = {}
     for key in scanner.members():

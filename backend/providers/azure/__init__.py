@@ -97,11 +97,27 @@ RECORD = ProviderRecord(
     family=re.compile(r"(?:Standard|Basic)_[A-Z]+(?=[0-9])"),
     # B1s, B2ms, B2s_v2, B4as_v2, B2pls_v2: credits, "B-series burstable" in Microsoft's list of sizes.
     burstable=re.compile(r"(?:Standard|Basic)_B[0-9]"),
+    # "Extra Small (A0): Shared" in Microsoft's table of sizes, with half the compute units of an A1 core.
+    shared=re.compile(r"(?:Standard|Basic)_A0$"),
+    other_vcpu_kind="dedicated",
     # Without credits they run at their base performance; nothing beyond it can be bought
     # (learn.microsoft.com/azure/virtual-machines/b-series-cpu-credit-model, read 2026-11-23).
     credit_modes=(STANDARD,),
     size_figures=size_figures,
     increment=BY_SECOND,
+    lines={
+        "(?:Standard|Basic)_B": _("burstable"),
+        "Standard_D[0-9S]": _("general purpose"),
+        "Standard_DC": _("general purpose, confidential"),
+        "Standard_EC": _("memory optimized, confidential"),
+        "Standard_E|Standard_M|Standard_G": _("memory optimized"),
+        "Standard_F": _("compute optimized"),
+        "Standard_L": _("storage optimized"),
+        "Standard_H": _("high-performance computing"),
+        "(?:Standard|Basic)_A": _("entry level"),
+        "Standard_N|Standard_P": _("with accelerator"),
+        "Standard_SQL": _("for SQL Server"),
+    },
     feeds=(
         FeedKind(
             kind="on_demand",

@@ -1,4 +1,4 @@
-"""What Azure has billed for our machines in a month, from Cost Management.
+"""Azure's bill for our machines in a month, from Cost Management.
 
 Each launch has a resource group of its own, so the group is the machine. Figures are up to a day late
 (learn.microsoft.com/azure/cost-management-billing/costs/understand-cost-mgmt-data); the request is
@@ -24,7 +24,7 @@ COST, GROUP_NAME, CURRENCY = "Cost", "ResourceGroupName", "Currency"
 
 
 class AzureBill:
-    """Of one subscription."""
+    """The bill of one subscription."""
 
     def __init__(self, access: Access) -> None:
         self._clients = Clients(access)

@@ -1,4 +1,4 @@
-"""What Azure is sent and what its answers mean; nothing here calls it.
+"""Requests to Azure and the meaning of its answers; nothing here calls it.
 
 Bodies are those of the REST API, which Microsoft's library takes and gives as they are.
 """
@@ -93,7 +93,8 @@ class MachineOrder:
 
     @property
     def attempt(self) -> str:
-        """Of several refused ones, which: each zone is asked once in a round."""
+        """Number of the attempt that decides which of several refused ones is shown: each zone is
+        asked once in a round."""
         return f"{self.spec.round}:{self.spec.zone}"
 
     @property

@@ -75,7 +75,7 @@ FORCED = "Microsoft.Compute/virtualMachines"
 
 
 class AzureDriver:
-    """One subscription. Settings: subscription, tenant_id, client_id, subnet, address, regions,
+    """A subscription. Settings: subscription, tenant_id, client_id, subnet, address, regions,
     zones, image, username, tags, ssh_port, endpoint_url. Secret: client_secret, unless the worker's
     own identity is used."""
 
@@ -128,7 +128,7 @@ DRIVER = AzureDriver
 
 
 class _Subscription(Clients):
-    """What we ask in one subscription. Every method blocks and lets the library's errors through."""
+    """Calls in one subscription. Every method blocks and lets the library's errors through."""
 
     # --- who, what, where ---------------------------------------------------------------------
 
@@ -345,7 +345,7 @@ class _Subscription(Clients):
         return console_key(machine) if machine else None
 
     def _or_none(self, call: Callable[..., Any], *args: Any, **fields: Any) -> Any:
-        """What it answers; None for what is not there."""
+        """The answer; None for what is not there."""
         from azure.core.exceptions import ResourceNotFoundError
 
         try:
@@ -380,7 +380,7 @@ def _zones(size: dict[str, Any]) -> list[str]:
 
 
 def _is_withheld(size: dict[str, Any]) -> bool:
-    """Whether the subscription may not have it anywhere in the region."""
+    """True if the subscription may not have it anywhere in the region."""
     return any(one.get("type") == "Location" for one in size.get("restrictions") or ())
 
 

@@ -14,7 +14,7 @@ CALL_S = 10
 
 
 class Clients:
-    """Those of one subscription, each loaded when it is used."""
+    """Clients of one subscription, each loaded when it is used."""
 
     def __init__(self, access: Access) -> None:
         self._access, self._settings = access, access.settings
@@ -83,7 +83,7 @@ class Clients:
 
 
 class _Anonymous:
-    """Of another endpoint, which is not logged in to."""
+    """Credential for another endpoint, which is not logged in to."""
 
     def get_token(self, *scopes: str, **_: Any) -> Any:
         from azure.core.credentials import AccessToken
@@ -98,7 +98,7 @@ def _no_login() -> Any:
 
 
 def translated(error: Exception) -> DriverError:
-    """What a failed call means: of the library, of its login or of the network."""
+    """Meaning of a failed call: of the library, of its login or of the network."""
     from azure.core.exceptions import ClientAuthenticationError, HttpResponseError
 
     if isinstance(error, HttpResponseError) and error.response is not None:

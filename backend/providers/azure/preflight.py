@@ -1,4 +1,4 @@
-"""Whether a launch in a region of Azure would be let pass, line by line."""
+"""True if a launch in a region of Azure would be let pass, line by line."""
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
@@ -20,7 +20,7 @@ QUOTAS = ("cores", "lowPriorityCores")
 
 
 class AskedSubscription(Protocol):
-    """What is asked."""
+    """Questions to one subscription."""
 
     @property
     def groups(self) -> Any: ...
@@ -92,9 +92,9 @@ def _registered(clients: AskedSubscription, service: str) -> str:
 def _selling(clients: AskedSubscription, region: str) -> str:
     sizes = list(clients.sizes(region))
     open_ones = [
-        one
-        for one in sizes
-        if not any(limit.get("type") == "Location" for limit in one.get("restrictions") or ())
+        size
+        for size in sizes
+        if not any(limit.get("type") == "Location" for limit in size.get("restrictions") or ())
     ]
     if not open_ones:
         raise unsupported("it sells no machines to this subscription")
@@ -140,7 +140,7 @@ def _look_at_controllers(
 
 
 def _quota(clients: AskedSubscription, region: str) -> str:
-    """What is free of all, and which families have nothing left."""
+    """Free quota of all, and families that have nothing left."""
     usages = [one.as_dict() for one in clients.compute.usage.list(region)]
     free = {name: _free(usages, name) for name in QUOTAS}
     said = [f"{left} vCPUs of {name} are free" for name, left in free.items() if left is not None]

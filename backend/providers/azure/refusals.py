@@ -1,4 +1,4 @@
-"""What the refusals of Azure mean; the codes are those of its REST reference.
+"""Refusals of Azure and their meaning; the codes are those of its REST reference.
 
 learn.microsoft.com/azure/azure-resource-manager/troubleshooting/common-deployment-errors and
 learn.microsoft.com/troubleshoot/azure/virtual-machines/windows/allocation-failure
@@ -37,7 +37,7 @@ def refused(
     retry_after: str = "",
     policies: str = "",
 ) -> DriverError:
-    """What an answer with this code means, or the code that a machine failed with (status 0)."""
+    """Meaning of an answer with this code, or of the code that a machine failed with (status 0)."""
     detail = f"{code or status}: {message}"[:400]
     detail += f"; policy {policies}" if policies else ""
     detail += f"; again in {retry_after} s" if retry_after else ""
@@ -62,7 +62,7 @@ def refused(
 
 
 def answered(document: object, status: int, retry_after: str = "") -> DriverError:
-    """What an answer that is an error means."""
+    """Meaning of an answer that is an error."""
     body = document.get("error") if isinstance(document, dict) else None
     error: Mapping[str, Any] = body if isinstance(body, dict) else {}
     return refused(

@@ -35,6 +35,13 @@ RECORD = ProviderRecord(
         before=BY_HOUR,
     ),
     family=re.compile(r"[a-z]+[0-9_.]*(?=-)"),
+    lines={
+        "s-": _("Basic Droplet, shared vCPUs"),
+        "so": _("Storage-Optimized Droplet"),
+        "g": _("General Purpose Droplet"),
+        "c": _("CPU-Optimized Droplet"),
+        "m": _("Memory-Optimized Droplet"),
+    },
     feeds=(
         FeedKind(
             kind="on_demand",

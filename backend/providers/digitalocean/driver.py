@@ -80,7 +80,9 @@ class DigitalOceanDriver(LibcloudDriver):
             state=self._state(droplet["status"]),
             region=droplet["region"]["slug"],
             created=droplet["created_at"],
-            address=public_ipv4(one["ip_address"] for one in networks if one["type"] == "public"),
+            address=public_ipv4(
+                network["ip_address"] for network in networks if network["type"] == "public"
+            ),
         )
 
 

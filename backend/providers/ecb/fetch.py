@@ -30,7 +30,7 @@ class Rates:
         return answer.validators
 
     def read(self, request: FetchRequest, spool: Spool) -> list[rates.Result]:
-        """What the answer says. Raises InvalidValue where it has not the form of one."""
+        """Content of the answer. Raises InvalidValue where it has not the form of one."""
         return rates.parse(rates.text_of(spool.content(RATES)))
 
 

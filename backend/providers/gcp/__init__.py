@@ -146,6 +146,17 @@ RECORD = ProviderRecord(
     burstable=re.compile(r"(?:f1-micro|g1-small|e2-(?:micro|small|medium))$"),
     slow_boot=re.compile(r"-metal$"),
     increment=BY_SECOND,
+    lines={
+        "e2|f1|g1": _("cost-optimized"),
+        "n[0-9]": _("general purpose"),
+        "t2": _("scale-out"),
+        "c3|c4": _("general purpose, fast"),
+        "c2": _("compute optimized"),
+        "m[0-9]": _("memory optimized"),
+        "z3": _("storage optimized"),
+        "h[0-9]": _("high-performance computing"),
+        "[ag][2-4]": _("with GPU"),
+    },
     feeds=(
         FeedKind(
             kind="on_demand",

@@ -1,4 +1,4 @@
-"""What Google has billed for our machines in a month, from the export of Cloud Billing to BigQuery.
+"""Google's bill for our machines in a month, from the export of Cloud Billing to BigQuery.
 
 Machines and disks carry the launch's token as a label, and the export has the labels of what was used
 (cloud.google.com/billing/docs/how-to/export-data-bigquery-tables/standard-usage). Rows come some hours
@@ -36,7 +36,7 @@ GROUP BY 1, 2
 
 
 class GcpBill:
-    """Of one project, whose identity may read the table."""
+    """The bill of one project, whose identity may read the table."""
 
     def __init__(self, access: Access) -> None:
         self._access = access

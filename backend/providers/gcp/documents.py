@@ -1,4 +1,4 @@
-"""What Compute Engine is sent and what its answers and errors mean; nothing here calls it."""
+"""Requests to Compute Engine and the meaning of its answers and errors; nothing here calls it."""
 
 import datetime as dt
 import re
@@ -226,7 +226,7 @@ def moment(text: str) -> dt.datetime | None:
 
 
 def operation_text(operation: "compute_v1.Operation") -> str:
-    """What happened, in the provider's words."""
+    """The event, in the provider's words."""
     errors = "; ".join(f"{error.code}: {error.message}" for error in operation.error.errors)
     return ": ".join(filter(None, (operation.operation_type, errors or operation.status_message)))
 
@@ -248,7 +248,7 @@ def words(error: "GoogleAPICallError") -> str:
 
 
 def failures() -> tuple[type[Exception], ...]:
-    """What the library lets through."""
+    """Exceptions that the library lets through."""
     from google.api_core.exceptions import GoogleAPIError
     from google.auth.exceptions import GoogleAuthError
     from requests import RequestException
@@ -257,7 +257,7 @@ def failures() -> tuple[type[Exception], ...]:
 
 
 def call_error(error: Exception) -> DriverError:
-    """What a failed call means: of the library, of its login or of the network."""
+    """Meaning of a failed call: of the library, of its login or of the network."""
     from google.api_core.exceptions import GoogleAPICallError
     from google.auth.exceptions import GoogleAuthError, TransportError
 

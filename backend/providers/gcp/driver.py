@@ -59,7 +59,7 @@ CALL_S = 10
 
 
 class GcpDriver:
-    """One project. Settings: project, network, regions, zones, image, username, ssh_port,
+    """A project. Settings: project, network, regions, zones, image, username, ssh_port,
     endpoint_url. Secret: service_account_json, unless the worker's own identity is used."""
 
     def __init__(self, access: Access) -> None:
@@ -113,7 +113,7 @@ DRIVER = GcpDriver
 
 
 class _Project:
-    """What we ask in one project. Every method blocks and lets the library's errors through."""
+    """Calls in one project. Every method blocks and lets the library's errors through."""
 
     def __init__(self, access: Access) -> None:
         self._access = access
@@ -122,7 +122,7 @@ class _Project:
         self._firewalls = Firewalls(self._ask, access)
 
     def _ask(self, name: str, method: str, **fields: Any) -> Any:
-        """One call, tried once: `_ask("Instances", "get", zone=…, instance=…)`."""
+        """A call, tried once: `_ask("Instances", "get", zone=…, instance=…)`."""
         if name not in self._clients:
             from google.cloud import compute_v1
 
@@ -324,7 +324,8 @@ class _Project:
     def _everywhere(
         self, kind: str, labelled: str, region: str, missing: set[str]
     ) -> Iterator[Any]:
-        """Of all zones, or those of a region; zones that do not answer are added to `missing`."""
+        """Machines of all zones, or those of a region; zones that do not answer are added to
+        `missing`."""
         for page in self._ask(kind.title(), "aggregated_list", filter=labelled).pages:
             missing.update(scope for scope in page.unreachables if _is_in(scope, region))
             for scope, part in page.items.items():
@@ -366,7 +367,7 @@ class _Project:
 
 
 def _is_in(scope: str, region: str) -> bool:
-    """Whether a scope such as `zones/europe-west1-b` lies in the region; in "" all do."""
+    """True if a scope such as `zones/europe-west1-b` lies in the region; in "" all do."""
     return not region or scope.rpartition("/")[2].startswith(f"{region}-")
 
 

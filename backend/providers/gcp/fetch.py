@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from backend.domain.parsing.prices import Result, answers
+from backend.domain.price_refresh import Trouble
 from backend.providers.fetcher import FetchRequest
 from backend.providers.gcp import prices
 from backend.providers.http import Client, FetchError, Validators, bearer
@@ -91,7 +92,8 @@ def _identity(access: Access, audience: str) -> dict[str, str]:
         return bearer(signed.token.decode())
     except (exceptions.GoogleAuthError, ValueError) as error:
         # Its words may quote the key.
-        raise FetchError(f"the account's key cannot be used ({type(error).__name__})") from None
+        detail = f"the account's key cannot be used ({type(error).__name__})"
+        raise FetchError(detail, trouble=Trouble.REFUSED) from None
 
 
 def _own_token() -> str:

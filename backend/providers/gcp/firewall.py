@@ -39,7 +39,7 @@ MARKS = (WORKSPACE, TOKEN, INSTALLATION, EXPIRES)
 
 
 class Firewalls:
-    """Those of the account's network; lets the library's errors through."""
+    """Firewall rules of the account's network; lets the library's errors through."""
 
     def __init__(self, ask: Ask, access: Access) -> None:
         self._ask, self._access = ask, access
@@ -136,7 +136,7 @@ def _name(resource: ProviderResource) -> str:
 
 
 def _marks(rule: Any) -> Mapping[str, str]:
-    """What the description says of a rule; {} for one of somebody else's."""
+    """Marks in the description of a rule; {} for one of somebody else's."""
     try:
         marks = json.loads(rule.description)
     except ValueError:

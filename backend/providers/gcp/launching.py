@@ -1,4 +1,4 @@
-"""One launch at Compute Engine, from its request to the end of its operation."""
+"""A launch at Compute Engine, from its request to the end of its operation."""
 
 import datetime as dt
 import uuid

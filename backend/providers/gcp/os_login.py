@@ -41,7 +41,7 @@ def uses_os_login(access: Access) -> bool:
 
 
 def credentials_of(access: Access, scopes: Sequence[str] = SCOPES) -> "Credentials":
-    """What we log in with at Google; of no value where another address is asked."""
+    """Credentials for Google's API; of no value where another address is asked."""
     import google.auth
     from google.auth.credentials import AnonymousCredentials
     from google.oauth2.service_account import Credentials
@@ -85,10 +85,10 @@ class OsLogin:
         return name
 
     def known_as(self) -> str | None:
-        """That name; None before the first key is imported, which makes it."""
+        """Name we log in with; None before the first key is imported, which makes it."""
         project = self._project["projectId"]
         accounts = self._profile().get("posixAccounts", ())
-        ours = [one for one in accounts if one.get("accountId") in {project, None}]
+        ours = [account for account in accounts if account.get("accountId") in {project, None}]
         # The primary one first: the others are those of other projects and systems.
         ours.sort(key=lambda one: not one.get("primary"))
         of_linux = (
@@ -162,7 +162,7 @@ class OsLogin:
 
 
 def _fingerprint(resource: ProviderResource) -> str:
-    """Of a key, from our id of it."""
+    """Fingerprint of a key, from our id of it."""
     fingerprint = resource.id.removeprefix(KEY_PREFIX)
     if not re.fullmatch(r"[0-9a-f]{64}", fingerprint):
         raise unsupported(f"{resource.id!r} is no id of a key")

@@ -1,4 +1,4 @@
-"""Whether a launch in a region of Google Cloud would be let pass, line by line.
+"""True if a launch in a region of Google Cloud would be let pass, line by line.
 
 Compute Engine knows no launch that is only tried, so policies of the organisation show at the first
 one; everything else is read.
@@ -103,7 +103,7 @@ def _network(ask: Ask, network: str, region: str) -> str:
 
 
 def _project(network: str) -> dict[str, str]:
-    """Of a shared network, the project that it belongs to."""
+    """Project that a shared network belongs to."""
     return {"project": network.split("/")[1]} if network.startswith("projects/") else {}
 
 

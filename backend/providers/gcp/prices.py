@@ -55,7 +55,7 @@ Prices = Mapping[tuple[str, str, str, PurchaseModel], list[Component]]
 
 @dataclass(frozen=True, slots=True)
 class MachineShape:
-    """What a machine type has in one region. `accelerators` are (name, count)."""
+    """Size of a machine type in one region. `accelerators` are (name, count)."""
 
     name: str
     region: str

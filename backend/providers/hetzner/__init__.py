@@ -35,6 +35,19 @@ RECORD = ProviderRecord(
     # (docs.hetzner.cloud, Rate Limiting, read 2026-11-22); half of them may end machines.
     calls_per_s=0.5,
     calls_at_once=1800,
+    lines={
+        "ccx": _("cloud, dedicated vCPUs"),
+        "cpx": _("cloud, shared AMD vCPUs"),
+        "cax": _("cloud, shared Arm vCPUs"),
+        "cx": _("cloud, shared vCPUs"),
+        "auction": _("server auction"),
+        "AX": _("dedicated server, AMD"),
+        "EX": _("dedicated server, Intel"),
+        "RX": _("dedicated server, Arm"),
+        "SX": _("storage server"),
+        "DX": _("Dell server"),
+        "GEX": _("dedicated server with GPU"),
+    },
     feeds=(
         FeedKind(
             kind="on_demand",
@@ -59,6 +72,7 @@ RECORD = ProviderRecord(
             every_s=6 * HOUR_S,
             needs_account=True,
             is_alternative=True,
+            replaces="auction",
             is_market=True,
             # Before the servers to order, which are products, too.
             documents={"market": re.compile(r'"cpu_benchmark"\s*:')},

@@ -73,7 +73,7 @@ STATES: Mapping[str, ProviderResourceState] = MappingProxyType(
 
 
 class HetznerDriver:
-    """One project. Settings: regions, image, username, ssh_port, endpoint_url; secret: token."""
+    """A project. Settings: regions, image, username, ssh_port, endpoint_url; secret: token."""
 
     def __init__(self, access: Access) -> None:
         self._access, self._settings = access, access.settings
@@ -89,7 +89,7 @@ class HetznerDriver:
             yield HetznerApi(client)
 
     async def whoami(self) -> str:
-        """What the token opens: whose it is nobody tells."""
+        """Check the token: the API does not tell whose it is."""
         async with self._opened() as api:
             answer = await api.ask("GET", "/servers", query={"per_page": "1"})
         return f"a project with {answer['meta']['pagination']['total_entries']} servers"

@@ -29,7 +29,7 @@ DISKS = {"local": "local", "network": "network"}
 
 @dataclass(frozen=True, slots=True)
 class _Basis:
-    """What the list says once for all its prices."""
+    """Common terms of all the list's prices."""
 
     currency: object
     tax_rate: Decimal | None

@@ -110,7 +110,7 @@ def _product_type(product: dict[str, Any], name: str, region: str) -> ParsedType
 
 @dataclass(frozen=True, slots=True)
 class _Lot:
-    """One server of the auction."""
+    """A server of the auction."""
 
     raw_id: str
     cpu: str
@@ -170,7 +170,7 @@ def _market_lot(product: dict[str, Any]) -> _Lot:
 
 
 def _location(item: dict[str, Any]) -> str:
-    """Of FSN1-DC14 the location, as the cloud calls it."""
+    """Location, as the cloud calls it, of a data centre such as FSN1-DC14."""
     return answers.word(item, "datacenter").partition("-")[0].lower()
 
 

@@ -34,6 +34,13 @@ RECORD = ProviderRecord(
             "break-in",
         ),
     ),
+    lines={
+        "g6-nanode": _("Nanode, shared vCPUs"),
+        "g6-standard": _("Shared CPU"),
+        "g[67]-dedicated": _("Dedicated CPU"),
+        "g7-highmem": _("High Memory"),
+        "g7-premium": _("Premium CPU"),
+    },
     feeds=(
         FeedKind(
             kind="on_demand",

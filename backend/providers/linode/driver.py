@@ -38,14 +38,16 @@ class LinodeDriver(LibcloudDriver):
 
     def _text(self, document: Any) -> str:
         errors: Any = document.get("errors") or ({},)
-        return "; ".join(f"{one.get('reason')} {one.get('field', '')}".strip() for one in errors)
+        return "; ".join(
+            f"{error.get('reason')} {error.get('field', '')}".strip() for error in errors
+        )
 
     def _identity(self) -> str:
         return f"user {self.ask('GET', '/v4/profile')['username']}"
 
     def _types(self, region: str) -> Iterable[str]:
         rows = self.get_or_none(f"/v4/regions/{region}/availability") or ()
-        return [one["plan"] for one in rows if one["available"]]
+        return [row["plan"] for row in rows if row["available"]]
 
     def _image(self, region: str) -> str:
         name = self._access.in_region("image", region) or self.image

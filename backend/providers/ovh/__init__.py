@@ -54,6 +54,17 @@ RECORD = ProviderRecord(
     increment=Increment(60, 1, valid_from=dt.date(2026, 7, 1), before=BY_HOUR),
     calls_per_s=1,
     calls_at_once=60,
+    lines={
+        "b[0-9]": _("Public Cloud, general purpose"),
+        "c[0-9]": _("Public Cloud, compute optimized"),
+        "r[0-9]": _("Public Cloud, memory optimized"),
+        "i[0-9]": _("Public Cloud, fast storage"),
+        "d2": _("Public Cloud, Discovery"),
+        "bm-": _("Public Cloud, metal instance"),
+        "[0-9]+rise": _("Rise server"),
+        "[0-9]+sys": _("So you Start server"),
+        "[0-9]+sk": _("Kimsufi server"),
+    },
     feeds=(
         FeedKind(
             kind="on_demand",

@@ -106,7 +106,11 @@ class OvhDriver(LibcloudDriver):
 
     def _make(self, order: Order) -> Server:
         spec = order.spec
-        ids = [one["id"] for one in self._flavors(spec.region) if one["name"] == spec.machine_type]
+        ids = [
+            flavor["id"]
+            for flavor in self._flavors(spec.region)
+            if flavor["name"] == spec.machine_type
+        ]
         if not ids:
             raise unsupported(f"{spec.region} does not sell {spec.machine_type}")
         instance = {
@@ -132,7 +136,9 @@ class OvhDriver(LibcloudDriver):
             region=instance["region"],
             created=instance["created"],
             address=public_ipv4(
-                one["ip"] for one in addresses if one["type"] == "public" and one["version"] == 4
+                address["ip"]
+                for address in addresses
+                if address["type"] == "public" and address["version"] == 4
             ),
         )
 

@@ -35,14 +35,14 @@ EVERYWHERE = ""
 
 @dataclass(frozen=True, slots=True)
 class _Catalogue:
-    """One answer."""
+    """An answer."""
 
     currency: object
     tax_rate: Decimal | None
     plans: list[dict[str, Any]]
     addons: Mapping[str, dict[str, Any]]
     technical: Mapping[str, dict[str, Any]]
-    """What a product is made of, by its name."""
+    """Parts of a product, by its name."""
 
 
 def _catalogues(pages: Iterable[str]) -> Iterator[_Catalogue]:
@@ -59,8 +59,8 @@ def _catalogues(pages: Iterable[str]) -> Iterator[_Catalogue]:
             currency=locale.get("currencyCode"),
             tax_rate=None if percent is None else EXACT.divide(percent, PERCENT),
             plans=rows["plans"],
-            addons={answers.word(one, "planCode"): one for one in rows["addons"]},
-            technical={answers.word(one, "name"): _technical(one) for one in rows["products"]},
+            addons={answers.word(row, "planCode"): row for row in rows["addons"]},
+            technical={answers.word(row, "name"): _technical(row) for row in rows["products"]},
         )
 
 
@@ -69,7 +69,7 @@ def _technical(item: dict[str, Any]) -> dict[str, Any]:
 
 
 def _rates(item: dict[str, Any], capacity: str, unit: str) -> list[Decimal]:
-    """What the item costs without a commitment: one, or none."""
+    """Rates of the item without a commitment: one, or none."""
     return [
         amount.scaleb(-FRACTION_DIGITS)
         for pricing in _objects(item, "pricings")
@@ -81,7 +81,7 @@ def _rates(item: dict[str, Any], capacity: str, unit: str) -> list[Decimal]:
 
 
 def _values(item: dict[str, Any], name: str) -> list[str]:
-    """What may be chosen of one kind."""
+    """Choices of one kind."""
     for choice in _objects(item, "configurations"):
         if answers.word(choice, "name") == name:
             return answers.words(choice, "values")

@@ -97,7 +97,7 @@ class ScalewayDriver(LibcloudDriver):
         query = {"image_label": label, "zone": region, "type": "instance_sbs"}
         images = self.ask("GET", "/marketplace/v2/local-images", query=query)["local_images"]
         return self._chosen(
-            region, {one["label"]: one["id"] for one in images if one["arch"] == arch}
+            region, {image["label"]: image["id"] for image in images if image["arch"] == arch}
         )
 
     def _look_at_images(self, region: str, overview: Overview) -> None:
@@ -124,7 +124,7 @@ class ScalewayDriver(LibcloudDriver):
             path = f"/block/v1/zones/{zone}/volumes"
             volumes = list(numbered_pages(self, path, "volumes", "page_size"))
             # After the volumes: one that is made meanwhile has its machine in the later list.
-            instances = {one["id"] for one in self._instances(zone)}
+            instances = {instance["id"] for instance in self._instances(zone)}
             for volume in volumes:
                 used = {one["product_resource_id"] for one in volume["references"]}
                 if volume["status"] != "deleted" and not used & instances:

@@ -28,6 +28,15 @@ RECORD = ProviderRecord(
     example_region="de-fra1",
     calls_per_s=1,
     calls_at_once=60,
+    lines={
+        "STARTER": _("Starter plan"),
+        "PREMIUM": _("Premium plan"),
+        "CLOUDNATIVE": _("Cloud Native plan"),
+        "DEV": _("Developer plan"),
+        "HICPU": _("High CPU plan"),
+        "HIMEM": _("High Memory plan"),
+        "[0-9]+xCPU": _("General Purpose plan"),
+    },
     feeds=(
         FeedKind(
             kind="on_demand",

@@ -54,7 +54,7 @@ class UpcloudDriver(LibcloudDriver):
 
     def _image(self, region: str) -> str:
         templates = self.ask("GET", "/1.3/storage/template")["storages"]["storage"]
-        return self._chosen(region, {one["title"]: one["uuid"] for one in templates})
+        return self._chosen(region, {template["title"]: template["uuid"] for template in templates})
 
     def _servers(self) -> Iterator[Server]:
         offset = 0
@@ -121,9 +121,9 @@ class UpcloudDriver(LibcloudDriver):
             region=server["zone"],
             created="",
             address=public_ipv4(
-                one["address"]
-                for one in addresses
-                if one["access"] == "public" and one["family"] == "IPv4"
+                address["address"]
+                for address in addresses
+                if address["access"] == "public" and address["family"] == "IPv4"
             ),
         )
 

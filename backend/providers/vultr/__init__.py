@@ -22,6 +22,14 @@ RECORD = ProviderRecord(
     # 30 calls a second and address (vultr.com/api, Introduction).
     calls_per_s=5,
     calls_at_once=20,
+    lines={
+        "vc2": _("Cloud Compute"),
+        "vhf": _("High Frequency"),
+        "vhp": _("High Performance"),
+        "voc": _("Optimized Cloud Compute"),
+        "vx1": _("VX1 Cloud Compute"),
+        "vbm": _("Bare Metal"),
+    },
     feeds=(
         FeedKind(
             kind="on_demand",

@@ -36,7 +36,7 @@ class VultrDriver(LibcloudDriver):
 
     def _image(self, region: str) -> str:
         systems = self._pages("/v2/os", "os")
-        return self._chosen(region, {one["name"]: str(one["id"]) for one in systems})
+        return self._chosen(region, {system["name"]: str(system["id"]) for system in systems})
 
     def _pages(self, path: str, key: str) -> Iterator[Any]:
         """Rows of a list; each page names the next one."""

@@ -1,4 +1,4 @@
-"""What to buy for a need, as one document."""
+"""The answer to a need, as one document."""
 
 from typing import Any
 
@@ -24,9 +24,10 @@ NEED_PARAMETERS = {
     "ram": "At least so much memory, GiB",
     "budget": "At most this price, for the period in the currency",
     "goal": "value (default): the most performance for the money; cheapest: the lowest price",
-    "use": f"One of {', '.join(USES)}: what the server is for; sets the metric unless one is named",
+    "use": "What the server is for; sets the metric unless one is named: "
+    + ", ".join(f"{use} ({metric})" for use, metric in USES.items()),
     "burstable": "TRUE: types that cannot hold their speed under load compete, too",
-    "metric": "Key of the metric (default: CoreMark)",
+    "metric": "Key of the metric (default: that of the use, else general_performance)",
     "period": "hour, month (default) or year",
     "available": "TRUE (default), FALSE, or any",
 }
@@ -88,14 +89,17 @@ class AnswerView(View):
             "available": ["TRUE"],
         }
         query, options, warnings = need_query(
-            {**defaults, **given}, workspace_slug=workspace, discounts=discounts_of(request)
+            given, defaults=defaults, workspace_slug=workspace, discounts=discounts_of(request)
         )
         its = answer(query, options, workspace_slug=workspace, stamp=stamp)
         return Response(
             {
                 "best": its.best and _document(its.best),
                 "p_best": its.best and its.best.p_best,
-                "contenders": [{**_document(one), "p_best": one.p_best} for one in its.contenders],
+                "contenders": [
+                    {**_document(contender), "p_best": contender.p_best}
+                    for contender in its.contenders
+                ],
                 "cheapest": its.cheapest and _document(its.cheapest),
                 "without_score": its.without_score_count,
                 "left_out": its.left_out,
@@ -121,13 +125,13 @@ def _coverage_document(covered: ProviderCoverage) -> dict[str, Any]:
     }
 
 
-def _own_document(one: OwnStanding, period: str, currency: str) -> dict[str, Any]:
+def _own_document(standing: OwnStanding, period: str, currency: str) -> dict[str, Any]:
     return {
-        "offer": one.row.offer_id,
-        "rank": one.rank,
-        "break_even_price": json_cell(one.break_even_price),
-        "break_even_low": json_cell(one.break_even_low),
-        "break_even_high": json_cell(one.break_even_high),
+        "offer": standing.row.offer_id,
+        "rank": standing.rank,
+        "break_even_price": json_cell(standing.break_even_price),
+        "break_even_low": json_cell(standing.break_even_low),
+        "break_even_high": json_cell(standing.break_even_high),
         "period": period,
         "currency": currency,
     }

@@ -1,4 +1,4 @@
-"""One saved view for a spreadsheet: the key in the address is all it needs."""
+"""A saved view for a spreadsheet: the key in the address is all it needs."""
 
 from collections.abc import Mapping
 from dataclasses import replace

@@ -121,7 +121,7 @@ class RankingsView(DataListView):
 
     @cached_property
     def opened(self) -> OpenedView:
-        """What the request asks for, with its view if there is one."""
+        """The question of the request, with its view if there is one."""
         return opened_by(self.request)
 
     @property
@@ -210,7 +210,7 @@ OFFER_SCHEMA = _offer_schema()
 
 
 class OfferView(View):
-    """One offer: its place among all, its prices, and every metric known of it."""
+    """An offer: its place among all, its prices, and every metric known of it."""
 
     @extend_schema(
         operation_id="offers_get",
@@ -297,7 +297,7 @@ def _summary_document(score: Score) -> dict[str, Any]:
 
 
 class ValueView(View):
-    """One number of one offer's row as text, for a spreadsheet cell."""
+    """A number of one offer's row as text, for a spreadsheet cell."""
 
     renderer_classes = (TextRenderer,)
 
@@ -306,7 +306,7 @@ class ValueView(View):
         responses={(200, "text/plain"): OpenApiTypes.STR, 404: Problem},
     )
     def get(self, request: Request, **_: Any) -> Response:
-        """One number of one offer; `column` (default score) under the parameters of a ranking."""
+        """A number of one offer; `column` (default score) under the parameters of a ranking."""
         is_for_a_cell = request.query_params.get("errors") == "text"
         try:
             return Response(_short(_value_of(request)))
@@ -356,7 +356,7 @@ def _short(value: Any) -> str:
 
 
 class MetricsView(DataListView):
-    """What each metric measures, how, and what it cannot say."""
+    """Metrics: meaning, method and limits."""
 
     name = "metrics"
     orders = {"metric": "metric"}

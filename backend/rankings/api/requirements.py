@@ -124,7 +124,9 @@ def solution_document(answer: RequirementAnswer) -> dict[str, Any]:
     return {
         "fleets": [_fleet(line) for line in answer.fleets],
         "fleet_count": answer.fleet_count,
-        "infeasible": [_failure(one) for one in answer.failures[: answer.asked.infeasible_limit]],
+        "infeasible": [
+            _failure(failure) for failure in answer.failures[: answer.asked.infeasible_limit]
+        ],
         "infeasible_count": len(answer.failures),
         "cost_floor_per_month": None if answer.floor is None else plain(answer.floor),
         "basis": answer.basis,

@@ -71,7 +71,7 @@ class ViewDocument(Strict):
 
 
 class ViewChange(Strict):
-    """What may be changed of a view; params as a whole."""
+    """Changes of a view; params as a whole."""
 
     name = TextField(max_length=100, required=False)
     params = _params_field(required=False)
@@ -189,7 +189,7 @@ class ViewsView(ListView):
 
 
 class ViewView(View):
-    """One saved view."""
+    """A saved view."""
 
     scopes: ClassVar[Mapping[str, str]] = {"PATCH": WRITE, "DELETE": WRITE}
 
@@ -271,7 +271,7 @@ class FeedKeysView(ListView):
 
 
 class FeedKeyView(View):
-    """One feed key."""
+    """A feed key."""
 
     scopes: ClassVar[Mapping[str, str]] = {"DELETE": WRITE}
 

@@ -1,9 +1,11 @@
-"""What to buy: the best value or the cheapest for a need, who else may be it, and one's own machines."""
+"""The answer to a need: the best value or the cheapest, the others that may be it, and one's own
+machines."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property, partial
+from types import MappingProxyType
 
 import numpy as np
 
@@ -37,6 +39,7 @@ from backend.rankings.selectors.on_sale import (
     asks_for_burstable,
     left_out_words,
     rows_on_sale,
+    stock_words,
 )
 from backend.rankings.selectors.query import DEFAULT_SORT, Filter, RankingQuery
 from backend.rankings.selectors.ranking import Ranking, query_from, ranking
@@ -46,8 +49,17 @@ from backend.rankings.selectors.rows import RankingRow
 NEEDS = {"vcpu": "vcpu__gte", "ram": "ram_gib__gte", "budget": "price__lte"}
 VALUE, CHEAPEST = "value", "cheapest"
 GOALS = (VALUE, CHEAPEST)
-# Each will set the metric that says most about it; until there are such metrics it is the default.
-USES = ("web", "database", "build", "compute", "analytics")
+# What the server is for, and the metric of the work that is nearest to it. A build waits for its longest
+# step, which is one thread; analytics read more memory than a cache holds.
+USES: Mapping[str, str] = MappingProxyType(
+    {
+        "web": "web_requests_per_s",
+        "database": "redis_set_per_s",
+        "build": "single_thread_performance",
+        "compute": "general_performance",
+        "analytics": "bw_mem_bytes_per_s",
+    }
+)
 OPTIONS = frozenset({"goal", "use", "burstable"})
 # With the goal of the cheapest, the next ones by price.
 NEXT_BY_PRICE = 2
@@ -56,7 +68,7 @@ OWN = "own"
 
 @dataclass(frozen=True)
 class NeedOptions:
-    """What a need asks for beside the filters of a ranking."""
+    """Options of a need beside the filters of a ranking."""
 
     goal: str = VALUE
     has_burstable: bool = False
@@ -82,7 +94,7 @@ class BestBuy:
     ranking: Ranking
     options: NeedOptions
     candidates: Candidates
-    """Those with a value per cost, the best first."""
+    """Offers with a value per cost, the best first."""
     best: Candidate | None
     contenders: Sequence[Candidate]
     cheapest: Candidate | None
@@ -96,6 +108,11 @@ class BestBuy:
     @cached_property
     def conclusion(self) -> Conclusion:
         return _conclusion(self)
+
+    @property
+    def rivals(self) -> list[Candidate]:
+        """Contenders other than the best."""
+        return [it for it in self.contenders if self.best is None or it.row != self.best.row]
 
     @property
     def sentence(self) -> str:
@@ -114,12 +131,20 @@ class BestOfRanking:
 
 
 def as_filters(params: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
-    """The parameters of a ranking that those of a need stand for."""
-    return {
+    """The parameters of a ranking that those of a need stand for: a metric that is named comes before
+    that of the use."""
+    named = {
         NEEDS.get(name, name): list(values)
         for name, values in params.items()
         if name not in OPTIONS
     }
+    metric = USES.get(_last(params, "use"))
+    return {"metric": [metric], **named} if metric else named
+
+
+def _last(params: Mapping[str, Sequence[str]], name: str) -> str:
+    """The last text that is not empty."""
+    return next((text.strip() for text in reversed(params.get(name, ())) if text.strip()), "")
 
 
 def by_need(errors: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
@@ -134,13 +159,13 @@ def need_options(
     """The options among the parameters of a need, and what is wrong with them."""
     readers: dict[str, Callable[[str], object]] = {
         "goal": one_of(GOALS),
-        "use": one_of(USES),
+        "use": one_of(tuple(USES)),
         "burstable": boolean,
     }
     read: dict[str, object] = {}
     errors: list[tuple[str, str]] = []
     for name, reader in readers.items():
-        if text := next((text.strip() for text in reversed(params.get(name, ())) if text), ""):
+        if text := _last(params, name):
             try:
                 read[name] = reader(text)
             except ValueError as error:
@@ -152,15 +177,18 @@ def need_options(
 def need_query(
     params: Mapping[str, Sequence[str]],
     *,
+    defaults: Mapping[str, Sequence[str]],
     workspace_slug: str = DEFAULT_WORKSPACE,
     discounts: Callable[[], Sequence[Discount]] = no_discounts,
 ) -> tuple[RankingQuery, NeedOptions, list[str]]:
-    """The query of a need, its options, and warnings. Raises InvalidParameters, by the names of the
-    need."""
+    """The query of a need, its options, and warnings; `defaults` are parameters of a ranking.
+
+    Raises InvalidParameters, by the names of the need.
+    """
     options, wrong = need_options(params)
     try:
         query, warnings = query_from(
-            as_filters(params), workspace_slug=workspace_slug, discounts=discounts
+            {**defaults, **as_filters(params)}, workspace_slug=workspace_slug, discounts=discounts
         )
     except InvalidParameters as error:
         raise InvalidParameters([*wrong, *by_need(error.errors)]) from None
@@ -221,7 +249,7 @@ def best_of_ranking(ranked: Ranking, query: RankingQuery) -> BestOfRanking:
 
 
 def _seed(ranked: Ranking, query: RankingQuery) -> int:
-    """One seed for a question: paging, order, columns and the order of filters are none of it."""
+    """A seed for a question: paging, order, columns and the order of filters are none of it."""
     filters = tuple(sorted(query.filters, key=repr))
     question = replace(query, page=1, per_page=1, cols=(), sort=DEFAULT_SORT, filters=filters)
     return draw_seed(ranked.data_version, repr(question))
@@ -277,17 +305,18 @@ def _interval_ratios(row: RankingRow, best: RankingRow, metric: Metric) -> tuple
 def _conclusion(buy: BestBuy) -> Conclusion:
     if buy.best is None:
         return _nothing(buy)
-    detail = [left_out_words(buy.left_out)]
+    choices = (buy.best, *buy.contenders, *filter(None, [buy.cheapest]))
+    detail = [stock_words(choice.row for choice in choices), left_out_words(buy.left_out)]
     if count := buy.without_score_count:
         detail.append(_("{n} more have no score.", n=number(f"{count:,}")))
     detail += [_standing_words(one, buy.best.row) for one in buy.own[:MOST_NAMES]]
     if buy.options.goal == CHEAPEST:
         said = Conclusion(_cheapest_words(buy.best.row, _named_at(buy.best)), Certainty.CLEAR)
     else:
-        rivals = [one for one in buy.contenders if one.row != buy.best.row]
-        names = [named(one) for one in rivals]
+        names = [named(rival) for rival in buy.rivals]
         said = likely_best(_named_at(buy.best), buy.best.p_best or 0, names)
-        said = replace(said, sentence=joined(" ", (said.sentence, _cheapest_beside(buy))))
+        parts = (said.sentence, _least_of(buy.contenders, buy.best), _cheapest_beside(buy))
+        said = replace(said, sentence=joined(" ", [part for part in parts if part]))
     return replace(said, detail=joined(" ", [part for part in detail if part]))
 
 
@@ -306,7 +335,16 @@ def _nothing(buy: BestBuy) -> Conclusion:
         " {name}. Choose another metric, or measure one.",
         name=_named_at(buy.cheapest),
     )
-    return Conclusion(sentence, Certainty.UNKNOWN, detail)
+    warned = joined(" ", [part for part in (stock_words([buy.cheapest.row]), detail) if part])
+    return Conclusion(sentence, Certainty.UNKNOWN, warned)
+
+
+def _least_of(contenders: Sequence[Candidate], best: Candidate) -> str:
+    """The cheapest of servers that may all be the best value."""
+    least = min(contenders, key=lambda one: one.row.price or Decimal("Infinity"), default=best)
+    if least.row == best.row:
+        return ""
+    return _("Of these, {name} costs least.", name=_named_at(least))
 
 
 def _cheapest_beside(buy: BestBuy) -> str:

@@ -64,7 +64,7 @@ class BasisTable:
     chosen: Ints
     data_version: int
     lacking: Mapping[UUID, tuple[str, ...]]
-    """Of a mix the metrics that an offer lacks."""
+    """Metrics of a mix that an offer lacks."""
     sustained_ratio: Floats
     """The share of its score that an offer holds under load in the credit mode "standard"."""
     _columns: dict[str, Coded] = field(default_factory=dict, init=False, repr=False)
@@ -151,12 +151,15 @@ class BasisTable:
 
     @cached_property
     def _shapes(self) -> tuple[Ints, Ints]:
-        """What decides all cells but those of the offer alone, the figures, and the score's source:
+        """Key of all cells but those of the offer alone, the figures, and the score's source:
         numbers of what differs in it, and the first offer of each."""
         of = self.offers.fields
         has_disk = of["disk_bytes"].mapped([bool(value) for value in of["disk_bytes"].values])
         return codes_of(
-            *(of[name].codes for name in ("vcpu_kind", "provider", "discontinued_on")),
+            *(
+                of[name].codes
+                for name in ("vcpu_kind", "provider", "discontinued_on", "no_orders_on")
+            ),
             has_disk.astype(np.int64),
             self._of_price(self.prices.kinds.codes),
             self._of_price(self.prices.quotes.shape_codes),
@@ -177,18 +180,18 @@ class BasisTable:
             return np.zeros(len(self.offers), np.int32)
         seen: dict[tuple[str, ...], int] = {}
         names = (self.lacking.get(key_of(key), ()) for key in self.offers.keys)
-        return np.array([seen.setdefault(one, len(seen)) for one in names], np.int32)
+        return np.array([seen.setdefault(name, len(seen)) for name in names], np.int32)
 
     @property
     def is_tax_unknown(self) -> Flags:
-        """Whether an offer has a price whose tax is not known."""
+        """True if an offer has a price whose tax is not known."""
         of = np.append(self.prices.quotes.meets(lambda shape: shape.is_tax_unknown), [False])
         unknown: Flags = of[self.chosen]
         return unknown
 
     @cached_property
     def is_unfit(self) -> Flags:
-        """Whether an offer's score is shown and never compared."""
+        """True if an offer's score is shown and never compared."""
         return self.scores.kinds.meets(lambda kind: kind is not None and kind.is_unfit)
 
     # --- figures ------------------------------------------------------------------------------
@@ -282,7 +285,7 @@ class BasisTable:
 
     @cached_property
     def _contract_ratio(self) -> Floats:
-        """What is left of each machine's price after the workspace's contract."""
+        """Share of each machine's price that is left after the workspace's contract."""
         if not self.shared.query.discounts:
             return np.ones(len(self.offers))
         provider = self.offers.fields["provider"].codes

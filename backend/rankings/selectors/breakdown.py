@@ -1,4 +1,4 @@
-"""What an offer costs in all: the machine, and each extra that may be bought beside it."""
+"""Total cost of an offer: the machine, and each extra that may be bought beside it."""
 
 import datetime as dt
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ TAX = "tax"
 
 @dataclass(frozen=True)
 class PricePart:
-    """One part of a price, in the currency and for the period of the query; None is not known."""
+    """A part of a price, in the currency and for the period of the query; None is not known."""
 
     name: str
     """machine, credits, disk, ip, egress or tax."""

@@ -77,7 +77,7 @@ class StampedCache:
             return next((self._values[one] for one in known if one in self._values), None)
 
     def _admits(self, stamp: DataStamp) -> bool:
-        """Whether results of a state are kept: not those of one that is older than all that are."""
+        """True if results of a state are kept: not those of one that is older than all that are."""
         if stamp.position.is_writing:
             # A transaction may take back what it wrote, and write something else that counts alike.
             for other, known_as in list(self._states.items()):

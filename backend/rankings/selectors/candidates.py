@@ -1,4 +1,4 @@
-"""What a buyer chooses between: rows of one provider, type and price are one candidate."""
+"""A buyer's choices: rows of one provider, type and price are one candidate."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from backend.rankings.selectors.rows import RankingRow
 
 @dataclass(frozen=True)
 class Candidate:
-    """One choice: the row of its best region, and all regions that sell it at this price."""
+    """A choice: the row of its best region, and all regions that sell it at this price."""
 
     row: RankingRow
     regions: tuple[str, ...]
@@ -35,7 +35,7 @@ class Candidates:
 
     @classmethod
     def of(cls, listing: Sequence[RankingRow]) -> "Candidates":
-        """Those of a list; rows without a price are left out."""
+        """Candidates of a list; rows without a price are left out."""
         priced = selected(listing, ~np.isnan(floats(listing, "price")))
         prices = np.unique(merge_equal(floats(priced, "price")), return_inverse=True)[1]
         codes, first = codes_of(
@@ -69,7 +69,11 @@ class BestChoice:
     @property
     def rivals(self) -> Sequence[Candidate]:
         """The contenders but for the best by value."""
-        return [one for one in self.contenders if self.best and one.row != self.best.row]
+        return [
+            contender
+            for contender in self.contenders
+            if self.best and contender.row != self.best.row
+        ]
 
 
 def choose_best(candidates: Candidates, seed: int) -> BestChoice:

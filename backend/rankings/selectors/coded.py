@@ -43,7 +43,7 @@ class Coded:
         return Coded(anew[codes], [values[code] for code in np.flatnonzero(is_met).tolist()])
 
     def mapped(self, by_value: Sequence[bool]) -> Flags:
-        """What holds for each value, by row."""
+        """Values by row, from one for each code."""
         return np.array(by_value, bool)[self.codes] if self.values else np.zeros(0, bool)
 
     def meets(self, accepts: Callable[[Any], bool]) -> Flags:
@@ -51,7 +51,7 @@ class Coded:
         return self.mapped([accepts(value) for value in self.values])
 
     def ranks(self) -> Ints:
-        """Of each row how many different lower values there are; −1 is unknown."""
+        """Number of different lower values for each row; −1 is unknown."""
         known = sorted({value for value in self.values if value is not None})
         position = {value: rank for rank, value in enumerate(known)}
         by_code = [-1 if value is None else position[value] for value in self.values]

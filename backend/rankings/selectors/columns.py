@@ -254,7 +254,8 @@ COLUMNS: tuple[RankingColumn, ...] = (
         ColumnType.WORDS,
         _(
             "disturbed unstable mixed_hardware unknown_hardware cached shared_vcpu burstable "
-            "credit_standard credit_unlimited volume_small discontinued stale_price price_waiting lacks_month_price …"
+            "credit_standard credit_unlimited volume_small discontinued not_orderable stale_price "
+            "price_waiting lacks_month_price …"
         ),
         label=_("Notes"),
         empty="",

@@ -32,7 +32,7 @@ Interval = tuple[float, float, float]
 
 @dataclass(frozen=True)
 class ComparedCell:
-    """What one offer has of one item: of `text` and `value` one is set, none where unknown."""
+    """An offer's cell in an item: of `text` and `value` one is set, none where unknown."""
 
     text: str | None = None
     value: Decimal | None = None
@@ -57,7 +57,7 @@ class ComparedCell:
 
 @dataclass(frozen=True)
 class ComparedItem:
-    """One line of the comparison; a cell for each offer, in their order."""
+    """A line of the comparison; a cell for each offer, in their order."""
 
     key: str
     label: str
@@ -67,11 +67,11 @@ class ComparedItem:
     """higher, lower, or empty where neither is better."""
     cells: Sequence[ComparedCell]
     is_estimate: bool = False
-    """Whether figures have intervals; exact ones (a size, a price) are distinguishable when they differ."""
+    """True if figures have intervals; exact ones (a size, a price) are distinguishable when they differ."""
 
     @property
     def is_difference(self) -> bool:
-        """Whether the offers differ here by more than their intervals allow for."""
+        """True if the offers differ here by more than their intervals allow for."""
         if any(cell.is_known != self.cells[0].is_known for cell in self.cells):
             return True
         if len({(cell.text, cell.value) for cell in self.cells}) == 1:
@@ -94,7 +94,7 @@ class Comparison:
 
     @property
     def licences(self) -> set[str | None]:
-        """Of the figures compared."""
+        """Licences of the figures compared."""
         return {cell.licence for item in self.items for cell in item.cells}
 
 
@@ -130,7 +130,7 @@ def comparison(
         require_unchanged(stamp, [offer.pk for offer in offers.values()])
     scored = scores_of((offer.pk for offer in offers.values()), query.as_of)
     items = [
-        *(one for one in _facts(rows, offers) if any(cell.is_known for cell in one.cells)),
+        *(fact for fact in _facts(rows, offers) if any(cell.is_known for cell in fact.cells)),
         *_costs(rows, everyone.metric),
         *_metrics(
             [

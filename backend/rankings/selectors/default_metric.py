@@ -21,8 +21,8 @@ from backend.rankings.selectors.parameters import RANKING_METRICS
 from backend.rankings.selectors.query import DEFAULTS
 
 RUNNING_COSTS = (PurchaseModel.ON_DEMAND, PurchaseModel.MONTHLY)
-# Real work on all threads, and known of most types: before the one instruction that more offers have.
-PREFERRED = "coremark_score"
+# Real work on all threads, and known of most types.
+PREFERRED = "general_performance"
 _cache = StampedCache(80_000)
 _tables = KnownTables(80_000, SharedFiles(None))
 
@@ -45,7 +45,7 @@ class Leader:
 
 
 def default_metric(stamp: DataStamp, workspace_slug: str = DEFAULT_WORKSPACE) -> str:
-    """Key of CoreMark where an offer on sale has a price and a figure for it.
+    """General performance where an offer on sale has a price and a figure for it.
 
     Else that of the metric that most offers with a price on demand or by the month have a figure
     for; of metrics with as many offers the one with the newest figure, then the first in the order

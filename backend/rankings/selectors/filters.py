@@ -18,7 +18,7 @@ COMPARED: Mapping[str, Callable[[Any, Any], Any]] = {
 
 
 def meets(cell: Any, condition: Filter) -> bool:
-    """Whether a cell meets a filter of its column."""
+    """True if a cell meets a filter of its column."""
     if COLUMN[condition.column].kind is ColumnType.WORDS:
         # Flags and extras are several words in a cell, of which one is enough.
         is_any = not set(condition.values).isdisjoint((cell or "").split())
@@ -34,5 +34,5 @@ def meets(cell: Any, condition: Filter) -> bool:
 
 
 def has_words(text: str, searched: str) -> bool:
-    """Whether the text holds every word searched for, in any order and case."""
+    """True if the text holds every word searched for, in any order and case."""
     return all(word in text for word in searched.lower().split())

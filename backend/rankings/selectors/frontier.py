@@ -32,7 +32,7 @@ class Frontier:
     """Offers that the filters keep and that cannot be drawn: no price, or an unfit result."""
     data_version: int
     is_part: bool = False
-    """Whether offers of the ranking are left out, so that the line is another one than its own."""
+    """True if offers of the ranking are left out, so that the line is another one than its own."""
 
     @cached_property
     def line(self) -> list[RankingRow]:

@@ -40,7 +40,7 @@ class Listing(Sequence[RankingRow]):
     numbers: Ints
     standings: Standings
     has_rank_bounds: bool = True
-    """Whether its rows say between which ranks they lie."""
+    """True if its rows say between which ranks they lie."""
 
     @property
     def nbytes(self) -> int:
@@ -305,7 +305,7 @@ def floats(rows: Sequence[RankingRow], name: str) -> Floats:
 
 
 def has_any(rows: Sequence[RankingRow], name: str) -> bool:
-    """Whether any row has something in a column."""
+    """True if any row has something in a column."""
     if name in FIGURES:
         return not np.isnan(floats(rows, name)).all()
     return any(counted(rows, name))

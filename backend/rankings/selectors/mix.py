@@ -61,7 +61,7 @@ def _fault(base: str, slugs: Mapping[UUID, str], lacking: Mapping[UUID, tuple[st
 
 
 def _score(parts: Sequence[MixPart], of: Sequence[Score], baseline_log: float) -> Score:
-    """One offer's scores in one; what they rest on is the least that holds for all of them."""
+    """An offer's scores in one; what they rest on is the least that holds for all of them."""
     return Score(
         metric=MIX,
         summary=mixed(parts, [score.summary for score in of], baseline_log),

@@ -1,4 +1,4 @@
-"""One offer among all, with its prices and what was measured on it."""
+"""An offer among all, with its prices and what was measured on it."""
 
 import datetime as dt
 from collections.abc import Iterable, Mapping, Sequence
@@ -9,7 +9,7 @@ from django.db.models import QuerySet
 
 from backend.accounts.services.workspaces import DEFAULT_WORKSPACE
 from backend.benchmarks.models import Sample
-from backend.benchmarks.selectors.samples import seen_by
+from backend.benchmarks.selectors.samples import of_offer, seen_by
 from backend.benchmarks.selectors.scores import mixed_metrics, score_groups
 from backend.benchmarks.services.summaries import stored
 from backend.catalog.models import Offer, PriceObservation
@@ -31,21 +31,21 @@ SAMPLES_SHOWN = 200
 
 @dataclass(frozen=True)
 class OfferDetail:
-    """One offer with its row among all, its prices and what was measured on it."""
+    """An offer with its row among all, its prices and what was measured on it."""
 
     offer: Offer
     query: RankingQuery
-    """What the row is ranked by."""
+    """Query that the row is ranked by."""
     row: RankingRow | None
     everyone: Sequence[RankingRow]
     """The rows of all offers, ranked ones first."""
     prices: Sequence[PriceObservation]
     summaries: Sequence[Score]
     earlier: Sequence[Score]
-    """Of older methods or hardware, newest first: history that no longer ranks."""
+    """Scores of older methods or hardware, newest first: history that no longer ranks."""
     samples: Sequence[Sample]
     beside: Sequence[Sample]
-    """Those of variants that are shown beside the ones that rank."""
+    """Scores of variants that are shown beside the ones that rank."""
 
 
 def offer_detail(
@@ -71,7 +71,7 @@ def offer_detail(
         prices = prices.filter(observed_at__lt=end_of(query.as_of))
         known = {"measured_at__lt": end_of(query.as_of)}
     samples = (
-        seen_by(offer.samples.filter(**known), workspace_slug)
+        seen_by(Sample.objects.filter(of_offer(offer.pk), **known), workspace_slug)
         .select_related("run", "evidence", "host")
         .defer("evidence__raw_gzip", "evidence__series")
         .order_by("-measured_at", "id")

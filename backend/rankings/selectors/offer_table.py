@@ -21,7 +21,7 @@ from backend.rankings.selectors.texts import Texts
 
 OWN = (
     "name", "kind", "arch", "cpu_model", "vcpu_count", "vcpu_kind", "thread_count", "memory_bytes",
-    "disk_bytes", "disk_kind", "discontinued_on", *CREDIT_FIELDS,
+    "disk_bytes", "disk_kind", "discontinued_on", "no_orders_on", *CREDIT_FIELDS,
 )  # fmt: skip
 PROVIDER = ("provider_id", "provider__slug", "provider__name")
 REGION = ("region_id", "region__code", "region__country")
@@ -39,7 +39,7 @@ class OfferTable:
 
     @classmethod
     def read(cls, workspace_slug: str) -> "OfferTable":
-        """What the workspace may see (one query)."""
+        """Offers that the workspace may see (one query)."""
         names = ("slug", "pk", *OWN, *PROVIDER, *REGION)
         rows = offers_visible(workspace_slug).order_by().values_list(*names)
         return cls.of(rows.iterator(chunk_size=CHUNK))
@@ -80,7 +80,8 @@ class OfferTable:
 
     @property
     def as_known(self) -> dict[str, Any]:
-        """What tables that number its rows call it: equal numbers are of equal offers by it."""
+        """Key shared by tables that number their rows alike: equal numbers are of equal offers by
+        it."""
         # Not kept: the table would hold itself until the collector comes.
         return {f"offers {self._digest}": self}
 

@@ -1,7 +1,8 @@
 """Offers that an answer may name: a buyer can order them, and they hold the score they are listed with."""
 
+import datetime as dt
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from functools import partial
 from operator import eq
@@ -17,7 +18,7 @@ from backend.providers.registry import provider
 from backend.rankings.selectors.listing import counted, marked, selected
 from backend.rankings.selectors.prices import TAX_UNKNOWN
 from backend.rankings.selectors.query import RANKED, SUSTAINED, RankingQuery
-from backend.rankings.selectors.rows import RankingRow
+from backend.rankings.selectors.rows import NOT_ORDERABLE, RankingRow
 
 
 class NotOnSale(StrEnum):
@@ -27,6 +28,7 @@ class NotOnSale(StrEnum):
     WAITING = "price_waiting"
     TAX = "tax_unknown"
     BURST = "burstable"
+    STOCK = NOT_ORDERABLE
 
 
 # What is said of one such offer, and the name of several.
@@ -43,6 +45,10 @@ WORDS: Mapping[NotOnSale, tuple[str, str]] = {
     NotOnSale.BURST: (
         _("it is burstable, and what it holds under load is not known"),
         _("burstable types of unknown speed under load"),
+    ),
+    NotOnSale.STOCK: (
+        _("its provider took no orders for it lately"),
+        _("types for which no orders were taken lately"),
     ),
 }
 
@@ -80,6 +86,7 @@ def _marks(
 ) -> Iterator[tuple[NotOnSale, Flags]]:
     yield NotOnSale.AUCTION, _single_lots(rows)
     yield NotOnSale.WAITING, marked(rows, "flags", _has_word(NotOnSale.WAITING))
+    yield NotOnSale.STOCK, marked(rows, "flags", _has_word(NotOnSale.STOCK))
     is_tax_unknown = _has_word(TAX_UNKNOWN)
     # Where no price at all is net they are like each other, as in the ranking.
     if query.tax_unknown != RANKED and not all(map(is_tax_unknown, counted(rows, "flags"))):
@@ -129,3 +136,23 @@ def left_out_words(counts: Mapping[NotOnSale, int]) -> str:
     """The counts in a sentence; empty where there are none."""
     parts = [joined(" ", (number(f"{n:,}"), WORDS[reason][1])) for reason, n in counts.items()]
     return _("Left out: {parts}.", parts=listed(parts, len(parts))) if parts else ""
+
+
+def stock_words(rows: Iterable[RankingRow]) -> str:
+    """Warning for offers of which a stock statement has lapsed; empty where there is none."""
+    names: dict[tuple[dt.date, str], dict[str, None]] = {}
+    for row in rows:
+        if row.no_orders_on is not None:
+            names.setdefault((row.no_orders_on, row.provider), {})[row.offer] = None
+    return joined(
+        " ",
+        [
+            _(
+                "On {day} {provider} took no orders for {names}: check before you plan.",
+                day=str(day),
+                provider=provider(slug).short_name,
+                names=listed(list(offers)),
+            )
+            for (day, slug), offers in names.items()
+        ],
+    )

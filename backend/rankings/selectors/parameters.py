@@ -109,7 +109,7 @@ def split(values: Sequence[str]) -> list[str]:
 
 
 class Role(Enum):
-    """What a parameter decides, and with it where pages show it."""
+    """Effect of a parameter, and with it where pages show it."""
 
     SELECTOR = "what the figures are, chosen above every table"
     QUESTION = "what the figures are, shown as a chip where it is stated"
@@ -119,7 +119,7 @@ class Role(Enum):
 
 @dataclass(frozen=True)
 class RankingParameter:
-    """One parameter of a ranking; those that are filters on a column follow from the columns.
+    """A parameter of a ranking; those that are filters on a column follow from the columns.
 
     Its default is that of the field of RankingQuery with its name.
     """
@@ -132,15 +132,15 @@ class RankingParameter:
     label: str = ""
     """Words of its chip."""
     is_list: bool = False
-    """Whether a form may send it as several values."""
+    """True if a form may send it as several values."""
     owner: str = ""
     """The parameter that it belongs to: without that it says nothing, and they share a chip."""
     part: str = ""
-    """What of its owner's list it is the amount of; empty: of all."""
+    """Item of its owner's list that it is the amount of; empty: of all."""
 
     @property
     def default(self) -> str:
-        """What it says when it is not given, as text; empty for nothing."""
+        """Value when it is not given, as text; empty for nothing."""
         return DEFAULTS.get(self.name, "")
 
 
@@ -325,9 +325,14 @@ def idle_parameters(value_of: Callable[[str], Collection[Any]]) -> set[str]:
     `value_of` gives what is stated of a list of the parameters.
     """
     return {
-        one.name
-        for one in PARAMETERS
-        if one.owner and not (one.part in value_of(one.owner) if one.part else value_of(one.owner))
+        parameter.name
+        for parameter in PARAMETERS
+        if parameter.owner
+        and not (
+            parameter.part in value_of(parameter.owner)
+            if parameter.part
+            else value_of(parameter.owner)
+        )
     }
 
 
@@ -343,4 +348,4 @@ def described_parameters() -> dict[str, str]:
             filters[f"{column.name}__lte"] = "At most"
             filters[f"{column.name}__gt"] = "More than"
             filters[f"{column.name}__lt"] = "Less than"
-    return {**{one.name: one.description for one in PARAMETERS}, **filters}
+    return {**{parameter.name: parameter.description for parameter in PARAMETERS}, **filters}

@@ -35,14 +35,14 @@ class PriceTable:
 
     offers: Ints
     keys: NDArray[np.bytes_]
-    """Of the observations."""
+    """Keys of the observations."""
     seen_us: Ints
     """When each was observed, microseconds since 1970."""
     quotes: QuoteColumn
     kinds: Coded
     table: OfferTable
     _chosen: dict[PriceBasis, Ints] = field(default_factory=dict, repr=False)
-    """What is preferred under the bases that were asked for last."""
+    """Preferred prices under the bases that were asked for last."""
 
     @classmethod
     def of(cls, prices: ReadPrices, table: OfferTable) -> "PriceTable":
@@ -149,7 +149,7 @@ class PriceTable:
         return chosen
 
     def has_known_tax(self, chosen: Ints) -> bool:
-        """Whether any of the prices of these rows (−1 is none) is of known tax."""
+        """True if any of the prices of these rows (−1 is none) is of known tax."""
         known = self.quotes.meets(lambda shape: not shape.is_tax_unknown)
         return bool(known[chosen[chosen >= 0]].any())
 

@@ -1,4 +1,4 @@
-"""What an offer costs under a query: the machine, the extras in the basis, and the reader's tax."""
+"""Cost of an offer under a query: the machine, the extras in the basis, and the reader's tax."""
 
 import datetime as dt
 from collections.abc import Iterable
@@ -48,15 +48,15 @@ INTERRUPTIBLE = "interruptible"
 
 @dataclass(frozen=True)
 class Context:
-    """What all rows of a list share; `today` judges the age of prices and exchange rates."""
+    """Shared inputs of a list's rows; `today` judges the age of prices and exchange rates."""
 
     query: RankingQuery
     rates: RateTable
     today: dt.date
     tariffs: Tariffs = field(default_factory=dict)
-    """Of extras; read only when the basis holds one."""
+    """Tariffs of extras; read only when the basis holds one."""
     is_tax_ranked: bool = True
-    """Whether prices of unknown tax take a rank: not beside net ones, unless the reader says so."""
+    """True if prices of unknown tax take a rank: not beside net ones, unless the reader says so."""
 
 
 def price_cells(
@@ -135,7 +135,7 @@ def total_price(
 
 
 def contract_ratio(offer: Offer, choice: PriceChoice, shared: Context) -> float:
-    """What is left of the price of a machine after the workspace's contract; 1 without one."""
+    """Share of a machine's price that is left after the workspace's contract; 1 without one."""
     discount = _agreed(offer, DiscountService.COMPUTE, choice.purchase_model, shared)
     return float(discounted(Decimal(1), discount))
 
@@ -219,7 +219,7 @@ def _included(offer: Offer, choice: PriceChoice) -> tuple[str, ...]:
 
 
 def extras_of(offer: Offer, choice: PriceChoice, shared: Context) -> list[Extra]:
-    """What the basis adds in a month, priced where the machine stands."""
+    """Monthly extras of the basis, priced where the machine stands."""
     extra_amounts = shared.query.extra_amounts
     # Nearly all requests: no table of tariffs is read for them.
     if extra_amounts == NOTHING:
@@ -265,7 +265,7 @@ def _basis_words(
 
 
 def month_of_extras(extras: Iterable[Extra], rates: RateTable, currency: str) -> Decimal:
-    """What extras of known amounts add up to. Raises UnknownRate."""
+    """Monthly sum of extras of known amounts. Raises UnknownRate."""
     total = Decimal(0)
     for extra in extras:
         if extra.amount:

@@ -1,4 +1,4 @@
-"""What a ranking depends on."""
+"""The question of a ranking."""
 
 import datetime as dt
 from collections.abc import Mapping
@@ -28,7 +28,7 @@ DEFAULT_SORT = (("value_per_cost", True),)
 
 @dataclass(frozen=True)
 class Filter:
-    """One condition on a column; `values` are alternatives for `=` and `!`."""
+    """A condition on a column; `values` are alternatives for `=` and `!`."""
 
     column: str
     operator: str
@@ -55,7 +55,7 @@ class RankingQuery:
     """Over how many months a setup fee is spread; 0 leaves it out."""
     term: str = ON_DEMAND
     basis: tuple[str, ...] = (MACHINE,)
-    """Of BASIS_PARTS, in their order."""
+    """Parts of BASIS_PARTS, in their order."""
     discounts: tuple[Discount, ...] = ()
     """With `contract` in the basis: what the workspace has agreed."""
     basis_disk_gb: Decimal = Decimal(100)
@@ -66,7 +66,7 @@ class RankingQuery:
     tax_rate: Decimal | None = None
     """The reader's tax (ratio) that prices are shown with; None = net prices."""
     tax_unknown: str = UNRANKED
-    """Whether prices of unknown tax take a rank beside net ones: unranked or ranked."""
+    """True if prices of unknown tax take a rank beside net ones: unranked or ranked."""
     as_of: dt.date | None = None
     q: str = ""
     filters: tuple[Filter, ...] = ()
@@ -78,7 +78,7 @@ class RankingQuery:
 
     @property
     def ranked_metric(self) -> Metric:
-        """What ranks: the metric asked for, or the mix of several."""
+        """The metric that ranks: the one asked for, or the mix of several."""
         return MIX if self.weights else METRICS[self.metric]
 
     @property
@@ -102,7 +102,7 @@ class RankingQuery:
 
     @property
     def extra_amounts(self) -> ExtraAmounts:
-        """What is requested of each extra in the basis, in a month; None = not in the basis."""
+        """Requested amount of each extra in the basis, in a month; None = not in the basis."""
         return ExtraAmounts(
             disk_gb=self.basis_disk_gb if DISK in self.basis else None,
             ipv4_count=self.basis_ipv4 if IP in self.basis else None,

@@ -1,4 +1,4 @@
-"""What the prices of a table ask for as arrays: ten thousands of different amounts, of few shapes."""
+"""Prices of a table as arrays: ten thousands of different amounts, of few shapes."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
@@ -49,9 +49,9 @@ class QuoteColumn:
             shapes.append(quote)
         return cls(
             quotes.codes,
-            _texts(one.amount for one in charges),
-            _texts(one.setup_amount for one in charges),
-            _texts(one.monthly_cap for one in charges),
+            _texts(charge.amount for charge in charges),
+            _texts(charge.setup_amount for charge in charges),
+            _texts(charge.monthly_cap for charge in charges),
             shapes.coded(),
             ChargeColumns.of(charges),
         )
@@ -63,7 +63,7 @@ class QuoteColumn:
         return sum(column.nbytes for column in columns)
 
     def value(self, row: int) -> Quote:
-        """What the price of a row asks for, exactly."""
+        """The price of a row, exactly."""
         code = int(self.codes[row])
         shape: QuoteShape = self.shapes.value(code)
         charge = Charge(

@@ -67,7 +67,7 @@ _tables = KnownTables(MOST_BYTES_OF_TABLES, SharedFiles(settings.SHARED_TABLES_D
 
 
 class ListKey(NamedTuple):
-    """What tells the lists of one state of the data apart."""
+    """Key of a list within one state of the data."""
 
     query: RankingQuery
     today: dt.date
@@ -211,7 +211,7 @@ def rank_anew(stamp: DataStamp) -> None:
 
 
 def _length(key: ListKey) -> int:
-    """Of the list as it was last made."""
+    """Length of the list as it was last made."""
     known = _cache.newest(key)
     return 0 if known is None else len(known.rows) + len(known.unscored)
 

@@ -1,4 +1,4 @@
-"""What API, exports, filters and pages know of a column of offers and rankings."""
+"""A column of offers and rankings, for API, exports, filters and pages."""
 
 from dataclasses import dataclass
 from enum import Enum
@@ -15,28 +15,28 @@ class ColumnScale(Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class RankingColumn(Column):
-    """One column, with what filters and pages need beside what every table has."""
+    """A column, with what filters and pages need beside what every table has."""
 
     label: str
     """Head of the column."""
     empty: str = "not stated"
-    """What an empty cell says."""
+    """Text of an empty cell."""
     filter_words: str = ""
-    """What a filter is called where the head of the cells says something wider."""
+    """Name of the filter where the head of the cells says something wider."""
     choices: tuple[str, ...] = ()
     """The only values that a filter takes; empty: any."""
     needs_ranking: bool = False
-    """Whether its cells are known only once all are ranked: a filter on it then only hides rows,
+    """True if its cells are known only once all are ranked: a filter on it then only hides rows,
     while on others the list is ranked without what they exclude."""
     scale: ColumnScale | None = None
     shows_unit: bool = False
-    """Whether a page names the unit, which is then the same for every query."""
+    """True if a page names the unit, which is then the same for every query."""
     is_descending_first: bool = False
-    """Whether a first click sorts downwards: figures are read best first."""
+    """True if a first click sorts downwards: figures are read best first."""
     has_bounds: bool = True
-    """Whether a column with an order has a field for each bound."""
+    """True if a column with an order has a field for each bound."""
     is_unbroken: bool = False
-    """Whether its cells stay on one line."""
+    """True if its cells stay on one line."""
 
     @property
     def filter_label(self) -> str:
@@ -46,10 +46,10 @@ class RankingColumn(Column):
 
     @property
     def is_sortable(self) -> bool:
-        """Whether an order by the column says something: not so for lists of marks."""
+        """True if an order by the column says something: not so for lists of marks."""
         return self.kind is not ColumnType.WORDS
 
     @property
     def is_category(self) -> bool:
-        """Whether its values are words, of which a filter names some."""
+        """True if its values are words, of which a filter names some."""
         return self.kind in {ColumnType.TEXT, ColumnType.WORDS}

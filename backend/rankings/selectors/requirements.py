@@ -164,7 +164,7 @@ def _requirement(asked: RequirementDocument) -> Requirement:
 
 
 def _basis(main: Ranking) -> dict[str, Any]:
-    """What the prices rest on; what a ranking says of its metric is said of each target."""
+    """Basis of the prices; what a ranking says of its metric is said of each target."""
     named = (
         "term",
         "basis",
@@ -221,7 +221,7 @@ def _allows_burstable(asked: RequirementDocument) -> bool:
 
 
 def _offers() -> dict[str, Offer]:
-    """What every offer is joined by, by slug."""
+    """Parts that every offer is joined by, by slug."""
     rows = Offer.objects.order_by().only("slug", "provider_id", "region_id")
     return {offer.slug: offer for offer in rows}
 
@@ -275,7 +275,7 @@ def _server(
 
 
 def _refusal(row: RankingRow, asked: RequirementDocument, unfit: Sequence[str]) -> str:
-    """What rules an offer out before its figures are looked at."""
+    """Reason that rules an offer out before its figures are looked at."""
     if asked.kinds and row.kind not in asked.kinds:
         return _("its kind is {kind}", kind=row.kind)
     if row.period == ONCE:
@@ -370,7 +370,7 @@ class _Extras:
 
 
 def _included(price_ids: set[UUID]) -> dict[UUID, Included]:
-    """What the prices say that they include; those that say nothing left out."""
+    """Stated inclusions of the prices; those that say nothing left out."""
     rows = PriceObservation.objects.filter(pk__in=price_ids).exclude(included={})
     return {
         price_id: included_of(included, None, currency)

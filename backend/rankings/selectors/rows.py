@@ -1,4 +1,4 @@
-"""One row per offer: what it is, what it costs, what it scored, and how it stands."""
+"""A row per offer: what it is, what it costs, what it scored, and how it stands."""
 
 import datetime as dt
 from collections.abc import Mapping
@@ -26,11 +26,14 @@ DECIDED_BY: Mapping[str, tuple[str, ...]] = {
     "arch": ("arch",), "vcpu": ("vcpu_count",), "vcpu_kind": ("vcpu_kind",),
     "threads": ("thread_count",), "ram_gib": ("memory_bytes",), "disk_gb": ("disk_bytes",),
     "disk_kind": ("disk_kind",), "region_group": ("region",),
-    "cpu_baseline_ratio": ("cpu_baseline_ratio",),
+    "cpu_baseline_ratio": ("cpu_baseline_ratio",), "no_orders_on": ("no_orders_on",),
 }  # fmt: skip
 
 # Flag of an offer that can no longer be bought.
 DISCONTINUED = "discontinued"
+# Flag of one for which its provider took no orders lately, and how long such a statement holds.
+NOT_ORDERABLE = "not_orderable"
+STOCK_LAPSES_AFTER = dt.timedelta(days=14)
 
 
 @dataclass(frozen=True)
@@ -103,9 +106,11 @@ class RankingRow:
     included: tuple[str, ...] = ()
     """Extras that the machine's own price holds; no column, but what makes prices unlike."""
     is_unfit: bool = False
-    """Whether its score is shown and never compared; no column, the flags say why."""
+    """True if its score is shown and never compared; no column, the flags say why."""
     source_figure: int = NO_FIGURE
     """Number of the figure that it shares with other rows (domain.pairwise); no column."""
+    no_orders_on: dt.date | None = None
+    """Day on which its provider took no orders for it; no column, an answer that names it warns."""
 
     @property
     def order_value(self) -> Decimal | None:
@@ -150,7 +155,7 @@ def ranking_row(
     # The score's first, then the machine's, then the price's: as the columns follow each other.
     flags = (
         *(score.flags if score else ()),
-        *_offer_flags(offer, shared.query.as_of),
+        *_offer_flags(offer, shared.query.as_of, shared.today),
         price["flags"],
     )
     cells = {
@@ -206,6 +211,7 @@ def offer_cells(offer: Offer) -> dict[str, Any]:
         "disk_kind": offer.disk_kind or None,
         "region_group": region_group(offer.region.country) if offer.region else None,
         "cpu_baseline_ratio": offer.cpu_baseline_ratio and offer.cpu_baseline_ratio.normalize(),
+        "no_orders_on": offer.no_orders_on,
     }
 
 
@@ -213,7 +219,7 @@ def _size(size_bytes: int | None, unit_bytes: int) -> int | float | None:
     return None if size_bytes is None else simple_number(size_bytes / unit_bytes)
 
 
-def _offer_flags(offer: Offer, as_of: dt.date | None) -> tuple[str, ...]:
+def _offer_flags(offer: Offer, as_of: dt.date | None, today: dt.date) -> tuple[str, ...]:
     end = offer.discontinued_on
     # On a day in the past it may still have been sold.
     is_discontinued = end is not None and (as_of is None or end <= as_of)
@@ -223,7 +229,10 @@ def _offer_flags(offer: Offer, as_of: dt.date | None) -> tuple[str, ...]:
     # Where a provider has two credit modes, only a measured machine's is known.
     is_sold_so = offer.vcpu_kind == VcpuKind.BURSTABLE and len(modes) == 1
     mode = credit_flag(modes[0]) if is_sold_so else None
-    return tuple(filter(None, (kind, mode, DISCONTINUED if is_discontinued else None)))
+    refused = offer.no_orders_on
+    is_refused = refused is not None and refused <= today <= refused + STOCK_LAPSES_AFTER
+    state = DISCONTINUED if is_discontinued else NOT_ORDERABLE if is_refused else None
+    return tuple(filter(None, (kind, mode, state)))
 
 
 def _score_cells(score: Score | None, metric: str) -> dict[str, Any]:

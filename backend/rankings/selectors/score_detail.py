@@ -1,4 +1,4 @@
-"""One score of one offer: the samples behind it, and those that were left out with the reason."""
+"""A score of one offer: the samples behind it, and those that were left out with the reason."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from django.db.models import Prefetch, prefetch_related_objects
 
 from backend.accounts.services.workspaces import DEFAULT_WORKSPACE
 from backend.benchmarks.models import Evidence, Sample
-from backend.benchmarks.selectors.samples import seen_by
+from backend.benchmarks.selectors.samples import of_offer, seen_by
 from backend.benchmarks.selectors.scores import ScoreOrigin, score_origin
 from backend.catalog.models import Offer
 from backend.catalog.selectors.offers import offers_visible
@@ -28,8 +28,8 @@ class LeftOutSample:
 
 @dataclass(frozen=True)
 class ScoreDetail:
-    """Of one offer and metric; samples newest first. With their runs and evidence come the first
-    MOST_SHOWN of each list: a machine that is measured every night has thousands."""
+    """Score of one offer and metric; samples newest first. With their runs and evidence come the
+    first MOST_SHOWN of each list: a machine that is measured every night has thousands."""
 
     offer: Offer
     origin: ScoreOrigin
@@ -45,9 +45,8 @@ def score_detail(
     origin = score_origin(offer.pk, metric)
     if origin is None:
         return None
-    samples = seen_by(offer.samples.filter(metric=metric.key), workspace_slug).order_by(
-        "-measured_at", "id"
-    )
+    of_metric = Sample.objects.filter(of_offer(offer.pk), metric=metric.key)
+    samples = seen_by(of_metric, workspace_slug).order_by("-measured_at", "id")
     pooled, left_out = [], []
     for sample in samples:
         if sample.pk in origin.pooled:

@@ -25,7 +25,7 @@ from backend.rankings.selectors.scores import Score
 
 
 class ScoreKind(NamedTuple):
-    """What a score says beside its figures and where they are; most offers share a few."""
+    """Properties of a score beside its figures and where they are; most offers share a few."""
 
     variant: str
     is_unfit: bool
@@ -111,7 +111,9 @@ class ScoreTable:
         at[numbers[listed]] = listed
         value, low, high = np.array(figures).reshape(-1, 3)[at].T.copy()
         columns = zip(*known.values, NOTHING, strict=True)
-        return cls(metric, table, value, low, high, *(_coded(one, codes[at]) for one in columns))
+        return cls(
+            metric, table, value, low, high, *(_coded(column, codes[at]) for column in columns)
+        )
 
     @cached_property
     def source_figures(self) -> Ints:
@@ -195,22 +197,22 @@ class ScoreTable:
         )
 
 
-def _about(one: Score) -> ScoreAbout:
-    summary = one.summary
+def _about(score: Score) -> ScoreAbout:
+    summary = score.summary
     kind = ScoreKind(
-        one.variant,
-        one.is_unfit,
-        one.flags,
-        one.source,
-        one.method_version,
-        one.target,
-        one.licence,
+        score.variant,
+        score.is_unfit,
+        score.flags,
+        score.source,
+        score.method_version,
+        score.target,
+        score.licence,
         summary.interval_basis,
         summary.is_unstable,
         summary.n_instances,
         summary.n_repeats,
     )
-    return ScoreAbout(kind, one.measured_at, one.result_url, tuple(one.cpu_models.items()))
+    return ScoreAbout(kind, score.measured_at, score.result_url, tuple(score.cpu_models.items()))
 
 
 def _coded(values: Iterable[Hashable], codes: NDArray[np.int32]) -> Coded:

@@ -1,4 +1,4 @@
-"""What the figures of a ranked list rest on, as its answers and exports state it."""
+"""Basis of a ranked list's figures, as its answers and exports state it."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from backend.rankings.selectors.query import RankingQuery
 def stated_basis(
     query: RankingQuery, metric: Metric, unpriced_count: int, without_score_count: int
 ) -> dict[str, Any]:
-    """What the figures of a list rest on, in words that JSON carries."""
+    """Basis of a list's figures, in words that JSON carries."""
     return {
         "metric": metric.key,
         "unit": metric.unit,

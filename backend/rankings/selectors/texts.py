@@ -42,7 +42,7 @@ class Texts(Sequence[str]):
         return map(bytes.decode, self.utf8.tolist())
 
     def at(self, rows: Ints) -> "Texts":
-        """Those of some rows, in their order."""
+        """Texts of some rows, in their order."""
         return Texts(self.utf8[rows])
 
     def followed_by(self, other: "Texts") -> "Texts":

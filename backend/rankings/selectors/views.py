@@ -53,10 +53,10 @@ def kept_params(view: SavedView) -> Params:
 
 @dataclass(frozen=True)
 class OpenedView:
-    """What `view=` and the rest of a URL ask for together."""
+    """The joint question of `view=` and the rest of a URL."""
 
     params: Params
-    """Those in force, without `view`."""
+    """Parameters in force, without `view`."""
     view: SavedView | None = None
 
     @property
@@ -112,7 +112,7 @@ def keepable(given: Mapping[str, Sequence[str]]) -> tuple[Params, list[str]]:
 
 
 def is_unknown(name: str, values: Sequence[str]) -> bool:
-    """Whether a ranking has no such parameter."""
+    """True if a ranking has no such parameter."""
     try:
         return bool(query_from({name: values})[1])
     except InvalidParameters:

@@ -34,7 +34,7 @@ def reports_visible(workspace: Workspace, *, has_bills: bool = False) -> QuerySe
 def ranked_document(
     basis: Mapping[str, Any], rows: Sequence[RankingRow], top: int = TOP
 ) -> dict[str, Any]:
-    """What a report freezes of ranked rows; it shows the first `top` of them before the others.
+    """Frozen content of ranked rows; it shows the first `top` of them before the others.
 
     Raises InvalidValue for nothing to freeze, or too many rows.
     """

@@ -110,7 +110,9 @@ def views_apply(
     Raises InvalidDocument with every fault, below /items/<n>; nothing is changed then.
     """
     applied = Applied(is_dry)
-    known = {one.slug: one for one in SavedView.objects.filter(workspace=workspace)}
+    known = {
+        saved_view.slug: saved_view for saved_view in SavedView.objects.filter(workspace=workspace)
+    }
     for index, item in enumerate(items):
         fields = {name: item[name] for name in ("name", "visibility", "params")}
         view = known.get(item["slug"])
@@ -229,5 +231,5 @@ def _pointer(name: str) -> str:
 
 
 def _is_text(value: str) -> bool:
-    """Whether a database can hold it: no NUL, no half of a surrogate pair."""
+    """True if a database can hold it: no NUL, no half of a surrogate pair."""
     return not any(letter == "\0" or "\ud800" <= letter <= "\udfff" for letter in value)

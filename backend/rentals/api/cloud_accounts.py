@@ -13,8 +13,8 @@ from rest_framework.response import Response
 from backend.accounts.api.authentication import actor
 from backend.accounts.models import CloudAccount
 from backend.accounts.services.acting import workspace_of
-from backend.benchmarks.api.documents import BudgetDocument, NoDocument
-from backend.common.rest.documents import FlagField, Problem, Strict, TextField
+from backend.benchmarks.api.documents import BudgetDocument
+from backend.common.rest.documents import FlagField, NoDocument, Problem, Strict, TextField
 from backend.common.rest.permissions import ADMIN
 from backend.common.rest.problem import BadGateway, Conflict
 from backend.common.rest.table import Column, ColumnType
@@ -64,7 +64,7 @@ ACCOUNT_COLUMNS = (
 
 
 class AccountChange(Strict):
-    """What may be changed of an account; settings as a whole."""
+    """Changes of an account; settings as a whole."""
 
     name = TextField(max_length=100, required=False)
     settings = serializers.DictField(required=False)
@@ -100,7 +100,7 @@ class SecretDocument(Strict):
 
 
 class MonthUsed(serializers.Serializer[Any]):
-    """What of this calendar month (UTC) is spent or reserved."""
+    """Amounts of this calendar month (UTC), spent or reserved."""
 
     amount = serializers.CharField(help_text="a decimal string")
     currency = serializers.CharField()
@@ -111,7 +111,7 @@ class MonthUsed(serializers.Serializer[Any]):
 
 
 class PreflightLine(serializers.Serializer[Any]):
-    """One thing that a launch needs in a region."""
+    """A thing that a launch needs in a region."""
 
     region = serializers.CharField()
     topic = serializers.CharField()
@@ -248,7 +248,7 @@ class CloudAccountsView(ListView):
 
 
 class CloudAccountView(View):
-    """One account."""
+    """An account."""
 
     scopes: ClassVar[Mapping[str, str]] = {
         "GET": ADMIN, "PATCH": ADMIN, "DELETE": ADMIN,

@@ -1,4 +1,5 @@
-"""What the reaper looks at: accounts, launches that were not seen gone, teardowns that hang."""
+"""Objects that the reaper looks at: accounts, launches that were not seen gone, teardowns that
+hang."""
 
 import datetime as dt
 from collections.abc import Collection

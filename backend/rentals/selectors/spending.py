@@ -1,4 +1,4 @@
-"""What an account at a cloud has spent this month, and its machines."""
+"""Spending of a cloud account this month, and its machines."""
 
 import datetime as dt
 from collections.abc import Iterator
@@ -31,7 +31,7 @@ def month_budget(account: CloudAccount) -> Budget | None:
 
 
 def account_month(account: CloudAccount) -> Cost:
-    """What of this calendar month (UTC) is spent or reserved, in the budget's currency.
+    """Amount spent or reserved in this calendar month (UTC), in the budget's currency.
 
     `unknown` names the currencies that no rate converts, and parts of machines without a price.
     """
@@ -70,7 +70,7 @@ class AccountFigures:
     """Since its machines were last listed; before the first time since it was made."""
     failed_looks: int
     spent: Decimal
-    """What of this calendar month (UTC) is spent or reserved."""
+    """Amount spent or reserved in this calendar month (UTC)."""
     budget: Decimal | None
     currency: str
 
@@ -103,7 +103,7 @@ def machines_rented(account: CloudAccount) -> QuerySet[Resource]:
 
 
 def month_amounts(account: CloudAccount) -> list[Money]:
-    """What of the account's budget of this calendar month (UTC) is spent or reserved."""
+    """Spent and reserved amounts of the account's budget in this calendar month (UTC)."""
     return machine_amounts(account.resources.all(), since=_month_start())
 
 
@@ -125,8 +125,8 @@ def _unpriced(account: CloudAccount) -> Iterator[str]:
 def machine_amounts(
     machines: QuerySet[Resource], *, since: dt.datetime | None = None
 ) -> list[Money]:
-    """What the machines cost: of those that are gone what they did, since then; of the others
-    what is reserved, or what they cost already where that is more."""
+    """Costs of the machines: of those that are gone the final one, since then; of the others the
+    reserved amount, or the cost so far where that is more."""
     spent = LedgerEntry.objects.filter(
         Q() if since is None else Q(period_start__gte=since),
         resource__in=machines.filter(state=ResourceState.GONE).order_by(),

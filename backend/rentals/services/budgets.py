@@ -1,4 +1,5 @@
-"""What a machine may cost is compared with every budget that it is paid from, before it is rented."""
+"""Budgets: a machine's highest cost is compared with each that it is paid from, before it is
+rented."""
 
 from decimal import Decimal
 from uuid import UUID
@@ -102,7 +103,7 @@ def _check_quota(account: CloudAccount, run: Run, offer: Offer) -> None:
 def _check_vcpus(account: CloudAccount, run: Run, offer: Offer, most: int) -> None:
     # Both machines of a pair live at the same time.
     pair = Q(run__in=[run.pk, run.server_id]) | Q(run__server=run)
-    offers = [one.offer for one in account.resources.filter(pair).select_related("offer")]
+    offers = [resource.offer for resource in account.resources.filter(pair).select_related("offer")]
     names = " and ".join(one.name for one in offers)
     counts = [one.vcpu_count for one in offers if one.vcpu_count is not None]
     needed = sum(counts, Decimal(0))

@@ -1,4 +1,4 @@
-"""What the reaper saw at a provider, stored on the account, and the notices when it cannot help."""
+"""The reaper's view of a provider, stored on the account, and the notices when it cannot help."""
 
 import datetime as dt
 from collections.abc import Mapping
@@ -115,7 +115,7 @@ def look_record(
 
 
 def ending_of(account: CloudAccount) -> dict[str, Ending]:
-    """What the last look left to go, by the provider's id."""
+    """Resources that the last look left to go, by the provider's id."""
     return {provider_id: Ending(**entry) for provider_id, entry in account.ending.items()}
 
 

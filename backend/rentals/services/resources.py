@@ -204,7 +204,9 @@ def _record(resource: Resource, until: dt.datetime) -> None:
     # Step and reaper write the same hours, perhaps at once: the row of an hour is overwritten,
     # never added to.
     hourly = {LedgerKind.MACHINE: resource.hourly_amount}
-    hourly |= {one.kind: one.hourly for one in parts_of(resource.parts) if one.hourly is not None}
+    hourly |= {
+        part.kind: part.hourly for part in parts_of(resource.parts) if part.hourly is not None
+    }
     LedgerEntry.objects.bulk_create(
         [
             LedgerEntry(
@@ -281,9 +283,10 @@ def _record_surplus(resource: Resource, hourly: Decimal) -> None:
 
 
 def _record_traffic(resource: Resource, launched_at: dt.datetime) -> None:
-    """What its run has sent, once that is known; all that it may, where it never will be."""
+    """Record the traffic that its run has sent, once that is known; all that it may send, where it
+    never will be."""
     parts = parts_of(resource.parts)
-    if not any(one.per_gb is not None for one in parts):
+    if not any(part.per_gb is not None for part in parts):
         return
     resource.run.refresh_from_db(fields=["sent_bytes"])
     sent = resource.run.sent_bytes

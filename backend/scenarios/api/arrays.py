@@ -15,7 +15,7 @@ from backend.scenarios.api.documents import ArrayResult
 
 
 class ArrayView(View):
-    """What equal disks hold and do as an array."""
+    """Space and performance of equal disks as an array."""
 
     scopes: ClassVar[Mapping[str, str]] = {"POST": READ}
     parser_classes = (ExactJSONParser,)

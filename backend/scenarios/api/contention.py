@@ -32,7 +32,7 @@ class ContentionView(View):
         responses={200: ContentionResult, 413: Problem, 422: Problem, 503: Problem},
     )
     def post(self, request: Request, **_: Any) -> Response:
-        """What each flow gets, and how full each link is."""
+        """Rate of each flow, and load of each link."""
         most = most_steps(MOST_WORK * STEPS_PER_WORK) // STEPS_PER_WORK
         steps = work(request.data) * STEPS_PER_WORK
         with calculation(steps, advice="take fewer links or flows") as check:

@@ -61,7 +61,7 @@ class Interval(serializers.Serializer[Any]):
 
 
 class OptionResult(serializers.Serializer[Any]):
-    """What an option costs, and what it leaves unserved; amounts are decimal strings."""
+    """Cost of an option, and the demand that it leaves unserved; amounts are decimal strings."""
 
     name = serializers.CharField()
     cost_total = serializers.CharField(help_text="over the horizon")
@@ -93,7 +93,7 @@ class OptionResult(serializers.Serializer[Any]):
 
 
 class ScenarioResult(serializers.Serializer[Any]):
-    """What a scenario comes to."""
+    """The result of a scenario."""
 
     schema = serializers.IntegerField()
     input_sha256 = serializers.CharField(help_text="of the document with prices for offers")
@@ -142,7 +142,7 @@ class OfferMix(serializers.Serializer[Any]):
 
 
 class FlowResult(serializers.Serializer[Any]):
-    """What each of the equal flows gets."""
+    """Rate of each of the equal flows."""
 
     name = serializers.CharField()
     rate_bytes_per_s = serializers.FloatField()
@@ -151,7 +151,7 @@ class FlowResult(serializers.Serializer[Any]):
 
 
 class LinkResult(serializers.Serializer[Any]):
-    """What all flows together take of a link."""
+    """Use of a link by all flows together."""
 
     name = serializers.CharField()
     used_bytes_per_s = serializers.FloatField()
@@ -187,7 +187,7 @@ class ThroughputResult(serializers.Serializer[Any]):
 
 
 class ArrayResult(serializers.Serializer[Any]):
-    """What an array of disks holds and does."""
+    """Space and performance of an array of disks."""
 
     capacity = CapacityResult()
     throughput = ThroughputResult()

@@ -51,12 +51,12 @@ class ScenarioDocumentsView(View):
         rows = scenarios_visible(workspace_of(request)).defer("resolved", "result")
         items: list[dict[str, Any]] = [
             {
-                "slug": one.slug,
-                "template": one.template or None,
-                "is_frozen": one.frozen_at is not None,
-                "document": one.document,
+                "slug": row.slug,
+                "template": row.template or None,
+                "is_frozen": row.frozen_at is not None,
+                "document": row.document,
             }
-            for one in rows.order_by("slug")
+            for row in rows.order_by("slug")
         ]
         return Response({"schema_version": 1, "items": items})
 

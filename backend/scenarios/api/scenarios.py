@@ -102,7 +102,7 @@ class ScenarioSimulateView(View):
         responses={200: ScenarioResult, 202: Job, 413: Problem, 422: Problem, 503: Problem},
     )
     def post(self, request: Request, **_: Any) -> Response:
-        """What each option costs and what it leaves unserved."""
+        """Cost of each option, and the demand that it leaves unserved."""
         # A misspelt parameter would change nothing and say nothing.
         if unknown := given(dict(request.query_params.lists())):
             detail = "simulate takes no parameters: everything stands in the document"
@@ -141,7 +141,7 @@ class ScenariosView(ListView):
 
 
 class ScenarioView(View):
-    """One scenario."""
+    """A scenario."""
 
     scopes: ClassVar[Mapping[str, str]] = {"PATCH": WRITE, "DELETE": WRITE}
     parser_classes = (ExactJSONParser,)
@@ -182,7 +182,7 @@ class ScenarioView(View):
 
 
 class ScenarioResultView(View):
-    """What a kept scenario comes to: now, or when it was frozen."""
+    """The result of a kept scenario: now, or when it was frozen."""
 
     @extend_schema(
         operation_id="scenarios_result",

@@ -1,4 +1,4 @@
-"""What the commands that answer a document share: reading it, and one line on a fault."""
+"""Shared parts of commands that answer a document: reading it, and one line on a fault."""
 
 import json
 import sys

@@ -12,7 +12,7 @@ from backend.scenarios.models import JobState, ScenarioJob, ScenarioJobPiece
 
 
 def job_by_id(workspace: Workspace, job_id: UUID) -> ScenarioJob | None:
-    """One job, without its document and result."""
+    """A job, without its document and result."""
     jobs = ScenarioJob.objects.defer("document", "assumptions", "result")
     return jobs.filter(workspace=workspace, pk=job_id).first()
 
@@ -27,26 +27,26 @@ def job_progress(job: ScenarioJob) -> float:
 
 
 def job_result(job: ScenarioJob) -> dict[str, Any] | None:
-    """What it came to; None where it is not done, or its result was forgotten."""
+    """Result of the job; None where it is not done, or its result was forgotten."""
     text = ScenarioJob.objects.values_list("result", flat=True).get(pk=job.pk)
     return None if text is None else dict(json.loads(text))
 
 
 def job_document(job_id: UUID) -> Any:
-    """What is calculated, as a document of the domain; None of a job that has ended."""
+    """Document to calculate, of the domain; None of a job that has ended."""
     text = ScenarioJob.objects.values_list("document", flat=True).get(pk=job_id)
     return json.loads(text) if text else None
 
 
 def option_figures(job_id: UUID) -> list[dict[str, Any]]:
-    """What its options came to by themselves, in their order."""
+    """Results of its options by themselves, in their order."""
     pieces = ScenarioJobPiece.objects.filter(job=job_id).exclude(figures=None)
     texts = pieces.order_by("first").values_list("figures", flat=True)
     return [option for text in texts if text for option in json.loads(text)]
 
 
 def pieces_due(job: ScenarioJob) -> QuerySet[ScenarioJobPiece]:
-    """What nobody calculates at the moment; options are compared when all are there."""
+    """Pieces that nobody calculates at the moment; options are compared when all are there."""
     waits_for = ScenarioJobPiece.objects.filter(job=OuterRef("job"), count__gt=0, figures=None)
     is_free = Q(lease_until=None) | Q(lease_until__lte=clock.now())
     is_ready = Q(count__gt=0) | ~Exists(waits_for)

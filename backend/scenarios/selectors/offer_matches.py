@@ -44,7 +44,7 @@ def offer_matches(
     offers = offers_with_words(words, workspace_slug)
     rows = list(offers.order_by("slug")[:MOST_CONSIDERED])
     price = {"term": term, **({"currency": currency} if currency else {})}
-    options = [{"parts": [{"price": {"offer": one.slug, **price}}]} for one in rows]
+    options = [{"parts": [{"price": {"offer": row.slug, **price}}]} for row in rows]
     prices = named_prices({"options": options}, workspace_slug=workspace_slug, today=today)
     by_offer = {price.offer.pk: price for price in prices.values()}
     # The sort is stable: within both kinds the order by slug stays.
@@ -67,7 +67,7 @@ def known_scores(offer_ids: Iterable[UUID], metric: str = "") -> dict[UUID, Scor
 def offer_names(slugs: Iterable[str], workspace_slug: str = DEFAULT_WORKSPACE) -> dict[str, str]:
     """Names of offers by slug; those that are not known are left out."""
     rows = offers_visible(workspace_slug).filter(slug__in=list(slugs)).order_by("slug")
-    return {one.slug: one.name for one in rows}
+    return {row.slug: row.name for row in rows}
 
 
 def is_own_hardware(slug: str) -> bool:

@@ -178,7 +178,7 @@ def assumed(quote: OfferQuote, into: Exchange) -> Assumption:
 
 
 def is_rate_assumed(quote: OfferQuote, beside: Mapping[str, Any]) -> bool:
-    """Whether the price is a spot price beside which no number of interruptions stands."""
+    """True if the price is a spot price beside which no number of interruptions stands."""
     is_spot = quote.choice.purchase_model == PurchaseModel.SPOT
     return is_spot and not {"interruptions_per_month", "billing"} & {*beside}
 
@@ -201,7 +201,7 @@ def at_list_price(price: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def discount_left_out(slug: str) -> Assumption:
-    """What `at_list_price` assumes: the option may cost less than stated."""
+    """Assumption of `at_list_price`: the option may cost less than stated."""
     return {
         "name": f"discount for sustained use of {slug}",
         "value": "left out beside a commitment",

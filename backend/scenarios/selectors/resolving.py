@@ -138,7 +138,7 @@ def named_prices(
 
 
 def _other_faults(opened: Any, entries: Iterable[CatalogPart]) -> dict[str, str]:
-    """What else is wrong with a document, as if the offers that are at fault had a price."""
+    """Further faults of a document, as if the offers that are at fault had a price."""
     for entry in entries:
         if entry.part.get("price") is entry.price:
             entry.part["price"] = {**STAND_IN, CURRENCY: _currency(opened, entries)}
@@ -174,7 +174,7 @@ def _entries(pointer: str, parts: list[Any]) -> Iterator[CatalogPart]:
 
 
 def _beside(price: Mapping[str, Any]) -> dict[str, Any]:
-    """What a person states beside the offer."""
+    """Statements of a person beside the offer."""
     return {k: v for k, v in price.items() if k not in {*NAMED, TERM, CURRENCY} and v is not None}
 
 
@@ -296,7 +296,7 @@ def _by_observation(
     if not named:
         return
     prices = prices_by_id((pk for _, pk in named), workspace_slug)
-    offers = offers_visible(workspace_slug).in_bulk([one.offer_id for one in prices.values()])
+    offers = offers_visible(workspace_slug).in_bulk([price.offer_id for price in prices.values()])
     kept = _kept(prices)
     for entry, pk in named:
         choice = prices.get(pk)

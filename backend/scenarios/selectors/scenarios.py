@@ -92,7 +92,7 @@ def scenario_by_slug(workspace_slug: str, slug: str) -> Scenario | None:
 
 
 def simulated(document: object, *, workspace_slug: str = DEFAULT_WORKSPACE) -> Simulated:
-    """What a document comes to now.
+    """Present result of a document.
 
     The result has, beside the members of the domain's, `data_version`; prices and scores of offers
     are among its assumptions. InvalidDocument names every field that is wrong.

@@ -88,14 +88,14 @@ class MarketOffer:
 
     @property
     def flags(self) -> tuple[str, ...]:
-        """What is to be known of the score, and of the processors of the machine."""
+        """Flags of the score, and of the processors of the machine."""
         own = VCPU_FLAGS.get(self.offer.vcpu_kind)
         # Score and offer may both say that a machine is burstable.
         return tuple(dict.fromkeys(filter(None, (*self.score.flags, own))))
 
     @property
     def is_always_on(self) -> bool:
-        """Whether as many run as the peak needs: what is committed or bought cannot be ended."""
+        """True if as many run as the peak needs: what is committed or bought cannot be ended."""
         return self.option.parts[0].count is not None
 
 
@@ -178,13 +178,13 @@ def market_of(scenario: Scenario, query: ScreeningQuery) -> LoadMarket:
 def screened_market(market: LoadMarket) -> ScreenedMarket:
     """The cheapest of its offers that carry the load alone."""
     limit = market.query.limit
-    sizes = {one.option.parts[0].units_per_server for one in market.offers.values()}
+    sizes = {offer.option.parts[0].units_per_server for offer in market.offers.values()}
     # Offers far from the cheapest are not run: about as many again as are asked for are.
     tried = min(len(sizes), 2 * limit)
     steps = check_screening_work(market.document, tried, len(market.offers), most_steps(MOST_WORK))
     with calculation(steps, advice=ADVICE) as check:
         load = replace(market.load, check=check)
-        options = [one.option for one in market.offers.values()]
+        options = [offer.option for offer in market.offers.values()]
         screening = screened(load, options, limit=limit)
     rows = (
         ScreenedOffer(row.rank, market.offers[row.option.name], row.result)
@@ -200,7 +200,7 @@ def market_mix(market: LoadMarket) -> PeakMix | None:
     if market.query.term == "spot":
         return None
     with calculation(MIX_STEPS, advice=ADVICE):
-        return peak_mix(market.load, [one.option for one in market.offers.values()])
+        return peak_mix(market.load, [offer.option for offer in market.offers.values()])
 
 
 def _capacity(scenario: Scenario) -> tuple[str, Fraction]:

@@ -75,7 +75,7 @@ def scenarios_apply(
     Raises InvalidDocument with every fault, below /items/<n>; nothing is changed then.
     """
     applied = Applied(is_dry)
-    known = {one.slug: one for one in Scenario.objects.filter(workspace=workspace)}
+    known = {scenario.slug: scenario for scenario in Scenario.objects.filter(workspace=workspace)}
     for index, item in enumerate(items):
         slug, document = item["slug"], item["document"]
         with applied.faults_at(f"/items/{index}"):

@@ -1,4 +1,4 @@
-"""One offer over the API: read as a ranking has it, changed and deleted where it is one's own."""
+"""An offer over the API: read as a ranking has it, changed and deleted where it is one's own."""
 
 from collections.abc import Mapping
 from decimal import Decimal
@@ -38,7 +38,7 @@ def _amount(**given: Any) -> serializers.DecimalField:
 
 
 class OfferChange(Strict):
-    """What changes of an offer of one's own; what is left out stays, null is not known."""
+    """Changed fields of an offer of one's own; what is left out stays, null is not known."""
 
     name = TextField(max_length=MOST_NAME, required=False)
     kind = serializers.ChoiceField(choices=OfferKind.values, required=False)
@@ -61,7 +61,7 @@ class OfferChange(Strict):
 
 
 class OneOfferView(OfferView):
-    """One offer: its place among all, its prices, and every metric known of it."""
+    """An offer: its place among all, its prices, and every metric known of it."""
 
     scopes: ClassVar[Mapping[str, str]] = {"PATCH": WRITE, "DELETE": WRITE}
 

@@ -27,7 +27,7 @@ class MatchDetail(serializers.Serializer[Any]):
 
 
 class Matches(serializers.Serializer[Any]):
-    """What was searched for; offers first, of each kind at most 20."""
+    """Matches of the search; offers first, of each kind at most 20."""
 
     results = MatchDetail(many=True)
 

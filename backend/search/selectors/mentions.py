@@ -1,4 +1,4 @@
-"""What people keep that names an offer, and loses it when it is deleted."""
+"""Objects of people that name an offer, and lose it when it is deleted."""
 
 import json
 from typing import Any
@@ -23,8 +23,8 @@ def offer_mentions(offer: Offer, workspace: Workspace) -> list[str]:
     return [
         *offer_consequences(offer),
         *(
-            _("Scenario {name} names it, and has no price for it any more.", name=one.name)
-            for one in scenarios
+            _("Scenario {name} names it, and has no price for it any more.", name=scenario.name)
+            for scenario in scenarios
         ),
         *(_("View {name} names it.", name=one.name) for one in views if one not in hidden),
         *([_("Private views of others that name it: {n}.", n=len(hidden))] if hidden else []),

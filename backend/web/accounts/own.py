@@ -28,7 +28,7 @@ from backend.web.shared.language import _
 def account_page(request: HttpRequest) -> HttpResponse:
     """Which workspaces the person may act in, and how they sign in."""
     person = person_of(request)
-    roles = {one.workspace_id: one for one in memberships_of(person)}
+    roles = {membership.workspace_id: membership for membership in memberships_of(person)}
     sessions = browser_sessions(person, request.session.session_key)
     context = {
         "acting": workspace_of(request),

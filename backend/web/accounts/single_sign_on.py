@@ -143,7 +143,7 @@ def identity_unlink_page(request: HttpRequest) -> HttpResponse:
 
 
 def _is_confirmed(request: HttpRequest, form: PasswordForm) -> bool:
-    """Whether the form brings the person's password; wrong ones count as they do at the sign-in."""
+    """True if the form brings the person's password; wrong ones count as they do at the sign-in."""
     if request.method != "POST" or not form.is_valid():
         return False
     person = person_of(request)

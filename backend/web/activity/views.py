@@ -51,13 +51,13 @@ NAMES = ("name", "title", "address", "offer", "slug")
 
 @dataclass(frozen=True)
 class ActivityLine:
-    """One entry as it reads: `facts` are the names and values of what changed."""
+    """An entry as it reads: `facts` are the names and values of what changed."""
 
     entry: AuditEntry
     action: str
     about: str
     name: str
-    """What people call the object; its identifier where the entry does not say."""
+    """People's name of the object; its identifier where the entry does not say."""
     url: str
     facts: list[tuple[str, str]]
     changes: list[tuple[str, str, str]]
@@ -65,7 +65,7 @@ class ActivityLine:
 
 
 class ActivityForm(forms.Form):
-    """What the trail is narrowed to; all of it is in the address."""
+    """Filters of the trail; all of them are in the address."""
 
     actor = text(lazy("Who"), required=False, placeholder=lazy("name"))
     # Its choices are the actions that the trail has, so none of them leads to an empty list.

@@ -1,4 +1,4 @@
-"""What the first page shows of an answer: the card, runners-up, the picture, ten rows and coverage."""
+"""The first page's view of an answer: the card, runners-up, the picture, ten rows and coverage."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -17,7 +17,7 @@ from backend.web.shared import figures, state
 from backend.web.shared.basis import basis_words, picture
 from backend.web.shared.language import counted as counted_words
 from backend.web.shared.offer_lines import OfferLine, offer_lines
-from backend.web.shared.price_age import price_age
+from backend.web.shared.price_age import price_banner
 
 ROWS_SHOWN = 10
 RUNNERS_UP = 2
@@ -81,7 +81,6 @@ def answered(its: BestBuy, front: Frontier, params: state.Params) -> dict[str, A
         ]
 
     top = [its.candidates.at(n) for n in range(min(ROWS_SHOWN, len(its.candidates)))]
-    rivals = [one for one in its.contenders if its.best is None or one.row != its.best.row]
     captions = picture(f"answer-{metric.key}", params, basis, its.ranking.data_version)
     drawn = [_drawn(standing) for standing in own]
     chart = frontier_chart(front, scale, cost, captions, own=drawn, most=(MOST_POINTS, MOST_DOTS))
@@ -92,7 +91,7 @@ def answered(its: BestBuy, front: Frontier, params: state.Params) -> dict[str, A
         "cost": cost,
         "units": (scale.unit, figures.value_scale(scale, metric.better, cost).unit),
         "best": candidate_lines([its.best] if its.best else [], None),
-        "runners_up": candidate_lines(rivals[:RUNNERS_UP] or top[1 : 1 + RUNNERS_UP], None),
+        "runners_up": candidate_lines(its.rivals[:RUNNERS_UP] or top[1 : 1 + RUNNERS_UP], None),
         "cheapest": candidate_lines([its.cheapest] if its.cheapest else [], None),
         "lines": candidate_lines(top, 1),
         "candidate_count": len(its.candidates),
@@ -112,7 +111,7 @@ def answered(its: BestBuy, front: Frontier, params: state.Params) -> dict[str, A
         "lacks_own": its.best is not None and not its.own,
         "coverage": [_coverage_line(one) for one in its.coverage if one.offer_count],
         "absent": [one.provider for one in its.coverage if not one.offer_count],
-        "age": price_age(its.candidates.rows).banner,
+        "age": price_banner(its.candidates.rows),
         "frontier": {"beyond": bool(front.beyond)},
         "chart": chart,
         "attributions": attributions(counted(its.candidates.rows, "licence")),

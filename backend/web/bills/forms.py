@@ -43,7 +43,7 @@ class YesNoChoice(forms.ChoiceField):
 
 
 class ElsewhereForm(WriteForm):
-    """What a bill does not say of moving elsewhere."""
+    """Assumptions about moving elsewhere that a bill does not say."""
 
     metric = forms.ChoiceField(label=lazy("Compared by"), choices=_metrics)
     moving_cost = number_fields.FloatField(

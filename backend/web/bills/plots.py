@@ -12,7 +12,7 @@ MOST_SWINGS = 8
 
 
 def targets_plot(answer: Elsewhere) -> Plot | None:
-    """What each target costs with its bounds, beside today; None where nothing can be compared."""
+    """Cost of each target with its bounds, beside today; None where nothing can be compared."""
     if not answer.alternatives:
         return None
     shown = sorted(answer.alternatives, key=lambda one: one.cost)
@@ -53,26 +53,26 @@ def targets_plot(answer: Elsewhere) -> Plot | None:
     )
 
 
-def swing_words(one: Swing) -> str:
+def swing_words(swing: Swing) -> str:
     """The input in words."""
-    match one.input:
+    match swing.input:
         case Input.SCORE:
-            return _("score of {name}", name=one.name)
+            return _("score of {name}", name=swing.name)
         case Input.PRICE:
-            return _("price of {name}", name=one.name)
+            return _("price of {name}", name=swing.name)
         case Input.STAFF:
             return _("staff per server")
         case Input.SPARES:
             return _("spare servers")
 
 
-def _end(one: Swing, value: float) -> str:
-    is_factor = one.input in {Input.PRICE, Input.STAFF}
+def _end(swing: Swing, value: float) -> str:
+    is_factor = swing.input in {Input.PRICE, Input.STAFF}
     return f"× {figures.figure(value)}" if is_factor else figures.figure(value)
 
 
 def swings_plot(answer: Elsewhere) -> Plot | None:
-    """What the cost of the cheapest target depends on; None where there is none, or nothing moves it."""
+    """Inputs of the cheapest target's cost; None where there is none, or nothing moves it."""
     best: Alternative | None = cheapest(answer)
     if best is None or not best.swings:
         return None

@@ -1,4 +1,4 @@
-"""What a bill contains, as its page says and draws it."""
+"""Content of a bill, in words and pictures of its page."""
 
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
@@ -59,7 +59,7 @@ def note_sentences(estate: Mapping[str, Any]) -> list[str]:
 
 
 def sentence(estate: Mapping[str, Any]) -> str:
-    """What the bill comes to, and which part of it machines are."""
+    """Total of the bill, and the part of it that machines are."""
     total, currency = Decimal(estate["total"]), estate["currency"]
     said = counted(
         "{total} {currency} in {n} month.",
@@ -85,7 +85,7 @@ def sentence(estate: Mapping[str, Any]) -> str:
 
 
 def wasted(estate: Mapping[str, Any]) -> str:
-    """What is paid for and not used; "" where the bill names nothing of it."""
+    """Waste on the bill; "" where it names none."""
     # Bills that were imported before it was read have none.
     sums = {name: float(cost) for name, cost in estate.get("wasted", {}).items() if float(cost) > 0}
     amounts = {name: _amount(cost, estate["currency"]) for name, cost in sums.items()}
@@ -100,7 +100,7 @@ def wasted(estate: Mapping[str, Any]) -> str:
 
 
 def idle_words(answer: Elsewhere) -> str:
-    """What the cheapest target has beyond the mean load; "" where machines come by the hour."""
+    """Cost of the cheapest target beyond the mean load; "" where machines come by the hour."""
     best = cheapest(answer)
     if best is None or not best.idle_cost:
         return ""
@@ -294,7 +294,7 @@ def moving_rows(estate: Mapping[str, Any], answer: Elsewhere) -> list[dict[str, 
         (
             BillPart.MACHINES,
             _("machines"),
-            sum(one.cost_per_month for one in answer.works),
+            sum(work.cost_per_month for work in answer.works),
             _("moves"),
         ),
         (BillPart.DISK, disks, beside.disk_cost, beside_word),
@@ -326,7 +326,7 @@ def moving_rows(estate: Mapping[str, Any], answer: Elsewhere) -> list[dict[str, 
     ]
     staying = list(_staying(estate, answer))
     whole = _month(estate, estate["total"])
-    moved = sum(one["today"] for one in rows)
+    moved = sum(row["today"] for row in rows)
     # Fees, the machines that are not compared for want of a cost or provider, and the part of fees that
     # the machines above hold already.
     fees = whole - moved - sum(cost for _words, cost in staying)
@@ -335,7 +335,7 @@ def moving_rows(estate: Mapping[str, Any], answer: Elsewhere) -> list[dict[str, 
         for words, cost in [*staying, (KINDS[ChargeKind.COMMITMENT], fees)]
         if round(cost, 2)
     ]
-    there = sum(one["there"] for one in rows)
+    there = sum(row["there"] for row in rows)
     return [*rows, {"words": _("In all"), "today": whole, "there": there, "what": ""}]
 
 
@@ -344,7 +344,7 @@ def _month(estate: Mapping[str, Any], amount: Decimal | str) -> Decimal:
 
 
 def _staying(estate: Mapping[str, Any], answer: Elsewhere) -> Iterator[tuple[str, Decimal]]:
-    """What is not compared, of a month."""
+    """Monthly amounts that are not compared."""
     kinds = {one["kind"]: _month(estate, one["cost"]) for one in estate["by_kind"]}
     yield (
         _("machines that are not compared"),

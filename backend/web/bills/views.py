@@ -131,7 +131,6 @@ def bills_state(request: HttpRequest) -> HttpResponse:
 @readable
 @require_safe
 def bill_page(request: HttpRequest, slug: str) -> HttpResponse:
-    """What one bill contains."""
     bill = bill_or_404(request, slug)
     answer, form = elsewhere_request(bill, request)
     context = {

@@ -4,15 +4,13 @@ import re
 from collections.abc import Collection, Sequence
 from decimal import Decimal
 from typing import Any
-from uuid import UUID
 
 from django import forms
 
 from backend.accounts.models import Workspace
-from backend.benchmarks.models import Host, HostState, NetworkPairs, ResourcePurchase
-from backend.benchmarks.services.campaign_plans import CampaignPlan
+from backend.benchmarks.models import Host, HostState, ResourcePurchase
 from backend.catalog.selectors.offers import offer_called
-from backend.domain.rentals import Budget
+from backend.domain.campaign_document import CampaignDocument, NetworkPairs
 from backend.web.runs.parameter_forms import PREFIX, ParameterForm, parameters_typed
 from backend.web.runs.rental_form import CREDIT_MODE_WORDS, PURCHASE_WORDS
 from backend.web.shared import number_fields
@@ -33,20 +31,22 @@ INSTALL_WORDS = {
 }
 
 
-def stated(plan: CampaignPlan) -> dict[str, Any]:
-    """A stored plan as it is typed in the form."""
+# Of the document, typed as it is stated.
+PLAIN_FIELDS = ("name", "profile", "repeats", "concurrency", "network_pairs")
+
+
+def form_values(document: CampaignDocument) -> dict[str, Any]:
+    """A stored campaign as it is typed in the form."""
+    budget = document.budget
     return {
-        "hosts": [str(host) for host in plan.hosts],
-        "offers": "\n".join(plan.offers),
-        "profile": plan.profile,
-        "probes": plan.probes or [],
-        "repeats": plan.repeats,
-        "concurrency": plan.concurrency,
-        "network_pairs": plan.network_pairs,
-        "budget_amount": plan.budget and plan.budget.amount.normalize(),
-        "budget_currency": plan.budget.currency if plan.budget else "USD",
-        "install_tools": {None: "", True: "yes", False: "no"}[plan.install_tools],
-        **parameters_typed(plan.parameters),
+        **{name: getattr(document, name) for name in PLAIN_FIELDS},
+        "hosts": [str(host) for host in document.hosts],
+        "offers": "\n".join(document.offers),
+        "probes": document.probes or [],
+        "budget_amount": budget and budget.amount.normalize(),
+        "budget_currency": budget.currency if budget else "USD",
+        "install_tools": {None: "", True: "yes", False: "no"}[document.install_tools],
+        **parameters_typed(document.parameters),
     }
 
 
@@ -168,8 +168,8 @@ class CampaignForm(ParameterForm):
                 chosen[name] = self.cleaned_data[name]
         return chosen
 
-    def plan(self, before: CampaignPlan | None = None) -> CampaignPlan:
-        """What the form states but for the name; parameters that it has no field for stay."""
+    def document(self, before: CampaignDocument | None = None) -> dict[str, Any]:
+        """The form as a document; parameters that it has no field for stay."""
         data = self.cleaned_data
         kept = {
             name: value
@@ -178,15 +178,9 @@ class CampaignForm(ParameterForm):
         }
         amount = data["budget_amount"]
         currency = (data["budget_currency"] or "USD").upper()
-        return CampaignPlan(
-            hosts=[UUID(host) for host in data["hosts"]],
-            offers=data["offers"],
-            profile=data["profile"],
-            probes=self.chosen_probes(),
-            parameters=kept | self.chosen_parameters(),
-            repeats=data["repeats"],
-            concurrency=data["concurrency"],
-            budget=None if amount is None else Budget(amount, currency),
-            install_tools=data["install_tools"],
-            network_pairs=data["network_pairs"],
-        )
+        return {
+            **{name: data[name] for name in (*PLAIN_FIELDS, "hosts", "offers", "install_tools")},
+            "probes": self.chosen_probes(),
+            "parameters": kept | self.chosen_parameters(),
+            "budget": None if amount is None else {"amount": amount, "currency": currency},
+        }

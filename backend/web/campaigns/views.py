@@ -15,6 +15,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from backend.accounts.models import Scope
 from backend.accounts.services.acting import workspace_of, workspace_slug
 from backend.benchmarks.models import Campaign, CampaignState, Host
+from backend.benchmarks.selectors.campaign_documents import campaign_document
 from backend.benchmarks.selectors.campaigns import (
     CampaignView,
     ProbeCell,
@@ -29,7 +30,6 @@ from backend.benchmarks.selectors.hosts import hosts_standing
 from backend.benchmarks.selectors.redaction import Redaction, redaction_for
 from backend.benchmarks.selectors.rounds import NOT_DONE, RoundTargets
 from backend.benchmarks.selectors.schedules import schedule_times
-from backend.benchmarks.services.campaign_plans import plan_of
 from backend.benchmarks.services.campaigns import (
     CampaignActive,
     campaign_cancel,
@@ -40,7 +40,8 @@ from backend.benchmarks.services.campaigns import (
     campaign_update,
 )
 from backend.benchmarks.services.hosts import ARCHIVE_DRIVER
-from backend.web.campaigns.forms import PAIR_WORDS, CampaignForm, stated
+from backend.domain.campaign_document import CampaignDocument
+from backend.web.campaigns.forms import PAIR_WORDS, CampaignForm, form_values
 from backend.web.shared import figures, machines, words
 from backend.web.shared.access import demand, may, readable
 from backend.web.shared.confirming import Question, confirmed
@@ -51,7 +52,7 @@ from backend.web.shared.paging import PER_PAGE, paged
 
 @dataclass(frozen=True)
 class MatrixRow:
-    """One target with a cell, or none, for each probe."""
+    """A target with a cell, or none, for each probe."""
 
     target: str
     cells: Sequence[ProbeCell | None]
@@ -82,10 +83,11 @@ def campaign_new(request: HttpRequest) -> HttpResponse:
     form = _form(request, initial)
     if request.method == "POST" and form.is_valid():
         with form.refusals():
+            document = CampaignDocument.read(form.document())
             campaign = campaign_create(
                 workspace=workspace_of(request),
-                name=form.cleaned_data["name"],
-                plan=form.plan(),
+                name=document.name,
+                plan=document,
                 actor=request.user.get_username(),
             )
             # A campaign may rent machines, so making it and starting it are two acts of a person.
@@ -116,15 +118,15 @@ def campaign_change(request: HttpRequest, campaign_id: UUID) -> HttpResponse:
     """The same form with what is stored; what is measured is fixed with the first round."""
     demand(request, Scope.RUN)
     campaign = _campaign(request, campaign_id)
-    plan = plan_of(campaign)
-    form = _form(request, {"name": campaign.name, **stated(plan)})
+    document = campaign_document(campaign)
+    form = _form(request, form_values(document))
     later = ("name", "concurrency", "budget")
     if campaign.round:
         form.fix((*later, "budget_amount", "budget_currency"))
     if request.method == "POST" and form.is_valid():
         try:
             with form.refusals():
-                changes = {"name": form.cleaned_data["name"], **vars(form.plan(plan))}
+                changes = form.document(document)
                 if campaign.round:
                     changes = {name: changes[name] for name in later}
                 campaign_update(
@@ -189,9 +191,9 @@ def _cost_words(cost: Cost) -> str:
 @readable
 @require_safe
 def campaign_page(request: HttpRequest, campaign_id: UUID) -> HttpResponse:
-    """One campaign; while it goes on it asks for its fragment every two seconds."""
+    """A campaign; while it goes on it asks for its fragment every two seconds."""
     campaign = _campaign(request, campaign_id)
-    schedules = [(one, schedule_times(one, 1)) for one in campaign.schedules.all()]
+    schedules = [(schedule, schedule_times(schedule, 1)) for schedule in campaign.schedules.all()]
     hosts, host_count = _first(campaign.hosts.all())
     offers, offer_count = _first(campaign.offers.select_related("provider", "region"))
     context = _context(request, campaign) | {

@@ -250,7 +250,7 @@ class LimitsForm(_CloudForm):
 
     @property
     def further_machine_fields(self) -> Iterable[forms.BoundField]:
-        """What machines are started with where the provider's own choice does not fit."""
+        """Further settings of machines, for where the provider's own choice does not fit."""
         return [self[name] for name in self._machine_names() if self._is_further(name)]
 
     def _is_further(self, name: str) -> bool:
@@ -263,7 +263,7 @@ class LimitsForm(_CloudForm):
 
     @property
     def is_further_open(self) -> bool:
-        """Whether anything is typed or wrong in what is folded away."""
+        """True if anything is typed or wrong in what is folded away."""
         fields = self.further_machine_fields
         return any(field.errors or field.value() for field in fields)
 
@@ -300,7 +300,7 @@ class AccountForm(LimitsForm, LoginForm):
 
 
 def initial_of(account: CloudAccount) -> dict[str, object]:
-    """What the forms show of an account; of its secret nothing."""
+    """Initial values of the forms from an account; of its secret nothing."""
     settings = dict(account.settings)
     zones = settings.pop("zones", {})
     record = provider_record(account.provider)

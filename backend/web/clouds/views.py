@@ -155,7 +155,7 @@ def _state_context(account: CloudAccount) -> dict[str, Any]:
 
 
 def _is_looked_over(account: CloudAccount) -> bool:
-    """Whether a worker, having asked who we are, still looks at the regions."""
+    """True if a worker, having asked who we are, still looks at the regions."""
     asked, seen = account.checked_at, account.preflight_at
     # A look that is older than the last answer to who we are was for an earlier login.
     is_left = asked is not None and (seen is None or seen < asked) and not account.check_error
@@ -195,7 +195,7 @@ def _page(request: HttpRequest, account: CloudAccount, **given: Any) -> HttpResp
 @readable
 @require_safe
 def cloud_page(request: HttpRequest, account_id: UUID) -> HttpResponse:
-    """One account: who we are there, its limits, its login, its machines."""
+    """An account: who we are there, its limits, its login, its machines."""
     demand(request, Scope.ADMIN)
     return _page(request, _account(request, account_id))
 

@@ -32,7 +32,7 @@ WORDS: Mapping[str, Callable[[str], str]] = {
 
 @dataclass(frozen=True)
 class ShownCell:
-    """One cell: text, the full figure for its title, and the difference from the baseline."""
+    """A cell: text, the full figure for its title, and the difference from the baseline."""
 
     # Label of its column, which a narrow screen has no head for.
     offer: str
@@ -52,7 +52,7 @@ class ShownCell:
 
 @dataclass(frozen=True)
 class ComparedLine:
-    """One row of the table."""
+    """A row of the table."""
 
     key: str
     label: str
@@ -63,7 +63,7 @@ class ComparedLine:
 
 @dataclass(frozen=True)
 class OfferColumn:
-    """One offer at the head of the table, with the links that move, remove and choose it."""
+    """An offer at the head of the table, with the links that move, remove and choose it."""
 
     row: RankingRow
     label: str

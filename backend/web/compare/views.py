@@ -26,6 +26,7 @@ from backend.web.shared.access import may, readable
 from backend.web.shared.basis import basis_words, picture
 from backend.web.shared.basis_form import BasisForm
 from backend.web.shared.language import _
+from backend.web.shared.price_age import price_banner
 
 # What only this page knows; everything else is the basis of the prices.
 OWN = frozenset({"o", "add", "differences"})
@@ -34,7 +35,7 @@ MOST_READ = 50
 
 
 class ComparedRequest(NamedTuple):
-    """What an address asks to compare; `notes` are sentences about what cannot be."""
+    """The comparison of an address; `notes` are sentences about what cannot be compared."""
 
     requested: RankingRequest
     slugs: list[str]
@@ -171,6 +172,7 @@ def _comparison(
         "groups": shown.groups(items, [column.label for column in heads]),
         "small_charts": {"charts": shown.small_charts(compared, items), "picture": captions},
         "basis": basis,
+        "age": price_banner(compared.rows),
         "metric": compared.metric,
         "is_measured": compared.metric.key in METRICS,
         "attributions": attributions(compared.licences),

@@ -22,7 +22,7 @@ SHOWN_CHARACTERS = 300
 
 @dataclass(frozen=True)
 class Trial:
-    """What came of it; `rows` is None where the answer does not count them."""
+    """Outcome of a trial; `rows` is None where the answer does not count them."""
 
     status: int
     phrase: str
@@ -35,7 +35,7 @@ class Trial:
 
     @property
     def is_good(self) -> bool:
-        """Whether a spreadsheet would have got its rows."""
+        """True if a spreadsheet would have got its rows."""
         return self.status == HTTPStatus.OK
 
 

@@ -1,4 +1,4 @@
-"""What the pages print for a list: its addresses and the formulas that read it."""
+"""A list's addresses and the formulas that read it, as pages print them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -34,12 +34,12 @@ class Printed:
 
     @property
     def is_local(self) -> bool:
-        """Whether only programs on this machine reach it."""
+        """True if only programs on this machine reach it."""
         return is_local(self.csv_url)
 
     @property
     def is_long(self) -> bool:
-        """Whether some program would cut the address."""
+        """True if some program would cut the address."""
         return len(self.csv_url) > LONGEST_ADDRESS
 
 

@@ -1,4 +1,4 @@
-"""What a person pastes into a spreadsheet or a terminal to read a list from here.
+"""Formulas to paste into a spreadsheet or a terminal, which read a list from here.
 
 The addresses are percent-encoded already; still every text is quoted as its language asks.
 """
@@ -37,12 +37,12 @@ class FormulaSource:
     # Address of one number, ending in `?` or `&`; empty where there is none.
     value_url: str = ""
     needs_token: bool = False
-    """Whether it wants an Authorization header; an address of a feed does not."""
+    """True if it wants an Authorization header; an address of a feed does not."""
 
 
 @dataclass(frozen=True)
 class Formula:
-    """One formula: where it goes, its text, and what to know of it."""
+    """A formula: where it goes, its text, and what to know of it."""
 
     key: str
     title: str
@@ -51,7 +51,7 @@ class Formula:
 
 
 def formulas(source: FormulaSource) -> list[Formula]:
-    """Those that work for the source, spreadsheets first."""
+    """Formulas that work for the source, spreadsheets first."""
     sheets = [power_query(source)]
     # IMPORTDATA cannot send a header, so there is no way for it to sign in.
     if not source.needs_token:
@@ -102,7 +102,7 @@ def libre_office(source: FormulaSource) -> Formula:
 
 
 def value_cell(source: FormulaSource) -> Formula:
-    """One number for the offer whose identifier stands in A2."""
+    """A number for the offer whose identifier stands in A2."""
     start = excel_text(f"{source.value_url}column=value_per_cost&offer=")
     # With both separators stated, since the language of the spreadsheet decides otherwise.
     text = f'=NUMBERVALUE(WEBSERVICE({start}&ENCODEURL(A2)), ".", ",")'

@@ -58,7 +58,7 @@ def data_page(request: HttpRequest) -> HttpResponse:
 
 
 def data_request(request: HttpRequest) -> tuple[OpenedView, RankingQuery, list[tuple[str, str]]]:
-    """What the address asks for, as far as it can be answered, and what is wrong with the rest."""
+    """Question of the address, as far as it can be answered, and what is wrong with the rest."""
     # Works off the marks of changed data, which selectors never do.
     current_stamp()
     given = dict(request.GET.lists())
@@ -79,7 +79,7 @@ def data_request(request: HttpRequest) -> tuple[OpenedView, RankingQuery, list[t
 
 
 def _tried(request: HttpRequest, csv_url: str) -> dict[str, Any]:
-    """What came of trying the address that was posted."""
+    """Outcome of trying the address that was posted."""
     if request.method != "POST":
         return {"address": csv_url}
     address = request.POST.get("address", "").strip()

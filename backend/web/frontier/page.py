@@ -44,7 +44,7 @@ def frontier_chart(
     own: Sequence[RankingRow] = (),
     most: tuple[int, int] | None = None,
 ) -> dict[str, Any]:
-    """What the page's script draws; prices in `cost`, scores in the scale's unit.
+    """Data of the chart for the page's script; prices in `cost`, scores in the scale's unit.
 
     `own` are machines with a price that are drawn whatever the limits, `most` the points and dots
     in place of MOST_POINTS and MOST_DOTS. Both axes are logarithmic,
@@ -84,7 +84,7 @@ def frontier_chart(
             [charts.rounded(_price(row)), charts.rounded(scale.shown(row.score))] for row in line
         ],
         # Zero lies nowhere on a logarithmic axis.
-        "limits": [_limit(one, scale, cost) for one in frontier.limits if one.values[0] > 0],
+        "limits": [_limit(limit, scale, cost) for limit in frontier.limits if limit.values[0] > 0],
         "thinned": len(head) + len(within) + len(beyond) - len(points) - len(dots),
         "summary": _summary(frontier, line, scale, cost),
         "picture": picture,
@@ -104,7 +104,7 @@ class _Bounds:
         """Bounds of the rows with their intervals and of the limits above zero."""
 
         def known(name: str, *limited: str) -> Floats:
-            given = [float(one.values[0]) for one in limits if one.column in limited]
+            given = [float(limit.values[0]) for limit in limits if limit.column in limited]
             together = np.concatenate([*(floats(rows, name) for rows in parts), given])
             finite: Floats = together[~np.isnan(together)]
             return finite
@@ -172,7 +172,7 @@ def _points(
 
 
 def _end(value: float, scale: figures.UnitScale) -> float | None:
-    """Of an interval; None where it is unknown."""
+    """End of an interval; None where it is unknown."""
     return None if math.isnan(value) else charts.rounded(scale.shown(value))
 
 
@@ -218,7 +218,7 @@ class _Positions(NamedTuple):
 
     @classmethod
     def of(cls, parts: Sequence[Sequence[RankingRow]]) -> "_Positions":
-        """Those of all rows of some lists, one after the other."""
+        """Points of all rows of some lists, one after the other."""
         return cls(
             *(np.concatenate([floats(rows, name) for rows in parts]) for name in ("price", "score"))
         )

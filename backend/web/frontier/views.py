@@ -8,6 +8,7 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
+from backend.catalog.selectors.price_refresh import unread_provider_count
 from backend.catalog.selectors.rates import currencies
 from backend.domain.attributions import attributions
 from backend.domain.metrics import METRICS
@@ -22,7 +23,8 @@ from backend.web.shared.basis import basis_words, picture
 from backend.web.shared.basis_form import BasisForm
 from backend.web.shared.fragments import fragment
 from backend.web.shared.language import _
-from backend.web.shared.offer_lines import offer_lines
+from backend.web.shared.offer_lines import OfferLine, offer_lines
+from backend.web.shared.price_age import price_age
 
 # The table repeats the picture for those who do not see it; all rows are on the ranking.
 ROWS_SHOWN = 50
@@ -54,6 +56,13 @@ def _context(path: str, requested: RankingRequest, front: Frontier) -> dict[str,
     basis = basis_words(params, front.within)
     captions = picture(f"frontier-{front.metric.key}", params, basis, front.data_version)
     form = _form(requested, front, cost)
+    age = price_age(front.within)
+
+    def marked_lines(rows: Sequence[RankingRow]) -> list[tuple[OfferLine, list[str]]]:
+        return [
+            (shown, age.flags(shown.row)) for shown in offer_lines(rows, front.metric, scale, cost)
+        ]
+
     line = front.line
     others = _others(front, line)
     listed = {row.offer_id for row in (*line, *others)}
@@ -64,6 +73,7 @@ def _context(path: str, requested: RankingRequest, front: Frontier) -> dict[str,
         "metric": front.metric,
         "is_measured": front.metric.key in METRICS,
         "basis": basis,
+        "age": age.banner(unread_provider_count()),
         "cost": cost,
         "units": (scale.unit, figures.value_scale(scale, front.metric.better, cost).unit),
         "chart": chart,
@@ -78,8 +88,8 @@ def _context(path: str, requested: RankingRequest, front: Frontier) -> dict[str,
         "clear_url": address.without_filters(),
         "ranking_url": reverse("offers") + state.query(params, page=None),
         "tables": [
-            (_("On the line that nothing beats"), offer_lines(line, front.metric, scale, cost)),
-            (_("Others, best value first"), offer_lines(others, front.metric, scale, cost)),
+            (_("On the line that nothing beats"), marked_lines(line)),
+            (_("Others, best value first"), marked_lines(others)),
         ],
         "attributions": attributions(counted(front.within, "licence")),
         "more_count": len(front.within) - len(line) - ROWS_SHOWN,

@@ -114,7 +114,7 @@ class HardwareForm(WriteForm):
         return [self[name] for name in ASSUMPTIONS]
 
     def document(self) -> dict[str, Any]:
-        """What was typed as a document; lines and assumptions left empty are left out."""
+        """The form as a document; lines and assumptions left empty are left out."""
         self.full_clean()
         # Position in the form of each item of the document, for `report`.
         self._rows: list[int] = []

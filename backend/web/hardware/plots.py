@@ -1,4 +1,4 @@
-"""What own hardware costs a month as stacked bars: one bar for each cost model or version."""
+"""Monthly cost of own hardware as stacked bars: one bar for each cost model or version."""
 
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
@@ -69,12 +69,12 @@ def hardware_plot(
 
 
 def conclusion(cost: Mapping[str, Any]) -> Conclusion:
-    """What one server of a cost document comes to, and which of the bands make it up."""
+    """Cost of one server of a cost document, and the bands that make it up."""
     return server_cost(band_costs(cost), cost["currency"])
 
 
 def band_costs(cost: Mapping[str, Any]) -> list[tuple[str, Decimal]]:
-    """What each band of one server costs a month."""
+    """Monthly cost of each band of one server."""
     amounts = {part: Decimal(amount) for part, amount in cost["breakdown"].items()}
     return [(name, _sum(amounts, parts)) for name, parts in BANDS]
 

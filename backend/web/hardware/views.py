@@ -49,7 +49,7 @@ def hardware_page(request: HttpRequest) -> HttpResponse:
 @readable
 @require_safe
 def hardware_model_page(request: HttpRequest, model_id: UUID) -> HttpResponse:
-    """One version: its breakdown, bill of materials and assumptions; and the other versions."""
+    """A version: its breakdown, bill of materials and assumptions; and the other versions."""
     every = hardware_visible(workspace_of(request), is_newest_only=False)
     model = get_object_or_404(every, pk=model_id)
     versions = list(every.filter(name=model.name))

@@ -1,1 +1,1 @@
-"""What the parts of the site are for, and what its words mean."""
+"""The parts of the site and the meaning of its words."""

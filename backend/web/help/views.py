@@ -12,7 +12,7 @@ from backend.web.shared.language import language
 @readable
 @require_safe
 def help_page(request: HttpRequest) -> HttpResponse:
-    """What each part is for, how to read the figures, and how to get an account."""
+    """Purpose of each part, how to read the figures, and how to get an account."""
     return render(request, "help/page.html")
 
 

@@ -45,7 +45,7 @@ def private_key(help_text: str) -> forms.CharField:
 
 
 class HostLoginForm(WriteForm):
-    """What a host is called and where it is logged in to."""
+    """Name and login of a host."""
 
     name = text(lazy("Name"), maxlength=100)
     address = text(lazy("Address"), placeholder=lazy("192.0.2.10 or host.example.org"))
@@ -147,7 +147,7 @@ class HostListForm(WriteForm):
         return data | {"text": text if file is None else file.read()}
 
     def refuse_lines(self, error: InvalidDocument) -> None:
-        """What is wrong with which line, above the text."""
+        """Show the faults by line, above the text."""
         for pointer, detail in error.errors:
             # With its number: a list may have hundreds of lines, and the form has one field for all.
             line = pointer.removeprefix("/text").removeprefix("/")
@@ -168,7 +168,7 @@ class HostChangeForm(HostLoginForm):
     )
 
     def changes(self) -> dict[str, Any]:
-        """What is stated, as the service takes it."""
+        """Stated fields, as the service takes them."""
         stated = dict(self.cleaned_data)
         forgets, key = stated.pop("forgets_key"), stated.pop("private_key")
         if key.strip():

@@ -195,7 +195,7 @@ def _run_form(host: Host, data: Any = None) -> RunForm:
 @readable
 @require_safe
 def host_page(request: HttpRequest, host_id: UUID) -> HttpResponse:
-    """One host: its key, what it is, how to start a run, what it gave so far."""
+    """A host: its key, what it is, how to start a run, what it gave so far."""
     return render(request, "hosts/host.html", _context(request, _host(request, host_id)))
 
 

@@ -1,4 +1,4 @@
-"""What the import form shows of each tool: how it is run, and what its output looks like."""
+"""Examples of the import form for each tool: how it is run, and its output."""
 
 import functools
 from typing import NamedTuple

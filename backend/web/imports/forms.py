@@ -122,7 +122,7 @@ class ImportForm(WriteForm):
 
     @property
     def is_stated(self) -> bool:
-        """Whether anything is said, or wrong, of how it was measured."""
+        """True if anything is said, or wrong, of how it was measured."""
         names = set(self.pointers.values())
         return any(self[name].errors or self[name].value() for name in names)
 
@@ -154,7 +154,7 @@ class ImportForm(WriteForm):
             return ""
 
     def parameters(self) -> dict[str, object] | None:
-        """What was stated of how it was made; None for nothing."""
+        """Stated parameters of how it was made; None for nothing."""
         data = self.cleaned_data
         stated = {
             "direction": data["direction"] or None,

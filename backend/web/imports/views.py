@@ -95,7 +95,7 @@ def _page(request: HttpRequest, form: ImportForm, **given: Any) -> HttpResponse:
         "examples": [(tool, TOOL_WORDS[tool], one) for tool, one in EXAMPLES.items()],
         "may_write": may(request, Scope.WRITE),
         "lines": [_line(sample) for sample in read.samples] if read else [],
-        "warnings": [one.replace("ram_bytes", "the memory") for one in read.warnings]
+        "warnings": [warning.replace("ram_bytes", "the memory") for warning in read.warnings]
         if read
         else [],
         "is_too_long": len(form.data.get("text", "")) > MOST_KEPT,

@@ -1,4 +1,4 @@
-"""What the metrics mean, and which offers have them."""
+"""Metrics: their meaning, and the offers that have them."""
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -6,6 +6,11 @@ from django.views.decorators.http import require_safe
 
 from backend.accounts.services.acting import workspace_slug
 from backend.benchmarks.selectors.calibration import measured_spreads, published_spreads
+from backend.benchmarks.selectors.correlations import (
+    correlation_row,
+    correlation_rows,
+    database_correlations,
+)
 from backend.benchmarks.services.current_data import current_stamp
 from backend.domain.attributions import attributions
 from backend.domain.errors import InvalidValue
@@ -53,6 +58,9 @@ def metric_page(request: HttpRequest, key: str) -> HttpResponse:
         "lacking_count": len(covered.lacking),
         "lacking": [(row, charts.row_label(row)) for row in covered.lacking[:LACKING_SHOWN]],
         "more_count": len(covered.lacking) - LACKING_SHOWN,
+        "correlations": correlation_row(chosen),
+        "correlation_rows": correlation_rows(),
+        "database": database_correlations().get(key),
         "published_spreads": published_spreads(chosen),
         "measured_spreads": measured_spreads(chosen),
         "attributions": attributions(licences_of([key])),

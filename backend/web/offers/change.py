@@ -36,7 +36,7 @@ def _size(label: str, units: number_fields.Units) -> number_fields.DecimalField:
 
 
 class OfferForm(WriteForm):
-    """What is known of an offer; empty is not known."""
+    """Known figures of an offer; empty is not known."""
 
     name = text(lazy("Name"), maxlength=MOST_NAME)
     kind = forms.ChoiceField(
@@ -71,7 +71,7 @@ class OfferForm(WriteForm):
     )
 
     def changes(self) -> dict[str, Any]:
-        """What is stated, as the service takes it."""
+        """Stated fields, as the service takes them."""
         sizes = {
             name: None if (size := self.cleaned_data[name]) is None else int(size * unit_bytes)
             for name, unit_bytes in SIZES.items()

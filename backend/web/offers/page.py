@@ -24,7 +24,7 @@ from backend.web.shared.words import MISSING
 
 @dataclass(frozen=True)
 class PartLine:
-    """One part of the price in words."""
+    """A part of the price in words."""
 
     label: str
     amount: str
@@ -34,19 +34,19 @@ class PartLine:
 
 @dataclass(frozen=True)
 class StandingLine:
-    """One of the figures that a ranking has of the offer, in the units of the page."""
+    """A figure that a ranking has of the offer, in the units of the page."""
 
     label: str
     shown: str
     unit: str
     interval: str
     missing: str
-    """What stands there where the figure is not known."""
+    """Text where the figure is not known."""
 
 
 @dataclass(frozen=True)
 class SimilarLine:
-    """One offer that is much alike, figures in the units of the page."""
+    """An offer that is much alike, figures in the units of the page."""
 
     row: RankingRow
     label: str

@@ -60,6 +60,7 @@ SYMBOLS = {
     "mean": "mean",
     "h": lazy("h, half-width of logarithms"),
     "sd": lazy("sd, ratio"),
+    "method": lazy("m, assumed for other versions of the tools: h becomes √(h² + ln(1 + m)²)"),
     "lowest": lazy("lowest published result"),
     "highest": lazy("highest published result"),
 }
@@ -75,7 +76,7 @@ REASONS = {
 
 @dataclass(frozen=True)
 class PooledMachine:
-    """One machine behind a score, its median in the unit of the page."""
+    """A machine behind a score, its median in the unit of the page."""
 
     name: str
     n_runs: int
@@ -87,7 +88,7 @@ class PooledMachine:
 @readable
 @require_safe
 def score_page(request: HttpRequest, slug: str, key: str) -> HttpResponse:
-    """What one score of an offer is made of."""
+    """The samples behind one score of an offer."""
     try:
         chosen = metric(key)
         detail = score_detail(slug, chosen, workspace_slug=workspace_slug(request))

@@ -1,4 +1,4 @@
-"""One offer: what it is, what it costs, what was measured on it, and a machine of it to rent."""
+"""An offer: what it is, what it costs, what was measured on it, and a machine of it to rent."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -52,7 +52,7 @@ CHOOSES_METRIC = {"metric", "weights", "view"}
 
 @dataclass(frozen=True)
 class ScoreLine:
-    """One metric of the offer, its figures already in the unit of the line."""
+    """A metric of the offer, its figures already in the unit of the line."""
 
     score: Score
     shown: str
@@ -221,6 +221,7 @@ def _context(detail: OfferDetail, params: state.Params) -> dict[str, Any]:
         "cost": state.cost(params),
         "facts": _facts(detail.offer),
         "incidents": record.incidents,
+        "line": record.line_of(detail.offer.name),
         "may_rent": is_rentable(detail.offer),
         "prices": detail.prices,
         "to_come": prices_to_come(detail.offer),
@@ -282,7 +283,7 @@ def _sustained_share(offer: Offer) -> str:
 
 
 def _facts(offer: Offer) -> list[tuple[str, str]]:
-    """What is known of the offer, in words; empty is what is not known."""
+    """Known facts of the offer, in words; empty is what is not known."""
     vcpu = figures.quantity(offer.vcpu_count)
     memory = offer.memory_bytes and _(
         "{size} GiB", size=figures.quantity(offer.memory_bytes / 2**30)

@@ -37,7 +37,7 @@ QUEUE_LONG = 1000
 
 @dataclass(frozen=True)
 class OperationFigure:
-    """What is looked at, what it is now, and what to do where that is not well."""
+    """A figure of the operation: its present value, and the remedy where that is not well."""
 
     label: str
     value: str
@@ -116,26 +116,26 @@ def _rentals(rentals: RentalFigures) -> Iterator[OperationFigure]:
 
 
 def _budgets(workspace: Workspace) -> Iterator[OperationFigure]:
-    names = {str(one.pk): one.name for one in accounts_visible(workspace)}
-    for one in account_figures():
+    names = {str(account.pk): account.name for account in accounts_visible(workspace)}
+    for account_figure in account_figures():
         # Those of other workspaces are not these people's business.
-        if one.account in names:
-            yield _budget(names[one.account], one)
+        if account_figure.account in names:
+            yield _budget(names[account_figure.account], account_figure)
 
 
-def _budget(name: str, one: AccountFigures) -> OperationFigure:
-    spent = figure(one.spent) if one.spent else "0"
-    if one.budget is None:
+def _budget(name: str, figures: AccountFigures) -> OperationFigure:
+    spent = figure(figures.spent) if figures.spent else "0"
+    if figures.budget is None:
         return OperationFigure(
-            name, _("{spent} {currency}, no limit", spent=spent, currency=one.currency)
+            name, _("{spent} {currency}, no limit", spent=spent, currency=figures.currency)
         )
     # Of a budget of nothing all is spent from the start.
-    ratio = float(one.spent / one.budget) if one.budget else 1.0
+    ratio = float(figures.spent / figures.budget) if figures.budget else 1.0
     value = _(
         "{spent} of {budget} {currency} ({ratio})",
         spent=spent,
-        budget=plain(one.budget),
-        currency=one.currency,
+        budget=plain(figures.budget),
+        currency=figures.currency,
         ratio=percent(ratio),
     )
     fault = _("Nearly spent: runs wait for the next month, or for a higher limit.")
@@ -143,14 +143,20 @@ def _budget(name: str, one: AccountFigures) -> OperationFigure:
 
 
 def _lists() -> Iterator[OperationFigure]:
-    for one in feed_figures():
-        label = " ".join(filter(None, (words.provider(one.provider), one.kind, one.region)))
+    for feed_figure in feed_figures():
+        label = " ".join(
+            filter(
+                None, (words.provider(feed_figure.provider), feed_figure.kind, feed_figure.region)
+            )
+        )
         fault = ""
-        if one.failures >= LIST_FAILURES:
-            fault = _("It failed {n} times in a row: its page says why.", n=one.failures)
-        elif one.age_s is not None and one.age_s > LIST_MAX_AGE_S:
+        if feed_figure.failures >= LIST_FAILURES:
+            fault = _("It failed {n} times in a row: its page says why.", n=feed_figure.failures)
+        elif feed_figure.age_s is not None and feed_figure.age_s > LIST_MAX_AGE_S:
             fault = _("It is old: look whether a worker reads the queue price.")
-        yield OperationFigure(label, _("never") if one.age_s is None else _ago(one.age_s), fault)
+        yield OperationFigure(
+            label, _("never") if feed_figure.age_s is None else _ago(feed_figure.age_s), fault
+        )
 
 
 def _queues() -> Iterator[OperationFigure]:

@@ -56,7 +56,7 @@ def _page(request: HttpRequest, **more: Any) -> HttpResponse:
     members = members_of(workspace)
     context = {
         "workspace": workspace,
-        "members": [(one, manages(admin, one.user, workspace)) for one in members],
+        "members": [(member, manages(admin, member.user, workspace)) for member in members],
         "invitations": invitations_of(workspace),
         "scopes": Scope.choices,
         "form": InvitationForm(),

@@ -30,7 +30,7 @@ SERVICES = (
 
 
 class DiscountForm(WriteForm):
-    """One row of a contract."""
+    """A row of a contract."""
 
     provider = forms.ChoiceField(label=lazy("Provider"))
     service = forms.ChoiceField(label=lazy("On"), choices=SERVICES)

@@ -1,4 +1,4 @@
-"""What the list of prices is narrowed to, a price entered by hand, and a table brought along."""
+"""Filters of the price list, a price entered by hand, and a table brought along."""
 
 import base64
 import binascii
@@ -116,6 +116,22 @@ class ChangesForm(NarrowForm):
         # Defaults go into the data and not into `initial`: the form is bound, and an empty address
         # means the last thirty days.
         super().__init__({**days, **{name: value for name, value in data.items() if value}})
+
+    def clean(self) -> None:
+        since, until = self.cleaned_data.get("since"), self.cleaned_data.get("until")
+        if since and until and since >= until:
+            self.add_error("since", _("{since} is not before {until}", since=since, until=until))
+
+    @property
+    def days(self) -> tuple[dt.date, dt.date] | None:
+        """Both days; None where one of them is in error."""
+        data = self.cleaned_data
+        return (data["since"], data["until"]) if {"since", "until"} <= data.keys() else None
+
+    def params(self, **names: str) -> dict[str, list[str]]:
+        """The sound fields as parameters of an address; `names` calls some of them otherwise."""
+        data = self.cleaned_data.items()
+        return {names.get(name, name): [str(value)] for name, value in data if value}
 
 
 class PriceForm(WriteForm):
@@ -252,7 +268,7 @@ class TableForm(WriteForm):
         }
 
     def given(self) -> dict[str, Any]:
-        """What the service takes beside workspace and actor."""
+        """Arguments of the service beside workspace and actor."""
         data = self.cleaned_data
         names = ("locale", "currency", "provider", "quoted_on")
         return {

@@ -56,7 +56,8 @@ from backend.web.prices.forms import (
     kept_text,
 )
 from backend.web.prices.plots import change_words, price_plot
-from backend.web.shared import figures
+from backend.web.prices.refresh import refresh_context
+from backend.web.shared import figures, state
 from backend.web.shared.access import demand, may, readable
 from backend.web.shared.confirming import Question, confirmed
 from backend.web.shared.forms import refusals_said
@@ -112,7 +113,7 @@ def price_feed_switch(request: HttpRequest, feed_id: UUID) -> HttpResponse:
 @readable
 @require_POST
 def price_list_review_form(request: HttpRequest, feed_id: UUID) -> HttpResponse:
-    """One decision on all prices of a list that wait."""
+    """A decision on all prices of a list that wait."""
     demand(request, Scope.ADMIN)
     is_accepted, seen = request.POST.get("accept") == "1", request.POST.get("count", "")
     with refusals_said(request):
@@ -152,6 +153,7 @@ def _prices(request: HttpRequest, feed_form: FeedForm | None = None) -> HttpResp
         "unpriced": unpriced_types().count(),
         "may_write": may(request, Scope.WRITE),
         "feed_form": (feed_form or FeedForm()) if may(request, Scope.ADMIN) else None,
+        **refresh_context(request),
     }
     return render(request, "prices/list.html", context)
 
@@ -159,33 +161,31 @@ def _prices(request: HttpRequest, feed_form: FeedForm | None = None) -> HttpResp
 @readable
 @require_safe
 def price_changes_page(request: HttpRequest) -> HttpResponse:
-    """What appeared, vanished and changed between the ends of two days."""
+    """Prices that appeared, vanished and changed between the ends of two days."""
     form = ChangesForm(request.GET)
     context: dict[str, Any] = {"form": form, "lines": []}
-    data = form.cleaned_data
-    if "since" in data and "until" in data:
-        try:
-            price_filter, days = form.price_filter(), (data["since"], data["until"])
-            rows = difference(
-                *days,
-                price_filter,
-                change=data.get("change") or None,
-                workspace_slug=workspace_slug(request),
-            )
-        except InvalidValue as error:
-            form.add_error("since", error.detail)
-        else:
-            context |= paged(request, rows, rows.count())
-            context["counts"] = change_counts(
-                difference(*days, price_filter, workspace_slug=workspace_slug(request))
-            )
-            context["lines"] = [
-                (row, terms_before(row), change_words(change_ratio(row)))
-                for row in context["page"].object_list
-            ]
-            context["column_period"] = figures.column_period(
-                {one.unit for row, before, _ in context["lines"] for one in (row, before) if one}
-            )
+    if days := form.days:
+        price_filter = form.price_filter()
+        rows = difference(
+            *days,
+            price_filter,
+            change=form.cleaned_data.get("change") or None,
+            workspace_slug=workspace_slug(request),
+        )
+        context |= paged(request, rows, rows.count())
+        context["counts"] = change_counts(
+            difference(*days, price_filter, workspace_slug=workspace_slug(request))
+        )
+        context["lines"] = [
+            (row, terms_before(row), change_words(change_ratio(row)))
+            for row in context["page"].object_list
+        ]
+        context["column_period"] = figures.column_period(
+            {one.unit for row, before, _ in context["lines"] for one in (row, before) if one}
+        )
+        context["csv_query"] = state.query(form.params(since="from", until="to"))
+        if may(request, Scope.WRITE):
+            context["freeze_url"] = reverse("report-new-prices") + state.query(form.params())
     return render(request, "prices/changes.html", context)
 
 
@@ -207,7 +207,7 @@ def _price(request: HttpRequest, price_id: UUID) -> PriceObservation:
 @readable
 @require_safe
 def price_page(request: HttpRequest, price_id: UUID) -> HttpResponse:
-    """One price with everything stated beside it, and the way to the answer it was read from."""
+    """A price with everything stated beside it, and the way to the answer it was read from."""
     row = _price(request, price_id)
     context = {
         "price": row,

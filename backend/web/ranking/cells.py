@@ -53,7 +53,7 @@ def _noted(shown: Any, note: str) -> SafeString:
 
 
 def is_own(row: RankingRow) -> bool:
-    """Whether the row is a machine of one's own that was measured, not a published figure."""
+    """True if the row is a machine of one's own that was measured, not a published figure."""
     return row.provider == "own" and row.source != "published"
 
 
@@ -95,7 +95,7 @@ class Cells:
         }
 
     def of(self, name: str) -> Render:
-        """What renders the cells of a column."""
+        """Renderer of a column's cells."""
         render = RENDERERS.get(name)
         return partial(render, self) if render else self._plain(name)
 
@@ -240,7 +240,7 @@ class Cells:
         return format_html('{}<button popovertarget="w{}">{}</button>', shown, index, note)
 
     def explanation(self, row: RankingRow, names: Collection[str]) -> SafeString:
-        """What the figures of a row rest on, opened from its cells; empty where none opens it."""
+        """Basis of a row's figures, opened from its cells; empty where none opens it."""
         if EXPLAINED.isdisjoint(names):
             return SafeString("")
         # Lines of text in one element: of fifty rows, paragraphs were a third of the whole page.
@@ -254,7 +254,7 @@ class Cells:
             '<div popover id="w{}">{}</div>',
             self.indices[row.offer_id],
             SafeString(
-                "\n\n".join("\n".join(map(conditional_escape, one)) for one in lines if one)
+                "\n\n".join("\n".join(map(conditional_escape, line)) for line in lines if line)
             ),
         )
 

@@ -15,7 +15,7 @@ LOCAL_NOTE = lazy("Semicolons and decimal commas, as your browser’s language w
 
 @dataclass(frozen=True)
 class Export:
-    """One format of the same rows."""
+    """A format of the same rows."""
 
     label: str
     url: str
@@ -23,7 +23,7 @@ class Export:
 
 
 def has_decimal_comma(request: HttpRequest) -> bool:
-    """Whether the first language that the browser asks for writes 0,5 for a half."""
+    """True if the first language that the browser asks for writes 0,5 for a half."""
     languages = parse_accept_lang_header(request.headers.get("Accept-Language", ""))
     # The wildcard says nothing of how figures are written.
     first = next((code for code, _ in languages if code != "*"), "en")

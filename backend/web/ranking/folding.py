@@ -22,7 +22,7 @@ NAMES = frozenset({"where", "not", "also", "at", "open", "remember"})
 
 
 def is_form_only(name: str) -> bool:
-    """Whether a field is none of the vocabulary of pages and API."""
+    """True if a field is none of the vocabulary of pages and API."""
     return name in NAMES or name.startswith(WEIGHT)
 
 

@@ -94,7 +94,7 @@ class RankingForm(forms.Form):
 
 @dataclass(frozen=True)
 class MenuOption:
-    """One value of a category, and how many offers have it under the other filters."""
+    """A value of a category, and how many offers have it under the other filters."""
 
     code: str
     label: str
@@ -113,7 +113,7 @@ class Menu:
 
     @property
     def summary(self) -> str:
-        """What is chosen, for the closed menu."""
+        """The choice, for the closed menu."""
         chosen = ", ".join(str(option.label) for option in self.options if option.is_on)
         if not chosen:
             return _("All")
@@ -198,7 +198,7 @@ class BasisPart:
 
 
 def basis_parts(params: state.Params, errors: Errors, *, may_write: bool) -> list[BasisPart]:
-    """What a price may hold, and what of it is asked for; a contract only for who may see it."""
+    """Parts of a price to choose from, and those asked for; a contract only for who may see it."""
     included = state.values(params, "basis")
     amounts = state.AMOUNTS
     return [

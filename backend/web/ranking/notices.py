@@ -1,4 +1,4 @@
-"""What a list says of itself before its rows: why nothing is ranked, or how its prices differ."""
+"""Notices before a list's rows: why nothing is ranked, or how its prices differ."""
 
 from dataclasses import dataclass, replace
 
@@ -26,7 +26,7 @@ class ListNotice:
 def list_notice(
     ranked: Ranking, address: state.Address, query: RankingQuery, workspace_slug: str
 ) -> ListNotice | None:
-    """What has to be said of these rows; None where their prices hold the same."""
+    """Notice on these rows; None where their prices hold the same."""
     # An empty list has words of its own.
     if not ranked.rows:
         return None

@@ -1,4 +1,4 @@
-"""What the ranking page shows around and below its controls, made from one address."""
+"""The ranking page around and below its controls, made from one address."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -10,6 +10,7 @@ from django.utils.html import json_script
 
 from backend.accounts.services.acting import workspace_slug
 from backend.catalog.selectors.data_version import DataStamp
+from backend.catalog.selectors.price_refresh import unread_provider_count
 from backend.catalog.selectors.rates import currencies
 from backend.common.rest.parameters import MAX_PER_PAGE, PER_PAGE
 from backend.domain.attributions import attributions
@@ -101,7 +102,7 @@ def results(
         "sizes": [(size, address.url(per_page=str(size), page=None)) for size in SIZES],
         "size": page.paginator.per_page,
         "exports": exports(request, params),
-        "age": table.cells.age.banner,
+        "age": table.cells.age.banner(unread_provider_count()),
         "notice": list_notice(ranked, address, query, workspace_slug(request)),
         "is_unscored_listed": is_unscored_listed,
         "columns_url": address.url(open="columns"),
@@ -158,7 +159,8 @@ def filter_menus(
     ranked: Ranking,
     stamp: DataStamp,
 ) -> dict[str, Any]:
-    """What of the form follows the rest of it: the options of the menus, the marks of panels."""
+    """Parts of the form that follow from the rest of it: the options of the menus, the marks of
+    panels."""
     # A menu counts under the filters in force, and one in error is none.
     sound = {name: values for name, values in params.items() if name not in wrong}
     # A menu that counted under its own filter would show zero beside every other value.
@@ -298,7 +300,7 @@ def _query_pairs(url: str) -> list[tuple[str, str]]:
 
 
 def _hidden(address: state.Address) -> list[tuple[str, str]]:
-    """What travels with the form above because it has no field in it."""
+    """Parameters that travel with the form above because it has no field for them."""
     params = address.params
     drawn = {*forms.RankingForm.base_fields, "q", *BOUND_FIELDS, *PRICE_FIELDS, *MIX_FIELDS}
     for name in (*forms.MAIN_MENUS, *forms.MORE_MENUS):
@@ -367,5 +369,5 @@ def _views(request: HttpRequest, address: state.Address, view: SavedView | None)
 
 
 def _kept(params: state.Params) -> state.Params:
-    """What a view is compared by: the picks are nothing of it."""
+    """Parameters that a view is compared by: the picks are none of them."""
     return {name: values for name, values in params.items() if name != "o"}

@@ -1,4 +1,4 @@
-"""What a page works out of all rows of a ranking, kept for as long as that ranking exists."""
+"""Cache of a page's work over all rows of a ranking, for as long as that ranking exists."""
 
 from collections.abc import Callable, Hashable
 from typing import Any, TypeVar

@@ -103,7 +103,7 @@ class RankingTable:
         )
 
     def explanations(self) -> Iterator[SafeString]:
-        """What the figures of each row rest on, to be opened from its cells."""
+        """Basis of each row's figures, to be opened from its cells."""
         return (self.cells.explanation(row, self.names) for row in self.rows)
 
 

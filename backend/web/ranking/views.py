@@ -36,7 +36,7 @@ COLUMNS_COOKIE = "columns"
 
 @dataclass(frozen=True)
 class RankingRequest:
-    """What the URL asks for: the part that can be answered, and what is wrong with the rest."""
+    """Question of the URL: the part that can be answered, and what is wrong with the rest."""
 
     # Of a saved view and of the URL together, those in error too; never `view` itself.
     params: state.Params
@@ -50,7 +50,7 @@ class RankingRequest:
     view: SavedView | None = None
     kept: state.Params = field(default_factory=dict)
     workspace_slug: str = DEFAULT_WORKSPACE
-    """Of the workspace whose offers are ranked beside the shared ones."""
+    """Slug of the workspace whose offers are ranked beside the shared ones."""
     may_write: bool = False
 
     @property
@@ -190,7 +190,7 @@ def _partial(request: HttpRequest, given: state.Params, requested: RankingReques
 def _piece(
     request: HttpRequest, given: state.Params, requested: RankingRequest, origin: str
 ) -> HttpResponse:
-    """What a page leaves out until a person opens it: the choice of columns, or the panels."""
+    """A part of the page that a person opens: the choice of columns, or the panels."""
     address = requested.address(request.path)
     if "columns" in given["open"]:
         context = ranking_parts.column_choice(address)
@@ -229,7 +229,7 @@ def _varied(response: HttpResponse) -> HttpResponse:
 def _has_better_address(
     given: state.Params, requested: RankingRequest, address: state.Address
 ) -> bool:
-    """Whether a form without scripts sent fields that say nothing, or that only forms know."""
+    """True if a form without scripts sent fields that say nothing, or that only forms know."""
     is_clean = all(
         not is_form_only(name) and all(text.strip() for text in texts)
         for name, texts in given.items()

@@ -27,7 +27,7 @@ MOST_SWINGS = 5
 
 
 def bill_sheet(bill: Bill, answer: Elsewhere) -> Sheet:
-    """What the machines cost today and elsewhere, the cheapest first."""
+    """Cost of the machines today and elsewhere, the cheapest first."""
     unit = _("{currency} a month", currency=answer.currency)
     return Sheet(
         conclusion=elsewhere_conclusion(answer),
@@ -44,16 +44,16 @@ def bill_sheet(bill: Bill, answer: Elsewhere) -> Sheet:
             [_("today"), "", _money(answer.today), "", "", ""],
             *(
                 [
-                    one["words"],
-                    some([f"{count} × {name}" for _slug, name, count in one["servers"]]),
-                    _money(one["cost"]),
-                    f"{_money(one['p5'])} – {_money(one['p95'])}",
-                    figures.percent(one["chance"]),
+                    target_row["words"],
+                    some([f"{count} × {name}" for _slug, name, count in target_row["servers"]]),
+                    _money(target_row["cost"]),
+                    f"{_money(target_row['p5'])} – {_money(target_row['p95'])}",
+                    figures.percent(target_row["chance"]),
                     _("never")
-                    if one["payback"] is None
-                    else _("{months} months", months=figures.quantity(one["payback"])),
+                    if target_row["payback"] is None
+                    else _("{months} months", months=figures.quantity(target_row["payback"])),
                 ]
-                for one in target_rows(answer)
+                for target_row in target_rows(answer)
             ),
         ],
         facts=list(_facts(bill, answer)),
@@ -100,8 +100,8 @@ def _facts(bill: Bill, answer: Elsewhere) -> Iterator[tuple[str, str]]:
         _("What it is for"),
         some(
             [
-                f"{one['words']} {_money(Decimal(one['cost']))} {answer.currency}"
-                for one in kind_rows(bill.estate)
+                f"{kind_row['words']} {_money(Decimal(kind_row['cost']))} {answer.currency}"
+                for kind_row in kind_rows(bill.estate)
             ]
         ),
     )
@@ -115,8 +115,8 @@ def _facts(bill: Bill, answer: Elsewhere) -> Iterator[tuple[str, str]]:
         yield (
             _("It depends on"),
             "; ".join(
-                f"{swing_words(one)} {_money(one.cost_low)} – {_money(one.cost_high)}"
-                for one in best.swings[:MOST_SWINGS]
+                f"{swing_words(swing)} {_money(swing.cost_low)} – {_money(swing.cost_high)}"
+                for swing in best.swings[:MOST_SWINGS]
             ),
         )
     assumed = answer.assumed

@@ -1,4 +1,5 @@
-"""Freezing: a ranking, a comparison, a scenario, a cost model or a bill becomes a report."""
+"""Freezing: a ranking, a comparison, a scenario, a cost model, a bill or price
+changes become a report."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,7 +13,8 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
 from backend.accounts.models import Scope
-from backend.accounts.services.acting import workspace_of
+from backend.accounts.services.acting import workspace_of, workspace_slug
+from backend.benchmarks.services.current_data import current_stamp
 from backend.catalog.selectors.data_version import data_version
 from backend.catalog.selectors.hardware import hardware_visible
 from backend.common import clock
@@ -26,10 +28,12 @@ from backend.rankings.services.reports import MOST_TITLE, ranked_document, repor
 from backend.scenarios.services.scenarios import ScenarioFrozen, scenario_freeze
 from backend.web.bills.views import bill_or_404, elsewhere_request
 from backend.web.compare.views import compared_request
+from backend.web.prices.forms import ChangesForm
 from backend.web.ranking.views import ranking_request
 from backend.web.reports.bill import bill_sheet
 from backend.web.reports.forms import RankingReportForm, ReportForm
 from backend.web.reports.hardware import hardware_sheet
+from backend.web.reports.price_changes import changes_sheet
 from backend.web.reports.scenario import scenario_sheet
 from backend.web.scenarios.page import scenario_outcome
 from backend.web.scenarios.views import scenario_or_404
@@ -227,6 +231,43 @@ def report_new_bill(request: HttpRequest, slug: str) -> HttpResponse:
         "what": _("what {name} costs elsewhere", name=bill.name),
         "lede": _("With the prices, scores and assumptions of today; only who sees bills sees it."),
         "back": reverse("bill", args=[slug]),
+    }
+    return render(request, "reports/new.html", {"form": form, **context})
+
+
+@readable
+@require_http_methods(["GET", "HEAD", "POST"])
+def report_new_prices(request: HttpRequest) -> HttpResponse:
+    """Freezes the price changes that the address asks for."""
+    demand(request, Scope.WRITE)
+    asked = ChangesForm(request.GET)
+    back = reverse("price-changes") + state.query(dict(request.GET.lists()))
+    if asked.days is None:
+        # That page says what is wrong with the days.
+        return HttpResponseRedirect(back)
+    first, last = asked.days
+    title = _("Price changes from {first} to {last}", first=str(first), last=str(last))
+    form = ReportForm(request.POST or None, initial={"title": title})
+    if request.method == "POST" and form.is_valid():
+        stamp, slug = current_stamp(), workspace_slug(request)
+        with form.refusals():
+            sheet = changes_sheet(
+                asked.price_filter(), asked.days, workspace_slug=slug, stamp=stamp
+            )
+            return _leads_to(
+                _stored(
+                    request,
+                    form,
+                    kind=ReportKind.PRICES,
+                    params=asked.params(),
+                    document=sheet.document(),
+                    data_version=stamp.number,
+                )
+            )
+    context = {
+        "what": title,
+        "lede": _("With what the best answers cost on both days."),
+        "back": back,
     }
     return render(request, "reports/new.html", {"form": form, **context})
 

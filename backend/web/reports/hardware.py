@@ -14,7 +14,7 @@ from backend.web.shared.language import _
 
 
 def hardware_sheet(model: HardwareModel) -> Sheet:
-    """What one server and the set cost a month."""
+    """Monthly cost of one server and of the set."""
     cost = shown_cost(model.cost)
     unit = _("{cost} a month", cost=cost["currency"])
     return Sheet(

@@ -1,4 +1,4 @@
-"""What reports froze: where it is today, and the list of all of them."""
+"""Kinds of reports: where their subject is today, and the list of all of them."""
 
 import datetime as dt
 from typing import NamedTuple
@@ -32,7 +32,7 @@ class Frozen(NamedTuple):
 
 
 def is_ranked(report: Report) -> bool:
-    """Whether it has ranked rows; others have a sheet in words."""
+    """True if it has ranked rows; others have a sheet in words."""
     return report.kind in {ReportKind.RANKING, ReportKind.COMPARISON}
 
 
@@ -52,6 +52,9 @@ def source(report: Report) -> LivePage:
             address = reverse("bill", args=[report.params["bill"][0]])
             assumed = {k: v for k, v in report.params.items() if k != "bill"}
             return LivePage(_("The bill today"), address + state.query(assumed))
+        case ReportKind.PRICES:
+            url = reverse("price-changes") + state.query(report.params)
+            return LivePage(_("All changes of these days"), url)
     return LivePage(_("The same ranking today"), reverse("offers") + state.query(report.params))
 
 

@@ -1,4 +1,4 @@
-"""What a frozen report shows: lines, a chart and the words of its basis, from the stored cells."""
+"""Lines of a frozen report, its chart and the words of its basis, from the stored cells."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from backend.web.shared.language import _
 
 @dataclass(frozen=True)
 class ReportLine:
-    """One frozen row as it reads; empty strings are unknown."""
+    """A frozen row as it reads; empty strings are unknown."""
 
     cells: Mapping[str, Any]
     rank: str
@@ -58,7 +58,7 @@ def _scale(document: Mapping[str, Any]) -> figures.UnitScale:
 
 
 def _cost(basis: Mapping[str, Any]) -> str:
-    """What a price is counted in; a purchase is paid once, whatever the period."""
+    """Unit of a price; a purchase is paid once, whatever the period."""
     is_once = basis["term"] == "purchase"
     return str(basis["currency"]) if is_once else f"{basis['currency']}/{basis['period']}"
 

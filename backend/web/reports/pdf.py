@@ -38,7 +38,7 @@ FIGURE = ParagraphStyle("figure", CELL, alignment=TA_RIGHT)
 
 @dataclass(frozen=True)
 class Frame:
-    """What stands around a sheet on the paper: title and author above, the address below."""
+    """Frame of a sheet on the paper: title and author above, the address below."""
 
     title: str
     author: str
@@ -48,7 +48,7 @@ class Frame:
 
 
 def sheet_pdf(cover: Frame, sheet: Sheet, paper: str) -> bytes:
-    """One page of A4 or Letter; what would not fit is set smaller."""
+    """A page of A4 or Letter; what would not fit is set smaller."""
     stream = BytesIO()
     document = SimpleDocTemplate(
         stream,

@@ -103,8 +103,8 @@ def _facts(
         known = sorted({str(line.cells[column]) for line in lines if line.cells[column]})
         if known:
             yield label, listed(known, MOST_SOURCES)
-    for one in report_attributions(document):
-        yield one.figures, one.text
+    for report_attribution in report_attributions(document):
+        yield report_attribution.figures, report_attribution.text
 
 
 def _counted(document: Mapping[str, Any], shown: int) -> str:

@@ -54,7 +54,7 @@ def scenario_sheet(scenario: Scenario, outcome: Simulated) -> Sheet:
 
 
 def _chart(options: Sequence[Mapping[str, Any]], currency: str, span: str) -> dict[str, Any]:
-    bars = [bar(one["name"], cost(one), _spread(one)) for one in options]
+    bars = [bar(option["name"], cost(option), _spread(option)) for option in options]
     said = "; ".join(f"{one['label']} {figures.figure(one['value'])}" for one in bars)
     return {
         "title": _("Cost in {span}", span=span),
@@ -125,19 +125,22 @@ def _facts(scenario: Scenario, outcome: Simulated, shown: int) -> Iterator[tuple
         )
     rows = assumed(scenario, outcome)
     sources = result["assumptions"]
-    prices = [one for one in rows if one["name"].startswith("price, ")]
-    known = {*(one["name"] for one in sources), "currency"}
+    prices = [row for row in rows if row["name"].startswith("price, ")]
+    known = {*(source["name"] for source in sources), "currency"}
     others = [
-        one
-        for one in rows
+        row
+        for row in rows
         # How long it is stands in the sentence.
-        if one not in prices and one["name"] not in known and not one["name"].startswith("horizon,")
+        if row not in prices and row["name"] not in known and not row["name"].startswith("horizon,")
     ]
-    yield _("Prices"), some([_said(one) for one in prices])
+    yield _("Prices"), some([_said(price) for price in prices])
     if sources:
-        yield _("Sources and limits"), some([f"{_said(one)} ({one['source']})" for one in sources])
-    for one in attributions(one["source"] for one in sources):
-        yield one.figures, one.text
+        yield (
+            _("Sources and limits"),
+            some([f"{_said(source)} ({source['source']})" for source in sources]),
+        )
+    for attribution in attributions(source["source"] for source in sources):
+        yield attribution.figures, attribution.text
     for words, is_stated in ((_("Stated"), True), (_("Assumed"), False)):
         said = [_said(one) for one in others if one["is_stated"] == is_stated]
         if said:

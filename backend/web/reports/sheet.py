@@ -1,4 +1,4 @@
-"""What a report says below its title, in words: the same on the page and on paper."""
+"""Text of a report below its title: the same on the page and on paper."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass

@@ -41,7 +41,7 @@ def reports_page(request: HttpRequest) -> HttpResponse:
 @readable
 @require_safe
 def report_page(request: HttpRequest, slug: str) -> HttpResponse:
-    """One report as it was frozen."""
+    """A report as it was frozen."""
     report = _report(request, slug)
     context = {
         "report": report,

@@ -42,7 +42,7 @@ class _Choices(forms.MultipleChoiceField):
 
 @dataclass(frozen=True)
 class TargetLine:
-    """One target: the choice of the metric, its amount, and what is wrong with it."""
+    """A target: the choice of the metric, its amount, and what is wrong with it."""
 
     number: int
     metric: SafeString
@@ -134,7 +134,7 @@ class RequirementForm(forms.Form):
 
     @property
     def term_fields(self) -> list[forms.BoundField]:
-        """What the prices rest on."""
+        """Fields for the basis of the prices."""
         return self.chosen(self.terms)
 
 

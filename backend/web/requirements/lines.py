@@ -36,7 +36,7 @@ class FleetPart:
 
 @dataclass(frozen=True)
 class FleetCell:
-    """What a fleet gives of one demand, and how much more than asked for that is."""
+    """A fleet's figure for one demand, and its surplus over it."""
 
     shown: str
     plain: str
@@ -45,7 +45,7 @@ class FleetCell:
 
 @dataclass(frozen=True)
 class ShownFleet:
-    """One fleet in words; `holds` is (words, tone, meaning) of the ends of the intervals."""
+    """A fleet in words; `holds` is (words, tone, meaning) of the ends of the intervals."""
 
     line: FleetLine
     parts: Sequence[FleetPart]
@@ -181,7 +181,7 @@ def _title(failure: InfeasibleOffer, answer: RequirementAnswer) -> str:
 
 
 def _detail(failure: InfeasibleOffer) -> str:
-    """What a group's title does not say of the single offer."""
+    """Details of the single offer that a group's title does not say."""
     # The others are said by the title of their group already.
     is_own = failure.fault in {Fault.SERVERS, Fault.BOUND}
     return str(failure.reason).replace(failure.demand, label(failure.demand)) if is_own else ""

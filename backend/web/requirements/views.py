@@ -9,6 +9,7 @@ from django.views.decorators.http import require_safe
 
 from backend.accounts.services.acting import workspace_slug
 from backend.benchmarks.services.current_data import current_stamp
+from backend.catalog.selectors.data_version import DataStamp
 from backend.catalog.selectors.rates import currencies
 from backend.domain.attributions import attributions
 from backend.domain.errors import InvalidDocument
@@ -23,6 +24,7 @@ from backend.web.shared import state
 from backend.web.shared.access import readable
 from backend.web.shared.basis import basis_words
 from backend.web.shared.language import lazy
+from backend.web.shared.price_age import price_banner
 from backend.web.shared.typed_parameters import read_number, read_numbers
 
 OWN = (*FIELDS, "target", "amount")
@@ -51,11 +53,12 @@ def requirements_page(request: HttpRequest) -> HttpResponse:
     )
     own = {name: given[name] for name in OWN if name in given}
     unread_fields = [(f"/{n}", detail) for n, detail in unread if n in OWN] + unread_amounts
+    stamp, slug = current_stamp(), workspace_slug(request)
     errors: list[tuple[str, str]] = []
     answer = None
     # Without any demand the page is an empty form and not an error.
     if target_pairs(own) or any("".join(own.get(name, [])).strip() for name in SIZES):
-        answer, errors = _answered(workspace_slug(request), own, filters)
+        answer, errors = _answered(slug, stamp, own, filters)
     if unread_fields:
         # The document's reader takes 1.000 for one, so its answer is not what was asked.
         pointers = {pointer for pointer, _ in unread_fields}
@@ -64,7 +67,6 @@ def requirements_page(request: HttpRequest) -> HttpResponse:
     errors = [*errors, *((f"/filters/{name}", detail) for name, detail in unread_filters.items())]
     wrong = {field.removeprefix("/filters/") for field, _ in errors}
     kept = {name: values for name, values in filters.items() if name not in wrong}
-    stamp, slug = current_stamp(), workspace_slug(request)
     form = RequirementForm(
         {**kept, **own},
         currencies=sorted(currencies()),
@@ -99,15 +101,13 @@ def _with_amounts(given: state.Params) -> tuple[state.Params, list[tuple[str, st
 
 
 def _answered(
-    workspace_slug: str, own: state.Params, filters: state.Params
+    workspace_slug: str, stamp: DataStamp, own: state.Params, filters: state.Params
 ) -> tuple[RequirementAnswer | None, list[tuple[str, str]]]:
     """The answer, and what is wrong: filters in error filter nothing, without a demand there is
     no answer."""
     try:
         document = RequirementDocument.read(document_from({**filters, **own}))
-        return requirement_answered(
-            document, workspace_slug=workspace_slug, stamp=current_stamp()
-        ), []
+        return requirement_answered(document, workspace_slug=workspace_slug, stamp=stamp), []
     except InvalidDocument as error:
         errors = error.errors
     names = {field.removeprefix("/filters/") for field, _ in errors}
@@ -115,7 +115,7 @@ def _answered(
         return None, errors
     kept = {name: values for name, values in filters.items() if name not in names}
     # Once more without the filters in error, as the ranking leaves those out that it cannot read.
-    answer, more = _answered(workspace_slug, own, kept)
+    answer, more = _answered(workspace_slug, stamp, own, kept)
     return answer, [*errors, *more]
 
 
@@ -152,6 +152,7 @@ def _results(answer: RequirementAnswer, params: state.Params, path: str) -> dict
         "fleets": fleet_lines(answer),
         "headings": headings(answer),
         "groups": failure_groups(answer),
+        "age": price_banner(rows),
         "basis": [state.included_parts(params), *basis_words(params, rows)],
         "currency": answer.query.currency,
         "exports": {

@@ -184,7 +184,7 @@ def _outcome_words(change: MetricChange) -> str:
 
 
 def conclusion_of(compared: RunComparison) -> Conclusion:
-    """What the comparison comes to, in one sentence."""
+    """Conclusion of the comparison, in one sentence."""
     unfinished = [run for run in (compared.before, compared.after) if run.state != RunState.DONE]
     if unfinished:
         text = _(
@@ -197,9 +197,9 @@ def conclusion_of(compared: RunComparison) -> Conclusion:
             "Nothing can be compared: no metric was measured without disturbance in both runs."
         )
         return Conclusion(text, Certainty.UNKNOWN)
-    worse = [one for one in compared.metrics if one.outcome == RunChange.WORSE]
-    better = [one for one in compared.metrics if _is_better(one)]
-    unclear = [one for one in compared.metrics if one.outcome == RunChange.UNCLEAR]
+    worse = [metric for metric in compared.metrics if metric.outcome == RunChange.WORSE]
+    better = [metric for metric in compared.metrics if _is_better(metric)]
+    unclear = [metric for metric in compared.metrics if metric.outcome == RunChange.UNCLEAR]
     if worse:
         text = _("The second run is worse: {changes}.", changes=_listed(worse))
     elif better:

@@ -25,7 +25,7 @@ SERIES_PROBES = tuple({probe for probe, _ in SEQUENTIAL})
 
 
 def disk_plots(repeats: Spreads, evidence: Iterable[Evidence]) -> list[Plot | None]:
-    """One for each thing that was measured, None where it was not."""
+    """A plot for each quantity, None where it was not measured."""
     return [
         *(_depths(repeats, metric) for metric in IOPS),
         _percentiles(repeats),

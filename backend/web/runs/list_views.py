@@ -25,7 +25,7 @@ GOING_ON = "active"
 
 
 class RunsForm(forms.Form):
-    """What the list is narrowed to; all of it is in the address."""
+    """Filters of the list; all of them are in the address."""
 
     host = forms.ChoiceField(label=lazy("Host"), required=False)
     state = forms.ChoiceField(
@@ -34,7 +34,7 @@ class RunsForm(forms.Form):
         choices=[
             ("", lazy("any")),
             (GOING_ON, lazy("going on")),
-            *((one, STAGES[one]) for one in TERMINAL_STATES),
+            *((terminal_state, STAGES[terminal_state]) for terminal_state in TERMINAL_STATES),
         ],
     )
     profile = forms.ChoiceField(

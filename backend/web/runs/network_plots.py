@@ -15,7 +15,7 @@ TCP = {s.variant: s.chart_label for s in PROBES[NETWORK].series if s.chart_label
 
 
 def network_plots(repeats: Spreads) -> list[Plot | None]:
-    """One for each thing that was measured, None where it was not."""
+    """A plot for each quantity, None where it was not measured."""
     return [_network(repeats), _network_over_time(repeats)]
 
 

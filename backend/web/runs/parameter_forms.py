@@ -28,6 +28,7 @@ PROFILE_WORDS = {
     "quick": lazy("quick (up to 90 s)"),
     "standard": lazy("standard (up to 15 min)"),
     "full": lazy("full (about an hour)"),
+    "general": lazy("general performance (up to 90 s)"),
 }
 PREFIX = "parameter_"
 LISTS = ("matrix_depths", "matrix_jobs")
@@ -39,7 +40,7 @@ def shown_unit(parameter: RunParameter) -> tuple[str, int]:
 
 
 def profile_default(profile: Profile, name: str) -> str:
-    """What a profile takes when nothing is typed, in the unit that is shown."""
+    """Default of a profile when nothing is typed, in the unit that is shown."""
     if name == "repeats":
         few, many = profile.min_repeats, profile.max_repeats
         return f"{few}" if few == many else _("{few} to {many}", few=few, many=many)
@@ -62,7 +63,7 @@ def parameters_typed(parameters: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class ParameterField(number_fields.FloatField):
-    """One number of PARAMETERS within its range, in the unit that is shown."""
+    """A number of PARAMETERS within its range, in the unit that is shown."""
 
     def __init__(self, name: str, parameter: RunParameter) -> None:
         unit, self.size = shown_unit(parameter)
@@ -112,6 +113,9 @@ PROBE_WORDS = {
     "stress_ng": lazy("CPU: stress-ng div16"),
     "openssl": lazy("CPU: SHA-256 by OpenSSL"),
     "sysbench": lazy("CPU: prime numbers by sysbench"),
+    "general": lazy("General performance: Redis and OpenSSL"),
+    "redis": lazy("Redis: writes, server and client"),
+    "web": lazy("Web: static files, server and client"),
     "memory": lazy("Memory: bandwidth and latency"),
     "dd": lazy("Disk: sequential, by dd"),
     "small_files": lazy("Disk: small files and flushes"),
@@ -205,7 +209,7 @@ class ParameterForm(WriteForm):
 
     @property
     def is_advanced(self) -> bool:
-        """Whether anything was typed below, or is wrong there."""
+        """True if anything was typed below, or is wrong there."""
         names = [field.name for field in (*self.numbers, *self.target_fields)]
         return any(self[name].value() or self[name].errors for name in names)
 

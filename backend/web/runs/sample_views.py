@@ -1,4 +1,4 @@
-"""One figure: leave it out of the summaries with a reason, or count it again."""
+"""A figure: leave it out of the summaries with a reason, or count it again."""
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect

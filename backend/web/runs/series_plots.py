@@ -1,4 +1,4 @@
-"""What `observe` saw once a second: charts of a finished repeat, strips of the running one."""
+"""Observations of `observe`, one a second: charts of a finished repeat, strips of the running one."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -115,7 +115,7 @@ def rate_scale(values: Iterable[float]) -> figures.UnitScale:
 
 @dataclass(frozen=True)
 class StripTrace:
-    """One line of a strip: its name, its newest value in words, and its path in SVG."""
+    """A line of a strip: its name, its newest value in words, and its path in SVG."""
 
     label: str
     now: str

@@ -29,7 +29,7 @@ class RepeatSpread:
 
     @property
     def parameters(self) -> Mapping[str, Any]:
-        """Those of the repeat in the middle."""
+        """Parameters of the repeat in the middle."""
         middle = self.middle
         # A real repeat and not a mean of several: its parameters belong together.
         nearest = min(self.samples, key=lambda s: abs(s.value - middle))

@@ -111,7 +111,7 @@ def _live(series: Mapping[str, Any] | None) -> dict[str, Any] | None:
 
 
 def cost_words(cost: object) -> str:
-    """What a run has cost so far, and its cap: {"so_far", "currency", "cap"} or None."""
+    """Cost of a run so far, and its cap: {"so_far", "currency", "cap"} or None."""
     if not isinstance(cost, Mapping) or cost.get("so_far") is None:
         return ""
     currency = cost.get("currency") or ""

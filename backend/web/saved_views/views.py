@@ -64,7 +64,7 @@ def _view(request: HttpRequest, slug: str) -> SavedView:
 
 
 def may_change(request: HttpRequest, view: SavedView) -> bool:
-    """Whether the person owns the view and may write, or is an admin."""
+    """True if the person owns the view and may write, or is an admin."""
     is_mine = is_owner(view, request.user.get_username())
     return may(request, Scope.ADMIN) or (is_mine and may(request, Scope.WRITE))
 
@@ -136,7 +136,7 @@ def view_params_form(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 def _changed_words(params: state.Params, kept: state.Params) -> list[str]:
-    """What of the page is not as in its view; nothing without one."""
+    """Differences of the page from its view; none without one."""
     # Both cleaned, so that an empty field is no change.
     names = modified(state.cleaned(params), state.cleaned(kept)) if kept else []
     return [CHOICES.get(name) or words.parameter(name)[1] for name in names]
@@ -146,7 +146,7 @@ def _changed_words(params: state.Params, kept: state.Params) -> list[str]:
 
 
 def _choices(params: state.Params) -> list[tuple[str, str]]:
-    """What a view says beside its filters: label and value."""
+    """A view's choices beside its filters: label and value."""
     shown = state.cleaned(params)
     return [(label, ", ".join(shown[name])) for name, label in CHOICES.items() if name in shown]
 
@@ -174,7 +174,7 @@ def _page(request: HttpRequest, view: SavedView, **given: Any) -> HttpResponse:
 @readable
 @require_http_methods(["GET", "HEAD", "POST"])
 def view_page(request: HttpRequest, slug: str) -> HttpResponse:
-    """One view; a POST changes its name, and who sees it."""
+    """A view; a POST changes its name, and who sees it."""
     if request.method != "POST":
         return _page(request, _view(request, slug))
     view = _own_view(request, slug)

@@ -53,7 +53,7 @@ def pareto_plot(options: Sequence[Option], currency: str) -> Plot:
 
 def odds_plot(options: Sequence[Option]) -> Plot | None:
     """How often each option is the cheapest; None without an uncertainty."""
-    known = [one for one in options if one["p_cheapest"] is not None][:MOST_BARS]
+    known = [option for option in options if option["p_cheapest"] is not None][:MOST_BARS]
     if not known:
         return None
     odds = [100 * one["p_cheapest"] for one in known]
@@ -77,7 +77,7 @@ def odds_plot(options: Sequence[Option]) -> Plot | None:
 
 def spread_plot(options: Sequence[Option], currency: str) -> Plot | None:
     """Median cost of each option with its 5th and 95th percentile."""
-    known = [one for one in options if one["interval"] is not None][:MOST_BARS]
+    known = [option for option in options if option["interval"] is not None][:MOST_BARS]
     if not known:
         return None
 
@@ -112,7 +112,7 @@ def spread_plot(options: Sequence[Option], currency: str) -> Plot | None:
 
 
 def tornado_plot(result: Mapping[str, Any], currency: str) -> Plot | None:
-    """What the cheapest option costs at the low and high end of each input; None without bars."""
+    """Cost of the cheapest option at the low and high end of each input; None without bars."""
     # The domain has them in order of their effect, so the first matter most.
     bars = result["tornado"][:MOST_BARS]
     if not bars:
@@ -120,7 +120,7 @@ def tornado_plot(result: Mapping[str, Any], currency: str) -> Plot | None:
     options = result["options"]
     # Results that were frozen before bars named their option have that of the least cost.
     named = bars[0].get("option") or min(options, key=cost)["name"]
-    winner = next(one for one in options if one["name"] == named)
+    winner = next(option for option in options if option["name"] == named)
 
     return Plot(
         id="plot-tornado",

@@ -100,7 +100,7 @@ def _events(text: str) -> list[dict[str, Any]]:
 
 def _events_text(events: Any) -> str:
     names = ("at", "duration_s", "level")
-    return "\n".join(" ".join(str(one.get(name, "")) for name in names) for one in events)
+    return "\n".join(" ".join(str(event.get(name, "")) for name in names) for event in events)
 
 
 def _points_text(points: Any) -> str:

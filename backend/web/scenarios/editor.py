@@ -1,4 +1,4 @@
-"""What the editor shows: pictures of loads, options to add, the fields, and what they come to."""
+"""The editor's page: pictures of loads, options to add, the fields, and their result."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -28,7 +28,7 @@ class ShapeCard(NamedTuple):
 
 
 class BestOffer(NamedTuple):
-    """What leads the ranking."""
+    """The leader of the ranking."""
 
     slug: str
     name: str

@@ -84,7 +84,7 @@ def scenario_edit(request: HttpRequest, slug: str) -> HttpResponse:
 @readable
 @require_POST
 def scenario_preview(request: HttpRequest) -> HttpResponse:
-    """What was typed comes to, as a fragment."""
+    """Result of the typed document, as a fragment."""
     form = ScenarioForm(request.POST)
     shown = preview(form, workspace_slug(request))
     prices = part_prices(form, form.stated, workspace_slug(request))

@@ -38,19 +38,19 @@ def cost(option: Option) -> float:
 def marked(options: Sequence[Option], simulated: Simulated) -> list[dict[str, Any]]:
     """The options with what sets each apart: the cheapest that serves, unless a price is an example,
     and those that serve too little."""
-    serving = [one for one in options if may_win(one)]
+    serving = [option for option in options if may_win(option)]
     lost = lost_cost(simulated)
     # By the cost with what unserved demand loses, or serving nothing would be the cheapest.
     is_open = not serving or bool(options_with_examples(simulated.resolved))
     cheapest = None if is_open else min(serving, key=lambda one: judged_cost(one, lost))
     return [
         {
-            **one,
-            "is_cheapest": one is cheapest,
-            "is_short": one not in serving,
-            "unit_hour": _unit_hour(one),
+            **option,
+            "is_cheapest": option is cheapest,
+            "is_short": option not in serving,
+            "unit_hour": _unit_hour(option),
         }
-        for one in options
+        for option in options
     ]
 
 
@@ -99,7 +99,7 @@ def horizon_words(document: Mapping[str, Any]) -> str:
 
 
 def _tier(entry: object) -> str:
-    """One of a list's values, or a pair of a tier's upper bound and its price or factor."""
+    """A value of a list, or a pair of a tier's upper bound and its price or factor."""
     if not isinstance(entry, list | tuple) or len(entry) != 2:
         return shown_value(entry)
     bound, value = entry

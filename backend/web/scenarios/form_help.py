@@ -1,4 +1,4 @@
-"""What stands below and in the fields of the editor: meaning, unit, range, default and source."""
+"""Help for the fields of the editor: meaning, unit, range, default and source."""
 
 from collections.abc import Iterable
 from decimal import Decimal
@@ -40,7 +40,7 @@ class Help(NamedTuple):
 
 
 def help_for(entry: Entry) -> Help:
-    """What is said of a field of the layout."""
+    """Help for a field of the layout."""
     value = entry.value
     is_repeated = "*" in entry.path
     said = [] if entry.kind in FORMAT_ONLY or is_repeated else [value.meaning]

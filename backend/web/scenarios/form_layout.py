@@ -115,7 +115,7 @@ class Entry:
 
     @property
     def default(self) -> str:
-        """What is taken where nothing is typed."""
+        """Value where nothing is typed."""
         return "" if self.field.default is None else str(self.field.default)
 
 

@@ -67,7 +67,7 @@ class ShownOption(NamedTuple):
 
     @property
     def has_errors(self) -> bool:
-        """Whether a field that is folded away is wrong."""
+        """True if a field that is folded away is wrong."""
         folded = [*self.extras, *(field for part in self.parts for field in part.expert)]
         return any(one.field.errors for one in folded)
 
@@ -119,7 +119,7 @@ class ShownForm:
 
     @property
     def sections(self) -> list[ShownSection]:
-        """What is the same for all options."""
+        """Sections that are the same for all options."""
         return [
             ShownSection(
                 title,
@@ -131,7 +131,7 @@ class ShownForm:
 
     @property
     def glossary(self) -> list[tuple[Entry, str]]:
-        """What the fields of every option mean."""
+        """Meanings of every option's fields."""
         return glossary(layout.PART_ENTRIES)
 
     @property

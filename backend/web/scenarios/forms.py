@@ -31,7 +31,7 @@ MOST_LINES: Mapping[str, int] = {"options": 14, "demand.windows": 24, "policy.wi
 
 
 def is_editable(document: Mapping[str, Any]) -> bool:
-    """Whether the editor has a line for everything in the document."""
+    """True if the editor has a line for everything in the document."""
     lists = (_at(document, of.replace(".", "/")) for of in MOST_LINES)
     most = MOST_LINES.values()
     return all(len(lines or ()) <= limit for lines, limit in zip(lists, most, strict=True))
@@ -74,12 +74,12 @@ class ScenarioForm(WriteForm):
     # What was reported of it: (name of the field or empty, words).
     refused: Sequence[tuple[str, str]] = ()
     is_too_much = False
-    """Whether it was refused as more work than a request may take."""
+    """True if it was refused as more work than a request may take."""
 
     # --- as a document --------------------------------------------------------------------------
 
     def document(self) -> dict[str, Any]:
-        """What was typed as a document; lines and fields left empty are left out."""
+        """The form as a document; lines and fields left empty are left out."""
         self.full_clean()
         self._rows: dict[str, str] = {}
         document: dict[str, Any] = {"schema": 1, **self._values(_PLAIN, ())}
@@ -219,7 +219,7 @@ _PLAIN = (
 
 
 def _is_there(name: str, texts: Mapping[str, Any]) -> bool:
-    """Whether a form of these texts has the field: own hardware has some where it is bought."""
+    """True if a form of these texts has the field: own hardware has some where it is bought."""
     part, is_of_hardware, _ = name.partition(LIKE_HARDWARE)
     return not is_of_hardware or texts.get(f"{part}price.billing") == PURCHASE
 

@@ -59,7 +59,7 @@ class MarketForm(forms.Form):
     term = forms.ChoiceField(
         label=lazy("Term"),
         required=False,
-        choices=[(one, words.term(one)) for one in SCREENED_TERMS],
+        choices=[(screened_term, words.term(screened_term)) for screened_term in SCREENED_TERMS],
     )
     provider = forms.ChoiceField(label=lazy("Provider"), required=False)
     burstable = forms.ChoiceField(

@@ -57,9 +57,9 @@ class TemplateCard(NamedTuple):
 @cache
 def template_cards() -> tuple[TemplateCard, ...]:
     """Every template, in the order in which they are shown."""
-    return tuple(TemplateCard(one, _of_template(one)) for one in TEMPLATES.values())
+    return tuple(TemplateCard(template, _of_template(template)) for template in TEMPLATES.values())
 
 
-def _of_template(one: Template) -> Outline:
-    days = min(int(one.document["horizon"].get("days", MOST_DAYS)), MOST_DAYS)
-    return outlined(outline(one.document, days), one.document["demand"]["unit"])
+def _of_template(template: Template) -> Outline:
+    days = min(int(template.document["horizon"].get("days", MOST_DAYS)), MOST_DAYS)
+    return outlined(outline(template.document, days), template.document["demand"]["unit"])

@@ -1,4 +1,4 @@
-"""What the page of a scenario shows: figures of each option, charts, what was assumed."""
+"""The page of a scenario: figures of each option, charts, what was assumed."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -111,7 +111,7 @@ def deciding(result: Mapping[str, Any], currency: str) -> list[Plot]:
 
 def _unmet_plot(options: Sequence[Mapping[str, Any]], currency: str) -> Plot | None:
     """Cost against unmet demand; None where no option leaves any."""
-    is_any_unmet = any(one["unserved_share"] for one in options)
+    is_any_unmet = any(option["unserved_share"] for option in options)
     return decisions.pareto_plot(options, currency) if is_any_unmet else None
 
 
@@ -134,7 +134,7 @@ def assumed(scenario: Scenario, outcome: Simulated) -> list[dict[str, Any]]:
     document = scenario.document
     rows = [{**one, "is_stated": False} for one in outcome.result["assumptions"]]
     rows += list(_prices(outcome.resolved))
-    names = {one["name"] for one in rows}
+    names = {row["name"] for row in rows}
     kinds = _kinds(document)
     for path, field in every_field(ScenarioDocument):
         if (
@@ -278,11 +278,11 @@ def comparison(slugs: Sequence[str], *, workspace_slug: str) -> dict[str, Any]:
         ]
     named = [  # a month's cost, for the horizons need not be of one length
         {
-            **one,
-            "name": f"{one['scenario'].name}: {one['name']}",
-            "cost_total": one["cost_per_month"],
+            **line,
+            "name": f"{line['scenario'].name}: {line['name']}",
+            "cost_total": line["cost_per_month"],
         }
-        for one in lines
+        for line in lines
     ]
     plot = None
     # Amounts in different currencies are not put on one axis.

@@ -1,4 +1,4 @@
-"""What each part of an option costs, in words: the offer's price and score, or the price typed."""
+"""Price of each part of an option, in words: the offer's price and score, or the price typed."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ class ShownMatch(NamedTuple):
 
 @dataclass(frozen=True)
 class PartPrice:
-    """What stands beside the price of a part of the editor."""
+    """Text beside the price of a part of the editor."""
 
     option: int
     part: int
@@ -53,7 +53,7 @@ class PartPrice:
 
     @property
     def id(self) -> str:
-        """Of the element that shows it."""
+        """Id of the element that shows it."""
         return f"price-{self.option}-{self.part}"
 
     @property
@@ -164,7 +164,7 @@ def _price(price: Mapping[str, Any]) -> str:
 
 
 def _of_hardware(document: Any) -> str:
-    """What a server of one's own costs a month; empty for a document that has faults."""
+    """Monthly cost of a server of one's own; empty for a document that has faults."""
     try:
         cost = monthly_cost(hardware_from(document))
     except InvalidDocument:

@@ -151,15 +151,15 @@ def cost_plot(result: Result, currency: str) -> Plot:
     stack = _stack(
         "plot-cost",
         _("Cost by component"),
-        [beside(one) for one in options],
-        [one["breakdown"] for one in options],
+        [beside(option) for option in options],
+        [option["breakdown"] for option in options],
         currency,
     )
     return replace(stack, x_label="option", is_flat=True)
 
 
 def months_plot(series: Series, index: int) -> Plot:
-    """What each month adds to the bill of one option, by components."""
+    """Additions of each month to the bill of one option, by components."""
     rows = [(row["month"], row["options"][index]) for row in series["months"]]
     # Rounded up: one group too many would not fit.
     size = -(-len(rows) // MOST_BARS)
@@ -210,7 +210,7 @@ def _month(text: str) -> str:
 
 
 def _summed(breakdowns: Sequence[Mapping[str, str]]) -> dict[str, float]:
-    return {name: sum(float(one[name]) for one in breakdowns) for name in COMPONENTS}
+    return {name: sum(float(breakdown[name]) for breakdown in breakdowns) for name in COMPONENTS}
 
 
 def _stack(
@@ -220,8 +220,10 @@ def _stack(
     amounts: Sequence[Mapping[str, Any]],
     currency: str,
 ) -> Plot:
-    used = [part for part in COMPONENTS if any(float(one[part]) for one in amounts)] or ["compute"]
-    whole = [sum(float(one[part]) for part in COMPONENTS) for one in amounts]
+    used = [part for part in COMPONENTS if any(float(amount[part]) for amount in amounts)] or [
+        "compute"
+    ]
+    whole = [sum(float(amount[part]) for part in COMPONENTS) for amount in amounts]
     return Plot(
         id=name,
         title=title,
@@ -230,7 +232,12 @@ def _stack(
         x=heads,
         y=Axis(currency, most=max(whole)),
         marks=[
-            Mark(part, [float(one[part]) for one in amounts], "bar", tone=COMPONENTS.index(part))
+            Mark(
+                part,
+                [float(amount[part]) for amount in amounts],
+                "bar",
+                tone=COMPONENTS.index(part),
+            )
             for part in used
         ],
         is_stacked=True,
@@ -242,21 +249,21 @@ def _stack(
 
 
 def cash_plot(series: Series) -> Plot:
-    """What has been paid by the end of each month, and with what leaving then still costs."""
+    """Payments by the end of each month, and with the cost of leaving then."""
     currency = series["currency"]
     options = [one["name"] for one in series["cash"][0]["options"]][:MOST_LINES]
     marks, extra = [], {}
     for index, name in enumerate(options):
         months = [row["options"][index] for row in series["cash"]]
-        paid = [float(one["paid"]) for one in months]
-        left = [float(one["paid"]) + float(one["exit"]) for one in months]
+        paid = [float(month["paid"]) for month in months]
+        left = [float(month["paid"]) + float(month["exit"]) for month in months]
         marks.append(Mark(_("{name}, paid", name=name), paid, tone=index))
         # An option that may be left at any time owes nothing.
         if left != paid:
             marks.append(
                 Mark(_("{name}, paid and owed on leaving", name=name), left, "dots", tone=index)
             )
-        extra[f"{name}, unmet"] = [share(one["unserved_share"]) for one in months]
+        extra[f"{name}, unmet"] = [share(month["unserved_share"]) for month in months]
     last = series["cash"][-1]["options"][: len(options)]
     return Plot(
         id="plot-cash",

@@ -1,4 +1,4 @@
-"""What the editor shows while one types: costs with what is unserved, and the first chart."""
+"""Preview in the editor while one types: costs with what is unserved, and the first chart."""
 
 from typing import Any, NamedTuple
 
@@ -54,7 +54,7 @@ class Preview(NamedTuple):
 
 
 def preview(form: ScenarioForm, workspace_slug: str) -> Preview:
-    """What was typed comes to, quickly; refusals also stand in the form."""
+    """Quick result of the typed document; refusals also stand in the form."""
     # A copy: the form goes on with all that was stated.
     document = dict(form.document())
     # Draws multiply the work by their number, which would not be done before the next key.

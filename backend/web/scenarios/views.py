@@ -61,7 +61,7 @@ def scenarios_page(request: HttpRequest) -> HttpResponse:
 @readable
 @require_safe
 def scenario_page(request: HttpRequest, slug: str) -> HttpResponse:
-    """What a scenario comes to; `option` and `span` choose what the charts show."""
+    """Result of a scenario; `option` and `span` choose what the charts show."""
     scenario = scenario_or_404(request, slug)
     asked = {name: request.GET.get(name, "") for name in ("option", "span")}
     context: dict[str, Any] = {
@@ -114,7 +114,7 @@ def scenario_map(request: HttpRequest, slug: str) -> HttpResponse:
 @readable
 @require_safe
 def scenario_curves(request: HttpRequest, slug: str) -> HttpResponse:
-    """What each option costs as the load grows or lasts longer, and where another gets cheaper."""
+    """Cost of each option as the load grows or lasts longer, and where another gets cheaper."""
     scenario = scenario_or_404(request, slug)
     context: dict[str, Any] = {"scenario": scenario}
     try:

@@ -17,7 +17,7 @@ SIGNED = joined(", ", (channel.label for channel in CHANNELS.values() if channel
 
 
 def _addresses() -> str:
-    """What an address may be, as a sentence."""
+    """Allowed addresses, as a sentence."""
     text = " or ".join(channel.address_hint for channel in CHANNELS.values())
     return f"{text[0].upper()}{text[1:]}."
 
@@ -69,7 +69,10 @@ class SubscriptionForm(WriteForm):
 
     def __init__(self, *args: Any, campaigns: Sequence[Campaign], **given: Any) -> None:
         super().__init__(*args, **given)
-        named = [(str(one.pk), _("only the campaign {name}", name=one.name)) for one in campaigns]
+        named = [
+            (str(campaign.pk), _("only the campaign {name}", name=campaign.name))
+            for campaign in campaigns
+        ]
         self.fields["campaign"].choices = [  # type: ignore[attr-defined]
             ("", _("everything")),
             *named,

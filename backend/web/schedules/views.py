@@ -24,10 +24,10 @@ from backend.benchmarks.selectors.schedules import (
     schedule_times,
     schedules_visible,
 )
-from backend.benchmarks.services.campaign_plans import CampaignPlan
 from backend.benchmarks.services.campaigns import campaign_create
 from backend.benchmarks.services.hosts import ARCHIVE_DRIVER
 from backend.benchmarks.services.schedules import schedule_create, schedule_delete, schedule_update
+from backend.domain.campaign_document import CampaignPlan
 from backend.notifications.channels import channel_of
 from backend.notifications.models import USUAL_KINDS, NoticeKind, Subscription
 from backend.notifications.selectors.subscriptions import subscriptions_visible
@@ -50,7 +50,9 @@ def _context(request: HttpRequest, **given: Any) -> dict[str, Any]:
     form = given.pop("form", None)
     preset = {"campaign": request.GET.get("campaign", "")}
     return {
-        "schedules": [(one, schedule_times(one, 1)) for one in schedules_visible(workspace)],
+        "schedules": [
+            (schedule, schedule_times(schedule, 1)) for schedule in schedules_visible(workspace)
+        ],
         "campaigns": campaigns,
         "form": form or _form(request, initial=preset),
         "zones": time_zones(),
@@ -79,8 +81,11 @@ def _form(request: HttpRequest, data: QueryDict | None = None, **given: Any) -> 
 
 def _alerts(workspace: Workspace, campaigns: Sequence[Campaign]) -> list[tuple[Subscription, str]]:
     """Each alert with the name of the campaign that it is about; empty for everything."""
-    names: dict[UUID | None, str] = {one.pk: one.name for one in campaigns}
-    return [(one, names.get(one.campaign, "")) for one in subscriptions_visible(workspace)]
+    names: dict[UUID | None, str] = {campaign.pk: campaign.name for campaign in campaigns}
+    return [
+        (subscription, names.get(subscription.campaign, ""))
+        for subscription in subscriptions_visible(workspace)
+    ]
 
 
 @readable

@@ -26,7 +26,7 @@ HEADINGS = {
 @readable
 @require_safe
 def search_page(request: HttpRequest) -> HttpResponse:
-    """What has the words of `q`, by kind; without any only the field."""
+    """Matches of the words of `q`, by kind; without any only the field."""
     text = request.GET.get("q", "").strip()
     matches = search(text, workspace=workspace_of(request), reader=request.user.get_username())
     context = {

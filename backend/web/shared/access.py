@@ -44,7 +44,7 @@ def signed_in(view: View[P]) -> View[P]:
 
 
 def may(request: HttpRequest, needed: Scope) -> bool:
-    """Whether the person's role includes the scope; nobody's does not."""
+    """True if the person's role includes the scope; nobody's does not."""
     # Not only is_authenticated: an anonymous user has no scope to ask for.
     return isinstance(request.user, User) and request.user.scope.includes(needed)
 

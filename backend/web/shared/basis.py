@@ -1,4 +1,4 @@
-"""What the figures of a page rest on, in words: above its table and inside its pictures."""
+"""Basis of a page's figures, in words: above its table and inside its pictures."""
 
 import datetime as dt
 from collections.abc import Iterable, Sequence

@@ -1,4 +1,4 @@
-"""What the charts draw, as plain JSON: the same figures as on the page, never more."""
+"""Data of the charts, as plain JSON: the same figures as on the page, never more."""
 
 import datetime as dt
 from collections.abc import Callable, Sequence

@@ -16,6 +16,7 @@ from backend.rankings.selectors.on_sale import (
     NotOnSale,
     holds_its_score,
     left_out_words,
+    stock_words,
 )
 from backend.rankings.selectors.query import RankingQuery
 from backend.rankings.selectors.ranking import Ranking
@@ -51,7 +52,9 @@ def of_ranking(ranked: Ranking, query: RankingQuery) -> Conclusion:
             Certainty.UNKNOWN,
             detail,
         )
-    names = [named(rival) for rival in ranked_best.choice.rivals]
+    rivals = ranked_best.choice.rivals
+    names = [named(rival) for rival in rivals]
+    stock = stock_words(candidate.row for candidate in (best, *rivals))
     said = likely_best(named(best), best.p_best or 0, names)
     if not names and len(ranked_best.candidates) > 1:
         following = ranked_best.candidates.at(1)
@@ -59,4 +62,4 @@ def of_ranking(ranked: Ranking, query: RankingQuery) -> Conclusion:
         if pair[0] and pair[1]:
             lead = lead_words(named(following), pair[0], pair[1])
             said = replace(said, sentence=joined(" ", (said.sentence, lead)))
-    return replace(said, detail=detail)
+    return replace(said, detail=joined(" ", [part for part in (stock, detail) if part]))

@@ -14,7 +14,7 @@ from backend.web.shared.forms import refusal_said
 
 
 class Question(NamedTuple):
-    """What is asked; `consequences` says what depends on it, `back` is where "No" leads."""
+    """A question; `consequences` says what depends on it, `back` is where "No" leads."""
 
     title: str
     button: str

@@ -1,4 +1,4 @@
-"""What the forms that write share: plain labels, and the services' refusals beside their fields."""
+"""Shared parts of forms that write: plain labels, and the services' refusals beside their fields."""
 
 import datetime as dt
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,7 +10,7 @@ from django.contrib import messages
 from django.core.validators import MaxValueValidator
 from django.http import HttpRequest
 
-from backend.domain.errors import DomainError, InvalidValue
+from backend.domain.errors import DomainError, InvalidDocument, InvalidValue
 from backend.web.shared.language import _, lazy
 
 
@@ -30,6 +30,9 @@ class WriteForm(forms.Form):
             yield
         except InvalidValue as error:
             self.refuse(error)
+        except InvalidDocument as error:
+            for field, detail in error.errors:
+                self.refuse(InvalidValue(field, detail))
 
     def refuse(self, error: InvalidValue) -> None:
         """Puts a refusal beside the field that it names, else above the form."""

@@ -49,12 +49,14 @@ def history_plots(
     points = history(metric=key, variant=variants[key], offer=offer, host=host)
     return {
         "history": history_plot(key, variants[key], points),
-        "histories": [MetricChoice(one, METRICS[one].label, one == key) for one in variants],
+        "histories": [
+            MetricChoice(variant, METRICS[variant].label, variant == key) for variant in variants
+        ],
     }
 
 
 def history_plot(key: str, variant: str, points: Sequence[Point]) -> Plot | None:
-    """One line a host, its expected band behind it, and a mark where a run left the band."""
+    """A line a host, its expected band behind it, and a mark where a run left the band."""
     # A single run has no course.
     if len(points) < 2:
         return None

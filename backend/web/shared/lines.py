@@ -74,7 +74,7 @@ HIDDEN = {"schema", "command", "probe", "variant", "repeat", "exit_code"}
 
 @dataclass(frozen=True)
 class SampleLine:
-    """One sample with its value in the unit that all samples of its metric share on the page."""
+    """A sample with its value in the unit that all samples of its metric share on the page."""
 
     sample: Sample
     label: str
@@ -134,7 +134,7 @@ def volumes(samples: Iterable[Sample]) -> dict[tuple[str, str], str]:
 
 @dataclass(frozen=True)
 class Piece:
-    """One repeat of a result, with the way to its raw output."""
+    """A repeat of a result, with the way to its raw output."""
 
     n: int | None
     repeat: int
@@ -162,7 +162,7 @@ class ResultLine:
 
     @property
     def is_of_matrix(self) -> bool:
-        """Whether it is one cell of the fio matrix, which its chart shows."""
+        """True if it is one cell of the fio matrix, which its chart shows."""
         return self.variant.startswith("matrix_")
 
 
@@ -192,7 +192,7 @@ def result_lines(lines: Iterable[SampleLine]) -> list[ResultLine]:
 
 
 def beside_lines(metric: str, samples: Iterable[Sample]) -> list[ResultLine]:
-    """What the newest run with each of the variants beside the one that ranks has measured."""
+    """Results of the newest run with each of the variants beside the one that ranks."""
     of_run: dict[tuple[str, object], list[Sample]] = {}
     for sample in samples:
         if sample.metric == metric and not sample.excluded_reason:

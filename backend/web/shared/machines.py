@@ -31,7 +31,7 @@ PARTS: Mapping[str, str] = {
 
 @dataclass(frozen=True)
 class MachineLine:
-    """One rented machine; amounts with their currency, "" where nothing is known yet."""
+    """A rented machine; amounts with their currency, "" where nothing is known yet."""
 
     resource: Resource
     state: str
@@ -46,7 +46,7 @@ class MachineLine:
 
     @property
     def is_gone(self) -> bool:
-        """Whether nothing of it is left."""
+        """True if nothing of it is left."""
         return self.resource.state == ResourceState.GONE
 
 

@@ -92,7 +92,7 @@ def written(value: Any) -> Any:
 
 
 class _Typed:
-    """What the fields of numbers share."""
+    """The base of the number fields."""
 
     def __init__(self, *, units: Units = {}, widget: Any = None, **given: Any) -> None:  # noqa: B006
         self.units = units

@@ -10,7 +10,7 @@ from backend.web.shared import charts, figures
 
 @dataclass(frozen=True)
 class OfferLine:
-    """One offer, its figures as the chart shows them."""
+    """An offer, its figures as the chart shows them."""
 
     row: RankingRow
     label: str

@@ -1,4 +1,4 @@
-"""What pages take where an address states nothing: today's market, in months, in one's own money.
+"""Defaults of pages where an address states nothing: today's market, in months, in one's own money.
 
 The API's defaults never change, so addresses of pages state all of these (state.STATED): a list then
 shows the same figures whoever opens it, and so do its exports.

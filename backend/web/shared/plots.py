@@ -15,7 +15,7 @@ Values = Sequence[float | None]
 
 @dataclass(frozen=True)
 class Mark:
-    """One row of bars, line or row of dots: a value, and perhaps a range, for each x."""
+    """A row of bars, line or row of dots: a value, and perhaps a range, for each x."""
 
     label: str
     values: Values
@@ -42,7 +42,7 @@ class Axis:
 
 @dataclass(frozen=True)
 class PlotRow:
-    """One line of the table."""
+    """A line of the table."""
 
     head: str
     url: str | None
@@ -83,7 +83,7 @@ class Plot:
 
     @property
     def document(self) -> dict[str, Any]:
-        """What the script draws; every value is one that the table shows."""
+        """Data of the script; every value is one that the table shows."""
         return {
             "id": self.id,
             "title": self.title,
@@ -143,7 +143,7 @@ class Plot:
 
 
 def _has_range(mark: Mark) -> bool:
-    """Whether a mark has a range beside its value; that of a span is what it shows."""
+    """True if a mark has a range beside its value; that of a span is what it shows."""
     return mark.kind != "span" and mark.lows is not None and mark.highs is not None
 
 

@@ -22,10 +22,10 @@ from backend.web.shared.language import _, lazy
 Params = dict[str, list[str]]
 
 # Choices of the form above the table; of the other parameters each has a chip.
-SELECTORS = {one.name for one in PARAMETERS if one.role is Role.SELECTOR}
-QUESTION = {one.name for one in PARAMETERS if one.role is Role.QUESTION}
+SELECTORS = {parameter.name for parameter in PARAMETERS if parameter.role is Role.SELECTOR}
+QUESTION = {parameter.name for parameter in PARAMETERS if parameter.role is Role.QUESTION}
 ARRANGEMENT = {
-    *(one.name for one in PARAMETERS if one.role is Role.ARRANGEMENT),
+    *(parameter.name for parameter in PARAMETERS if parameter.role is Role.ARRANGEMENT),
     "page",
     "per_page",
     "view",
@@ -38,12 +38,12 @@ STATED = ("metric", "period", "currency", "available")
 ANY = "any"
 DEFAULTS = {**QUERY_DEFAULTS, "cols": ",".join(columns.STANDARD), "measured": ANY, "available": ANY}
 # The parameter that states how much of a part of the basis there is.
-AMOUNTS = {one.part: one.name for one in PARAMETERS if one.part}
+AMOUNTS = {parameter.part: parameter.name for parameter in PARAMETERS if parameter.part}
 # Columns whose values are words and not a choice of the form above.
 CATEGORIES = {column.name for column in COLUMNS if column.is_category} - SELECTORS
 LISTS = {
     "o",
-    *(one.name for one in PARAMETERS if one.is_list),
+    *(parameter.name for parameter in PARAMETERS if parameter.is_list),
     *CATEGORIES,
     *(f"{name}!" for name in CATEGORIES),
 }
@@ -81,7 +81,7 @@ def cleaned(given: Mapping[str, Sequence[str]]) -> Params:
 
 
 def _is_of_alternatives(name: str) -> bool:
-    """Whether several values of a parameter count, all of them."""
+    """True if several values of a parameter count, all of them."""
     if name in LISTS:
         return True
     # Conditions on a column are alternatives; of a parameter that chooses, only one can hold.
@@ -147,7 +147,7 @@ def values(params: Params, name: str) -> list[str]:
 
 
 def cost(params: Params) -> str:
-    """What a price is counted in: currency per period, or the currency alone for a purchase."""
+    """Unit of a price: currency per period, or the currency alone for a purchase."""
     currency = value(params, "currency")
     is_once = value(params, "term") == "purchase"
     return currency if is_once else f"{currency}/{value(params, 'period')}"
@@ -158,7 +158,7 @@ def cost(params: Params) -> str:
 
 @dataclass(frozen=True)
 class Chip:
-    """One applied filter in words, and the URL without it."""
+    """An applied filter in words, and the URL without it."""
 
     label: str
     value: str
@@ -181,7 +181,7 @@ def _chip_text(params: Params, name: str, column: str) -> str:
 
 
 def included_parts(params: Params) -> str:
-    """What prices hold, in words: `machine + disk 500 GB + traffic 1,000 GB a month`."""
+    """Parts of prices, in words: `machine + disk 500 GB + traffic 1,000 GB a month`."""
     parts = values(params, "basis")
     said = [] if "list" in parts else ["machine"]
     for part in parts:
@@ -203,7 +203,7 @@ def mix(params: Params) -> str:
 
 @dataclass(frozen=True)
 class Heading:
-    """What the head of a sortable column needs: link, direction in force, place among the keys."""
+    """Head of a sortable column: link, direction in force, place among the keys."""
 
     url: str
     # The key to send as `also`: the column after the present keys, or turned round in place.
@@ -213,13 +213,13 @@ class Heading:
 
     @property
     def is_first_key(self) -> bool:
-        """Whether rows are sorted by this column before all others."""
+        """True if rows are sorted by this column before all others."""
         return self.ordinal == 1
 
 
 @dataclass(frozen=True)
 class SortKey:
-    """One key of the order in words, with the links that turn it round and take it out."""
+    """A key of the order in words, with the links that turn it round and take it out."""
 
     name: str
     label: str
@@ -253,7 +253,7 @@ class Address:
                 continue
             column, label, sign = words.parameter(name)
             text = _chip_text(self.params, name, column)
-            parts = [one.name for one in PARAMETERS if one.owner == name]
+            parts = [parameter.name for parameter in PARAMETERS if parameter.owner == name]
             if name == "available":
                 chips.append(_availability_chip(self, text))
                 continue
@@ -269,7 +269,7 @@ class Address:
         return self.url(**dict.fromkeys([*gone, "page"]))
 
     def switched(self, switch: Mapping[str, str]) -> tuple[bool, str]:
-        """Whether a ready-made filter is in force, and the URL that turns it on, or off again."""
+        """True if a ready-made filter is in force, and the URL that turns it on, or off again."""
         is_on = all(self.params.get(name) == [text] for name, text in switch.items())
         changes: dict[str, str | None] = dict.fromkeys(switch) if is_on else {**switch}
         return is_on, self.url(**changes, page=None)
@@ -310,7 +310,8 @@ class Address:
 
 
 def _availability_chip(address: Address, text: str) -> Chip:
-    """What the default leaves out is shown once its chip is taken away, and the other way round."""
+    """Chip of the default that leaves offers out: taking it away shows them, and the other way
+    round."""
     if address.params["available"] == [ANY]:
         return Chip(_("No longer sold"), _("listed too"), address.url(available="TRUE", page=None))
     return Chip(COLUMN["available"].label, text, address.url(available=ANY, page=None))

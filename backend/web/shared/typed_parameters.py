@@ -43,7 +43,7 @@ def read_numbers(params: Params) -> tuple[dict[str, list[str]], list[tuple[str, 
 
 
 def read_number(text: str, units: Units = _NO_UNITS) -> str:
-    """One number as a decimal string; empty text stays so."""
+    """A number as a decimal string; empty text stays so."""
     if not text.strip():
         return text
     shown = format(read_typed(text, units), "f")

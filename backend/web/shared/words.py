@@ -69,6 +69,16 @@ FLAGS = {
         lazy("A bound: the true figure is larger; not ranked."),
     ),
     "aborted": (lazy("aborted"), "bad", lazy("The job was stopped after this time; not ranked.")),
+    "saturated": (
+        lazy("server at its limit"),
+        "bad",
+        lazy("The tested program stopped growing before the machine did; not ranked."),
+    ),
+    "unlike_peers": (
+        lazy("unlike its peers"),
+        "warn",
+        lazy("More than 1.5 times off other types on the same CPU; its interval is wide."),
+    ),
     "shared_vcpu": (lazy("shared vCPU"), "", lazy("The CPU is shared with other customers.")),
     "burstable": (lazy("burstable"), "", lazy("Full speed only while CPU credits last.")),
     "credit_standard": (
@@ -82,6 +92,13 @@ FLAGS = {
         lazy("It runs on without CPU credits, and the provider charges for that beside the price."),
     ),
     "discontinued": (lazy("history"), "", lazy("It can no longer be bought.")),
+    "not_orderable": (
+        lazy("no orders"),
+        "warn",
+        lazy(
+            "Its provider took no orders for it in the last two weeks; stock changes from day to day."
+        ),
+    ),
     "derived": (
         lazy("derived"),
         "",
@@ -127,6 +144,19 @@ FLAGS = {
         lazy("emulated"),
         "bad",
         lazy("A program imitates the processor, and its speed was measured; not ranked."),
+    ),
+    "other_method": (
+        lazy("other tool versions"),
+        "",
+        lazy(
+            "Measured with the versions named as its method; published figures used OpenSSL 3.3 or 3.4"
+            " and Redis 7.4 with another client. The interval allows 15 % for it, an assumption."
+        ),
+    ),
+    "unlike_offer": (
+        lazy("another machine"),
+        "bad",
+        lazy("The machine is not what the offer states, as its run says; not ranked."),
     ),
     "small_file": (
         lazy("small file"),
@@ -334,7 +364,7 @@ def ratio(text: str) -> str:
 
 
 def holds(basis: str) -> str:
-    """What a price holds, from its cell: `machine+disk+tax` → the machine, disk and tax."""
+    """Parts of a price, from its cell: `machine+disk+tax` → the machine, disk and tax."""
     said = {
         "machine": _("the machine alone"),
         "sustained_use": _("the machine, discounted for whole months"),
@@ -349,7 +379,7 @@ def holds(basis: str) -> str:
 
 
 def basis_part(part: str, amount: str) -> str:
-    """One thing that a price holds beside the machine, with the amount that was asked for."""
+    """A thing that a price holds beside the machine, with the amount that was asked for."""
     said = {
         "list": _("machine at list price"),
         "contract": _("discounts of the contract"),

@@ -1,4 +1,4 @@
-"""What the storage page opens with, and more of it: parameters by section of the page."""
+"""Opening examples of the storage page: parameters by section of the page."""
 
 from collections.abc import Mapping
 

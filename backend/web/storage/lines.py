@@ -31,7 +31,7 @@ TIB = 2**40
 
 @dataclass(frozen=True)
 class FlowShown:
-    """What each of `count` equal flows gets, in MB/s; held by nothing = as much as it asks for."""
+    """Rate of each of `count` equal flows, in MB/s; held by nothing = as much as it asks for."""
 
     name: str
     count: int
@@ -125,7 +125,7 @@ def summary(links: Sequence[LinkShown], flows: Sequence[FlowShown]) -> str:
 
 
 def array_summary(label: str, array: Array, estimate: Estimate) -> str:
-    """What the array comes to in one line."""
+    """Result of the array in one line."""
     usable = figures.size(estimate.capacity.usable_bytes)
     count = estimate.survived_failures
     loss = (
@@ -147,7 +147,7 @@ def array_summary(label: str, array: Array, estimate: Estimate) -> str:
 
 
 def memory_summary(population: Population) -> str:
-    """What the modules come to in one line."""
+    """Result of the modules in one line."""
     lost = _("nothing is lost")
     if population.lost_ratio:
         lost = _(
@@ -242,7 +242,7 @@ def _at_level(
 
 @dataclass(frozen=True)
 class Measured:
-    """What was expected and measured, in MB/s."""
+    """Expected and measured rates, in MB/s."""
 
     label: str
     expected: float
@@ -306,20 +306,20 @@ def space_lines(estimate: Estimate) -> list[tuple[str, int, str]]:
 
 def speed_sources() -> list[tuple[str, float, str]]:
     """Kinds of disks and links: what, MB/s, source."""
-    return [(one.label, one.bytes_per_s / MB, one.source) for one in PRESETS.values()]
+    return [(preset.label, preset.bytes_per_s / MB, preset.source) for preset in PRESETS.values()]
 
 
 def seen_sources() -> list[Measured]:
-    """What was measured of what the parts should give."""
+    """Measured shares of what the parts should give."""
     return [
         Measured(
-            one.label,
-            one.expected_bytes_per_s / MB,
-            one.measured_bytes_per_s / MB,
-            one.ratio,
-            one.source,
+            efficiency.label,
+            efficiency.expected_bytes_per_s / MB,
+            efficiency.measured_bytes_per_s / MB,
+            efficiency.ratio,
+            efficiency.source,
         )
-        for one in EFFICIENCIES.values()
+        for efficiency in EFFICIENCIES.values()
     ]
 
 
@@ -337,7 +337,7 @@ class ModulesShown:
 
 
 def module_lines(memory: Memory, population: Population) -> list[ModulesShown]:
-    """What more or fewer modules would do, for one socket and one module on each channel."""
+    """Effect of more or fewer modules, for one socket and one module on each channel."""
     return [
         ModulesShown(modules, figures.size(round(population.socket_bytes_per_s / ratio)), ratio)
         for modules, ratio in slowdowns(memory).items()
@@ -345,7 +345,7 @@ def module_lines(memory: Memory, population: Population) -> list[ModulesShown]:
 
 
 def memory_warnings(memory: Memory, population: Population) -> list[str]:
-    """What holds the memory back, in words."""
+    """Limits of the memory, in words."""
     warnings = []
     free = memory.channels_per_socket - population.used_channels_per_socket
     if memory.modules_per_socket == 1 and free:

@@ -28,7 +28,7 @@ L = TypeVar("L", bound="ChainLine")
 
 
 class ChainLine(WriteForm):
-    """One line; `said` are the fields that make it more than an empty one."""
+    """A line; `said` are the fields that make it more than an empty one."""
 
     said: tuple[str, ...] = ()
 
@@ -149,7 +149,7 @@ class FlowLine(ChainLine):
 
 
 class MoveForm(WriteForm):
-    """What is to be moved over each flow."""
+    """Amount to move over each flow."""
 
     move = number(lazy("Time to move, MB"), 0, MOST_MB, lazy("Over each flow, at its rate."))
 
@@ -199,7 +199,7 @@ class LinksForm:
 
     @property
     def transfer_bytes(self) -> int | None:
-        """What is to be moved, None = nothing stated."""
+        """Bytes to move, None = nothing stated."""
         move = self.total.cleaned_data["move"]
         return None if move is None else int(move * MB)
 

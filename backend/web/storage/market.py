@@ -19,7 +19,7 @@ BYTES_OF_GB = 10**9
 
 @dataclass(frozen=True)
 class MarketLine:
-    """One offer with its price and the figure that the part is about, each as shown."""
+    """An offer with its price and the figure that the part is about, each as shown."""
 
     row: RankingRow
     label: str
@@ -34,7 +34,7 @@ class Market:
     title: str
     head: str
     unit: str
-    """Of the figures under `head`."""
+    """Unit of the figures under `head`."""
     cost: str
     lines: tuple[MarketLine, ...]
     url: str

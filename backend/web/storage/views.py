@@ -82,7 +82,7 @@ def storage_page(request: HttpRequest) -> HttpResponse:
 
 
 def _market(request: HttpRequest, section: str, part: Mapping[str, Any]) -> Market | None:
-    """What offers have of it; None of an array that was not calculated."""
+    """Offers' figures for it; None of an array that was not calculated."""
     if section in METRIC_OF:
         return best_by(request, METRIC_OF[section])
     estimate = part.get("estimate")

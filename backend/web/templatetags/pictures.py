@@ -1,4 +1,4 @@
-"""What a chart saved as a picture says of its origin."""
+"""Origin of a chart in its saved picture."""
 
 from typing import Any
 

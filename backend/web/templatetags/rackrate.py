@@ -115,7 +115,7 @@ def page_json(document: Any, element_id: str) -> SafeString:
 
 
 class LaterNode(template.Node):
-    """What lies between `later` and `endlater`; within another one it is already late enough."""
+    """Content between `later` and `endlater`; within another one it is already late enough."""
 
     def __init__(self, nodes: template.NodeList, at_once: FilterExpression | None) -> None:
         self.nodelist = nodes

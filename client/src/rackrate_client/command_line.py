@@ -28,7 +28,7 @@ MIN_ID_CHARS = 4
 FAILED, UNCLEAR = 1, 2
 INTERRUPTED = 130
 DONE = "done"
-PROFILES = ("quick", "standard", "full")
+PROFILES = ("quick", "standard", "full", "general")
 
 
 class Ended(Exception):
@@ -159,10 +159,12 @@ def _compare(server: Rackrate, options: argparse.Namespace) -> int:
 
 def _comparison_lines(compared: RunComparison) -> list[str]:
     lines = [f"differs: {text}" for text in compared.differences]
-    for one in compared.metrics:
-        change = "" if one.change_ratio is None else _signed_percent(one.change_ratio)
-        before, after = (f"{_four_digits(value)} {one.unit}" for value in (one.before, one.after))
-        lines.append(f"{one.metric:30} {before:>20} → {after:>20} {change:>8}  {one.outcome}")
+    for metric in compared.metrics:
+        change = "" if metric.change_ratio is None else _signed_percent(metric.change_ratio)
+        before, after = (
+            f"{_four_digits(value)} {metric.unit}" for value in (metric.before, metric.after)
+        )
+        lines.append(f"{metric.metric:30} {before:>20} → {after:>20} {change:>8}  {metric.outcome}")
     lines += [f"{key}: disturbed or not measured in both" for key in compared.left_out]
     return [*lines, f"outcome: {compared.outcome}"]
 
@@ -202,9 +204,9 @@ def _shown(options: argparse.Namespace, run: RunDetail) -> int:
     document = {"run": str(run.id), **run.to_dict()}
     lines = [f"{run.id}: {run.state}"]
     lines += [
-        f"  {one.metric:30} {one.median:>18,.2f} {one.unit}   ({one.variant}, {one.repeats} repeats"
-        + (f", {one.disturbed} disturbed)" if one.disturbed else ")")
-        for one in run.results
+        f"  {result.metric:30} {result.median:>18,.2f} {result.unit}   ({result.variant}, {result.repeats} repeats"
+        + (f", {result.disturbed} disturbed)" if result.disturbed else ")")
+        for result in run.results
     ]
     if run.failure is not None:
         lines.append(f"  {run.failure.reason}: {run.failure.detail}")
@@ -231,7 +233,9 @@ def _table_lines(done: TableDone) -> list[str]:
     head = "would store" if done.is_dry else "stored"
     lines = [f"{head} of {done.rows} lines: {done.offers_new} new offers; prices: {counts}"]
     for word, remarks in (("refused", done.refused), ("warning", done.warnings)):
-        lines += [f"{word}: line {one.line}: {one.column} {one.detail}" for one in remarks]
+        lines += [
+            f"{word}: line {remark.line}: {remark.column} {remark.detail}" for remark in remarks
+        ]
     return lines
 
 

@@ -110,16 +110,16 @@ class Rackrate:
         """The ranked list; filters are the parameters of the API (`metric`, `vcpu_gte`, …)."""
         call = _filtered(rankings_list.sync_detailed, filters)
         rows: Rows[RankingsRow] = self._rows(call)
-        kinds = {str(one.column): str(one.kind) for one in self._rows(columns_list.sync_detailed)}
+        kinds = {str(row.column): str(row.kind) for row in self._rows(columns_list.sync_detailed)}
         return Rows(rows.rows, rows.warnings, rows.basis, rows.data_version, kinds)
 
     def answer(self, **need: str) -> AnswerGetResponse200:
-        """What to buy for a need: `vcpu`, `ram`, `budget` and the filters of a ranking."""
+        """Answer to a need: `vcpu`, `ram`, `budget` and the filters of a ranking."""
         call = _filtered(answer_get.sync_detailed, need)
         return cast("AnswerGetResponse200", _value(call(client=self.client)))
 
     def simulate(self, scenario: Mapping[str, Any]) -> ScenarioResult:
-        """What a scenario comes to; it is not stored."""
+        """Result of a scenario; it is not stored."""
         body = ScenarioDocument.from_dict(scenario)
         found = scenarios_simulate.sync_detailed(client=self.client, body=body)
         return cast("ScenarioResult", _value(found))
@@ -175,7 +175,7 @@ class Rackrate:
         least_loss_ratio: float | None = None,
         metrics: Sequence[str] = (),
     ) -> RunComparison:
-        """What a run changed against an earlier one; `exit_code` is that of a gate."""
+        """Changes of a run against an earlier one; `exit_code` is that of a gate."""
         found = runs_compare.sync_detailed(
             after,
             client=self.client,

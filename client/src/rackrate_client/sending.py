@@ -25,7 +25,7 @@ class Refused(Exception):
         self.code = str(document.get("code") or "error")
         errors = document.get("errors") or []
         parts = [str(document.get("detail") or f"the server answers {status}")]
-        parts += [f"{one.get('field')}: {one.get('detail')}" for one in errors]
+        parts += [f"{error.get('field')}: {error.get('detail')}" for error in errors]
         super().__init__("; ".join(parts))
 
     @classmethod

@@ -77,6 +77,16 @@ def test_full_disk_text_has_no_marker(made):
     )
 
 
+@pytest.mark.parametrize(
+    ("probe", "said", "number"),
+    [("memory", "a worker process failed", 0), ("small_files", "cannot make a file", 13)],
+)
+def test_error_of_a_probe_is_its_words_alone(made, probe, said, number):
+    line = f'{{"schema":1,"probe":"{probe}","error":"{said}","errno":{number}}}\n'
+    repeat = made(f"{probe}-create-0", line, exit_code=3)
+    assert repeat.error == f"{probe} create, repeat 1: ended with status 3: {said}"
+
+
 def test_command_stopped_for_memory_is_unavailable_with_the_figures(made):
     figures = {"memory_available_bytes": 150 * 2**20, "memory_bytes": 1536 * 2**20}
     repeat = made("memory-bandwidth-0", signal=15, exit_code=None, memory_short=True, **figures)

@@ -17,7 +17,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db.models import Q
 
 from backend.accounts.management.workspaces import workspace_argument, workspace_option
-from backend.benchmarks.models import Host, HostState, Run, RunState, Worker
+from backend.benchmarks.models import ENDED, Host, HostState, Run, RunState, Worker
 from backend.benchmarks.selectors.hosts import fingerprint, hosts_visible
 from backend.benchmarks.selectors.runs import RunView, Silence, run_view
 from backend.benchmarks.services.hosts import host_approve, host_local
@@ -155,7 +155,7 @@ class Command(BaseCommand):
             self.stdout.write("\n".join(report.lines(document)))
         if view.run.state != RunState.DONE:
             reason, detail = view.failure or (view.run.state, "asked for")
-            raise CommandError(f"the run {view.run.state}: {reason}: {detail}")
+            raise CommandError(f"the run {ENDED[RunState(view.run.state)]}: {reason}: {detail}")
 
     # --- the host ---------------------------------------------------------------------------
 

@@ -94,12 +94,12 @@ def _bill(account: CloudAccount, first: dt.date, end: dt.date) -> dict[str, Any]
         "month": f"{first:%Y-%m}",
         "machines": [
             {
-                "token": one.token,
-                "ledger": one.ledger and f"{one.ledger.amount:f} {one.ledger.currency}",
-                "bill": one.bill and f"{one.bill.amount:f} {one.bill.currency}",
-                "difference": None if one.difference is None else f"{one.difference:f}",
+                "token": machine.token,
+                "ledger": machine.ledger and f"{machine.ledger.amount:f} {machine.ledger.currency}",
+                "bill": machine.bill and f"{machine.bill.amount:f} {machine.bill.currency}",
+                "difference": None if machine.difference is None else f"{machine.difference:f}",
             }
-            for one in machines
+            for machine in machines
         ],
     }
 
@@ -107,11 +107,11 @@ def _bill(account: CloudAccount, first: dt.date, end: dt.date) -> dict[str, Any]
 def _shown(document: dict[str, Any]) -> str:
     machines = document["machines"]
     lines = [f"{document['account']}, {document['month']}: {len(machines)} machines"]
-    for one in machines:
-        ledger = one["ledger"] or "not in the ledger"
-        billed = one["bill"] or "not on the bill"
-        difference = one["difference"] or "two currencies"
-        lines.append(f"  {one['token']}  {ledger:>24}  {billed:>24}  {difference}")
+    for machine in machines:
+        ledger = machine["ledger"] or "not in the ledger"
+        billed = machine["bill"] or "not on the bill"
+        difference = machine["difference"] or "two currencies"
+        lines.append(f"  {machine['token']}  {ledger:>24}  {billed:>24}  {difference}")
     return "\n".join(lines)
 
 

@@ -10,21 +10,24 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import transaction
 
+from backend.benchmarks.services.twins import twins_refresh
 from backend.catalog.selectors.published_prices import on_demand_prices
 from backend.catalog.services.price_import import ImportReport, prices_record
 from backend.common import clock
 from backend.domain.errors import DomainError
 from backend.domain.parsing.prices import ParsedPrice
 from backend.domain.parsing.prices.collected import Collected
+from backend.domain.price_refresh import ProviderProgress
 from backend.providers.http import FetchError
 from backend.providers.registry import PROVIDERS
 from backend.providers.spool import Spool
-from workers.pricelists.fetching import fetch_now
+from workers.pricelists.fetching import fetch_now, refresh_now
 from workers.pricelists.files import FileReading, PriceList, price_lists
 
 # A file of gigabytes is read for minutes, in which nothing else is to be seen.
 PROGRESS_EVERY_S = 5.0
 MB = 1_000_000
+ACTOR = "command"
 COUNTS = (
     ("priced", "priced"),
     ("published", "new or changed"),
@@ -42,8 +45,9 @@ COUNTS = (
 class Command(BaseCommand):
     help = (
         "Import the prices of a provider from FILEs as its interface answers them (what each is "
-        "is seen by its content; .gz too), or with --live from the provider itself. All files "
-        "are taken over, or none. Importing them again changes nothing."
+        "is seen by its content; .gz too), or with --live from the provider itself; --live without "
+        "a provider refreshes every list that can be read. All files are taken over, or none. "
+        "Importing them again changes nothing."
     )
 
     def create_parser(self, prog_name: str, subcommand: str, **given: Any) -> CommandParser:
@@ -53,7 +57,7 @@ class Command(BaseCommand):
         return parser
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("provider", choices=_providers())
+        parser.add_argument("provider", nargs="?", default="", choices=["", *_providers()])
         parser.add_argument("files", nargs="*", type=Path, metavar="FILE")
         parser.add_argument("--live", action="store_true", help="ask the provider now")
         parser.add_argument("--region", default="", help="of a list that does not name its own")
@@ -67,6 +71,9 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         if bool(options["files"]) == options["live"]:
             raise CommandError("give either FILEs or --live")
+        if not options["provider"]:
+            self._refresh(options)
+            return
         try:
             reports = self._live(options) if options["live"] else self._files(options)
         except (DomainError, FetchError, OSError) as error:
@@ -88,6 +95,23 @@ class Command(BaseCommand):
                     "missing, so nothing new counts; --accept-missing says that it is whole"
                 )
 
+    def _refresh(self, options: Mapping[str, Any]) -> None:
+        """Every list that can be read; CommandError if none was."""
+        seen = ""
+        try:
+            for progress in refresh_now(actor=ACTOR):
+                if progress.sentence != seen:
+                    seen = progress.sentence
+                    self.stderr.write(seen)
+        except DomainError as error:
+            raise CommandError(str(error)) from error
+        if options["json"]:
+            self.stdout.write(json.dumps(asdict(progress)))
+        else:
+            self.stdout.write("\n".join(map(_provider_line, progress.providers)))
+        if not progress.read:
+            raise CommandError(progress.sentence)
+
     def _live(self, options: Mapping[str, Any]) -> dict[str, ImportReport]:
         return fetch_now(provider=options["provider"], region=options["region"])
 
@@ -97,9 +121,9 @@ class Command(BaseCommand):
         progress = _Progress(self.stderr, options["files"])
         # Across lists: savings plans are joined on prices of the file before, and half an import is none.
         with transaction.atomic():
-            for one in price_lists(options["provider"], options["files"], options["region"]):
-                report = _recorded(one, options, progress)
-                reports.setdefault(one.feed.kind, ImportReport()).add(report)
+            for price_list in price_lists(options["provider"], options["files"], options["region"]):
+                report = _recorded(price_list, options, progress)
+                reports.setdefault(price_list.feed.kind, ImportReport()).add(report)
         return reports
 
 
@@ -123,7 +147,7 @@ def _recorded(
         listed = reading.results(price_list, options["region"], on_demand)
         results = Collected.of(listed, observed_at.date())
         payload = spool.payload()
-    return prices_record(
+    report = prices_record(
         provider=provider,
         feed_kind=price_list.feed.kind,
         region=price_list.region,
@@ -132,6 +156,14 @@ def _recorded(
         payload=payload,
         is_shrinking_ok=options["accept_missing"] or price_list.feed.is_market,
     )
+    if report.new_types:
+        twins_refresh()
+    return report
+
+
+def _provider_line(progress: ProviderProgress) -> str:
+    words = (progress.result, progress.cause, progress.remedy, progress.detail)
+    return " ".join(filter(None, words))
 
 
 class _Progress:

@@ -163,7 +163,7 @@ def _row(run: Run) -> dict[str, Any]:
 
 def _lines(compared: RunComparison) -> list[str]:
     lines = [f"differs: {text}" for text in compared.differences]
-    lines += [_line(one) for one in compared.metrics]
+    lines += [_line(metric) for metric in compared.metrics]
     lines += [f"{key}: disturbed or not measured in both" for key in compared.left_out]
     return [*lines, f"outcome: {compared.outcome.name.lower()}"]
 

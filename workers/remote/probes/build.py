@@ -63,7 +63,7 @@ class BuildError(Exception):
 
 @dataclass(frozen=True)
 class Binary:
-    """One file to put on a target."""
+    """A file to put on a target."""
 
     path: Path
     sha256: str
@@ -72,7 +72,7 @@ class Binary:
 
 @dataclass(frozen=True)
 class Bundle:
-    """What runs on a target of one architecture. sha256 names all of it, the scripts included."""
+    """Files for targets of one architecture. sha256 names all of it, the scripts included."""
 
     arch: str
     compiler: str

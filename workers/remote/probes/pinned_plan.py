@@ -1,4 +1,4 @@
-"""What a run goes by to its end: the plan that it began with, as it is stored beside it.
+"""The plan of a run to its end: the one that it began with, as it is stored beside it.
 
 The registry of probes and the profiles change with an upgrade; a run that measures meanwhile is
 judged by what it set out to do.
@@ -21,14 +21,14 @@ class PinnedPlan:
     """The parts of a plan that count once the runner has it."""
 
     metrics: Mapping[Pair, str]
-    """Of each series (probe, variant) the metric whose repeats may end it."""
+    """Metric of each series (probe, variant) whose repeats may end it."""
     rule: Mapping[Pair, StoppingRule]
     time_cap_s: float
     expected_s: float
     likely_s: float
     deadline_s: float
     versions: Mapping[str, str]
-    """Of each probe, with its parser."""
+    """Version of each probe, with its parser."""
     hashes: Mapping[str, str] = field(default_factory=dict)
     """File on the target → sha256: programs and scripts."""
     step_count: int = MAX_STEPS

@@ -5,7 +5,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from backend.domain.metrics import METRICS
-from backend.domain.probes import CHOICES, INVENTORY, PACKAGES, PROBES, ProbeSeries, series_of
+from backend.domain.metrics.general_performance import CRYPTO
+from backend.domain.probes import (
+    INVENTORY,
+    PACKAGES,
+    PROBES,
+    ProbeSeries,
+    probes_to_measure,
+    series_of,
+)
 from backend.domain.profiles import (
     CAREFUL,
     DIRECTORY,
@@ -31,7 +39,7 @@ CAREFUL_LOOK_S = 2
 
 @dataclass(frozen=True)
 class Plan:
-    """One run in full: its series, how often, and with which values."""
+    """A run in full: its series, how often, and with which values."""
 
     profile: Profile
     series: tuple[tuple[str, str], ...]
@@ -40,7 +48,7 @@ class Plan:
     rule: Mapping[tuple[str, str], StoppingRule]
     """Empty where the number of repeats is fixed."""
     values: Mapping[str, Value]
-    """What the commands' placeholders stand for."""
+    """Values of the commands' placeholders."""
 
     @property
     def programs(self) -> tuple[str, ...]:
@@ -112,7 +120,7 @@ def _number(values: Mapping[str, Value], name: str) -> float:
 def seconds_of(formula: str, values: Mapping[str, Value]) -> float:
     """The sum of numbers and of plan values by their names."""
     terms = formula.split("+")
-    return sum(_number(values, one) if one in values else float(one) for one in terms)
+    return sum(_number(values, term) if term in values else float(term) for term in terms)
 
 
 def plan(
@@ -167,6 +175,7 @@ def _values(profile: Profile, parameters: Mapping[str, Value]) -> dict[str, Valu
         "steady_test_s": steady_s + fio_cell_s,
         # The first one writes the whole file before it begins.
         "steady_limit_s": 2 * steady_s + fio_cell_s,
+        "algorithms_s": _number(values, "algorithm_s") * len(CRYPTO),
         "ping_s": _number(values, "ping_count") * PING_PERIOD_S,
     }
 
@@ -175,8 +184,8 @@ def _chosen(
     profile: Profile, probes: Iterable[str] | None, parameters: Mapping[str, Value]
 ) -> Iterator[tuple[str, str]]:
     names = profile.series if probes is None else set(probes)
-    for probe in CHOICES:
-        if probe not in names or not may_measure(probe, parameters):
+    for probe in probes_to_measure(names):
+        if not may_measure(probe, parameters):
             continue
         variants = profile.series.get(probe, PROBES[probe].variants)
         for series in PROBES[probe].series:

@@ -66,8 +66,12 @@ class Command(BaseCommand):
 
     def _list(self, options: dict[str, Any]) -> dict[str, Any]:
         rows = [
-            {"slug": one.slug, "name": one.name, "members": one.memberships.count()}
-            for one in Workspace.objects.order_by("slug")
+            {
+                "slug": workspace.slug,
+                "name": workspace.name,
+                "members": workspace.memberships.count(),
+            }
+            for workspace in Workspace.objects.order_by("slug")
         ]
         lines = [f"{row['slug']}: {row['name']}, {row['members']} members" for row in rows]
         return {"document": {"workspaces": rows}, "words": "\n".join(lines)}

@@ -67,14 +67,14 @@ class Command(BaseCommand):
         )
 
     def _ask(self, deleted: list[SetupChange]) -> None:
-        for one in deleted:
-            self.stderr.write("\n".join(_lines(one)), style_func=str)
+        for change in deleted:
+            self.stderr.write("\n".join(_lines(change)), style_func=str)
         if not self.stderr.isatty():
             raise CommandError(f"{len(deleted)} would be deleted: add --yes if that is right")
         if input("Delete these? [y/N] ").strip().lower() not in {"y", "yes"}:
             raise CommandError("nothing was changed")
 
 
-def _lines(one: SetupChange) -> list[str]:
-    head = f"{SIGNS[one.action]} {one.kind} {one.name}"
-    return [head, *(f"    {name}: {a!r} → {b!r}" for name, (a, b) in one.fields.items())]
+def _lines(change: SetupChange) -> list[str]:
+    head = f"{SIGNS[change.action]} {change.kind} {change.name}"
+    return [head, *(f"    {name}: {a!r} → {b!r}" for name, (a, b) in change.fields.items())]

@@ -24,7 +24,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         # None counts a sample again.
-        reasons = [(one, options.get("reason")) for one in options["samples"]]
+        reasons = [(option, options.get("reason")) for option in options["samples"]]
         try:
             samples_mark(workspace=workspace_option(options), reasons=reasons, actor="command")
         except InvalidDocument as error:

@@ -8,6 +8,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from backend.benchmarks.services.demo import demo_load, demo_remove
 from backend.bills.services.demo import demo_bill_load, demo_bill_remove
+from backend.catalog.services.fact_tables import MARKET, WORLD
 from backend.domain.errors import DomainError
 from backend.scenarios.services.demo import demo_scenarios_load, demo_scenarios_remove
 
@@ -17,12 +18,18 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("action", choices=("load", "remove"))
+        parser.add_argument(
+            "--world", action="store_true", help="load the other regions of the clouds, too"
+        )
+        parser.add_argument(
+            "--small", action="store_true", help="load two regions of each large cloud at most"
+        )
         parser.add_argument("--json", action="store_true", help="print the counts as JSON")
 
     def handle(self, *args: Any, **options: Any) -> None:
         is_load = options["action"] == "load"
         try:
-            counts = _loaded() if is_load else _removed()
+            counts = _loaded(_parts(options)) if is_load else _removed()
         except DomainError as error:
             raise CommandError(str(error)) from error
         if options["json"]:
@@ -32,8 +39,15 @@ class Command(BaseCommand):
         self.stdout.write(f"{'loaded' if is_load else 'removed'}: {listed}")
 
 
-def _loaded() -> dict[str, int]:
-    counts = demo_load(settings.FIXTURE_DIR)
+def _parts(options: dict[str, Any]) -> tuple[str, ...]:
+    """Parts of the market that the options ask for."""
+    if options["small"]:
+        return ()
+    return (MARKET, WORLD) if options["world"] else (MARKET,)
+
+
+def _loaded(parts: tuple[str, ...]) -> dict[str, int]:
+    counts = demo_load(settings.FIXTURE_DIR, parts)
     counts |= {"scenarios": demo_scenarios_load(settings.FIXTURE_DIR)}
     return counts | {"bills": demo_bill_load(settings.FIXTURE_DIR)}
 

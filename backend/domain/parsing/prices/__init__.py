@@ -79,13 +79,13 @@ Key = tuple[str, ...]
 
 
 def but_currency(key: Key) -> Key:
-    """What a price is of, in whatever currency; `key` is that of a ParsedPrice."""
+    """Key of a price in whatever currency; `key` is that of a ParsedPrice."""
     return (*key[:CURRENCY_INDEX], *key[CURRENCY_INDEX + 1 :])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParsedPrice:
-    """One price as quoted, never rounded. Names are those of the catalog's columns.
+    """A price as quoted, never rounded. Names are those of the catalog's columns.
 
     `amount` is in `currency` per `unit`; `setup_amount` is paid once at the start beside it (the
     upfront part of a reservation); `monthly_cap` is the most that a calendar month costs. `region`
@@ -141,7 +141,7 @@ class ParsedPrice:
 
     @property
     def key(self) -> Key:
-        """What the price is of: two observations that agree in it supersede each other."""
+        """Key of the price: two observations that agree in it supersede each other."""
         return (
             self.provider,
             self.region,
@@ -159,7 +159,7 @@ class ParsedPrice:
 
     @property
     def terms(self) -> tuple[object, ...]:
-        """What is to be paid, and for what: equal for two observations of an unchanged price."""
+        """Payment and its terms: equal for two observations of an unchanged price."""
         included = json.dumps(self.included, sort_keys=True, default=str) if self.included else ""
         return (
             self.amount,
@@ -200,13 +200,13 @@ class ParsedPrice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParsedType:
-    """What an answer tells of a machine type; unknown figures are None, unknown words ""."""
+    """A machine type in an answer; unknown figures are None, unknown words ""."""
 
     provider: str
     region: str
     name: str
     kind: str = ""
-    """That of the offer, where it is not what the provider mostly sells."""
+    """Kind of the offer, where it is not what the provider mostly sells."""
     arch: str = ""
     cpu_model: str = ""
     vcpu_count: Decimal | None = None

@@ -1,4 +1,4 @@
-"""What holds over all rows of an answer: one price a key, and a reason for each type without."""
+"""Rules over all rows of an answer: one price a key, and a reason for each type without."""
 
 import datetime as dt
 from collections import Counter
@@ -147,7 +147,7 @@ class Coverage:
             self._reasons[key] = skipped
 
     def unpriced(self) -> list[Skipped]:
-        """One row for each type that was seen and has no price of any kind, in order of names."""
+        """A row for each type that was seen and has no price of any kind, in order of names."""
         left = (self._reasons.keys() | self._types.keys()) - self._priced
         return [self._reasons.get(key) or self._without_row(key) for key in sorted(left)]
 
@@ -186,7 +186,7 @@ def storable(price: ParsedPrice) -> ParsedPrice | Skipped:
 
 
 def is_within(value: Decimal, decimals: int) -> bool:
-    """Whether so many decimals hold the value exactly."""
+    """True if so many decimals hold the value exactly."""
     return WIDE.remainder(WIDE.scaleb(value, decimals), Decimal(1)) == 0
 
 

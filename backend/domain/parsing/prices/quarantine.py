@@ -35,15 +35,15 @@ class Limits:
     """Ratios beyond which a price is not plausible; at the limit itself it still is."""
 
     spot: Decimal = Decimal("1.05")
-    """Of the on-demand price."""
+    """Limits as ratios to the on-demand price."""
     per_vcpu: Decimal = Decimal(8)
-    """Of the median of the type's family, above and below."""
+    """Limits as ratios to the median of the type's family, above and below."""
     change: Decimal = Decimal("0.30")
-    """Of the price published last."""
+    """Limits as ratios to the price published last."""
     missing: Decimal = Decimal("0.05")
     """Share of the published rows that are not among the new ones."""
     is_currency_free: bool = False
-    """Whether a price may stand for one in another currency."""
+    """True if a price may stand for one in another currency."""
     hours_per_month: Decimal = Decimal(HOURS_PER_MONTH)
     """Only to compare prices of different units."""
 
@@ -79,18 +79,18 @@ class PriceCheck(Generic[Known]):
         self._published = {price.key: price for price in previous}
         keys = {price.key for price in prices}
         self.missing = [price for key, price in self._published.items() if key not in keys]
-        """What vanished is stale, not gone: feeds have dropped whole series for days."""
+        """Vanished prices are stale, not gone: feeds have dropped whole series for days."""
         self.is_incomplete = bool(self._published) and (
             len(self.missing) > limits.missing * len(self._published)
         )
-        """Whether so much vanished that none of the new prices can be relied on."""
+        """True if so much vanished that none of the new prices can be relied on."""
         self._moved = self._direction(prices)
         self._replaced = {but_currency(price.key): price for price in self.missing}
         self._on_demand = _on_demand([*beside, *self._published.values(), *prices])
         self._per_vcpu = _per_vcpu(prices, vcpus, family)
 
     def is_unchanged(self, price: ParsedPrice) -> bool:
-        """Whether it is published already on the same terms."""
+        """True if it is published already on the same terms."""
         old = self._published.get(price.key)
         return old is not None and old.terms == price.terms
 
@@ -191,7 +191,7 @@ def _machine(price: ParsedPrice) -> Machine:
 
 
 def _beside(price: ParsedPrice) -> tuple[str, ...]:
-    """What an on-demand price and another one of the same machine have in common."""
+    """Properties that an on-demand price and another one of the same machine share."""
     return (*_machine(price), price.operating_system, price.tenancy, price.currency, price.basis)
 
 

@@ -9,7 +9,7 @@ from backend.domain.pricing.billing.lifetimes import CALENDAR
 
 @dataclass(frozen=True)
 class Terms:
-    """One quoted price. `price` is per hour, under monthly rules per month; one currency.
+    """A quoted price. `price` is per hour, under monthly rules per month; one currency.
 
     Shares, factors and discounts are ratios.
     """

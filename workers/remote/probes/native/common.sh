@@ -198,6 +198,34 @@ unavailable() {
     exit 7
 }
 
+# Says with which command the host would have a tool: absent NAME PACKAGE [MANAGER=PACKAGE …]
+absent() {
+    name=$1 package=$2
+    shift 2
+    for manager in apt-get dnf yum zypper apk pacman; do
+        command -v $manager > /dev/null || continue
+        case $manager in apk) verb=add ;; pacman) verb=-S ;; *) verb=install ;; esac
+        for other in "$@"; do
+            case $other in "$manager"=*) package=${other#*=} ;; esac
+        done
+        unavailable "$name is not installed: $manager $verb $package"
+    done
+    unavailable "$name is not installed"
+}
+
+# Sets threads: choose_threads all|NUMBER
+choose_threads() {
+    threads=$1
+    if [ "$threads" = all ]; then threads=$("$RUN_DIR/bin/observe" --cpus) || exit 3; fi
+}
+
+# Prints the conditions of a test, lines `KEY VALUE`.
+print_conditions() {
+    echo '=== conditions'
+    for line in "$@"; do printf '%s\n' "$line"; done
+    echo '=== end conditions rc=0'
+}
+
 lower() { if [ "$1" -lt "$2" ]; then echo "$1"; else echo "$2"; fi; }
 
 # As root, or through sudo when that needs no password.

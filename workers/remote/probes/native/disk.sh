@@ -76,6 +76,7 @@ print_asked() {
 # Puts incompressible data into memory, once per run: sets source and source_mib. make_source MIB
 make_source() {
     look_up_memory
+    refused_mib=
     for place in /dev/shm "$RUN_DIR"; do
         source=$place/$RUN_NAME.source
         [ ! -s "$source" ] || break
@@ -85,7 +86,10 @@ make_source() {
         echo "$source" >> "$RUN_DIR/files"
         "$RUN_DIR/bin/memory" --test random --bytes $((source_mib * MIB)) > "$source" && break
         rm -f "$source"
+        refused_mib=$source_mib
     done
+    [ -s "$source" ] || [ -z "$refused_mib" ] ||
+        unavailable "the $refused_mib MiB to write could be put neither into /dev/shm nor into $RUN_DIR: a limit of file sizes (ulimit -f) or of space is in the way"
     [ -s "$source" ] ||
         unavailable "only $available_mib of $memory_mib MiB of memory are available here, too little for the data to write"
     source_mib=$(($(stat -c %s "$source") / MIB))
@@ -119,10 +123,11 @@ copy_chunks() {
         copied=$(${as_root:+sudo -n} dd "$@" 2>&1)
         dd_status=$?
         dd_us=$(($("$RUN_DIR/bin/observe" --clock) - from_us))
-        printf '=== dd\n%s\n' "$copied"
-        case $copied in
-        *copied*) ;;
-        *) # Some builds of busybox print no time at all.
+        seconds=${copied##* copied, }
+        case ${seconds%% s*} in
+        *.[0-9][0-9]*) printf '=== dd\n%s\n' "$copied" ;;
+        *) # Some builds of busybox print no time at all, those in Rust whole tenths.
+            printf '=== dd\n%s\n' "$copied" | sed '/ copied, /d'
             printf 'runner: %d bytes copied, %d.%06d s\n' $((count * MIB)) $((dd_us / 1000000)) $((dd_us % 1000000))
             ;;
         esac

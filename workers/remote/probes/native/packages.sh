@@ -125,7 +125,13 @@ work_install() {
     begin_work
     for tool in "$@"; do
         package=$tool
-        case $manager-$tool in zypper-iperf3) package=iperf ;; esac
+        case $manager-$tool in
+        zypper-iperf3) package=iperf ;;
+        # With the server, as another name of redis-check-rdb, and without a service that starts.
+        apt-get-redis-cli) package=redis-tools ;;
+        pacman-redis-cli) package=valkey ;;
+        *-redis-cli) package=redis ;;
+        esac
         echo "installing $package by $manager"
         install_and_record "$package" || { update_lists && install_and_record "$package"; }
     done

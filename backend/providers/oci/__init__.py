@@ -1,0 +1,16 @@
+"""Oracle Cloud Infrastructure: only what imported tables say of it."""
+
+from backend.domain.texts import text as _
+from backend.providers.base import MachineKind, ProviderRecord
+
+RECORD = ProviderRecord(
+    slug="oci",
+    name="Oracle Cloud Infrastructure",
+    short_name="Oracle",
+    homepage="https://www.oracle.com/cloud/",
+    kind=MachineKind.CLOUD,
+    lines={
+        "VM.Standard": _("standard shape"),
+        "VM.Optimized": _("optimized shape"),
+    },
+)
