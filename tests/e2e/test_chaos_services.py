@@ -168,7 +168,7 @@ def test_ctrl_c_ends_run_or_command_while_the_database_is_away(alone, monkeypatc
         assert alone.status("patient") is None
         alone.database.start()
         eventually(has_ended(alone, "patient"), "the end of the cancelled run")
-        assert "the run cancelled: cancelled: asked for" in alone.log("patient")
+        assert "the run was cancelled: asked for" in alone.log("patient")
         for run in runs.all():  # nobody is left who follows that of the hasty command
             run_cancel(run=run, actor="tester")
         alone.up("pump")

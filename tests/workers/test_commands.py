@@ -387,7 +387,7 @@ def test_benchmark_is_cancelled_by_a_signal(monkeypatch, numbers):
         return show(self, view, before)
 
     monkeypatch.setattr(benchmark.Command, "_show", shown)
-    with pytest.raises(CommandError, match="the run was cancelled: cancelled: asked for"):
+    with pytest.raises(CommandError, match="the run was cancelled: asked for"):
         benchmarked("local", *TINY, "--set", "repeats=50")
     assert Run.objects.get().state == RunState.CANCELLED
     assert signal.getsignal(signal.SIGTERM) == before

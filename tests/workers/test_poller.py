@@ -357,6 +357,7 @@ def test_connection_outlives_its_window(running, monkeypatch):
         return await connect(self, target)
 
     monkeypatch.setattr(StaticDriver, "connect", counted)
+    followed_until(running, 1)  # on a busy machine one window may end before it is connected
     for _ in range(3):
         assert poller.follow(lambda claim: None, window_s=0.3) == 1
     assert len(connects) == 1

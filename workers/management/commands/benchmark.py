@@ -154,8 +154,8 @@ class Command(BaseCommand):
         else:
             self.stdout.write("\n".join(report.lines(document)))
         if view.run.state != RunState.DONE:
-            reason, detail = view.failure or (view.run.state, "asked for")
-            raise CommandError(f"the run {ENDED[RunState(view.run.state)]}: {reason}: {detail}")
+            why = ": ".join(view.failure or ("asked for",))
+            raise CommandError(f"the run {ENDED[RunState(view.run.state)]}: {why}")
 
     # --- the host ---------------------------------------------------------------------------
 
