@@ -233,6 +233,29 @@ async def test_missing_tools_are_named(lines, words):
         await pipeline.identify(Answering(), "1")
 
 
+class Lacking(LocalTransport):
+    """A machine on which `command -v` does not find a tool."""
+
+    def __init__(self, tool):
+        self.tool = tool
+
+    async def run(self, command, *, stdin=b"", **options):
+        lookup = f'command() {{ [ "$2" != {self.tool} ] && type "$2" >/dev/null; }}\n'
+        return await super().run(command, stdin=lookup.encode() + stdin, **options)
+
+
+@pytest.mark.parametrize("tool", ["nohup", "setsid"])
+async def test_host_with_either_tool_can_carry_a_run(transport, tool):
+    """Debian's busybox has setsid and no nohup."""
+    known = await pipeline.identify(Lacking(tool), "1")
+    assert known == replace(await pipeline.identify(transport, "1"), clock_s=known.clock_s)
+
+
+async def test_host_without_a_needed_tool_is_refused():
+    with pytest.raises(DriverError, match="the host has no sha256sum"):
+        await pipeline.identify(Lacking("sha256sum"), "1")
+
+
 @pytest.mark.native
 @pytest.mark.parametrize("lacking", ["nohup", "setsid"])
 async def test_run_outlives_the_connection_with_either_tool(
