@@ -124,7 +124,7 @@ def test_changes_page_sets_two_days_side_by_side(client, offer):
     today = clock.now().date()
     days = f"since={today - 10 * DAY}&until={today}"
     text = text_of(client.get(f"/prices/changes/?{days}"))
-    assert "1 appeared, 0 vanished, 1 changed" in text
+    assert "Appeared: 1 · no longer listed: 0 · changed: 1" in text
     assert "−25%" in text
     only = text_of(client.get(f"/prices/changes/?{days}&change=appeared"))
     assert "m6.large" in only

@@ -104,9 +104,9 @@ class ChangesForm(NarrowForm):
         required=False,
         choices=[
             ANY,
-            ("appeared", "appeared"),
+            ("appeared", lazy("appeared")),
             ("vanished", lazy("no longer listed")),
-            ("changed", "changed"),
+            ("changed", lazy("changed")),
         ],
     )
 
