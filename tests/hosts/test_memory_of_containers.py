@@ -17,6 +17,7 @@ from backend.benchmarks.selectors.hosts import fingerprint
 from tests.hosts.boxes import Box, Machine, Unsupported, machine
 from tests.probes.cgroups import MemoryCgroup
 from tests.probes.test_memory_limits import MIB, Neighbour
+from workers.remote import connections as remote
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
@@ -83,6 +84,7 @@ def test_container_of_150_mib_keeps_its_server_and_says_what_is_left_out(identit
 
 def whole_run(profile: str, name: str, path: Path) -> tuple[str, str]:
     """State and words of a run of the whole profile beside a program of 1 GiB in 1.5 GiB."""
+    remote.connections.cache_clear()  # the thread that an earlier test started is not forked
     with container(1536, 1000) as (there, cgroup, neighbour):
         path.write_text(there.private_key)
         out = measured(there, str(path), profile, "--name", name)
