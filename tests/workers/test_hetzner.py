@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 
 from backend.domain.errors import DriverError, Reason
 from backend.domain.host_keys import host_key
-from backend.providers.hetzner import api
 from backend.providers.hetzner import driver as hetzner
 from backend.providers.hetzner.driver import HetznerDriver
 from backend.providers.machines import (
@@ -277,7 +276,7 @@ async def test_call_is_unreachable_when_nobody_listens_or_nobody_answers(
 ):
     closed = _driver(cloud, endpoint_url="http://127.0.0.1:9/v1")
     assert _named(await _refusal(closed.whoami())) == (Reason.UNREACHABLE, True)
-    monkeypatch.setattr(api, "CALL_S", 0.05)
+    monkeypatch.setattr(HetznerDriver, "call_s", 0.05)
     with cloud._lock:
         assert _named(await _refusal(driver.whoami())) == (Reason.UNREACHABLE, True)
 
@@ -375,7 +374,7 @@ async def test_inventory_finds_what_is_ours_when_others_rent_too(cloud, driver):
 
 
 async def test_inventory_reads_every_page_when_there_are_many(cloud, driver, monkeypatch):
-    monkeypatch.setattr(api, "PAGE", 1)
+    monkeypatch.setattr(HetznerDriver, "page_rows", 1)
     for _ in range(3):
         key = asyncssh.generate_private_key("ssh-ed25519").export_public_key("openssh").decode()
         await driver.launch(replace(SPEC, public_key=key), new_token())

@@ -22,8 +22,6 @@ from backend.providers.machines import (
     ResourceKind,
 )
 from backend.providers.registry import PROVIDERS
-from backend.providers.scaleway import driver as scaleway
-from backend.providers.upcloud import driver as upcloud
 from tests.fakes.hosters import HosterApi
 from tests.workers.rented_machines import (
     PRIVATE_KEY,
@@ -302,8 +300,7 @@ async def test_machine_on_a_later_page_is_listed_and_not_made_again(
     case, cloud, driver, spec, monkeypatch
 ):
     # Every list of these hosters comes in pages of at most so many rows.
-    for module in (hoster_calls, scaleway, upcloud):
-        monkeypatch.setattr(module, "PAGE_ROWS", 1)
+    monkeypatch.setattr(hoster_calls.HosterAccount, "page_rows", 1)
     tokens = [new_token() for _ in range(3)]
     made = [await driver.launch(spec, token) for token in tokens]
     assert {one.token for one in await driver.inventory(TAG)} == set(tokens)
