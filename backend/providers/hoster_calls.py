@@ -97,7 +97,7 @@ class HosterAccount(ABC):
             detail = f"no answer: {type(error).__name__}"
             raise DriverError(Reason.UNREACHABLE, detail, retryable=True) from None
         if not answer.is_success:
-            raise self.refused(answer, document)
+            raise self.build_error(answer, document)
         return document
 
     async def get_or_none(
@@ -129,7 +129,7 @@ class HosterAccount(ABC):
             page, is_last = page + 1, len(answer[key]) < self.page_rows
         return rows
 
-    def refused(self, answer: httpx.Response, document: Any) -> HosterError:
+    def build_error(self, answer: httpx.Response, document: Any) -> HosterError:
         try:
             text = self._error_text(document)
         # Not an error of theirs, but of what stands in front of the API.

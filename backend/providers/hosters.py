@@ -245,13 +245,13 @@ class HosterDriver(HosterAccount):
         return private.decode(), public.decode()
 
     def _machine(self, server: Server) -> ProviderResource:
-        expires = _marked(server, "x-").upper()
+        expires = _mark_value(server, "x-").upper()
         return ProviderResource(
             id=server.id,
             state=server.state,
             kind=server.kind,
-            token=_marked(server, PREFIX),
-            installation=_marked(server, "i-"),
+            token=_mark_value(server, PREFIX),
+            installation=_mark_value(server, "i-"),
             region=server.region,
             address=server.address,
             port=self._access.ssh_port,
@@ -266,7 +266,7 @@ class HosterDriver(HosterAccount):
     def _image_name(self, region: str) -> str:
         return self._access.in_region("image", region) or self.image
 
-    def _chosen(self, region: str, ids_by_title: Mapping[str, str]) -> str:
+    def _choose_image(self, region: str, ids_by_title: Mapping[str, str]) -> str:
         """The id of the image whose title begins with the account's, or ours, or that has the id."""
         chosen = self._image_name(region)
         for title, number in ids_by_title.items():
@@ -305,7 +305,7 @@ def _marks(spec: LaunchSpec, token: str) -> list[str]:
     return marks
 
 
-def _marked(server: Server, prefix: str) -> str:
+def _mark_value(server: Server, prefix: str) -> str:
     """Value of a mark; "" where somebody took it away."""
     return next((mark.removeprefix(prefix) for mark in server.marks if mark.startswith(prefix)), "")
 

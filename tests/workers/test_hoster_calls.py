@@ -188,7 +188,7 @@ async def test_secret_is_in_no_text_when_the_server_repeats_it(slug, status, cap
         said,
     ):
         refusal = await _refusal(slug, Answer(document, status))
-        assert not _found(slug, _texts(refusal) + caplog.text)
+        assert not _leaks(slug, _texts(refusal) + caplog.text)
 
 
 @pytest.mark.parametrize("slug", SECRETS)
@@ -200,14 +200,14 @@ async def test_secret_is_in_no_text_when_nobody_answers(slug, ending, caplog):
     with pytest.raises(DriverError) as refusal:
         await cloud(slug, Access("token", settings, secret)).whoami()
     assert _meaning(refusal.value) == MAY_PASS
-    assert not _found(slug, _texts(refusal.value) + caplog.text)
+    assert not _leaks(slug, _texts(refusal.value) + caplog.text)
 
 
 def _texts(error: DriverError) -> str:
     return "".join(traceback.format_exception(error)) + repr(error) + error.detail
 
 
-def _found(slug: str, text: str) -> list[str]:
+def _leaks(slug: str, text: str) -> list[str]:
     return [value for value in SECRETS[slug].values() if value in text]
 
 
@@ -236,7 +236,7 @@ async def test_request_carries_the_secret_in_the_header_of_the_hoster(slug, head
         await _driver(slug, server.url).whoami()
     (asked,) = server.asked
     assert header in asked.headers.items()
-    assert not _found(slug, f"{asked.path} {asked.query}")
+    assert not _leaks(slug, f"{asked.path} {asked.query}")
 
 
 def test_signature_is_that_of_the_example_of_ovhcloud(monkeypatch):

@@ -50,7 +50,7 @@ class DigitalOceanDriver(HosterDriver):
     async def _image(self, region: str) -> str:
         slug = self._image_name(region)
         image = (await self.ask("GET", f"/v2/images/{slug}"))["image"]
-        return self._chosen(region, {slug: slug} if region in image["regions"] else {})
+        return self._choose_image(region, {slug: slug} if region in image["regions"] else {})
 
     async def _list(self) -> Sequence[Any]:
         return await self.rows(self.path, "droplets")

@@ -160,10 +160,10 @@ class HetznerDriver(HosterAccount):
         except HosterError as error:
             if not error.text.startswith("uniqueness_error:"):
                 raise
-            found = await self._find(kind, body["name"])
-            if found is None:  # made by a call of ours a moment ago and not shown yet
+            existing = await self._find(kind, body["name"])
+            if existing is None:  # made by a call of ours a moment ago and not shown yet
                 raise
-            return found
+            return existing
         # A failed action; none, or one that goes on, is fine.
         if failure := (answer.get("action") or {}).get("error"):
             text = f"{failure['code']}: {failure['message']}"

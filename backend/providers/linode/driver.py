@@ -51,7 +51,7 @@ class LinodeDriver(HosterDriver):
         image = await self.get_or_none(f"/v4/images/{name}")
         # Others boot without the user data, and so with a host key that nobody knows.
         can_configure = image and "cloud-init" in image["capabilities"]
-        return self._chosen(region, {name: name} if can_configure else {})
+        return self._choose_image(region, {name: name} if can_configure else {})
 
     async def _list(self) -> Sequence[Any]:
         return await self.rows(self.path, "data", size="page_size")

@@ -74,7 +74,7 @@ class OvhDriver(HosterDriver):
 
     def _check_time(self, answer: httpx.Response) -> None:
         if not answer.is_success:
-            raise self.refused(answer, read_document(answer))
+            raise self.build_error(answer, read_document(answer))
 
     def _error_text(self, document: Any) -> str:
         return f"{document.get('errorCode') or document.get('class', '')} {document.get('message')}"
@@ -109,7 +109,7 @@ class OvhDriver(HosterDriver):
     async def _image(self, region: str) -> str:
         query = {"osType": "linux", "region": region}
         images = await self.ask("GET", self._project("/image"), query=query)
-        return self._chosen(region, {image["name"]: image["id"] for image in images})
+        return self._choose_image(region, {image["name"]: image["id"] for image in images})
 
     async def _list(self) -> Sequence[Any]:
         instances: list[Any] = await self.ask("GET", self._path())

@@ -83,7 +83,7 @@ class ScalewayDriver(HosterDriver):
         query = {"image_label": self._image_name(region), "zone": region, "type": "instance_sbs"}
         answer = await self.ask("GET", "/marketplace/v2/local-images", query=query)
         images = [image for image in answer["local_images"] if image["arch"] == arch]
-        return self._chosen(region, {image["label"]: image["id"] for image in images})
+        return self._choose_image(region, {image["label"]: image["id"] for image in images})
 
     async def _check_images(self, region: str, overview: Overview) -> None:
         """An image of one's own may be of one architecture alone, which hinders the other types."""

@@ -54,7 +54,9 @@ class UpcloudDriver(HosterDriver):
     async def _image(self, region: str) -> str:
         answer = await self.ask("GET", "/1.3/storage/template")
         templates = answer["storages"]["storage"]
-        return self._chosen(region, {template["title"]: template["uuid"] for template in templates})
+        return self._choose_image(
+            region, {template["title"]: template["uuid"] for template in templates}
+        )
 
     async def _list(self) -> Sequence[Any]:
         rows: list[Any] = []

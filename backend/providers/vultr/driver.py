@@ -34,7 +34,7 @@ class VultrDriver(HosterDriver):
 
     async def _image(self, region: str) -> str:
         systems = await self._pages("/v2/os", "os")
-        return self._chosen(region, {system["name"]: str(system["id"]) for system in systems})
+        return self._choose_image(region, {system["name"]: str(system["id"]) for system in systems})
 
     async def _pages(self, path: str, key: str) -> list[Any]:
         """Rows of a list; each page names the next one (vultr.com/api, "Cursors")."""
