@@ -27,7 +27,6 @@ NOTICE_HEAD = (
 _PIN = re.compile(r"^([A-Za-z0-9._-]+)==([^\s;]+)", re.MULTILINE)
 # What metadata leave out or say in free text.
 _LICENCES = {
-    "apache-libcloud": "Apache-2.0",
     "asyncssh": "EPL-2.0 OR GPL-2.0-or-later",
     "async-timeout": "Apache-2.0",
     "python-dateutil": "Apache-2.0 OR BSD-3-Clause",

@@ -1,24 +1,22 @@
-"""Calls of smaller hosters' interfaces over the connections of Apache Libcloud, and what refusals mean.
+"""Calls of hosters' REST APIs, each tried once, and the meaning of refusals."""
 
-Libcloud knows addresses and ways to sign a request. Its own calls for machines are not used: most
-take neither user data nor marks, and they lose the status and the headers of a refusal. It is loaded
-by the first call.
-"""
-
+import asyncio
 import datetime as dt
-import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+import ssl
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib import import_module
-from types import SimpleNamespace
+from functools import cache
 from typing import Any, ClassVar
-from urllib.parse import urlsplit
+
+import httpx
 
 from backend.domain.errors import DriverError, Reason
-from backend.providers.machines import Access
+from backend.domain.redaction import redacted
+from backend.providers.http import USER_AGENT, bearer
+from backend.providers.machines import UNGUARDED, Access, LaunchSpec, ProviderResource
 
-PAGE_ROWS = 100
 # Of the headers with which hosters say when to come again, in seconds or as a time.
 AFTER, RESET = "retry-after", ("ratelimit-reset", "x-ratelimit-reset")
 
@@ -40,98 +38,106 @@ TOO_MANY_CALLS = Refusal(
 
 
 class HosterError(DriverError):
-    """An answer that is an error, with its status."""
+    """An answer that is an error, with its status and the hoster's own words."""
 
     status = 0
+    text = ""
 
 
-class HosterCalls:
-    """An account at a hoster; a subclass says how it is asked."""
+class HosterAccount(ABC):
+    """An account at a hoster: its calls, and answers where hosters offer nothing."""
 
-    connection: ClassVar[tuple[str, str]]
-    """Module and class of libcloud."""
-    host: ClassVar[str] = ""
-    """Where libcloud's own is an older one."""
-    call_s: ClassVar[int] = 9
+    api: ClassVar[str]
+    """Address in front of all paths, unless the account has an `endpoint_url`."""
+    call_s: ClassVar[float] = 9
     """A launch is at most three calls, which together stay within the 30 s that the engine waits."""
+    page_rows: ClassVar[int] = 100
     refusals: ClassVar[Sequence[Refusal]] = ()
 
     def __init__(self, access: Access) -> None:
         self._access, self._settings = access, access.settings
 
-    def _keys(self) -> dict[str, str]:
-        """Key arguments of libcloud's connection."""
-        return {"key": self._access.secret.get("token", "")}
+    # --- calls ---------------------------------------------------------------------------------
 
-    def _text(self, document: Any) -> str:
-        """Text of an error."""
+    def _api(self) -> str:
+        return self.api
+
+    def _credentials(self) -> Mapping[str, Any]:
+        """Arguments of the HTTP client that authenticate the account."""
+        return {"headers": bearer(self._access.secret.get("token", ""))}
+
+    def _client(self) -> httpx.AsyncClient:
+        address = self._settings.get("endpoint_url") or self._api()
+        credentials = self._credentials()
+        client = httpx.AsyncClient(
+            base_url=address, timeout=self.call_s, verify=_tls(), **credentials
+        )
+        client.headers["User-Agent"] = USER_AGENT
+        return client
+
+    def _error_text(self, document: Any) -> str:
         return str(document.get("message") or document.get("error") or document)
 
-    def ask(
-        self,
-        method: str,
-        path: str,
-        *,
-        query: Mapping[str, str] | None = None,
-        body: Any = None,
-        headers: Mapping[str, str] | None = None,
+    def _pause_text(self, answer: httpx.Response) -> str:
+        return _again(answer.headers)
+
+    async def ask(
+        self, method: str, path: str, *, query: Mapping[str, str] | None = None, body: Any = None
     ) -> Any:
         """The document of an answer; {} for an empty one. Raises HosterError for a refusal."""
+        # Text is sent as it is, anything else as JSON.
+        plain = {"content": body, "headers": {"Content-Type": "text/plain"}}
+        sent = plain if isinstance(body, str) else {"json": body}
         try:
-            answer = self._opened().request(
-                path,
-                params=dict(query or {}),
-                data=self._body(body),
-                headers=dict(headers or {}),
-                method=method,
-            )
-            document = answered(answer)
-        # Errors of requests, which libcloud uses, are OSErrors; its own for names are ValueErrors.
-        except (OSError, ValueError) as error:
+            # The client's own limit is for each read: an answer that drips has to end in time too.
+            async with asyncio.timeout(self.call_s), self._client() as client:
+                answer = await client.request(method, path, params=query, **sent)
+            document = read_document(answer)
+        except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError) as error:
             detail = f"no answer: {type(error).__name__}"
             raise DriverError(Reason.UNREACHABLE, detail, retryable=True) from None
-        if not 200 <= answer.status < 300:
-            raise self._refused(answer.status, answer.headers, document)
+        if not answer.is_success:
+            raise self.build_error(answer, document)
         return document
 
-    def get_or_none(self, path: str, *, method: str = "GET") -> Any:
+    async def get_or_none(
+        self, path: str, *, method: str = "GET", query: Mapping[str, str] | None = None
+    ) -> Any:
         """None for what is not there."""
         try:
-            return self.ask(method, path)
+            return await self.ask(method, path, query=query)
         except HosterError as error:
             if error.status == 404:
                 return None
             raise
 
-    def _body(self, body: Any) -> Any:
-        return None if body is None else json.dumps(body)
+    async def rows(
+        self,
+        path: str,
+        key: str,
+        *,
+        size: str = "per_page",
+        query: Mapping[str, str] | None = None,
+    ) -> list[Any]:
+        """A list whose pages are numbered from 1, until one is not full."""
+        rows: list[Any] = []
+        page, is_last = 1, False
+        while not is_last:
+            numbers = {"page": str(page), size: str(self.page_rows)}
+            answer = await self.ask("GET", path, query={**(query or {}), **numbers})
+            rows += answer[key]
+            page, is_last = page + 1, len(answer[key]) < self.page_rows
+        return rows
 
-    def _opened(self) -> Any:
-        """A connection that leaves refusals to us."""
-        module, name = self.connection
-        libcloud = import_module("libcloud.common.base")
-        plain = type("Plain", (libcloud.Response,), {"success": lambda _: True})
-        where = urlsplit(self._settings.get("endpoint_url") or "")
-        address: dict[str, Any] = {"host": where.hostname or self.host or None}
-        if where.hostname:
-            is_secure = where.scheme == "https"
-            port = where.port or (443 if is_secure else 80)
-            address |= {"secure": is_secure, "port": port}
-        kind = getattr(import_module(module), name)
-        # Some classes of libcloud want https whatever they are asked for; endpoints of one's own may not.
-        opened = type(name, (kind,), {"allow_insecure": True, "responseCls": plain})(
-            **self._keys(), timeout=self.call_s, **address
-        )
-        # What connections read of the driver that they usually belong to: the user agent, a page's size.
-        opened.driver = SimpleNamespace(name="Rackrate", ex_per_page=PAGE_ROWS)
-        return opened
-
-    def _refused(self, status: int, headers: Mapping[str, str], document: Any) -> HosterError:
+    def build_error(self, answer: httpx.Response, document: Any) -> HosterError:
         try:
-            text = self._text(document)[:300]
+            text = self._error_text(document)
         # Not an error of theirs, but of what stands in front of the API.
         except (AttributeError, TypeError):
-            text = str(document)[:300]
+            text = str(document)
+        # A server may repeat what it was sent.
+        text = redacted(text, self._access.secret)[:300]
+        status = answer.status_code
         reason, is_retryable = Reason.UNSUPPORTED, False
         if status >= 500 or status == 408:
             reason, is_retryable = Reason.UNREACHABLE, True
@@ -139,39 +145,67 @@ class HosterCalls:
             reason = Reason.AUTH
         elif status in {409, 423}:  # another action on the same machine is under way
             is_retryable = True
+        reason, is_retryable = self._meaning(text, reason, is_retryable=is_retryable)
+        if status == 429:
+            reason, is_retryable = Reason.TIMEOUT, True
+        detail = f"{status}: {text}{self._pause_text(answer)}"
+        refusal = HosterError(reason, detail, retryable=is_retryable)
+        refusal.status, refusal.text = status, text
+        return refusal
+
+    def _meaning(self, text: str, reason: Reason, *, is_retryable: bool) -> tuple[Reason, bool]:
+        """Reason that the hoster's words tell, else the given one."""
         # First: the words of a limit of calls may be those of a limit of machines, too.
         for known in (TOO_MANY_CALLS, *self.refusals):
             if known.words.search(text):
-                reason, is_retryable = known.reason, known.is_retryable
-                break
-        if status == 429:
-            reason, is_retryable = Reason.TIMEOUT, True
-        refusal = HosterError(reason, f"{status}: {text}{_again(headers)}", retryable=is_retryable)
-        refusal.status = status
-        return refusal
+                return known.reason, known.is_retryable
+        return reason, is_retryable
+
+    # --- what no hoster offers, and a launch ---------------------------------------------------
+
+    async def zones(self, machine_type: str, region: str) -> Sequence[str]:
+        return ()
+
+    async def rehearse(self, spec: LaunchSpec) -> None:  # noqa: B027
+        """No hoster knows a launch that is only tried."""
+
+    async def let_in(self, resource: ProviderResource, address: str) -> str:
+        return UNGUARDED
+
+    async def launch(self, spec: LaunchSpec, token: str) -> ProviderResource:
+        """The token's machine, or a new one."""
+        try:
+            return await self._launch(spec, token)
+        except DriverError as error:
+            # A call that was not answered may have made the machine: the engine must ask again by the name.
+            if error.reason != Reason.UNREACHABLE:
+                raise
+            raise DriverError(Reason.TIMEOUT, error.detail, retryable=True) from None
+
+    @abstractmethod
+    async def _launch(self, spec: LaunchSpec, token: str) -> ProviderResource: ...
 
 
-def answered(answer: Any) -> Any:
-    """The document of one of libcloud's answers; {} for an empty one."""
+@cache
+def _tls() -> ssl.SSLContext:
+    # Reading all certificates would hold up the event loop at each call.
+    return httpx.create_ssl_context()
+
+
+def read_document(answer: httpx.Response) -> Any:
+    """The document of an answer; {} for an empty one. Raises ValueError."""
     try:
-        return json.loads(answer.body) if answer.body else {}
+        document = answer.json() if answer.content else None
     except ValueError:
-        if answer.status == 429:  # by what stands in front of the interface, with a page
+        if answer.status_code == 429:  # by what stands in front of the API, with a page
             return {}
         raise
-
-
-def numbered_pages(
-    driver: HosterCalls, path: str, key: str, size: str = "per_page"
-) -> Iterator[Any]:
-    """Rows of a list whose pages are numbered from 1, until one is not full."""
-    page = 1
-    while True:
-        rows = driver.ask("GET", path, query={"page": str(page), size: str(PAGE_ROWS)})[key]
-        yield from rows
-        if len(rows) < PAGE_ROWS:
-            return
-        page += 1
+    # OVHcloud answers null where others answer nothing.
+    if document is None:
+        return {}
+    if answer.is_success and not isinstance(document, dict | list):
+        raise ValueError("no document")
+    return document
 
 
 def refusal(words: str, reason: Reason, *, is_retryable: bool = False) -> Refusal:

@@ -1,5 +1,5 @@
-"""Machines of smaller hosters over the connections of Apache Libcloud: one driver, of which each
-provider's `driver.py` states paths, words and fields.
+"""Machines of smaller hosters: one driver, of which each provider's `driver.py` states paths, words
+and fields.
 
 - None of these hosters takes an idempotency key. The machine's name follows from the token and is
   looked up first; the engine looks again before it repeats a launch that was not answered.
@@ -9,32 +9,28 @@ provider's `driver.py` states paths, words and fields.
 - Its host key follows from the account's secret and the token, so no state has to survive this
   process. A secret that is changed while a machine boots makes its host key unknown: that run fails.
 - The login is a user of our own: images set an expired password for root, with which a login hangs.
-
-Libcloud is loaded by the first call. Calls block: each method is one visit to a thread.
 """
 
-import asyncio
+import base64
 import datetime as dt
 import hashlib
 import hmac
 import json
 import re
-from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from abc import abstractmethod
+from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
 from typing import Any, ClassVar
 
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from backend.domain.errors import DriverError, Reason
+from backend.domain.errors import DriverError
 from backend.domain.host_keys import HostKey, host_key
 from backend.providers.cloud_config import user_data
-from backend.providers.hoster_calls import HosterCalls
+from backend.providers.hoster_calls import HosterAccount
 from backend.providers.machines import (
     INSTALLATION,
-    UNGUARDED,
     Inventory,
     LaunchSpec,
     MachineListing,
@@ -79,112 +75,113 @@ class Order:
     marks: Sequence[str]
     user_data: str
 
+    @property
+    def user_data_base64(self) -> str:
+        return base64.b64encode(self.user_data.encode()).decode()
 
-class LibcloudDriver(HosterCalls, ABC):
+
+class HosterDriver(HosterAccount):
     """An account. Settings: regions, image, username, ssh_port, endpoint_url and those of the
-    provider's record; secret: token, or what `_keys` says."""
+    provider's record; secret: token, or what `_credentials` says."""
 
     image: ClassVar[str]
     arches: ClassVar[Sequence[str]] = ("x86_64",)
     """Architectures of the machines that it sells; `_image` of a driver with several takes one."""
     states: ClassVar[Mapping[str, ProviderResourceState]]
     """Any other is on the way to the end, or switched off, which costs all the same."""
+    path: ClassVar[str]
+    """Path of the machines."""
+    key: ClassVar[str] = ""
+    """Name of a machine in an answer that has one; "" where it is the whole answer."""
 
     # --- what each hoster says ---------------------------------------------------------------
 
     @abstractmethod
-    def _identity(self) -> str: ...
+    async def whoami(self) -> str: ...
 
     @abstractmethod
-    def _types(self, region: str) -> Iterable[str]:
+    async def _types(self, region: str) -> Sequence[str]:
         """Machine types that the region sells now."""
 
     @abstractmethod
-    def _image(self, region: str) -> str:
+    async def _image(self, region: str) -> str:
         """The hoster's own id of the account's image; UNSUPPORTED where there is none."""
 
     @abstractmethod
-    def _servers(self) -> Iterable[Server]:
-        """Every machine of the account."""
+    async def _list(self) -> Sequence[Any]:
+        """Every machine of the account, as the hoster describes it."""
 
     @abstractmethod
-    def _server(self, number: str) -> Server | None: ...
+    async def _request(self, order: Order) -> Any:
+        """The body of the call that makes a machine."""
 
     @abstractmethod
-    def _make(self, order: Order) -> Server: ...
+    def _read(self, machine: Any) -> Server: ...
 
-    def _continued(self, server: Server, order: Order) -> Server:
+    def _path(self, region: str = "") -> str:
+        return self.path
+
+    def _path_of(self, number: str) -> str:
+        return f"{self._path()}/{number}"
+
+    async def _server(self, number: str) -> Server | None:
+        answer = await self.get_or_none(self._path_of(number))
+        return self._read_answer(answer) if answer else None
+
+    async def _make(self, order: Order) -> Server:
+        body = await self._request(order)
+        return self._read_answer(await self.ask("POST", self._path(order.spec.region), body=body))
+
+    async def _continue(self, server: Server, order: Order) -> Server:
         """Continue an earlier launch, where a launch is several calls and may have been cut off."""
         return server
 
-    @abstractmethod
-    def _end(self, number: str) -> None:
+    async def _end(self, number: str) -> None:
         """Also of one that is gone."""
+        await self.get_or_none(self._path_of(number), method="DELETE")
 
-    def _disks(self) -> Iterable[Server]:
+    async def _disks(self) -> Sequence[Server]:
         """Disks that their machines left, where the hoster does not end them, too."""
         return ()
 
-    def _end_disk(self, number: str) -> None:
+    async def _end_disk(self, number: str) -> None:
         raise unsupported(f"{number}: disks end with their machines")
 
-    def _quota(self, region: str, overview: Overview) -> None:
+    async def _quota(self, region: str, overview: Overview) -> None:
         """Adds lines on what the account may have, where the hoster tells."""
         overview.unknown("quota", "the hoster tells limits only when they are reached")
 
+    async def _check_images(self, region: str, overview: Overview) -> None:
+        await _check(overview, "image", self._image(region), IMAGE_ADVICE)
+
     # --- the driver --------------------------------------------------------------------------
 
-    async def whoami(self) -> str:
-        return await asyncio.to_thread(self._identity)
-
     async def offers(self) -> Sequence[MachineListing]:
-        return await asyncio.to_thread(self._offers)
-
-    def _offers(self) -> list[MachineListing]:
         regions = self._settings.get("regions", ())
-        return [MachineListing(name, region) for region in regions for name in self._types(region)]
-
-    async def zones(self, machine_type: str, region: str) -> Sequence[str]:
-        return ()
+        return [
+            MachineListing(name, region) for region in regions for name in await self._types(region)
+        ]
 
     async def preflight(self, region: str, tag: str) -> Sequence[Preflight]:
-        return await asyncio.to_thread(self._looked_over, region)
-
-    def _looked_over(self, region: str) -> list[Preflight]:
         overview = Overview(region)
-        overview.look("identity", self._identity, "Make a new token or key for the account.")
+        advice = "Make a new token or key for the account."
+        await _check(overview, "identity", self.whoami(), advice)
         if overview.is_ready():
-            overview.look("region", lambda: self._selling(region), "See the hoster's regions.")
-            self._look_at_images(region, overview)
+            await _check(overview, "region", self._count_types(region), "See the hoster's regions.")
+            await self._check_images(region, overview)
             try:
-                self._quota(region, overview)
+                await self._quota(region, overview)
             except DriverError as error:
                 overview.unknown("quota", error.detail)
         return overview.lines
 
-    def _look_at_images(self, region: str, overview: Overview) -> None:
-        overview.look("image", lambda: self._image(region), IMAGE_ADVICE)
-
-    def _selling(self, region: str) -> str:
-        count = len(list(self._types(region)))
+    async def _count_types(self, region: str) -> str:
+        count = len(await self._types(region))
         if not count:
             raise unsupported("it sells no machines")
         return f"it sells {count} types"
 
-    async def rehearse(self, spec: LaunchSpec) -> None:
-        """None of these hosters knows a launch that is only tried."""
-
-    async def launch(self, spec: LaunchSpec, token: str) -> ProviderResource:
-        """The token's machine, or a new one."""
-        try:
-            return await asyncio.to_thread(self._launched, spec, token)
-        except DriverError as error:
-            # A call that was not answered may have made the machine: the engine must ask again by the name.
-            if error.reason != Reason.UNREACHABLE:
-                raise
-            raise DriverError(Reason.TIMEOUT, error.detail, retryable=True) from None
-
-    def _launched(self, spec: LaunchSpec, token: str) -> ProviderResource:
+    async def _launch(self, spec: LaunchSpec, token: str) -> ProviderResource:
         if spec.arch not in self.arches:
             raise unsupported(f"no image for {spec.arch} is known here")
         marks = _marks(spec, token)
@@ -197,43 +194,40 @@ class LibcloudDriver(HosterCalls, ABC):
         }
         sent = user_data(spec.lifetime_s, private, public, user)
         order = Order(spec, ".".join(marks), marks, sent)
-        for server in self._servers():
+        for server in await self._servers():
             if marks[0] in server.marks:
-                return self._machine(self._continued(server, order))
-        return self._machine(self._make(order))
+                return self._machine(await self._continue(server, order))
+        return self._machine(await self._make(order))
 
     async def describe(self, resource: ProviderResource) -> ProviderResource:
-        return await asyncio.to_thread(self._described, resource)
-
-    def _described(self, resource: ProviderResource) -> ProviderResource:
-        server = self._server(_number(resource))
+        server = await self._server(_number(resource))
         if server is None:
             return replace(resource, state=ProviderResourceState.ABSENT)
         return self._machine(server)
 
     async def terminate(self, resource: ProviderResource) -> None:
         if resource.kind == ResourceKind.DISK:
-            await asyncio.to_thread(self._end_disk, _number(resource, ResourceKind.DISK))
+            await self._end_disk(_number(resource, ResourceKind.DISK))
         else:
-            await asyncio.to_thread(self._end, _number(resource))
+            await self._end(_number(resource))
 
     async def inventory(self, tag: str, *, token: str = "", region: str = "") -> Inventory:
         """Machines in all regions of the account, and the disks that they left."""
-        return await asyncio.to_thread(self._listed, tag, token, region)
-
-    def _listed(self, tag: str, token: str, region: str) -> Inventory:
         needed = {f"w-{tag}"} | ({PREFIX + token} if token else set())
-        things = chain(self._servers(), self._disks())
-        machines = (self._machine(one) for one in things if needed <= {*one.marks})
+        servers = [*await self._servers(), *await self._disks()]
+        machines = (self._machine(server) for server in servers if needed <= {*server.marks})
         return Inventory(machine for machine in machines if region in {"", machine.region})
-
-    async def let_in(self, resource: ProviderResource, address: str) -> str:
-        return UNGUARDED
 
     async def console_fingerprint(self, resource: ProviderResource) -> HostKey | None:
         """Fingerprint of the key that we gave it."""
         machine = await self.describe(resource)
         return host_key(self._host_key(machine.token)[1]) if machine.token else None
+
+    async def _servers(self) -> list[Server]:
+        return [self._read(machine) for machine in await self._list()]
+
+    def _read_answer(self, answer: Any) -> Server:
+        return self._read(answer[self.key] if self.key else answer)
 
     def _host_key(self, token: str) -> tuple[str, str]:
         """Private and public half, both in OpenSSH form: always the same for a token."""
@@ -251,13 +245,13 @@ class LibcloudDriver(HosterCalls, ABC):
         return private.decode(), public.decode()
 
     def _machine(self, server: Server) -> ProviderResource:
-        expires = _marked(server, "x-").upper()
+        expires = _mark_value(server, "x-").upper()
         return ProviderResource(
             id=server.id,
             state=server.state,
             kind=server.kind,
-            token=_marked(server, PREFIX),
-            installation=_marked(server, "i-"),
+            token=_mark_value(server, PREFIX),
+            installation=_mark_value(server, "i-"),
             region=server.region,
             address=server.address,
             port=self._access.ssh_port,
@@ -269,13 +263,24 @@ class LibcloudDriver(HosterCalls, ABC):
     def _state(self, word: str) -> ProviderResourceState:
         return self.states.get(word, ProviderResourceState.ENDING)
 
-    def _chosen(self, region: str, ids_by_title: Mapping[str, str]) -> str:
+    def _image_name(self, region: str) -> str:
+        return self._access.in_region("image", region) or self.image
+
+    def _choose_image(self, region: str, ids_by_title: Mapping[str, str]) -> str:
         """The id of the image whose title begins with the account's, or ours, or that has the id."""
-        chosen = self._access.in_region("image", region) or self.image
+        chosen = self._image_name(region)
         for title, number in ids_by_title.items():
             if chosen == number or _plain(title).startswith(_plain(chosen)):
                 return number
         raise unsupported(f"there is no image {chosen} in {region}")
+
+
+async def _check(overview: Overview, topic: str, work: Awaitable[str], advice: str) -> None:
+    """Ready with what the work says of it, or not, with why it failed and the advice."""
+    try:
+        overview.ready(topic, await work)
+    except DriverError as error:
+        overview.not_ready(topic, error.detail, advice)
 
 
 # --- what is sent, what it means ------------------------------------------------------------------
@@ -300,7 +305,7 @@ def _marks(spec: LaunchSpec, token: str) -> list[str]:
     return marks
 
 
-def _marked(server: Server, prefix: str) -> str:
+def _mark_value(server: Server, prefix: str) -> str:
     """Value of a mark; "" where somebody took it away."""
     return next((mark.removeprefix(prefix) for mark in server.marks if mark.startswith(prefix)), "")
 

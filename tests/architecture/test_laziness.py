@@ -18,7 +18,6 @@ LIBRARIES = (
     "google.api_core",
     "google.auth",
     "google.cloud",
-    "libcloud",
 )
 REPORT = """
 import sys

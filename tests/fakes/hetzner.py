@@ -85,6 +85,8 @@ class Server:
 class Hetzner(RestServer):
     """A project; a context."""
 
+    slug, machine_type, region, other_region = "hetzner", "cx22", "fsn1", "nbg1"
+    tells_creation = True
     token = "a-token-of-the-project"
 
     def __init__(self, machines: Machines, *, clock: Callable[[], dt.datetime] = real_time) -> None:
@@ -99,6 +101,9 @@ class Hetzner(RestServer):
     @property
     def endpoint(self) -> str:
         return f"{self.url}/v1"
+
+    def account(self) -> dict[str, Any]:
+        return {"access": "token", "settings": {}, "secret": {"token": self.token}}
 
     @property
     def alive(self) -> list[Server]:
@@ -308,3 +313,6 @@ def _check_labels(labels: dict[str, str]) -> None:
     for text in (*labels, *labels.values()):
         if not LABEL.fullmatch(text):
             raise Refused(422, "invalid_input")
+
+
+HOSTER = Hetzner

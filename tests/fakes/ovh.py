@@ -55,11 +55,11 @@ class Ovh(HosterApi):
         if asked.path == "/1.0/auth/time":
             return True
         query = "&".join(f"{name}={value}" for name, value in asked.query.items())
-        address = f"https://127.0.0.1{asked.path}" + (f"?{query}" if query else "")
+        address = f"{self.url}{asked.path}" + (f"?{query}" if query else "")
         stamp = asked.headers.get("x-ovh-timestamp", "0")
         signed = "+".join([
             self.secret["application_secret"], self.secret["consumer_key"], asked.method, address,
-            json.dumps(asked.body) if asked.body else "", stamp,
+            _sent(asked.body) if asked.body else "", stamp,
         ])  # fmt: skip
         digest = "$1$" + hashlib.sha1(signed.encode()).hexdigest()
         is_now = abs(int(stamp) - time.time() - self.ahead_s) < 60
@@ -123,6 +123,11 @@ class Ovh(HosterApi):
             "region": one.region,
             "ipAddresses": [] if self.word(one) == "BUILD" else [six, address],
         }
+
+
+def _sent(body: Any) -> str:
+    """As httpx writes JSON."""
+    return json.dumps(body, ensure_ascii=False, separators=(",", ":"))
 
 
 HOSTER = Ovh

@@ -1,4 +1,4 @@
-"""The driver of Hetzner Cloud against its API on loopback, with real machines behind it."""
+"""What is Hetzner's own; tests/workers/test_hosters.py tries the rest."""
 
 import asyncio
 import base64
@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 
 from backend.domain.errors import DriverError, Reason
 from backend.domain.host_keys import host_key
-from backend.providers.hetzner import api
 from backend.providers.hetzner import driver as hetzner
 from backend.providers.hetzner.driver import HetznerDriver
 from backend.providers.machines import (
@@ -31,8 +30,6 @@ from backend.providers.machines import (
 from tests.fakes.hetzner import LABEL, Hetzner
 from tests.fakes.machines import Machines
 from tests.workers.rented_machines import PRIVATE_KEY, TAG, Clock, new_token
-from workers.remote import ssh
-from workers.remote.driver import Target
 
 TOKEN = "3f0f6f0e-6f9c-4a3c-9f5a-0d8b6a0c1e2f"
 SPEC = LaunchSpec(
@@ -144,9 +141,6 @@ async def test_launch_answers_with_the_machine_when_it_runs(driver, clock):
         ({"labels": {"run": "-1"}}, TOKEN),
         ({"labels": {"Größe": "1"}}, TOKEN),
         ({"tag": "x,y"}, TOKEN),
-        ({"is_spot": True}, TOKEN),
-        ({"machine_type": "cx99"}, TOKEN),
-        ({"region": "mars1"}, TOKEN),
         ({}, "a b"),
     ],
 )
@@ -165,14 +159,12 @@ async def test_launch_makes_one_machine_and_one_key_when_repeated(cloud, driver)
     assert (len(cloud.record), len(cloud.keys)) == (1, 1)
 
 
-@pytest.mark.parametrize("fault", ["lost_answer", "lost_request", "broken", "hung", "garbled"])
-async def test_launch_makes_one_machine_when_the_first_answer_says_nothing(cloud, driver, fault):
+@pytest.mark.parametrize("fault", ["lost_answer", "lost_request"])
+async def test_launch_makes_one_key_when_the_first_answer_is_lost(cloud, driver, fault):
     cloud.faults.set(fault, times=1)
-    assert _named(await _refusal(driver.launch(SPEC, TOKEN))) == (Reason.TIMEOUT, True)
-    made = await driver.launch(SPEC, TOKEN)
-    assert made.state == ProviderResourceState.RUNNING
-    assert [server.token for server in cloud.record] == [TOKEN]
-    assert len(cloud.keys) == 1
+    await _refusal(driver.launch(SPEC, TOKEN))
+    await driver.launch(SPEC, TOKEN)
+    assert (len(cloud.record), len(cloud.keys)) == (1, 1)
 
 
 async def test_launch_makes_one_machine_when_several_workers_ask_at_once(cloud):
@@ -204,21 +196,9 @@ async def test_fingerprint_is_that_of_the_first_launch_when_it_was_repeated(clou
 # --- refusals -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("fault", "reason", "is_retryable"),
-    [
-        ("capacity", Reason.CAPACITY, True),
-        ("quota", Reason.QUOTA, False),
-        ("throttled", Reason.TIMEOUT, True),
-        ("forbidden", Reason.AUTH, False),
-        ("create_failed", Reason.CAPACITY, True),
-    ],
-)
-async def test_launch_names_the_reason_when_hetzner_refuses(
-    cloud, driver, fault, reason, is_retryable
-):
-    cloud.faults.set(fault, times=1)
-    assert _named(await _refusal(driver.launch(SPEC, TOKEN))) == (reason, is_retryable)
+async def test_launch_has_no_machine_when_its_action_fails(cloud, driver):
+    cloud.faults.set("create_failed", times=1)
+    assert _named(await _refusal(driver.launch(SPEC, TOKEN))) == (Reason.CAPACITY, True)
     assert cloud.alive == []
 
 
@@ -233,53 +213,9 @@ async def test_key_is_left_for_the_inventory_when_there_was_no_capacity(cloud, d
     assert cloud.keys == {}
 
 
-@pytest.mark.parametrize(
-    ("fault", "named"),
-    [
-        ("throttled", (Reason.TIMEOUT, True)),
-        ("forbidden", (Reason.AUTH, False)),
-        ("broken", (Reason.UNREACHABLE, True)),
-        ("hung", (Reason.UNREACHABLE, True)),
-        ("garbled", (Reason.UNREACHABLE, True)),
-    ],
-)
-@pytest.mark.parametrize(
-    "call",
-    [
-        lambda driver, made: driver.describe(made),
-        lambda driver, made: driver.terminate(made),
-        lambda driver, made: driver.inventory(TAG),
-        lambda driver, made: driver.console_fingerprint(made),
-        lambda driver, made: driver.whoami(),
-        lambda driver, made: driver.offers(),
-    ],
-)
-async def test_call_names_the_reason_when_hetzner_refuses(cloud, driver, fault, named, call):
-    made = await driver.launch(SPEC, TOKEN)
-    cloud.faults.set(fault, times=1)
-    assert _named(await _refusal(call(driver, made))) == named
-
-
 async def test_throttling_has_its_end_when_hetzner_gives_it(cloud, driver):
     cloud.faults.set("throttled", times=1)
     assert (await _refusal(driver.whoami())).detail.endswith("3600 an hour, full at 12:00:30")
-
-
-async def test_call_is_refused_without_the_token_when_it_is_unknown(cloud, caplog):
-    caplog.set_level(logging.DEBUG)
-    refusal = await _refusal(_driver(cloud, token="planted-canary").whoami())
-    assert _named(refusal) == (Reason.AUTH, False)
-    assert "planted-canary" not in str(refusal) + caplog.text
-
-
-async def test_call_is_unreachable_when_nobody_listens_or_nobody_answers(
-    cloud, driver, monkeypatch
-):
-    closed = _driver(cloud, endpoint_url="http://127.0.0.1:9/v1")
-    assert _named(await _refusal(closed.whoami())) == (Reason.UNREACHABLE, True)
-    monkeypatch.setattr(api, "CALL_S", 0.05)
-    with cloud._lock:
-        assert _named(await _refusal(driver.whoami())) == (Reason.UNREACHABLE, True)
 
 
 # --- a life and its end ---------------------------------------------------------------------------
@@ -305,30 +241,6 @@ async def test_describe_gives_the_reason_when_the_start_failed(cloud, driver):
         ProviderResourceState.ENDING,
         "action_failed: it does not start",
     )
-
-
-async def test_machine_still_costs_when_it_has_switched_itself_off(cloud, driver, clock):
-    made = await driver.launch(SPEC, TOKEN)
-    clock.go(3600)
-    assert (await driver.describe(made)).state == ProviderResourceState.ENDING
-    (machine,) = [one for one in await driver.inventory(TAG) if one.kind == ResourceKind.MACHINE]
-    assert (machine.state, machine.expires_at) == (ProviderResourceState.ENDING, SPEC.expires_at)
-    assert len(cloud.alive) == 1
-    await driver.terminate(machine)
-    assert cloud.alive == []
-
-
-async def test_terminate_ends_the_machine_when_asked_once_or_twice(cloud, driver, clock):
-    made = await driver.launch(SPEC, TOKEN)
-    cloud.faults.set("slow_end", times=1, seconds=5)
-    await driver.terminate(made)
-    await driver.terminate(made)
-    assert (await driver.describe(made)).state == ProviderResourceState.ENDING
-    clock.go(5)
-    assert (await driver.describe(made)).state == ProviderResourceState.ABSENT
-    await driver.terminate(made)
-    assert (cloud.alive, cloud.machines.alive) == ([], {})
-    assert cloud.record[0].ended == clock.now
 
 
 @pytest.mark.parametrize(
@@ -374,14 +286,6 @@ async def test_inventory_finds_what_is_ours_when_others_rent_too(cloud, driver):
     assert summary(await driver.inventory(TAG, token=other, region="fsn1")) == [(key, other, "")]
 
 
-async def test_inventory_reads_every_page_when_there_are_many(cloud, driver, monkeypatch):
-    monkeypatch.setattr(api, "PAGE", 1)
-    for _ in range(3):
-        key = asyncssh.generate_private_key("ssh-ed25519").export_public_key("openssh").decode()
-        await driver.launch(replace(SPEC, public_key=key), new_token())
-    assert len(await driver.inventory(TAG)) == 6
-
-
 async def test_inventory_shows_no_expiry_when_somebody_changed_the_label(cloud, driver):
     await driver.launch(SPEC, TOKEN)
     cloud.record[0].body["labels"]["rackrate-expires"] = "never"
@@ -389,32 +293,7 @@ async def test_inventory_shows_no_expiry_when_somebody_changed_the_label(cloud, 
     assert machine.expires_at is None
 
 
-@pytest.mark.parametrize(
-    ("number", "kind"), [("i-1", ResourceKind.MACHINE), ("1", ResourceKind.DISK)]
-)
-async def test_call_is_refused_when_the_id_is_not_ours(driver, number, kind):
-    other = ProviderResource(number, ProviderResourceState.PENDING, kind)
-    assert _named(await _refusal(driver.describe(other))) == (Reason.UNSUPPORTED, False)
-
-
 # --- its key, and the way in ----------------------------------------------------------------------
-
-
-async def test_driver_logs_in_when_the_machine_presents_the_injected_key(cloud, driver):
-    made = await driver.launch(SPEC, TOKEN)
-    port = cloud.record[0].server.port
-    presented = await ssh.scan(made.address, port, is_private_allowed=True)
-    fingerprint = await _driver(cloud).console_fingerprint(
-        made
-    )  # another process would say the same
-    assert host_key(presented) == fingerprint
-    private_key = PRIVATE_KEY.export_private_key("openssh")
-    target = Target(
-        made.address, port, "root", private_key, host_key=presented, is_private_allowed=True
-    )
-    transport = await ssh.connect(target)
-    assert (await transport.run("echo here", timeout_s=10)).stdout.endswith(b"here\n")
-    await transport.close()
 
 
 async def test_fingerprint_is_unknown_when_there_is_no_machine_or_no_label(cloud, driver):

@@ -184,15 +184,15 @@ class _Sent(Exception):
 
 
 @of(*HOSTERS)
-def test_request_of_a_hosters_family_is_that_of_its_row(monkeypatch, family):
+async def test_request_of_a_hosters_family_is_that_of_its_row(monkeypatch, family):
     driver: Any = cloud(family.provider, Access("token", {"project": "p", "regions": ["here"]}))
     taken: list[str] = []
 
-    def image(region: str, arch: str = "x86_64") -> str:
+    async def image(region: str, arch: str = "x86_64") -> str:
         taken.append(arch)
         return "7"
 
-    def ask(method: str, path: str, *, query: Any = None, body: Any = None, **_: Any) -> Any:
+    async def ask(method: str, path: str, *, query: Any = None, body: Any = None, **_: Any) -> Any:
         if method == "POST":
             raise _Sent(body)
         plan = {"name": family.type, "storage_size": 25, "storage_tier": "maxiops"}
@@ -203,7 +203,7 @@ def test_request_of_a_hosters_family_is_that_of_its_row(monkeypatch, family):
     monkeypatch.setattr(driver, "ask", ask)
     order = Order(replace(family.spec, region="here"), "rackrate-t0", ["rackrate-t0", "w-1"], "#")
     with pytest.raises(_Sent) as sent:
-        driver._make(order)
+        await driver._make(order)
     (body,) = sent.value.args
     assert family.type in _texts(body)
     assert (driver.image, family.arch in driver.arches) == (family.image, True)
@@ -215,13 +215,13 @@ def test_request_of_a_hosters_family_is_that_of_its_row(monkeypatch, family):
 
 
 @of("hetzner")
-async def test_request_of_a_hetzner_family_is_that_of_its_row(family):
-    class Api:
-        async def created(self, kind: str, body: Any) -> Any:
-            return {"id": 1, **body}
+async def test_request_of_a_hetzner_family_is_that_of_its_row(monkeypatch, family):
+    async def create(kind: str, body: Any) -> Any:
+        return {"id": 1, **body}
 
     driver: Any = HetznerDriver(Access("token", {}))
-    body = await driver._made(Api(), family.spec, "rackrate-t0", {})
+    monkeypatch.setattr(driver, "_create", create)
+    body = await driver._make(family.spec, "rackrate-t0", {})
     assert (body["server_type"], body["image"]) == (family.type, family.image)
 
 

@@ -89,12 +89,12 @@ async def test_volume_of_a_machine_made_meanwhile_is_no_leftover(cloud, monkeypa
     driver, other = hoster_driver(cloud), hoster_driver(cloud)
     ask = driver.ask
 
-    def slow(method, path, **given):
-        answer = ask(method, path, **given)
+    async def slow(method, path, **given):
+        answer = await ask(method, path, **given)
         # Between the two lists that leftovers follow from: that of Instances was read once for
         # the machines themselves.
         if not cloud.record and len([one for one in cloud.asked if one.method == "GET"]) == 2:
-            other._launched(hoster_spec(Scaleway), "4f0f")
+            await other.launch(hoster_spec(Scaleway), "4f0f")
         return answer
 
     monkeypatch.setattr(driver, "ask", slow)

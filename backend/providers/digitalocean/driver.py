@@ -1,18 +1,19 @@
 """Machines of DigitalOcean: droplets (docs.digitalocean.com/reference/api)."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import Any
 
 from backend.domain.errors import Reason
-from backend.providers.hoster_calls import numbered_pages, refusal
-from backend.providers.hosters import LibcloudDriver, Order, Server, public_ipv4
+from backend.providers.hoster_calls import refusal
+from backend.providers.hosters import HosterDriver, Order, Server, public_ipv4
 from backend.providers.machines import Overview, ProviderResourceState
 
 
-class DigitalOceanDriver(LibcloudDriver):
+class DigitalOceanDriver(HosterDriver):
     """The marks are the droplet's name: tags are objects of the account, and would stay."""
 
-    connection = ("libcloud.common.digitalocean", "DigitalOcean_v2_Connection")
+    api = "https://api.digitalocean.com"
+    path, key = "/v2/droplets", "droplet"
     image = "debian-12-x64"
     states = {"new": ProviderResourceState.PENDING, "active": ProviderResourceState.RUNNING}
     refusals = (
@@ -26,12 +27,15 @@ class DigitalOceanDriver(LibcloudDriver):
         refusal(r"pending event", Reason.UNSUPPORTED, is_retryable=True),
     )
 
-    def _identity(self) -> str:
-        return f"account of {self.ask('GET', '/v2/account')['account']['email']}"
+    async def whoami(self) -> str:
+        return f"account of {(await self._account())['email']}"
 
-    def _quota(self, region: str, overview: Overview) -> None:
-        account = self.ask("GET", "/v2/account")["account"]
-        used, limit = len(list(self._droplets())), account["droplet_limit"]
+    async def _account(self) -> Any:
+        return (await self.ask("GET", "/v2/account"))["account"]
+
+    async def _quota(self, region: str, overview: Overview) -> None:
+        account = await self._account()
+        used, limit = len(await self._list()), account["droplet_limit"]
         if account["status"] != "active":
             overview.not_ready("account", account["status"], "Ask DigitalOcean's support.")
         if used < limit:
@@ -39,38 +43,26 @@ class DigitalOceanDriver(LibcloudDriver):
         else:
             overview.not_ready("quota", f"{used} of {limit} droplets", "Ask for a higher limit.")
 
-    def _types(self, region: str) -> Iterable[str]:
-        for size in numbered_pages(self, "/v2/sizes", "sizes"):
-            if size["available"] and region in size["regions"]:
-                yield size["slug"]
+    async def _types(self, region: str) -> Sequence[str]:
+        sizes = await self.rows("/v2/sizes", "sizes")
+        return [size["slug"] for size in sizes if size["available"] and region in size["regions"]]
 
-    def _image(self, region: str) -> str:
-        slug = self._access.in_region("image", region) or self.image
-        image = self.ask("GET", f"/v2/images/{slug}")["image"]
-        return self._chosen(region, {slug: slug} if region in image["regions"] else {})
+    async def _image(self, region: str) -> str:
+        slug = self._image_name(region)
+        image = (await self.ask("GET", f"/v2/images/{slug}"))["image"]
+        return self._choose_image(region, {slug: slug} if region in image["regions"] else {})
 
-    def _droplets(self) -> Iterable[Any]:
-        return numbered_pages(self, "/v2/droplets", "droplets")
+    async def _list(self) -> Sequence[Any]:
+        return await self.rows(self.path, "droplets")
 
-    def _servers(self) -> Iterable[Server]:
-        return map(self._read, self._droplets())
-
-    def _server(self, number: str) -> Server | None:
-        answer = self.get_or_none(f"/v2/droplets/{number}")
-        return self._read(answer["droplet"]) if answer else None
-
-    def _make(self, order: Order) -> Server:
-        droplet = {
+    async def _request(self, order: Order) -> Any:
+        return {
             "name": order.name,
             "region": order.spec.region,
             "size": order.spec.machine_type,
-            "image": self._access.in_region("image", order.spec.region) or self.image,
+            "image": self._image_name(order.spec.region),
             "user_data": order.user_data,
         }
-        return self._read(self.ask("POST", "/v2/droplets", body=droplet)["droplet"])
-
-    def _end(self, number: str) -> None:
-        self.get_or_none(f"/v2/droplets/{number}", method="DELETE")
 
     def _read(self, droplet: Any) -> Server:
         networks = droplet["networks"].get("v4", ())

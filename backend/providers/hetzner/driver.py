@@ -19,11 +19,10 @@ Regions are Hetzner's locations. There are no zones and no spot machines.
 
 import datetime as dt
 import re
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Any
+from typing import Any, ClassVar
 
 import asyncssh
 import httpx
@@ -31,11 +30,9 @@ import httpx
 from backend.domain.errors import DriverError, Reason
 from backend.domain.host_keys import HostKey
 from backend.providers.cloud_config import HOST_KEY_TYPE, user_data
-from backend.providers.hetzner.api import CALL_S, HetznerApi
+from backend.providers.hoster_calls import HosterAccount, HosterError, Refusal, refusal
 from backend.providers.machines import (
     INSTALLATION,
-    UNGUARDED,
-    Access,
     Inventory,
     LaunchSpec,
     MachineListing,
@@ -48,7 +45,6 @@ from backend.providers.machines import (
     unsupported,
 )
 
-API = "https://api.hetzner.cloud/v1"
 USERNAME = "root"
 # Of the architecture that the type of machine has.
 IMAGE = "debian-12"
@@ -72,31 +68,44 @@ STATES: Mapping[str, ProviderResourceState] = MappingProxyType(
 )
 
 
-class HetznerDriver:
+class HetznerDriver(HosterAccount):
     """A project. Settings: regions, image, username, ssh_port, endpoint_url; secret: token."""
 
-    def __init__(self, access: Access) -> None:
-        self._access, self._settings = access, access.settings
-        self._token = access.secret.get("token", "")
+    api = "https://api.hetzner.cloud/v1"
+    call_s = 10
+    # The most that a page may have.
+    page_rows = 50
+    # By the API's names of errors (docs.hetzner.cloud/reference/cloud#errors), with which texts begin.
+    refusals: ClassVar[Sequence[Refusal]] = (
+        refusal(r"^(unauthorized|forbidden|token_readonly):", Reason.AUTH),
+        refusal(r"^resource_limit_exceeded:", Reason.QUOTA),
+        refusal(r"^(resource_unavailable|placement_error):", Reason.CAPACITY, is_retryable=True),
+        # Another action on the same machine is under way and ends by itself; or the name is taken by a
+        # call of ours whose machine is not listed yet: it will be.
+        refusal(r"^(locked|conflict|uniqueness_error):", Reason.UNSUPPORTED, is_retryable=True),
+        refusal(r"^(maintenance|unavailable):", Reason.UNREACHABLE, is_retryable=True),
+    )
 
-    @asynccontextmanager
-    async def _opened(self) -> AsyncIterator[HetznerApi]:
-        async with httpx.AsyncClient(
-            base_url=self._settings.get("endpoint_url") or API,
-            headers={"Authorization": f"Bearer {self._token}"},
-            timeout=CALL_S,
-        ) as client:
-            yield HetznerApi(client)
+    def _error_text(self, document: Any) -> str:
+        error = document.get("error") or {}
+        return f"{error.get('code')}: {error.get('message')}"
+
+    def _pause_text(self, answer: httpx.Response) -> str:
+        reset = answer.headers.get("RateLimit-Reset", "")
+        # The limit is of calls an hour and refills by the second, which a person cannot see otherwise.
+        if not reset.isdecimal() or answer.status_code != 429:
+            return ""
+        full_at = dt.datetime.fromtimestamp(int(reset), dt.UTC)
+        limit = answer.headers.get("RateLimit-Limit", "?")
+        return f"; {limit} an hour, full at {full_at:%H:%M:%S}"
 
     async def whoami(self) -> str:
         """Check the token: the API does not tell whose it is."""
-        async with self._opened() as api:
-            answer = await api.ask("GET", "/servers", query={"per_page": "1"})
+        answer = await self.ask("GET", "/servers", query={"per_page": "1"})
         return f"a project with {answer['meta']['pagination']['total_entries']} servers"
 
     async def offers(self) -> Sequence[MachineListing]:
-        async with self._opened() as api:
-            types = await api.all("server_types")
+        types = await self.rows("/server_types", "server_types")
         regions = self._settings.get("regions", ())
         return [
             MachineListing(kind["name"], price["location"])
@@ -105,13 +114,10 @@ class HetznerDriver:
             if price["location"] in regions
         ]
 
-    async def zones(self, machine_type: str, region: str) -> Sequence[str]:
-        return ()
-
     async def preflight(self, region: str, tag: str) -> Sequence[Preflight]:
         """Hetzner tells neither limits nor whether it would let a launch pass."""
         overview = Overview(region)
-        is_there = any(one.region == region for one in await self.offers())
+        is_there = any(listing.region == region for listing in await self.offers())
         if is_there:
             overview.ready("region", "it sells machines")
         else:
@@ -119,28 +125,14 @@ class HetznerDriver:
         overview.unknown("launch", "Hetzner tells limits only when they are reached")
         return overview.lines
 
-    async def rehearse(self, spec: LaunchSpec) -> None:
-        """Hetzner knows no launch that is only tried."""
-
-    async def launch(self, spec: LaunchSpec, token: str) -> ProviderResource:
-        """The token's machine, or a new one. Its SSH key is a resource of its own, made before."""
+    async def _launch(self, spec: LaunchSpec, token: str) -> ProviderResource:
+        """Its SSH key is a resource of its own, made before."""
         name, labels = f"rackrate-{token}", _labels(spec, token)
-        try:
-            async with self._opened() as api:
-                made = await api.named("servers", name)
-                if made is None:
-                    made = await self._made(api, spec, name, labels)
-        except DriverError as error:
-            # A call that was not answered may have made the machine: the engine must ask again by the name.
-            if error.reason != Reason.UNREACHABLE:
-                raise
-            raise DriverError(Reason.TIMEOUT, error.detail, retryable=True) from None
-        return self._machine(made)
+        server = await self._find("servers", name)
+        return self._machine(server or await self._make(spec, name, labels))
 
-    async def _made(
-        self, api: HetznerApi, spec: LaunchSpec, name: str, labels: Mapping[str, str]
-    ) -> dict[str, Any]:
-        key = await api.created(
+    async def _make(self, spec: LaunchSpec, name: str, labels: Mapping[str, str]) -> dict[str, Any]:
+        key = await self._create(
             "ssh_keys",
             {"name": name, "public_key": " ".join(spec.public_key.split()[:2]), "labels": labels},
         )
@@ -154,42 +146,59 @@ class HetznerDriver:
             "labels": {**labels, HOST_KEY: _as_label(host_key)},
             "user_data": _user_data(spec.lifetime_s, host_key),
         }
-        return await api.created("servers", server)
+        return await self._create("servers", server)
+
+    async def _find(self, kind: str, name: str) -> dict[str, Any] | None:
+        """By name, which a project has once."""
+        answer = await self.ask("GET", f"/{kind}", query={"name": name})
+        return answer[kind][0] if answer[kind] else None
+
+    async def _create(self, kind: str, body: Mapping[str, Any]) -> dict[str, Any]:
+        """A new one, or the one of that name when there is one."""
+        try:
+            answer = await self.ask("POST", f"/{kind}", body=body)
+        except HosterError as error:
+            if not error.text.startswith("uniqueness_error:"):
+                raise
+            existing = await self._find(kind, body["name"])
+            if existing is None:  # made by a call of ours a moment ago and not shown yet
+                raise
+            return existing
+        # A failed action; none, or one that goes on, is fine.
+        if failure := (answer.get("action") or {}).get("error"):
+            text = f"{failure['code']}: {failure['message']}"
+            reason, is_retryable = self._meaning(text, Reason.UNREACHABLE, is_retryable=True)
+            raise DriverError(reason, text, retryable=is_retryable)
+        created: dict[str, Any] = answer[kind.removesuffix("s")]
+        return created
 
     async def describe(self, resource: ProviderResource) -> ProviderResource:
-        async with self._opened() as api:
-            if (answer := await api.get_or_none(_path(resource))) is None:
-                return replace(resource, state=ProviderResourceState.ABSENT)
-            if resource.kind == ResourceKind.KEY_PAIR:
-                return _key(answer["ssh_key"])
-            machine = self._machine(answer["server"])
-            if machine.state == ProviderResourceState.RUNNING:
-                return machine
-            actions = await api.all(f"servers/{resource.id}/actions")
+        if (answer := await self.get_or_none(_path(resource))) is None:
+            return replace(resource, state=ProviderResourceState.ABSENT)
+        if resource.kind == ResourceKind.KEY_PAIR:
+            return _key(answer["ssh_key"])
+        machine = self._machine(answer["server"])
+        if machine.state == ProviderResourceState.RUNNING:
+            return machine
+        actions = await self.rows(f"/servers/{resource.id}/actions", "actions")
         return _judged(machine, answer["server"]["status"], actions)
 
     async def terminate(self, resource: ProviderResource) -> None:
-        async with self._opened() as api:
-            await api.get_or_none(_path(resource), method="DELETE")
+        await self.get_or_none(_path(resource), method="DELETE")
 
     async def inventory(self, tag: str, *, token: str = "", region: str = "") -> Inventory:
         """In all locations. SSH keys have none and are listed with any region."""
         labels = {WORKSPACE: tag} | ({TOKEN: token} if token else {})
         query = {"label_selector": ",".join(f"{key}=={_label(labels[key])}" for key in labels)}
-        async with self._opened() as api:
-            servers = await api.all("servers", query=query)
-            keys = await api.all("ssh_keys", query=query)
+        servers = await self.rows("/servers", "servers", query=query)
+        keys = await self.rows("/ssh_keys", "ssh_keys", query=query)
         machines = [self._machine(server) for server in servers]
         in_region = (machine for machine in machines if region in {"", machine.region})
         return Inventory([*in_region, *map(_key, keys)])
 
-    async def let_in(self, resource: ProviderResource, address: str) -> str:
-        return UNGUARDED
-
     async def console_fingerprint(self, resource: ProviderResource) -> HostKey | None:
         """From the label that was written when the machine was made."""
-        async with self._opened() as api:
-            answer = await api.get_or_none(_path(resource))
+        answer = await self.get_or_none(_path(resource))
         label = answer["server"]["labels"].get(HOST_KEY, "") if answer else ""
         fingerprint = _fingerprint(label)
         return HostKey(HOST_KEY_TYPE, fingerprint) if fingerprint else None

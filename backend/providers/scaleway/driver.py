@@ -5,14 +5,14 @@ made good when a launch is repeated. Ending it leaves its volume, which has a na
 ended as a thing of its own (Instance API, "Perform action": `sbs_volume` volumes are only detached).
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from backend.domain.errors import DriverError, Reason
-from backend.providers.hoster_calls import PAGE_ROWS, numbered_pages, refusal
+from backend.providers.hoster_calls import refusal
 from backend.providers.hosters import (
     IMAGE_ADVICE,
-    LibcloudDriver,
+    HosterDriver,
     Order,
     Server,
     public_ipv4,
@@ -23,12 +23,12 @@ from backend.providers.machines import Overview, ProviderResourceState, Resource
 DISK_BYTES = 20 * 10**9
 
 
-class ScalewayDriver(LibcloudDriver):
+class ScalewayDriver(HosterDriver):
     """Settings: project. Secret: token, the secret key. A region is a zone, of which an id names the
     one that it is of, as in fr-par-1/11111111-…"""
 
-    connection = ("libcloud.compute.drivers.scaleway", "ScalewayConnection")
-    host = "api.scaleway.com"
+    api = "https://api.scaleway.com"
+    key = "server"
     # Up to six calls a launch.
     call_s = 5
     image = "debian_bookworm"
@@ -50,125 +50,115 @@ class ScalewayDriver(LibcloudDriver):
         ),
     )
 
-    def _keys(self) -> dict[str, str]:
-        return {"user_id": "", **super()._keys()}
+    def _credentials(self) -> Mapping[str, Any]:
+        return {"headers": {"X-Auth-Token": self._access.secret.get("token", "")}}
 
-    def _opened(self) -> Any:
-        opened = super()._opened()
-        token = self._access.secret.get("token", "")
-        # Its own says JSON of every body, and user data is none.
-        opened.add_default_headers = lambda headers: {
-            "Content-Type": "application/json",
-            **headers,
-            "X-Auth-Token": token,
-        }
-        return opened
-
-    def _body(self, body: Any) -> Any:
-        return body if isinstance(body, str) else super()._body(body)
-
-    def _text(self, document: Any) -> str:
+    def _error_text(self, document: Any) -> str:
         return f"{document.get('type')} {document.get('message')}"
 
-    def _identity(self) -> str:
-        answer = self.ask("GET", f"/account/v3/projects/{self._project}")
+    async def whoami(self) -> str:
+        answer = await self.ask("GET", f"/account/v3/projects/{self._project}")
         return f"project {answer['name']}"
 
     @property
     def _project(self) -> str:
         return str(self._settings.get("project", ""))
 
-    def _zones(self) -> Iterable[str]:
+    def _zones(self) -> Sequence[str]:
         return list(self._settings.get("regions", ()))
 
-    def _types(self, region: str) -> Iterator[str]:
+    async def _types(self, region: str) -> Sequence[str]:
         path = f"/instance/v1/zones/{region}/products/servers/availability"
+        names: list[str] = []
         page, is_last = 1, False
         while not is_last:
-            answer = self.get_or_none(f"{path}?page={page}&per_page={PAGE_ROWS}")
+            query = {"page": str(page), "per_page": str(self.page_rows)}
+            answer = await self.get_or_none(path, query=query)
             servers = answer["servers"] if answer else {}
-            for name, stock in servers.items():
-                if stock["availability"] != "shortage":
-                    yield name
-            page, is_last = page + 1, len(servers) < PAGE_ROWS
+            names += [name for name in servers if servers[name]["availability"] != "shortage"]
+            page, is_last = page + 1, len(servers) < self.page_rows
+        return names
 
-    def _image(self, region: str, arch: str = "x86_64") -> str:
-        label = self._access.in_region("image", region) or self.image
-        query = {"image_label": label, "zone": region, "type": "instance_sbs"}
-        images = self.ask("GET", "/marketplace/v2/local-images", query=query)["local_images"]
-        return self._chosen(
-            region, {image["label"]: image["id"] for image in images if image["arch"] == arch}
-        )
+    async def _image(self, region: str, arch: str = "x86_64") -> str:
+        query = {"image_label": self._image_name(region), "zone": region, "type": "instance_sbs"}
+        answer = await self.ask("GET", "/marketplace/v2/local-images", query=query)
+        images = [image for image in answer["local_images"] if image["arch"] == arch]
+        return self._choose_image(region, {image["label"]: image["id"] for image in images})
 
-    def _look_at_images(self, region: str, overview: Overview) -> None:
+    async def _check_images(self, region: str, overview: Overview) -> None:
         """An image of one's own may be of one architecture alone, which hinders the other types."""
-        super()._look_at_images(region, overview)
+        await super()._check_images(region, overview)
         try:
-            overview.ready("image arm64", self._image(region, "arm64"))
+            overview.ready("image arm64", await self._image(region, "arm64"))
         except DriverError as error:
             overview.unknown("image arm64", error.detail, IMAGE_ADVICE)
 
-    def _servers(self) -> Iterator[Server]:
-        for zone in self._zones():
-            yield from map(self._read, self._instances(zone))
+    def _path(self, region: str = "") -> str:
+        return f"/instance/v1/zones/{region}/servers"
 
-    def _instances(self, zone: str) -> Iterator[Any]:
-        return numbered_pages(self, f"/instance/v1/zones/{zone}/servers", "servers")
+    def _path_of(self, number: str) -> str:
+        return _path_of(number, "instance", "servers")
 
-    def _server(self, number: str) -> Server | None:
-        answer = self.get_or_none(_path(number))
-        return self._read(answer["server"]) if answer else None
+    async def _list(self) -> Sequence[Any]:
+        return [instance for zone in self._zones() for instance in await self._list_instances(zone)]
 
-    def _disks(self) -> Iterator[Server]:
+    async def _list_instances(self, zone: str) -> list[Any]:
+        return await self.rows(self._path(zone), "servers")
+
+    async def _disks(self) -> Sequence[Server]:
+        disks: list[Server] = []
         for zone in self._zones():
             path = f"/block/v1/zones/{zone}/volumes"
-            volumes = list(numbered_pages(self, path, "volumes", "page_size"))
+            volumes = await self.rows(path, "volumes", size="page_size")
             # After the volumes: one that is made meanwhile has its machine in the later list.
-            instances = {instance["id"] for instance in self._instances(zone)}
+            instances = {instance["id"] for instance in await self._list_instances(zone)}
             for volume in volumes:
-                used = {one["product_resource_id"] for one in volume["references"]}
+                used = {user["product_resource_id"] for user in volume["references"]}
                 if volume["status"] != "deleted" and not used & instances:
-                    yield _disk(volume)
+                    disks.append(_disk(volume))
+        return disks
 
-    def _make(self, order: Order) -> Server:
+    async def _request(self, order: Order) -> Any:
         spec = order.spec
         volume = {"name": order.name, "volume_type": "sbs_volume", "size": DISK_BYTES}
-        instance = {
+        return {
             "project": self._project,
             "name": order.marks[0],
             "tags": list(order.marks[1:]),
             "commercial_type": spec.machine_type,
-            "image": self._image(spec.region, spec.arch),
+            "image": await self._image(spec.region, spec.arch),
             "volumes": {"0": volume},
             # One that lives as long as the machine.
             "dynamic_ip_required": True,
         }
-        path = f"/instance/v1/zones/{spec.region}/servers"
-        made = self._read(self.ask("POST", path, body=instance)["server"])
-        self._start(made, order)
-        return made
 
-    def _continued(self, server: Server, order: Order) -> Server:
-        if self.ask("GET", _path(server.id))["server"]["state"] == "stopped":
-            self._start(server, order)
+    async def _make(self, order: Order) -> Server:
+        server = await super()._make(order)
+        await self._start(server, order)
         return server
 
-    def _start(self, server: Server, order: Order) -> None:
-        path, plain = _path(server.id), {"Content-Type": "text/plain"}
-        self.ask("PATCH", f"{path}/user_data/cloud-init", body=order.user_data, headers=plain)
-        self.ask("POST", f"{path}/action", body={"action": "poweron"})
+    async def _continue(self, server: Server, order: Order) -> Server:
+        answer = await self.ask("GET", self._path_of(server.id))
+        if answer["server"]["state"] == "stopped":
+            await self._start(server, order)
+        return server
 
-    def _end(self, number: str) -> None:
-        path = _path(number)
-        answer = self.get_or_none(path)
+    async def _start(self, server: Server, order: Order) -> None:
+        path = self._path_of(server.id)
+        await self.ask("PATCH", f"{path}/user_data/cloud-init", body=order.user_data)
+        await self.ask("POST", f"{path}/action", body={"action": "poweron"})
+
+    async def _end(self, number: str) -> None:
+        path = self._path_of(number)
+        answer = await self.get_or_none(path)
         state = answer["server"]["state"] if answer else "stopping"
         if state == "stopped":
-            self.get_or_none(path, method="DELETE")
+            await self.get_or_none(path, method="DELETE")
         elif state != "stopping":
-            self.ask("POST", f"{path}/action", body={"action": "terminate"})
+            await self.ask("POST", f"{path}/action", body={"action": "terminate"})
 
-    def _end_disk(self, number: str) -> None:
-        self.get_or_none(_path(number, "block", "volumes"), method="DELETE")
+    async def _end_disk(self, number: str) -> None:
+        await self.get_or_none(_path_of(number, "block", "volumes"), method="DELETE")
 
     def _read(self, instance: Any) -> Server:
         return Server(
@@ -194,7 +184,7 @@ def _disk(volume: Any) -> Server:
     )
 
 
-def _path(number: str, product: str = "instance", kind: str = "servers") -> str:
+def _path_of(number: str, product: str, kind: str) -> str:
     zone, _, own = number.rpartition("/")
     return f"/{product}/v1/zones/{zone}/{kind}/{own}"
 

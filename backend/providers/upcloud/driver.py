@@ -1,20 +1,19 @@
 """Machines of UpCloud: servers with a disk of their own (developers.upcloud.com/1.3)."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from backend.domain.errors import DriverError, Reason
-from backend.providers.hoster_calls import PAGE_ROWS, refusal
-from backend.providers.hosters import LibcloudDriver, Order, Server, public_ipv4
+from backend.providers.hoster_calls import refusal
+from backend.providers.hosters import HosterDriver, Order, Server, public_ipv4
 from backend.providers.machines import Overview, ProviderResourceState, unsupported
 
-SERVERS = "/1.3/server"
 
-
-class UpcloudDriver(LibcloudDriver):
+class UpcloudDriver(HosterDriver):
     """Secret: username and password of a subaccount. A server is stopped before it can be deleted."""
 
-    connection = ("libcloud.compute.drivers.upcloud", "UpcloudConnection")
+    api = "https://api.upcloud.com"
+    path, key = "/1.3/server", "server"
     image = "debian-gnu-linux-12"
     states: ClassVar[Mapping[str, ProviderResourceState]] = {
         "maintenance": ProviderResourceState.PENDING,
@@ -25,59 +24,58 @@ class UpcloudDriver(LibcloudDriver):
         refusal(r"_RESOURCES_UNAVAILABLE", Reason.CAPACITY, is_retryable=True),
     )
 
-    def _keys(self) -> dict[str, str]:
+    def _credentials(self) -> Mapping[str, Any]:
         secret = self._access.secret
-        return {"user_id": secret.get("username", ""), "key": secret.get("password", "")}
+        return {"auth": (secret.get("username", ""), secret.get("password", ""))}
 
-    def _text(self, document: Any) -> str:
+    def _error_text(self, document: Any) -> str:
         error = document.get("error") or {}
         return f"{error.get('error_code')} {error.get('error_message')}"
 
-    def _identity(self) -> str:
-        return f"account {self._account()['username']}"
+    async def whoami(self) -> str:
+        return f"account {(await self._account())['username']}"
 
-    def _account(self) -> Any:
-        return self.ask("GET", "/1.3/account")["account"]
+    async def _account(self) -> Any:
+        return (await self.ask("GET", "/1.3/account"))["account"]
 
-    def _quota(self, region: str, overview: Overview) -> None:
-        limits = self._account()["resource_limits"]
+    async def _quota(self, region: str, overview: Overview) -> None:
+        limits = (await self._account())["resource_limits"]
         overview.unknown("quota", f"{limits['cores']} cores and {limits['memory']} MB in all")
 
-    def _types(self, region: str) -> Iterable[str]:
-        zones = self.ask("GET", "/1.3/zone")["zones"]["zone"]
+    async def _types(self, region: str) -> Sequence[str]:
+        zones = (await self.ask("GET", "/1.3/zone"))["zones"]["zone"]
         if region not in {zone["id"] for zone in zones}:
             return []
-        return [plan["name"] for plan in self._plans()]
+        return [plan["name"] for plan in await self._plans()]
 
-    def _plans(self) -> Any:
-        return self.ask("GET", "/1.3/plan")["plans"]["plan"]
+    async def _plans(self) -> Any:
+        return (await self.ask("GET", "/1.3/plan"))["plans"]["plan"]
 
-    def _image(self, region: str) -> str:
-        templates = self.ask("GET", "/1.3/storage/template")["storages"]["storage"]
-        return self._chosen(region, {template["title"]: template["uuid"] for template in templates})
+    async def _image(self, region: str) -> str:
+        answer = await self.ask("GET", "/1.3/storage/template")
+        templates = answer["storages"]["storage"]
+        return self._choose_image(
+            region, {template["title"]: template["uuid"] for template in templates}
+        )
 
-    def _servers(self) -> Iterator[Server]:
-        offset = 0
-        while True:
-            query = {"limit": str(PAGE_ROWS), "offset": str(offset)}
-            rows = self.ask("GET", SERVERS, query=query)["servers"]["server"]
-            yield from map(self._read, rows)
-            if len(rows) < PAGE_ROWS:
-                return
-            offset += PAGE_ROWS
+    async def _list(self) -> Sequence[Any]:
+        rows: list[Any] = []
+        is_last = False
+        while not is_last:
+            query = {"limit": str(self.page_rows), "offset": str(len(rows))}
+            page = (await self.ask("GET", self.path, query=query))["servers"]["server"]
+            rows += page
+            is_last = len(page) < self.page_rows
+        return rows
 
-    def _server(self, number: str) -> Server | None:
-        answer = self.get_or_none(f"{SERVERS}/{number}")
-        return self._read(answer["server"]) if answer else None
-
-    def _make(self, order: Order) -> Server:
+    async def _request(self, order: Order) -> Any:
         spec = order.spec
-        plans = [plan for plan in self._plans() if plan["name"] == spec.machine_type]
+        plans = [plan for plan in await self._plans() if plan["name"] == spec.machine_type]
         if not plans:
             raise unsupported(f"{spec.machine_type} is no plan")
         disk = {
             "action": "clone",
-            "storage": self._image(spec.region),
+            "storage": await self._image(spec.region),
             "title": order.marks[0],
             "size": plans[0]["storage_size"],
             "tier": plans[0]["storage_tier"],
@@ -96,20 +94,22 @@ class UpcloudDriver(LibcloudDriver):
             },
             "storage_devices": {"storage_device": [disk]},
         }
-        return self._read(self.ask("POST", SERVERS, body={"server": server})["server"])
+        return {"server": server}
 
-    def _end(self, number: str) -> None:
-        server = self.get_or_none(f"{SERVERS}/{number}")
-        if server is None:
+    async def _end(self, number: str) -> None:
+        path = self._path_of(number)
+        answer = await self.get_or_none(path)
+        if answer is None:
             return
-        state = server["server"]["state"]
+        state = answer["server"]["state"]
         if state == "started":
             stop = {"stop_server": {"stop_type": "hard"}}
-            self.ask("POST", f"{SERVERS}/{number}/stop", body=stop)
+            await self.ask("POST", f"{path}/stop", body=stop)
         if state in {"started", "maintenance"}:
             raise DriverError(Reason.UNSUPPORTED, "it has to stop first", retryable=True)
         # With its disk, which costs without a server, too.
-        self.get_or_none(f"{SERVERS}/{number}?storages=1&backups=delete", method="DELETE")
+        query = {"storages": "1", "backups": "delete"}
+        await self.get_or_none(path, method="DELETE", query=query)
 
     def _read(self, server: Any) -> Server:
         # The list leaves addresses out; one server and a new one have them.

@@ -1,21 +1,19 @@
 """Machines of Vultr: cloud compute instances (vultr.com/api, version 2)."""
 
-import base64
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from backend.domain.errors import Reason
 from backend.providers.hoster_calls import refusal
-from backend.providers.hosters import LibcloudDriver, Order, Server, public_ipv4
+from backend.providers.hosters import HosterDriver, Order, Server, public_ipv4
 from backend.providers.machines import ProviderResourceState
 
-INSTANCES = "/v2/instances"
 
-
-class VultrDriver(LibcloudDriver):
+class VultrDriver(HosterDriver):
     """The marks are the instance's label."""
 
-    connection = ("libcloud.common.vultr", "VultrConnectionV2")
+    api = "https://api.vultr.com"
+    path, key = "/v2/instances", "instance"
     image = "debian-12-x64"
     states: ClassVar[Mapping[str, ProviderResourceState]] = {
         "pending": ProviderResourceState.PENDING,
@@ -27,50 +25,43 @@ class VultrDriver(LibcloudDriver):
         refusal(r"locked", Reason.UNSUPPORTED, is_retryable=True),
     )
 
-    def _identity(self) -> str:
-        return f"account of {self.ask('GET', '/v2/account')['account']['email']}"
+    async def whoami(self) -> str:
+        return f"account of {(await self.ask('GET', '/v2/account'))['account']['email']}"
 
-    def _types(self, region: str) -> Iterable[str]:
-        answer = self.get_or_none(f"/v2/regions/{region}/availability")
+    async def _types(self, region: str) -> Sequence[str]:
+        answer = await self.get_or_none(f"/v2/regions/{region}/availability")
         return answer["available_plans"] if answer else []
 
-    def _image(self, region: str) -> str:
-        systems = self._pages("/v2/os", "os")
-        return self._chosen(region, {system["name"]: str(system["id"]) for system in systems})
+    async def _image(self, region: str) -> str:
+        systems = await self._pages("/v2/os", "os")
+        return self._choose_image(region, {system["name"]: str(system["id"]) for system in systems})
 
-    def _pages(self, path: str, key: str) -> Iterator[Any]:
-        """Rows of a list; each page names the next one."""
-        query: dict[str, str] = {}
+    async def _pages(self, path: str, key: str) -> list[Any]:
+        """Rows of a list; each page names the next one (vultr.com/api, "Cursors")."""
+        rows: list[Any] = []
+        query: dict[str, str] | None = None
         while True:
-            answer = self.ask("GET", path, query=query)
-            yield from answer[key]
+            answer = await self.ask("GET", path, query=query)
+            rows += answer[key]
             following = answer["meta"]["links"]["next"]
             if not following:
-                return
+                return rows
             query = {"cursor": following}
 
-    def _servers(self) -> Iterable[Server]:
-        return map(self._read, self._pages(INSTANCES, "instances"))
+    async def _list(self) -> Sequence[Any]:
+        return await self._pages(self.path, "instances")
 
-    def _server(self, number: str) -> Server | None:
-        answer = self.get_or_none(f"{INSTANCES}/{number}")
-        return self._read(answer["instance"]) if answer else None
-
-    def _make(self, order: Order) -> Server:
-        instance = {
+    async def _request(self, order: Order) -> Any:
+        return {
             "region": order.spec.region,
             "plan": order.spec.machine_type,
-            "os_id": int(self._image(order.spec.region)),
+            "os_id": int(await self._image(order.spec.region)),
             "label": order.name,
             "hostname": order.marks[0],
-            "user_data": base64.b64encode(order.user_data.encode()).decode(),
+            "user_data": order.user_data_base64,
             "activation_email": False,
             "backups": "disabled",
         }
-        return self._read(self.ask("POST", INSTANCES, body=instance)["instance"])
-
-    def _end(self, number: str) -> None:
-        self.get_or_none(f"{INSTANCES}/{number}", method="DELETE")
 
     def _read(self, instance: Any) -> Server:
         state = self._state(instance["status"])
