@@ -193,9 +193,12 @@ def _whole_suite(stack: Stack, *, is_covered: bool) -> int:
     mostly wait. All others take what processor time is left: they are nice, so that the first do
     not notice.
     """
+    coverage = str(stack.state.directory / "coverage.json")
     rows = stack.state.directory / "rows"
     rows.mkdir()
     stack.environment.update(ROWS_DIRECTORY=str(rows))
+    # It takes its probes out again where they were passed: tracing costs two thirds more time.
+    slipcover = _python("-m", "slipcover", "--out", coverage)
     parts = _serial_parts()
     outputs = {part: stack.state.log(part) for part in parts}
     failed = {part: stack.state.directory / f"failed-{part}" for part in [*parts, "others"]}
@@ -209,8 +212,7 @@ def _whole_suite(stack: Stack, *, is_covered: bool) -> int:
             for part, output in outputs.items()
         ]
         many = ["-n", str(BESIDE), "--dist", "worksteal", "-m", "not serial"]
-        # slipcover takes its probes out again where they were passed: tracing costs two thirds more time.
-        covered = [*_slipcover(stack), "--json", "-m", "pytest"] if is_covered else PYTEST
+        covered = [*slipcover, "--json", "-m", "pytest"] if is_covered else PYTEST
         others = stack.start(
             ["nice", *covered, *REMEMBERING, *many], FAILED_TESTS=str(failed["others"])
         )
@@ -220,22 +222,10 @@ def _whole_suite(stack: Stack, *, is_covered: bool) -> int:
     if set(statuses) in ({1}, {0, 1}):  # some tests failed, nothing else went wrong
         statuses = [_failed_again(stack, [*failed.values()])]
     if is_covered:
-        statuses.append(_check_floor(stack))
+        # A step of its own: with xdist slipcover 1.1 either prints what its processes covered or judges it.
+        floor = f"--fail-under={FLOOR_REST_PERCENT}"
+        statuses.append(stack.run([*slipcover, floor, "--merge", coverage]))
     return next((status for status in statuses if status), 0)
-
-
-def _slipcover(stack: Stack) -> list[str]:
-    """Its command; what is covered goes to a file of the stack's state."""
-    return _python("-m", "slipcover", "--out", str(stack.state.directory / "coverage.json"))
-
-
-def _check_floor(stack: Stack) -> int:
-    """Print what was covered. Fails when it is too little.
-
-    A step of its own: with xdist slipcover 1.1 either prints what its processes covered or judges it.
-    """
-    command = _slipcover(stack)
-    return stack.run([*command, f"--fail-under={FLOOR_REST_PERCENT}", "--merge", command[-1]])
 
 
 def _failed_again(stack: Stack, files: list[Path]) -> int:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from launcher import checks
-from launcher.paths import ROOT
+from launcher.paths import PYTHON, ROOT
 from launcher.stack import Stack
 from launcher.state import StackState
 
@@ -80,8 +80,9 @@ def test_suite_that_passes_is_held_to_the_floor_of_its_coverage(suite, monkeypat
     assert re.search(r"\(summary\) +4 +1 +75", capfd.readouterr().out)
     # Chaos, then what else is serial in both folders.
     assert [re.findall(r"(\d+) passed", part) for part in said] == [["1"], ["2"]]
-    monkeypatch.setattr(checks, "FLOOR_REST_PERCENT", 76)
-    assert checks._check_floor(suite.stack) != 0
+    coverage = str(suite.stack.state.directory / "coverage.json")
+    floor = ["--out", coverage, "--fail-under=76", "--merge", coverage]
+    assert suite.stack.run([str(PYTHON), "-m", "slipcover", *floor]) != 0
 
 
 BUSY = """
@@ -107,8 +108,7 @@ def test_one_failed_test_in_each_part_runs_once_more(suite, monkeypatch):
 
 
 class Parts:
-    """A stack whose parts end with these statuses, having named their failed tests; what fails
-    alone, too, ends with `alone`."""
+    """A stack whose parts name so many failed tests; what runs after them ends with `alone`."""
 
     def __init__(self, state: StackState, failed: dict[str, int], alone: int = 0) -> None:
         self.state, self.environment = state, {}
@@ -164,3 +164,11 @@ def test_part_that_did_not_run_to_its_end_fails_the_suite(state, monkeypatch, st
     monkeypatch.setattr(stack, "wait", lambda *_: statuses)
     assert checks._whole_suite(stack, is_covered=False) != 0
     assert stack.again == []
+
+
+def test_suite_that_covers_too_little_fails_though_its_tests_pass(state):
+    stack = Parts(state, {}, alone=2)
+    assert checks._whole_suite(stack, is_covered=True) == 2
+    coverage = str(state.directory / "coverage.json")
+    floor = f"--fail-under={checks.FLOOR_REST_PERCENT}"
+    assert stack.again == ["--out", coverage, floor, "--merge", coverage]
