@@ -72,7 +72,7 @@ def suite(tmp_path, monkeypatch):
     return Suite(tmp_path / "state")
 
 
-def test_suite_that_passes_is_held_to_the_floor_of_its_coverage(suite, monkeypatch, capfd):
+def test_suite_passes_when_its_parts_pass_and_enough_is_covered(suite, monkeypatch, capfd):
     said: list[str] = []
     monkeypatch.setattr(checks, "say", said.append)
     monkeypatch.setattr(checks, "FLOOR_REST_PERCENT", 75)
@@ -149,7 +149,7 @@ def test_few_failed_tests_run_once_more_and_are_named(state, monkeypatch, failed
 
 
 @pytest.mark.parametrize("part", ["chaos", "measured", "others"])
-def test_test_of_any_part_that_fails_again_fails_the_suite(state, monkeypatch, part):
+def test_suite_fails_when_a_test_of_any_part_fails_again(state, monkeypatch, part):
     said: list[str] = []
     monkeypatch.setattr(checks, "say", said.append)
     stack = Parts(state, {part: 1}, alone=1)
@@ -159,14 +159,14 @@ def test_test_of_any_part_that_fails_again_fails_the_suite(state, monkeypatch, p
 
 
 @pytest.mark.parametrize("statuses", [[2, 0, 0], [0, 1, 5], [143, 1, 1]])
-def test_part_that_did_not_run_to_its_end_fails_the_suite(state, monkeypatch, statuses):
+def test_suite_fails_when_a_part_did_not_run_to_its_end(state, monkeypatch, statuses):
     stack = Parts(state, {"others": 1})
     monkeypatch.setattr(stack, "wait", lambda *_: statuses)
     assert checks._whole_suite(stack, is_covered=False) != 0
     assert stack.again == []
 
 
-def test_suite_that_covers_too_little_fails_though_its_tests_pass(state):
+def test_suite_fails_when_too_little_is_covered(state):
     stack = Parts(state, {}, alone=2)
     assert checks._whole_suite(stack, is_covered=True) == 2
     coverage = str(state.directory / "coverage.json")
