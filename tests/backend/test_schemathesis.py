@@ -32,6 +32,7 @@ from backend.benchmarks.api import hosts
 from backend.rentals.api import cloud_accounts
 from tests.backend import api_world
 from tests.backend.api_world import Call, World
+from tests.conftest import IS_DEEP
 
 # Marked by hand, for the examples are drawn within a test: hypothesis sees no property in it.
 pytestmark = [pytest.mark.django_db, pytest.mark.hypothesis]
@@ -43,8 +44,8 @@ CHECKS = [
     response_headers_conformance,
     response_schema_conformance,
 ]
-# Each operation gets the profile's examples by this number, as they cost more than to call it.
-SHARE = 20
+# Calls of each operation, and who beside an admin makes them: each run draws others.
+EXAMPLES, OTHERS = (100, 2) if IS_DEEP else (2, 1)
 # Scopes that most operations refuse; None are strangers.
 LOWER: tuple[str | None, ...] = ("run", "write", "read", None)
 CONFIG = {"generation": {"with-security-parameters": False}}
@@ -178,21 +179,19 @@ def test_api_keeps_to_its_description_whatever_is_asked(
     caplog: pytest.LogCaptureFixture,
     subtests: pytest.Subtests,
 ) -> None:
-    """Each call is made by who may do everything, and by two others."""
+    """Each call is made by who may do everything, and by others."""
     caplog.set_level(logging.ERROR, "django.request")
     headers = {
         scope: {"Authorization": f"Bearer {token(scope)}"} if scope else {}
         for scope in ("admin", *LOWER)
     }
-    profile = hypothesis.settings()
     bounded = hypothesis.settings(
-        profile,
-        max_examples=max(1, profile.max_examples // SHARE),
+        max_examples=EXAMPLES,
         suppress_health_check=list(HealthCheck),
         phases=(Phase.explicit, Phase.generate, Phase.shrink),
         database=None,
     )
-    others = st.sampled_from([*combinations(LOWER, 2)])
+    others = st.sampled_from([*combinations(LOWER, OTHERS)])
     for name, operation in operations().items():
 
         @bounded

@@ -33,6 +33,8 @@ DOCUMENTS: dict[str, Document] = {
     "may end": {**RULES, "hazard_per_month": "0.1", "uncertainty": SPREADS},
     "servers start slowly": {
         **RULES,
+        # Each step of each draw is one of Python's: three days have all that can happen in thirty.
+        "horizon": {**RULES["horizon"], "days": 3},
         "policy": {"kind": "target_tracking", "warmup_s": 120, "lag_s": 60},
         "uncertainty": SPREADS,
     },
@@ -52,12 +54,13 @@ def split(document: Document, size: int) -> dict[str, Any]:
     return compared(document, handed)
 
 
-@pytest.mark.parametrize("size", [1, 2])
 @pytest.mark.parametrize("name", DOCUMENTS)
-def test_split_result_equals_the_whole_one(name: str, size: int) -> None:
+def test_split_result_equals_the_whole_one(name: str) -> None:
     document = DOCUMENTS[name]
     # As text: the order of members is that of the answer, and 1 is not 1.0.
-    assert json.dumps(split(document, size)) == json.dumps(simulate(document))
+    whole = json.dumps(simulate(document))
+    for size in (1, 2):
+        assert json.dumps(split(document, size)) == whole
 
 
 def test_an_option_that_is_missing_makes_no_result() -> None:
