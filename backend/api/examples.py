@@ -74,7 +74,7 @@ EXAMPLES: Mapping[str, Any] = {
     "scenarios_create": SCENARIO,
     "scenarios_freeze": {"note": "decided on 2 November"},
     "scenarios_simulate": SCENARIO,
-    "schedules_create": {"campaign": CAMPAIGN, "cron": "30 2 * * *", "zone": "Europe/Berlin"},
+    "schedules_create": {"campaign": CAMPAIGN, "cron": "30 2 * * *", "time_zone": "Europe/Berlin"},
     "subscriptions_create": {
         "channel": "webhook",
         "address": "https://hooks.example/rackrate",

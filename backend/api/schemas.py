@@ -23,6 +23,7 @@ from backend.domain.documents.model import json_schema as schema_of
 from backend.domain.hardware_document import OfferedHardwareDocument
 from backend.domain.requirement_document import RequirementDocument
 from backend.domain.scenarios.document import ScenarioDocument
+from backend.domain.schedules import ScheduleDocument
 from backend.domain.setup_document import SetupDocument
 from backend.domain.storage.document import ArrayDocument
 from backend.notifications.api import documents as subscription_documents
@@ -69,6 +70,7 @@ READ_BY_THE_DOMAIN: Mapping[str, Callable[[], dict[str, Any]]] = {
     "hardware": partial(schema_of, OfferedHardwareDocument),
     "requirement": partial(schema_of, RequirementDocument),
     "scenario": partial(schema_of, ScenarioDocument),
+    "schedule": partial(schema_of, ScheduleDocument),
     "setup": partial(schema_of, SetupDocument),
     "contention": partial(schema_of, ContentionDocument),
     "array": partial(schema_of, ArrayDocument),

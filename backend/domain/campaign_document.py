@@ -13,6 +13,7 @@ from pydantic_core import CoreSchema, core_schema
 
 from backend.domain.decimals import read_decimal
 from backend.domain.documents.model import Document
+from backend.domain.documents.stored_values import Identifier, Values
 from backend.domain.documents.values import (
     PLAIN,
     Flag,
@@ -24,7 +25,6 @@ from backend.domain.documents.values import (
     Word,
     fault,
     fault_at,
-    shown,
 )
 from backend.domain.profiles import PROFILES
 from backend.domain.rentals import Budget
@@ -51,33 +51,6 @@ class NetworkPairs(StrEnum):
     ALL = "all"
     # Machines to rent can be had twice.
     TWINS = "twins"
-
-
-@dataclass(frozen=True)
-class Values(Value):
-    """Values by their names, which are checked where they are used."""
-
-    def read(self, value: Any) -> dict[str, Any]:
-        if not isinstance(value, dict) or not all(isinstance(name, str) for name in value):
-            raise fault("names with a value each are needed")
-        return value
-
-    def schema(self) -> JsonSchema:
-        return {"type": "object"}
-
-
-@dataclass(frozen=True)
-class Identifier(Value):
-    """A UUID."""
-
-    def read(self, value: Any) -> UUID:
-        try:
-            return value if isinstance(value, UUID) else UUID(value)
-        except (ValueError, TypeError, AttributeError):
-            raise fault(f"{shown(value)} is not an identifier (UUID)") from None
-
-    def schema(self) -> JsonSchema:
-        return {"type": "string", "format": "uuid"}
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,7 @@
 """When something recurs: a cron line or an interval in a time zone, and a maintenance window.
 
+`Recurrence` is the one description for API, files, forms and stored rows.
+
 Cron lines are followed by cronsim as Debian's cron follows them through clock changes: a line with
 a fixed hour that falls into the hour left out in spring runs once, right after it, and in autumn's
 repeated hour once, the first time; a line for every hour or every few minutes goes by elapsed time.
@@ -11,12 +13,28 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import dropwhile, groupby, islice
+from typing import Annotated, Any
+from uuid import UUID
 from zoneinfo import ZoneInfo
 
 from cronsim import CronSim, CronSimError
+from pydantic import Field
+from pydantic_core import PydanticCustomError
 
+from backend.domain.documents.model import Document, Faults
+from backend.domain.documents.stored_values import Identifier, TimeOfDay
+from backend.domain.documents.values import (
+    Flag,
+    JsonSchema,
+    Object,
+    Text,
+    Value,
+    WholeNumber,
+    Zone,
+    fault,
+    shown,
+)
 from backend.domain.errors import InvalidValue
-from backend.domain.time_zones import region_zone
 
 SHOWN_TIMES = 5
 MIN_EVERY_S = 60
@@ -31,56 +49,129 @@ _FIELDS = 5
 
 
 @dataclass(frozen=True)
+class CronLine(Value):
+    """Five fields, each a number, a name, a range, * or a list of them."""
+
+    def read(self, value: Any) -> str:
+        fields = value.split() if isinstance(value, str) else []
+        if len(fields) != _FIELDS or len(value) > MAX_CRON_LENGTH:
+            raise fault("minute, hour, day of month, month and day of week are needed")
+        for field in fields:
+            if not _FIELD.fullmatch(field):
+                raise fault(f"{field!r} is not a number, a name, a range, * or a list")
+        line = " ".join(fields)
+        try:
+            CronSim(line, dt.datetime(2000, 1, 1, tzinfo=dt.UTC))
+        except CronSimError as error:
+            raise fault(f"{line!r}: {str(error).lower()}") from None
+        return line
+
+    def schema(self) -> JsonSchema:
+        return {"type": "string", "maxLength": MAX_CRON_LENGTH}
+
+
+@dataclass(frozen=True)
+class StartInterval(WholeNumber):
+    """Seconds between two starts."""
+
+    low: int = MIN_EVERY_S
+    high: int = MAX_EVERY_S
+
+    def _fault(self, value: Any) -> PydanticCustomError:
+        number = shown(value).strip("'")
+        return fault(f"{number} is not within {self.low} … {self.high}")
+
+
+ANY_TIME = Object("At any time when left out", is_nullable=True)
+
+
+class WindowDocument(Document):
+    """A maintenance window in the schedule's time zone; it may cross midnight."""
+
+    begin: Annotated[dt.time, TimeOfDay("Begin of the maintenance window"), Field(alias="from")]
+    end: Annotated[
+        dt.time,
+        TimeOfDay("Its end; the day after where it is before the begin"),
+        Field(alias="to"),
+    ]
+
+    def is_open(self, time: dt.time) -> bool:
+        """True if the local time lies within [begin, end), which crosses midnight where end ≤ begin."""
+        if self.begin < self.end:
+            return self.begin <= time < self.end
+        return time >= self.begin or time < self.end
+
+    def faults(self) -> Faults:
+        if self.begin == self.end:
+            yield (
+                str(type(self).model_fields["end"].alias),
+                "the window is empty: it ends when it begins",
+            )
+
+
+class Recurrence(Document):
+    """When a schedule starts: exactly one of a cron line and an interval."""
+
+    cron: Annotated[str | None, CronLine("Minute, hour, day of month, month, day of week")] = None
+    every_s: Annotated[int | None, StartInterval("Interval", unit="s")] = None
+    time_zone: Annotated[str, Zone("Of the cron line and the window")] = "UTC"
+    window: Annotated[WindowDocument | None, ANY_TIME] = None
+    is_enabled: Annotated[bool, Flag("Whether it starts anything"), Field(alias="enabled")] = True
+
+    def faults(self) -> Faults:
+        if (self.cron is None) == (self.every_s is None):
+            yield "cron", "exactly one of cron and every_s is needed"
+
+
+# Fields that a row of a schedule has under the same names.
+STORED = ("cron", "every_s", "time_zone", "is_enabled")
+
+
+class ScheduleDocument(Recurrence):
+    """When a campaign starts by itself: exactly one of a cron line and an interval."""
+
+    campaign: Annotated[UUID, Identifier("Identifier of the campaign")]
+
+
+class WindowEntry(WindowDocument):
+    """The maintenance window in the time zone, in a file."""
+
+    begin: Annotated[dt.time, TimeOfDay("HH:MM"), Field(alias="start")]
+    end: Annotated[dt.time, TimeOfDay("HH:MM"), Field(alias="end")]
+
+
+class ScheduleEntry(Recurrence):
+    """When a campaign starts by itself, in a file."""
+
+    campaign: Annotated[str, Text("Name of the campaign")]
+    window: Annotated[WindowEntry | None, ANY_TIME] = None
+    is_enabled: Annotated[bool, Flag("Whether it starts anything")] = True
+
+
+@dataclass(frozen=True)
 class Timetable:
-    """Exactly one of `cron` and `every_s` (seconds, counted from `anchor`) is set.
+    """A recurrence whose intervals are counted from `anchor` (aware)."""
 
-    `window` is [from, to) in the time zone and crosses midnight where to ≤ from; None = any time.
-    """
-
-    cron: str | None
-    every_s: int | None
-    zone: ZoneInfo
-    window: tuple[dt.time, dt.time] | None
+    when: Recurrence
     anchor: dt.datetime
+
+    @property
+    def zone(self) -> ZoneInfo:
+        return ZoneInfo(self.when.time_zone)
 
     def is_open(self, at: dt.datetime) -> bool:
         """True if the moment lies within the window."""
-        if self.window is None:
-            return True
-        begin, end = self.window
-        clock = at.astimezone(self.zone).time()
-        if begin < end:
-            return begin <= clock < end
-        return clock >= begin or clock < end
+        window = self.when.window
+        return window is None or window.is_open(at.astimezone(self.zone).time())
 
 
-def timetable(
-    *,
-    cron: str | None,
-    every_s: int | None,
-    time_zone: str,
-    window: tuple[dt.time, dt.time] | None,
-    anchor: dt.datetime,
-) -> Timetable:
-    """A timetable that leads to a start after `anchor` (aware).
-
-    Raises InvalidValue at /cron, /every_s, /time_zone, /window/from or /window/to.
-    """
-    if (cron is None) == (every_s is None):
-        raise InvalidValue("/cron", "exactly one of cron and every_s is needed")
-    made = Timetable(
-        cron=None if cron is None else _checked_cron(cron),
-        every_s=None if every_s is None else _checked_interval(every_s),
-        zone=_zone(time_zone),
-        window=window,
-        anchor=anchor,
-    )
-    if window is not None:
-        if window[0] == window[1]:
-            raise InvalidValue("/window/to", "the window is empty: it ends when it begins")
-        if not next_times(made, anchor, count=1):
-            raise InvalidValue("/window/from", "no start falls within the window")
-    return made
+def timetable(when: Recurrence, anchor: dt.datetime) -> Timetable:
+    """A timetable that leads to a start after `anchor`; raises InvalidValue at the window's begin."""
+    planned = Timetable(when, anchor)
+    if when.window is not None and not next_times(planned, anchor, count=1):
+        begin = type(when.window).model_fields["begin"].alias
+        raise InvalidValue(f"/window/{begin}", "no start falls within the window")
+    return planned
 
 
 def next_times(
@@ -95,10 +186,10 @@ def next_times(
 
 
 def _starts(planned: Timetable, after: dt.datetime) -> Iterator[dt.datetime]:
-    if planned.cron is None:
+    if planned.when.cron is None:
         return _interval_starts(planned, after)
     after = after.astimezone(dt.UTC)
-    starts = CronSim(planned.cron, after.astimezone(planned.zone))
+    starts = CronSim(planned.when.cron, after.astimezone(planned.zone))
     # Seen from the second pass of a repeated hour, the times of the first one are over.
     coming = dropwhile(lambda at: at <= after, starts)
     # Times that a clock change moves to one moment are one start.
@@ -106,37 +197,9 @@ def _starts(planned: Timetable, after: dt.datetime) -> Iterator[dt.datetime]:
 
 
 def _interval_starts(planned: Timetable, after: dt.datetime) -> Iterator[dt.datetime]:
-    step = dt.timedelta(seconds=planned.every_s or 0)
+    step = dt.timedelta(seconds=planned.when.every_s or 0)
     anchor = planned.anchor.astimezone(dt.UTC)
     number = max((after - anchor) // step + 1, 1)
     while True:
         yield (anchor + number * step).astimezone(planned.zone)
         number += 1
-
-
-def _checked_cron(line: str) -> str:
-    fields = line.split()
-    if len(line) > MAX_CRON_LENGTH or len(fields) != _FIELDS:
-        raise InvalidValue("/cron", "minute, hour, day of month, month and day of week are needed")
-    for field in fields:
-        if not _FIELD.fullmatch(field):
-            raise InvalidValue("/cron", f"{field!r} is not a number, a name, a range, * or a list")
-    line = " ".join(fields)
-    try:
-        CronSim(line, dt.datetime(2000, 1, 1, tzinfo=dt.UTC))
-    except CronSimError as error:
-        raise InvalidValue("/cron", f"{line!r}: {str(error).lower()}") from None
-    return line
-
-
-def _checked_interval(every_s: int) -> int:
-    if isinstance(every_s, bool) or not MIN_EVERY_S <= every_s <= MAX_EVERY_S:
-        raise InvalidValue("/every_s", f"{every_s} is not within {MIN_EVERY_S} … {MAX_EVERY_S}")
-    return every_s
-
-
-def _zone(name: str) -> ZoneInfo:
-    try:
-        return region_zone(name)
-    except ValueError as error:
-        raise InvalidValue("/time_zone", str(error)) from None

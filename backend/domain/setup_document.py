@@ -10,14 +10,13 @@ from backend.domain.documents.model import Document
 from backend.domain.documents.values import (
     Flag,
     Many,
-    Object,
     Text,
     Version,
     WholeNumber,
     Word,
-    Zone,
 )
 from backend.domain.errors import InvalidDocument
+from backend.domain.schedules import ScheduleEntry
 
 MAX_FILE_BYTES = 1_000_000
 # A file of a few lines may nest so deep that reading it never ends.
@@ -37,24 +36,6 @@ class HostEntry(Document):
     tags: Annotated[list[Annotated[str, Text(most=40)]], Many("Words to find it by")] = []
     is_in_production: Annotated[bool, Flag("Whether others need it")] = False
     kind: Annotated[str, Word("Of its own offer, when it is made", choices=KINDS)] = "dedicated"
-
-
-class WindowEntry(Document):
-    """The maintenance window in the time zone."""
-
-    start: Annotated[str, Text("HH:MM", most=8)]
-    end: Annotated[str, Text("HH:MM", most=8)]
-
-
-class ScheduleEntry(Document):
-    """When a campaign starts by itself."""
-
-    campaign: Annotated[str, Text("Name of the campaign")]
-    cron: Annotated[str | None, Text("A cron line", most=100)] = None
-    every_s: Annotated[int | None, WholeNumber("Seconds between starts", low=1)] = None
-    time_zone: Annotated[str, Zone("Such as Europe/Berlin")] = "UTC"
-    window: Annotated[WindowEntry | None, Object("At any time when left out", is_nullable=True)] = None  # fmt: skip
-    is_enabled: Annotated[bool, Flag()] = True
 
 
 class SubscriptionEntry(Document):

@@ -24,6 +24,7 @@ from backend.catalog.services.discounts import discount_create
 from backend.catalog.services.feeds import feed_enable
 from backend.catalog.services.hardware import hardware_create
 from backend.domain.scenarios.templates import TEMPLATES
+from backend.domain.schedules import Recurrence
 from backend.notifications.services.subscriptions import subscription_create
 from backend.rankings.services.feeds import feed_key_create
 from backend.rankings.services.views import view_create
@@ -234,12 +235,8 @@ def _bill() -> str:
 def _schedule(campaign: Any) -> Any:
     return schedule_create(
         campaign=campaign,
-        is_enabled=True,
+        when=Recurrence.read({"cron": "0 3 * * 1", "time_zone": "Europe/Dublin"}),
         actor="test",
-        cron="0 3 * * 1",
-        every_s=None,
-        time_zone="Europe/Dublin",
-        window=None,
     ).pk
 
 

@@ -7,15 +7,11 @@ import pytest
 
 from backend.accounts.models import AuditEntry
 from backend.benchmarks.models import HostState, Run, Schedule
-from backend.benchmarks.selectors.schedules import (
-    StartWindow,
-    preview,
-    schedule_times,
-    schedules_due,
-)
+from backend.benchmarks.selectors.schedules import preview, schedule_times, schedules_due
 from backend.benchmarks.services.schedules import schedule_create, schedule_fire
 from backend.common import clock
 from backend.domain.errors import InvalidValue
+from backend.domain.schedules import Recurrence
 from tests import factories
 from tests.backend.campaigns import campaign
 from tests.backend.conftest import API, fields, rows
@@ -52,11 +48,8 @@ def patched(client, schedule_id, body):
 
 def daily(of=None, **given):
     """03:00 every day in Dublin."""
-    defaults = {
-        "cron": "0 3 * * *", "every_s": None, "time_zone": "Europe/Dublin", "window": None,
-        "is_enabled": True, "actor": "tester",
-    }  # fmt: skip
-    return schedule_create(campaign=of or campaign(), **{**defaults, **given})
+    when = Recurrence.read({"cron": "0 3 * * *", "time_zone": "Europe/Dublin", **given})
+    return schedule_create(campaign=of or campaign(), when=when, actor="tester")
 
 
 # --- documents ------------------------------------------------------------------------------------
@@ -133,7 +126,7 @@ def test_schedule_is_changed_and_ended(caller, at):
 
 
 def test_schedules_are_listed_in_every_format(client, at):
-    schedule = daily(window=StartWindow(dt.time(2), dt.time(4)))
+    schedule = daily(window={"from": "02:00", "to": "04:00"})
     (row,) = client.get(f"{API}/schedules?campaign={schedule.campaign_id}").json()["results"]
     assert (row["cron"], row["window_from"], row["window_to"]) == ("0 3 * * *", "02:00", "04:00")
     assert rows(client.get(f"{API}/schedules.csv"))[0]["campaign_name"] == schedule.campaign.name
@@ -159,13 +152,14 @@ def test_documents_fit_their_published_schemas(caller, client, at):
 
 
 def test_preview_needs_no_schedule(at):
-    times = preview(cron="0 3 * * 1", every_s=None, time_zone="UTC", window=None)
+    times = preview(Recurrence.read({"cron": "0 3 * * 1"}))
     assert [time.isoformat() for time in times[:2]] == [
         "2026-03-30T03:00:00+00:00",
         "2026-04-06T03:00:00+00:00",
     ]
+    never = {"cron": "0 3 * * 1", "window": {"from": "05:00", "to": "06:00"}}
     with pytest.raises(InvalidValue):
-        preview(cron="0 3 * *", every_s=None, time_zone="UTC", window=None)
+        preview(Recurrence.read(never))
 
 
 # --- due times ------------------------------------------------------------------------------------
@@ -236,7 +230,7 @@ def test_missed_time_is_left_when_it_is_long_past(at):
 
 
 def test_missed_time_is_left_when_its_window_has_closed(at):
-    schedule = daily(window=StartWindow(dt.time(3), dt.time(3, 30)))
+    schedule = daily(window={"from": "03:00", "to": "03:30"})
     at(schedule.next_at + dt.timedelta(minutes=31))
     fired(schedule)
     assert schedule.last_outcome == "missed: nobody looked for 31 minutes"
@@ -253,7 +247,7 @@ def test_refusal_is_written_on_the_schedule(at):
 
 
 def test_due_schedules_are_those_enabled_whose_time_has_come(at):
-    due, later, off = daily(), daily(), daily(is_enabled=False)
+    due, later, off = daily(), daily(), daily(enabled=False)
     past = dt.datetime(2020, 1, 1, tzinfo=dt.UTC)
     Schedule.objects.filter(pk__in=[due.pk, off.pk]).update(next_at=past)
     Schedule.objects.filter(pk=later.pk).update(next_at=dt.datetime(2999, 1, 1, tzinfo=dt.UTC))

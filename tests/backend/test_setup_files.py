@@ -142,7 +142,7 @@ def test_nothing_is_deleted_without_prune_which_lists_it_first(applied):
 def test_every_fault_is_named_by_its_line_and_nothing_is_stored(applied):
     text = (
         TWO.replace("[build1]", "[build2]")
-        .replace("0 3 * * *", "every day")
+        .replace("campaign: nightly", "campaign: weekly")
         .replace("gate.example.org", "-oProxyCommand=x")
     )
     said = applied(text)
@@ -151,7 +151,12 @@ def test_every_fault_is_named_by_its_line_and_nothing_is_stored(applied):
     )
     assert said[0].startswith("line 3: /hosts/0/address: ")
     assert any(line == "line 11: /campaigns/0/hosts/0: no host is named 'build2'" for line in said)
+    assert any("/schedules/0/campaign: no campaign is named 'weekly'" in line for line in said)
     assert said[-1].endswith("nothing was changed")
+    assert not Host.objects.exists()
+    needed = "minute, hour, day of month, month and day of week are needed"
+    (cron, *_) = applied(TWO.replace("0 3 * * *", "every day"))
+    assert cron == f"line 16: /schedules/0/cron: {needed}"
     assert not Host.objects.exists()
 
 

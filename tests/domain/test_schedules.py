@@ -7,14 +7,22 @@ from hypothesis import strategies as st
 from pydantic_core import PydanticCustomError
 
 from backend.domain.documents.values import Zone
-from backend.domain.errors import InvalidValue
-from backend.domain.schedules import next_times, timetable
+from backend.domain.errors import InvalidDocument, InvalidValue
+from backend.domain.schedules import Recurrence, next_times, timetable
 
 START = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
 
 
 def planned(cron=None, every_s=None, time_zone="UTC", window=None, anchor=START):
-    return timetable(cron=cron, every_s=every_s, time_zone=time_zone, window=window, anchor=anchor)
+    between = window and {"from": window[0], "to": window[1]}
+    stated = {"cron": cron, "every_s": every_s, "time_zone": time_zone, "window": between}
+    return timetable(Recurrence.read(stated), anchor)
+
+
+def refused_fields(*args, **given):
+    with pytest.raises(InvalidDocument) as raised:
+        planned(*args, **given)
+    return [field for field, _ in raised.value.errors]
 
 
 def times(plan, after, count=5):
@@ -67,16 +75,12 @@ def test_cron_line_is_followed_as_cron_does(cron, first, second):
     ],
 )  # fmt: skip
 def test_cron_line_is_refused_when_it_has_no_meaning(cron):
-    with pytest.raises(InvalidValue) as raised:
-        planned(cron)
-    assert raised.value.field == "/cron"
+    assert refused_fields(cron) == ["/cron"]
 
 
 def test_cron_line_is_refused_when_it_never_comes():
     # A month of 30 days never has a 31st.
-    with pytest.raises(InvalidValue) as raised:
-        planned("0 0 31 4,6 *")
-    assert raised.value.field == "/cron"
+    assert refused_fields("0 0 31 4,6 *") == ["/cron"]
 
 
 # --- clock changes, each worked by hand from the zone's rule ----------------------------------------
@@ -186,11 +190,14 @@ def test_interval_goes_by_elapsed_time_through_a_clock_change():
     assert times(plan, "2026-03-28T02:00:00Z", 1) == ["2026-03-29T02:30:00+01:00"]
 
 
+def test_time_of_day_is_refused_when_it_is_none():
+    for text in ("24:00", "7:30", "22:00+01:00", "22:00:00.5", "noon", 22, None):
+        assert refused_fields("0 3 * * *", window=(text, "23:59:59"))[0] == "/window/from"
+
+
 @pytest.mark.parametrize("every_s", [0, -60, 59, 366 * 86_400 + 1, True])
 def test_interval_is_refused_when_too_short_or_long(every_s):
-    with pytest.raises(InvalidValue) as raised:
-        planned(every_s=every_s)
-    assert raised.value.field == "/every_s"
+    assert refused_fields(every_s=every_s) == ["/every_s"]
 
 
 # --- windows ----------------------------------------------------------------------------------------
@@ -223,10 +230,10 @@ def test_window_is_one_of_the_local_clock():
 
 
 def test_window_is_refused_when_empty_or_never_met():
-    for window, field in (("03:00", "03:00"), "/window/to"), (("04:00", "05:00"), "/window/from"):
-        with pytest.raises(InvalidValue) as raised:
-            planned(every_s=86_400, window=tuple(map(clock, window)))
-        assert raised.value.field == field
+    assert refused_fields(every_s=86_400, window=("03:00", "03:00")) == ["/window/to"]
+    with pytest.raises(InvalidValue) as raised:
+        planned(every_s=86_400, window=("04:00", "05:00"))
+    assert raised.value.field == "/window/from"
 
 
 # --- the rest ---------------------------------------------------------------------------------------
@@ -234,9 +241,7 @@ def test_window_is_refused_when_empty_or_never_met():
 
 @pytest.mark.parametrize("given", [{}, {"cron": "0 3 * * *", "every_s": 60}])
 def test_timetable_needs_exactly_one_of_cron_and_interval(given):
-    with pytest.raises(InvalidValue) as raised:
-        planned(**given)
-    assert raised.value.field == "/cron"
+    assert refused_fields(**given) == ["/cron"]
 
 
 @pytest.mark.parametrize(
@@ -247,20 +252,19 @@ def test_timetable_needs_exactly_one_of_cron_and_interval(given):
     ],
 )  # fmt: skip
 def test_time_zone_is_refused_when_it_is_no_region(name):
-    with pytest.raises(InvalidValue) as raised:
+    with pytest.raises(InvalidDocument) as raised:
         planned("0 3 * * *", time_zone=name)
-    assert raised.value.field == "/time_zone"
     # The rule of scenarios and setup files, too.
     with pytest.raises(PydanticCustomError) as said:
         Zone().read(name)
     sentence = f"{name!r} is neither a region such as Europe/Dublin nor UTC"
-    assert raised.value.detail == said.value.message() == sentence
+    assert said.value.message() == sentence
+    assert raised.value.errors == [("/time_zone", sentence)]
 
 
 @pytest.mark.parametrize("name", ["", "Europe/\0"])
 def test_time_zone_is_refused_when_it_is_no_text(name):
-    with pytest.raises(InvalidValue, match="neither a region"):
-        planned("0 3 * * *", time_zone=name)
+    assert refused_fields("0 3 * * *", time_zone=name) == ["/time_zone"]
 
 
 @pytest.mark.parametrize("name", ["UTC", "America/Argentina/Buenos_Aires", "Indian/Maldives"])

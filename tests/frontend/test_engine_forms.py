@@ -311,4 +311,4 @@ def test_preset_of_a_schedule_is_a_cron_line(typed, line):
     fields = {"campaign": str(campaign.pk), "time_zone": "Europe/Madrid", **typed}
     form = ScheduleForm(fields, campaigns=[campaign])
     assert form.is_valid(), form.errors
-    assert (form.recurrence()["cron"], form.recurrence()["every_s"]) == (line, None)
+    assert (form.recurrence().cron, form.recurrence().every_s) == (line, None)

@@ -117,9 +117,9 @@ def starts(kind):
 def test_cron_line_is_taken_and_the_interval_ignored():
     form = schedule(**starts("cron"), cron="0 3 * * 1", every="2", every_unit="3600")
     assert form.is_valid(), form.errors
-    made = form.recurrence()
-    assert made == {
+    assert form.recurrence().model_dump() == {
         "cron": "0 3 * * 1", "every_s": None, "time_zone": "Europe/Dublin", "window": None,
+        "is_enabled": True,
     }  # fmt: skip
 
 
@@ -131,13 +131,13 @@ def test_interval_is_in_seconds_and_of_hours_by_default(every, unit, seconds):
     form = schedule(**starts("every"), cron="0 3 * * 1", every=every, every_unit=unit)
     assert form.is_valid(), form.errors
     made = form.recurrence()
-    assert (made["cron"], made["every_s"]) == (None, seconds)
+    assert (made.cron, made.every_s) == (None, seconds)
 
 
 def test_window_has_both_ends():
     form = schedule(**starts("cron"), cron="0 * * * *", window_from="22:00", window_to="06:30")
     assert form.is_valid(), form.errors
-    window = form.recurrence()["window"]
+    window = form.recurrence().window
     assert (window.begin, window.end) == (dt.time(22), dt.time(6, 30))
 
 

@@ -12,6 +12,7 @@ from backend.benchmarks.models import Campaign, Run, Schedule
 from backend.benchmarks.services import schedules
 from backend.benchmarks.services.schedules import schedule_create
 from backend.common import clock
+from backend.domain.schedules import Recurrence
 from backend.notifications.models import NoticeKind
 from backend.notifications.services.notices import notice_queue
 from backend.notifications.services.subscriptions import subscription_create
@@ -26,10 +27,8 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("
 
 def due(of: Campaign | None = None) -> Schedule:
     """A schedule whose time came a second ago."""
-    made = schedule_create(
-        campaign=of or campaign(), cron="*/5 * * * *", every_s=None, time_zone="UTC",
-        window=None, is_enabled=True, actor="tester",
-    )  # fmt: skip
+    every_five_minutes = Recurrence.read({"cron": "*/5 * * * *"})
+    made = schedule_create(campaign=of or campaign(), when=every_five_minutes, actor="tester")
     Schedule.objects.filter(pk=made.pk).update(next_at=clock.now() - dt.timedelta(seconds=1))
     made.refresh_from_db()
     return made

@@ -6,15 +6,9 @@ from typing import Any
 from rest_framework import serializers
 
 from backend.benchmarks.selectors.campaigns import CELL_STATES
-from backend.common.rest.documents import (
-    FlagField,
-    Strict,
-    TextField,
-    ZonedTimeField,
-    answer_fields,
-)
+from backend.common.rest.documents import ZonedTimeField, answer_fields
 from backend.domain.campaign_document import CampaignDocument
-from backend.domain.schedules import MAX_CRON_LENGTH, MAX_EVERY_S, MIN_EVERY_S
+from backend.domain.schedules import Recurrence, ScheduleDocument
 
 Fields = dict[str, "serializers.Field[Any, Any, Any, Any]"]
 
@@ -90,59 +84,25 @@ class CampaignDetail(CampaignStateSerializer):
 # --- schedules --------------------------------------------------------------------------------------
 
 
-class WindowDocument(Strict):
-    """A maintenance window in the schedule's time zone; it may cross midnight."""
-
-    to = serializers.TimeField(input_formats=["%H:%M"], format="%H:%M")
-
-    # `from` is a word of Python, which no attribute can be called.
-    def get_fields(self) -> Fields:
-        begin = serializers.TimeField(input_formats=["%H:%M"], format="%H:%M")
-        return {"from": begin, **super().get_fields()}
-
-
-class SchedulePatch(Strict):
+class SchedulePatch(Recurrence):
     """Other times of a schedule; what is left out stays."""
 
-    cron = TextField(max_length=MAX_CRON_LENGTH, allow_null=True, required=False)
-    every_s = serializers.IntegerField(
-        min_value=MIN_EVERY_S, max_value=MAX_EVERY_S, allow_null=True, required=False
-    )
-    time_zone = TextField(max_length=50, required=False)
-    window = WindowDocument(allow_null=True, required=False)
-    enabled = FlagField(required=False)
-
-
-class ScheduleDocument(Strict):
-    """When a campaign starts by itself: exactly one of a cron line and an interval."""
-
-    campaign = serializers.UUIDField()
-    cron = TextField(max_length=MAX_CRON_LENGTH, allow_null=True, required=False, default=None)
-    every_s = serializers.IntegerField(
-        min_value=MIN_EVERY_S, max_value=MAX_EVERY_S, allow_null=True, required=False, default=None
-    )
-    time_zone = TextField(max_length=50, required=False, default="UTC")
-    window = WindowDocument(allow_null=True, required=False, default=None)
-    enabled = FlagField(required=False, default=True)
+    is_change = True
 
 
 class ScheduleDetail(serializers.Serializer[Any]):
     """A schedule with its next five starts; none while it is not enabled."""
 
     id = serializers.UUIDField()
-    campaign = serializers.UUIDField()
-    cron = serializers.CharField(allow_null=True)
-    every_s = serializers.IntegerField(allow_null=True)
-    time_zone = serializers.CharField()
-    window = WindowDocument(allow_null=True)
-    enabled = serializers.BooleanField()
     next = serializers.ListField(child=ZonedTimeField())
     last_at = serializers.DateTimeField(allow_null=True)
     last_outcome = serializers.CharField(allow_null=True)
 
+    def get_fields(self) -> Fields:
+        return {**answer_fields(ScheduleDocument), **super().get_fields()}
+
 
 DOCUMENTS: Mapping[str, type[serializers.Serializer[Any]]] = {
     "campaign-detail": CampaignDetail,
-    "schedule": ScheduleDocument,
     "schedule-detail": ScheduleDetail,
 }

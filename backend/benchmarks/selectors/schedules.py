@@ -1,8 +1,6 @@
 """Schedules, and when they start next."""
 
 import datetime as dt
-from dataclasses import dataclass
-from typing import TypedDict, Unpack
 
 from django.db.models import QuerySet
 from django.db.models.functions import Now
@@ -10,24 +8,16 @@ from django.db.models.functions import Now
 from backend.accounts.models import Workspace
 from backend.benchmarks.models import Schedule
 from backend.common import clock
-from backend.domain.schedules import SHOWN_TIMES, Timetable, next_times, timetable
-
-
-@dataclass(frozen=True)
-class StartWindow:
-    """A maintenance window in the schedule's time zone; it crosses midnight where end ≤ begin."""
-
-    begin: dt.time
-    end: dt.time
-
-
-class Recurrence(TypedDict):
-    """When a schedule starts; see backend.domain.schedules.Timetable."""
-
-    cron: str | None
-    every_s: int | None
-    time_zone: str
-    window: StartWindow | None
+from backend.domain.schedules import (
+    SHOWN_TIMES,
+    STORED,
+    Recurrence,
+    ScheduleDocument,
+    Timetable,
+    WindowDocument,
+    next_times,
+    timetable,
+)
 
 
 def schedules_visible(workspace: Workspace) -> QuerySet[Schedule]:
@@ -35,10 +25,10 @@ def schedules_visible(workspace: Workspace) -> QuerySet[Schedule]:
     return Schedule.objects.filter(workspace=workspace).select_related("campaign")
 
 
-def preview(**when: Unpack[Recurrence]) -> list[dt.datetime]:
+def preview(when: Recurrence) -> list[dt.datetime]:
     """The next five starts of a schedule that does not exist yet; raises InvalidValue."""
     now = clock.now()
-    return next_times(recurrence_timetable(now, **when), now)
+    return next_times(timetable(when, now), now)
 
 
 def schedule_times(schedule: Schedule, count: int = SHOWN_TIMES) -> list[dt.datetime]:
@@ -48,16 +38,18 @@ def schedule_times(schedule: Schedule, count: int = SHOWN_TIMES) -> list[dt.date
     return next_times(schedule_timetable(schedule), clock.now(), count)
 
 
-def schedule_recurrence(schedule: Schedule) -> Recurrence:
-    """The times of a schedule as they were given."""
+def schedule_document(schedule: Schedule) -> ScheduleDocument:
+    """The schedule as a person would state it."""
     window = None
     if schedule.window_from is not None and schedule.window_to is not None:
-        window = StartWindow(schedule.window_from, schedule.window_to)
-    return Recurrence(
-        cron=schedule.cron or None,
-        every_s=schedule.every_s,
-        time_zone=schedule.time_zone,
+        begin, end = schedule.window_from, schedule.window_to
+        window = WindowDocument.model_construct(begin=begin, end=end)
+    stored = {name: getattr(schedule, name) for name in STORED}
+    return ScheduleDocument.model_construct(
+        campaign=schedule.campaign_id,
         window=window,
+        # A text column of nothing is empty.
+        **{name: None if value == "" else value for name, value in stored.items()},
     )
 
 
@@ -67,22 +59,7 @@ def schedules_due(limit: int) -> list[Schedule]:
     return list(due.order_by("next_at")[:limit])
 
 
-def recurrence_timetable(anchor: dt.datetime, **when: Unpack[Recurrence]) -> Timetable:
-    """The times that a recurrence means, counted from the anchor; raises InvalidValue."""
-    window = when["window"]
-    return timetable(
-        cron=when["cron"],
-        every_s=when["every_s"],
-        time_zone=when["time_zone"],
-        window=(window.begin, window.end) if window else None,
-        anchor=anchor,
-    )
-
-
 def schedule_timetable(schedule: Schedule) -> Timetable:
     """The times at which a schedule starts its campaign."""
-    return recurrence_timetable(
-        # Intervals are counted from here: starts fall on whole seconds.
-        schedule.created_at.replace(microsecond=0),
-        **schedule_recurrence(schedule),
-    )
+    # Intervals are counted from here: starts fall on whole seconds.
+    return Timetable(schedule_document(schedule), schedule.created_at.replace(microsecond=0))

@@ -6,6 +6,8 @@ from backend.accounts.models import Workspace
 from backend.benchmarks.models import Campaign, Host, Schedule
 from backend.benchmarks.selectors.campaign_documents import campaign_document
 from backend.benchmarks.selectors.hosts import hosts_visible
+from backend.benchmarks.selectors.schedules import schedule_document
+from backend.domain.schedules import ScheduleEntry, WindowEntry
 from backend.notifications.models import Subscription
 
 STATIC_DRIVER = "static"
@@ -55,16 +57,12 @@ def campaign_entry(campaign: Campaign) -> dict[str, Any]:
 
 
 def schedule_entry(schedule: Schedule) -> dict[str, Any]:
-    begin, end = schedule.window_from, schedule.window_to
+    document = schedule_document(schedule)
+    window = document.window and WindowEntry.model_construct(**dict(document.window))
+    entry = ScheduleEntry.model_construct(**{**dict(document), "window": window})
     return {
         "campaign": schedule.campaign.name,
-        "cron": schedule.cron or None,
-        "every_s": schedule.every_s,
-        "time_zone": schedule.time_zone,
-        "window": None
-        if begin is None or end is None
-        else {"start": f"{begin:%H:%M}", "end": f"{end:%H:%M}"},
-        "is_enabled": schedule.is_enabled,
+        **entry.model_dump(by_alias=True, exclude={"campaign"}),
     }
 
 

@@ -6,22 +6,16 @@ Whatever it leads to is written on the schedule, and the next time is calculated
 """
 
 import datetime as dt
-from typing import Unpack
 
 from django.db import transaction
 
 from backend.accounts.services.audit import audit_record
 from backend.benchmarks.models import Campaign, Schedule
-from backend.benchmarks.selectors.schedules import (
-    Recurrence,
-    recurrence_timetable,
-    schedule_times,
-    schedule_timetable,
-)
+from backend.benchmarks.selectors.schedules import schedule_times, schedule_timetable
 from backend.benchmarks.services.campaigns import CampaignActive, campaign_begin
 from backend.common import clock
 from backend.domain.errors import DomainError
-from backend.domain.schedules import Timetable, next_times
+from backend.domain.schedules import STORED, Recurrence, Timetable, next_times, timetable
 
 CATCH_UP = dt.timedelta(hours=1)
 ON_TIME = dt.timedelta(minutes=1)
@@ -30,30 +24,19 @@ MAX_OUTCOME_CHARACTERS = 200
 
 
 @transaction.atomic
-def schedule_create(
-    *, campaign: Campaign, is_enabled: bool, actor: str, **when: Unpack[Recurrence]
-) -> Schedule:
+def schedule_create(*, campaign: Campaign, when: Recurrence, actor: str) -> Schedule:
     """Start the campaign at these times from now on; raises InvalidValue with a JSON pointer."""
-    planned = recurrence_timetable(clock.now(), **when)
-    schedule = Schedule(workspace=campaign.workspace, campaign=campaign, is_enabled=is_enabled)
-    _set(schedule, planned)
-    schedule.save()
-    _set_next(schedule)
+    schedule = Schedule(workspace=campaign.workspace, campaign=campaign)
+    _set(schedule, when)
     _audit(schedule, "schedule_create", actor)
     return schedule
 
 
 @transaction.atomic
-def schedule_update(
-    *, schedule: Schedule, is_enabled: bool, actor: str, **when: Unpack[Recurrence]
-) -> Schedule:
+def schedule_update(*, schedule: Schedule, when: Recurrence, actor: str) -> Schedule:
     """Other times, or none; raises InvalidValue with a JSON pointer."""
     schedule = Schedule.objects.select_for_update(of=("self",)).get(pk=schedule.pk)
-    planned = recurrence_timetable(clock.now(), **when)
-    schedule.is_enabled = is_enabled
-    _set(schedule, planned)
-    schedule.save()
-    _set_next(schedule)
+    _set(schedule, when)
     _audit(schedule, "schedule_update", actor)
     return schedule
 
@@ -116,15 +99,18 @@ def _first(times: list[dt.datetime]) -> dt.datetime | None:
     return times[0] if times else None
 
 
-def _set(schedule: Schedule, planned: Timetable) -> None:
-    schedule.cron = planned.cron or ""
-    schedule.every_s = planned.every_s
-    schedule.time_zone = planned.zone.key
-    schedule.window_from, schedule.window_to = planned.window or (None, None)
-
-
-def _set_next(schedule: Schedule) -> None:
-    """Once the row is there: intervals are counted from its creation."""
+def _set(schedule: Schedule, when: Recurrence) -> None:
+    timetable(when, clock.now())
+    for name in STORED:
+        value = getattr(when, name)
+        column = Schedule._meta.get_field(name)
+        setattr(schedule, name, column.get_default() if value is None else value)
+    window = when.window
+    schedule.window_from, schedule.window_to = (
+        (window.begin, window.end) if window else (None, None)
+    )
+    schedule.save()
+    # Once the row is there: intervals are counted from its creation.
     schedule.next_at = _first(schedule_times(schedule, 1))
     schedule.save(update_fields=["next_at"])
 

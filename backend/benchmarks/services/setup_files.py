@@ -1,6 +1,5 @@
 """Makes a workspace's hosts, campaigns, schedules and subscriptions what a file says they are."""
 
-import datetime as dt
 import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -13,7 +12,6 @@ from backend.accounts.models import Workspace
 from backend.benchmarks.models import Campaign, Host, Schedule
 from backend.benchmarks.selectors import setup_files as current
 from backend.benchmarks.selectors.hosts import hosts_visible
-from backend.benchmarks.selectors.schedules import StartWindow
 from backend.benchmarks.services.campaigns import (
     campaign_create,
     campaign_delete,
@@ -24,13 +22,8 @@ from backend.benchmarks.services.schedules import schedule_create, schedule_dele
 from backend.common.applying import Faults
 from backend.domain.campaign_document import CampaignDocument, CampaignEntry
 from backend.domain.errors import InvalidValue
-from backend.domain.setup_document import (
-    HostEntry,
-    ScheduleEntry,
-    SetupFile,
-    SubscriptionEntry,
-    lined,
-)
+from backend.domain.schedules import ScheduleEntry
+from backend.domain.setup_document import HostEntry, SetupFile, SubscriptionEntry, lined
 from backend.notifications.models import Subscription
 from backend.notifications.services.subscriptions import (
     subscription_create,
@@ -185,35 +178,21 @@ class _Applying(Faults):
     def _schedule(self, entry: ScheduleEntry) -> Schedule:
         """Schedules have no names: one that is the same is it, else the next of the campaign."""
         campaign = self._campaign_named(entry.campaign)
-        stated = entry.model_dump()
+        stated = entry.model_dump(by_alias=True)
         rest = list(campaign.schedules.exclude(pk__in=self._kept))
         same = [one for one in rest if current.schedule_entry(one) == stated]
         named = [e for e in self.document.schedules or () if e.campaign == entry.campaign]
         # One that another entry states is that entry's.
-        free = [o for o in rest if current.schedule_entry(o) not in [e.model_dump() for e in named]]
-        when: Any = {
-            "cron": entry.cron,
-            "every_s": entry.every_s,
-            "time_zone": entry.time_zone,
-            "window": self._window(entry),
-        }
+        taken = [each.model_dump(by_alias=True) for each in named]
+        free = [o for o in rest if current.schedule_entry(o) not in taken]
         if same:
             return same[0]
         if free and self._changed(
             "schedule", entry.campaign, current.schedule_entry(free[0]), stated
         ):
-            return schedule_update(
-                schedule=free[0], is_enabled=entry.is_enabled, actor=self.actor, **when
-            )
+            return schedule_update(schedule=free[0], when=entry, actor=self.actor)
         self.changes.append(SetupChange("create", "schedule", entry.campaign))
-        return schedule_create(
-            campaign=campaign, is_enabled=entry.is_enabled, actor=self.actor, **when
-        )
-
-    def _window(self, entry: ScheduleEntry) -> StartWindow | None:
-        if entry.window is None:
-            return None
-        return StartWindow(_time(entry.window.start, "start"), _time(entry.window.end, "end"))
+        return schedule_create(campaign=campaign, when=entry, actor=self.actor)
 
     # --- subscriptions ------------------------------------------------------------------------
 
@@ -263,13 +242,6 @@ class _Applying(Faults):
 
 def _name(row: Any) -> str:
     return f"{row.campaign.name}: {row}" if isinstance(row, Schedule) else str(row)
-
-
-def _time(text: str, field: str) -> dt.time:
-    try:
-        return dt.time.fromisoformat(text)
-    except ValueError:
-        raise InvalidValue(f"/window/{field}", f"{text!r} is not a time such as 22:00") from None
 
 
 def _secret(entry: SubscriptionEntry) -> str | None:

@@ -1,6 +1,7 @@
 """Request documents: serializers that refuse what they do not know, by name."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -8,10 +9,17 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+from backend.common.rest.table import Column, ColumnType
 from backend.domain.decimals import read_decimal
-from backend.domain.documents.model import Document, json_schema
+from backend.domain.documents.model import Document, fields_of, json_schema
 from backend.domain.documents.values import JsonSchema
 from backend.domain.errors import InvalidDocument
+
+COLUMN_TYPES = {
+    "boolean": ColumnType.BOOLEAN,
+    "integer": ColumnType.INTEGER,
+    "string": ColumnType.TEXT,
+}
 
 
 class ProblemError(serializers.Serializer[Any]):
@@ -146,8 +154,39 @@ def request_fields(data: Any) -> Mapping[str, Any]:
 def answer_fields(document: type[Document]) -> dict[str, AnswerField]:
     """The fields of a document, for the answer that shows what is stored of it."""
     fields = {}
-    for name, schema in json_schema(document)["properties"].items():
+    schemas = json_schema(document)["properties"]
+    for name, field in fields_of(document).items():
         # Rows outlive the choices and the defaults of their day.
-        kept = {key: value for key, value in schema.items() if key not in ("enum", "default")}
+        kept = {
+            key: value for key, value in schemas[name].items() if key not in ("enum", "default")
+        }
+        if field.info.default is not None and isinstance(kept.get("type"), list):
+            # Null in a request means the default, which the row then has.
+            kept["type"] = [kind for kind in kept["type"] if kind != "null"]
         fields[name] = AnswerField(kept)
     return fields
+
+
+def document_columns(document: type[Document]) -> tuple[Column, ...]:
+    """The columns of a list that shows the fields of a document; an object has one for each of its."""
+    columns: list[Column] = []
+    for name, field in fields_of(document).items():
+        if field.model is None:
+            kind = COLUMN_TYPES[field.value.schema()["type"]]
+            columns.append(Column(name, kind, field.value.meaning, field.value.unit))
+        else:
+            inner = document_columns(field.model)
+            columns += [replace(each, name=f"{name}_{each.name}") for each in inner]
+    return tuple(columns)
+
+
+def document_cells(document: type[Document], stated: Mapping[str, Any]) -> dict[str, Any]:
+    """The cells of those columns, from a document as it is stated."""
+    cells: dict[str, Any] = {}
+    for name, field in fields_of(document).items():
+        if field.model is None:
+            cells[name] = stated.get(name)
+        else:
+            inner = document_cells(field.model, stated.get(name) or {})
+            cells |= {f"{name}_{key}": cell for key, cell in inner.items()}
+    return cells

@@ -7,7 +7,7 @@ from zoneinfo import available_timezones
 from django import forms
 
 from backend.benchmarks.models import Campaign, Host, HostState
-from backend.benchmarks.selectors.schedules import Recurrence, StartWindow
+from backend.domain.schedules import Recurrence
 from backend.domain.time_zones import AREAS, UTC
 from backend.web.shared import number_fields
 from backend.web.shared.forms import WriteForm, text
@@ -165,14 +165,19 @@ class ScheduleForm(WriteForm):
         return names if len(names) <= MOST_NAME else f"{names[: MOST_NAME - 2]} …"
 
     def recurrence(self) -> Recurrence:
+        """The times that are meant; raises InvalidDocument."""
         data = self.cleaned_data
         is_interval = data["way"] == "every"
         begin, end = data["window_from"], data["window_to"]
-        return Recurrence(
-            cron=None if is_interval else self._cron_line(),
-            every_s=int(data["every"]) * int(data["every_unit"] or 3600) if is_interval else None,
-            time_zone=data["time_zone"],
-            window=None if begin is None or end is None else StartWindow(begin, end),
+        return Recurrence.read(
+            {
+                "cron": None if is_interval else self._cron_line(),
+                "every_s": int(data["every"]) * int(data["every_unit"] or 3600)
+                if is_interval
+                else None,
+                "time_zone": data["time_zone"],
+                "window": None if begin is None or end is None else {"from": begin, "to": end},
+            }
         )
 
     def _cron_line(self) -> str:

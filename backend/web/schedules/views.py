@@ -20,7 +20,7 @@ from backend.benchmarks.selectors.campaigns import campaigns_of
 from backend.benchmarks.selectors.hosts import hosts_standing
 from backend.benchmarks.selectors.schedules import (
     preview,
-    schedule_recurrence,
+    schedule_document,
     schedule_times,
     schedules_visible,
 )
@@ -120,9 +120,7 @@ def _scheduled(request: HttpRequest, form: ScheduleForm) -> None:
             plan=CampaignPlan(hosts=[UUID(host) for host in data["hosts"]], profile="standard"),
             actor=request.user.get_username(),
         )
-    schedule_create(
-        campaign=campaign, is_enabled=True, actor=request.user.get_username(), **form.recurrence()
-    )
+    schedule_create(campaign=campaign, when=form.recurrence(), actor=request.user.get_username())
     if data.get("alert"):
         subscription_create(
             workspace=workspace_of(request),
@@ -142,7 +140,7 @@ def _previewed(form: ScheduleForm) -> list[dt.datetime]:
     form.errors.pop("campaign", None)
     if not form.errors:
         with form.refusals():
-            return preview(**form.recurrence())
+            return preview(form.recurrence())
     return []
 
 
@@ -172,13 +170,9 @@ def schedule_switch(request: HttpRequest, schedule_id: UUID) -> HttpResponse:
     schedule = get_object_or_404(schedules_visible(workspace_of(request)), pk=schedule_id)
     is_enabled = request.POST.get("enabled") == "1"
     with refusals_said(request):
-        schedule_update(
-            schedule=schedule,
-            is_enabled=is_enabled,
-            actor=request.user.get_username(),
-            # The service stores a schedule as a whole; only the switch is changed.
-            **schedule_recurrence(schedule),
-        )
+        # The service stores a schedule as a whole; only the switch is changed.
+        when = schedule_document(schedule).model_copy(update={"is_enabled": is_enabled})
+        schedule_update(schedule=schedule, when=when, actor=request.user.get_username())
         messages.success(
             request, _("The schedule is on.") if is_enabled else _("The schedule is off.")
         )
