@@ -64,7 +64,7 @@ class Library:
 
 def libraries() -> list[Library]:
     """All that the locks pin for running and building the pages, by ecosystem and name."""
-    return sorted([*_python(), *_npm()], key=lambda one: (one.ecosystem, one.name))
+    return sorted([*_python(), *_npm()], key=lambda package: (package.ecosystem, package.name))
 
 
 def servers() -> list[Library]:
@@ -160,16 +160,16 @@ def bill_of_materials() -> dict[str, object]:
     """CycloneDX 1.6, as JSON; the same locks give the same document."""
     components: list[dict[str, object]] = [
         {
-            "type": "application" if one.ecosystem == "generic" else "library",
-            "bom-ref": one.purl,
-            "name": one.name,
-            "version": one.version,
-            "purl": one.purl,
+            "type": "application" if package.ecosystem == "generic" else "library",
+            "bom-ref": package.purl,
+            "name": package.name,
+            "version": package.version,
+            "purl": package.purl,
             # Names and not expressions: what others state is not always SPDX.
-            "licenses": [{"license": {"name": one.licence}}],
-            "hashes": [{"alg": kind, "content": value} for kind, value in one.hashes],
+            "licenses": [{"license": {"name": package.licence}}],
+            "hashes": [{"alg": kind, "content": value} for kind, value in package.hashes],
         }
-        for one in (*libraries(), *servers())
+        for package in (*libraries(), *servers())
     ]
     components += _images()
     identity = uuid.uuid5(uuid.NAMESPACE_URL, json.dumps(components, sort_keys=True))
@@ -198,7 +198,7 @@ def audit_dependencies() -> int:
     running = servers()
     pinned = [*libraries(), *running]
     named_servers = " and ".join(f"{server.name} {server.version}" for server in running)
-    queries = {"queries": [{"package": {"purl": one.advisory_purl}} for one in pinned]}
+    queries = {"queries": [{"package": {"purl": item.advisory_purl}} for item in pinned]}
     address = os.environ.get("ADVISORIES_URL") or ADVISORIES
     request = urllib.request.Request(  # noqa: S310  (an address of the operator)
         address, json.dumps(queries).encode(), {"Content-Type": "application/json"}
@@ -218,9 +218,9 @@ def audit_dependencies() -> int:
         say(f"no advisory database is reachable: {address} answered about {len(results)} of them")
         return UNREACHABLE
     faults = 0
-    for one, result in zip(pinned, results, strict=True):
+    for package, result in zip(pinned, results, strict=True):
         for advisory in result.get("vulns", []):
             faults += 1
-            say(f"{one.ecosystem} {one.name} {one.version}: {advisory['id']}")
+            say(f"{package.ecosystem} {package.name} {package.version}: {advisory['id']}")
     say(f"{len(pinned) - len(running)} libraries, {named_servers}: {faults} known faults")
     return VULNERABLE if faults else 0

@@ -278,7 +278,9 @@ def _load(dump: Iterator[bytes]) -> None:
         ThreadPoolExecutor(max_workers=3) as pool,
     ):
         fed = pool.submit(_feed, reader, dump)
-        faults = [pool.submit(one.stderr.read) for one in (reader, writer) if one.stderr]
+        faults = [
+            pool.submit(process.stderr.read) for process in (reader, writer) if process.stderr
+        ]
         _pass_on(reader, writer, lambda: fed.result() and not reader.wait())
         said = b"; ".join(filter(None, (fault.result().strip() for fault in faults)))
         if error := fed.exception():

@@ -101,7 +101,7 @@ class SharedFiles:
         directory = self._directory or Path()
         # Others may remove some of them meanwhile; those of processes that died are among them.
         files = [(file.stat(), file) for file in directory.glob("*.*") if file.suffix != ".lock"]
-        files.sort(key=lambda one: one[0].st_mtime, reverse=True)
+        files.sort(key=lambda entry: entry[0].st_mtime, reverse=True)
         total = 0
         for number, (state, file) in enumerate(files):
             total += state.st_size

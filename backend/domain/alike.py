@@ -77,7 +77,7 @@ def alike(
         group = known.get(key)
         if group is None:
             origin = origin_of(sample)
-            group = next((one for one in groups if one.takes(origin)), None)
+            group = next((members for members in groups if members.takes(origin)), None)
             if group is None:
                 group = AlikeSamples(method_of(origin.method_version), origin.target)
                 groups.append(group)

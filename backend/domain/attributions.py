@@ -65,5 +65,7 @@ def attributions(licences: Iterable[str | None]) -> list[Attribution]:
     a mix."""
     present = set(filter(None, licences))
     return [
-        one for licence, one in ATTRIBUTIONS.items() if any(licence in words for words in present)
+        attribution
+        for licence, attribution in ATTRIBUTIONS.items()
+        if any(licence in words for words in present)
     ]

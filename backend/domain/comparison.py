@@ -17,14 +17,16 @@ def delta_ratio(value: Decimal, base: Decimal) -> Decimal | None:
     return EXACT.subtract(EXACT.divide(value, base), Decimal(1))
 
 
-def distance(one: Mapping[str, float | None], other: Mapping[str, float | None]) -> float:
+def distance(values: Mapping[str, float | None], other: Mapping[str, float | None]) -> float:
     """How unlike two things are: the root mean square of ln(a/b) over the traits of `one`.
 
     Traits are sizes above zero, so that twice and half are equally far. One that `one` lacks is
     left out; infinity where nothing is left.
     """
     squares = [
-        _log_ratio(value, other.get(name)) ** 2 for name, value in one.items() if value is not None
+        _log_ratio(value, other.get(name)) ** 2
+        for name, value in values.items()
+        if value is not None
     ]
     return math.sqrt(math.fsum(squares) / len(squares)) if squares else math.inf
 

@@ -261,7 +261,7 @@ def cheapest_fleet(
         return Conclusion(_("No fleet reaches what you need."), Certainty.UNKNOWN)
     least = [fleet for fleet in fleets if fleet.cost == fleets[0].cost]
     # Of fleets that cost the same the sure one is better.
-    best = next((one for one in least if one.holds), least[0])
+    best = next((name for name in least if name.holds), least[0])
     if best.spare >= SPARE_SHOWN:
         detail = _(
             "Bottleneck of {name}: {limit}, {ratio} to spare.",

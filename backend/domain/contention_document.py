@@ -56,7 +56,7 @@ def work(document: object) -> int:
     """Links × flows × the shorter of them; 0 where the document does not say."""
     values = document if isinstance(document, Mapping) else {}
     lists = [values.get(name) for name in ("links", "flows")]
-    links, flows = (len(one) if isinstance(one, list) else 0 for one in lists)
+    links, flows = (len(rows) if isinstance(rows, list) else 0 for rows in lists)
     return links * flows * min(links, flows)
 
 

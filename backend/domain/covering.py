@@ -135,10 +135,10 @@ def _solve(problem: CoverProblem, share: float, nodes: int, seconds: float) -> C
             (unit, min(g[n], demand) / demand) for unit, g in zip(units, problem.gives, strict=True)
         )
         shares = [
-            one
+            item
             for purchase, of in zip(problem.purchases, bought, strict=True)
             if purchase.demand == n
-            for one in of
+            for item in of
         ]
         row = model.qsum(unit * give for unit, give in gives if give)
         model.addConstr(row + model.qsum(shares) >= share if shares else row >= share)

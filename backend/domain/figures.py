@@ -51,10 +51,10 @@ def figure(value: Number | None, digits: int = MAX_DIGITS) -> str:
 def prefix(unit: str, size: float) -> tuple[int, str]:
     """Factor and name of the unit in which a size reads as 1 to 999."""
     if unit == "ns":
-        return next((one for one in _TIMES if size >= one[0]), (1, unit))
+        return next((name for name in _TIMES if size >= name[0]), (1, unit))
     if unit not in _SHORT:
         return 1, unit
-    factor, letter = next((one for one in PREFIXES if size >= one[0]), (1, ""))
+    factor, letter = next((prefix for prefix in PREFIXES if size >= prefix[0]), (1, ""))
     return factor, letter + _SHORT[unit]
 
 
@@ -64,7 +64,7 @@ def measure(value: Number, unit: str) -> str:
     size = abs(float(significant(value, SCALED_DIGITS)))
     factor, name = prefix(unit, size)
     if factor == 1 and unit in _COUNTED and abs(float(value)) >= 10 * PREFIXES[-1][0]:
-        factor, letter = next(one for one in PREFIXES if size >= one[0])
+        factor, letter = next(prefix for prefix in PREFIXES if size >= prefix[0])
         return f"{figure(float(value) / factor, SCALED_DIGITS)}{letter} {unit}"
     digits = MAX_DIGITS if factor == 1 else SCALED_DIGITS
     return f"{figure(float(value) / factor, digits)} {name}".rstrip()

@@ -133,7 +133,9 @@ _TABLE = (
     ),
 )  # fmt: skip
 
-ASSUMPTIONS: Mapping[str, HardwareAssumption] = MappingProxyType({one.name: one for one in _TABLE})
+ASSUMPTIONS: Mapping[str, HardwareAssumption] = MappingProxyType(
+    {assumption.name: assumption for assumption in _TABLE}
+)
 # Amounts whose default is in euros; a document in another currency has it converted.
 IN_EUROS = ("energy_price_per_kwh", "rack_price_per_unit_month", "staff_price_per_hour")
 # Amounts of work or traffic, each with the price that gives it a cost.

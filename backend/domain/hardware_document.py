@@ -95,10 +95,14 @@ class CurrencyCode(Text):
 
 
 def _assumed(name: str) -> Amount:
-    one = ASSUMPTIONS[name]
+    assumption = ASSUMPTIONS[name]
     is_derived = name in (*IN_EUROS, *OF_A_SERVER)
     return Amount(
-        unit=one.unit, source=one.source, low=one.low, high=one.high, is_derived=is_derived
+        unit=assumption.unit,
+        source=assumption.source,
+        low=assumption.low,
+        high=assumption.high,
+        is_derived=is_derived,
     )
 
 

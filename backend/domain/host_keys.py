@@ -60,4 +60,4 @@ def _fields(blob: bytes) -> list[bytes]:
 def preferred(keys: Iterable[HostKey]) -> HostKey | None:
     """The key whose type comes first in TYPES; the last one of several of that type."""
     by_type = {key.type: key for key in keys}
-    return next((by_type[one] for one in TYPES if one in by_type), None)
+    return next((by_type[key_type] for key_type in TYPES if key_type in by_type), None)

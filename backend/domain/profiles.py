@@ -129,7 +129,7 @@ def _profile(
 ) -> Profile:
     """The profile at the index of RunParameter.values, with the series that name it."""
     series = {
-        probe: tuple(one.variant for one in PROBES[probe].series if name in one.profiles)
+        probe: tuple(series.variant for series in PROBES[probe].series if name in series.profiles)
         for probe in CHOICES
     }
     return Profile(

@@ -120,14 +120,14 @@ def _disk_kinds(disks: object) -> str | None:
     return ", ".join(sorted(kinds)) or None
 
 
-def is_same_hardware(one: Environment, other: Environment) -> bool:
+def is_same_hardware(first: Environment, other: Environment) -> bool:
     """True if results may be compared; what one of them does not state is no difference."""
-    return not changes(one, other, HARDWARE)
+    return not changes(first, other, HARDWARE)
 
 
 def changes(before: Environment, after: Environment, names: Sequence[str]) -> list[str]:
     """`name: before → after` of each fact that both state differently."""
-    return [f"{name}: {one} → {other}" for name, one, other in differing(before, after, names)]
+    return [f"{name}: {old} → {other}" for name, old, other in differing(before, after, names)]
 
 
 def differing(
@@ -143,7 +143,7 @@ def differing(
     ]
 
 
-def _is_same(name: str, one: object, other: object) -> bool:
-    if name == "memory_bytes" and isinstance(one, int) and isinstance(other, int):
-        return abs(one - other) <= MEMORY_TOLERANCE_RATIO * max(one, other)
-    return one == other
+def _is_same(name: str, first: object, other: object) -> bool:
+    if name == "memory_bytes" and isinstance(first, int) and isinstance(other, int):
+        return abs(first - other) <= MEMORY_TOLERANCE_RATIO * max(first, other)
+    return first == other

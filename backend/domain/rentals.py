@@ -126,7 +126,7 @@ def refusal(cap: Cap, cost: Money, rates: RateTable) -> str | None:
     currency = cap.budget.currency
     try:
         needed = rates.convert(cost, currency).amount
-        taken = sum((rates.convert(one, currency).amount for one in cap.taken), Decimal(0))
+        taken = sum((rates.convert(amount, currency).amount for amount in cap.taken), Decimal(0))
     except UnknownRate as error:
         return f"the {cap.name} cannot be checked: {error}"
     if EXACT.add(taken, needed) <= cap.budget.amount:

@@ -122,12 +122,12 @@ def parts_of(document: Sequence[Mapping[str, str | int | None]]) -> tuple[Part, 
     """The parts that a document made by `parts_document` holds."""
     return tuple(
         Part(
-            LedgerKind(str(one["kind"])),
-            _decimal(one["hourly"]),
-            _decimal(one.get("per_gb")),
-            int(one.get("most_bytes") or 0),
+            LedgerKind(str(row["kind"])),
+            _decimal(row["hourly"]),
+            _decimal(row.get("per_gb")),
+            int(row.get("most_bytes") or 0),
         )
-        for one in document
+        for row in document
     )
 
 

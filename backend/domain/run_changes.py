@@ -77,18 +77,18 @@ def metric_change(
     if min(len(before), len(after)) < 2:
         # A single repeat says nothing of its spread; the one between machines is better than none.
         cv = max(cv, metric.between_instance_cv)
-    one, other = (_interval(values, metric, cv) for values in (before, after))
+    first, other = (_interval(values, metric, cv) for values in (before, after))
     sign = 1 if metric.is_higher_better else -1
     limit_factor = 1 - sign * least_loss_ratio
-    limit: Interval = (one[0] * limit_factor, one[1] * limit_factor, one[2] * limit_factor)
-    is_apart = are_apart(one, other, count + 1)
+    limit: Interval = (first[0] * limit_factor, first[1] * limit_factor, first[2] * limit_factor)
+    is_apart = are_apart(first, other, count + 1)
     if is_apart and sign * (is_now - limit[0]) <= 0:
         outcome = RunChange.WORSE
     elif sign * (is_now - limit[0]) > 0 and are_apart(limit, other, 2):
         outcome = RunChange.FINE
     else:
         outcome = RunChange.UNCLEAR
-    low, high = _change_ends(one, other, is_now / was)
+    low, high = _change_ends(first, other, is_now / was)
     return MetricChange(
         metric.key,
         variant,

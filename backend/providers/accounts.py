@@ -103,7 +103,7 @@ def checked_settings(
 
 def declared_settings(record: ProviderRecord, *methods: AuthMethod) -> dict[str, Setting]:
     """The settings of an account: common ones, the provider's, and those of its methods."""
-    of_methods = {name: one for method in methods for name, one in method.settings.items()}
+    of_methods = {name: setting for method in methods for name, setting in method.settings.items()}
     return {**COMMON, **record.settings, **of_methods}
 
 
@@ -134,20 +134,22 @@ def _check_of(setting: Setting) -> Check:
         return value
 
     def by_name(value: object, pointer: str) -> object:
-        return {name: text(one, _pointer(pointer, name)) for name, one in _entries(value, pointer)}
+        return {
+            name: text(item, _pointer(pointer, name)) for name, item in _entries(value, pointer)
+        }
 
     def by_region(value: object, pointer: str) -> object:
         return by_name(value, pointer) if isinstance(value, Mapping) else text(value, pointer)
 
     def pairs(value: object, pointer: str) -> object:
-        for name, one in _entries(value, pointer):
-            text(f"{name}={one}", _pointer(pointer, name))
+        for name, item in _entries(value, pointer):
+            text(f"{name}={item}", _pointer(pointer, name))
         return value
 
     def texts(value: object, pointer: str) -> object:
         if not isinstance(value, list) or len(value) > MAX_ENTRIES:
             raise InvalidValue(pointer, f"a list of at most {MAX_ENTRIES} texts is needed")
-        return [text(one, f"{pointer}/{index}") for index, one in enumerate(value)]
+        return [text(item, f"{pointer}/{index}") for index, item in enumerate(value)]
 
     return {
         SettingForm.TEXT: text,
@@ -160,7 +162,7 @@ def _check_of(setting: Setting) -> Check:
 def _entries(value: object, pointer: str) -> list[tuple[str, object]]:
     if not isinstance(value, Mapping) or len(value) > MAX_ENTRIES:
         raise InvalidValue(pointer, f"an object of at most {MAX_ENTRIES} texts is needed")
-    return [(str(name), one) for name, one in value.items()]
+    return [(str(name), item) for name, item in value.items()]
 
 
 def _check_regions_of(

@@ -107,8 +107,8 @@ class AuthMethod:
     @property
     def secret_fields(self) -> Mapping[str, SecretField]:
         """Every secret field that the method knows, by name."""
-        every = (*self.secret, *(one for group in self.optional for one in group))
-        return {one.name: one for one in every}
+        every = (*self.secret, *(provider for group in self.optional for provider in group))
+        return {provider.name: provider for provider in every}
 
 
 # Below, what such volumes may do for each GiB is less than what they may do at all (Google's balanced disks: 6

@@ -117,6 +117,7 @@ def test_schedule_is_changed_and_ended(caller, at):
     assert again["next"][0] == "2026-03-28T01:00:00+00:00"
     assert client.get(f"{API}/schedules/{made['id']}").json() == again
     assert fields(patched(client, made["id"], {"cron": None})) == ["/cron"]
+    assert fields(patched(client, made["id"], {"enabled": None})) == ["/enabled"]
     assert fields(patched(client, made["id"], {"campaign": made["campaign"]})) == ["/campaign"]
     assert client.delete(f"{API}/schedules/{made['id']}").status_code == 204
     assert client.get(f"{API}/schedules/{made['id']}").status_code == 404

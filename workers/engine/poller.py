@@ -109,7 +109,7 @@ class FollowWindow:
         while (now := time.monotonic()) < until and is_needed():
             if now >= claim_at:
                 self._claim(overdue_s)
-                is_local = all(one.is_local for one in self._followed.values())
+                is_local = all(followed_run.is_local for followed_run in self._followed.values())
                 claim_at = now + (LOCAL_PERIOD_S if is_local else PERIOD_S)
                 # Something lay there, so the first poller does not keep up: from now on this one
                 # takes all that is due.
@@ -133,10 +133,10 @@ class FollowWindow:
             log.exception("taking up %s runs at once failed", len(claims))
             for claim in claims:
                 followed += self._taken_up_alone(claim)
-        for number, one in enumerate(followed):
+        for number, followed_run in enumerate(followed):
             # Apart from each other, so that they do not all come at the same moment.
-            one.next_at = time.monotonic() + PERIOD_S * number / len(followed)
-            self._followed[one.claim.step_id] = one
+            followed_run.next_at = time.monotonic() + PERIOD_S * number / len(followed)
+            self._followed[followed_run.claim.step_id] = followed_run
 
     def _taken_up_alone(self, claim: Claim) -> list[Followed]:
         try:
@@ -148,21 +148,23 @@ class FollowWindow:
 
     def _order_cancels(self) -> None:
         for step_id in steps_to_cancel(self._followed):
-            one = self._followed[step_id]
-            if "cancel" not in one.ordered | one.orders:
-                one.order({"cancel"})
-                one.next_at = 0
+            followed_run = self._followed[step_id]
+            if "cancel" not in followed_run.ordered | followed_run.orders:
+                followed_run.order({"cancel"})
+                followed_run.next_at = 0
 
     def _read_due(self, now: float) -> None:
-        for one in self._followed.values():
-            if one.reading is None and one.next_at <= now:
-                period_s = one.period_s
+        for followed_run in self._followed.values():
+            if followed_run.reading is None and followed_run.next_at <= now:
+                period_s = followed_run.period_s
                 # On the run's own beat, so that runs stay apart from each other; one that fell
                 # behind begins a new beat instead of catching up.
-                one.next_at = period_s + (one.next_at if now < one.next_at + period_s else now)
-                one.sent = set(one.orders)
-                one.reading = self._hosts.submit(one.read(self._hosts))
-                one.reading.add_done_callback(partial(self._put, one))
+                followed_run.next_at = period_s + (
+                    followed_run.next_at if now < followed_run.next_at + period_s else now
+                )
+                followed_run.sent = set(followed_run.orders)
+                followed_run.reading = self._hosts.submit(followed_run.read(self._hosts))
+                followed_run.reading.add_done_callback(partial(self._put, followed_run))
 
     def _put(self, followed: Followed, _: object) -> None:
         # Called in the thread of the connections: all else about a run happens in the thread that
@@ -171,14 +173,18 @@ class FollowWindow:
 
     def _wait(self, until: float) -> None:
         """Until a reading is there, the next one is due, or something is to be written."""
-        wakes = [one.next_at for one in self._followed.values() if one.reading is None]
+        wakes = [
+            followed_run.next_at
+            for followed_run in self._followed.values()
+            if followed_run.reading is None
+        ]
         if self._unwritten:
             wakes.append(self._write_at)
         try:
-            one = self._read.get(timeout=max(0.0, min([until, *wakes]) - time.monotonic()))
+            read = self._read.get(timeout=max(0.0, min([until, *wakes]) - time.monotonic()))
         except Empty:
             return
-        self._take_in(one)
+        self._take_in(read)
 
     def _take_in_all(self) -> None:
         """Whatever else has come by now, and then what is to be written."""
@@ -192,19 +198,23 @@ class FollowWindow:
 
     def let_go(self) -> int:
         """Give every step back, its connection kept for who comes next; returns how many."""
-        reading = [one.reading for one in self._followed.values() if one.reading is not None]
+        reading = [
+            followed_run.reading
+            for followed_run in self._followed.values()
+            if followed_run.reading is not None
+        ]
         wait(reading, timeout=LAST_READINGS_S)
         # Whatever has gathered is written at once, as the claims that allow it are given back next.
         self._write_at = 0
         self._take_in_all()
-        for one in self._followed.values():
-            if one.reading is not None:
+        for followed_run in self._followed.values():
+            if followed_run.reading is not None:
                 # Its connection cannot be kept while an answer is on its way: the cancelled reading
                 # closes it.
-                one.reading.cancel()
-            elif one.transport is not None:
-                self._hosts.keep(one.run.pk, one.target, one.transport)
-        release_all(one.claim for one in self._followed.values())
+                followed_run.reading.cancel()
+            elif followed_run.transport is not None:
+                self._hosts.keep(followed_run.run.pk, followed_run.target, followed_run.transport)
+        release_all(followed_run.claim for followed_run in self._followed.values())
         return len(self._followed)
 
     # --- what a reading means ------------------------------------------------------------------
@@ -289,21 +299,21 @@ class FollowWindow:
             self._written([progress])
 
     def _write_alone(self, progress: Progress) -> None:
-        one = self._followed[progress.claim.step_id]
+        followed_run = self._followed[progress.claim.step_id]
         try:
             self._written([progress])
         except Exception as error:
-            log.exception("run %s failed", one.run.pk)
-            engine.crashed(one.claim, error, self._dispatch)
-            self._drop(one)
+            log.exception("run %s failed", followed_run.run.pk)
+            engine.crashed(followed_run.claim, error, self._dispatch)
+            self._drop(followed_run)
 
     def _written(self, gathered: list[Progress]) -> None:
         ours = progress_write(gathered)
         for progress in gathered:
-            one = self._followed[progress.claim.step_id]
-            if one.claim.step_id not in ours:
-                log.info("dropped: step %s is no longer ours", one.claim.step_id)
-                self._drop(one)
+            followed_run = self._followed[progress.claim.step_id]
+            if followed_run.claim.step_id not in ours:
+                log.info("dropped: step %s is no longer ours", followed_run.claim.step_id)
+                self._drop(followed_run)
 
     def _drop(self, followed: Followed) -> None:
         self._followed.pop(followed.claim.step_id, None)

@@ -99,10 +99,15 @@ def _meet(run: Run, step: Step) -> Move | Wait:
 
 def _ends(client: Resource, server: Resource) -> str:
     """Ends that the figures are between, in words."""
-    zones = [(one.account.provider, one.zone or one.region) for one in (client, server)]
+    zones = [
+        (machine.account.provider, machine.zone or machine.region) for machine in (client, server)
+    ]
     kind = "zone" if client.zone and server.zone else "region"
     same = f"in one {kind}" if zones[0] == zones[1] else f"not in one {kind}"
-    named = (f"{one.machine_type} in {one.zone or one.region}" for one in (client, server))
+    named = (
+        f"{machine.machine_type} in {machine.zone or machine.region}"
+        for machine in (client, server)
+    )
     return f"{' to '.join(named)}, {same}"
 
 
@@ -111,8 +116,8 @@ def _addresses(client: Resource, server: Resource) -> tuple[str, str]:
     are in, where they are, else by their public addresses."""
     if (client.account_id, client.region) == (server.account_id, server.region):
         shown = [
-            ProviderCalls(one.account).described(handle_of(one)).private_address
-            for one in (server, client)
+            ProviderCalls(machine.account).described(handle_of(machine)).private_address
+            for machine in (server, client)
         ]
         if all(shown):
             return shown[0], shown[1]

@@ -130,8 +130,8 @@ def reserve(run: Run, step: Step) -> Move | Wait:
     try:
         # Both of a pair or none: a machine that waits for a place of the other one costs money.
         with fenced(claim_of(step)):
-            for one in filter(None, (run, client)):
-                resource_reserve(run=one)
+            for run_of_pair in filter(None, (run, client)):
+                resource_reserve(run=run_of_pair)
     except BudgetExceeded as error:
         return Move(RunState.FAILED, failed(run, Reason.QUOTA, str(error)))
     except QuotaReached as error:
@@ -379,7 +379,7 @@ def end(run: Run, step: Step) -> Move | Wait:
                 _terminate(provider, left)
             except DriverError as error:
                 # What is in use for minutes, as groups of AWS may be, costs nothing; the reaper ends it.
-                is_costless = all(one.kind in machines.COSTLESS for one in left)
+                is_costless = all(resource.kind in machines.COSTLESS for resource in left)
                 if not (is_gone and is_costless and _age_s(step) > PARTS_S):
                     raise
                 left_behind = f"{_named(left)}, which costs nothing: {error}"
@@ -405,21 +405,23 @@ def _machines_of(
     tag, token = str(resource.workspace_id), str(resource.pk)
     region = resource.region
     listed = provider.listed(tag, token=token, region=region)
-    by_id = {one.id: one for one in listed if one.token == token}
-    rented = [one for one in by_id.values() if one.kind == machines.ResourceKind.MACHINE]
+    by_id = {resource.id: resource for resource in listed if resource.token == token}
+    rented = [
+        resource for resource in by_id.values() if resource.kind == machines.ResourceKind.MACHINE
+    ]
     if rented and not resource.provider_id:  # the answer to its launch was lost
         with fenced(claim_of(step)):
             created(resource, rented[0])
-    for one in rented:
-        if one.id != resource.provider_id:
+    for entry in rented:
+        if entry.id != resource.provider_id:
             with fenced(claim_of(step)):
-                surplus_book(resource, one, clock.now())
+                surplus_book(resource, entry, clock.now())
     described = None
     if resource.provider_id:
         described = provider.described(handle_of(resource))
         # The answer about one thing is newer than a list, which may lag.
         by_id[described.id] = described
-    left = [one for one in by_id.values() if one.state not in machines.OVER]
+    left = [resource for resource in by_id.values() if resource.state not in machines.OVER]
     return described, left
 
 
@@ -440,7 +442,7 @@ def _terminate(provider: ProviderCalls, left: Sequence[machines.ProviderResource
 
 
 def _named(left: Sequence[machines.ProviderResource]) -> str:
-    names = ", ".join(f"{one.kind} {one.id} {one.state}" for one in left[:5])
+    names = ", ".join(f"{resource.kind} {resource.id} {resource.state}" for resource in left[:5])
     return f"still there: {names}"
 
 

@@ -64,7 +64,7 @@ def price_lists(provider: str, paths: Iterable[Path], region: str) -> list[Price
         for code in sorted({document.region for document in own}):
             group = [document for document in own if document.region == code]
             _check_complete(provider, feed, group)
-            parts = [[one] for one in group] if feed.is_one_document else [group]
+            parts = [[line] for line in group] if feed.is_one_document else [group]
             list_region = (code or None) if feed.is_regional else ""
             # The parser of such a list reads one document only.
             lists += [PriceList(provider, feed, list_region, part) for part in parts]

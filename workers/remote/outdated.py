@@ -26,7 +26,7 @@ async def outdated_server(
             offer = read_offer(await _first_bytes(name, port, tunnel))
     except (OSError, asyncssh.Error):
         return ""
-    exchanges = [one.decode() for one in get_default_kex_algs()]
+    exchanges = [name.decode() for name in get_default_kex_algs()]
     ciphers = [encryption_alg.decode() for encryption_alg in get_default_encryption_algs()]
     accepted = {"key exchanges": exchanges, "host key signatures": signatures, "ciphers": ciphers}
     return outdated(offer, accepted)

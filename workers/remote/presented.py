@@ -10,7 +10,7 @@ from backend.domain.host_keys import TYPES
 # RSA keys sign by SHA-2 although their type is called ssh-rsa: asked for by that name they would sign by
 # SHA-1, which new servers refuse.
 SIGNATURES = {"ssh-rsa": ("rsa-sha2-512", "rsa-sha2-256")}
-ALGORITHMS = {one: SIGNATURES.get(one, (one,)) for one in TYPES}
+ALGORITHMS = {key_type: SIGNATURES.get(key_type, (key_type,)) for key_type in TYPES}
 CERTIFICATE_ALGORITHMS = [
     f"{name}-cert-v01@openssh.com" for names in ALGORITHMS.values() for name in names
 ]

@@ -144,7 +144,7 @@ async def scan(
         via=via,
         # The library prefers RSA, people's ssh and the consoles of clouds show Ed25519: both must
         # speak of one key.
-        algorithms=[name for one in types for name in ALGORITHMS[one]],
+        algorithms=[name for key_type in types for name in ALGORITHMS[key_type]],
         is_any_expected=True,
     )
     if key is None:

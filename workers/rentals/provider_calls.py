@@ -38,7 +38,9 @@ def of_ours(listed: Inventory) -> Inventory:
     """Without what another installation has made: this database may be a copy of its."""
     # "" for what was made before installations had ids.
     own = {"", *own_installations()}
-    return Inventory((one for one in listed if one.installation in own), listed.unread)
+    return Inventory(
+        (resource for resource in listed if resource.installation in own), listed.unread
+    )
 
 
 def _in_time(work: Callable[[], Coroutine[Any, Any, T]], seconds: float) -> T:

@@ -32,7 +32,7 @@ def token_digests(plaintext: str) -> list[bytes]:
 
 def is_digest_of(stored: bytes, plaintext: str) -> bool:
     """Compared in constant time, whichever it is."""
-    return any(hmac.compare_digest(stored, one) for one in token_digests(plaintext))
+    return any(hmac.compare_digest(stored, digest) for digest in token_digests(plaintext))
 
 
 def tokens_of(workspace: Workspace) -> QuerySet[ApiToken]:

@@ -104,7 +104,7 @@ def _made(subject: str, email: str, roles: Mapping[str, Scope]) -> User:
     user.save(update_fields=["email"])
     Membership.objects.filter(workspace=first, user=user).update(role=roles[first.slug])
     Membership.objects.bulk_create(
-        Membership(workspace=one, user=user, role=roles[one.slug]) for one in others
+        Membership(workspace=other, user=user, role=roles[other.slug]) for other in others
     )
     ExternalIdentity.objects.create(user=user, issuer=settings.OIDC_ISSUER, subject=subject)
     for workspace in (first, *others):

@@ -54,7 +54,7 @@ def second_factor_confirm(*, user: User, code: str, workspace: Workspace) -> lis
     StaticDevice.objects.filter(user=user).delete()
     codes = [_recovery_code() for _ in range(RECOVERY_CODES)]
     kept = StaticDevice.objects.create(user=user, name="recovery codes")
-    StaticToken.objects.bulk_create(StaticToken(device=kept, token=_kept(one)) for one in codes)
+    StaticToken.objects.bulk_create(StaticToken(device=kept, token=_kept(code)) for code in codes)
     audit_record(workspace=workspace, actor=user.username, action="second_factor_set", target=user)
     return codes
 

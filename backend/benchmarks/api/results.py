@@ -229,7 +229,7 @@ class ResultBatchView(View):
             results=document.validated_data["results"],
             actor=actor(request),
         )
-        return Response({"results": [_imported(request, one) for one in made]})
+        return Response({"results": [_imported(request, imported) for imported in made]})
 
 
 class ImportedResultView(View):

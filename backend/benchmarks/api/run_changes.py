@@ -116,7 +116,9 @@ class RunComparisonView(View):
         for run in (before, after):
             # Parameters that differ may name a peer, and strangers are not to see where hosts are.
             redaction = redaction_for(request.user, run)
-            document["differences"] = [redaction.message(one) for one in document["differences"]]
+            document["differences"] = [
+                redaction.message(difference) for difference in document["differences"]
+            ]
         headers = {"X-Warning": "; ".join(warnings).encode("ascii", "replace").decode()}
         shown = RunComparisonSerializer(document).data
         return Response(shown, headers=headers if warnings else None)

@@ -62,7 +62,7 @@ class SetupView(View):
         flags, unknown = read(dict(request.query_params.lists()), READERS)
         if unknown:
             # A misspelt dry_run would change everything.
-            raise InvalidParameters([("", one) for one in unknown])
+            raise InvalidParameters([("", name) for name in unknown])
         is_dry = flags.get("dry_run", False)
         changes = setup_apply(
             workspace=workspace_of(request),
@@ -72,5 +72,5 @@ class SetupView(View):
             is_dry=is_dry,
         )
         return Response(
-            SetupDone({"is_dry": is_dry, "changes": [vars(one) for one in changes]}).data
+            SetupDone({"is_dry": is_dry, "changes": [vars(change) for change in changes]}).data
         )

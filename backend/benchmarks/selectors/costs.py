@@ -125,13 +125,17 @@ def paired(kind: str, hosts: Sequence[T]) -> list[tuple[T, T]]:
         ends = [*hosts[1:], hosts[0]] if len(hosts) > 2 else hosts[1:]
         return list(zip(hosts, ends, strict=False))
     if kind == NetworkPairs.ALL:
-        return [(one, other) for at, one in enumerate(hosts) for other in hosts[at + 1 :]]
+        return [(first, other) for at, first in enumerate(hosts) for other in hosts[at + 1 :]]
     return []
 
 
 def paired_rentals(kind: str, rented: Sequence[T]) -> list[tuple[T, T]]:
     """The same of machines to rent, of which each can be had twice."""
-    return [(one, one) for one in rented] if kind == NetworkPairs.TWINS else paired(kind, rented)
+    return (
+        [(rental, rental) for rental in rented]
+        if kind == NetworkPairs.TWINS
+        else paired(kind, rented)
+    )
 
 
 def pair_count(kind: str, hosts: int) -> int:
@@ -231,9 +235,9 @@ def _to_rent(
         has_peer = measures and "peer" in campaign.parameters
         yield offer, Sending(most, is_inside=False) if has_peer else None
     for pair in paired_rentals(campaign.network_pairs, offers):
-        rented = {(renting_account(accounts, one), one.region_id) for one in pair}
+        rented = {(renting_account(accounts, offer), offer.region_id) for offer in pair}
         sending = Sending(most, is_inside=len(rented) == 1) if measures else None
-        yield from ((one, sending) for one in pair)
+        yield from ((offer, sending) for offer in pair)
 
 
 def campaign_cost(campaign: Campaign) -> Cost:
@@ -262,7 +266,7 @@ def campaign_cost(campaign: Campaign) -> Cost:
     peers = groups(paired_runs, "peer", "peer__offer_id", took=Sum(took))
     bill = _Bill.of(
         campaign,
-        {*(one["host__offer_id"] for one in others), *(peer["peer__offer_id"] for peer in peers)},
+        {*(row["host__offer_id"] for row in others), *(peer["peer__offer_id"] for peer in peers)},
     )
     for group in priced:
         hourly = hourly_price(group["spent"], group["price__currency"], group["price__unit"])

@@ -72,11 +72,11 @@ def authorities_of(
     revoked."""
     known = workspace.host_authorities.all()
     trusted = {
-        one.public_key: one
-        for one in known
-        if not one.is_revoked and names_match(one.patterns, host.address, host.port)
+        key.public_key: key
+        for key in known
+        if not key.is_revoked and names_match(key.patterns, host.address, host.port)
     }
-    return trusted, frozenset(one.public_key for one in known if one.is_revoked)
+    return trusted, frozenset(key.public_key for key in known if key.is_revoked)
 
 
 def revoked_keys(workspace: Workspace) -> frozenset[str]:

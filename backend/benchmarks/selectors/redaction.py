@@ -129,7 +129,7 @@ def run_redaction(run: Run) -> Redaction:
     """Hides where the host of a run and its peer are."""
     known = hosts_redaction(host for host in (run.host, run.peer) if host is not None)
     stated = (run.parameters.get("peer_address"), run.live.get("peer_address"))
-    return replace(known, addresses=(*known.addresses, *(str(one) for one in stated if one)))
+    return replace(known, addresses=(*known.addresses, *(str(value) for value in stated if value)))
 
 
 def redaction_for(caller: Caller, of: Host | Run | Workspace) -> Redaction:

@@ -130,7 +130,10 @@ def _measured(run: Run) -> set[str]:
 
 def _differences(before: Run, after: Run) -> list[str]:
     """Differences between the two other than the machine's speed."""
-    return [f"{name}: {one} → {other}" for name, one, other in run_differences(before, after)]
+    return [
+        f"{name}: {difference} → {other}"
+        for name, difference, other in run_differences(before, after)
+    ]
 
 
 def run_differences(before: Run, after: Run) -> list[tuple[str, Any, Any]]:
@@ -141,7 +144,7 @@ def run_differences(before: Run, after: Run) -> list[tuple[str, Any, Any]]:
         ("profile", before.profile, after.profile),
         ("parameters", before.parameters, after.parameters),
     ]
-    stated = [(name, one, other) for name, one, other in given if one != other]
+    stated = [(name, old, other) for name, old, other in given if old != other]
     return [*stated, *differing(before.environment, after.environment, (*HARDWARE, *SOFTWARE))]
 
 

@@ -22,7 +22,9 @@ def setup_current(workspace: Workspace) -> dict[str, Any]:
     return {
         "schema_version": 1,
         # A bastion before what it leads to.
-        "hosts": [host_entry(one) for one in sorted(hosts, key=lambda host: len(host.route))],
+        "hosts": [
+            host_entry(known_host) for known_host in sorted(hosts, key=lambda host: len(host.route))
+        ],
         "campaigns": [campaign_entry(campaign) for campaign in campaigns],
         "schedules": [schedule_entry(schedule) for schedule in schedules],
         "subscriptions": [subscription_entry(subscription) for subscription in subscriptions],

@@ -234,8 +234,8 @@ def _store_events(run: Run, root: Node, actor: str) -> None:
             for node in nodes
         ]
     )
-    for event, one in zip(events, nodes, strict=True):
-        event.at = moment_of(one, "at")
+    for event, entry in zip(events, nodes, strict=True):
+        event.at = moment_of(entry, "at")
     # The column takes the time of its making by itself, whatever it is given.
     Event.objects.bulk_update(events, ["at"])
     if not root.is_null("price"):

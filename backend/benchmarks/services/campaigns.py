@@ -105,7 +105,7 @@ def campaign_update(*, campaign: Campaign, changes: Mapping[str, Any], actor: st
     if after.name != before.name:
         _check_name(campaign.workspace, after.name)
     differing = after.differs_in(before)
-    if campaign.round and (fixed := [one for one in differing if one not in CHANGED_LATER]):
+    if campaign.round and (fixed := [name for name in differing if name not in CHANGED_LATER]):
         detail = (
             f"{campaign.name!r} has measured already, so its {', '.join(fixed)} cannot change: make "
             "another one"

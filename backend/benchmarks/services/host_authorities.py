@@ -55,7 +55,7 @@ def host_authority_set(
         )
         _distrust(known.hosts.all(), "its authority is revoked", actor)
         return True
-    unnamed = [one.pk for one in known.hosts.all() if not _names(known, one)]
+    unnamed = [host.pk for host in known.hosts.all() if not _names(known, host)]
     _distrust(Host.objects.filter(pk__in=unnamed), "its authority may not sign for it", actor)
     for host in bastions_of(workspace).exclude(state=HostState.TRUSTED):
         if _names(known, host):

@@ -108,24 +108,26 @@ def _imported(
             errors.append((f"/text/{authority.line}", error.detail))
     revoked = revoked_keys(workspace)
     exported = {str(host.pk): host for host in known.values()}
-    for one in reading.hosts:
+    for entry in reading.hosts:
         try:
-            if host := exported.get(one.host_id):
-                _changed(host, one, exported, done, actor)
+            if host := exported.get(entry.host_id):
+                _changed(host, entry, exported, done, actor)
                 continue
-            host = known.get((one.address, one.port))
-            if host is None and (user := one.username or username):
-                host = _added(workspace, one, user, one.kind or kind, actor)
-                known[one.address, one.port] = host
+            host = known.get((entry.address, entry.port))
+            if host is None and (user := entry.username or username):
+                host = _added(workspace, entry, user, entry.kind or kind, actor)
+                known[entry.address, entry.port] = host
                 done.added.append(host)
-            elif host is None or not one.keys:
+            elif host is None or not entry.keys:
                 done.unchanged += 1
-            if host is not None and one.keys and _pinned(host, one.keys, revoked, actor):
+            if host is not None and entry.keys and _pinned(host, entry.keys, revoked, actor):
                 done.approved.append(host)
         except InvalidValue as error:
-            errors.append((f"/text/{one.line}", f"{error.field.removeprefix('/')}: {error.detail}"))
+            errors.append(
+                (f"/text/{entry.line}", f"{error.field.removeprefix('/')}: {error.detail}")
+            )
         except (KeyDiffers, KeyRevoked, HostBusy) as error:
-            errors.append((f"/text/{one.line}", str(error)))
+            errors.append((f"/text/{entry.line}", str(error)))
     # After all others: a list may name a bastion below the hosts that are behind it.
     errors += _behind_bastions(reading.hosts, done.added, known, actor)
     # The transaction is undone with it: a list is taken as a whole or not at all.
@@ -135,24 +137,24 @@ def _imported(
 
 
 def _changed(
-    host: Host, one: ListedHost, known: Mapping[str, Host], done: ImportedHosts, actor: str
+    host: Host, entry: ListedHost, known: Mapping[str, Host], done: ImportedHosts, actor: str
 ) -> None:
     """Make a host what its line of an export says."""
-    if one.bastion and one.bastion not in known:
-        raise InvalidValue("/bastion", f"no host has the id {one.bastion!r}")
+    if entry.bastion and entry.bastion not in known:
+        raise InvalidValue("/bastion", f"no host has the id {entry.bastion!r}")
     stated = {
-        "name": one.name,
-        "address": one.address,
-        "port": one.port,
-        "username": one.username,
-        "tags": list(one.tags),
-        "bastion": known.get(one.bastion),
-        "is_in_production": one.is_in_production,
+        "name": entry.name,
+        "address": entry.address,
+        "port": entry.port,
+        "username": entry.username,
+        "tags": list(entry.tags),
+        "bastion": known.get(entry.bastion),
+        "is_in_production": entry.is_in_production,
     }
     changes = {
         name: value
         for name, value in stated.items()
-        if name in one.stated and value != getattr(host, name)
+        if name in entry.stated and value != getattr(host, name)
     }
     if changes:
         done.changed.append(host_update(host=host, changes=changes, actor=actor))
@@ -164,31 +166,31 @@ class KeyDiffers(DomainError):
     """A host has, or shows, another key than a list says."""
 
 
-def _added(workspace: Workspace, one: ListedHost, username: str, kind: str, actor: str) -> Host:
+def _added(workspace: Workspace, entry: ListedHost, username: str, kind: str, actor: str) -> Host:
     host = host_create(
         workspace=workspace,
-        name=one.name,
-        address=one.address,
-        port=one.port,
+        name=entry.name,
+        address=entry.address,
+        port=entry.port,
         username=username,
         private_key="",
         offer=None,
         kind=kind,
         price=None,
-        tags=one.tags,
-        is_in_production=one.is_in_production,
+        tags=entry.tags,
+        is_in_production=entry.is_in_production,
         actor=actor,
     )
     # A key of the list needs no scan, and behind a bastion it cannot come before that is set.
-    if not one.keys and not one.bastion:
+    if not entry.keys and not entry.bastion:
         host_scan(host=host, actor=actor)
     return host
 
 
 def _pinned(host: Host, keys: Sequence[str], revoked: Collection[str], actor: str) -> bool:
     """True if the host is trusted now and was not before, under one of the keys."""
-    if one := next((key for key in keys if key in revoked), None):
-        raise KeyRevoked(f"the key {fingerprint(one)} is revoked")
+    if refused_key := next((key for key in keys if key in revoked), None):
+        raise KeyRevoked(f"the key {fingerprint(refused_key)} is revoked")
     shown = host.host_key or host.scanned_key
     # Whoever wrote the list saw another key: one of both machines is not the one it is taken for.
     if shown and shown not in keys:
@@ -219,22 +221,22 @@ def _behind_bastions(
     by_word = {host.address: host for host in known.values()}
     by_word |= {host.name: host for host in known.values()}
     by_word |= {
-        one.host_id: known[one.address, one.port]
-        for one in listed
-        if one.host_id and (one.address, one.port) in known
+        entry.host_id: known[entry.address, entry.port]
+        for entry in listed
+        if entry.host_id and (entry.address, entry.port) in known
     }
-    named = {one.name: one for one in listed if one.bastion}
+    named = {entry.name: entry for entry in listed if entry.bastion}
     errors = []
     for host in added:
-        if (one := named.get(host.name)) is None:
+        if (bastion := named.get(host.name)) is None:
             continue
         try:
-            if one.bastion not in by_word:
-                raise InvalidValue("/bastion", f"no host is called {one.bastion!r}")
-            changes = {"bastion": by_word[one.bastion]}
+            if bastion.bastion not in by_word:
+                raise InvalidValue("/bastion", f"no host is called {bastion.bastion!r}")
+            changes = {"bastion": by_word[bastion.bastion]}
             host_scan(host=host_update(host=host, changes=changes, actor=actor), actor=actor)
         except InvalidValue as error:
-            errors.append((f"/text/{one.line}", f"bastion: {error.detail}"))
+            errors.append((f"/text/{bastion.line}", f"bastion: {error.detail}"))
     return errors
 
 

@@ -94,13 +94,13 @@ def results_import(
     slugs = {result["offer"] for result in results}
     offers = {offer.slug: offer for offer in offers_visible(workspace.slug).filter(slug__in=slugs)}
     faults, made = Faults(), []
-    for index, one in enumerate(results):
+    for index, item in enumerate(results):
         with faults.faults_at(f"/results/{index}"):
-            slug = one["offer"]
+            slug = item["offer"]
             if slug not in offers:
                 raise InvalidValue("/offer", f"no offer is called {slug!r}")
             try:
-                given = {**one, "offer": offers[slug]}
+                given = {**item, "offer": offers[slug]}
                 made.append(result_import(workspace=workspace, actor=actor, **given))
             except ProbeError as error:
                 raise InvalidValue("/text", str(error)) from error

@@ -40,7 +40,7 @@ def progress_write(runs: Iterable[Progress]) -> set[int]:
     Returns the ids of the steps that are still ours: nothing is written of the others.
     """
     given = {run.claim.step_id: run for run in runs}
-    with fenced_all(one.claim for one in given.values()) as steps:
+    with fenced_all(progress.claim for progress in given.values()) as steps:
         repeats_store([(step.run, given[pk].repeats) for pk, step in steps.items()])
         rows = [
             {"id": str(step.run_id), **fields}

@@ -99,7 +99,7 @@ def sent_bytes_record(*, run: Run) -> None:
     """Record the bytes sent in the run's network tests: of a pair of rented machines each run says
     it of its own, as providers charge it by the machine."""
     tests = run.evidence.filter(probe=NETWORK)
-    texts = [evidence_text(one).partition(STDERR_MARK)[0] for one in tests]
+    texts = [evidence_text(test).partition(STDERR_MARK)[0] for test in tests]
     if not texts:
         return
     host, peer = map(sum, zip(*map(sent_bytes, texts), strict=True))

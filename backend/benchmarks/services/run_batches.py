@@ -66,9 +66,9 @@ def runs_create(*, campaign: Campaign, requests: Sequence[RunRequest], actor: st
     Run.objects.bulk_create(runs)
     Resource.objects.bulk_create(
         [
-            rented_resource(run, one.rental, None)
-            for run, one in zip(runs, requests, strict=True)
-            if one.rental is not None
+            rented_resource(run, request.rental, None)
+            for run, request in zip(runs, requests, strict=True)
+            if request.rental is not None
         ]
     )
     Step.objects.bulk_create([Step(run=run, state=RunState.QUEUED) for run in runs])

@@ -102,9 +102,8 @@ def _first(times: list[dt.datetime]) -> dt.datetime | None:
 def _set(schedule: Schedule, when: Recurrence) -> None:
     timetable(when, clock.now())
     for name in STORED:
-        value = getattr(when, name)
-        column = Schedule._meta.get_field(name)
-        setattr(schedule, name, column.get_default() if value is None else value)
+        setattr(schedule, name, getattr(when, name))
+    schedule.cron = when.cron or ""
     window = when.window
     schedule.window_from, schedule.window_to = (
         (window.begin, window.end) if window else (None, None)

@@ -180,7 +180,7 @@ class _Applying(Faults):
         campaign = self._campaign_named(entry.campaign)
         stated = entry.model_dump(by_alias=True)
         rest = list(campaign.schedules.exclude(pk__in=self._kept))
-        same = [one for one in rest if current.schedule_entry(one) == stated]
+        same = [host for host in rest if current.schedule_entry(host) == stated]
         named = [e for e in self.document.schedules or () if e.campaign == entry.campaign]
         # One that another entry states is that entry's.
         taken = [each.model_dump(by_alias=True) for each in named]

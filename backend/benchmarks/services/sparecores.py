@@ -151,11 +151,11 @@ class _Catalog:
         servers = {}
         for row in rows:
             is_sold = is_ordered(row["status"])
-            one = server(row) if is_sold else None
-            if one is None:
+            server_type = server(row) if is_sold else None
+            if server_type is None:
                 self.report.skipped[f"server: {'no name' if is_sold else 'inactive'}"] += 1
             else:
-                servers[text(row, "server_id")] = one
+                servers[text(row, "server_id")] = server_type
         self.report.counts["servers"] += len(servers)
         return servers
 
@@ -190,10 +190,16 @@ class _Catalog:
         quotes: Mapping[str, list[ListedPrice]],
     ) -> dict[str, list[ParsedType]]:
         """Where each type is sold; what has scores and no price is sold somewhere ("")."""
-        machines = {one.machine.name: one.machine for one in types.values()}
-        names = {code: {one.price.offer for one in listed} for code, listed in quotes.items()}
+        machines = {server_type.machine.name: server_type.machine for server_type in types.values()}
+        names = {
+            code: {listing.price.offer for listing in listed} for code, listed in quotes.items()
+        }
         priced = set().union(*names.values())
-        scored = {one.machine.name for key, one in types.items() if (vendor_id, key) in self.scored}
+        scored = {
+            server_type.machine.name
+            for key, server_type in types.items()
+            if (vendor_id, key) in self.scored
+        }
         if scored - priced:
             names[""] = scored - priced
         return {code: [machines[name] for name in sorted(listed)] for code, listed in names.items()}
@@ -202,9 +208,9 @@ class _Catalog:
         offers: dict[str, list[Offer]] = {}
         for (_, name), offer in made.offers.items():
             offers.setdefault(name, []).append(offer)
-        for key, one in types.items():
-            sold = offers.get(one.machine.name, [])
-            self.servers[vendor_id, key] = _Server(len(self.servers), one.page, sold)
+        for key, server_type in types.items():
+            sold = offers.get(server_type.machine.name, [])
+            self.servers[vendor_id, key] = _Server(len(self.servers), server_type.page, sold)
 
 
 # --- scores ---------------------------------------------------------------------------------------
@@ -238,11 +244,11 @@ def _scores(
 
 
 def _server_offers(servers: Servers) -> Iterator[ServerOffer]:
-    for one in servers.values():
+    for server_type in servers.values():
         # The first offer stays the first, whatever a later file has.
-        ordered = sorted(one.offers, key=lambda offer: (offer.created_at, offer.slug))
+        ordered = sorted(server_type.offers, key=lambda offer: (offer.created_at, offer.slug))
         for rank, offer in enumerate(ordered):
-            yield ServerOffer(one.number, offer.pk, rank == 0, one.page)
+            yield ServerOffer(server_type.number, offer.pk, rank == 0, server_type.page)
 
 
 # Of a file's rows many hundreds share one time and one version.
@@ -291,15 +297,15 @@ class _Reader:
             if known == UNKNOWN:
                 self.report.unknown_benchmarks[shown(benchmark)] += 1
             return known
-        number, one = known
+        number, series = known
         if not isinstance(value, int | float) or not math.isfinite(value) or value <= 0:
             return "not above zero"
         measured_at = _moment(at)
         if measured_at is None:
             return "no time"
-        version_text = _shown(version or one.version)[:MOST_VERSION]
+        version_text = _shown(version or series.version)[:MOST_VERSION]
         words = (_shown(kernel) if kernel else None, shown(note) if note else None)
-        return of.number, number, value * one.factor, measured_at, version_text, *words
+        return of.number, number, value * series.factor, measured_at, version_text, *words
 
     def _of(self, benchmark: str, config: object) -> tuple[int, Series] | str:
         key = benchmark, str(config or "")

@@ -112,7 +112,7 @@ class ScoreStaging:
         with connection.cursor() as cursor:
             cursor.execute(LOCK)
             cursor.execute("TRUNCATE sparecores_score")
-        _copy(SERIES, (_row(number, one) for number, one in enumerate(series, self.series)))
+        _copy(SERIES, (_row(number, scores) for number, scores in enumerate(series, self.series)))
         self.series += len(series)
         _copy(SCORES, scores)
         with connection.cursor() as cursor:

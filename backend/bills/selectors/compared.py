@@ -74,10 +74,10 @@ def compared_document(bill: Bill, stamp: DataStamp, asked: Mapping[str, Any]) ->
         "compared": {
             "metric": answer.metric,
             "cost_per_month": round(answer.today, 2),
-            "uncompared": [one.name for one in answer.uncompared],
+            "uncompared": [left_out.name for left_out in answer.uncompared],
             "left_out": [
-                {"name": one.name, "cost": str(one.cost), "why": one.why}
-                for one in answer.uncompared
+                {"name": left_out.name, "cost": str(left_out.cost), "why": left_out.why}
+                for left_out in answer.uncompared
             ],
             "region_groups": sorted(
                 {group for work in answer.works for group in work.region_groups}

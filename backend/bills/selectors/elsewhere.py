@@ -144,9 +144,9 @@ def _beside(estate: Mapping[str, Any], licence_cost: float) -> Beside:
         # What was credited back more than it was used is nothing to move.
         return max(float(Decimal(amount) / months), 0.0)
 
-    kinds = {one["kind"]: one["cost"] for one in estate["by_kind"]}
+    kinds = {row["kind"]: row["cost"] for row in estate["by_kind"]}
 
-    volumes = {one["volume"]: one for one in estate.get("volumes", [])}
+    volumes = {row["volume"]: row for row in estate.get("volumes", [])}
     disk, egress = volumes.get(BillVolume.DISK), volumes.get(BillVolume.EGRESS)
     return Beside(
         disk_gb=monthly(disk["gb"]) if disk else 0.0,

@@ -190,11 +190,11 @@ def _location(region: str) -> str:
 
 def _fees_an_hour(estate: Mapping[str, Any]) -> Decimal:
     """Commitment cost for each hour of a machine that was committed."""
-    fees = [Decimal(one["cost"]) for one in estate["by_kind"] if one["kind"] == "commitment"]
+    fees = [Decimal(row["cost"]) for row in estate["by_kind"] if row["kind"] == "commitment"]
     hours = [
-        Decimal(one["hours"])
-        for one in estate["machines"]
-        if one["purchase"] == PurchaseKind.COMMITTED
+        Decimal(machine["hours"])
+        for machine in estate["machines"]
+        if machine["purchase"] == PurchaseKind.COMMITTED
     ]
     total = sum(hours, Decimal(0))
     return sum(fees, Decimal(0)) / total if total else Decimal(0)

@@ -50,7 +50,9 @@ def credit_amounts(column: pa.Array) -> tuple[pa.Array, pa.Array]:
     """
     encoded = pc.dictionary_encode(column)
     sums = [_credit(text) for text in encoded.dictionary.to_pylist()]
-    parts = [pa.array([one[at] for one in sums], MONEY).take(encoded.indices) for at in (0, 1)]
+    parts = [
+        pa.array([column[at] for column in sums], MONEY).take(encoded.indices) for at in (0, 1)
+    ]
     return parts[0], parts[1]
 
 
@@ -59,8 +61,8 @@ def _credit(text: str) -> tuple[Decimal | None, Decimal | None]:
         return _exact(text or "0"), Decimal(0)
     sums = [Decimal(0), Decimal(0)]
     try:
-        for one in json.loads(text, parse_float=Decimal):
-            sums[one.get("type") == PROMOTION] += Decimal(one.get("amount") or 0)
+        for credit in json.loads(text, parse_float=Decimal):
+            sums[credit.get("type") == PROMOTION] += Decimal(credit.get("amount") or 0)
     except (ValueError, AttributeError, TypeError, ArithmeticError, RecursionError):
         return None, None
     return _exact(str(sums[0])), _exact(str(sums[1]))

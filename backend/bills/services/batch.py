@@ -26,8 +26,8 @@ BadLine = Callable[[int, str], None]
 
 
 def format_of(header: Sequence[str], slug: str | None) -> tuple[BillFormat, dict[str, str]]:
-    one = FORMATS[slug] if slug else recognised(header)
-    return one, one.sources(header)
+    bill_format = FORMATS[slug] if slug else recognised(header)
+    return bill_format, bill_format.sources(header)
 
 
 def refuse_endless(size: int, number: int) -> None:

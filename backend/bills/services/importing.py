@@ -87,7 +87,7 @@ def bill_import(
         if len(readings) == 1
         else joined_unreadable((named, reading.unreadable) for named, reading in readings)
     )
-    whole = estate([one for _, of_file in groups for one in of_file], usage, unreadable)
+    whole = estate([part for _, of_file in groups for part in of_file], usage, unreadable)
     if price_is is PriceIs.UNKNOWN:
         for _, reading in readings:
             check_prices(reading, whole, workspace)

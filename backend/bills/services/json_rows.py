@@ -23,7 +23,9 @@ from backend.domain.parsing.prices.json_stream import Scanner
 ROWS = 50_000
 HEAD_BYTES = 64 * 1024
 # Columns that hold a document in every kind of file.
-DOCUMENTS = frozenset(name for one in FORMATS.values() for name in one.columns.get("details", ()))
+DOCUMENTS = frozenset(
+    name for bill_format in FORMATS.values() for name in bill_format.columns.get("details", ())
+)
 
 # Number of a line or object, and its flat fields.
 Row = tuple[int, Mapping[str, str]]
@@ -39,8 +41,8 @@ def json_batches(
     if not first:
         raise InvalidValue("/file", "it holds no JSON object")
     names = _names(first)
-    one, _ = format_of(names, slug or _slug(names))
-    return one, _batches(one, first, flat)
+    bill_format, _ = format_of(names, slug or _slug(names))
+    return bill_format, _batches(bill_format, first, flat)
 
 
 def _slug(names: Sequence[str]) -> str:
@@ -56,9 +58,9 @@ def _names(rows: Sequence[Row]) -> list[str]:
     return list(dict.fromkeys(name for _, row in rows for name in row))
 
 
-def _batches(one: BillFormat, first: Sequence[Row], rest: Iterator[Row]) -> Iterator[Batch]:
+def _batches(bill_format: BillFormat, first: Sequence[Row], rest: Iterator[Row]) -> Iterator[Batch]:
     while first:
-        sources = one.sources(_names(first))
+        sources = bill_format.sources(_names(first))
         columns = {
             ours: pa.array([row.get(name, "") for _, row in first], pa.string())
             for ours, name in sources.items()

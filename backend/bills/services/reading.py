@@ -204,7 +204,7 @@ class Reading:
             return step_that_holds(middle)
         starts = [moment_of(hour) for hour in self.machine_starts]
         if not starts:
-            starts = [one for one in self.moments.values() if one is not None]
+            starts = [moment for moment in self.moments.values() if moment is not None]
         step = step_of(starts)
         if step >= MONTH:
             # Machines of the first of a month alone do not say: other days in the bill do.

@@ -105,7 +105,7 @@ def _only_member(packed: io.BufferedReader, opened: ExitStack) -> BinaryIO:
     all there."""
     try:
         archive = opened.enter_context(zipfile.ZipFile(_copied(packed, opened)))
-        files = [one for one in archive.infolist() if not one.is_dir()]
+        files = [member for member in archive.infolist() if not member.is_dir()]
         if any(file.filename == "[Content_Types].xml" for file in files):
             raise InvalidValue("/file", f"it is a workbook: {AS_CSV}")
         if len(files) != 1:
@@ -185,8 +185,8 @@ def _comma_separated(
             "/file", "its encoding is none of UTF-8, UTF-16 with its mark and cp1252"
         )
     layout = _layout(encoding, text, slug)
-    one, sources = format_of(layout.header, slug)
-    return one, _csv_batches(file, layout, one, sources, bad_line)
+    bill_format, sources = format_of(layout.header, slug)
+    return bill_format, _csv_batches(file, layout, bill_format, sources, bad_line)
 
 
 def _layout(encoding: str, text: str, slug: str | None) -> _CsvLayout:
@@ -212,7 +212,7 @@ def _layout(encoding: str, text: str, slug: str | None) -> _CsvLayout:
 def _csv_batches(
     file: io.BufferedReader,
     layout: _CsvLayout,
-    one: BillFormat,
+    bill_format: BillFormat,
     sources: Mapping[str, str],
     bad_line: BadLine,
 ) -> Iterator[Batch]:
@@ -233,7 +233,7 @@ def _csv_batches(
             bad_line(starts[number], why)
         read = {ours: table[name].combine_chunks() for ours, name in columns.items()}
         # Amounts of an invoice have their currency beside them (hetzner).
-        if one is not HETZNER:
+        if bill_format is not HETZNER:
             read = plain_numbers(read, layout.separator)
         yield Batch(read, [at for n, at in enumerate(starts) if n not in bad] if bad else starts)
 
@@ -336,13 +336,13 @@ def _parquet(
     opened.enter_context(address_space(READER_BYTES))
     try:
         # Values that repeat stay the numbers of a dictionary until they are needed as text.
-        texts = [one.name for one in parquet.read_schema(whole) if _is_text(one.type)]
+        texts = [field.name for field in parquet.read_schema(whole) if _is_text(field.type)]
         whole.seek(0)
         table = opened.enter_context(parquet.ParquetFile(whole, read_dictionary=texts))
     except (pa.ArrowInvalid, OSError) as error:
         raise InvalidValue("/file", f"it is no Parquet file: {error}") from error
-    one, sources = format_of(list(_leaves(table.schema_arrow)), slug)
-    return one, _parquet_batches(table, sources)
+    bill_format, sources = format_of(list(_leaves(table.schema_arrow)), slug)
+    return bill_format, _parquet_batches(table, sources)
 
 
 def _leaves(fields: Iterable[pa.Field], prefix: str = "") -> Iterator[str]:
@@ -360,7 +360,7 @@ def _parquet_batches(table: parquet.ParquetFile, sources: Mapping[str, str]) -> 
     try:
         for batch in table.iter_batches(batch_size=BATCH_LINES, columns=names):
             flat = pa.Table.from_batches([batch])
-            while any(pa.types.is_struct(one.type) for one in flat.schema):
+            while any(pa.types.is_struct(field.type) for field in flat.schema):
                 flat = flat.flatten()
             for piece, size_bytes in _pieces(flat):
                 left_bytes -= size_bytes

@@ -75,7 +75,7 @@ class PriceHistoryView(PriceListView):
         if offer is None:
             raise Http404
         series = history(offer, **own)
-        rows = [(one, point) for one in series for point in one.points]
+        rows = [(line, point) for line in series for point in line.points]
         return ListAnswer(self.columns, rows, len(rows), cells=_point, **shown)
 
 

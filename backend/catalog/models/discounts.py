@@ -14,7 +14,7 @@ class ContractDiscount(Remembering, Identified):
     workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, related_name="discounts")
     provider = models.ForeignKey(Provider, on_delete=models.PROTECT, related_name="discounts")
     service = models.CharField(
-        max_length=10, choices=[(one.value, one.value) for one in DiscountService]
+        max_length=10, choices=[(service.value, service.value) for service in DiscountService]
     )
     percent = models.DecimalField(max_digits=6, decimal_places=3)
     valid_from = models.DateField(null=True, blank=True)

@@ -206,8 +206,8 @@ def preferred(of: list[PriceChoice], basis: PriceBasis) -> PriceChoice:
         return of[0]
     # Who stated a price by hand since means that one, in whatever currency.
     kept = (choice for choice in of if not _is_overruled(choice, of))
-    first, *others = sorted(kept, key=lambda one: preference(one, basis))
-    return next((one for one in others if _is_cheaper_month(one, first, basis)), first)
+    first, *others = sorted(kept, key=lambda choice: preference(choice, basis))
+    return next((choice for choice in others if _is_cheaper_month(choice, first, basis)), first)
 
 
 def _is_cheaper_month(monthly: PriceChoice, hourly: PriceChoice, basis: PriceBasis) -> bool:

@@ -254,7 +254,7 @@ def change_ratio(row: PriceObservation) -> Decimal | None:
     if before is None or getattr(row, "change", "") != CHANGED:
         return None
     old = Charge(before.amount, before.unit, row.term, before.setup_amount)
-    then, now = (price_over(one, "hour", SIDE_BY_SIDE) for one in (old, _charge(row)))
+    then, now = (price_over(charge, "hour", SIDE_BY_SIDE) for charge in (old, _charge(row)))
     if then is None or now is None:
         then, now = before.amount, as_quoted(row.amount)
         if before.unit != row.unit:

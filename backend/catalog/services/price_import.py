@@ -225,7 +225,9 @@ class _List:
         self._finish()
         if self.report.quarantined:
             waiting = waiting_lists([self.feed])
-            self.report.movements = list(filter(None, (one.movement.sentence for one in waiting)))
+            self.report.movements = list(
+                filter(None, (price.movement.sentence for price in waiting))
+            )
         return self.report
 
     def _regions(self) -> list[str]:

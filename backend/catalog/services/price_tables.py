@@ -30,7 +30,7 @@ class PriceTableImport(TableImport):
 
     def _read(self, rows: Iterable[OfferRow]) -> None:
         rows = list(rows)
-        ids = {one for row in rows if (one := _identifier(row.price_id))}
+        ids = {column for row in rows if (column := _identifier(row.price_id))}
         observed = prices_visible(self.workspace.slug).filter(pk__in=ids)
         exported: dict[UUID | None, PriceObservation] = {
             price.pk: price for price in observed.select_related("offer")

@@ -167,7 +167,7 @@ class TableImport:
         """The provider that a name is likely to mean, if it is a new name; "" for none."""
         if name not in self.slips:
             stored = dict(Provider.objects.values_list("slug", "name"))
-            known = {**{slug: one.name for slug, one in PROVIDERS.items()}, **stored}
+            known = {**{slug: provider.name for slug, provider in PROVIDERS.items()}, **stored}
             slug = provider_slug(name)
             is_new = slug not in known and name not in self.known_providers
             near = difflib.get_close_matches(slug, known, n=1, cutoff=NEAR) if is_new else []

@@ -81,7 +81,7 @@ def table_import(
         report.recalled = recalled.provider
         report.warnings.insert(0, Remark(1, "", _words(recalled)))
     is_kept = bool(report.lines or report.offers_new) and not is_dry
-    if is_kept and (said.columns or any(said.defaults.get(one) for one in REMEMBERED)):
+    if is_kept and (said.columns or any(said.defaults.get(name) for name in REMEMBERED)):
         _remember(kind, workspace, {row.provider for row in table.rows}, meant, actor)
     return report
 
@@ -106,7 +106,9 @@ def _recalled(
     """Mapping of the last table of the hoster that this one is of; None where that is open."""
     known = list(mappings_of(workspace).filter(kind=kind))
     if stated := options.defaults.get("provider"):
-        return next((one for one in known if one.provider == provider_slug(stated)), None)
+        return next(
+            (mapping for mapping in known if mapping.provider == provider_slug(stated)), None
+        )
     if not known:
         return None
     try:
@@ -115,16 +117,16 @@ def _recalled(
         return None
     # Reading the table by each mapping takes long, so only hosters that are named in it are tried.
     cells = {cell.casefold() for _, line in lines for cell in line}
-    named = [one for one in known if {one.provider, *_names(one)} & cells]
+    named = [mapping for mapping in known if {mapping.provider, *_names(mapping)} & cells]
     # A word of one hoster may mean something else to another: all rows have to be of this one.
     fitting = [
-        one
-        for one in named
+        mapping
+        for mapping in named
         if {
             provider_slug(row.provider)
-            for row in TABLES[kind].read(text, today=today, options=_merged(options, one)).rows
+            for row in TABLES[kind].read(text, today=today, options=_merged(options, mapping)).rows
         }
-        == {one.provider}
+        == {mapping.provider}
     ]
     return fitting[0] if len(fitting) == 1 else None
 

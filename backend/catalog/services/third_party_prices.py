@@ -159,8 +159,12 @@ def _listed(feed: PriceFeed, region: Region | None) -> set[tuple[object, ...]]:
 def _absent(keys: set[Key], feed: PriceFeed, region: Region | None, made: Recorded) -> None:
     """Prices of the collection that it has no more are missing, until it has them again."""
     stored = published(feed, region, clock.now().date())
-    gone = [one.pk for key, one in stored.items() if key not in keys and one.missing_since is None]
-    back = [one.pk for key, one in stored.items() if key in keys and one.missing_since is not None]
+    gone = [
+        price.pk for key, price in stored.items() if key not in keys and price.missing_since is None
+    ]
+    back = [
+        price.pk for key, price in stored.items() if key in keys and price.missing_since is not None
+    ]
     PriceObservation.objects.filter(pk__in=gone).update(missing_since=clock.now())
     PriceObservation.objects.filter(pk__in=back).update(missing_since=None)
     made.counts["prices_gone"] += len(gone)

@@ -24,7 +24,7 @@ STATUS_OF_REASON: Mapping[str, HTTPStatus] = {
 class JobError(Problem):
     """The problem document of a job that failed."""
 
-    reason = serializers.ChoiceField(choices=[str(one) for one in STATUS_OF_REASON])
+    reason = serializers.ChoiceField(choices=[str(code) for code in STATUS_OF_REASON])
 
 
 class Job(serializers.Serializer[Any]):

@@ -51,7 +51,7 @@ def nearest(name: str, known: Iterable[str]) -> str:
     # What is longer is no slip of the pen, and to compare it takes long.
     if len(name) > LONGEST_SHOWN:
         return ""
-    by_fold = {one.casefold(): one for one in known}
+    by_fold = {name.casefold(): name for name in known}
     alike = get_close_matches(name.casefold(), by_fold, n=1, cutoff=0.7)
     return f" (did you mean {by_fold[alike[0]]}?)" if alike else ""
 

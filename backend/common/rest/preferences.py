@@ -11,5 +11,7 @@ APPLIED = "Preference-Applied"
 def prefers(request: Request, preference: str) -> bool:
     """True if the request names the preference, among others and with parameters or without."""
     stated = parse_http_list(request.headers.get("Prefer", ""))
-    names = (one.partition(";")[0].partition("=")[0].strip().lower() for one in stated)
+    names = (
+        preference.partition(";")[0].partition("=")[0].strip().lower() for preference in stated
+    )
     return preference in names

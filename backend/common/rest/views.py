@@ -352,11 +352,11 @@ def _facts(members: Mapping[str, Any]) -> dict[str, str]:
     facts: dict[str, str] = {}
     for name, value in members.items():
         parts = (
-            {f"{name} {inner}": one for inner, one in value.items()}
+            {f"{name} {inner}": part for inner, part in value.items()}
             if isinstance(value, Mapping)
             else {name: value}
         )
-        facts |= {word: text_cell(json_cell(one)) for word, one in parts.items()}
+        facts |= {word: text_cell(json_cell(part)) for word, part in parts.items()}
     return facts
 
 

@@ -115,7 +115,9 @@ def _plans(
         ]
         if all(choice):
             by = tuple(cheapest(*pair, target) for pair in zip(works, choice, strict=True))
-            if target is not Destination.COMMITTED or any(one.committed_per_month for one in by):
+            if target is not Destination.COMMITTED or any(
+                supply.committed_per_month for supply in by
+            ):
                 yield Relocation(works, by, target)
 
 
@@ -126,9 +128,9 @@ def _mixes(
     staff = assumed.staff(target)
     for provider in sorted({replacement.provider for replacement in own}):
         of = [replacement for replacement in own if replacement.provider == provider]
-        can = {one.slug: [one.can_do(work, assumed) for work in works] for one in of}
-        seconds = _useful([one for one in of if any(can[one.slug])], can, staff)
-        firsts = _useful([one for one in of if all(can[one.slug])], can, staff)
+        can = {supply.slug: [supply.can_do(work, assumed) for work in works] for supply in of}
+        seconds = _useful([supply for supply in of if any(can[supply.slug])], can, staff)
+        firsts = _useful([supply for supply in of if all(can[supply.slug])], can, staff)
         for first in firsts:
             for second in seconds:
                 is_larger = second.score.value > first.score.value or second.ram_gib > first.ram_gib
@@ -151,7 +153,7 @@ def _useful(
         for replacement in of
     ]
     left = [of[index] for index in undominated(points)]
-    left.sort(key=lambda one: (one.cost_per_month + staff) / one.score.value)
+    left.sort(key=lambda supply: (supply.cost_per_month + staff) / supply.score.value)
     return left[:MOST_TYPES]
 
 
@@ -165,8 +167,8 @@ def _alternative(plan: Relocation, assumed: Assumptions) -> Alternative:
     p5, p95 = np.percentile(costs, (5, 95)).tolist()
     saved = today - cost
     counts: dict[tuple[str, str], int] = {}
-    for one, count in zip(plan.by, servers.tolist(), strict=True):
-        counts[one.slug, one.name] = counts.get((one.slug, one.name), 0) + count
+    for supply, count in zip(plan.by, servers.tolist(), strict=True):
+        counts[supply.slug, supply.name] = counts.get((supply.slug, supply.name), 0) + count
     return Alternative(
         target=plan.target,
         servers=tuple((slug, name, count) for (slug, name), count in counts.items()),
@@ -198,6 +200,6 @@ def _drawn(plan: Relocation) -> tuple[Floats, Floats]:
         [score.high for score in scores],
     )
     drawn = np.exp(common_draws(of, n_draws=DRAWS))
-    needed = drawn[:, [column[one.provider, one.name] for one in plan.works]]
-    offered = drawn[:, [column[one.provider, one.name] for one in plan.by]]
+    needed = drawn[:, [column[work.provider, work.name] for work in plan.works]]
+    offered = drawn[:, [column[supply.provider, supply.name] for supply in plan.by]]
     return needed, offered

@@ -39,7 +39,7 @@ class Sums:
     """Part of commitments that nothing used."""
 
     def __add__(self, other: "Sums") -> "Sums":
-        listed = [one for one in (self.listed, other.listed) if one is not None]
+        listed = [listing for listing in (self.listed, other.listed) if listing is not None]
         return Sums(
             billed=EXACT.add(self.billed, other.billed),
             effective=EXACT.add(self.effective, other.effective),
@@ -213,7 +213,7 @@ def estate(groups: Iterable[Group], usage: MachineUsage, unreadable: Unreadable)
             "/file", f"its lines are of {spans}: at most {MOST_YEARS} years are a bill"
         )
     # A line that names none, such as a tax, is of the bill's only one.
-    currencies = sorted({one.currency for one in listed if one.currency})
+    currencies = sorted({line.currency for line in listed if line.currency})
     if not currencies:
         raise InvalidValue("/currency", "no line of the bill names its currency")
     if len(currencies) > 1:
@@ -223,15 +223,15 @@ def estate(groups: Iterable[Group], usage: MachineUsage, unreadable: Unreadable)
     months: dict[str, Decimal] = defaultdict(Decimal)
     kinds: dict[ChargeKind, Sums] = defaultdict(Sums)
     services: dict[tuple[str, ChargeKind], Sums] = defaultdict(Sums)
-    for one in listed:
-        months[one.month] = EXACT.add(months[one.month], one.sums.billed)
-        kinds[one.charge.kind] += one.sums
-        services[one.service, one.charge.kind] += one.sums
+    for entry in listed:
+        months[entry.month] = EXACT.add(months[entry.month], entry.sums.billed)
+        kinds[entry.charge.kind] += entry.sums
+        services[entry.service, entry.charge.kind] += entry.sums
     machines = machine_groups(listed, usage)
     return Estate(
         currency=currencies[0],
         total=EXACT.add(sum(months.values(), ZERO), unreadable.amount),
-        lines=sum(one.sums.lines for one in listed) + unreadable.lines,
+        lines=sum(line.sums.lines for line in listed) + unreadable.lines,
         hours=usage.hours,
         month_count=usage.months,
         months=tuple(sorted(months.items())),
@@ -242,11 +242,11 @@ def estate(groups: Iterable[Group], usage: MachineUsage, unreadable: Unreadable)
                 services.items(), key=lambda item: (-item[1].billed, item[0])
             )
         ),
-        machines=tuple(sorted(machines, key=lambda one: (-one.sums.billed, one.key))),
+        machines=tuple(sorted(machines, key=lambda line: (-line.sums.billed, line.key))),
         unreadable=unreadable,
         volumes=tuple(_volumes(listed)),
-        unused=sum((one.sums.unused for one in listed), ZERO),
-        idle=sum((one.sums.billed for one in listed if one.charge.is_idle), ZERO),
+        unused=sum((line.sums.unused for line in listed), ZERO),
+        idle=sum((line.sums.billed for line in listed if line.charge.is_idle), ZERO),
         notes=_notes(usage),
     )
 
@@ -263,10 +263,12 @@ def _volumes(groups: Sequence[Group]) -> Iterator[tuple[BillVolume, Decimal, Dec
         of = [group for group in groups if group.charge.volume is volume]
         if not of:
             continue
-        gb = sum((Fraction(one.sums.quantity) * one.charge.gb_per_unit for one in of), Fraction(0))
+        gb = sum(
+            (Fraction(line.sums.quantity) * line.charge.gb_per_unit for line in of), Fraction(0)
+        )
         billed = ZERO
-        for one in of:
-            billed = EXACT.add(billed, one.sums.billed)
+        for line in of:
+            billed = EXACT.add(billed, line.sums.billed)
         yield volume, EXACT.divide(Decimal(gb.numerator), Decimal(gb.denominator)), billed
 
 

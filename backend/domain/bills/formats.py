@@ -248,7 +248,7 @@ HETZNER = BillFormat(
     is_priced_by_month=True,
 )
 FORMATS: Mapping[str, BillFormat] = {
-    one.slug: one for one in (FOCUS, CUR, AZURE, GCP, HETZNER, PLAIN)
+    bill_format.slug: bill_format for bill_format in (FOCUS, CUR, AZURE, GCP, HETZNER, PLAIN)
 }
 
 
@@ -256,10 +256,10 @@ def recognised(header: Iterable[str]) -> BillFormat:
     """The format whose columns a header has; InvalidValue when it is none that we read."""
     header = list(header)
     names = {squeezed(name) for name in header}
-    for one in FORMATS.values():
-        if names.issuperset(one.marks):
-            return one
-    known = ", ".join(one.name for one in FORMATS.values())
+    for bill_format in FORMATS.values():
+        if names.issuperset(bill_format.marks):
+            return bill_format
+    known = ", ".join(bill_format.name for bill_format in FORMATS.values())
     raise InvalidValue(
         "/file",
         f"the columns are those of no bill that can be read ({known}); {column_names(header)}. {REMEDY}",

@@ -40,7 +40,7 @@ class Relocation:
     def central(self, assumed: Assumptions) -> tuple[float, Ints]:
         """Cost of a month, and servers, with each score at its value."""
         needed = np.array([[work.score.value for work in self.works]])
-        offered = np.array([[one.score.value for one in self.by]])
+        offered = np.array([[supply.score.value for supply in self.by]])
         (cost,), (servers,) = self.costs(needed, offered, assumed)
         return float(cost), servers
 
@@ -60,7 +60,7 @@ class Relocation:
         """Cost of everything beside the machines, by draw, and the parts without a price there."""
         return beside_costs(
             self.beside,
-            [one.supply for one in self.by],
+            [supply.supply for supply in self.by],
             servers,
             assumed.services,
             is_same_provider=self.target in SAME,
@@ -70,13 +70,13 @@ class Relocation:
     def idle_ratio(self, servers: Ints) -> float:
         """Share of the score of so many servers that the work does not need on average."""
         needed = sum(work.mean * work.score.value for work in self.works)
-        offered = float(servers @ np.array([one.score.value for one in self.by]))
+        offered = float(servers @ np.array([supply.score.value for supply in self.by]))
         return max(1 - needed / offered, 0.0)
 
     def _by_the_hour(self, needed: Floats, offered: Floats) -> tuple[Floats, Ints]:
         peaks = np.array([work.peak for work in self.works])
         ram = np.array([work.ram_gib for work in self.works])
-        own_ram = np.array([one.ram_gib for one in self.by])
+        own_ram = np.array([supply.ram_gib for supply in self.by])
         servers = _enough(peaks * needed / offered, peaks * ram / own_ram)
         each = hourly_costs(self.works, self.by, servers, self.target)
         return each.sum(axis=1), servers
@@ -86,10 +86,10 @@ class Relocation:
     ) -> tuple[Floats, Ints]:
         """The cheapest number of the second type by draw. It does what it can of the work, in equal
         parts, and the first type the rest."""
-        peaks = np.array([one.peak for one in self.works])
+        peaks = np.array([work.peak for work in self.works])
         filled = assumed.filled(self.target)
         load = needed * peaks / filled
-        memory = peaks * np.array([one.ram_gib for one in self.works]) / filled
+        memory = peaks * np.array([work.ram_gib for work in self.works]) / filled
         first, *second = self.by
         load_left, memory_left = load.sum(axis=1, keepdims=True), memory.sum()
         seconds = np.zeros(1, dtype=np.int64)
@@ -101,7 +101,7 @@ class Relocation:
             done = np.minimum(seconds / whole, 1.0)
             load_left, memory_left = load_left - done * its_load, memory_left - done * its_memory
         firsts = _enough(load_left / offered[:, :1], memory_left / first.ram_gib)
-        prices = [one.cost_per_month for one in self.by]
+        prices = [supply.cost_per_month for supply in self.by]
         if self.target in HARDWARE:
             # The second type is no larger, so that a spare one of the first stands for any server.
             firsts = firsts + assumed.spares

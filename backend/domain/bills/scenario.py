@@ -57,8 +57,8 @@ def bill_scenario(
             "kind": "composed",
             "time_zone": "UTC",
             "level": _text(level),
-            "daily": [_text(one) for one in daily],
-            "weekly": [_text(one) for one in weekly],
+            "daily": [_text(value) for value in daily],
+            "weekly": [_text(value) for value in weekly],
         },
         "capacity": {"metric": metric, "units_per_score": "1"},
         "policy": {"kind": "perfect"},
@@ -66,10 +66,10 @@ def bill_scenario(
             {"name": names["today"], "parts": [todays]},
             *(
                 {
-                    "name": _name(names[one.target], one),
-                    "parts": [_part(one, level, most, currency)],
+                    "name": _name(names[outcome.target], outcome),
+                    "parts": [_part(outcome, level, most, currency)],
                 }
-                for one in sorted(targets, key=lambda one: one.cost)
+                for outcome in sorted(targets, key=lambda outcome: outcome.cost)
             ),
         ],
     }

@@ -39,8 +39,8 @@ class Swing:
 
 def swings(plan: Relocation, assumed: Assumptions) -> tuple[Swing, ...]:
     """Swings of the cost, the largest first; inputs that do not move it are left out."""
-    moved = sorted(_moved(plan, assumed), key=lambda one: -abs(one.cost_high - one.cost_low))
-    return tuple(one for one in moved if one.cost_low != one.cost_high)
+    moved = sorted(_moved(plan, assumed), key=lambda swing: -abs(swing.cost_high - swing.cost_low))
+    return tuple(swing for swing in moved if swing.cost_low != swing.cost_high)
 
 
 def _moved(plan: Relocation, assumed: Assumptions) -> Iterator[Swing]:
@@ -49,22 +49,22 @@ def _moved(plan: Relocation, assumed: Assumptions) -> Iterator[Swing]:
 
     # A type that stays the same has one score, so both sides of the comparison move with it.
     types = {(work.provider, work.name): work.score for work in plan.works}
-    types |= {(one.provider, one.name): one.score for one in plan.by}
+    types |= {(supply.provider, supply.name): supply.score for supply in plan.by}
     for key, score in types.items():
         low, high = (cost(_with_score(plan, key, end)) for end in (score.low, score.high))
         yield Swing(Input.SCORE, key[1], score.low, score.high, low, high)
-    for name in dict.fromkeys(one.name for one in plan.by):
+    for name in dict.fromkeys(supply.name for supply in plan.by):
         ends = (1 - PRICE_SWING, 1 + PRICE_SWING)
         low, high = (cost(_with_price(plan, name, factor)) for factor in ends)
         yield Swing(Input.PRICE, name, *ends, low, high)
     if assumed.staff(plan.target):
         ends = (1 - STAFF_SWING, 1 + STAFF_SWING)
-        staff = [replace(assumed, staff_per_server=assumed.staff_per_server * one) for one in ends]
-        yield Swing(Input.STAFF, "", *ends, *(cost(plan, one) for one in staff))
+        staff = [replace(assumed, staff_per_server=assumed.staff_per_server * end) for end in ends]
+        yield Swing(Input.STAFF, "", *ends, *(cost(plan, assumption) for assumption in staff))
     if plan.target in HARDWARE:
         spares = (max(assumed.spares - 1, 0), assumed.spares + 1)
-        counts = [replace(assumed, spares=one) for one in spares]
-        yield Swing(Input.SPARES, "", *spares, *(cost(plan, one) for one in counts))
+        counts = [replace(assumed, spares=assumption) for assumption in spares]
+        yield Swing(Input.SPARES, "", *spares, *(cost(plan, assumption) for assumption in counts))
 
 
 def _with_score(plan: Relocation, key: tuple[str, str], value: float) -> Relocation:
@@ -76,12 +76,14 @@ def _with_score(plan: Relocation, key: tuple[str, str], value: float) -> Relocat
             for work in plan.works
         ),
         by=tuple(
-            replace(one, score=score) if (one.provider, one.name) == key else one for one in plan.by
+            replace(supply, score=score) if (supply.provider, supply.name) == key else supply
+            for supply in plan.by
         ),
     )
 
 
 def _with_price(plan: Relocation, name: str, factor: float) -> Relocation:
     return replace(
-        plan, by=tuple(one.times(factor) if one.name == name else one for one in plan.by)
+        plan,
+        by=tuple(supply.times(factor) if supply.name == name else supply for supply in plan.by),
     )

@@ -201,7 +201,7 @@ def fields_of(model: type[Document]) -> Mapping[str, Described]:
     """The fields by their names in the document."""
     fields = {}
     for name, info in model.model_fields.items():
-        value = next(one for one in info.metadata if isinstance(one, Value))
+        value = next(mark for mark in info.metadata if isinstance(mark, Value))
         shown = info.alias or name
         inner = _model_in(info.annotation)
         is_list = get_origin(info.annotation) is tuple

@@ -82,7 +82,7 @@ class _Inventory:
                 merged |= self.group(group).values
             merged |= values
             login = {
-                field: next((merged[one] for one in names if one in merged), "")
+                field: next((merged[name] for name in names if name in merged), "")
                 for field, names in _LOGIN.items()
             }
             try:
@@ -92,7 +92,7 @@ class _Inventory:
                 self.reading.refuse(line, f"{name}: {error}")
                 continue
             # Groups are the tags, except those that each host is in.
-            tags = " ".join(one for one in order if one not in {"all", "ungrouped"})
+            tags = " ".join(group for group in order if group not in {"all", "ungrouped"})
             self.reading.add(line, name=name, tags=tags, **login)
 
 

@@ -138,7 +138,7 @@ def _by_processes(outputs: Sequence[Section], values: Mapping[str, str]) -> Pars
 
 def _sum(parts: Sequence[ParsedSample], key: str) -> int | None:
     counts = [part.parameters[key] for part in parts]
-    known = [one for one in counts if isinstance(one, int)]
+    known = [count for count in counts if isinstance(count, int)]
     return sum(known) if len(known) == len(counts) else None
 
 

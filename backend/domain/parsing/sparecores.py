@@ -231,18 +231,20 @@ def settled(quotes: Iterable[ListedPrice]) -> list[ListedPrice]:
     alike: dict[object, list[ListedPrice]] = {}
     for price in quotes:
         alike.setdefault(replace(price.price, zone="").key, []).append(price)
-    return [one for zones in alike.values() for one in _settled(zones)]
+    return [quote for zones in alike.values() for quote in _settled(zones)]
 
 
 def _settled(zones: list[ListedPrice]) -> list[ListedPrice]:
     # Of one zone, or of what was several data centres of one place, the newest counts.
-    newest = {one.price.zone: one for one in sorted(zones, key=lambda one: one.observed_at)}
+    newest = {
+        quote.price.zone: quote for quote in sorted(zones, key=lambda quote: quote.observed_at)
+    }
     listed = list(newest.values())
-    if len({one.price.terms for one in listed}) == 1:
-        last = max(listed, key=lambda one: one.observed_at)
+    if len({listing.price.terms for listing in listed}) == 1:
+        last = max(listed, key=lambda quote: quote.observed_at)
         return [replace(last, price=replace(last.price, zone=""))]
     if listed[0].price.purchase_model is PurchaseModel.SPOT:
         return listed
-    least = min(listed, key=lambda one: (one.price.amount, one.price.zone))
+    least = min(listed, key=lambda quote: (quote.price.amount, quote.price.zone))
     note = f"lowest of {len(listed)} zones: {least.price.zone}"
     return [replace(least, price=replace(least.price, zone="", note=note))]

@@ -58,7 +58,7 @@ def decimal_mark(locale: str) -> str:
 def shown_locale(cells: Iterable[str]) -> str:
     """A locale whose decimal mark the figures of a whole table show; "" where none or both are seen."""
     marks = {
-        next(one for one in cell if one in ".,")
+        next(char for char in cell if char in ".,")
         for cell in cells
         if _MARKED.fullmatch(cell) and not _GROUPED.fullmatch(cell)
     }
@@ -72,7 +72,7 @@ def number(cell: str, locale: str = "") -> Decimal:
     if _SPACED.fullmatch(cell):
         # Spaces group, so a mark behind them stands before decimals whatever follows.
         text = _SPACES.sub("", cell)
-        mark = next((one for one in ".," if one in text), "")
+        mark = next((char for char in ".," if char in text), "")
         return _decimal(text, mark, decimal_mark(locale))
     if not _NUMBER.fullmatch(cell):
         raise ValueError("is not a decimal number")
@@ -99,7 +99,7 @@ def typed_number(text: str, language: str) -> Decimal:
 
 def _mark(cell: str, stated: str) -> str:
     """The decimal mark of digits and marks; "" where there are no decimals."""
-    marks = [one for one in cell if one in ".,"]
+    marks = [char for char in cell if char in ".,"]
     if not marks:
         return ""
     if len(set(marks)) > 1:

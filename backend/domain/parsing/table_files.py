@@ -59,7 +59,7 @@ def sheet(raw: bytes | str, score: Callable[[Sequence[str]], int]) -> FileLines:
     mark = ""
     if stated := _SEPARATOR_LINE.match(text):
         mark, text, first = stated["mark"], text[stated.end() :], 2
-    marks = [mark] if mark else sorted(SEPARATORS, key=lambda one: -_rated(text, one, score))
+    marks = [mark] if mark else sorted(SEPARATORS, key=lambda mark: -_rated(text, mark, score))
     return FileLines(list(_lines(text, marks[0], first)), notes)
 
 

@@ -76,7 +76,7 @@ TOTALS = frozenset((
 def plain(text: str) -> str:
     """Words without case, accents and marks."""
     text = unicodedata.normalize("NFKD", text.casefold())
-    text = "".join(one for one in text if not unicodedata.combining(one))
+    text = "".join(char for char in text if not unicodedata.combining(char))
     return _WORDS.sub(" ", text.replace("_", " ")).strip()
 
 
@@ -184,9 +184,9 @@ def header(
 
 def _says_net(name: str) -> bool:
     words = f" {plain(name)} "
-    return any(f" {one} " in words for one in ("net", "netto", "nettopreis", "ht", "neto")) or any(
-        one in words for one in (" excl ", " sin iva ", " hors ")
-    )
+    return any(
+        f" {word} " in words for word in ("net", "netto", "nettopreis", "ht", "neto")
+    ) or any(word in words for word in (" excl ", " sin iva ", " hors "))
 
 
 def is_total(cells: Sequence[str]) -> bool:

@@ -214,8 +214,8 @@ class TableRow:
             if parted is None:
                 continue
             cells[column] = parted["figure"].strip()
-            signs = {one.lower() for one in (parted["sign"], parted["code"]) if one}
-            codes = {SIGNS.get(one, one.upper()) for one in signs}
+            signs = {text.lower() for text in (parted["sign"], parted["code"]) if text}
+            codes = {SIGNS.get(sign, sign.upper()) for sign in signs}
             codes |= {currencies[column]} if column in currencies else set()
             self._agree(column, codes, cells)
         self.cells = cells
@@ -341,7 +341,9 @@ def _check_required(
     present |= {name for name, value in options.defaults.items() if value}
     # Amounts may name their currency themselves.
     present |= {"currency"} if any(row.has("currency") for row in table.rows) else set()
-    refused_currency = any("currency" in one.detail for row in table.rows for one in row.refused)
+    refused_currency = any(
+        "currency" in fault.detail for row in table.rows for fault in row.refused
+    )
     present |= {"currency"} if refused_currency else set()
     missing = [
         Remark(line, name, "the column is missing: add it, or state one value for all lines")

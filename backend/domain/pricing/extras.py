@@ -112,11 +112,11 @@ def extras_of_month(
         bought_count = max(0, amounts.ipv4_count - included.ipv4_count)
         hours = hours_per_month if bought_count else Decimal(0)
         # Tiers count the hours of one address, so the price is that of one, times their number.
-        one = _bought(IP, hours, tariffs.get(IP))
-        if one.amount is not None:
-            total = EXACT.multiply(one.amount, Decimal(bought_count))
-            one = Extra(IP, total, one.currency)
-        extras.append(one)
+        address = _bought(IP, hours, tariffs.get(IP))
+        if address.amount is not None:
+            total = EXACT.multiply(address.amount, Decimal(bought_count))
+            address = Extra(IP, total, address.currency)
+        extras.append(address)
     if amounts.egress_gb is not None:
         rest = _rest(amounts.egress_gb, included.traffic_bytes)
         if included.is_traffic_unlimited:

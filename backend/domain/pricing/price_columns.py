@@ -116,4 +116,4 @@ class ChargeColumns:
 
 
 def _floats(values: Sequence[Decimal | None]) -> Floats:
-    return np.array([np.nan if one is None else float(one) for one in values], np.float64)
+    return np.array([np.nan if value is None else float(value) for value in values], np.float64)

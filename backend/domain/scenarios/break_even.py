@@ -78,7 +78,7 @@ def _by_price(alone: OptionAlone) -> Paid:
 
 def _prices(a: OptionAlone, b: OptionAlone, paid_a: Paid, paid_b: Paid) -> Iterator[Meeting]:
     parts: dict[Hashable, OptionPart] = {
-        price_key(part): part for one in (a, b) for part in one.option.parts
+        price_key(part): part for outcome in (a, b) for part in outcome.option.parts
     }
     for key, part in parts.items():
         slope = paid_a.get(key, Fraction(0)) - paid_b.get(key, Fraction(0))
@@ -90,8 +90,8 @@ def _prices(a: OptionAlone, b: OptionAlone, paid_a: Paid, paid_b: Paid) -> Itera
         factor = 1 - (a.total - b.total) / slope
         price = part.price
         rests = [
-            (one.total - paid.get(key, 0), paid.get(key, 0))
-            for one, paid in ((a, paid_a), (b, paid_b))
+            (outcome.total - paid.get(key, 0), paid.get(key, 0))
+            for outcome, paid in ((a, paid_a), (b, paid_b))
         ]
         dearer = a if rests[0] > rests[1] else b
         yield Meeting(
@@ -111,10 +111,10 @@ def _prices(a: OptionAlone, b: OptionAlone, paid_a: Paid, paid_b: Paid) -> Itera
 
 
 def _hours(scenario: ScenarioInput, a: Option, b: Option) -> Iterator[Meeting]:
-    for one, other in ((a, b), (b, a)):
-        if len(one.parts) != 1 or len(other.parts) != 1:
+    for outcome, other in ((a, b), (b, a)):
+        if len(outcome.parts) != 1 or len(other.parts) != 1:
             continue
-        hour, month = one.parts[0], other.parts[0]
+        hour, month = outcome.parts[0], other.parts[0]
         if (
             hour.price.unit == "hour"
             and month.price.unit == "month"
@@ -122,7 +122,7 @@ def _hours(scenario: ScenarioInput, a: Option, b: Option) -> Iterator[Meeting]:
         ):
             hours = _hours_a_month(scenario, hour, month)
             yield Meeting(
-                one.name,
+                outcome.name,
                 other.name,
                 _("hours a month of one server"),
                 hours,

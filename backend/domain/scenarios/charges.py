@@ -100,7 +100,7 @@ def _restarts(price: Price, server_s: int) -> Charges:
 
 
 def _always_on(price: Price, count: int, horizon: Horizon) -> Charges:
-    one = whole(1, horizon)
+    usage = whole(1, horizon)
     compute = base_cost(price, count, horizon)
     charges = Charges(
         compute=compute,
@@ -110,7 +110,9 @@ def _always_on(price: Price, count: int, horizon: Horizon) -> Charges:
     )
     if price.billing == DEDICATED:
         # A contract's months are whole, so what is owed is counted and not a share of time.
-        return replace(charges, owed=count * _contracts(price, one, horizon)[1] * price.terms.price)
+        return replace(
+            charges, owed=count * _contracts(price, usage, horizon)[1] * price.terms.price
+        )
     return replace(
         charges, prepaid=_prepaid(price, count, horizon), owed=_fee(price, count, horizon)
     )
@@ -253,13 +255,13 @@ def base_costs(price: Price, horizon: Horizon) -> Callable[[int], Fraction]:
         usages = term_usages(price, whole(1, horizon), horizon)
         return lambda count: _savings(price, [used.times(count) for used in usages])
     if price.billing == RESERVED:
-        one = _term_fee(price, horizon) + cost_after_term(price, horizon)
+        fee = _term_fee(price, horizon) + cost_after_term(price, horizon)
     elif price.billing == PURCHASE:
         term = term_within(price, horizon)
-        one = cost(price, whole(1, term), term) + cost_after_term(price, horizon)
+        fee = cost(price, whole(1, term), term) + cost_after_term(price, horizon)
     else:
-        one = cost(price, whole(1, horizon), horizon)
-    return lambda count: count * one
+        fee = cost(price, whole(1, horizon), horizon)
+    return lambda count: count * fee
 
 
 def whole(count: int, horizon: Horizon) -> Lives:

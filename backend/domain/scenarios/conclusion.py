@@ -37,12 +37,12 @@ def concluded(
     serving = [option for option in options if may_win(option)]
     if not serving:
         return _unserved(options, currency, span)
-    if all(one.get("contract") for one in serving):
+    if all(option.get("contract") for option in serving):
         return _expected(serving, currency, span)
     lost = unmet_cost(result, price_per_unserved)
-    ordered = sorted(serving, key=lambda one: judged_cost(one, lost))
+    ordered = sorted(serving, key=lambda option: judged_cost(option, lost))
     best = ordered[0]
-    rivals = [one for one in ordered[1:] if one.get("distinguishable") is False]
+    rivals = [option for option in ordered[1:] if option.get("distinguishable") is False]
     named = [best, *rivals]
     detail = _joined(_details(options, serving, named, currency, counts_unmet=bool(lost)))
     if rivals:
@@ -81,7 +81,7 @@ def _without_prices(examples: Sequence[str]) -> Conclusion:
 
 def _unserved(options: Sequence[Option], currency: str, span: str) -> Conclusion:
     """The sentence of a result in which no option serves the demand."""
-    least = min(options, key=lambda one: (one["unserved_share"], _cost(one)))
+    least = min(options, key=lambda option: (option["unserved_share"], _cost(option)))
     sentence = _(
         "No option serves the demand: {name} leaves least of it unmet, {share}, for {cost} in"
         " {span}.",
@@ -109,13 +109,13 @@ def _details(
     detail += [
         _(
             "In {share} of the simulations the demand grows beyond what {name} can serve.",
-            share=percent(1 - one["p_serves"]),
-            name=_named(one),
+            share=percent(1 - option["p_serves"]),
+            name=_named(option),
         )
-        for one in named
-        if _limit(one)
+        for option in named
+        if _limit(option)
     ]
-    if counts_unmet and any(one["unserved_share"] for one in serving):
+    if counts_unmet and any(option["unserved_share"] for option in serving):
         detail.append(_("Unmet demand counts at the price that is stated for it."))
     return detail
 
@@ -175,7 +175,7 @@ def _lead(ordered: Sequence[Option], lost: float) -> str:
     if len(ordered) == 1:
         return _("{name} is the only option that serves the demand", name=_named(best))
     second = ordered[1]
-    low, high = (judged_cost(one, lost) for one in (best, second))
+    low, high = (judged_cost(option, lost) for option in (best, second))
     if not high or low == high:
         return _("{name} and {next} cost the same", name=_named(best), next=_named(second))
     said = {"name": _named(best), "less": percent(1 - low / high), "next": _named(second)}

@@ -152,9 +152,11 @@ def _point(scenario: ScenarioInput, values: Values) -> _Point:
     # The whole engine anew: reservations, caps and policies are no straight lines in the load.
     there = replace(scenario, demand=replace(scenario.demand, values=values))
     outcomes = tuple(outcome(there, option) for option in scenario.options)
-    unserved = np.array([one.service.share for one in outcomes])
-    serving = tuple(bool(one) for one in serves(there, unserved))
-    best = cheapest(there, np.array([float(one.total) for one in outcomes]), unserved)
+    unserved = np.array([option_outcome.service.share for option_outcome in outcomes])
+    serving = tuple(bool(is_served) for is_served in serves(there, unserved))
+    best = cheapest(
+        there, np.array([float(option_outcome.total) for option_outcome in outcomes]), unserved
+    )
     # `cheapest` answers the least unserved where nobody serves; that is no winner.
     return _Point(outcomes, serving, best if serving[best] else None)
 

@@ -65,7 +65,7 @@ def peak_mix(scenario: ScenarioInput, options: Sequence[Option]) -> PeakMix | No
     if not cover.counts:
         return None
     chosen = sorted(
-        ((kept[n], count) for n, count in cover.counts), key=lambda one: options[one[0]].name
+        ((kept[n], count) for n, count in cover.counts), key=lambda share: options[share[0]].name
     )
     servers = tuple((options[index], count) for index, count in chosen)
     return _mix(

@@ -106,7 +106,9 @@ _ALL_OPTIONS = (
     ),
 )
 # By key, in the order in which they are shown.
-READY_OPTIONS: Mapping[str, ReadyOption] = MappingProxyType({one.key: one for one in _ALL_OPTIONS})
+READY_OPTIONS: Mapping[str, ReadyOption] = MappingProxyType(
+    {option.key: option for option in _ALL_OPTIONS}
+)
 
 
 def with_option(

@@ -67,8 +67,8 @@ def _cell(scenario: ScenarioInput, factor: Fraction) -> RegimeCell:
     best = outcomes[
         cheapest(
             scenario,
-            np.array([float(one.total) for one in outcomes]),
-            np.array([one.service.share for one in outcomes]),
+            np.array([float(option_outcome.total) for option_outcome in outcomes]),
+            np.array([option_outcome.service.share for option_outcome in outcomes]),
         )
     ]
     return RegimeCell(best.option.name, best.total, best.service.share)

@@ -111,19 +111,21 @@ def input_sha256(document: Mapping[str, object]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def option_members(scenario: ScenarioInput, one: OptionOutcome) -> dict[str, Any]:
+def option_members(scenario: ScenarioInput, option_outcome: OptionOutcome) -> dict[str, Any]:
     """The result's members of an option, without what uncertainty adds."""
-    fleet, service = one.fleet, one.service
+    fleet, service = option_outcome.fleet, option_outcome.service
     steps = scenario.steps
     plain, restarts = fleet.charges.plain, fleet.charges.interruptions
     served_hours = Fraction(service.served) * steps.step_s / HOUR_S
     return {
-        "name": one.option.name,
-        "cost_total": money(one.total),
-        "cost_per_month": money(_a_month(scenario, one)),
+        "name": option_outcome.option.name,
+        "cost_total": money(option_outcome.total),
+        "cost_per_month": money(_a_month(scenario, option_outcome)),
         "cost_one_off": money(fleet.charges.setup),
-        "cost_per_demand_unit_hour": quotient(one.total / served_hours) if served_hours else None,
-        "server_hours": one.server_s / HOUR_S,
+        "cost_per_demand_unit_hour": quotient(option_outcome.total / served_hours)
+        if served_hours
+        else None,
+        "server_hours": option_outcome.server_s / HOUR_S,
         "launches": fleet.lives.count + (float(restarts) if restarts else 0),
         "interruptions": float(restarts),
         "peak_servers": int(fleet.running.max()) + fleet.always_on,
@@ -135,7 +137,7 @@ def option_members(scenario: ScenarioInput, one: OptionOutcome) -> dict[str, Any
         "billing_overhead_ratio": float(fleet.charges.compute / plain) if plain else None,
         "base_servers": fleet.base,
         "committed_after_horizon": money(fleet.charges.committed),
-        "breakdown": {name: money(amount) for name, amount in one.breakdown.items()},
+        "breakdown": {name: money(amount) for name, amount in option_outcome.breakdown.items()},
         "interval": None,
         "p_cheapest": None,
         "p_serves": None,
@@ -144,11 +146,13 @@ def option_members(scenario: ScenarioInput, one: OptionOutcome) -> dict[str, Any
     }
 
 
-def _a_month(scenario: ScenarioInput, one: OptionOutcome) -> Fraction:
+def _a_month(scenario: ScenarioInput, option_outcome: OptionOutcome) -> Fraction:
     """Cost of a month without what is paid once; `cost_one_off` has that."""
     if scenario.months:
-        return (one.total - one.fleet.charges.setup) / scenario.months
-    return one.fleet.charges.a_month + extras_a_month(one.option.extras, one.fleet.administered)
+        return (option_outcome.total - option_outcome.fleet.charges.setup) / scenario.months
+    return option_outcome.fleet.charges.a_month + extras_a_month(
+        option_outcome.option.extras, option_outcome.fleet.administered
+    )
 
 
 def money(amount: Fraction) -> str:

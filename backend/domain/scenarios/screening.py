@@ -59,17 +59,17 @@ def screened(scenario: ScenarioInput, options: Iterable[Option], *, limit: int) 
             if len(best) == limit and least > best[-1]:
                 break
             try:
-                one = outcome(scenario, option)
+                option_outcome = outcome(scenario, option)
             except InvalidDocument as error:
                 faults[name] = str(error)
                 continue
-            cost, share = _judged(scenario, one), one.service.share
+            cost, share = _judged(scenario, option_outcome), option_outcome.service.share
             is_serving = bool(serves(scenario, np.array(share)))
             if is_serving:
                 insort(best, cost)
                 del best[limit:]
             key = (not is_serving, ZERO if is_serving else Fraction(share), cost, name)
-            rows.append((key, cost, option, option_members(scenario, one)))
+            rows.append((key, cost, option, option_members(scenario, option_outcome)))
     rows.sort(key=lambda row: row[0])
     return Screening(tuple(_ranked(rows[:limit])), faults)
 
@@ -115,12 +115,14 @@ def _first(group: list[Bounded]) -> tuple[Fraction, str]:
     return _order(group[0])
 
 
-def _judged(scenario: ScenarioInput, one: OptionOutcome) -> Fraction:
+def _judged(scenario: ScenarioInput, option_outcome: OptionOutcome) -> Fraction:
     """The cost with that of unserved demand, where it has a price."""
     price = scenario.price_per_unserved_unit_hour
     if price is None:
-        return one.total
-    return one.total + price * Fraction(one.service.share) * _unit_hours(scenario)
+        return option_outcome.total
+    return option_outcome.total + price * Fraction(option_outcome.service.share) * _unit_hours(
+        scenario
+    )
 
 
 def _unit_hours(scenario: ScenarioInput) -> Fraction:

@@ -35,13 +35,13 @@ def series(
     """
     scenario = scenario_from(document, check)
     outcomes = [outcome(scenario, option) for option in scenario.options]
-    losses = [missing(scenario, one.fleet) for one in outcomes]
+    losses = [missing(scenario, option_outcome.fleet) for option_outcome in outcomes]
     steps = scenario.steps
     # Rounded up: there are at most as many points as asked for.
     # All series share their points, so a chart can lay them over each other.
     width = -(-steps.count // max(1, most_points))
     starts = steps.instants()[::width].tolist()
-    bills = [list(_monthly(scenario, one)) for one in outcomes]
+    bills = [list(_monthly(scenario, option_outcome)) for option_outcome in outcomes]
     return {
         "schema": 1,
         "unit": scenario.demand.unit,
@@ -50,7 +50,8 @@ def series(
         "t": [dt.datetime.fromtimestamp(at, dt.UTC).isoformat() for at in starts],
         "demand": _highest(scenario.demand.values, width),
         "options": [
-            _over_time(one, lost, width) for one, lost in zip(outcomes, losses, strict=True)
+            _over_time(option_outcome, lost, width)
+            for option_outcome, lost in zip(outcomes, losses, strict=True)
         ],
         "load_duration": _load_duration(scenario, outcomes, losses, width),
         "months": _by_month(scenario, outcomes, losses, bills),
@@ -65,13 +66,13 @@ def _highest(values: Values, width: int) -> list[Any]:
     return highest
 
 
-def _over_time(one: OptionOutcome, lost: Values, width: int) -> dict[str, Any]:
-    fleet = one.fleet
+def _over_time(option_outcome: OptionOutcome, lost: Values, width: int) -> dict[str, Any]:
+    fleet = option_outcome.fleet
     # Stored narrow, to hold a year of minutes for many options; sums need room.
     serving = fleet.serving.astype(np.int64)
     carried = serving * float(fleet.units_elastic) + float(fleet.carried_always)
     return {
-        "name": one.option.name,
+        "name": option_outcome.option.name,
         "running": _highest(fleet.running.astype(np.int64) + fleet.always_on, width),
         "serving": _highest(serving + fleet.always_on, width),
         "carried": _highest(carried, width),
@@ -91,7 +92,10 @@ def _load_duration(
     return {
         "share": (np.arange(0, count, width) / count).tolist(),
         "demand": _falling(scenario.demand.values, width),
-        "options": [_bands(one, lost, width) for one, lost in zip(outcomes, losses, strict=True)],
+        "options": [
+            _bands(option_outcome, lost, width)
+            for option_outcome, lost in zip(outcomes, losses, strict=True)
+        ],
     }
 
 
@@ -101,13 +105,13 @@ def _falling(values: Values, width: int) -> list[Any]:
     return falling
 
 
-def _bands(one: OptionOutcome, lost: Values, width: int) -> dict[str, Any]:
-    fleet = one.fleet
+def _bands(option_outcome: OptionOutcome, lost: Values, width: int) -> dict[str, Any]:
+    fleet = option_outcome.fleet
     running = fleet.running.astype(np.int64) + fleet.always_on
     # Reservations are money: they cover what runs and run nothing themselves.
     base = fleet.always_on if fleet.base is None else fleet.base
     return {
-        "name": one.option.name,
+        "name": option_outcome.option.name,
         "base_kind": _base_kind(fleet),
         "base": _falling(np.minimum(running, base), width),
         "burst": _falling(np.maximum(running - base, 0), width),
@@ -136,7 +140,7 @@ def _ends(scenario: ScenarioInput) -> list[tuple[str, int]]:
 
 
 def _monthly(
-    scenario: ScenarioInput, one: OptionOutcome
+    scenario: ScenarioInput, option_outcome: OptionOutcome
 ) -> Iterator[tuple[dict[str, Fraction], Fraction, Fraction]]:
     """Up to the end of each month: cost by component, what is prepaid, and what is still owed if
     everything ends then. The last one is the bill of the scenario."""
@@ -144,10 +148,10 @@ def _monthly(
         scenario.check()
         # From the start each time: tiers, caps and terms depend on what was before.
         until = Horizon(scenario.steps.start_s, end_s)
-        charges = one.fleet.charges_until(until)
+        charges = option_outcome.fleet.charges_until(until)
         breakdown = {
             "compute": charges.compute,
-            **extras_costs(one.option.extras, until, one.fleet.administered),
+            **extras_costs(option_outcome.option.extras, until, option_outcome.fleet.administered),
             "setup": charges.setup,
         }
         yield breakdown, charges.prepaid, charges.owed
@@ -167,12 +171,12 @@ def _by_month(
     before_s = scenario.steps.start_s
     for index, (month, end_s) in enumerate(_ends(scenario)):
         options = []
-        for one, lost, bill in zip(outcomes, losses, bills, strict=True):
+        for option_outcome, lost, bill in zip(outcomes, losses, bills, strict=True):
             earlier = bill[index - 1][0] if index else {}
             # Differences of exact bills, so that the months add up to the whole to the cent.
             added = {k: amount - earlier.get(k, ZERO) for k, amount in bill[index][0].items()}
             options.append(
-                _priced(one.option, sum(added.values(), ZERO))
+                _priced(option_outcome.option, sum(added.values(), ZERO))
                 | {"unserved_share": _share(scenario, lost, before_s, end_s)}
                 | {"breakdown": {name: money(amount) for name, amount in added.items()}}
             )
@@ -198,12 +202,12 @@ def _cash(
             "month": month,
             "options": [
                 {
-                    "name": one.option.name,
+                    "name": option_outcome.option.name,
                     "paid": money(sum(bill[index][0].values(), ZERO) + bill[index][1]),
                     "exit": money(bill[index][2]),
                     "unserved_share": _share(scenario, lost, start_s, end_s),
                 }
-                for one, lost, bill in zip(outcomes, losses, bills, strict=True)
+                for option_outcome, lost, bill in zip(outcomes, losses, bills, strict=True)
             ],
         }
         for index, (month, end_s) in enumerate(_ends(scenario))

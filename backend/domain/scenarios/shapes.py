@@ -124,7 +124,7 @@ _ALL_SHAPES = (
     ),
 )  # fmt: skip
 # By key, in the order in which a demand is asked whether it is like them.
-SHAPES: Mapping[str, LoadShape] = MappingProxyType({one.key: one for one in _ALL_SHAPES})
+SHAPES: Mapping[str, LoadShape] = MappingProxyType({shape.key: shape for shape in _ALL_SHAPES})
 
 
 def shape_of(demand: Mapping[str, Any]) -> LoadShape | None:

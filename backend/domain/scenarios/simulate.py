@@ -28,7 +28,7 @@ def options_written(
 ) -> list[dict[str, Any]]:
     """So many options from the first one on, each by itself; `compared` makes the result of all."""
     scenario = scenario_from(document, check)
-    return [written(one) for one in _alone(scenario, scenario.options[first : first + count])]
+    return [written(result) for result in _alone(scenario, scenario.options[first : first + count])]
 
 
 def compared(
@@ -44,30 +44,30 @@ def _alone(scenario: ScenarioInput, options: Sequence[Option]) -> Iterator[Optio
     drawn = factors(scenario, scenario.uncertainty) if scenario.uncertainty else None
     inputs = moved_inputs(scenario)
     for option in options:
-        one = outcome(scenario, option)
+        result = outcome(scenario, option)
         yield OptionAlone(
             option,
-            {**option_members(scenario, one), "contract": contract_result(scenario, one)},
-            one.total,
-            one.service.share,
-            paid_for_parts(scenario, one),
-            None if drawn is None else spread(scenario, one, drawn),
-            tuple(spread(scenario, one, moved.factors) for moved in inputs),
+            {**option_members(scenario, result), "contract": contract_result(scenario, result)},
+            result.total,
+            result.service.share,
+            paid_for_parts(scenario, result),
+            None if drawn is None else spread(scenario, result, drawn),
+            tuple(spread(scenario, result, moved.factors) for moved in inputs),
         )
 
 
 def _compared(scenario: ScenarioInput, alone: list[OptionAlone]) -> dict[str, Any]:
-    result = result_document(scenario, [dict(one.members) for one in alone])
+    result = result_document(scenario, [dict(item.members) for item in alone])
     if scenario.uncertainty:
-        spreads = [one.drawn for one in alone if one.drawn is not None]
-        shares = [one.unserved_share for one in alone]
+        spreads = [result.drawn for result in alone if result.drawn is not None]
+        shares = [result.unserved_share for result in alone]
         by_option = uncertainty_members(scenario, scenario.uncertainty, spreads, shares)
-        for members, more, one in zip(result["options"], by_option, spreads, strict=True):
+        for members, more, spread in zip(result["options"], by_option, spreads, strict=True):
             members.update(more)
-            if one.cost_error_ratio:
-                note = _interpolated(members["name"], one.cost_error_ratio)
+            if spread.cost_error_ratio:
+                note = _interpolated(members["name"], spread.cost_error_ratio)
                 result["assumptions"].append(note)
-    result["break_even"] = [_meeting(one) for one in meetings(scenario, alone)]
+    result["break_even"] = [_meeting(meeting) for meeting in meetings(scenario, alone)]
     result["tornado"] = [asdict(bar) for bar in bars(scenario, alone)]
     return result
 

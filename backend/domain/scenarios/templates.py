@@ -385,7 +385,9 @@ _ALL_TEMPLATES = (
     ),
 )
 # By key, in the order in which they are shown.
-TEMPLATES: Mapping[str, Template] = MappingProxyType({one.key: one for one in _ALL_TEMPLATES})
+TEMPLATES: Mapping[str, Template] = MappingProxyType(
+    {template.key: template for template in _ALL_TEMPLATES}
+)
 
 
 def is_as_template(template: Template, document: Mapping[str, Any]) -> bool:

@@ -62,13 +62,13 @@ def _metric_data(document: Mapping[str, Any], series: str) -> DemandTrace:
     if series not in labels and ids.count(series) == 1:
         series = labels[ids.index(series)]
     index = _which(labels, series, "/MetricDataResults")
-    one = results[index]
-    status = str(one.get("StatusCode", COMPLETE))
+    item = results[index]
+    status = str(item.get("StatusCode", COMPLETE))
     if status not in (COMPLETE, PARTIAL):
-        said = "; ".join(_messages(one, document)) or "no reason is given"
+        said = "; ".join(_messages(item, document)) or "no reason is given"
         detail = f"CloudWatch says {status[:40]} for {labels[index][:60]}: fetch it again ({said})"
         raise InvalidValue(f"/MetricDataResults/{index}", detail)
-    times, values = one.get("Timestamps"), one.get("Values")
+    times, values = item.get("Timestamps"), item.get("Values")
     name = f"/MetricDataResults/{index}"
     if not isinstance(times, list) or not isinstance(values, list) or len(times) != len(values):
         raise InvalidValue(name, "as many Timestamps as Values are needed")
@@ -86,17 +86,17 @@ def _reservations(
     if document.get("NextToken"):
         yield "CloudWatch has more pages (NextToken): fetch all of them, without --max-items"
     yield from _messages(results[index], document)
-    for n, one in enumerate(results):
-        status = str(one.get("StatusCode", COMPLETE))
+    for n, result in enumerate(results):
+        status = str(result.get("StatusCode", COMPLETE))
         if n != index and status != COMPLETE:
-            name = f"{one.get('Id', '')} {one.get('Label', '')}".strip()
+            name = f"{result.get('Id', '')} {result.get('Label', '')}".strip()
             yield f"another series, {name[:80]}, is {status[:40]}"
 
 
 def _messages(*holders: Mapping[str, Any]) -> Iterator[str]:
     for holder in holders:
-        for one in _objects(holder.get("Messages"))[:MOST_MESSAGES]:
-            yield f"CloudWatch says {one.get('Code', '')}: {str(one.get('Value', ''))[:200]}"
+        for message in _objects(holder.get("Messages"))[:MOST_MESSAGES]:
+            yield f"CloudWatch says {message.get('Code', '')}: {str(message.get('Value', ''))[:200]}"
 
 
 def _numbered(times: list[Any], values: list[Any]) -> Iterator[tuple[int, tuple[Any, Any]]]:
@@ -107,8 +107,8 @@ def _statistics(points: object, statistic: str) -> DemandTrace:
     """get-metric-statistics: points in any order, each with the statistics that were asked for."""
     datapoints = [
         # Percentiles have a place of their own.
-        {**one, **_mapping(one.get("ExtendedStatistics"))}
-        for one in _objects(points)
+        {**point, **_mapping(point.get("ExtendedStatistics"))}
+        for point in _objects(points)
     ]
     first = datapoints[0] if datapoints else {}
     percentiles = _mapping(first.get("ExtendedStatistics"))
@@ -118,8 +118,8 @@ def _statistics(points: object, statistic: str) -> DemandTrace:
     if statistic not in known:
         raise InvalidValue("/Datapoints", f"choose one statistic of {', '.join(known) or 'none'}")
     rows = [
-        (f"/Datapoints/{n}/{statistic}", one.get("Timestamp"), one.get(statistic))
-        for n, one in enumerate(datapoints)
+        (f"/Datapoints/{n}/{statistic}", point.get("Timestamp"), point.get(statistic))
+        for n, point in enumerate(datapoints)
     ]
     return _sorted(rows, str(datapoints[0].get("Unit", "")))
 
@@ -164,7 +164,7 @@ def _mapping(value: object) -> dict[str, Any]:
 
 
 def _objects(value: object) -> list[dict[str, Any]]:
-    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
 def _which(names: list[str], series: str, pointer: str) -> int:

@@ -134,27 +134,27 @@ def sigma(cv: float) -> float:
     return float(np.sqrt(np.log1p(cv**2)))
 
 
-def option_with_counts(one: OptionOutcome) -> Option:
+def option_with_counts(option_outcome: OptionOutcome) -> Option:
     """The option with every count that was a question answered."""
-    counts = {"all": one.fleet.always_on, "base": one.fleet.base}
+    counts = {"all": option_outcome.fleet.always_on, "base": option_outcome.fleet.base}
     parts = tuple(
         part if part.count is None else replace(part, count=counts[part.role])
-        for part in one.option.parts
+        for part in option_outcome.option.parts
     )
-    return replace(one.option, parts=parts)
+    return replace(option_outcome.option, parts=parts)
 
 
-def curve(scenario: ScenarioInput, one: OptionOutcome, ratio: Draws) -> Curve:
+def curve(scenario: ScenarioInput, option_outcome: OptionOutcome, ratio: Draws) -> Curve:
     """The option at the ends of the stretches that `stretches` chose for the ratios drawn."""
-    option = option_with_counts(one)
+    option = option_with_counts(option_outcome)
     at: list[float] = []
     outcomes: list[OptionOutcome] = []
 
     def run(end: float) -> OptionOutcome:
-        return one if end == 1 else outcome(_scaled(scenario, end), option)
+        return option_outcome if end == 1 else outcome(_scaled(scenario, end), option)
 
     # From above: where nothing is unserved at the upper end nothing is at the lower one, either.
-    for low, high in reversed(stretches(scenario, one, ratio)):
+    for low, high in reversed(stretches(scenario, option_outcome, ratio)):
         at.append(high)
         outcomes.append(run(high))
         if low < high:
@@ -176,18 +176,18 @@ def curve(scenario: ScenarioInput, one: OptionOutcome, ratio: Draws) -> Curve:
         restarted=values(lambda each: each.fleet.charges.restarted),
         interrupted=values(lambda each: each.service.interrupted) * shown,
         base=float(base),
-        other=float(one.total - one.fleet.compute),
+        other=float(option_outcome.total - option_outcome.fleet.compute),
     )
 
 
 def stretches(
-    scenario: ScenarioInput, one: OptionOutcome, ratio: Draws
+    scenario: ScenarioInput, option_outcome: OptionOutcome, ratio: Draws
 ) -> list[tuple[float, float]]:
     """Both ends of every stretch of ratios with a draw in which an option is linear; or a grid of
     points where they are too many."""
     drawn = np.unique(ratio)
     allowed = exact_runs(scenario.steps.count, len(scenario.options), scenario.policy.kind)
-    breaks = _breaks(scenario, one, float(drawn[-1])) if drawn.size > GRID else None
+    breaks = _breaks(scenario, option_outcome, float(drawn[-1])) if drawn.size > GRID else None
     ids = np.arange(drawn.size) if breaks is None else np.searchsorted(breaks, drawn)
     first = np.flatnonzero(np.diff(ids, prepend=-1))
     if first.size <= allowed:
@@ -203,7 +203,7 @@ def exact_runs(steps: int, options: int, policy: str) -> int:
     return max(2 * GRID, min(EXACT_WORK // (steps * pace(policy)), MOST_RUNS) // options)
 
 
-def _breaks(scenario: ScenarioInput, one: OptionOutcome, highest: float) -> Draws | None:
+def _breaks(scenario: ScenarioInput, option_outcome: OptionOutcome, highest: float) -> Draws | None:
     """Ratios at which servers start or unserved demand begins; None for too many to list.
 
     A demand d needs a server more where ratio · d passes n · units · share beyond what the base
@@ -214,7 +214,7 @@ def _breaks(scenario: ScenarioInput, one: OptionOutcome, highest: float) -> Draw
         return None
     levels = np.unique(demand)
     levels = levels[levels > 0]
-    fleet, policy = one.fleet, scenario.policy
+    fleet, policy = option_outcome.fleet, scenario.policy
     units = float(fleet.units_elastic)
     target = float(policy.target if policy.kind in REMEMBERING else scenario.target_utilisation)
     always = float(fleet.carried_always)
@@ -250,12 +250,14 @@ def _base_cost(scenario: ScenarioInput, option: Option) -> Fraction:
     return Fraction(0)
 
 
-def spread(scenario: ScenarioInput, one: OptionOutcome, drawn: Factors) -> OptionSpread:
+def spread(scenario: ScenarioInput, option_outcome: OptionOutcome, drawn: Factors) -> OptionSpread:
     """Cost and unserved demand of an option in each draw."""
-    elastic = next((p for p in one.option.parts if p.count is None), one.option.parts[0])
-    fixed = next((p for p in one.option.parts if p.count is not None), elastic)
+    elastic = next(
+        (p for p in option_outcome.option.parts if p.count is None), option_outcome.option.parts[0]
+    )
+    fixed = next((p for p in option_outcome.option.parts if p.count is not None), elastic)
     ratio = drawn.demand / drawn.scores[score_key(elastic)]
-    known = curve(scenario, one, ratio)
+    known = curve(scenario, option_outcome, ratio)
 
     def at(values: Draws) -> Draws:
         return np.interp(ratio, known.ratio, values)
@@ -263,8 +265,8 @@ def spread(scenario: ScenarioInput, one: OptionOutcome, drawn: Factors) -> Optio
     price = drawn.prices[price_key(elastic)]
     # Base and burst are bought at prices of their own, which vary apart.
     costs = at(known.elastic) * price + known.base * drawn.prices[price_key(fixed)] + known.other
-    unserved = at(known.missing) / ratio + _boot(scenario, one, drawn.boot)
-    more = _more_interruptions(one.option, at(known.interruptions), drawn)
+    unserved = at(known.missing) / ratio + _boot(scenario, option_outcome, drawn.boot)
+    more = _more_interruptions(option_outcome.option, at(known.interruptions), drawn)
     costs += more * at(known.restarted) * price
     unserved += more * at(known.interrupted) / ratio
     # Without demand nothing costs anything, and nothing is off.
@@ -294,24 +296,24 @@ def _more_interruptions(option: Option, expected: Draws, drawn: Factors) -> Draw
     return np.divide(counts - expected, expected, out=np.zeros(expected.size), where=expected > 0)
 
 
-def _boot(scenario: ScenarioInput, one: OptionOutcome, boot: Draws) -> Draws:
+def _boot(scenario: ScenarioInput, option_outcome: OptionOutcome, boot: Draws) -> Draws:
     """Addition to the unserved share by a longer or shorter warm-up."""
     warmup_s = scenario.policy.warmup_s
     if not warmup_s or boot.min() == boot.max():
         return np.zeros(boot.size)
-    option = option_with_counts(one)
+    option = option_with_counts(option_outcome)
     # Servers serve from the start of a step on, so only a longer warm-up in steps adds anything.
     lengths = np.ceil(boot * warmup_s / scenario.steps.step_s)
     times, index = np.unique(lengths, return_inverse=True)
     # What an interruption costs follows the seconds of the warm-up, not its steps.
-    is_exact = times.size <= 2 * GRID and not one.fleet.charges.interruptions
+    is_exact = times.size <= 2 * GRID and not option_outcome.fleet.charges.interruptions
     if not is_exact:
         times = np.unique(np.quantile(boot, np.linspace(0, 1, GRID)))
     seconds = times * (scenario.steps.step_s if is_exact else warmup_s)
     shares = np.array(
         [outcome(_started_in(scenario, each), option).service.share for each in seconds]
     )
-    added = shares - one.service.share
+    added = shares - option_outcome.service.share
     return added[index] if is_exact else np.interp(boot, times, added)
 
 
@@ -334,9 +336,11 @@ def uncertainty_members(
     median lie on one side.
     """
     demand = demand_factors(spreads)
-    unserved = np.stack([one.unserved for one in by_option])
+    unserved = np.stack([option_spread.unserved for option_spread in by_option])
     may_win = serves(scenario, unserved)
-    costs = judged(scenario, np.stack([one.costs for one in by_option]), unserved, demand)
+    costs = judged(
+        scenario, np.stack([option_spread.costs for option_spread in by_option]), unserved, demand
+    )
     # Where no option serves the demand of a draw none is its cheapest.
     best = np.where(may_win, costs, np.inf).min(axis=0)
     medians = np.median(costs, axis=1)
@@ -344,23 +348,25 @@ def uncertainty_members(
     winner = int(np.argmin(np.where(is_stated, medians, np.inf) if is_stated.any() else medians))
     return [
         {
-            **_interval(one),
+            **_interval(option_spread),
             "p_cheapest": float(np.mean(wins & (judged_costs <= best))),
             "p_serves": float(np.mean(wins)),
             "regret": _amount(np.mean((judged_costs - best)[wins])) if wins.any() else None,
-            "cvar95": _amount(_tail_mean(one.costs)),
+            "cvar95": _amount(_tail_mean(option_spread.costs)),
             "distinguishable": _is_apart(judged_costs - costs[winner]),
         }
-        for one, judged_costs, wins in zip(by_option, costs, may_win, strict=True)
+        for option_spread, judged_costs, wins in zip(by_option, costs, may_win, strict=True)
     ]
 
 
-def _interval(one: OptionSpread) -> dict[str, Any]:
+def _interval(option_spread: OptionSpread) -> dict[str, Any]:
     points = dict(zip(("p5", "p50", "p95"), (LOW, 0.5, HIGH), strict=True))
     return {
-        "interval": {name: _amount(np.quantile(one.costs, at)) for name, at in points.items()},
+        "interval": {
+            name: _amount(np.quantile(option_spread.costs, at)) for name, at in points.items()
+        },
         "unserved_interval": {
-            name: float(np.quantile(one.unserved, at)) for name, at in points.items()
+            name: float(np.quantile(option_spread.unserved, at)) for name, at in points.items()
         },
     }
 

@@ -35,7 +35,7 @@ def levels(
     day, second = np.divmod(local_s, DAY_S)
     weekday = (day + THURSDAY) % 7
     values = np.full(steps.count, float(base))
-    for window in sorted(windows, key=lambda one: one.level):
+    for window in sorted(windows, key=lambda window: window.level):
         values[_is_on(window, weekday, second)] = float(window.level)
     return values
 

@@ -186,16 +186,16 @@ def _is_zfs(array: Array) -> bool:
 
 
 def _capacity(array: Array, rules: PoolRules) -> Capacity:
-    one = _allocation(array, array.record_bytes)
+    allocation = _allocation(array, array.record_bytes)
     space, reported = array.active_disks * array.disk.bytes, None
     if _is_zfs(array):
         space = array.groups * group_bytes(array.group_disks, array.disk.bytes, rules)
         converted = converted_bytes(space, _allocation(array, REPORTING_RECORD_BYTES))
         reported = converted - slop_bytes(converted, rules)
         space = space * reported // converted
-    usable = space * one.data_bytes // one.allocated_bytes
-    redundancy = space * one.parity_bytes // one.allocated_bytes
-    padding = space * one.padding_bytes // one.allocated_bytes
+    usable = space * allocation.data_bytes // allocation.allocated_bytes
+    redundancy = space * allocation.parity_bytes // allocation.allocated_bytes
+    padding = space * allocation.padding_bytes // allocation.allocated_bytes
     raw = array.disks * array.disk.bytes
     spare = array.spares * array.disk.bytes
     reserved = raw - usable - redundancy - padding - spare

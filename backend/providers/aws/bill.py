@@ -54,7 +54,9 @@ class AwsBill:
                 GroupBy=[{"Type": "TAG", "Key": TOKEN}],
                 **page,
             )
-            for group in (one for span in answer["ResultsByTime"] for one in span["Groups"]):
+            for group in (
+                members for span in answer["ResultsByTime"] for members in span["Groups"]
+            ):
                 # The key of a group is the tag's name and its value, with $ between them.
                 token = group["Keys"][0].partition("$")[2]
                 cost = group["Metrics"]["UnblendedCost"]

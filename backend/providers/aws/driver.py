@@ -322,7 +322,7 @@ def _of_launch(ec2: "EC2Client", token: str) -> list[Any]:
     """Machine of an earlier launch with this token; the parameters have changed since, such as the
     image that a name stands for."""
     known = instances(ec2, Filters=filters(**{f"tag:{TOKEN}": token}))
-    made = [one for one in known if refusal_of(one) is None]
+    made = [resource for resource in known if refusal_of(resource) is None]
     if not made:
         raise DriverError(Reason.TIMEOUT, "the machine is made, not shown yet", retryable=True)
     return made

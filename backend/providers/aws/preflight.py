@@ -101,7 +101,9 @@ def _network(ec2: "EC2Client", access: Access, region: str) -> str:
     subnets = ec2.describe_subnets(Filters=filters(**{"default-for-az": "true"}))["Subnets"]
     if not subnets:
         raise unsupported("no default network")
-    return f"default subnets in {', '.join(sorted(one['AvailabilityZone'] for one in subnets))}"
+    return (
+        f"default subnets in {', '.join(sorted(subnet['AvailabilityZone'] for subnet in subnets))}"
+    )
 
 
 def _image(at: Login, access: Access, spec: LaunchSpec) -> str:

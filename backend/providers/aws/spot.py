@@ -53,7 +53,7 @@ def parse(
                 continue
             # The VPC's own price first, whatever its age; times are ISO 8601 of one form, so text order is
             # time order.
-            newest = max(known, quote, key=lambda one: (one.is_vpc, one.at))
+            newest = max(known, quote, key=lambda price: (price.is_vpc, price.at))
             older = quote if newest is known else known
             latest[quote.price.key] = newest
             yield not_used(older.price, SkipReason.SUPERSEDED, f"{newest.at} {newest.price.amount}")

@@ -68,7 +68,9 @@ class SizeFeatures:
     @classmethod
     def of(cls, size: Mapping[str, Any]) -> "SizeFeatures":
         """Read from an answer about SKUs; what it does not state is not there."""
-        values = {one["name"]: one["value"] for one in size.get("capabilities") or ()}
+        values = {
+            capability["name"]: capability["value"] for capability in size.get("capabilities") or ()
+        }
         return cls(
             is_nvme_only=values.get("DiskControllerTypes", "").strip().lower() == "nvme",
             has_accelerated_networking=values.get("AcceleratedNetworkingEnabled") == "True",
@@ -308,8 +310,8 @@ def failure(machine: Mapping[str, Any]) -> tuple[str, str]:
 def _statuses(machine: Mapping[str, Any]) -> Sequence[tuple[str, str, str]]:
     view = (machine.get("properties") or {}).get("instanceView") or {}
     parts = (
-        (one.get("code", "").partition("/"), one.get("message") or "")
-        for one in view.get("statuses") or ()
+        (status.get("code", "").partition("/"), status.get("message") or "")
+        for status in view.get("statuses") or ()
     )
     return [(kind, code, message) for (kind, _, code), message in parts]
 

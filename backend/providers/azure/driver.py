@@ -149,9 +149,9 @@ class _Subscription(Clients):
 
     def sizes(self, region: str) -> Iterator[dict[str, Any]]:
         """Every size of machine in the region, with its zones and what this subscription may not."""
-        for one in self.compute.resource_skus.list(filter=f"location eq '{tag_value(region)}'"):
-            if one["resourceType"] == "virtualMachines":
-                yield one.as_dict()
+        for sku in self.compute.resource_skus.list(filter=f"location eq '{tag_value(region)}'"):
+            if sku["resourceType"] == "virtualMachines":
+                yield sku.as_dict()
 
     def zones(self, machine_type: str, region: str) -> list[str]:
         for size in self.sizes(region):
@@ -285,17 +285,23 @@ class _Subscription(Clients):
     def _addresses(self, group: str) -> tuple[str, str]:
         """Public and private one; "" for what is not there yet."""
         public = (
-            one.get("properties") or {} for one in self.network.public_ip_addresses.list(group)
+            address.get("properties") or {}
+            for address in self.network.public_ip_addresses.list(group)
         )
         private = (
             of_ip.get("properties") or {}
-            for one in self.network.network_interfaces.list(group)
-            for of_ip in (one.get("properties") or {}).get("ipConfigurations") or ()
+            for interface in self.network.network_interfaces.list(group)
+            for of_ip in (interface.get("properties") or {}).get("ipConfigurations") or ()
         )
         return (
-            next((str(one["ipAddress"]) for one in public if one.get("ipAddress")), ""),
+            next((str(address["ipAddress"]) for address in public if address.get("ipAddress")), ""),
             next(
-                (str(one["privateIPAddress"]) for one in private if one.get("privateIPAddress")), ""
+                (
+                    str(interface["privateIPAddress"])
+                    for interface in private
+                    if interface.get("privateIPAddress")
+                ),
+                "",
             ),
         )
 
@@ -317,7 +323,11 @@ class _Subscription(Clients):
         ours = f"tagName eq '{WORKSPACE}' and tagValue eq '{tag_value(tag)}'"
         groups = [grouped(group) for group in self.groups.resource_groups.list(filter=ours)]
         # Azure filters by one tag at most, so the rest is left out here.
-        listed = [one for one in groups if region in {"", one.region} and token in {"", one.token}]
+        listed = [
+            resource
+            for resource in groups
+            if region in {"", resource.region} and token in {"", resource.token}
+        ]
         if not listed:
             return Inventory()
         # One that never got its place costs nothing.
@@ -327,10 +337,10 @@ class _Subscription(Clients):
             if provisioned(machine) not in {"Failed", "Canceled"}
         }
         return Inventory(
-            replace(one, launched_at=launched[one.token])
-            if one.token in launched
-            else replace(one, kind=ResourceKind.RESOURCE_GROUP)
-            for one in listed
+            replace(resource, launched_at=launched[resource.token])
+            if resource.token in launched
+            else replace(resource, kind=ResourceKind.RESOURCE_GROUP)
+            for resource in listed
         )
 
     def let_in(self, resource: ProviderResource, address: str) -> str:
@@ -372,16 +382,18 @@ def _zones(size: dict[str, Any]) -> list[str]:
     offered = {zone for at in size.get("locationInfo") or () for zone in at.get("zones") or ()}
     withheld = {
         zone
-        for one in size.get("restrictions") or ()
-        if one.get("type") == "Zone"
-        for zone in (one.get("restrictionInfo") or {}).get("zones") or ()
+        for restriction in size.get("restrictions") or ()
+        if restriction.get("type") == "Zone"
+        for zone in (restriction.get("restrictionInfo") or {}).get("zones") or ()
     }
     return sorted(offered - withheld)
 
 
 def _is_withheld(size: dict[str, Any]) -> bool:
     """True if the subscription may not have it anywhere in the region."""
-    return any(one.get("type") == "Location" for one in size.get("restrictions") or ())
+    return any(
+        restriction.get("type") == "Location" for restriction in size.get("restrictions") or ()
+    )
 
 
 def _settle(look: Callable[[], Any], until: float) -> None:

@@ -130,7 +130,8 @@ def _look_at_controllers(
         overview.unknown(topic, translated(error).detail, ROLE_ADVICE)
         return
     features = {
-        one["name"]: one["value"] for one in (shown.get("properties") or {}).get("features") or ()
+        feature["name"]: feature["value"]
+        for feature in (shown.get("properties") or {}).get("features") or ()
     }
     controllers = features.get("DiskControllerTypes", "")
     if "nvme" in controllers.lower():
@@ -141,14 +142,14 @@ def _look_at_controllers(
 
 def _quota(clients: AskedSubscription, region: str) -> str:
     """Free quota of all, and families that have nothing left."""
-    usages = [one.as_dict() for one in clients.compute.usage.list(region)]
+    usages = [usage.as_dict() for usage in clients.compute.usage.list(region)]
     free = {name: _free(usages, name) for name in QUOTAS}
     said = [f"{left} vCPUs of {name} are free" for name, left in free.items() if left is not None]
     full = [
-        one["name"]["value"]
-        for one in usages
-        if one["name"]["value"].endswith("Family")
-        and one["limit"] - one["currentValue"] < SMALLEST_VCPUS
+        usage["name"]["value"]
+        for usage in usages
+        if usage["name"]["value"].endswith("Family")
+        and usage["limit"] - usage["currentValue"] < SMALLEST_VCPUS
     ]
     if full:
         said.append(f"nothing is left of {len(full)} families such as {full[0]}")
@@ -158,6 +159,8 @@ def _quota(clients: AskedSubscription, region: str) -> str:
 
 
 def _free(usages: list[dict[str, Any]], name: str) -> int | None:
-    of_name: Iterator[Mapping[str, Any]] = (one for one in usages if one["name"]["value"] == name)
-    one = next(of_name, None)
-    return None if one is None else int(one["limit"]) - int(one["currentValue"])
+    of_name: Iterator[Mapping[str, Any]] = (
+        usage for usage in usages if usage["name"]["value"] == name
+    )
+    usage = next(of_name, None)
+    return None if usage is None else int(usage["limit"]) - int(usage["currentValue"])

@@ -76,7 +76,7 @@ def answered(document: object, status: int, retry_after: str = "") -> DriverErro
 
 def _policies(error: Mapping[str, Any]) -> str:
     """Names of the policies that say no, as `additionalInfo` lists them."""
-    infos = [one.get("info") or {} for one in error.get("additionalInfo") or ()]
+    infos = [detail.get("info") or {} for detail in error.get("additionalInfo") or ()]
     names = (
         info.get("policyAssignmentDisplayName") or info.get("policyDefinitionDisplayName")
         for info in infos

@@ -94,14 +94,16 @@ def _settled(cells: Iterable[Cell]) -> Iterator[Result]:
     for day, currency, written in cells:
         by_cell.setdefault((day, currency), []).append(_read(day, currency, written))
     for (day, currency), readings in by_cell.items():
-        rates = {one.units_per_eur for one in readings if isinstance(one, ParsedRate)}
+        rates = {reading.units_per_eur for reading in readings if isinstance(reading, ParsedRate)}
         # Neither is taken: a wrong rate moves every price in that currency.
         if len(rates) > 1:
             rates_text = ", ".join(sorted(map(str, rates)))
             yield SkippedRate(day, currency, WhyNot.AMBIGUOUS, shown(rates_text))
             continue
         # A reading that is no rate does not count against one that is.
-        yield next((one for one in readings if isinstance(one, ParsedRate)), readings[0])
+        yield next(
+            (reading for reading in readings if isinstance(reading, ParsedRate)), readings[0]
+        )
         for _ in readings[1:]:
             yield SkippedRate(day, currency, WhyNot.DUPLICATE)
 

@@ -90,9 +90,11 @@ class OsLogin:
         accounts = self._profile().get("posixAccounts", ())
         ours = [account for account in accounts if account.get("accountId") in {project, None}]
         # The primary one first: the others are those of other projects and systems.
-        ours.sort(key=lambda one: not one.get("primary"))
+        ours.sort(key=lambda account: not account.get("primary"))
         of_linux = (
-            one["username"] for one in ours if one.get("operatingSystemType") in {"LINUX", None}
+            account["username"]
+            for account in ours
+            if account.get("operatingSystemType") in {"LINUX", None}
         )
         return next(of_linux, None)
 

@@ -97,7 +97,7 @@ def _network(ask: Ask, network: str, region: str) -> str:
     shown = ask("Networks", "get", network=name, **_project(network))
     if shown.auto_create_subnetworks:
         return f"network {name}, with a subnetwork in every region"
-    if any(f"/regions/{region}/" in one for one in shown.subnetworks):
+    if any(f"/regions/{region}/" in subnet for subnet in shown.subnetworks):
         raise unsupported(f"network {name} is of custom mode: name its subnetwork in {region}")
     raise unsupported(f"network {name} has no subnetwork in {region}")
 

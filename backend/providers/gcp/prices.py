@@ -215,7 +215,7 @@ def _priced(
 
 def _first_days(components: Iterable[list[Component]]) -> list[dt.date]:
     """Days on which the sum of components begins or changes, from the first that has them all."""
-    days = [[one.valid_from or dt.date.min for one in each] for each in components]
+    days = [[component.valid_from or dt.date.min for component in each] for each in components]
     begin = max((min(each, default=dt.date.min) for each in days), default=dt.date.min)
     return sorted({begin, *(day for each in days for day in each if day > begin)})
 
@@ -223,15 +223,17 @@ def _first_days(components: Iterable[list[Component]]) -> list[dt.date]:
 def _component(named: str, components: list[Component], day: dt.date) -> Component:
     """The component as it is priced on a day."""
     newest: dict[str, Component] = {}
-    for one in sorted(components, key=lambda one: one.valid_from or dt.date.min):
-        if (one.valid_from or dt.date.min) <= day:
-            newest[one.sku] = one
+    for component in sorted(components, key=lambda component: component.valid_from or dt.date.min):
+        if (component.valid_from or dt.date.min) <= day:
+            newest[component.sku] = component
     offered = list(newest.values())
     if not offered:
         raise NoPrice(SkipReason.NO_COMPONENT, named)
     # Two SKUs at one price are one; of two prices none is right.
-    if len({(one.amount, one.currency) for one in offered}) > 1:
-        raise NoPrice(SkipReason.AMBIGUOUS, f"{named}: {', '.join(one.sku for one in offered)}")
+    if len({(component.amount, component.currency) for component in offered}) > 1:
+        raise NoPrice(
+            SkipReason.AMBIGUOUS, f"{named}: {', '.join(component.sku for component in offered)}"
+        )
     return offered[0]
 
 
@@ -247,12 +249,12 @@ def _sum(
         )
     if not used:
         raise NoPrice(SkipReason.NO_COMPONENT, "its family")
-    currencies = sorted({one.currency for one, _ in used})
+    currencies = sorted({component.currency for component, _ in used})
     if len(currencies) > 1:
         raise NoPrice(SkipReason.MIXED_CURRENCY, ", ".join(currencies))
     amount = Decimal(0)
-    for one, count in used:
-        amount = EXACT.add(amount, EXACT.multiply(one.amount, count))
+    for component, count in used:
+        amount = EXACT.add(amount, EXACT.multiply(component.amount, count))
     table = SUSTAINED_USE.get(shape.family, "") if model is PurchaseModel.ON_DEMAND else ""
     gpus = dict(shape.accelerators)
     return ParsedPrice(
@@ -266,6 +268,6 @@ def _sum(
         sustained_use=table,
         included={"accelerators": gpus} if gpus else {},
         source=SOURCE,
-        raw_id="+".join(one.sku for one, _ in used),
-        valid_from=max(filter(None, (one.valid_from for one, _ in used)), default=None),
+        raw_id="+".join(component.sku for component, _ in used),
+        valid_from=max(filter(None, (component.valid_from for component, _ in used)), default=None),
     )

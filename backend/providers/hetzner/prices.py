@@ -73,7 +73,7 @@ def _addresses(pricing: dict[str, Any], basis: _Basis) -> Iterator[ParsedExtra]:
 
 def _objects(item: dict[str, Any], key: str) -> list[dict[str, Any]]:
     value = item.get(key)
-    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
 def _net(price: dict[str, Any], key: str) -> object:

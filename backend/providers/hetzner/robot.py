@@ -187,7 +187,7 @@ def _cheapest(lots: Iterable[_Lot]) -> Iterator[Result]:
         if other is price:
             yield _type(lot.name, lot.region, lot.cpu, lot.memory_gb, lot.disks)
             continue
-        dearer = max(other, price, key=lambda one: one.amount)
+        dearer = max(other, price, key=lambda price: price.amount)
         best[lot.name, lot.region] = price if dearer is other else other
         yield Skipped(
             reason=SkipReason.SUPERSEDED,
@@ -226,7 +226,7 @@ def _type(
     name: str, region: str, cpu: str, memory_gb: Decimal | None, disks: Iterable[_Disks]
 ) -> ParsedType:
     known = list(disks)
-    size_gb = sum((one.count * one.size_gb for one in known), Decimal(0))
+    size_gb = sum((disks.count * disks.size_gb for disks in known), Decimal(0))
     return ParsedType(
         provider=PROVIDER,
         region=region,
@@ -237,7 +237,7 @@ def _type(
         # Modules have GiB, whatever they are called.
         memory_bytes=answers.size(memory_gb, BYTES_PER_GIB),
         disk_bytes=answers.size(size_gb, BYTES_PER_GB),
-        disk_kind="+".join(dict.fromkeys(one.kind for one in known)),
+        disk_kind="+".join(dict.fromkeys(disks.kind for disks in known)),
     )
 
 

@@ -90,7 +90,7 @@ def _values(item: dict[str, Any], name: str) -> list[str]:
 
 def _objects(item: dict[str, Any], key: str) -> list[dict[str, Any]]:
     value = item.get(key)
-    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
 # --- cloud instances ------------------------------------------------------------------------------

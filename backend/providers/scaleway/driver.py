@@ -168,7 +168,7 @@ class ScalewayDriver(HosterDriver):
             region=instance["zone"],
             created=instance["creation_date"],
             address=public_ipv4(
-                one["address"] for one in instance["public_ips"] if one["family"] == "inet"
+                entry["address"] for entry in instance["public_ips"] if entry["family"] == "inet"
             ),
         )
 

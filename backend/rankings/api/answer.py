@@ -103,8 +103,10 @@ class AnswerView(View):
                 "cheapest": its.cheapest and _document(its.cheapest),
                 "without_score": its.without_score_count,
                 "left_out": its.left_out,
-                "own": [_own_document(one, query.period, query.currency) for one in its.own],
-                "coverage": [_coverage_document(one) for one in its.coverage],
+                "own": [
+                    _own_document(machine, query.period, query.currency) for machine in its.own
+                ],
+                "coverage": [_coverage_document(line) for line in its.coverage],
                 "sentence": its.sentence,
                 "warnings": warnings,
             }

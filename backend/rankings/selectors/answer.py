@@ -309,7 +309,7 @@ def _conclusion(buy: BestBuy) -> Conclusion:
     detail = [stock_words(choice.row for choice in choices), left_out_words(buy.left_out)]
     if count := buy.without_score_count:
         detail.append(_("{n} more have no score.", n=number(f"{count:,}")))
-    detail += [_standing_words(one, buy.best.row) for one in buy.own[:MOST_NAMES]]
+    detail += [_standing_words(machine, buy.best.row) for machine in buy.own[:MOST_NAMES]]
     if buy.options.goal == CHEAPEST:
         said = Conclusion(_cheapest_words(buy.best.row, _named_at(buy.best)), Certainty.CLEAR)
     else:
@@ -341,7 +341,9 @@ def _nothing(buy: BestBuy) -> Conclusion:
 
 def _least_of(contenders: Sequence[Candidate], best: Candidate) -> str:
     """The cheapest of servers that may all be the best value."""
-    least = min(contenders, key=lambda one: one.row.price or Decimal("Infinity"), default=best)
+    least = min(
+        contenders, key=lambda candidate: candidate.row.price or Decimal("Infinity"), default=best
+    )
     if least.row == best.row:
         return ""
     return _("Of these, {name} costs least.", name=_named_at(least))

@@ -143,7 +143,7 @@ class BasisTable:
             return self.scores.results
         if name == "hardware":
             fields = (self.offers.fields["cpu_model"], self.scores.cpu_models)
-            codes, first = codes_of(*(one.codes for one in fields))
+            codes, first = codes_of(*(column.codes for column in fields))
         else:
             codes, first = self._shapes
         rows = map(self.row, first.tolist())

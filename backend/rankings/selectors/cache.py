@@ -74,7 +74,7 @@ class StampedCache:
         """The result under `key` of the state that was asked for last and has one; None without."""
         with self._lock:
             known = ((stamp, key) for stamp in reversed(self._states))
-            return next((self._values[one] for one in known if one in self._values), None)
+            return next((self._values[key] for key in known if key in self._values), None)
 
     def _admits(self, stamp: DataStamp) -> bool:
         """True if results of a state are kept: not those of one that is older than all that are."""

@@ -125,7 +125,7 @@ def comparison(
     _check(slugs, of_slug, base)
     rows = [of_slug[slug] for slug in slugs]
     base = base or slugs[0]
-    offers = {one.slug: one for one in offers_visible(workspace_slug).filter(slug__in=slugs)}
+    offers = {offer.slug: offer for offer in offers_visible(workspace_slug).filter(slug__in=slugs)}
     if stamp:
         require_unchanged(stamp, [offer.pk for offer in offers.values()])
     scored = scores_of((offer.pk for offer in offers.values()), query.as_of)
@@ -135,8 +135,8 @@ def comparison(
         *_metrics(
             [
                 {
-                    one.metric.key: for_reader(one, offers[slug], workspace_slug)
-                    for one in scored[offers[slug].pk]
+                    score.metric.key: for_reader(score, offers[slug], workspace_slug)
+                    for score in scored[offers[slug].pk]
                 }
                 for slug in slugs
             ]
@@ -286,8 +286,8 @@ def _compared(cell: ComparedCell, base: ComparedCell) -> ComparedCell:
     """Estimates by the rule of the ranking, exact figures when they differ."""
     if cell.value is None or base.value is None:
         return cell
-    one, other = _interval(cell), _interval(base)
-    is_apart = are_apart(one, other) if one and other else cell.value != base.value
+    first, other = _interval(cell), _interval(base)
+    is_apart = are_apart(first, other) if first and other else cell.value != base.value
     return replace(
         cell, delta_ratio=delta_ratio(cell.value, base.value), is_distinguishable=is_apart
     )

@@ -51,10 +51,10 @@ def market_coverage(
         regions = sorted(region for region in counted(own, "region") if region)
         days = [day for day in counted(own, "price_observed_on") if day]
         covered.append(ProviderCoverage(slug, tuple(regions), count, max(days) if days else None))
-    covered.sort(key=lambda one: (-one.offer_count, one.provider))
+    covered.sort(key=lambda provider: (-provider.offer_count, provider.provider))
     visible = offers_visible(workspace_slug).filter(discontinued_on=None).order_by()
     slugs = set(visible.values_list("provider__slug", flat=True).distinct())
-    absent = sorted(slugs - {one.provider for one in covered})
+    absent = sorted(slugs - {provider.provider for provider in covered})
     return [*covered, *(ProviderCoverage(slug, (), 0, None) for slug in absent)]
 
 

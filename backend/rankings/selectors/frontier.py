@@ -57,13 +57,17 @@ def frontier(
     """The offers under a query, without their rank bounds. Limits on price and score only set apart
     what is beyond them: whatever beats an offer within a budget and a demand is within them too."""
     # Hidden, what is just beyond a budget could not be seen in the picture.
-    limits = [one for one in query.filters if (one.column, one.operator) in LIMITING]
+    limits = [
+        condition
+        for condition in query.filters
+        if (condition.column, condition.operator) in LIMITING
+    ]
     listed = ranking(query, workspace_slug=workspace_slug, stamp=stamp, has_rank_bounds=False)
     within = _drawable(listed.rows)
     beyond: Sequence[RankingRow] = ()
     left_out_count = listed.count - len(within)
     if limits:
-        others = tuple(one for one in query.filters if one not in limits)
+        others = tuple(condition for condition in query.filters if condition not in limits)
         # Only where a limit hides something: most requests have none.
         everyone = ranking(
             replace(query, filters=others),

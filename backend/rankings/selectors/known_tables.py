@@ -102,7 +102,7 @@ class KnownTables:
         with self._lock:
             # What it refers to stays as long: without it the same would be read and held twice.
             for other, (_, kept) in list(self._known.items()):
-                if any(kept is one for one in known.values()):
+                if any(kept is table for table in known.values()):
                     self._known.move_to_end(other)
             # A slow request must not take the place of a newer table.
             if key in self._known and now.precedes(self._known[key][0]):

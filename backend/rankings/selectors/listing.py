@@ -301,7 +301,7 @@ def floats(rows: Sequence[RankingRow], name: str) -> Floats:
     if isinstance(rows, Listing):
         return rows.basis.floats(name)[rows.numbers]
     values = (getattr(row, name) for row in rows)
-    return np.array([np.nan if one is None else float(one) for one in values], np.float64)
+    return np.array([np.nan if value is None else float(value) for value in values], np.float64)
 
 
 def has_any(rows: Sequence[RankingRow], name: str) -> bool:

@@ -79,12 +79,12 @@ def offer_detail(
     newest = list(samples[:SAMPLES_SHOWN])
     are_many = len(newest) == SAMPLES_SHOWN
     by_metric = {
-        key: [for_reader(one, offer, workspace_slug) for one in group]
+        key: [for_reader(sample, offer, workspace_slug) for sample in group]
         for key, group in _groups(offer, known, are_many=are_many).items()
     }
     if not is_metric_given:
         query = replace(query, metric=_own_metric(by_metric, query.metric))
-    kept = tuple(one for one in query.filters if one.column == "available")
+    kept = tuple(condition for condition in query.filters if condition.column == "available")
     others = replace(query, filters=() if offer.discontinued_on else kept, q="")
     everyone = ranking(others, workspace_slug=workspace_slug, stamp=stamp)
     groups = [by_metric[key] for key in METRICS if by_metric.get(key)]

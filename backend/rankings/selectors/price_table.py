@@ -129,7 +129,7 @@ class PriceTable:
             return chosen
         amounts, _ = equal_groups(self.quotes.charges.over("hour", SIDE_BY_SIDE))
         hour = amounts[self.quotes.codes[rows]]
-        terms = self._ranked(rows, lambda one: preferred_terms(one, basis))
+        terms = self._ranked(rows, lambda choice: preferred_terms(choice, basis))
         order = np.lexsort((self._ranked(rows, kind_of), -self.seen_us[rows], hour, terms,
                             self.offers[rows]))  # fmt: skip
         rows = rows[order]
@@ -157,8 +157,8 @@ class PriceTable:
         """Ranks by a key that nothing but kind, currency and kind of charge decides."""
         codes, first = codes_of(self.kinds.codes[rows], self.quotes.shape_codes[rows])
         keys = [key(self.choice(row)) for row in rows[first].tolist()]
-        position = {one: rank for rank, one in enumerate(sorted(set(keys)))}
-        return np.array([position[one] for one in keys], np.int64)[codes]
+        position = {key: rank for rank, key in enumerate(sorted(set(keys)))}
+        return np.array([position[key] for key in keys], np.int64)[codes]
 
     def _may_compare(self, rows: Ints, basis: PriceBasis) -> Flags:
         """Prices that a person stated, and months that may be cheaper than hours."""

@@ -108,7 +108,7 @@ class QuoteColumn:
         return both._without_unused()
 
     def _key(self, code: int) -> tuple[Any, ...]:
-        texts = (one[code] for one in (self.amounts, self.setups, self.caps))
+        texts = (column[code] for column in (self.amounts, self.setups, self.caps))
         return (*texts, self.shapes.value(code))
 
     def _without_unused(self) -> "QuoteColumn":

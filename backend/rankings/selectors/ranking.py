@@ -383,8 +383,8 @@ def _ranking(key: ListKey, stamp: DataStamp) -> Ranking:
     query, today, workspace_slug, has_rank_bounds = key
     # Filters by rank, tie group or front choose among rows that were ranked with all others: to
     # rank what is left would change the very figures that were asked for.
-    by_rank = [one for one in query.filters if COLUMN[one.column].needs_ranking]
-    others = tuple(one for one in query.filters if one not in by_rank)
+    by_rank = [condition for condition in query.filters if COLUMN[condition.column].needs_ranking]
+    others = tuple(condition for condition in query.filters if condition not in by_rank)
     listed = replace(query, filters=others, sort=DEFAULT_SORT)
     both = _ranked_lists(listed, stamp, today, workspace_slug)
     rows = both.scored.kept(by_rank).sorted_by(query.sort)

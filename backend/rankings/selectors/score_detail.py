@@ -53,7 +53,7 @@ def score_detail(
             pooled.append(sample)
         else:
             left_out.append(LeftOutSample(sample, _reason(sample, origin)))
-    shown = [*pooled[:MOST_SHOWN], *(one.sample for one in left_out[:MOST_SHOWN])]
+    shown = [*pooled[:MOST_SHOWN], *(left.sample for left in left_out[:MOST_SHOWN])]
     evidence = Prefetch("evidence", Evidence.objects.defer("raw_gzip", "series"))
     prefetch_related_objects(shown, "run", "host", evidence)
     return ScoreDetail(offer, origin, pooled, left_out)

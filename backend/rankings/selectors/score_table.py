@@ -73,8 +73,14 @@ class ScoreTable:
     ) -> "ScoreTable":
         """Scores of any offers; those that the table does not have are left out."""
         rows = (
-            (key.bytes, one.summary.value, one.summary.ci95_low, one.summary.ci95_high, _about(one))
-            for key, one in scores
+            (
+                key.bytes,
+                score.summary.value,
+                score.summary.ci95_low,
+                score.summary.ci95_high,
+                _about(score),
+            )
+            for key, score in scores
         )
         return cls._made(rows, CodedBuilder(), metric, table)
 

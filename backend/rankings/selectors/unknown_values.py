@@ -14,10 +14,10 @@ from backend.rankings.selectors.ranking import ranking
 def unknown_values(query: RankingQuery, workspace_slug: str, stamp: DataStamp) -> Iterator[str]:
     """A warning for each name that a filter asks for and no offer has under the same basis."""
     asked = [
-        (one.column, str(value))
-        for one in query.filters
-        if one.operator == "=" and COLUMN[one.column].kind is ColumnType.TEXT
-        for value in one.values
+        (condition.column, str(value))
+        for condition in query.filters
+        if condition.operator == "=" and COLUMN[condition.column].kind is ColumnType.TEXT
+        for value in condition.values
     ]
     if not asked:
         return

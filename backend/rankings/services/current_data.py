@@ -81,7 +81,7 @@ class ShownStamp:
             self._shown = (stamp, began)
             # One that is held on to is followed by the next when it is over, or somewhat later.
             self._is_busy &= bool(self._made) and self._made[-1][0] > ended - 2 * behind_s
-            self._made = [one for one in self._made if one[0] > ended - behind_s]
+            self._made = [state for state in self._made if state[0] > ended - behind_s]
             self._made.append((ended, ended - began))
             self._is_busy |= sum(took_s for _, took_s in self._made) > BUSY_RATIO * behind_s
         return stamp

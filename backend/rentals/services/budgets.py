@@ -104,8 +104,8 @@ def _check_vcpus(account: CloudAccount, run: Run, offer: Offer, most: int) -> No
     # Both machines of a pair live at the same time.
     pair = Q(run__in=[run.pk, run.server_id]) | Q(run__server=run)
     offers = [resource.offer for resource in account.resources.filter(pair).select_related("offer")]
-    names = " and ".join(one.name for one in offers)
-    counts = [one.vcpu_count for one in offers if one.vcpu_count is not None]
+    names = " and ".join(offer.name for offer in offers)
+    counts = [offer.vcpu_count for offer in offers if offer.vcpu_count is not None]
     needed = sum(counts, Decimal(0))
     if len(counts) < len(offers) or needed > most:
         known = "an unknown number" if len(counts) < len(offers) else f"{needed.normalize():f}"

@@ -48,10 +48,10 @@ def offer_matches(
     prices = named_prices({"options": options}, workspace_slug=workspace_slug, today=today)
     by_offer = {price.offer.pk: price for price in prices.values()}
     # The sort is stable: within both kinds the order by slug stays.
-    rows.sort(key=lambda one: one.pk not in by_offer)
+    rows.sort(key=lambda offer: offer.pk not in by_offer)
     shown = rows[:MOST_MATCHES]
-    scores = known_scores((one.pk for one in shown), metric)
-    return [OfferMatch(one, by_offer.get(one.pk), scores.get(one.pk)) for one in shown]
+    scores = known_scores((offer.pk for offer in shown), metric)
+    return [OfferMatch(offer, by_offer.get(offer.pk), scores.get(offer.pk)) for offer in shown]
 
 
 def known_scores(offer_ids: Iterable[UUID], metric: str = "") -> dict[UUID, Score]:

@@ -207,7 +207,7 @@ def _priced(
         except InvalidValue as error:
             faults[f"{entry.pointer}/price/{error.field}"] = error.detail
         else:
-            assumptions += [one for one in made if one not in assumptions]
+            assumptions += [assumption for assumption in made if assumption not in assumptions]
     return assumptions
 
 

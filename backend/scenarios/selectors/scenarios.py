@@ -157,7 +157,7 @@ def scenario_curves(document: Mapping[str, Any]) -> tuple[tuple[CostCurve, ...],
     """Cost curves of a plain document, and the length of their steps where the document's own are
     too many; InvalidDocument for one that is too large in any steps."""
     most = most_steps(MOST_MAP_WORK)
-    coarser, step_s = coarsened(document, lambda one: check_curve_work(one, most))
+    coarser, step_s = coarsened(document, lambda document: check_curve_work(document, most))
     check_curve_work(coarser, most)
     # As text, for a cache needs what can be hashed and nobody can change.
     return _curves(json.dumps(storable(coarser), sort_keys=True)), step_s

@@ -24,7 +24,7 @@ def demo_scenarios_load(folder: Path) -> int:
     """
     # By name: a document that a person has changed since must not come a second time.
     kept = set(_of_the_demo().values_list("name", flat=True))
-    new = [one for one in _documents(folder) if one["name"] not in kept]
+    new = [document for document in _documents(folder) if document["name"] not in kept]
     for document in new:
         scenario_create(workspace=default_workspace(), document=document, actor=ACTOR)
     return len(new)

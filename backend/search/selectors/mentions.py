@@ -26,7 +26,7 @@ def offer_mentions(offer: Offer, workspace: Workspace) -> list[str]:
             _("Scenario {name} names it, and has no price for it any more.", name=scenario.name)
             for scenario in scenarios
         ),
-        *(_("View {name} names it.", name=one.name) for one in views if one not in hidden),
+        *(_("View {name} names it.", name=view.name) for view in views if view not in hidden),
         *([_("Private views of others that name it: {n}.", n=len(hidden))] if hidden else []),
     ]
 

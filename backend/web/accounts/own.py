@@ -32,10 +32,12 @@ def account_page(request: HttpRequest) -> HttpResponse:
     sessions = browser_sessions(person, request.session.session_key)
     context = {
         "acting": workspace_of(request),
-        "workspaces": [(one, roles.get(one.pk)) for one in workspaces_open_to(person)],
+        "workspaces": [
+            (workspace, roles.get(workspace.pk)) for workspace in workspaces_open_to(person)
+        ],
         "provider": settings.OIDC_NAME if settings.OIDC_ISSUER else "",
         "is_linked": is_linked(person, settings.OIDC_ISSUER),
-        "sessions": sorted(sessions, key=lambda one: one.seen_at, reverse=True),
+        "sessions": sorted(sessions, key=lambda session: session.seen_at, reverse=True),
         "workspace_form": WorkspaceForm() if person.is_superuser else None,
     }
     return render(request, "account/page.html", context)

@@ -106,11 +106,11 @@ def answered(its: BestBuy, front: Frontier, params: state.Params) -> dict[str, A
                     for end in (standing.break_even_low, standing.break_even_high)
                 ),
             )
-            for line, standing in zip(lines([one.row for one in own]), own, strict=True)
+            for line, standing in zip(lines([machine.row for machine in own]), own, strict=True)
         ],
         "lacks_own": its.best is not None and not its.own,
-        "coverage": [_coverage_line(one) for one in its.coverage if one.offer_count],
-        "absent": [one.provider for one in its.coverage if not one.offer_count],
+        "coverage": [_coverage_line(line) for line in its.coverage if line.offer_count],
+        "absent": [coverage.provider for coverage in its.coverage if not coverage.offer_count],
         "age": price_banner(its.candidates.rows),
         "frontier": {"beyond": bool(front.beyond)},
         "chart": chart,

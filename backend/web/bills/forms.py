@@ -19,7 +19,7 @@ from backend.web.shared.words import category
 
 
 def _formats() -> list[tuple[str, Any]]:
-    known = [(one.slug, one.name) for one in FORMATS.values()]
+    known = [(bill_format.slug, bill_format.name) for bill_format in FORMATS.values()]
     return [("", lazy("recognised by its columns")), *known]
 
 

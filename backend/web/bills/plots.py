@@ -15,26 +15,26 @@ def targets_plot(answer: Elsewhere) -> Plot | None:
     """Cost of each target with its bounds, beside today; None where nothing can be compared."""
     if not answer.alternatives:
         return None
-    shown = sorted(answer.alternatives, key=lambda one: one.cost)
-    costs = [one.cost for one in shown]
+    shown = sorted(answer.alternatives, key=lambda alternative: alternative.cost)
+    costs = [swing.cost for swing in shown]
     return Plot(
         id="plot-targets",
         title=_("Today and elsewhere"),
         x_label=_("as"),
         x_kind="category",
-        x=[TARGETS[one.target] for one in shown],
+        x=[TARGETS[alternative.target] for alternative in shown],
         is_flat=True,
         y=Axis(
             _("{currency} a month", currency=answer.currency),
-            most=max(answer.today, *(one.p95 for one in shown)),
+            most=max(answer.today, *(alternative.p95 for alternative in shown)),
         ),
         marks=[
             Mark(
                 _("cost"),
                 costs,
                 "bar",
-                lows=[one.p5 for one in shown],
-                highs=[one.p95 for one in shown],
+                lows=[alternative.p5 for alternative in shown],
+                highs=[alternative.p95 for alternative in shown],
             )
         ],
         range_words=("5 %", "95 %"),
@@ -45,9 +45,9 @@ def targets_plot(answer: Elsewhere) -> Plot | None:
             today=figures.plain(round(answer.today)),
         )
         + "; ".join(
-            f"{TARGETS[one.target]} {figures.plain(round(one.cost))} "
-            f"({figures.plain(round(one.p5))} – {figures.plain(round(one.p95))})"
-            for one in shown
+            f"{TARGETS[alternative.target]} {figures.plain(round(alternative.cost))} "
+            f"({figures.plain(round(alternative.p5))} – {figures.plain(round(alternative.p95))})"
+            for alternative in shown
         )
         + ".",
     )
@@ -78,15 +78,15 @@ def swings_plot(answer: Elsewhere) -> Plot | None:
         return None
     shown = best.swings[:MOST_SWINGS]
     ends = {
-        _("at the low end"): [one.cost_low for one in shown],
-        _("at the high end"): [one.cost_high for one in shown],
+        _("at the low end"): [swing.cost_low for swing in shown],
+        _("at the high end"): [swing.cost_high for swing in shown],
     }
     return Plot(
         id="plot-swings",
         title=_("What it depends on: {target}", target=TARGETS[best.target]),
         x_label=_("input"),
         x_kind="category",
-        x=[swing_words(one) for one in shown],
+        x=[swing_words(swing) for swing in shown],
         # Bars go from the cost as it is, which the dashed line shows, and not from zero.
         y=Axis(_("{currency} a month", currency=answer.currency), is_from_zero=False),
         marks=[
@@ -95,8 +95,8 @@ def swings_plot(answer: Elsewhere) -> Plot | None:
         ],
         is_flat=True,
         extra={
-            _("low end"): [_end(one, one.low) for one in shown],
-            _("high end"): [_end(one, one.high) for one in shown],
+            _("low end"): [_end(swing, swing.low) for swing in shown],
+            _("high end"): [_end(swing, swing.high) for swing in shown],
         },
         lines=((best.cost, ""),),
         note=_(
@@ -105,9 +105,9 @@ def swings_plot(answer: Elsewhere) -> Plot | None:
         ),
         summary=_("Cost a month at both ends of each input: ")
         + "; ".join(
-            f"{swing_words(one)} {figures.plain(round(one.cost_low))} – "
-            f"{figures.plain(round(one.cost_high))}"
-            for one in shown
+            f"{swing_words(swing)} {figures.plain(round(swing.cost_low))} – "
+            f"{figures.plain(round(swing.cost_high))}"
+            for swing in shown
         )
         + ".",
     )

@@ -55,7 +55,7 @@ MONTHS = 12
 
 def note_sentences(estate: Mapping[str, Any]) -> list[str]:
     """How the bill was read, where somebody should check that; bills of before have none."""
-    return [note_text(one["note"], one["lines"]) for one in estate.get("notes", [])]
+    return [note_text(row["note"], row["lines"]) for row in estate.get("notes", [])]
 
 
 def sentence(estate: Mapping[str, Any]) -> str:
@@ -68,13 +68,13 @@ def sentence(estate: Mapping[str, Any]) -> str:
         total=figures.money(total, "month"),
         currency=currency,
     )
-    cost = next((one["cost"] for one in estate["by_kind"] if one["kind"] == "machine"), None)
+    cost = next((row["cost"] for row in estate["by_kind"] if row["kind"] == "machine"), None)
     if cost is None or total <= 0:
         return said
     machines = counted(
         "{share} % of it is for machines of {n} type.",
         "{share} % of it is for machines of {n} types.",
-        len({(one["provider"], one["type"]) for one in estate["machines"]}),
+        len({(machine["provider"], machine["type"]) for machine in estate["machines"]}),
         share=figures.quantity(round(100 * Decimal(cost) / total, 1)),
     )
     committed = _(
@@ -116,11 +116,11 @@ def kind_rows(estate: Mapping[str, Any]) -> list[dict[str, Any]]:
     total = Decimal(estate["total"])
     return [
         {
-            **one,
-            "words": KINDS[one["kind"]],
-            "ratio": float(Decimal(one["cost"]) / total) if total > 0 else None,
+            **row,
+            "words": KINDS[row["kind"]],
+            "ratio": float(Decimal(row["cost"]) / total) if total > 0 else None,
         }
-        for one in estate["by_kind"]
+        for row in estate["by_kind"]
     ]
 
 
@@ -128,24 +128,25 @@ def machine_rows(estate: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Each group of machines with words for how it was bought, and what an hour of one cost."""
     return [
         {
-            **one,
-            "words": PURCHASES[one["purchase"]],
-            "name": _("{type} with {system}", type=one["type"], system=system)
-            if (system := one.get("system"))
-            else one["type"],
-            "hourly": (Decimal(one["cost"]) + Decimal(one.get("credit", 0))) / Decimal(one["hours"])
-            if Decimal(one["hours"])
+            **machine,
+            "words": PURCHASES[machine["purchase"]],
+            "name": _("{type} with {system}", type=machine["type"], system=system)
+            if (system := machine.get("system"))
+            else machine["type"],
+            "hourly": (Decimal(machine["cost"]) + Decimal(machine.get("credit", 0)))
+            / Decimal(machine["hours"])
+            if Decimal(machine["hours"])
             else None,
-            "hours": Decimal(one["hours"]),
-            "mean": Decimal(one["count"]),
+            "hours": Decimal(machine["hours"]),
+            "mean": Decimal(machine["count"]),
         }
-        for one in estate["machines"]
+        for machine in estate["machines"]
     ]
 
 
 def cheapest(answer: Elsewhere) -> Alternative | None:
     """The alternative that costs least; None where nothing can be compared."""
-    return min(answer.alternatives, key=lambda one: one.cost, default=None)
+    return min(answer.alternatives, key=lambda alternative: alternative.cost, default=None)
 
 
 def elsewhere_conclusion(answer: Elsewhere) -> Conclusion:
@@ -209,7 +210,7 @@ def elsewhere_conclusion(answer: Elsewhere) -> Conclusion:
 
 
 def _nothing_compared(answer: Elsewhere) -> str:
-    if any(one.why is WhyLeftOut.NO_PROVIDER for one in answer.uncompared):
+    if any(left_out.why is WhyLeftOut.NO_PROVIDER for left_out in answer.uncompared):
         return _(
             "The bill does not say the provider of its machines. Add the columns provider and region, "
             "and import it again."
@@ -222,11 +223,11 @@ def _nothing_compared(answer: Elsewhere) -> str:
 def _left_out(answer: Elsewhere) -> Iterator[str]:
     """Which machines are not in the comparison, and why, in a sentence for each reason."""
     for why in WhyLeftOut:
-        of = [one for one in answer.uncompared if one.why is why]
+        of = [left_out for left_out in answer.uncompared if left_out.why is why]
         if not of:
             continue
-        amount = _amount(float(sum(one.cost for one in of)), answer.currency)
-        names = listed(list(dict.fromkeys(one.name for one in of)))
+        amount = _amount(float(sum(alternative.cost for alternative in of)), answer.currency)
+        names = listed(list(dict.fromkeys(alternative.name for alternative in of)))
         match why:
             case WhyLeftOut.NO_PROVIDER:
                 yield _(
@@ -268,15 +269,15 @@ def target_rows(answer: Elsewhere) -> list[dict[str, Any]]:
     """A line for each target, the cheapest first."""
     return [
         {
-            "words": TARGETS[one.target],
-            "servers": one.servers,
-            "cost": Decimal(one.cost),
-            "p5": Decimal(one.p5),
-            "p95": Decimal(one.p95),
-            "chance": one.probability_cheaper,
-            "payback": one.payback_months,
+            "words": TARGETS[alternative.target],
+            "servers": alternative.servers,
+            "cost": Decimal(alternative.cost),
+            "p5": Decimal(alternative.p5),
+            "p95": Decimal(alternative.p95),
+            "chance": alternative.probability_cheaper,
+            "payback": alternative.payback_months,
         }
-        for one in sorted(answer.alternatives, key=lambda one: one.cost)
+        for alternative in sorted(answer.alternatives, key=lambda alternative: alternative.cost)
     ]
 
 
@@ -345,10 +346,10 @@ def _month(estate: Mapping[str, Any], amount: Decimal | str) -> Decimal:
 
 def _staying(estate: Mapping[str, Any], answer: Elsewhere) -> Iterator[tuple[str, Decimal]]:
     """Monthly amounts that are not compared."""
-    kinds = {one["kind"]: _month(estate, one["cost"]) for one in estate["by_kind"]}
+    kinds = {row["kind"]: _month(estate, row["cost"]) for row in estate["by_kind"]}
     yield (
         _("machines that are not compared"),
-        _month(estate, sum((one.cost for one in answer.uncompared), Decimal(0))),
+        _month(estate, sum((left_out.cost for left_out in answer.uncompared), Decimal(0))),
     )
     moved = {
         ChargeKind.STORAGE: (answer.beside.disk_cost, _("other storage")),
@@ -360,12 +361,12 @@ def _staying(estate: Mapping[str, Any], answer: Elsewhere) -> Iterator[tuple[str
     if not answer.assumed.may_run_services:
         kept.insert(0, ChargeKind.MANAGED)
     # Refunds and credits of machines are in what these cost.
-    left_out = {one.name for one in answer.uncompared}
+    left_out = {row.name for row in answer.uncompared}
     used = sum(
         (
-            Decimal(one.get("credit", 0))
-            for one in estate["machines"]
-            if one["type"] not in left_out
+            Decimal(machine.get("credit", 0))
+            for machine in estate["machines"]
+            if machine["type"] not in left_out
         ),
         Decimal(0),
     )
@@ -376,12 +377,12 @@ def _staying(estate: Mapping[str, Any], answer: Elsewhere) -> Iterator[tuple[str
 
 def week_plot(estate: Mapping[str, Any]) -> Plot | None:
     """Machines that ran by the hour of the week; None where the bill is not hourly or is short."""
-    shown = [one for one in estate["machines"] if one["week"]][:MOST_DRAWN]
+    shown = [machine for machine in estate["machines"] if machine["week"]][:MOST_DRAWN]
     if not shown:
         return None
     days = (_("Mon"), _("Tue"), _("Wed"), _("Thu"), _("Fri"), _("Sat"), _("Sun"))
     hours = [f"{days[at // DAY_HOURS]} {at % DAY_HOURS}:00" for at in range(WEEK_HOURS)]
-    whole = [sum(values) for values in zip(*(one["week"] for one in shown), strict=True)]
+    whole = [sum(values) for values in zip(*(machine["week"] for machine in shown), strict=True)]
     return Plot(
         id="plot-week",
         title=_("Machines by the hour of the week"),
@@ -391,8 +392,12 @@ def week_plot(estate: Mapping[str, Any]) -> Plot | None:
         x_text=hours,
         y=Axis(_("machines"), most=max(whole)),
         marks=[
-            Mark(f"{one['type']} {one['region']} {PURCHASES[one['purchase']]}", one["week"], "line")
-            for one in shown
+            Mark(
+                f"{machine['type']} {machine['region']} {PURCHASES[machine['purchase']]}",
+                machine["week"],
+                "line",
+            )
+            for machine in shown
         ],
         summary=_(
             "Lines of how many machines ran in each hour of the week on average: at most {most} together.",

@@ -92,7 +92,7 @@ def _listed(request: HttpRequest) -> dict[str, object]:
         "bills": bills_visible(workspace_of(request)),
         "uploads": latest,
         "sent": request.GET.get("sent", ""),
-        "is_reading": any(one.state == UploadState.QUEUED for one in latest),
+        "is_reading": any(upload.state == UploadState.QUEUED for upload in latest),
     }
 
 
@@ -150,7 +150,9 @@ def bill_page(request: HttpRequest, slug: str) -> HttpResponse:
         "wasted": wasted(bill.estate),
         "idle": idle_words(answer) if answer else "",
         "kinds": kind_rows(bill.estate),
-        "services": [{**one, "words": KINDS[one["kind"]]} for one in bill.estate["by_service"]],
+        "services": [
+            {**service, "words": KINDS[service["kind"]]} for service in bill.estate["by_service"]
+        ],
         "machines": machine_rows(bill.estate),
         "plot": week_plot(bill.estate),
     }

@@ -107,7 +107,7 @@ class LoginForm(_CloudForm):
 
     def _method_settings(self) -> dict[str, Setting]:
         methods = self.record.auth_methods.values()
-        return {name: one for method in methods for name, one in method.settings.items()}
+        return {name: setting for method in methods for name, setting in method.settings.items()}
 
     def _methods_with(self, name: str) -> list[AccessKind]:
         """The authentication methods that have a setting or a part of the secret."""
@@ -168,7 +168,7 @@ def shown_setting(form: SettingForm, value: Any) -> object:
     """A stored setting as it is typed."""
     if isinstance(value, dict):
         between = "=" if form == SettingForm.PAIRS else ": "
-        return "\n".join(f"{name}{between}{one}" for name, one in value.items())
+        return "\n".join(f"{name}{between}{item}" for name, item in value.items())
     return " ".join(value) if form == SettingForm.LIST else value
 
 

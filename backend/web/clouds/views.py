@@ -186,7 +186,9 @@ def _page(request: HttpRequest, account: CloudAccount, **given: Any) -> HttpResp
     context = _state_context(account) | {
         "limits": _limits_form(account),
         "login": _login_form(account),
-        "machines": [machines.line(one) for one in machines_rented(account)[:MACHINES_SHOWN]],
+        "machines": [
+            machines.line(machine) for machine in machines_rented(account)[:MACHINES_SHOWN]
+        ],
         **given,
     }
     return render(request, "clouds/page.html", context)

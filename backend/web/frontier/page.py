@@ -257,15 +257,15 @@ def _thinned(candidates: _Positions, points: _Positions, bounds: _Bounds, most: 
     return kept[:most]
 
 
-def _limit(one: Filter, scale: figures.UnitScale, cost: str) -> dict[str, Any]:
-    value = one.values[0]
-    is_price = one.column == "price"
+def _limit(condition: Filter, scale: figures.UnitScale, cost: str) -> dict[str, Any]:
+    value = condition.values[0]
+    is_price = condition.column == "price"
     shown = float(value) if is_price else scale.shown(value)
     unit = cost if is_price else scale.unit
     return {
         "axis": "x" if is_price else "y",
         "value": shown,
-        "label": f"{LIMITS[one.column, one.operator]} {figures.quantity(shown)} {unit}",
+        "label": f"{LIMITS[condition.column, condition.operator]} {figures.quantity(shown)} {unit}",
     }
 
 

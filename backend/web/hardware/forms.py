@@ -54,7 +54,11 @@ EMPTY_ROWS = 3
 TEXTS = frozenset({"name", "currency"})
 UNITS: Mapping[str, Units] = {
     "watts": WATTS,
-    **{name: RATIO for name, one in ASSUMPTIONS.items() if one.unit.startswith("ratio")},
+    **{
+        name: RATIO
+        for name, assumption in ASSUMPTIONS.items()
+        if assumption.unit.startswith("ratio")
+    },
 }
 
 

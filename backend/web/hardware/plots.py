@@ -53,13 +53,13 @@ def hardware_plot(
         is_stacked=True,
         extra={
             _("in all, {currency} a month", currency=currency): [
-                figures.money(one, "month") for one in whole
+                figures.money(cost, "month") for cost in whole
             ]
         },
         summary=_("Stacked bars of what a server costs a month in {currency}: ", currency=currency)
         + "; ".join(
-            f"{label} {figures.money(one, 'month')}"
-            for (label, _), one in zip(shown, whole, strict=True)
+            f"{label} {figures.money(cost, 'month')}"
+            for (label, _), cost in zip(shown, whole, strict=True)
         )
         + ".",
         note=_("{left_out} without an exchange rate left out.", left_out=left_out)

@@ -12,11 +12,15 @@ from backend.web.hardware.forms import LABELS
 
 def shown_cost(cost: dict[str, Any]) -> dict[str, Any]:
     """The stored cost with its parts as rows: name, of one server, of the set."""
-    one, whole = cost["breakdown"], cost["set_breakdown"]
+    server_cost, whole = cost["breakdown"], cost["set_breakdown"]
     # In the order of a stack, which the database does not keep.
     names = (part.name for part in fields(CostBreakdown))
     # Costs that were stored before a part was known have none of it.
-    parts = [(name.replace("_", " "), one[name], whole[name]) for name in names if name in one]
+    parts = [
+        (name.replace("_", " "), server_cost[name], whole[name])
+        for name in names
+        if name in server_cost
+    ]
     return {**cost, "parts": parts}
 
 
@@ -24,7 +28,7 @@ def assumed(model: HardwareModel) -> list[tuple[str, str, bool, HardwareAssumpti
     """(label, value, whether it is the default, the assumption) of each assumption."""
     stated = stated_names(model.document)
     return [
-        (LABELS[name], value, name not in stated, one)
-        for name, one in ASSUMPTIONS.items()
+        (LABELS[name], value, name not in stated, assumption)
+        for name, assumption in ASSUMPTIONS.items()
         if (value := model.document.get(name)) is not None
     ]

@@ -38,7 +38,7 @@ def hardware_page(request: HttpRequest) -> HttpResponse:
     context = {
         "models": models,
         "plot": hardware_plot(models, [model.name for model in models], rate_table()),
-        "assumptions": [(LABELS[name], one) for name, one in ASSUMPTIONS.items()],
+        "assumptions": [(LABELS[name], assumption) for name, assumption in ASSUMPTIONS.items()],
         "published": PUBLISHED,
         "parts": PARTS,
         "may_write": may(request, Scope.WRITE),

@@ -44,7 +44,7 @@ def host_authorities_page(request: HttpRequest) -> HttpResponse:
             return HttpResponseRedirect(reverse("host-authorities"))
     known = host_authorities(workspace_of(request)).annotate(count=Count("hosts"))
     context = {
-        "authorities": [(one, fingerprint(one.public_key)) for one in known],
+        "authorities": [(key, fingerprint(key.public_key)) for key in known],
         "form": form,
     }
     return render(request, "hosts/authorities.html", context)

@@ -70,7 +70,7 @@ class ImportForm(WriteForm):
     direction = forms.ChoiceField(
         label=lazy("Direction"),
         required=False,
-        choices=[("", lazy("not known")), *((one, one) for one in dd.DIRECTIONS)],
+        choices=[("", lazy("not known")), *((direction, direction) for direction in dd.DIRECTIONS)],
         help_text=lazy("Of dd."),
     )
     conditions = forms.ChoiceField(

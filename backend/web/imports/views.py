@@ -92,7 +92,7 @@ def _page(request: HttpRequest, form: ImportForm, **given: Any) -> HttpResponse:
         "form": form,
         "archive_form": ArchiveForm(),
         "offers": _offers(workspace_slug(request), ""),
-        "examples": [(tool, TOOL_WORDS[tool], one) for tool, one in EXAMPLES.items()],
+        "examples": [(tool, TOOL_WORDS[tool], example) for tool, example in EXAMPLES.items()],
         "may_write": may(request, Scope.WRITE),
         "lines": [_line(sample) for sample in read.samples] if read else [],
         "warnings": [warning.replace("ram_bytes", "the memory") for warning in read.warnings]

@@ -29,7 +29,7 @@ def metrics_page(request: HttpRequest) -> HttpResponse:
     """All metrics with their unit, direction and the number of offers that have them."""
     current_stamp()
     counts, offer_count = scored_counts(workspace_slug(request))
-    lines = [(one, counts.get(key, 0)) for key, one in METRICS.items()]
+    lines = [(metric, counts.get(key, 0)) for key, metric in METRICS.items()]
     # Most read are those with figures; among the rest those that could rank.
     lines.sort(key=lambda line: (-line[1], not line[0].ranking_variants))
     context = {

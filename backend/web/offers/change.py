@@ -50,7 +50,7 @@ class OfferForm(WriteForm):
     vcpu_kind = forms.ChoiceField(
         label=lazy("Kind of vCPU"),
         required=False,
-        choices=[("", lazy("not stated")), *((one, lazy(one)) for one in VcpuKind.values)],
+        choices=[("", lazy("not stated")), *((kind, lazy(kind)) for kind in VcpuKind.values)],
     )
     thread_count = number_fields.IntegerField(
         label=lazy("Threads"), required=False, min_value=1, max_value=2**31 - 1

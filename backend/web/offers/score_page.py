@@ -100,8 +100,8 @@ def score_page(request: HttpRequest, slug: str, key: str) -> HttpResponse:
     summary = origin.score.summary
     scale = figures.scale(chosen.unit, [summary.value])
     shown_out = detail.left_out[:MOST_SHOWN]
-    left_out = lines.sample_lines(one.sample for one in shown_out)
-    reasons = [REASONS[one.reason] for one in shown_out]
+    left_out = lines.sample_lines(row.sample for row in shown_out)
+    reasons = [REASONS[left_out.reason] for left_out in shown_out]
     context = {
         "offer": detail.offer,
         "metric": chosen,
@@ -119,7 +119,8 @@ def score_page(request: HttpRequest, slug: str, key: str) -> HttpResponse:
         "left_out_count": len(detail.left_out),
         "most_shown": MOST_SHOWN,
         "attributions": attributions(
-            one.licence for one in (*detail.pooled, *(left.sample for left in detail.left_out))
+            sample.licence
+            for sample in (*detail.pooled, *(left.sample for left in detail.left_out))
         ),
         "left_out": list(zip(left_out, reasons, strict=True)),
     }

@@ -59,7 +59,7 @@ def operations_page(request: HttpRequest) -> HttpResponse:
     ]
     context = {
         "parts": parts,
-        "fault_count": sum(bool(one.fault) for _label, figures in parts for one in figures),
+        "fault_count": sum(bool(figure.fault) for _label, figures in parts for figure in figures),
     }
     return render(request, "operations/page.html", context)
 

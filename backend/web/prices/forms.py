@@ -67,7 +67,7 @@ class NarrowForm(forms.Form):
     purchase_model = forms.ChoiceField(
         label=lazy("Purchase model"),
         required=False,
-        choices=[ANY, *((one, words.term(one)) for one in tuple(PurchaseModel))],
+        choices=[ANY, *((model, words.term(model)) for model in tuple(PurchaseModel))],
     )
 
     def __init__(self, data: Mapping[str, Any]) -> None:
@@ -89,7 +89,7 @@ class PricesForm(NarrowForm):
     state = forms.ChoiceField(
         label=lazy("State"),
         required=False,
-        choices=[CURRENT_OR_STALE, *((one, words.price_state(one)) for one in STATES)],
+        choices=[CURRENT_OR_STALE, *((state, words.price_state(state)) for state in STATES)],
     )
     as_of = Day(label=lazy("As known on"), required=False)
 
@@ -141,7 +141,7 @@ class PriceForm(WriteForm):
         label=lazy("Amount"), min_value=Decimal(0), help_text="Net."
     )
     currency = text(lazy("Currency"), maxlength=3)
-    unit = forms.ChoiceField(label=lazy("Per"), choices=[(one, one) for one in tuple(PriceUnit)])
+    unit = forms.ChoiceField(label=lazy("Per"), choices=[(name, name) for name in tuple(PriceUnit)])
     setup = number_fields.DecimalField(
         label=lazy("Set-up fee"),
         required=False,

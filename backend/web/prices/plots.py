@@ -19,19 +19,25 @@ def price_plot(series: Sequence[PriceSeries]) -> Plot | None:
     Kinds in one currency are drawn, at most six of them, on-demand prices first; a purchase has no
     price of an hour.
     """
-    hourly = [one for one in series if _hours(one)]
+    hourly = [series_line for series_line in series if _hours(series_line)]
     # A price that never changed needs no chart: the list of prices states it.
-    if not any(len(one.points) > 1 for one in hourly):
+    if not any(len(series_line.points) > 1 for series_line in hourly):
         return None
-    first = next((one for one in hourly if one.kind.purchase_model == "on_demand"), hourly[0])
+    first = next(
+        (series_line for series_line in hourly if series_line.kind.purchase_model == "on_demand"),
+        hourly[0],
+    )
     currency = first.kind.currency
     # Rates of today would bend the lines of earlier years.
-    hourly = [one for one in hourly if one.kind.currency == currency]
-    shown = sorted(hourly, key=lambda one: one is not first)[:MOST_SERIES]
+    hourly = [series_line for series_line in hourly if series_line.kind.currency == currency]
+    shown = sorted(hourly, key=lambda series_line: series_line is not first)[:MOST_SERIES]
     # Every moment at which any of them changed: steps need no others. And now, so that the lines
     # reach the edge.
-    days = sorted({day for one in shown for day, _ in _hours(one)} | {clock.now()})
-    marks = [Mark(one.kind.label, _steps(one, days), is_stepped=True) for one in shown]
+    days = sorted({day for series_line in shown for day, _ in _hours(series_line)} | {clock.now()})
+    marks = [
+        Mark(series_line.kind.label, _steps(series_line, days), is_stepped=True)
+        for series_line in shown
+    ]
     return Plot(
         id="plot-prices",
         title=_("Price over time"),

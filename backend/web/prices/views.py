@@ -181,7 +181,7 @@ def price_changes_page(request: HttpRequest) -> HttpResponse:
             for row in context["page"].object_list
         ]
         context["column_period"] = figures.column_period(
-            {one.unit for row, before, _ in context["lines"] for one in (row, before) if one}
+            {price.unit for row, before, _ in context["lines"] for price in (row, before) if price}
         )
         context["csv_query"] = state.query(form.params(since="from", until="to"))
         if may(request, Scope.WRITE):
@@ -347,7 +347,7 @@ def tables_page(request: HttpRequest) -> HttpResponse:
         except InvalidValue as error:
             form.add_error("file", str(error))
         else:
-            unknown = [one.column for one in report.refused if one.detail.startswith(UNKNOWN)]
+            unknown = [fault.column for fault in report.refused if fault.detail.startswith(UNKNOWN)]
             context |= {
                 "report": report,
                 # Kept, since a browser never fills in a file again.

@@ -72,7 +72,7 @@ class RankingForm(forms.Form):
         values = {name: state.value(params, name) for name in self.base_fields}
         super().__init__(data=values, auto_id="%s", label_suffix="")
         choices: dict[str, Choices] = {
-            "period": [(one, one) for one in ("hour", "month", "year")],
+            "period": [(name, name) for name in ("hour", "month", "year")],
             "currency": [(code, code) for code in currencies],
             "term": [(code, words.term(code)) for code in TERMS],
             "measured": [("any", "any"), ("1", "yes"), ("0", _("no, published"))],

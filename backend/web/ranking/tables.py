@@ -83,7 +83,7 @@ class RankingTable:
             "rank": name == "rank",
             "nowrap": name not in self.numbers and COLUMN[name].is_unbroken,
         }
-        said = " ".join(one for one, holds in all_classes.items() if holds)
+        said = " ".join(name for name, holds in all_classes.items() if holds)
         label = ""
         if name in self.numbers:
             # On a phone rows are cards, without the heads. Words need none.

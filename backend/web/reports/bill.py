@@ -65,12 +65,15 @@ def _money(amount: float | Decimal) -> str:
 
 
 def _chart(answer: Elsewhere, unit: str) -> dict[str, Any]:
-    shown = sorted(answer.alternatives, key=lambda one: one.cost)
+    shown = sorted(answer.alternatives, key=lambda alternative: alternative.cost)
     bars = [
         bar(_("today"), answer.today),
-        *(bar(TARGETS[one.target], one.cost, (one.p5, one.p95)) for one in shown),
+        *(
+            bar(TARGETS[alternative.target], alternative.cost, (alternative.p5, alternative.p95))
+            for alternative in shown
+        ),
     ]
-    said = "; ".join(f"{one['label']} {figures.figure(one['value'])}" for one in bars)
+    said = "; ".join(f"{entry['label']} {figures.figure(entry['value'])}" for entry in bars)
     return {
         "title": _("Today and elsewhere"),
         "unit": unit,
@@ -105,10 +108,13 @@ def _facts(bill: Bill, answer: Elsewhere) -> Iterator[tuple[str, str]]:
             ]
         ),
     )
-    if not_used := [one for one in (wasted(bill.estate), idle_words(answer)) if one]:
+    if not_used := [text for text in (wasted(bill.estate), idle_words(answer)) if text]:
         yield _("Paid for and not used"), "; ".join(not_used)
     if answer.uncompared:
-        parts = [f"{one.name} ({_money(one.cost)} {answer.currency})" for one in answer.uncompared]
+        parts = [
+            f"{left_out.name} ({_money(left_out.cost)} {answer.currency})"
+            for left_out in answer.uncompared
+        ]
         yield _("Not compared"), some(parts)
     best = cheapest(answer)
     if best is not None and best.swings:

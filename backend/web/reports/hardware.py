@@ -27,8 +27,8 @@ def hardware_sheet(model: HardwareModel) -> Sheet:
         ],
         rows=[
             *(
-                [name.capitalize(), _money(one), _money(whole)]
-                for name, one, whole in cost["parts"]
+                [name.capitalize(), _money(per_server), _money(whole)]
+                for name, per_server, whole in cost["parts"]
             ),
             [_("In all"), _money(cost["price_per_month"]), _money(cost["set_price_per_month"])],
         ],
@@ -84,10 +84,10 @@ def _facts(model: HardwareModel, cost: Mapping[str, Any]) -> Iterator[tuple[str,
         ),
     )
     stated, defaults = [], []
-    for label, value, is_default, one in assumed(model):
-        said = f"{label} {shown_value(value)} {one.unit}"
+    for label, value, is_default, assumption in assumed(model):
+        said = f"{label} {shown_value(value)} {assumption.unit}"
         if is_default:
-            defaults.append(f"{said} ({one.source})")
+            defaults.append(f"{said} ({assumption.source})")
         else:
             stated.append(said)
     for words, parts in ((_("Stated"), stated), (_("Assumed"), defaults)):

@@ -164,7 +164,7 @@ def report_conclusion(document: Mapping[str, Any]) -> Conclusion:
 
 
 def _contender(row: Mapping[str, Any]) -> Contender:
-    ends = [float(one) for one in _interval(row, "value_per_cost") if one is not None]
+    ends = [float(bound) for bound in _interval(row, "value_per_cost") if bound is not None]
     # An interval without one of its ends decides nothing.
     is_sustained = holds_its_score(
         row.get("vcpu_kind"), row.get("cpu_baseline_ratio"), row.get("load")

@@ -30,7 +30,7 @@ def scenario_sheet(scenario: Scenario, outcome: Simulated) -> Sheet:
     span = horizon_words(outcome.resolved)
     options = marked(result["options"], outcome)
     # Those that serve too little come last however cheap they are.
-    shown = sorted(options, key=lambda one: (one["is_short"], cost(one)))[:MOST_OPTIONS]
+    shown = sorted(options, key=lambda option: (option["is_short"], cost(option)))[:MOST_OPTIONS]
     price_per_unserved = outcome.resolved.get("price_per_unserved_unit_hour")
     return Sheet(
         conclusion=concluded(
@@ -48,14 +48,14 @@ def scenario_sheet(scenario: Scenario, outcome: Simulated) -> Sheet:
             SheetColumn(_("Use"), 0.9, is_number=True),
             SheetColumn(_("Notes"), 2.2),
         ],
-        rows=[_row(one) for one in shown],
+        rows=[_row(option) for option in shown],
         facts=list(_facts(scenario, outcome, len(shown))),
     )
 
 
 def _chart(options: Sequence[Mapping[str, Any]], currency: str, span: str) -> dict[str, Any]:
     bars = [bar(option["name"], cost(option), _spread(option)) for option in options]
-    said = "; ".join(f"{one['label']} {figures.figure(one['value'])}" for one in bars)
+    said = "; ".join(f"{entry['label']} {figures.figure(entry['value'])}" for entry in bars)
     return {
         "title": _("Cost in {span}", span=span),
         "unit": currency,
@@ -142,10 +142,10 @@ def _facts(scenario: Scenario, outcome: Simulated, shown: int) -> Iterator[tuple
     for attribution in attributions(source["source"] for source in sources):
         yield attribution.figures, attribution.text
     for words, is_stated in ((_("Stated"), True), (_("Assumed"), False)):
-        said = [_said(one) for one in others if one["is_stated"] == is_stated]
+        said = [_said(row) for row in others if row["is_stated"] == is_stated]
         if said:
             yield words, some(said)
-    if any(one["interval"] for one in result["options"]):
+    if any(option["interval"] for option in result["options"]):
         yield (
             _("Ranges"),
             _("from the 5th to the 95th percentile of the draws of all uncertain inputs"),

@@ -91,7 +91,7 @@ class RequirementForm(forms.Form):
         values["currency"] = values["currency"].upper() or "USD"
         values["term"] = values["term"] or state.DEFAULTS["term"]
         # An address of the API has them with commas, a form as a field for each.
-        kinds = [one for text in given.get("kinds", []) for one in text.split(",") if one]
+        kinds = [word for text in given.get("kinds", []) for word in text.split(",") if word]
         ticks = {
             name: given.get(name, [""])[-1].lower() in {"1", "true", "on"}
             for name in ("mixed", "burstable")

@@ -85,7 +85,7 @@ def conclusion(answer: RequirementAnswer) -> Conclusion:
 
 def _choice(line: FleetLine) -> FleetChoice:
     # The demand that is met most narrowly decides whether the fleet is enough.
-    limit, ratio = min(line.headroom.items(), key=lambda one: one[1])
+    limit, ratio = min(line.headroom.items(), key=lambda pair: pair[1])
     name = " and ".join(f"{count} × {row_label(row)}" for row, count in line.servers)
     holds = line.fleet.holds_at_worst
     return FleetChoice(name, line.cost_per_month, holds, label(limit), float(ratio - 1))

@@ -90,7 +90,7 @@ def _candidates(request: HttpRequest, chosen: Run | None) -> Sequence[tuple[Run,
         return [(run, _address(a=run)) for run in runs[:MAX_CANDIDATES]]
     others = list(runs.exclude(pk=chosen.pk)[: 5 * MAX_CANDIDATES])
     others.sort(key=lambda run: (run.host_id != chosen.host_id, run.offer_id != chosen.offer_id))
-    pairs = [sorted((chosen, run), key=lambda one: one.created_at) for run in others]
+    pairs = [sorted((chosen, run), key=lambda run: run.created_at) for run in others]
     addresses = [_address(a=first, b=second) for first, second in pairs]
     return list(zip(others, addresses, strict=True))[:MAX_CANDIDATES]
 
@@ -126,7 +126,8 @@ def _shown_difference(difference: tuple[str, Any, Any]) -> tuple[str, str, str]:
 def _value(name: str, value: Any) -> str:
     if isinstance(value, dict):
         given = (
-            f"{words.run_parameter(key)}: {words.run_value(key, one)}" for key, one in value.items()
+            f"{words.run_parameter(key)}: {words.run_value(key, item)}"
+            for key, item in value.items()
         )
         return ", ".join(given) or _("none")
     return dict(lines.facts({name: value})).popitem()[1] if value not in (None, "") else _("none")
@@ -222,10 +223,10 @@ def conclusion_of(compared: RunComparison) -> Conclusion:
 
 def _listed(changes: Sequence[MetricChange]) -> str:
     """The largest change by name, and how many others there are."""
-    ordered = sorted(changes, key=lambda one: -abs(one.change_ratio or 0))
+    ordered = sorted(changes, key=lambda change: -abs(change.change_ratio or 0))
     named = [
-        f"{words.metric(one.metric)} {figures.signed_percent(one.change_ratio)}".strip()
-        for one in ordered[:2]
+        f"{words.metric(change.metric)} {figures.signed_percent(change.change_ratio)}".strip()
+        for change in ordered[:2]
     ]
     rest = len(ordered) - len(named)
     more = [counted("{n} more", "{n} more", rest)] if rest else []

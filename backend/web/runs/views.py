@@ -66,7 +66,9 @@ def _context(request: HttpRequest, run: Run) -> dict[str, Any]:
             if e.kind in EVENT_TONES
         ],
         "unavailable": unavailable,
-        "unavailable_probes": list(dict.fromkeys(one.partition(":")[0] for one in unavailable)),
+        "unavailable_probes": list(
+            dict.fromkeys(remark.partition(":")[0] for remark in unavailable)
+        ),
         "archive_url": f"/api/v1/runs/{run.pk}/archive",
         "may_cancel": may(request, Scope.RUN),
         **_machine(run, view, redaction),

@@ -15,36 +15,38 @@ def pareto_plot(options: Sequence[Option], currency: str) -> Plot:
     """Cost against unmet demand, a sign for each option."""
     # One x for all marks: a chart has its x values once, so each option is a mark with a single value.
     ordered = sorted(options, key=cost)
-    front = undominated([(cost(one), one["unserved_share"]) for one in ordered])
+    front = undominated([(cost(option), option["unserved_share"]) for option in ordered])
     line = {ordered[index]["name"] for index in front}
     marks = [
         Mark(
-            one["name"],
-            [100 * one["unserved_share"] if one is other else None for other in ordered],
+            option["name"],
+            [100 * option["unserved_share"] if option is other else None for other in ordered],
             "dots",
             tone=tone,
         )
-        for tone, one in enumerate(ordered)
+        for tone, option in enumerate(ordered)
     ]
     return Plot(
         id="plot-pareto",
         title=_("Cost against unmet demand"),
         x_label=_("cost, {currency}", currency=currency),
         x_kind="linear",
-        x=[cost(one) for one in ordered],
-        x_text=[f"{one['name']}, {figures.money(float(one['cost_total']))}" for one in ordered],
+        x=[cost(option) for option in ordered],
+        x_text=[
+            f"{option['name']}, {figures.money(float(option['cost_total']))}" for option in ordered
+        ],
         y=Axis(_("unmet, %")),
         marks=marks,
         extra={
             _("nothing is cheaper and serves as much"): [
-                _("yes") if one["name"] in line else _("no") for one in ordered
+                _("yes") if option["name"] in line else _("no") for option in ordered
             ]
         },
         note=_("Down and to the left is better."),
         summary=_("Cost against unmet demand: ")
         + "; ".join(
-            f"{beside(one)}, {figures.money(float(one['cost_total']))} {currency}"
-            for one in ordered
+            f"{beside(option)}, {figures.money(float(option['cost_total']))} {currency}"
+            for option in ordered
         )
         + ". "
         + _("Nothing beats {options}.", options=", ".join(sorted(line))),
@@ -56,20 +58,20 @@ def odds_plot(options: Sequence[Option]) -> Plot | None:
     known = [option for option in options if option["p_cheapest"] is not None][:MOST_BARS]
     if not known:
         return None
-    odds = [100 * one["p_cheapest"] for one in known]
+    odds = [100 * option["p_cheapest"] for option in known]
     return Plot(
         id="plot-odds",
         title=_("How often each is the cheapest"),
         x_label="option",
         is_flat=True,
         x_kind="category",
-        x=[beside(one) for one in known],
+        x=[beside(option) for option in known],
         y=Axis(_("draws, %"), most=100),
         marks=[Mark(_("cheapest, draws, %"), odds, "bar")],
         summary=_("Share of the draws in which an option is the cheapest: ")
         + "; ".join(
-            f"{one['name']} {figures.percent(odd / 100)}"
-            for one, odd in zip(known, odds, strict=True)
+            f"{option['name']} {figures.percent(odd / 100)}"
+            for option, odd in zip(known, odds, strict=True)
         )
         + ".",
     )
@@ -82,7 +84,7 @@ def spread_plot(options: Sequence[Option], currency: str) -> Plot | None:
         return None
 
     def ends(end: str) -> list[float]:
-        return [float(one["interval"][end]) for one in known]
+        return [float(option["interval"][end]) for option in known]
 
     return Plot(
         id="plot-spread",
@@ -90,7 +92,7 @@ def spread_plot(options: Sequence[Option], currency: str) -> Plot | None:
         x_label="option",
         is_flat=True,
         x_kind="category",
-        x=[beside(one) for one in known],
+        x=[beside(option) for option in known],
         # Up to the ends of the whiskers: the axis would otherwise be made for the medians.
         y=Axis(currency, most=max(ends("p95"))),
         marks=[Mark(_("median"), ends("p50"), "bar", lows=ends("p5"), highs=ends("p95"))],
@@ -100,12 +102,12 @@ def spread_plot(options: Sequence[Option], currency: str) -> Plot | None:
         + "; ".join(
             _(
                 "{option} {median} ({low} to {high})",
-                option=one["name"],
-                median=figures.money(float(one["interval"]["p50"])),
-                low=figures.money(float(one["interval"]["p5"])),
-                high=figures.money(float(one["interval"]["p95"])),
+                option=row["name"],
+                median=figures.money(float(row["interval"]["p50"])),
+                low=figures.money(float(row["interval"]["p5"])),
+                high=figures.money(float(row["interval"]["p95"])),
             )
-            for one in known
+            for row in known
         )
         + ".",
     )
@@ -173,5 +175,5 @@ def _ends_of(bar: Mapping[str, Any], winner: str) -> str:
         low=figures.money(bar["cost_low"]),
         high=figures.money(bar["cost_high"]),
     )
-    others = [one for one in (bar["winner_low"], bar["winner_high"]) if one != winner]
+    others = [index for index in (bar["winner_low"], bar["winner_high"]) if index != winner]
     return said + _(", {option} wins at an end", option=others[0]) if others else said

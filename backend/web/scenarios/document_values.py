@@ -76,16 +76,18 @@ def _days_text(days: Any) -> str:
 
 
 def _numbers(text: str) -> list[str]:
-    return [one for one in re.split(r"[,;\s]+", text) if one]
+    return [word for word in re.split(r"[,;\s]+", text) if word]
 
 
 def _pairs(text: str) -> list[list[str | None]]:
     lines = (_numbers(line) for line in text.splitlines())
-    return [[None if one == REST else one for one in line] for line in lines if line]
+    return [[None if item == REST else item for item in line] for line in lines if line]
 
 
 def _pairs_text(pairs: Any) -> str:
-    return "\n".join(" ".join(REST if one is None else str(one) for one in pair) for pair in pairs)
+    return "\n".join(
+        " ".join(REST if item is None else str(item) for item in pair) for pair in pairs
+    )
 
 
 def _events(text: str) -> list[dict[str, Any]]:
@@ -104,7 +106,7 @@ def _events_text(events: Any) -> str:
 
 
 def _points_text(points: Any) -> str:
-    return "\n".join(",".join(str(one) for one in point) for point in points)
+    return "\n".join(",".join(str(item) for item in point) for point in points)
 
 
 # What a line of them states, in this order.

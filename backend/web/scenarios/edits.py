@@ -57,8 +57,8 @@ def asked_for(
         asked = with_offer(asked, slug, name, currency, count=count or None)
     if count and offers:
         asked = _scaled_to(asked, count)
-    for one in known:
-        asked = with_option(asked, one.title, one.parts, currency or "USD")
+    for template in known:
+        asked = with_option(asked, template.title, template.parts, currency or "USD")
     return asked
 
 

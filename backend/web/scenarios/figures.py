@@ -42,7 +42,7 @@ def marked(options: Sequence[Option], simulated: Simulated) -> list[dict[str, An
     lost = lost_cost(simulated)
     # By the cost with what unserved demand loses, or serving nothing would be the cheapest.
     is_open = not serving or bool(options_with_examples(simulated.resolved))
-    cheapest = None if is_open else min(serving, key=lambda one: judged_cost(one, lost))
+    cheapest = None if is_open else min(serving, key=lambda option: judged_cost(option, lost))
     return [
         {
             **option,
@@ -78,9 +78,12 @@ def currency_of(simulated: Simulated) -> str:
 
 def step_words(step_s: int) -> str:
     """How long a step is: `10 minutes` or `1 hour`."""
-    for unit_s, one, many in ((86_400, _("1 day"), _("days")), (3600, _("1 hour"), _("hours"))):
+    for unit_s, singular, many in (
+        (86_400, _("1 day"), _("days")),
+        (3600, _("1 hour"), _("hours")),
+    ):
         if step_s % unit_s == 0:
-            return one if step_s == unit_s else f"{step_s // unit_s} {many}"
+            return singular if step_s == unit_s else f"{step_s // unit_s} {many}"
     return _("{minutes} minutes", minutes=figures.quantity(step_s / 60))
 
 

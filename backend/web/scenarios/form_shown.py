@@ -69,7 +69,7 @@ class ShownOption(NamedTuple):
     def has_errors(self) -> bool:
         """True if a field that is folded away is wrong."""
         folded = [*self.extras, *(field for part in self.parts for field in part.expert)]
-        return any(one.field.errors for one in folded)
+        return any(shown.field.errors for shown in folded)
 
 
 class ShownSection(NamedTuple):

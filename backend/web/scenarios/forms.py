@@ -120,8 +120,8 @@ class ScenarioForm(WriteForm):
                 continue
             *above, last = entry.path.rpartition("*/")[2].split("/")
             into = values
-            for one in above:
-                into = into.setdefault(one, {})
+            for level in above:
+                into = into.setdefault(level, {})
             into[last] = typed(text, entry.kind)
         return values
 
@@ -279,8 +279,8 @@ def _row(entries: Iterable[Entry], values: Mapping[str, Any], *indexes: int) -> 
 
 
 def _at(values: Any, path: str) -> Any:
-    for one in path.split("/"):
-        values = values.get(one) if isinstance(values, Mapping) else None
+    for name in path.split("/"):
+        values = values.get(name) if isinstance(values, Mapping) else None
     return values
 
 

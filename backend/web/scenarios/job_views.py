@@ -90,7 +90,7 @@ def _result(job: ScenarioJob) -> dict[str, Any]:
         "result": result,
         "currency": currency,
         "options": marked(result["options"], outcome),
-        "has_spread": any(one["interval"] for one in result["options"]),
+        "has_spread": any(option["interval"] for option in result["options"]),
         "conclusion": concluded(result, currency, horizon_words(outcome.resolved), price),
         "plot": plots.cost_plot(result, currency),
     }

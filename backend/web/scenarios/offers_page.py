@@ -143,8 +143,8 @@ def _rows(scenario: Scenario, its: ScreenedMarket) -> list[dict[str, Any]]:
     outcome = scenario_outcome(scenario)
     lost = lost_cost(outcome)
     own = [
-        {"result": one, "is_short": one["is_short"], "option": n, "of": None}
-        for n, one in enumerate(marked(outcome.result["options"], outcome), start=1)
+        {"result": row, "is_short": row["is_short"], "option": n, "of": None}
+        for n, row in enumerate(marked(outcome.result["options"], outcome), start=1)
     ]
     rows = [*own, *(_row(row, its.market) for row in its.rows)]
     # As they are ranked: where unserved demand has a price, it counts.

@@ -72,10 +72,10 @@ def result_context(scenario: Scenario, *, option: str, span: str) -> dict[str, A
         "remarks": outcome.resolved["demand"].get("remarks") or (),
         "money": _money(result, series, index, currency),
         "deciding": deciding(result, currency),
-        "has_spread": any(one["interval"] for one in options),
-        "has_contract": any(one.get("contract") for one in options),
+        "has_spread": any(option["interval"] for option in options),
+        "has_contract": any(option.get("contract") for option in options),
         "assumed": assumed(scenario, outcome),
-        "attributions": attributions(one["source"] for one in result["assumptions"]),
+        "attributions": attributions(assumption["source"] for assumption in result["assumptions"]),
     }
 
 
@@ -119,7 +119,7 @@ def _option_index(chosen: str, options: Sequence[Mapping[str, Any]]) -> int:
     """The option that an address names by its number, else the cheapest."""
     if chosen.isascii() and chosen.isdecimal() and len(chosen) < 4 and int(chosen) <= len(options):
         return max(1, int(chosen)) - 1
-    return next((n for n, one in enumerate(options) if one["is_cheapest"]), 0)
+    return next((n for n, option in enumerate(options) if option["is_cheapest"]), 0)
 
 
 # --- assumptions --------------------------------------------------------------------------------
@@ -132,7 +132,7 @@ NAMES = frozenset({"/schema", "/name"})
 def assumed(scenario: Scenario, outcome: Simulated) -> list[dict[str, Any]]:
     """The ledger: what was assumed, the prices, what the document states, defaults with sources."""
     document = scenario.document
-    rows = [{**one, "is_stated": False} for one in outcome.result["assumptions"]]
+    rows = [{**assumption, "is_stated": False} for assumption in outcome.result["assumptions"]]
     rows += list(_prices(outcome.resolved))
     names = {row["name"] for row in rows}
     kinds = _kinds(document)
@@ -195,12 +195,12 @@ def _prices(document: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 def _kinds(document: Mapping[str, Any]) -> set[str]:
     """The kinds of demand and policy in force: fields of others do not count."""
     said = (document.get(of) or {} for of in ("demand", "policy"))
-    return {str(one.get("kind") or "perfect") for one in said}
+    return {str(price.get("kind") or "perfect") for price in said}
 
 
 def _at(values: Any, path: str) -> Any:
-    for one in path.removeprefix("/").split("/"):
-        values = values.get(one) if isinstance(values, Mapping) else None
+    for name in path.removeprefix("/").split("/"):
+        values = values.get(name) if isinstance(values, Mapping) else None
     return values
 
 
@@ -212,12 +212,12 @@ def map_context(scenario: Scenario) -> dict[str, Any]:
     that has none or is too large."""
     outcome = scenario_outcome(scenario)
     most = most_steps(MOST_MAP_WORK)
-    document, step_s = coarsened(outcome.resolved, lambda one: check_map_work(one, most))
+    document, step_s = coarsened(outcome.resolved, lambda document: check_map_work(document, most))
     steps = check_map_work(document, most)
     with calculation(steps, advice=ADVICE) as check:
         # The check ends it within the caller's time, between two simulations.
         lines = regimes(document, check)
-    tones = {one["name"]: n % TONES for n, one in enumerate(outcome.result["options"])}
+    tones = {option["name"]: n % TONES for n, option in enumerate(outcome.result["options"])}
     currency = currency_of(outcome)
     rows = [
         {
@@ -273,8 +273,8 @@ def comparison(slugs: Sequence[str], *, workspace_slug: str) -> dict[str, Any]:
             continue
         currencies.add(currency_of(outcome))
         lines += [
-            {**one, "scenario": scenario, "currency": currency_of(outcome)}
-            for one in marked(outcome.result["options"], outcome)
+            {**option, "scenario": scenario, "currency": currency_of(outcome)}
+            for option in marked(outcome.result["options"], outcome)
         ]
     named = [  # a month's cost, for the horizons need not be of one length
         {

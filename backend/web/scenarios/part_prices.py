@@ -68,7 +68,7 @@ def part_prices(
     """By the name of the part in the form; `document` is the one of the form."""
     named = named_prices(document, workspace_slug=workspace_slug, today=clock.now().date())
     metric = str((document.get("capacity") or {}).get("metric") or "")
-    scores = known_scores((one.offer.pk for one in named.values()), metric) if named else {}
+    scores = known_scores((price.offer.pk for price in named.values()), metric) if named else {}
     shown: dict[str, PartPrice] = {}
     searched = 0
     for n, option in enumerate(document["options"]):

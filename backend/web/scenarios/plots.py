@@ -34,31 +34,33 @@ def demand_plot(series: Series) -> Plot:
         Mark(_("demand, {unit}", unit=unit), series["demand"], is_stepped=True, tone=DEMAND_TONE)
     ]
     marks += [
-        Mark(f"{one['name']}, {unit}", one["carried"], is_stepped=True, tone=tone)
-        for tone, one in enumerate(options)
+        Mark(f"{option['name']}, {unit}", option["carried"], is_stepped=True, tone=tone)
+        for tone, option in enumerate(options)
     ]
     return _over_time("plot-demand", _("Demand and what the servers carry"), series, marks)
 
 
 def served_plot(series: Series, index: int) -> Plot:
     """Demand, servers in service and unserved demand of one option."""
-    unit, one = series["unit"], series["options"][index]
+    unit, option = series["unit"], series["options"][index]
     marks = [
         Mark(_("demand, {unit}", unit=unit), series["demand"], is_stepped=True, tone=DEMAND_TONE),
-        Mark(_("carried, {unit}", unit=unit), one["carried"], is_stepped=True, tone=SERVING_TONE),
+        Mark(
+            _("carried, {unit}", unit=unit), option["carried"], is_stepped=True, tone=SERVING_TONE
+        ),
         Mark(
             _("unmet, {unit}", unit=unit),
-            one["unserved"],
+            option["unserved"],
             "area",
             is_stepped=True,
             tone=UNSERVED_TONE,
         ),
     ]
     extra = {
-        _("servers in service"): [figures.quantity(n) for n in one["serving"]],
-        _("servers billed"): [figures.quantity(n) for n in one["running"]],
+        _("servers in service"): [figures.quantity(n) for n in option["serving"]],
+        _("servers billed"): [figures.quantity(n) for n in option["running"]],
     }
-    title = _("Demand, servers and unmet demand: {option}", option=one["name"])
+    title = _("Demand, servers and unmet demand: {option}", option=option["name"])
     return _over_time("plot-served", title, series, marks, extra)
 
 
@@ -103,20 +105,22 @@ def _over_time(
 def duration_plot(series: Series, index: int) -> Plot:
     """Servers of one option in falling order, the base and what comes beyond it as areas."""
     curve, unit = series["load_duration"], series["unit"]
-    one = curve["options"][index]
+    option = curve["options"][index]
     words = {"servers": _("always on"), "reservations": "reserved"}
-    beyond = _("beyond it") if one["base_kind"] else _("as needed")
-    marks = [Mark(beyond, _ended(one["burst"]), "area", tone=4)]
-    if one["base_kind"]:
-        marks.insert(0, Mark(words[one["base_kind"]], _ended(one["base"]), "area", tone=2))
+    beyond = _("beyond it") if option["base_kind"] else _("as needed")
+    marks = [Mark(beyond, _ended(option["burst"]), "area", tone=4)]
+    if option["base_kind"]:
+        marks.insert(0, Mark(words[option["base_kind"]], _ended(option["base"]), "area", tone=2))
     marks += [
         Mark(_("demand, {unit}", unit=unit), _ended(curve["demand"]), axis="y2", tone=DEMAND_TONE),
-        Mark(_("unmet, {unit}", unit=unit), _ended(one["unserved"]), axis="y2", tone=UNSERVED_TONE),
+        Mark(
+            _("unmet, {unit}", unit=unit), _ended(option["unserved"]), axis="y2", tone=UNSERVED_TONE
+        ),
     ]
-    base, peak = one["base"][0], one["base"][0] + one["burst"][0]
+    base, peak = option["base"][0], option["base"][0] + option["burst"][0]
     return Plot(
         id="plot-duration",
-        title=_("Load-duration curve: {option}", option=one["name"]),
+        title=_("Load-duration curve: {option}", option=option["name"]),
         x_label=_("share of the time, %"),
         x_kind="linear",
         x=[*(100 * at for at in curve["share"]), 100],
@@ -130,7 +134,7 @@ def duration_plot(series: Series, index: int) -> Plot:
         ),
         summary=_(
             "Load-duration curve of {option}: up to {peak} servers, of which {base} are the base.",
-            option=one["name"],
+            option=option["name"],
             peak=figures.quantity(peak),
             base=figures.quantity(base),
         ),
@@ -165,8 +169,8 @@ def months_plot(series: Series, index: int) -> Plot:
     size = -(-len(rows) // MOST_BARS)
     groups = [rows[n : n + size] for n in range(0, len(rows), size)]
     # The worst of a group, not its mean: a month of outages must not vanish in a good quarter.
-    shares = [share(max(one["unserved_share"] for _, one in group)) for group in groups]
-    is_unmet = any(one["unserved_share"] for _, one in rows)
+    shares = [share(max(option["unserved_share"] for _, option in group)) for group in groups]
+    is_unmet = any(option["unserved_share"] for _, option in rows)
     words = _("Below each month: what stays unmet")
     spans = [_span(group[0][0], group[-1][0]) for group in groups]
     stack = _stack(
@@ -178,7 +182,7 @@ def months_plot(series: Series, index: int) -> Plot:
         ]
         if is_unmet
         else spans,
-        [_summed([one["breakdown"] for _, one in group]) for group in groups],
+        [_summed([option["breakdown"] for _, option in group]) for group in groups],
         series["currency"],
     )
     note = f"{words}." if size == 1 else _("{words} in the worst of them.", words=words)
@@ -241,9 +245,11 @@ def _stack(
             for part in used
         ],
         is_stacked=True,
-        extra={_("in all, {currency}", currency=currency): [figures.money(one) for one in whole]},
+        extra={_("in all, {currency}", currency=currency): [figures.money(cost) for cost in whole]},
         summary=_("{title}, stacked bars in {currency}: ", title=title, currency=currency)
-        + "; ".join(f"{head} {figures.money(one)}" for head, one in zip(heads, whole, strict=True))
+        + "; ".join(
+            f"{head} {figures.money(cost)}" for head, cost in zip(heads, whole, strict=True)
+        )
         + ".",
     )
 
@@ -251,7 +257,7 @@ def _stack(
 def cash_plot(series: Series) -> Plot:
     """Payments by the end of each month, and with the cost of leaving then."""
     currency = series["currency"]
-    options = [one["name"] for one in series["cash"][0]["options"]][:MOST_LINES]
+    options = [option["name"] for option in series["cash"][0]["options"]][:MOST_LINES]
     marks, extra = [], {}
     for index, name in enumerate(options):
         months = [row["options"][index] for row in series["cash"]]
@@ -282,7 +288,7 @@ def cash_plot(series: Series) -> Plot:
         summary=_(
             "Money spent by the end of each month in {currency}. At the end: ", currency=currency
         )
-        + "; ".join(f"{beside(one)}, {figures.money(float(one['paid']))}" for one in last)
+        + "; ".join(f"{beside(option)}, {figures.money(float(option['paid']))}" for option in last)
         + ".",
     )
 

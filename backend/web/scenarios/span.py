@@ -68,8 +68,11 @@ def _cut(close: dict[str, Any], start: dt.datetime, end: dt.datetime) -> dict[st
     kept = [n for n, at in enumerate(times) if start <= at < end]
     within = slice(kept[0], kept[-1] + 1)
     options = [
-        {name: value[within] if isinstance(value, list) else value for name, value in one.items()}
-        for one in close["options"]
+        {
+            name: value[within] if isinstance(value, list) else value
+            for name, value in option.items()
+        }
+        for option in close["options"]
     ]
     shorter = {"t": close["t"][within], "demand": close["demand"][within], "options": options}
     return {**close, **shorter}

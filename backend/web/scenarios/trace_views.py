@@ -57,7 +57,7 @@ class TraceForm(WriteForm):
     )
     template = forms.ChoiceField(
         label=lazy("Options from the template"),
-        choices=[(key, one.title) for key, one in TEMPLATES.items()],
+        choices=[(key, template.title) for key, template in TEMPLATES.items()],
     )
 
 

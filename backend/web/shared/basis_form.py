@@ -40,7 +40,7 @@ class BasisForm(forms.Form):
             widget = forms.TextInput(attrs={"autocomplete": "off", **attributes})
             self.fields[name] = forms.CharField(required=False, label=label, widget=widget)
         choices = {
-            "period": [(one, one) for one in ("hour", "month", "year")],
+            "period": [(name, name) for name in ("hour", "month", "year")],
             "currency": [(code, code) for code in currencies],
             "term": [(code, words.term(code)) for code in TERMS],
         }

@@ -48,7 +48,7 @@ def bar(
     interval: Sequence[Number | None],
 ) -> dict[str, Any]:
     """A bar of the page's script; `interval` is value, low and high end in the metric's unit."""
-    value, low, high = (rounded(scale.shown(one)) for one in interval)
+    value, low, high = (rounded(scale.shown(bound)) for bound in interval)
     return {
         "offer": offer,
         "label": label,

@@ -58,7 +58,9 @@ def of_ranking(ranked: Ranking, query: RankingQuery) -> Conclusion:
     said = likely_best(named(best), best.p_best or 0, names)
     if not names and len(ranked_best.candidates) > 1:
         following = ranked_best.candidates.at(1)
-        pair = [contender(one.row, has_burstable=True).value for one in (best, following)]
+        pair = [
+            contender(candidate.row, has_burstable=True).value for candidate in (best, following)
+        ]
         if pair[0] and pair[1]:
             lead = lead_words(named(following), pair[0], pair[1])
             said = replace(said, sentence=joined(" ", (said.sentence, lead)))

@@ -176,7 +176,7 @@ def _chip_text(params: Params, name: str, column: str) -> str:
     if (column in COLUMN and COLUMN[column].kind is ColumnType.BOOLEAN) or name == "measured":
         return ", ".join(str(BOOLEANS.get(text.lower(), text)) for text in texts)
     if column in CATEGORIES:
-        return ", ".join(str(words.category(column, one)) for one in values(params, name))
+        return ", ".join(str(words.category(column, value)) for value in values(params, name))
     return ", ".join(texts)
 
 

@@ -73,11 +73,11 @@ def speeds(kind: str, own: str) -> list[tuple[str, str]]:
                 # The choices of a class are made once for all readers.
                 lazy(
                     "{speed} MB/s: {label}",
-                    speed=texts.number(figures.quantity(one.bytes_per_s / MB)),
-                    label=one.label,
+                    speed=texts.number(figures.quantity(preset.bytes_per_s / MB)),
+                    label=preset.label,
                 ),
             )
-            for key, one in PRESETS.items()
-            if one.kind == kind
+            for key, preset in PRESETS.items()
+            if preset.kind == kind
         ),
     ]

@@ -101,7 +101,7 @@ class ArrayForm(WriteForm):
     record = forms.ChoiceField(
         label=lazy("Record"),
         required=False,
-        choices=[(one, lazy("{size} KiB", size=one)) for one in RECORDS_KIB],
+        choices=[(size_kib, lazy("{size} KiB", size=size_kib)) for size_kib in RECORDS_KIB],
         help_text=lazy("RAIDZ and dRAID: record or volume block."),
     )
     ashift = forms.ChoiceField(
@@ -109,19 +109,19 @@ class ArrayForm(WriteForm):
         required=False,
         choices=[
             (
-                str(one),
+                str(bits),
                 lazy(
-                    "{ashift}: sectors of {size} bytes", ashift=one, size=localized(f"{2**one:,}")
+                    "{ashift}: sectors of {size} bytes", ashift=bits, size=localized(f"{2**bits:,}")
                 ),
             )
-            for one in ASHIFTS
+            for bits in ASHIFTS
         ],
         help_text=lazy("RAIDZ and dRAID."),
     )
     zfs = forms.ChoiceField(
         label="ZFS",
         required=False,
-        choices=[(key, one.label) for key, one in GENERATIONS.items()],
+        choices=[(key, generation.label) for key, generation in GENERATIONS.items()],
         help_text=lazy("RAIDZ and dRAID: what it keeps for itself."),
     )
     full = number("Filled, %", 0, 100, lazy("When a disk fails."), placeholder="100")

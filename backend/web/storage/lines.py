@@ -167,7 +167,7 @@ def conclusion(summaries: Sequence[str]) -> Conclusion | None:
     """The first part of the page that was calculated, the others below it; None without any."""
     if not summaries:
         return None
-    first, *others = (f"{one}." for one in summaries)
+    first, *others = (f"{summary}." for summary in summaries)
     return Conclusion(first, Certainty.CLEAR, " ".join(others))
 
 
@@ -206,8 +206,8 @@ class LevelShown:
             return ()
         through = self.estimate.throughput
         return tuple(
-            figures.figure(one / MB)
-            for one in (through.read_bytes_per_s, through.write_bytes_per_s)
+            figures.figure(rate / MB)
+            for rate in (through.read_bytes_per_s, through.write_bytes_per_s)
         )
 
     @property

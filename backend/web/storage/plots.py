@@ -68,8 +68,12 @@ def level_plots(levels: Sequence[LevelShown]) -> list[Plot]:
     """Where the bytes go at each level, RAID and ZFS apart, on equal axes."""
     possible = [(level, level.estimate.capacity) for level in levels if level.estimate is not None]
     groups = (
-        ("raid", _("RAID: where the bytes go"), [one for one in possible if not one[0].is_zfs]),
-        ("zfs", _("ZFS: where the bytes go"), [one for one in possible if one[0].is_zfs]),
+        (
+            "raid",
+            _("RAID: where the bytes go"),
+            [value for value in possible if not value[0].is_zfs],
+        ),
+        ("zfs", _("ZFS: where the bytes go"), [value for value in possible if value[0].is_zfs]),
     )
     return [_level_plot(key, title, shown) for key, title, shown in groups if shown]
 

@@ -123,7 +123,7 @@ def _links(given: Given) -> dict[str, Any]:
         return {"form": form}
     links = link_lines(chain)
     asked = [line.cleaned_data["asks"] for line in form.flows]
-    flows = flow_lines(chain, links, [None if one is None else float(one) for one in asked])
+    flows = flow_lines(chain, links, [None if value is None else float(value) for value in asked])
     return {
         "form": form,
         "summary": summary(links, flows),

@@ -39,7 +39,7 @@ def tokens_page(request: HttpRequest) -> HttpResponse:
             form = TokenForm()
     now = clock.now()
     tokens = tokens_of(workspace_of(request))
-    lines = [(one, one.revoked_at is None and one.expires_at > now) for one in tokens]
+    lines = [(token, token.revoked_at is None and token.expires_at > now) for token in tokens]
     return render(request, "tokens/page.html", {"form": form, "lines": lines, **made})
 
 

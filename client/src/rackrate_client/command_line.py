@@ -128,7 +128,7 @@ def _list(server: Rackrate, options: argparse.Namespace) -> int:
         }
         for run in server.newest_runs(max(0, options.limit), **filters)
     ]
-    text = "\n".join("  ".join(str(one or "") for one in row.values()).rstrip() for row in rows)
+    text = "\n".join("  ".join(str(value or "") for value in row.values()).rstrip() for row in rows)
     return _printed(options, rows, text)
 
 
@@ -261,7 +261,10 @@ def _simulate(server: Rackrate, options: argparse.Namespace) -> int:
         raise Ended(f"{options.file}: {error}") from None
     result = server.simulate(document).to_dict()
     currency = document.get("currency", "")
-    lines = [f"{one['name']}: {one['cost_total']} {currency}".rstrip() for one in result["options"]]
+    lines = [
+        f"{option['name']}: {option['cost_total']} {currency}".rstrip()
+        for option in result["options"]
+    ]
     return _printed(options, result, "\n".join(lines))
 
 

@@ -65,7 +65,7 @@ class Rows(Generic[Row]):
 
 def plain(row: Any) -> dict[str, Any]:
     """A generated document as column → value, in the order of the API."""
-    values = ((one.name, getattr(row, one.name)) for one in attrs.fields(type(row)))
+    values = ((field.name, getattr(row, field.name)) for field in attrs.fields(type(row)))
     # A word of the language (`from`) has a line behind it in generated code.
     return {
         name.removesuffix("_"): None if isinstance(value, Unset) else value

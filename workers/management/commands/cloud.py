@@ -53,7 +53,7 @@ class Command(BaseCommand):
         if options["json"]:
             self.stdout.write(json.dumps([_document(account) for account in accounts], indent=2))
         else:
-            self.stdout.write("\n".join(line for one in accounts for line in _lines(one)))
+            self.stdout.write("\n".join(line for account in accounts for line in _lines(account)))
         if any(_lacks_something(account) for account in accounts):
             raise CommandError("not everything is ready")
 

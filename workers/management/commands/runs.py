@@ -168,7 +168,14 @@ def _lines(compared: RunComparison) -> list[str]:
     return [*lines, f"outcome: {compared.outcome.name.lower()}"]
 
 
-def _line(one: MetricChange) -> str:
-    change = "" if one.change_ratio is None else figures.signed_percent(one.change_ratio)
-    before, after = (figures.measure(value, one.unit) for value in (one.before, one.after))
-    return f"{one.metric:30} {before:>20} → {after:>20} {change:>8}  {one.outcome.name.lower()}"
+def _line(metric_change: MetricChange) -> str:
+    change = (
+        ""
+        if metric_change.change_ratio is None
+        else figures.signed_percent(metric_change.change_ratio)
+    )
+    before, after = (
+        figures.measure(value, metric_change.unit)
+        for value in (metric_change.before, metric_change.after)
+    )
+    return f"{metric_change.metric:30} {before:>20} → {after:>20} {change:>8}  {metric_change.outcome.name.lower()}"

@@ -36,9 +36,11 @@ class Command(BaseCommand):
             file = read_setup(text_of(options["file"], MAX_FILE_BYTES))
             # What is deleted is listed before anything is.
             deleted = [
-                one
-                for one in (self._apply(file, is_pruning=True, is_dry=True) if is_pruning else ())
-                if one.action == "delete"
+                change
+                for change in (
+                    self._apply(file, is_pruning=True, is_dry=True) if is_pruning else ()
+                )
+                if change.action == "delete"
             ]
             if deleted and not (is_dry or options["yes"]):
                 self._ask(deleted)
@@ -49,11 +51,11 @@ class Command(BaseCommand):
             detail = f"{len(error.errors)} faults; nothing was changed"
             raise CommandError(detail) from error
         if options["json"]:
-            rows = [vars(one) for one in changes]
+            rows = [vars(change) for change in changes]
             self.stdout.write(json.dumps({"is_dry": is_dry, "changes": rows}, default=str))
             return
-        for one in changes:
-            self.stdout.write("\n".join(_lines(one)))
+        for change in changes:
+            self.stdout.write("\n".join(_lines(change)))
         would = "would be made" if is_dry else "made"
         self.stdout.write(f"{len(changes)} changes {would}" if changes else "nothing differs")
 

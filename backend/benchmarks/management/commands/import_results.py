@@ -77,10 +77,10 @@ class Command(BaseCommand):
 
 def _parameters(given: list[str]) -> dict[str, object]:
     parameters: dict[str, object] = {}
-    for one in given:
-        name, equals, value = one.partition("=")
+    for pair in given:
+        name, equals, value = pair.partition("=")
         if not equals or name in parameters:
-            raise CommandError(f"--param {one}: NAME=VALUE is needed, each name once")
+            raise CommandError(f"--param {pair}: NAME=VALUE is needed, each name once")
         # `isdigit` also says yes to superscripts, which `int` refuses.
         is_number = value.isascii() and value.isdigit() and len(value) < 20
         parameters[name] = int(value) if is_number else WORDS.get(value, value)

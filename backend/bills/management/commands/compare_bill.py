@@ -54,12 +54,14 @@ class Command(BaseCommand):
         self.stdout.write(
             f"{'today':<14}{figures.price(said['compared']['cost_per_month'], bill.currency):>14}"
         )
-        for one in sorted(said["alternatives"], key=lambda one: one["cost_per_month"]):
-            servers = ", ".join(f"{of['count']} × {of['name']}" for of in one["servers"])
+        for alternative in sorted(
+            said["alternatives"], key=lambda alternative: alternative["cost_per_month"]
+        ):
+            servers = ", ".join(f"{of['count']} × {of['name']}" for of in alternative["servers"])
             self.stdout.write(
-                f"{one['kind']:<14}{figures.price(one['cost_per_month'], bill.currency):>14}  "
-                f"{figures.money(one['p5'])} to {figures.money(one['p95'])}, cheaper "
-                f"{figures.percent(one['probability_cheaper'])}  {servers}"
+                f"{alternative['kind']:<14}{figures.price(alternative['cost_per_month'], bill.currency):>14}  "
+                f"{figures.money(alternative['p5'])} to {figures.money(alternative['p95'])}, cheaper "
+                f"{figures.percent(alternative['probability_cheaper'])}  {servers}"
             )
-        for one in said["compared"]["left_out"]:
-            self.stderr.write(f"not compared: {one['name']}, {REASONS[one['why']]}")
+        for alternative in said["compared"]["left_out"]:
+            self.stderr.write(f"not compared: {alternative['name']}, {REASONS[alternative['why']]}")

@@ -27,7 +27,7 @@ class Command(BaseCommand):
         parser.add_argument("--format", choices=list(FORMATS), help="where it is not recognised")
         parser.add_argument(
             "--price-is",
-            choices=[str(one) for one in PriceIs if one],
+            choices=[str(meaning) for meaning in PriceIs if meaning],
             default=PriceIs.UNKNOWN,
             help="of a plain table: its amounts are of one unit, or the total of a line",
         )
@@ -69,9 +69,9 @@ class Command(BaseCommand):
             f"{bill.name}: {bill.line_count:,} lines, "
             f"{figures.price(Decimal(bill.estate['total']), bill.currency)}"
         )
-        for one in bill.estate["by_kind"]:
+        for kind in bill.estate["by_kind"]:
             self.stdout.write(
-                f"  {one['kind']:<12}{figures.price(Decimal(one['cost']), bill.currency):>14}"
+                f"  {kind['kind']:<12}{figures.price(Decimal(kind['cost']), bill.currency):>14}"
             )
         for note in bill.estate["notes"]:
             self.stderr.write(note["text"])

@@ -17,20 +17,20 @@ class Command(DocumentCommand):
     def lines(self, answer: Mapping[str, Any]) -> list[str]:
         flows = [
             (
-                one["name"],
-                figures.measure(one["rate_bytes_per_s"], "bytes/s"),
-                one["bottleneck"] or "its own demand",
-                "" if one["transfer_s"] is None else f"{figures.figure(one['transfer_s'])} s",
+                flow["name"],
+                figures.measure(flow["rate_bytes_per_s"], "bytes/s"),
+                flow["bottleneck"] or "its own demand",
+                "" if flow["transfer_s"] is None else f"{figures.figure(flow['transfer_s'])} s",
             )
-            for one in answer["flows"]
+            for flow in answer["flows"]
         ]
         links = [
             (
-                one["name"],
-                figures.measure(one["used_bytes_per_s"], "bytes/s"),
-                figures.percent(one["utilisation"]),
+                link["name"],
+                figures.measure(link["used_bytes_per_s"], "bytes/s"),
+                figures.percent(link["utilisation"]),
             )
-            for one in answer["links"]
+            for link in answer["links"]
         ]
         return [
             *table(("flow", "each", "limited by", "transfer"), flows),

@@ -41,13 +41,13 @@ class Command(DocumentCommand):
             "",
         ]
         lines += table(HEAD, [_row(option) for option in answer["options"]])
-        for one in answer["break_even"]:
-            names = f"{one['option_a']} = {one['option_b']}"
-            at = one["reason"] or f"at {one['value']} {one['unit']}"
-            lines.append(f"equal: {names} {at} ({one['parameter']})")
+        for meeting in answer["break_even"]:
+            names = f"{meeting['option_a']} = {meeting['option_b']}"
+            at = meeting["reason"] or f"at {meeting['value']} {meeting['unit']}"
+            lines.append(f"equal: {names} {at} ({meeting['parameter']})")
         lines += [
-            f"assumed: {one['name']} = {one['value']} {one['unit']} ({one['source']})"
-            for one in answer["assumptions"]
+            f"assumed: {assumption['name']} = {assumption['value']} {assumption['unit']} ({assumption['source']})"
+            for assumption in answer["assumptions"]
         ]
         return [*lines, f"input {answer['input_sha256']}, data version {answer['data_version']}"]
 
