@@ -98,7 +98,7 @@ def run(arguments: list[str]) -> int:
     """Run one command; its exit status."""
     # Before any parsing: options behind these belong to Django's command, --help included.
     if arguments and arguments[0] in PASSED_ON:
-        return _passed_on(arguments)
+        return _pass_on(arguments)
     # What is left over is pytest's, of `test` alone.
     options, rest = parser().parse_known_args(arguments)
     if rest and options.command != "test":
@@ -132,10 +132,10 @@ def run(arguments: list[str]) -> int:
         case "chaos":
             return checks.chaos(StackState(state_directory()), kills=options.kills)
         case _:
-            return _made(options)
+            return _run_tool(options)
 
 
-def _made(options: argparse.Namespace) -> int:
+def _run_tool(options: argparse.Namespace) -> int:
     """Things made of this checkout, or said of it."""
     match options.command:
         case "sbom":
@@ -150,7 +150,7 @@ def _made(options: argparse.Namespace) -> int:
             return commands.screenshots()
 
 
-def _passed_on(arguments: list[str]) -> int:
+def _pass_on(arguments: list[str]) -> int:
     match arguments[0]:
         case "user":
             return commands.user(arguments)

@@ -220,7 +220,7 @@ def _whole_suite(stack: Stack, *, is_covered: bool) -> int:
     for output in outputs.values():
         say(output.read_text(errors="replace").rstrip())
     if set(statuses) in ({1}, {0, 1}):  # some tests failed, nothing else went wrong
-        statuses = [_failed_again(stack, [*failed.values()])]
+        statuses = [_run_failed_again(stack, [*failed.values()])]
     if is_covered:
         # A step of its own: with xdist slipcover 1.1 either prints what its processes covered or judges it.
         floor = f"--fail-under={FLOOR_REST_PERCENT}"
@@ -228,7 +228,7 @@ def _whole_suite(stack: Stack, *, is_covered: bool) -> int:
     return next((status for status in statuses if status), 0)
 
 
-def _failed_again(stack: Stack, files: list[Path]) -> int:
+def _run_failed_again(stack: Stack, files: list[Path]) -> int:
     """Run the few tests that failed beside all others once more, with the machine to themselves.
 
     What passes then is named, as it depends on how busy the machine is. Fails as they fail.

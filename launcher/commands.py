@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from launcher import checks, host_tools
 from launcher.console import LauncherError, console, say
-from launcher.environment import application_environment, chosen
+from launcher.environment import application_environment, choice
 from launcher.loopback import claim_port
 from launcher.paths import MANAGE, PYTHON, ROOT, STATE_VARIABLE, state_directory
 from launcher.processes import has_ended, send, wait_until
@@ -155,7 +155,7 @@ def user(arguments: list[str]) -> int:
     """manage.py user, where its link leads somewhere: the stack that runs, or a named database."""
     busy = StackState(state_directory()).holder()
     is_serving = busy is not None and busy.command in SERVING
-    if not is_serving and chosen("DATABASE_URL") is None:
+    if not is_serving and choice("DATABASE_URL") is None:
         raise LauncherError(
             "Nothing is running; start it with ./rackrate up, then ask again beside it."
         )
@@ -176,7 +176,7 @@ def _join(state: StackState, busy: Busy, command: list[str]) -> int:
         raise LauncherError(f"{busy} does not become ready; see {state.logs}.")
     environment = application_environment(state, state.published())
     environment[STATE_VARIABLE] = str(state.directory)
-    if chosen("DATABASE_URL") is None and "DATABASE_URL" not in environment:
+    if choice("DATABASE_URL") is None and "DATABASE_URL" not in environment:
         raise LauncherError(f"{busy} ended before it was ready; see {state.logs}.")
     # Instead of a child: signals and the exit status are the command's own then.
     os.execve(command[0], command, environment)

@@ -44,7 +44,7 @@ def plain_environment() -> dict[str, str]:
     return environment
 
 
-def chosen(name: str) -> str | None:
+def choice(name: str) -> str | None:
     """The person's value of this variable, or of the file that has it, in the environment or in
     .env; None when nothing."""
     known = {**dotenv(ROOT / ".env"), **os.environ}

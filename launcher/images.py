@@ -26,18 +26,18 @@ def images(*, is_pinning: bool, root: Path = ROOT) -> int:
     """List them, each with its digest; with `is_pinning` ask the registries first and write it down."""
     texts = {root / name: (root / name).read_text() for name in FILES}
     if is_pinning:
-        names = sorted({name for text in texts.values() for name in named(text)})
-        digests = {name: _asked(name) for name in names}
-        texts = {path: pinned(text, digests) for path, text in texts.items()}
+        names = sorted({name for text in texts.values() for name in image_digests(text)})
+        digests = {name: _registry_digest(name) for name in names}
+        texts = {path: pin_images(text, digests) for path, text in texts.items()}
         for path, text in texts.items():
             path.write_text(text)
-    digests = named("\n".join(texts.values()))
+    digests = image_digests("\n".join(texts.values()))
     for name, digest in sorted(digests.items()):
         say(f"{name}  {digest or 'no digest'}")
     return 0 if all(digests.values()) else UNPINNED
 
 
-def named(text: str) -> dict[str, str]:
+def image_digests(text: str) -> dict[str, str]:
     """The digest of each image that a file names, "" for one without; of two lines the poorer one."""
     digests: dict[str, str] = {}
     for _, name, digest in _NAMED.findall(text):
@@ -45,12 +45,12 @@ def named(text: str) -> dict[str, str]:
     return digests
 
 
-def pinned(text: str, digests: Mapping[str, str]) -> str:
+def pin_images(text: str, digests: Mapping[str, str]) -> str:
     """The file with these digests behind the tags, which stay for people and for who updates them."""
     return _NAMED.sub(lambda match: f"{match[1]}@{digests[match[2]]}", text)
 
 
-def _asked(name: str) -> str:
+def _registry_digest(name: str) -> str:
     """Digest under the tag in the registry now: of all its platforms together."""
     if not shutil.which("docker"):
         raise LauncherError("Docker with buildx is needed, which asks the registries.")

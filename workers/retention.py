@@ -22,13 +22,13 @@ LOCK = 0x7265_7461_696E
 MOST = 20_000
 
 
-def counted() -> Iterator[tuple[Retention, int]]:
+def count_expired() -> Iterator[tuple[Retention, int]]:
     """How many rows of each kind would go."""
     for policy in POLICIES:
         yield policy, count_old(policy)
 
 
-def forgotten(most: int = MOST) -> Iterator[tuple[Retention, int]]:
+def delete_expired(most: int = MOST) -> Iterator[tuple[Retention, int]]:
     """Let them go, of each kind at most so many; nothing while another process does."""
     with alone(LOCK) as is_alone:
         for policy in POLICIES if is_alone else ():

@@ -60,7 +60,7 @@ def check_account(account_id: str) -> None:
 def retain() -> None:
     """Delete what is older than the settings keep, and move old texts to the object store."""
     try:
-        for policy, count in retention.forgotten():
+        for policy, count in retention.delete_expired():
             if count:
                 log.info("%s %s %s", count, policy.kind, policy.done)
     except StoreAway as error:

@@ -12,7 +12,7 @@ from django.utils.functional import cached_property
 from django_otp.models import Device, ThrottlingMixin
 from django_otp.oath import TOTP
 
-from backend.common.crypto import WEB, opened
+from backend.common.crypto import WEB, unseal
 from backend.common.models import Identified, Remembering
 from backend.common.sealing import identity_of
 from backend.domain.texts import text as _
@@ -136,7 +136,7 @@ class Authenticator(Identified, ThrottlingMixin, Device):  # type: ignore[misc, 
 
     def key(self) -> bytes:
         """The key that makes the codes."""
-        return opened(bytes(self.sealed_key), identity=identity_of(self), ring=self.ring)
+        return unseal(bytes(self.sealed_key), identity=identity_of(self), ring=self.ring)
 
     def _codes(self) -> TOTP:
         codes = TOTP(self.key(), drift=self.drift)

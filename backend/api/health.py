@@ -96,14 +96,14 @@ def _has_address(host: str) -> bool:
 
 def _migrations() -> str:
     try:
-        missing = _known_migrations() - MigrationRecorder(connection).applied_migrations().keys()
+        missing = _program_migrations() - MigrationRecorder(connection).applied_migrations().keys()
     except DatabaseError:
         return "not known"
     return f"{len(missing)} not applied" if missing else ""
 
 
 @cache
-def _known_migrations() -> frozenset[tuple[str, str]]:
+def _program_migrations() -> frozenset[tuple[str, str]]:
     """Migrations of this program, read once: they change with it, and reading them takes 0.1 s."""
     loader = MigrationLoader(None)
     return frozenset(loader.disk_migrations)

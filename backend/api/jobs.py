@@ -13,7 +13,7 @@ from backend.accounts.api.authentication import actor
 from backend.accounts.services.acting import workspace_of
 from backend.bills.api.bills import upload_job
 from backend.bills.selectors.bills import upload_by_id
-from backend.common.rest.deleting import deleted, deleting
+from backend.common.rest.deleting import delete_response, deleting
 from backend.common.rest.documents import Problem
 from backend.common.rest.jobs import Job
 from backend.common.rest.permissions import WRITE
@@ -30,7 +30,7 @@ LOST = "what of it was calculated is lost; that it was asked for stays"
 SCOPES: Mapping[str, str] = {"GET": WRITE, "DELETE": WRITE}
 
 
-def _requested(request: Request, job_id: UUID) -> ScenarioJob:
+def _job_of(request: Request, job_id: UUID) -> ScenarioJob:
     job = job_by_id(workspace_of(request), job_id)
     if job is None:
         raise Http404
@@ -53,15 +53,15 @@ class JobView(View):
         upload = upload_by_id(workspace_of(request), job_id)
         if upload is not None:
             return Response(upload_job(upload, request))
-        return Response(scenario_job(_requested(request, job_id), request))
+        return Response(scenario_job(_job_of(request, job_id), request))
 
     @deleting("jobs_cancel")
     def delete(self, request: Request, job_id: UUID) -> Response:
         """Cancel a calculation that is not done; workers stop within about a second."""
         if upload_by_id(workspace_of(request), job_id) is not None:
             raise Conflict("a bill that was sent is read: delete it afterwards")
-        job = _requested(request, job_id)
-        return deleted(request, lambda: [LOST], lambda: _cancel(job, actor(request)))
+        job = _job_of(request, job_id)
+        return delete_response(request, lambda: [LOST], lambda: _cancel(job, actor(request)))
 
 
 class JobResultView(View):
@@ -74,4 +74,4 @@ class JobResultView(View):
     )
     def get(self, request: Request, job_id: UUID) -> Response:
         """The very answer that simulating it within the request has."""
-        return Response(result_of(_requested(request, job_id)))
+        return Response(result_of(_job_of(request, job_id)))

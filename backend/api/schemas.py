@@ -79,7 +79,7 @@ READ_BY_THE_DOMAIN: Mapping[str, Callable[[], dict[str, Any]]] = {
 
 def json_schema(field: serializers.Field[Any, Any, Any, Any]) -> dict[str, Any]:
     """The JSON Schema of a serializer or of one of its fields."""
-    schema = _typed(field)
+    schema = _type_schema(field)
     if field.help_text:
         schema["description"] = str(field.help_text)
     if field.allow_null:
@@ -87,7 +87,7 @@ def json_schema(field: serializers.Field[Any, Any, Any, Any]) -> dict[str, Any]:
     return schema
 
 
-def _typed(field: serializers.Field[Any, Any, Any, Any]) -> dict[str, Any]:
+def _type_schema(field: serializers.Field[Any, Any, Any, Any]) -> dict[str, Any]:
     if isinstance(field, serializers.Serializer):
         return _object(field)
     # Before the table, which has no lists: what they hold is described by their child.

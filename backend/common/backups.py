@@ -27,7 +27,7 @@ from django.db.migrations.recorder import MigrationRecorder
 from backend.common import clock
 from backend.common.alone import SCHEMA_LOCK
 from backend.common.crypto import CREDENTIALS, WEB, KeyMissing, SealBroken, key_id
-from backend.common.sealed_file import Sealer, unsealed
+from backend.common.sealed_file import Sealer, unseal
 
 PREFIX, PLAIN, SEALED = "rackrate-", ".dump", ".dump.sealed"
 CHUNK_BYTES = 1 << 20
@@ -231,7 +231,7 @@ def restore(path: Path, *, is_replacing: bool = False) -> Manifest:
         raise BackupError(f"the database has data already ({full}); --replace puts the copy there")
     connection.close()
     with path.open("rb") as file:
-        _load(unsealed(file, key) if manifest.sealed_by else _chunks(file))
+        _load(unseal(file, key) if manifest.sealed_by else _chunks(file))
     if (rows := _row_counts()) != manifest.rows:
         different = sorted(t for t in manifest.rows if rows.get(t) != manifest.rows[t])
         raise BackupError(f"the restored tables have other rows: {', '.join(different)}")

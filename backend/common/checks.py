@@ -9,7 +9,7 @@ from django.conf import settings
 from django.core import checks
 from django.core.exceptions import ImproperlyConfigured
 
-from backend.common.rest.throttles import parsed_rate
+from backend.common.rest.throttles import parse_rate
 
 # With one token and a copy of the database a short pepper could be searched for.
 PEPPER_CHARACTERS = 32
@@ -46,7 +46,7 @@ def limits(app_configs: Sequence[Any] | None, **_: Any) -> list[checks.CheckMess
     messages: list[checks.CheckMessage] = []
     for name in RATES:
         try:
-            parsed_rate(getattr(settings, name))
+            parse_rate(getattr(settings, name))
         except ImproperlyConfigured as error:
             messages.append(checks.Error(f"{name}: {error}", id="rackrate.E003"))
     if settings.LEASE_S < 2 * settings.TICK_S:

@@ -120,19 +120,19 @@ class _Envelope:
     """Nonce and ciphertext of the secret."""
 
 
-def sealed(secret: bytes, *, identity: str, ring: Ring = CREDENTIALS) -> bytes:
+def seal(secret: bytes, *, identity: str, ring: Ring = CREDENTIALS) -> bytes:
     """Encrypt the secret for the row named by identity, under the ring's present key."""
     # A key for each secret: to change the key of the server only these are wrapped anew, and no
     # secret has to be opened.
     data_key = AESGCM.generate_key(bit_length=256)
     nonce = os.urandom(NONCE_BYTES)
     content = nonce + AESGCM(data_key).encrypt(nonce, secret, identity.encode())
-    return _wrapped(data_key, identity, ring) + content
+    return _wrap_key(data_key, identity, ring) + content
 
 
-def opened(value: bytes, *, identity: str, ring: Ring = CREDENTIALS) -> bytes:
+def unseal(value: bytes, *, identity: str, ring: Ring = CREDENTIALS) -> bytes:
     """Decrypt what `sealed` made for the same identity; raises SealBroken."""
-    envelope = _parsed(value)
+    envelope = _parse_envelope(value)
     nonce, ciphertext = envelope.content[:NONCE_BYTES], envelope.content[NONCE_BYTES:]
     try:
         key = AESGCM(_data_key(envelope, identity, ring))
@@ -145,24 +145,24 @@ def opened(value: bytes, *, identity: str, ring: Ring = CREDENTIALS) -> bytes:
 
 def is_current(value: bytes, *, ring: Ring = CREDENTIALS) -> bool:
     """True if the value is wrapped under the ring's present key."""
-    return _parsed(value).header == _header(ring.sealing())
+    return _parse_envelope(value).header == _header(ring.sealing())
 
 
-def rewrapped(value: bytes, *, identity: str, ring: Ring = CREDENTIALS) -> bytes:
+def rewrap(value: bytes, *, identity: str, ring: Ring = CREDENTIALS) -> bytes:
     """The value with its data key wrapped under the present key; the secret itself stays sealed.
 
     Raises SealBroken when none of the ring's keys wrapped it for this identity.
     """
-    envelope = _parsed(value)
+    envelope = _parse_envelope(value)
     # Only the data key changes its wrapping, so no secret is in memory while keys are rotated.
-    return _wrapped(_data_key(envelope, identity, ring), identity, ring) + envelope.content
+    return _wrap_key(_data_key(envelope, identity, ring), identity, ring) + envelope.content
 
 
 def _header(public_key: bytes) -> bytes:
     return VERSION + key_id(public_key)
 
 
-def _wrapped(data_key: bytes, identity: str, ring: Ring) -> bytes:
+def _wrap_key(data_key: bytes, identity: str, ring: Ring) -> bytes:
     """Everything of a sealed value but its content."""
     key = ring.sealing()
     header = _header(key)
@@ -171,7 +171,7 @@ def _wrapped(data_key: bytes, identity: str, ring: Ring) -> bytes:
     return header + _SUITE.encrypt(data_key, recipient, info=header + identity.encode())
 
 
-def _parsed(value: bytes) -> _Envelope:
+def _parse_envelope(value: bytes) -> _Envelope:
     if value[:1] != VERSION:
         raise SealBroken("unknown version of a sealed value")
     content_at = _HEADER_BYTES + _WRAPPED_KEY_BYTES

@@ -34,7 +34,7 @@ def role_exists(role: str) -> bool:
         return cursor.fetchone() is not None
 
 
-def granted_roles() -> list[str]:
+def roles_with_grants() -> list[str]:
     """Roles that have been given the use of our tables."""
     with connection.cursor() as cursor:
         cursor.execute(GRANTED)

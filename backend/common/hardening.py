@@ -45,7 +45,7 @@ def _is_own_scrape(request: HttpRequest) -> bool:
     return request.path == SCRAPE_PATH and is_from_this_machine(request)
 
 
-def _allowed_host() -> str:
+def _own_host() -> str:
     name = settings.ALLOWED_HOSTS[0] if settings.ALLOWED_HOSTS else "*"
     return "localhost" if name == "*" else str(name).lstrip(".")
 
@@ -59,7 +59,7 @@ class Headers:
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         if _is_own_scrape(request):
             # By whatever name of this machine: the rest of the answer is made as for anybody.
-            request.META["HTTP_HOST"] = _allowed_host()
+            request.META["HTTP_HOST"] = _own_host()
         response = self._refusal(request) or self._get_response(request)
         response.headers.setdefault("Permissions-Policy", PERMISSIONS)
         response.headers.setdefault("Cross-Origin-Resource-Policy", "same-origin")

@@ -45,7 +45,7 @@ _opened: deque[str] = deque(maxlen=512)
 _LEAST_CHARACTERS = 8
 
 
-def masked(text: str) -> str:
+def mask_secrets(text: str) -> str:
     """The text with the keys of feeds and API tokens cut to the part that names them, no secret of a
     link, and no value that is a secret of this process."""
     for value in (*_own_secrets(), *_opened):
@@ -95,13 +95,13 @@ class ScrubbingReporter(ExceptionReporter):
 
     def get_traceback_html(self) -> SafeString:
         # Django's own page, from which pieces are only taken out.
-        return SafeString(masked(super().get_traceback_html()))
+        return SafeString(mask_secrets(super().get_traceback_html()))
 
     def get_traceback_text(self) -> SafeString:
-        return SafeString(masked(super().get_traceback_text()))
+        return SafeString(mask_secrets(super().get_traceback_text()))
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     """The text in one line, control characters as escapes such as \\n and \\x1b."""
     return _UNPRINTABLE.sub(lambda match: ascii(match[0])[1:-1], text)
 
@@ -113,16 +113,16 @@ class MaskingFormatter(logging.Formatter):
     """
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - Python's name
-        record.message = _escaped(record.message)
+        record.message = _escape(record.message)
         return super().formatMessage(record)
 
     def formatException(self, ei: Any) -> str:  # noqa: N802 - Python's name
         lines = super().formatException(ei).split("\n")
-        return "\n".join(f"  {_escaped(line)}" for line in lines)
+        return "\n".join(f"  {_escape(line)}" for line in lines)
 
     def format(self, record: logging.LogRecord) -> str:
         # After formatting: an address may stand in the arguments, in an exception or in a traceback.
-        return masked(super().format(record))
+        return mask_secrets(super().format(record))
 
 
 class JsonFormatter(MaskingFormatter):
@@ -138,11 +138,11 @@ class JsonFormatter(MaskingFormatter):
         }
         if record.exc_info:
             line["exception"] = self.formatException(record.exc_info)
-        return masked(json.dumps(line, ensure_ascii=False))
+        return mask_secrets(json.dumps(line, ensure_ascii=False))
 
 
 @contextmanager
-def logged_with(**ids: str) -> Iterator[None]:
+def log_context(**ids: str) -> Iterator[None]:
     """The ids stand in every line that is written meanwhile."""
     before = _about.set({**_about.get(), **ids})
     try:

@@ -28,7 +28,7 @@ class Task(StrEnum):
     SIMULATE_JOB = "workers.simulate_job"
 
 
-def shared_queues() -> list[str]:
+def common_queues() -> list[str]:
     """The queues that any worker may take from."""
     routes: dict[str, dict[str, str]] = app.conf.task_routes
     return sorted({app.conf.task_default_queue, *(route["queue"] for route in routes.values())})
@@ -40,7 +40,7 @@ def queue_lengths() -> dict[str, int] | None:
         settings.REDIS_URL, socket_connect_timeout=TIMEOUT_S, socket_timeout=TIMEOUT_S
     )
     try:
-        return {queue: client.llen(queue) for queue in shared_queues()}
+        return {queue: client.llen(queue) for queue in common_queues()}
     except RedisError:
         return None
     finally:

@@ -25,7 +25,7 @@ def json_text(*columns: Any) -> Func:
     )
 
 
-def copied(rows: QuerySet[Any, Any], *types: str) -> Iterator[tuple[Any, ...]]:
+def copy_rows(rows: QuerySet[Any, Any], *types: str) -> Iterator[tuple[Any, ...]]:
     """The values of a query, of these types of PostgreSQL, while the database still makes the next.
 
     For all of a large table: of a cursor each side waits for the other, and only one process of the

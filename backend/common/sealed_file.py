@@ -54,7 +54,7 @@ class Sealer:
         self._number += 1
 
 
-def unsealed(file: IO[bytes], key: bytes) -> Iterator[bytes]:
+def unseal(file: IO[bytes], key: bytes) -> Iterator[bytes]:
     """The pieces in their order; raises SealBroken at the first that is not as it was sealed.
 
     Only after the last piece the reader knows that the file is whole.

@@ -13,7 +13,7 @@ from backend.common.crypto import (
     Ring,
     SealBroken,
     is_current,
-    rewrapped,
+    rewrap,
 )
 
 # Rows between two reports: rare enough to cost nothing, often enough to show that it goes on.
@@ -33,7 +33,7 @@ class SealedColumn:
         return f"{self.model}.{self.column}"
 
 
-def sealed_columns() -> list[SealedColumn]:
+def secret_columns() -> list[SealedColumn]:
     """The columns of all models whose name says it, so that no app has to be listed here."""
     return [
         SealedColumn(model._meta.label, field.name)
@@ -61,7 +61,7 @@ def keys_rotate(*, seen: Callable[[Rotated], None]) -> list[Rotated]:
     Each row is one statement that holds only for the value that was read, so the rotation may be
     ended and begun again at any time, beside workers. `seen` hears of every CHUNK rows.
     """
-    return [_column_rotated(column, seen) for column in sealed_columns()]
+    return [_column_rotated(column, seen) for column in secret_columns()]
 
 
 def _column_rotated(column: SealedColumn, seen: Callable[[Rotated], None]) -> Rotated:
@@ -87,7 +87,7 @@ def _row_rotated(row: QuerySet[Any], rotated: Rotated) -> None:
             if is_current(value, ring=ring):
                 rotated.current += 1
                 return
-            wrapped = rewrapped(value, identity=identity_of(stored), ring=ring)
+            wrapped = rewrap(value, identity=identity_of(stored), ring=ring)
         except KeyMissing:
             raise
         except SealBroken:

@@ -37,7 +37,7 @@ class SharedFiles:
         self._directory = directory
 
     @contextmanager
-    def made_alone(self, name: str) -> Iterator[None]:
+    def lock_out_others(self, name: str) -> Iterator[None]:
         """Others of this machine that want to make the object wait."""
         with ExitStack() as locked:
             # A folder that cannot be written shares nothing, and stops nobody.
@@ -90,13 +90,13 @@ class SharedFiles:
                 Path(temporary).replace(self._path(name))
             finally:
                 Path(temporary).unlink(missing_ok=True)
-            self._bound()
+            self._remove_oldest()
 
     def _path(self, name: str) -> Path:
         directory = self._directory or Path()
         return directory / f"{hashlib.sha256(name.encode()).hexdigest()[:32]}.table"
 
-    def _bound(self) -> None:
+    def _remove_oldest(self) -> None:
         """Remove what was longest not opened, beyond what may be kept."""
         directory = self._directory or Path()
         # Others may remove some of them meanwhile; those of processes that died are among them.

@@ -20,7 +20,7 @@ from django.shortcuts import render
 from rest_framework.exceptions import APIException
 
 from backend.common.rest.problem import problem
-from backend.common.rest.throttles import client_network, spent
+from backend.common.rest.throttles import client_network, spend
 
 # Called between the parts of a calculation; raises WorkRefused when there is no more time.
 Check = Callable[[], None]
@@ -147,7 +147,7 @@ def calculation(steps: int, *, advice: str) -> Iterator[Check]:
     """
     request, outer = _request.get(), _check.get()
     if request is None or outer is not None:
-        yield outer or _unlimited
+        yield outer or _no_limit
         return
     is_known = bool(request.user.is_authenticated)
     # Before a seat is taken: whoever has used up the minute does not wait for one.
@@ -162,7 +162,7 @@ def calculation(steps: int, *, advice: str) -> Iterator[Check]:
             _check.reset(token)
 
 
-def _unlimited() -> None:
+def _no_limit() -> None:
     pass
 
 
@@ -170,7 +170,7 @@ def _count(request: HttpRequest, steps: int, *, is_known: bool) -> None:
     rate = settings.WORK_RATE_TOKEN if is_known else settings.WORK_RATE_ANONYMOUS
     # By person where one is known: behind one address there may be a whole office.
     caller = str(request.user.pk) if is_known else client_network(request)
-    allowance = spent("work", rate, caller, steps)
+    allowance = spend("work", rate, caller, steps)
     if allowance is not None and allowance.is_exceeded:
         # With the numbers, so that a script can be written to stay below them.
         detail = f"more than {allowance.allowed:,} steps were asked for in {allowance.window_s} s"
@@ -296,7 +296,7 @@ class PageLimit:
         is_known = request.user.is_authenticated
         rate = settings.THROTTLE_TOKEN if is_known else settings.THROTTLE_PAGES
         caller = str(request.user.pk) if is_known else client_network(request)
-        allowance = spent("pages", rate, caller)
+        allowance = spend("pages", rate, caller)
         if allowance is None or not allowance.is_exceeded:
             return None
         detail = f"more than {allowance.allowed:,} pages were asked for in {allowance.window_s} s"

@@ -66,11 +66,11 @@ def text(name: str, default: str | None = None) -> str:
     """Value of the variable; without a default one that is unset or empty is an error."""
     value = _value(name)
     if value or default is None:
-        return _needed(name, value)
+        return _require(name, value)
     return default if value is None else value
 
 
-def _needed(name: str, value: str | None) -> str:
+def _require(name: str, value: str | None) -> str:
     if not value:
         raise ImproperlyConfigured(f"{name} is not set (see .env.example)")
     return value
@@ -226,7 +226,7 @@ def database(name: str, *, password: str = "") -> dict[str, object]:
     }
 
 
-def bounded(database: dict[str, Any], *, statement_s: int, lock_s: int) -> None:
+def bound_waits(database: dict[str, Any], *, statement_s: int, lock_s: int) -> None:
     """Give the connections an end to each statement and each wait for a lock; 0 is none.
 
     What DATABASE_URL says in its own options comes after and wins.

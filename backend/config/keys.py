@@ -12,7 +12,7 @@ from django.core.exceptions import ImproperlyConfigured
 def private_key(credential_key: bytes) -> X25519PrivateKey:
     """The key that opens what was sealed under its public half."""
     return X25519PrivateKey.from_private_bytes(
-        _derived(credential_key, b"rackrate credential key pair")
+        _derive(credential_key, b"rackrate credential key pair")
     )
 
 
@@ -44,10 +44,10 @@ def web_keys(
     set, or CREDENTIAL_KEY changed, still opens.
     """
     credential_keys = [key for key in (credential_key, *credential_keys_previous) if key]
-    derived = [_derived(key, b"rackrate web key") for key in credential_keys]
+    derived = [_derive(key, b"rackrate web key") for key in credential_keys]
     first = [stated] if stated else derived[:1]
     return list(dict.fromkeys((*first, *previous, *derived)))
 
 
-def _derived(key: bytes, purpose: bytes) -> bytes:
+def _derive(key: bytes, purpose: bytes) -> bytes:
     return HKDF(algorithm=SHA256(), length=32, salt=None, info=purpose).derive(key)

@@ -31,11 +31,11 @@ def keep_blocks_for_a_while() -> None:
     _libc.mallopt(M_ARENA_MAX, 1)
     _libc.mallopt(M_MMAP_THRESHOLD, KEPT_BYTES)
     _libc.mallopt(M_TRIM_THRESHOLD, KEPT_BYTES)
-    request_finished.connect(_finished)
+    request_finished.connect(_on_finish)
     Thread(target=_give_back, name="memory", daemon=True).start()
 
 
-def _finished(**_: Any) -> None:
+def _on_finish(**_: Any) -> None:
     _has_finished.set()
 
 

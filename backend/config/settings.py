@@ -159,7 +159,7 @@ AXES_VERBOSE = False
 # It would store the address of a link that signs in; the audit trail has who came in.
 AXES_DISABLE_ACCESS_LOG = True
 AXES_CLIENT_IP_CALLABLE = "backend.accounts.services.sessions.address_of"
-AXES_LOCKOUT_CALLABLE = "backend.web.accounts.views.locked_out"
+AXES_LOCKOUT_CALLABLE = "backend.web.accounts.views.lockout_page"
 # Tries to sign in from one address, whatever their names.
 THROTTLE_SIGN_IN = env.text("THROTTLE_SIGN_IN", "30/min")
 # Wrong passwords of one name from all addresses; beyond them a few tries a minute are taken, so that a name is

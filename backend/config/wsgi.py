@@ -8,14 +8,14 @@ from importlib import import_module
 from django.conf import settings
 from django.core.wsgi import get_wsgi_application
 
-from backend.config.environment import bounded
+from backend.config.environment import bound_waits
 from backend.config.frames import with_large_stack
 from backend.config.memory import keep_blocks_for_a_while
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "backend.config.settings")
 # Of the web alone: what workers and commands do may take its time, and nobody waits for a page that
 # long. A statement that is ended is a 503.
-bounded(
+bound_waits(
     settings.DATABASES["default"],
     statement_s=settings.STATEMENT_TIMEOUT_S,
     lock_s=settings.LOCK_TIMEOUT_S,

@@ -17,7 +17,7 @@ _IETF = ipaddress.IPv4Network("192.0.0.0/24")
 _LABEL = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?", re.ASCII)
 
 
-def checked_address(text: str, *, field: str = "/address") -> str:
+def check_address(text: str, *, field: str = "/address") -> str:
     """An IP literal or a host name of plain labels (RFC 1123), as given.
 
     A last label of digits would be read as a short form of an IP address by some resolvers.

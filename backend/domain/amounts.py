@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from backend.domain.units import rounded_decimal
+from backend.domain.units import round_derived
 
 Floats = NDArray[np.float64]
 # Numbers of rows, codes and ranks: of 32 bits wherever they are kept, as most of what a list of a
@@ -57,7 +57,7 @@ class Figures:
         for bound in limits:
             near = np.flatnonzero(abs(self.floats - float(bound)) <= CLOSE * abs(float(bound)))
             figures, codes = np.unique(self.floats[near], return_inverse=True)
-            accepted = [accepts(rounded_decimal(figure)) for figure in figures.tolist()]
+            accepted = [accepts(round_derived(figure)) for figure in figures.tolist()]
             met[near] = np.array(accepted, bool)[codes]
         return met
 
@@ -99,13 +99,13 @@ def codes_of(*columns: NDArray[np.integer]) -> tuple[Ints, Ints]:
         low = int(column.min(initial=0))
         width = int(column.max(initial=0)) - low + 1
         # Numbered anew after each column, so that the product of all widths fits.
-        together = _numbered(together * width + (column.astype(np.int64) - low))
+        together = _number_codes(together * width + (column.astype(np.int64) - low))
     first = np.empty(int(together.max(initial=-1)) + 1, np.int32)
     first[together[::-1]] = np.arange(together.size)[::-1]
     return together.astype(np.int32), first
 
 
-def _numbered(codes: Ints) -> Ints:
+def _number_codes(codes: Ints) -> Ints:
     """Numbers from 0 for the different codes from 0, in their order."""
     width = int(codes.max(initial=0)) + 1
     if width > MOST_COUNTED:

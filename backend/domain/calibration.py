@@ -46,7 +46,7 @@ class LeftOut:
         return self.n_inside / self.n_machines if self.n_machines else None
 
 
-def expected(published_cvs: Iterable[float], stated_cv: float) -> Expected:
+def expected_coverage(published_cvs: Iterable[float], stated_cv: float) -> Expected:
     """Expected coverage for offers with these published coefficients of variation (ratios).
 
     Machines are taken as lognormal, as the interval `stated_spread` takes them. Raises
@@ -93,7 +93,7 @@ def _sigma(cv: float) -> float:
     """Standard deviation of the logarithm; a spread of zero would hold everything, or nothing."""
     if not cv > 0:
         raise InvalidValue("cv", f"{cv} is not above zero")
-    return stats.stated_sigma(cv)
+    return stats.log_sigma(cv)
 
 
 def _within(deviations: float) -> float:

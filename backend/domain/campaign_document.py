@@ -131,11 +131,11 @@ class CampaignPlan(CampaignFields):
         return [
             name
             for name in CampaignPlan.model_fields
-            if _unordered(getattr(self, name)) != _unordered(getattr(other, name))
+            if _ignore_order(getattr(self, name)) != _ignore_order(getattr(other, name))
         ]
 
 
-def _unordered(value: object) -> object:
+def _ignore_order(value: object) -> object:
     return frozenset(value) if isinstance(value, list) else value
 
 

@@ -10,7 +10,7 @@ from backend.domain import figures
 from backend.domain.best import best_probabilities, smallest_set
 from backend.domain.pairwise import NO_FIGURE
 from backend.domain.stats import Z_95
-from backend.domain.texts import joined, number
+from backend.domain.texts import join_texts, number
 from backend.domain.texts import text as _
 
 # A sentence with more names is a list, and the table below is that list.
@@ -58,13 +58,13 @@ class Contender:
     """Why there is no value to compare."""
 
 
-def listed(names: Sequence[str], most: int = MOST_NAMES) -> str:
+def name_list(names: Sequence[str], most: int = MOST_NAMES) -> str:
     """Names as a sentence has them: A, B and C; those beyond `most` are counted."""
     shown = list(names[:most])
     if len(names) > most:
         shown.append(_("{n} more", n=len(names) - most))
     *first, last = shown
-    return _("{first} and {last}", first=joined(", ", first), last=last) if first else last
+    return _("{first} and {last}", first=join_texts(", ", first), last=last) if first else last
 
 
 def percent(ratio: float) -> str:
@@ -85,7 +85,7 @@ def percent_chance(probability: float) -> str:
 
 def price_words(amount: Decimal, currency: str, period: str) -> str:
     """A price in a sentence, with three significant digits."""
-    return joined("", (three_digits(amount), " ", currency, "/", period))
+    return join_texts("", (three_digits(amount), " ", currency, "/", period))
 
 
 def three_digits(amount: Decimal) -> str:
@@ -115,7 +115,7 @@ def likely_best(best: str, p_best: float, rivals: Sequence[str]) -> Conclusion:
     if not rivals:
         return Conclusion(first, certainty)
     return Conclusion(
-        joined(" ", (first, _("{names} could also be.", names=listed(rivals)))), certainty
+        join_texts(" ", (first, _("{names} could also be.", names=name_list(rivals)))), certainty
     )
 
 
@@ -143,7 +143,7 @@ def best_value(contenders: Sequence[Contender]) -> Conclusion:
     missing = [contender for contender in contenders if contender.value is None]
     if not missing:
         return replace(
-            said, sentence=joined(" ", (said.sentence, lead)) if not rivals else said.sentence
+            said, sentence=join_texts(" ", (said.sentence, lead)) if not rivals else said.sentence
         )
     # Crowned among some of them only: that must stand in the sentence itself.
     first = _(
@@ -152,7 +152,7 @@ def best_value(contenders: Sequence[Contender]) -> Conclusion:
         all=len(contenders),
         statement=said.sentence,
     )
-    return Conclusion(joined(" ", (first, _missing_words(missing))), Certainty.UNKNOWN, REMEDY)
+    return Conclusion(join_texts(" ", (first, _missing_words(missing))), Certainty.UNKNOWN, REMEDY)
 
 
 def _missing_words(missing: Sequence[Contender]) -> str:
@@ -160,7 +160,7 @@ def _missing_words(missing: Sequence[Contender]) -> str:
         _("{name} ({reason})", name=contender.name, reason=contender.reason)
         for contender in missing
     ]
-    return _("Without a value: {names}.", names=listed(names))
+    return _("Without a value: {names}.", names=name_list(names))
 
 
 def lead_words(
@@ -217,7 +217,7 @@ def _by_price(contenders: Sequence[Contender]) -> Conclusion:
     missing = _missing_words(unrated)
     if len(priced) < 2 or priced[0][0] == priced[1][0]:
         first = _("Value for money cannot be compared yet.")
-        return Conclusion(joined(" ", (first, missing)), Certainty.UNKNOWN, REMEDY)
+        return Conclusion(join_texts(" ", (first, missing)), Certainty.UNKNOWN, REMEDY)
     (least, cheapest), (next_price, second) = priced[:2]
     first = _(
         "{name} costs {less} less than {next}. Which of them is the better value is not known.",
@@ -225,7 +225,7 @@ def _by_price(contenders: Sequence[Contender]) -> Conclusion:
         less=percent(float(1 - least / next_price)),
         next=second,
     )
-    return Conclusion(joined(" ", (first, missing)), Certainty.UNKNOWN, REMEDY)
+    return Conclusion(join_texts(" ", (first, missing)), Certainty.UNKNOWN, REMEDY)
 
 
 def _by_amount(contenders: Sequence[Contender]) -> list[tuple[Decimal, str]]:
@@ -301,14 +301,14 @@ def cheapest_fleet(
         )
     )
     return Conclusion(
-        joined(" ", (_("{clause}.", clause=sentence), caveat, safe)), certainty, detail
+        join_texts(" ", (_("{clause}.", clause=sentence), caveat, safe)), certainty, detail
     )
 
 
 def _with_next(sentence: str, best: FleetChoice, others: Sequence[FleetChoice]) -> str:
     alike = [choice.name for choice in others if choice.cost == best.cost]
     if alike:
-        return _("{clause}, the same as {names}.", clause=sentence, names=listed(alike))
+        return _("{clause}, the same as {names}.", clause=sentence, names=name_list(alike))
     if not others:
         return _("{clause}.", clause=sentence)
     return _(
@@ -324,7 +324,7 @@ def server_cost(parts: Sequence[tuple[str, Decimal]], currency: str) -> Conclusi
     whole = sum((cost for _name, cost in parts), Decimal(0))
     said = {"cost": price_words(whole, currency, "month")}
     shares = [
-        joined(" ", (name, percent(float(cost / whole))))
+        join_texts(" ", (name, percent(float(cost / whole))))
         for name, cost in sorted(parts, key=lambda part: -part[1])
         if whole and cost
     ]
@@ -333,6 +333,6 @@ def server_cost(parts: Sequence[tuple[str, Decimal]], currency: str) -> Conclusi
     sentence = _(
         "One server costs {cost}, of it {parts}.",
         **said,
-        parts=listed(shares, len(shares)),
+        parts=name_list(shares, len(shares)),
     )
     return Conclusion(sentence, Certainty.CLEAR)

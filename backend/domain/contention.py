@@ -68,9 +68,9 @@ def shares(
     InvalidValue with the JSON pointer. What `check` raises ends it; it is called in each
     round.
     """
-    capacities = _checked_links(links)
+    capacities = _check_links(links)
     _check_flows(flows, capacities)
-    rates, bottlenecks = _filled(capacities, flows, check)
+    rates, bottlenecks = _share_capacity(capacities, flows, check)
     return Shares(
         flows=tuple(
             FlowShare(flow.name, float(rate), bottleneck, _transfer_s(transfer_bytes, rate))
@@ -86,7 +86,7 @@ def _exact(bytes_per_s: float) -> Fraction:
     return Fraction(str(bytes_per_s))
 
 
-def _checked_links(links: Sequence[Link]) -> dict[str, Fraction]:
+def _check_links(links: Sequence[Link]) -> dict[str, Fraction]:
     capacities: dict[str, Fraction] = {}
     for index, link in enumerate(links):
         if link.name in capacities:
@@ -116,7 +116,7 @@ def _check_flows(flows: Sequence[Flow], capacities: dict[str, Fraction]) -> None
                 raise InvalidValue(f"{pointer}/path/{step}", f"{name!r} occurs twice")
 
 
-def _filled(
+def _share_capacity(
     capacities: dict[str, Fraction], flows: Sequence[Flow], check: Callable[[], None]
 ) -> tuple[list[Fraction], list[str | None]]:
     rates: list[Fraction | None] = [None] * len(flows)

@@ -12,7 +12,7 @@ from math import inf
 
 import highspy
 
-from backend.domain.pareto import undominated
+from backend.domain.pareto import pareto_indexes
 
 # Pairs (index of a type, units of it), by index.
 Counts = tuple[tuple[int, int], ...]
@@ -102,7 +102,7 @@ def useful_types(
     ]
     first: dict[tuple[object, ...], int] = {}
     # A dozen types of hundreds are left, which is what makes the search quick.
-    for index in undominated(points):
+    for index in pareto_indexes(points):
         first.setdefault(points[index], index)
     return list(first.values())
 

@@ -9,7 +9,7 @@ from backend.domain.amounts import Floats
 FloatOrArray = TypeVar("FloatOrArray", float, Floats)
 
 
-def sustained_ratios(
+def ratios_without_credits(
     scores: Floats, vcpus: Floats, baselines: Floats, scores_per_vcpu: Floats
 ) -> Floats:
     """The shares of measured scores that machines hold under load without credits; NaN is unknown.

@@ -127,7 +127,7 @@ def percent(ratio: float, decimals: int = 1) -> str:
     return f"{rounded:,f}%"
 
 
-def signed_percent(ratio: Number) -> str:
+def percent_change(ratio: Number) -> str:
     """A difference with its sign in percent; from ten times as much on the factor."""
     if ratio >= FACTOR_FROM:
         return f"{figure(1 + ratio, SCALED_DIGITS)}×"

@@ -8,7 +8,7 @@ from fractions import Fraction
 from math import ceil
 
 from backend.domain.metrics import Metric
-from backend.domain.pricing.billing.traffic import tiered
+from backend.domain.pricing.billing.traffic import cost_under_tiers
 from backend.domain.pricing.extras import Tiers
 from backend.domain.units import EXACT
 
@@ -143,7 +143,7 @@ def fleet_of(parts: Parts, requirement: Requirement) -> Fleet:
         # Not known is neither yes nor no; a later target may still say no for certain.
         if len(known) < len(worst):
             holds = holds and None
-        elif not is_met(_given(target, known), target):
+        elif not is_met(_capacity_of(target, known), target):
             holds = False
     return Fleet(
         servers=tuple(sorted((server.offer_id, count) for server, count in parts)),
@@ -158,7 +158,7 @@ def fleet_of(parts: Parts, requirement: Requirement) -> Fleet:
 
 def _own(target: FleetTarget, parts: Parts) -> Decimal:
     """Contribution of the servers themselves to a target."""
-    return _given(target, [(s.figures[target.name].value, n) for s, n in parts])
+    return _capacity_of(target, [(s.figures[target.name].value, n) for s, n in parts])
 
 
 def _can_fill(target: FleetTarget, parts: Parts) -> bool:
@@ -166,7 +166,7 @@ def _can_fill(target: FleetTarget, parts: Parts) -> bool:
     return any(target.name in server.fills for server, _ in parts)
 
 
-def _given(target: FleetTarget, values: Sequence[tuple[Decimal, int]]) -> Decimal:
+def _capacity_of(target: FleetTarget, values: Sequence[tuple[Decimal, int]]) -> Decimal:
     """Sum of the servers' figures, or the worst of them where each must meet the target."""
     if target.rule is not Rule.TOTAL:
         return (max if target.rule is Rule.AT_MOST else min)(value for value, _ in values)
@@ -211,7 +211,7 @@ def _fill_cost(parts: Parts, requirement: Requirement) -> Decimal:
         prices = {s.fills[target.name] for s, _ in parts if target.name in s.fills}
         # Where servers stand in places of different prices it is bought in the cheaper one.
         if rest > 0 and prices:
-            total = EXACT.add(total, min(tiered(rest, tiers) for tiers in prices))
+            total = EXACT.add(total, min(cost_under_tiers(rest, tiers) for tiers in prices))
     return total
 
 
@@ -223,4 +223,4 @@ def _traffic_cost(parts: Parts, egress_gb: Decimal) -> Decimal:
     rest = EXACT.subtract(egress_gb, included)
     # All of a fleet with a demand of traffic are under one bill (requirements._choices).
     tiers = parts[0][0].tiers
-    return NOTHING if rest <= 0 or tiers is None else tiered(rest, tiers)
+    return NOTHING if rest <= 0 or tiers is None else cost_under_tiers(rest, tiers)

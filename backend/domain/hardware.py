@@ -133,7 +133,7 @@ class Hardware:
     lease: Lease | None = None
 
     @property
-    def bought(self) -> Decimal:
+    def purchase_price(self) -> Decimal:
         """Price of all items and disks; to be called in the context EXACT."""
         items = sum((item.count * item.unit_price for item in self.items), Decimal(0))
         return items + sum((disk.count * disk.unit_price for disk in self.disks), Decimal(0))
@@ -181,7 +181,7 @@ class CostBreakdown:
         """Amount by name, in the order of a stack."""
         return {part.name: getattr(self, part.name) for part in fields(self)}
 
-    def divided(self, divisor: int) -> "CostBreakdown":
+    def divide(self, divisor: int) -> "CostBreakdown":
         with localcontext(EXACT):
             return CostBreakdown(**{name: part / divisor for name, part in self.amounts.items()})
 
@@ -225,7 +225,7 @@ def monthly_cost(
         energy_kwh = _energy_kwh(hardware, hours_per_month)
         residual = (bought + shelved) * hardware.residual_ratio
         whole = _set_breakdown(hardware, bought, shelved, residual, hours_per_month)
-        single = whole.divided(hardware.servers)
+        single = whole.divide(hardware.servers)
         return HardwareCost(
             currency=hardware.currency,
             price_per_month=single.total,
@@ -248,7 +248,7 @@ def _purchase(hardware: Hardware, spares: int) -> tuple[Decimal, Decimal]:
     if hardware.lease is not None:
         return Decimal(0), Decimal(0)
     # A spare costs what one server of the set does, with its share of everything else.
-    return hardware.bought, spares * hardware.bought / hardware.servers
+    return hardware.purchase_price, spares * hardware.purchase_price / hardware.servers
 
 
 def _energy_kwh(hardware: Hardware, hours_per_month: Decimal) -> Decimal:
@@ -266,7 +266,7 @@ def _recurring(hardware: Hardware, hours_per_month: Decimal) -> dict[str, Decima
         "energy": _energy_kwh(hardware, hours_per_month) * hardware.energy_price_per_kwh,
         "space": hardware.rack_units * hardware.rack_price_per_unit_month,
         # Support is paid for machines in use, not for spares.
-        "support": hardware.bought * hardware.support_ratio_per_year / MONTHS_PER_YEAR,
+        "support": hardware.purchase_price * hardware.support_ratio_per_year / MONTHS_PER_YEAR,
         "staff": hardware.staff_hours_per_month * hardware.staff_price_per_hour,
         "network": hardware.network_price_per_month,
         "transit": hardware.transit_mbit_per_s * hardware.transit_price_per_mbit_month,
@@ -408,7 +408,7 @@ def faults(hardware: Hardware) -> Iterator[InvalidValue]:
     yield from _whole("/servers", hardware.servers, 1, MAX_SERVERS)
     yield from _items(hardware.items)
     yield from _disks(hardware.disks)
-    yield from _described(hardware)
+    yield from _server_faults(hardware)
     for amount, price in PRICED.items():
         if getattr(hardware, amount) and not getattr(hardware, price):
             yield InvalidValue(
@@ -422,7 +422,7 @@ def faults(hardware: Hardware) -> Iterator[InvalidValue]:
             yield from _decimal(f"/{name}", value, assumption.low, assumption.high)
 
 
-def _described(hardware: Hardware) -> Iterator[InvalidValue]:
+def _server_faults(hardware: Hardware) -> Iterator[InvalidValue]:
     """Faults of what describes one server, and of a lease."""
     for name in ("cores", "threads"):
         if getattr(hardware, name) is not None:

@@ -94,7 +94,7 @@ class CurrencyCode(Text):
         return {"type": "string", "pattern": "^[A-Z]{3}$"}
 
 
-def _assumed(name: str) -> Amount:
+def _assume(name: str) -> Amount:
     assumption = ASSUMPTIONS[name]
     is_derived = name in (*IN_EUROS, *OF_A_SERVER)
     return Amount(
@@ -157,57 +157,57 @@ class HardwareDocument(Document):
         int,
         WholeNumber("", _LIFE.unit, source=_LIFE.source, low=int(_LIFE.low), high=int(_LIFE.high)),
     ] = int(_LIFE.default)
-    residual_ratio: Annotated[Decimal, _assumed("residual_ratio")] = _default("residual_ratio")
-    discount_rate_per_year: Annotated[Decimal, _assumed("discount_rate_per_year")] = _default(
+    residual_ratio: Annotated[Decimal, _assume("residual_ratio")] = _default("residual_ratio")
+    discount_rate_per_year: Annotated[Decimal, _assume("discount_rate_per_year")] = _default(
         "discount_rate_per_year"
     )
-    pue: Annotated[Decimal, _assumed("pue")] = _default("pue")
-    energy_price_per_kwh: Annotated[Decimal, _assumed("energy_price_per_kwh")] = _default(
+    pue: Annotated[Decimal, _assume("pue")] = _default("pue")
+    energy_price_per_kwh: Annotated[Decimal, _assume("energy_price_per_kwh")] = _default(
         "energy_price_per_kwh"
     )
-    rack_units: Annotated[Decimal, _assumed("rack_units")] = _default("rack_units")
-    rack_price_per_unit_month: Annotated[Decimal, _assumed("rack_price_per_unit_month")] = _default(
+    rack_units: Annotated[Decimal, _assume("rack_units")] = _default("rack_units")
+    rack_price_per_unit_month: Annotated[Decimal, _assume("rack_price_per_unit_month")] = _default(
         "rack_price_per_unit_month"
     )
-    support_ratio_per_year: Annotated[Decimal, _assumed("support_ratio_per_year")] = _default(
+    support_ratio_per_year: Annotated[Decimal, _assume("support_ratio_per_year")] = _default(
         "support_ratio_per_year"
     )
-    staff_hours_per_month: Annotated[Decimal, _assumed("staff_hours_per_month")] = _default(
+    staff_hours_per_month: Annotated[Decimal, _assume("staff_hours_per_month")] = _default(
         "staff_hours_per_month"
     )
-    staff_price_per_hour: Annotated[Decimal, _assumed("staff_price_per_hour")] = _default(
+    staff_price_per_hour: Annotated[Decimal, _assume("staff_price_per_hour")] = _default(
         "staff_price_per_hour"
     )
-    network_price_per_month: Annotated[Decimal, _assumed("network_price_per_month")] = _default(
+    network_price_per_month: Annotated[Decimal, _assume("network_price_per_month")] = _default(
         "network_price_per_month"
     )
-    annual_failure_rate: Annotated[Decimal, _assumed("annual_failure_rate")] = _default(
+    annual_failure_rate: Annotated[Decimal, _assume("annual_failure_rate")] = _default(
         "annual_failure_rate"
     )
-    repair_days: Annotated[Decimal, _assumed("repair_days")] = _default("repair_days")
-    resale_ratio_at_start: Annotated[Decimal, _assumed("resale_ratio_at_start")] = _default(
+    repair_days: Annotated[Decimal, _assume("repair_days")] = _default("repair_days")
+    resale_ratio_at_start: Annotated[Decimal, _assume("resale_ratio_at_start")] = _default(
         "resale_ratio_at_start"
     )
-    transit_mbit_per_s: Annotated[Decimal, _assumed("transit_mbit_per_s")] = _default(
+    transit_mbit_per_s: Annotated[Decimal, _assume("transit_mbit_per_s")] = _default(
         "transit_mbit_per_s"
     )
-    transit_price_per_mbit_month: Annotated[Decimal, _assumed("transit_price_per_mbit_month")] = (
+    transit_price_per_mbit_month: Annotated[Decimal, _assume("transit_price_per_mbit_month")] = (
         _default("transit_price_per_mbit_month")
     )
-    remote_hands_hours_per_year: Annotated[Decimal, _assumed("remote_hands_hours_per_year")] = (
+    remote_hands_hours_per_year: Annotated[Decimal, _assume("remote_hands_hours_per_year")] = (
         _default("remote_hands_hours_per_year")
     )
-    remote_hands_price_per_hour: Annotated[Decimal, _assumed("remote_hands_price_per_hour")] = (
+    remote_hands_price_per_hour: Annotated[Decimal, _assume("remote_hands_price_per_hour")] = (
         _default("remote_hands_price_per_hour")
     )
-    installation_price: Annotated[Decimal, _assumed("installation_price")] = _default(
+    installation_price: Annotated[Decimal, _assume("installation_price")] = _default(
         "installation_price"
     )
-    migration_price: Annotated[Decimal, _assumed("migration_price")] = _default("migration_price")
-    energy_inflation_per_year: Annotated[Decimal, _assumed("energy_inflation_per_year")] = _default(
+    migration_price: Annotated[Decimal, _assume("migration_price")] = _default("migration_price")
+    energy_inflation_per_year: Annotated[Decimal, _assume("energy_inflation_per_year")] = _default(
         "energy_inflation_per_year"
     )
-    wage_inflation_per_year: Annotated[Decimal, _assumed("wage_inflation_per_year")] = _default(
+    wage_inflation_per_year: Annotated[Decimal, _assume("wage_inflation_per_year")] = _default(
         "wage_inflation_per_year"
     )
     cpu: Annotated[str | None, Text(_("Processor model of one server"), most=150)] = None
@@ -234,8 +234,8 @@ class HardwareDocument(Document):
         """Inputs of the cost."""
         nested = {"items", "disks", "lease"}
         values = {name: getattr(self, name) for name in FIELDS if name not in nested}
-        for name in self._assumed((*OF_A_SERVER, *IN_EUROS)):
-            values[name] = _derived(name, self.servers, self.currency)
+        for name in self._assumption_names((*OF_A_SERVER, *IN_EUROS)):
+            values[name] = _derive(name, self.servers, self.currency)
         if "resale_ratio_at_start" not in self.model_fields_set:
             values["resale_ratio_at_start"] = max(self.resale_ratio_at_start, self.residual_ratio)
         items = (
@@ -245,13 +245,13 @@ class HardwareDocument(Document):
         lease = Lease(**vars(self.lease)) if self.lease else None
         return Hardware(**values, items=tuple(items), disks=tuple(disks), lease=lease)
 
-    def _assumed(self, names: tuple[str, ...]) -> list[str]:
+    def _assumption_names(self, names: tuple[str, ...]) -> list[str]:
         """Assumed values of the fields that the document leaves out."""
         return [name for name in names if name not in self.model_fields_set]
 
     def faults(self) -> Faults:
         if self.currency not in EURO_RATES:
-            for name in self._assumed(IN_EUROS):
+            for name in self._assumption_names(IN_EUROS):
                 yield (
                     name,
                     f"state it: its default is in euros, and no rate of {self.currency} is known",
@@ -279,13 +279,13 @@ ITEM_FIELDS = tuple(ItemDocument.model_fields)
 WHOLE = frozenset({"servers", "life_months", "count", "cores", "threads", "term_months"})
 
 
-def _derived(name: str, servers: int, currency: str) -> Decimal:
+def _derive(name: str, servers: int, currency: str) -> Decimal:
     """The default of an assumption that follows the number of servers or the currency."""
     default = ASSUMPTIONS[name].default
     return default * (servers if name in OF_A_SERVER else EURO_RATES[currency])
 
 
-def stated_names(document: Mapping[str, Any]) -> frozenset[str]:
+def names_that_differ(document: Mapping[str, Any]) -> frozenset[str]:
     """Assumptions of a whole document that differ from what a document without them would have."""
     servers, currency = document["servers"], document["currency"]
     names = set()
@@ -294,7 +294,7 @@ def stated_names(document: Mapping[str, Any]) -> frozenset[str]:
             continue
         default = ASSUMPTIONS[name].default
         if name in OF_A_SERVER or (name in IN_EUROS and currency in EURO_RATES):
-            default = _derived(name, servers, currency)
+            default = _derive(name, servers, currency)
         elif name == "resale_ratio_at_start":
             default = max(default, Decimal(document["residual_ratio"]))
         if Decimal(value) != default:
@@ -302,12 +302,12 @@ def stated_names(document: Mapping[str, Any]) -> frozenset[str]:
     return frozenset(names)
 
 
-def stated_document(document: Mapping[str, Any]) -> dict[str, Any]:
+def shortest_document(document: Mapping[str, Any]) -> dict[str, Any]:
     """A whole document without what follows its servers and currency, so that it follows again
     those of the version that is made from it."""
     derived = {*OF_A_SERVER, *(IN_EUROS if document["currency"] in EURO_RATES else ())}
     derived |= {"resale_ratio_at_start"}
-    idle = derived - stated_names(document)
+    idle = derived - names_that_differ(document)
     return {name: value for name, value in document.items() if name not in idle}
 
 

@@ -96,7 +96,7 @@ def signing_key(line: str) -> str:
     return "" if certificate is None else _line(certificate.signature_key())
 
 
-def certified_key(line: str) -> str:
+def key_of_certificate(line: str) -> str:
     """The host's public key that the certificate is about; "" where it cannot be read."""
     certificate = _read(line)
     return "" if certificate is None else _line(certificate.public_key())

@@ -57,7 +57,7 @@ def _fields(blob: bytes) -> list[bytes]:
     return fields
 
 
-def preferred(keys: Iterable[HostKey]) -> HostKey | None:
+def best_key(keys: Iterable[HostKey]) -> HostKey | None:
     """The key whose type comes first in TYPES; the last one of several of that type."""
     by_type = {key.type: key for key in keys}
     return next((by_type[key_type] for key_type in TYPES if key_type in by_type), None)

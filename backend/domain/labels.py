@@ -11,7 +11,7 @@ MOST_LABELS = 20
 MOST_CHARACTERS = 100
 
 
-def checked_labels(labels: Mapping[str, object]) -> dict[str, str]:
+def check_labels(labels: Mapping[str, object]) -> dict[str, str]:
     """As they are stored, by name. InvalidValue with the pointer of one that cannot be."""
     if len(labels) > MOST_LABELS:
         raise InvalidValue("/labels", f"{len(labels)} labels; {MOST_LABELS} are the most")

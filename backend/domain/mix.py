@@ -54,12 +54,14 @@ def mix_log(parts: Sequence[MixPart], values: Sequence[float]) -> float:
     is not above zero.
     """
     return math.fsum(
-        share * math.log(_checked(value))
+        share * math.log(_check_weight(value))
         for share, value in zip(mix_shares(parts), values, strict=True)
     )
 
 
-def mixed(parts: Sequence[MixPart], summaries: Sequence[Summary], baseline_log: float) -> Summary:
+def mix_summary(
+    parts: Sequence[MixPart], summaries: Sequence[Summary], baseline_log: float
+) -> Summary:
     """The mix of an offer relative to a baseline, whose `mix_log` is given.
 
     Weighted half-widths are combined on the logarithm, up and down apart: added within a resource,
@@ -90,7 +92,7 @@ def mix_shares(parts: Sequence[MixPart]) -> list[float]:
     ]
 
 
-def _checked(value: float) -> float:
+def _check_weight(value: float) -> float:
     if not (math.isfinite(value) and value > 0):
         raise InvalidValue("value", f"{value} is not a finite number above zero")
     return value
@@ -101,7 +103,7 @@ def _half_widths(parts: Sequence[MixPart], summaries: Sequence[Summary]) -> tupl
     down: defaultdict[str, float] = defaultdict(float)
     up: defaultdict[str, float] = defaultdict(float)
     for part, share, summary in zip(parts, mix_shares(parts), summaries, strict=True):
-        below = abs(share) * math.log(summary.value / _checked(summary.ci95_low))
+        below = abs(share) * math.log(summary.value / _check_weight(summary.ci95_low))
         above = abs(share) * math.log(summary.ci95_high / summary.value)
         # Where lower is better, a low value is the good end.
         down[resource(part.metric)] += below if share > 0 else above

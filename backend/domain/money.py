@@ -25,12 +25,12 @@ CURRENCIES = frozenset(_PAYABLE.split())
 _CURRENCY = re.compile(r"[A-Z]{3}")
 
 
-def _checked_currency(currency: str) -> None:
+def _check_currency(currency: str) -> None:
     if not _CURRENCY.fullmatch(currency):
         raise InvalidValue("currency", f"{currency!r} is not a three-letter code")
 
 
-def _checked_amount(amount: object) -> None:
+def _check_amount(amount: object) -> None:
     # A float that slips through an untyped edge would carry its binary error into every sum.
     if not isinstance(amount, Decimal) or not amount.is_finite():
         raise InvalidValue("amount", f"{amount!r} is not a finite Decimal")
@@ -44,8 +44,8 @@ class Money:
     currency: str
 
     def __post_init__(self) -> None:
-        _checked_amount(self.amount)
-        _checked_currency(self.currency)
+        _check_amount(self.amount)
+        _check_currency(self.currency)
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class EuroRate:
     units_per_eur: Decimal
 
     def __post_init__(self) -> None:
-        _checked_currency(self.currency)
+        _check_currency(self.currency)
         if not self.units_per_eur.is_finite() or self.units_per_eur <= 0:
             raise InvalidValue("units_per_eur", f"{self.units_per_eur} is not above zero")
 

@@ -5,7 +5,7 @@ from operator import le
 from typing import Any
 
 
-def undominated(points: Sequence[tuple[Any, ...]]) -> list[int]:
+def pareto_indexes(points: Sequence[tuple[Any, ...]]) -> list[int]:
     """Indexes of the points that no other one dominates, in ascending order of the points.
 
     Lower is better in every coordinate. One point dominates another when it is nowhere higher and

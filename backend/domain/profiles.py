@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from uuid import UUID
 
-from backend.domain.addresses import checked_address
+from backend.domain.addresses import check_address
 from backend.domain.credits import CREDIT_MODES
 from backend.domain.decimals import read_decimal
 from backend.domain.errors import InvalidValue
@@ -173,7 +173,7 @@ def profile_named(name: object) -> Profile:
     return PROFILES[name]
 
 
-def checked_probes(names: Sequence[object] | None) -> list[str] | None:
+def check_probes(names: Sequence[object] | None) -> list[str] | None:
     """The probes asked for without repetition; None is all of them."""
     if names is None:
         return None
@@ -189,7 +189,7 @@ def checked_probes(names: Sequence[object] | None) -> list[str] | None:
     return chosen
 
 
-def checked_parameters(given: Mapping[str, object]) -> dict[str, Value]:
+def check_parameters(given: Mapping[str, object]) -> dict[str, Value]:
     """The parameters of a run, typed; raises InvalidValue naming the first bad one."""
     checked: dict[str, Value] = {}
     for name, value in given.items():
@@ -208,7 +208,7 @@ def checked_parameters(given: Mapping[str, object]) -> dict[str, Value]:
     return checked
 
 
-def rented_parameters(given: Mapping[str, object]) -> dict[str, object]:
+def rental_parameters(given: Mapping[str, object]) -> dict[str, object]:
     """The parameters of a run on a machine that is rented for it, with what is usual there."""
     # A machine that is thrown away may be changed; a peer, on which iperf3 would be installed, too, may not.
     is_usual = "peer" not in given and not given.get(CAREFUL)
@@ -296,7 +296,7 @@ def _peer_address(field: str, value: object) -> str:
     if not isinstance(value, str):
         raise InvalidValue(field, "an address is needed")
     try:
-        return checked_address(value)
+        return check_address(value)
     except InvalidValue as error:
         raise InvalidValue(field, error.detail) from None
 

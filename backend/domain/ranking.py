@@ -141,7 +141,7 @@ class Standings:
         """Rows at some positions, in their order."""
         return self._map(lambda name: getattr(self, name)[positions])
 
-    def followed_by(self, other: "Standings") -> "Standings":
+    def concat(self, other: "Standings") -> "Standings":
         """These rows and others of the same list."""
         return self._map(lambda name: np.concatenate((getattr(self, name), getattr(other, name))))
 

@@ -9,7 +9,7 @@ MIN_REDACTED_CHARACTERS = 8
 SECRET_KEYS = ("private_key", "private_key_id")
 
 
-def redacted(text: str, secret: Mapping[str, str]) -> str:
+def redact(text: str, secret: Mapping[str, str]) -> str:
     """The text without the values of a secret, those inside of a JSON document included."""
     for value in sorted(_values(secret), key=len, reverse=True):
         text = text.replace(value, "(secret)")

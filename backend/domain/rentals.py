@@ -108,12 +108,12 @@ def largest_cost(increment: Increment, hourly: Decimal, lifetime_s: int) -> Deci
     return sum((charge.amount for charge in life), Decimal(0))
 
 
-def reserved_cost(increment: Increment, hourly: Decimal, lifetime_s: int) -> Decimal:
+def cost_to_reserve(increment: Increment, hourly: Decimal, lifetime_s: int) -> Decimal:
     """`largest_cost` as it is stored: with 18 decimals, never less than it."""
     return largest_cost(increment, hourly, lifetime_s).quantize(STORED, ROUND_CEILING)
 
 
-def stored(amount: Decimal) -> Decimal:
+def round_to_column(amount: Decimal) -> Decimal:
     """A calculated amount with the 18 decimals of its column."""
     return amount.quantize(STORED, ROUND_HALF_EVEN)
 
@@ -132,12 +132,12 @@ def refusal(cap: Cap, cost: Money, rates: RateTable) -> str | None:
     if EXACT.add(taken, needed) <= cap.budget.amount:
         return None
     return (
-        f"{_shown(needed)} {currency} do not fit into the {cap.name} of {_shown(cap.budget.amount)}: "
-        f"{_shown(taken)} are spent or reserved"
+        f"{_amount_text(needed)} {currency} do not fit into the {cap.name} of {_amount_text(cap.budget.amount)}: "
+        f"{_amount_text(taken)} are spent or reserved"
     )
 
 
-def _shown(amount: Decimal) -> str:
+def _amount_text(amount: Decimal) -> str:
     text = format(amount.quantize(SHOWN, ROUND_HALF_EVEN), "f")
     return text.rstrip("0").rstrip(".") if "." in text else text
 

@@ -29,7 +29,7 @@ class BilledMachine:
         return bill - ledger
 
 
-def billed_machines(ledger: Mapping[str, Money], bill: Mapping[str, Money]) -> list[BilledMachine]:
+def match_machines(ledger: Mapping[str, Money], bill: Mapping[str, Money]) -> list[BilledMachine]:
     """Both by the token of the launch, the largest difference first, those without one before."""
     rows = [
         BilledMachine(token, ledger.get(token), bill.get(token)) for token in {**ledger, **bill}

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
 
-from backend.domain.pricing.billing.traffic import tiered
+from backend.domain.pricing.billing.traffic import cost_under_tiers
 from backend.domain.pricing.extras import DISK, EGRESS, IP, Included, Tariff
-from backend.domain.rentals import stored
+from backend.domain.rentals import round_to_column
 from backend.domain.units import BYTES_PER_GB, EXACT, HOURS_PER_MONTH
 
 
@@ -75,7 +75,7 @@ def traffic_cost(parts: Sequence[Part], sent_bytes: int | None) -> Decimal:
     return total
 
 
-def rented_parts(
+def parts_of_rental(
     tariffs: Mapping[str, Tariff], currency: str, *, disk_gib: int | None, has_address: bool
 ) -> tuple[Part, ...]:
     """Parts of a machine whose own price is in that currency; `disk_gib` None = it has no disk
@@ -85,7 +85,11 @@ def rented_parts(
         # Providers write GB and charge GiB of a month (docs.aws.amazon.com/ebs/latest/userguide/
         # ebs-volume-types.html; cloud.google.com/compute/disks-image-pricing, read 2026-11-24).
         month = _amount(tariffs.get(DISK), currency, Decimal(disk_gib))
-        hourly = None if month is None else stored(EXACT.divide(month, Decimal(HOURS_PER_MONTH)))
+        hourly = (
+            None
+            if month is None
+            else round_to_column(EXACT.divide(month, Decimal(HOURS_PER_MONTH)))
+        )
         parts.append(Part(LedgerKind.DISK, hourly))
     if has_address:
         parts.append(Part(LedgerKind.ADDRESS, _amount(tariffs.get(IP), currency, Decimal(1))))
@@ -95,7 +99,7 @@ def rented_parts(
 def _amount(tariff: Tariff | None, currency: str, volume: Decimal) -> Decimal | None:
     if tariff is None or tariff.currency != currency:
         return None
-    return tiered(volume, tariff.tiers)
+    return cost_under_tiers(volume, tariff.tiers)
 
 
 def parts_document(parts: Sequence[Part]) -> list[dict[str, str | int | None]]:
@@ -135,11 +139,11 @@ def _decimal(text: str | int | None) -> Decimal | None:
     return None if text is None else Decimal(text)
 
 
-def known_hourly(parts: Sequence[Part]) -> Decimal:
+def hourly_price_of_parts(parts: Sequence[Part]) -> Decimal:
     """Hourly price of all parts together, as far as that is known."""
     return sum((part.hourly for part in parts if part.hourly is not None), Decimal(0))
 
 
-def unpriced(parts: Sequence[Part]) -> list[str]:
+def kinds_without_price(parts: Sequence[Part]) -> list[str]:
     """Kinds of the parts whose price is not known."""
     return [part.kind for part in parts if not part.is_priced]

@@ -204,7 +204,7 @@ def reparse(probe: str, variant: str, stored: str) -> list[ParsedSample]:
     return [] if isinstance(parsed, HostFacts) else list(parsed)
 
 
-def stored_flags(
+def flags_by_sample(
     probe: str,
     samples: Iterable[ParsedSample],
     conditions: Mapping[str, object],
@@ -216,7 +216,7 @@ def stored_flags(
     taken over from those `stated`, as those of the machine always are.
     """
     samples = list(samples)
-    seen = observe.stored(conditions)
+    seen = observe.read_conditions(conditions)
     parameters = [sample.parameters for sample in samples]
     is_disturbed = was_disturbed(probe, seen, parameters) if seen else DISTURBED in stated
     later = [*([DISTURBED] if is_disturbed else []), *sorted(MACHINE_FLAGS & set(stated))]

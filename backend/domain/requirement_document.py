@@ -20,7 +20,7 @@ from backend.domain.documents.values import (
     Many,
     Value,
     Word,
-    escaped,
+    escape_pointer,
     fault,
     fault_at,
     shown,
@@ -75,7 +75,9 @@ class Targets(Value):
             if not name:
                 faults.append(("", "the metric of an amount is needed"))
             elif name not in METRICS or not METRICS[name].ranking_variants:
-                faults.append((f"/{escaped(name)}", f"{shown(name)} is not a metric that ranks"))
+                faults.append(
+                    (f"/{escape_pointer(name)}", f"{shown(name)} is not a metric that ranks")
+                )
             elif amount is not None:
                 try:
                     number = Demanded().read(amount)
@@ -160,7 +162,7 @@ class Filters(Value):
             values = given if isinstance(given, list | tuple) else [given]
             texts = [_text(each) for each in values if each is not None]
             if None in texts:
-                faults.append((f"/{escaped(name)}", "text or a number is needed"))
+                faults.append((f"/{escape_pointer(name)}", "text or a number is needed"))
             filters[name] = tuple(text for text in texts if text is not None)
         if faults:
             raise fault_at(*faults)

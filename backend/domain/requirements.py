@@ -27,7 +27,7 @@ from backend.domain.fleets import (
     is_met,
     units_for,
 )
-from backend.domain.pricing.billing.traffic import tiered
+from backend.domain.pricing.billing.traffic import cost_under_tiers
 from backend.domain.pricing.extras import Tiers
 from backend.domain.texts import number
 from backend.domain.texts import text as _
@@ -75,7 +75,7 @@ class Solution:
     floor: Decimal | None = None
 
 
-def solved(
+def solve(
     servers: Iterable[ServerType],
     requirement: Requirement,
     *,
@@ -102,7 +102,7 @@ def solved(
             failures.append(failure)
     floor = None
     if is_mixed and usable:
-        mixed, floor = _mixed(usable, fleets, requirement, check)
+        mixed, floor = _mixed_fleets(usable, fleets, requirement, check)
         fleets += mixed
         # A type that fails alone may serve in a mix, and is no failure then.
         members = {offer_id for fleet in mixed for offer_id, _ in fleet.servers}
@@ -208,7 +208,7 @@ def _counts_worth_a_look(server: ServerType, requirement: Requirement, least: in
 # --- several types --------------------------------------------------------------------------------
 
 
-def _mixed(
+def _mixed_fleets(
     usable: Sequence[ServerType],
     singles: Iterable[Fleet],
     requirement: Requirement,
@@ -354,8 +354,8 @@ def _pieces(amount: Decimal, tiers: Tiers) -> tuple[TierPiece, ...]:
         TierPiece(
             float(start / amount),
             float(end / amount),
-            float(tiered(start, tiers)),
-            float(tiered(end, tiers)),
+            float(cost_under_tiers(start, tiers)),
+            float(cost_under_tiers(end, tiers)),
         )
         for start, end in pairwise(ends)
     )

@@ -89,11 +89,11 @@ def read_setup(text: str) -> SetupFile:
     try:
         document = SetupDocument.read({} if content is None else content)
     except InvalidDocument as error:
-        raise lined(error.errors, lines) from error
+        raise with_lines(error.errors, lines) from error
     return SetupFile(document, lines)
 
 
-def lined(errors: list[tuple[str, str]], lines: dict[str, int]) -> InvalidDocument:
+def with_lines(errors: list[tuple[str, str]], lines: dict[str, int]) -> InvalidDocument:
     """The same faults with their lines, in the order of the file; as they are where no lines are known."""
     if not lines:
         return InvalidDocument(errors)

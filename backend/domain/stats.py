@@ -123,7 +123,7 @@ class StoppingRule:
 # --- plain intervals --------------------------------------------------------------------------
 
 
-def _checked(values: Sequence[float], needed: int = 1) -> Sequence[float]:
+def _check_values(values: Sequence[float], needed: int = 1) -> Sequence[float]:
     if len(values) < needed:
         raise InsufficientSamples(needed, len(values))
     # Intervals are of logarithms, which zero has none of; a benchmark that scores 0 failed.
@@ -149,7 +149,7 @@ def t_half_width(values: Sequence[float]) -> float:
 
 def half_width_ratio(values: Sequence[float]) -> float:
     """Half-width of the within-instance 95 % t interval over the mean (ratio)."""
-    return t_half_width(_checked(values, 2)) / fmean(values)
+    return t_half_width(_check_values(values, 2)) / fmean(values)
 
 
 def is_settled(values: Sequence[float], rule: StoppingRule) -> bool:
@@ -163,7 +163,7 @@ def is_settled(values: Sequence[float], rule: StoppingRule) -> bool:
 # --- summaries --------------------------------------------------------------------------------
 
 
-def counted_repeats(
+def repeats_that_count(
     repeats: Iterable[Repeat],
     marks: Callable[[Repeat], tuple[Any, ...]] = attrgetter("flags", "excluded_reason"),
 ) -> tuple[list[Repeat], bool]:
@@ -225,7 +225,7 @@ def summary(
 
 
 def _repeats(runs: Machine) -> Sequence[float]:
-    return _checked([value for _, values in sorted(runs.items()) for value in values])
+    return _check_values([value for _, values in sorted(runs.items()) for value in values])
 
 
 def machines_interval(
@@ -254,7 +254,7 @@ def _interval_of_machines(machines: Mapping[str, Machine], cv: float) -> ScoreIn
     if interval is not None and interval.low < interval.high:
         return interval
     # Machines that agree to the last digit, as coarse figures do, say nothing of their spread.
-    return _widened_interval(machines.values(), medians, cv)
+    return _interval_of_few(machines.values(), medians, cv)
 
 
 def order_interval(values: Sequence[float]) -> ScoreInterval:
@@ -266,7 +266,7 @@ def order_interval(values: Sequence[float]) -> ScoreInterval:
     """
     if len(values) < MIN_INSTANCES_ORDER:
         raise InsufficientSamples(MIN_INSTANCES_ORDER, len(values))
-    ordered, n = sorted(_checked(values)), len(values)
+    ordered, n = sorted(_check_values(values)), len(values)
     depth, outside = 0, 0.0  # outside: P(the median lies beyond the values of this depth)
     following = 2 / 2**n
     while following <= 1 - CONFIDENCE:
@@ -297,7 +297,7 @@ def _around(
     return ScoreInterval(basis, low, high, {**terms, "mean": math.exp(centre), "h": half_width})
 
 
-def _widened_interval(
+def _interval_of_few(
     machines: Iterable[Machine], medians: Sequence[float], cv: float
 ) -> ScoreInterval:
     """Spread within one or two machines and between them, added as variances on logs.
@@ -316,7 +316,7 @@ def _widened_interval(
     # The larger of the two, never their sum: repeats of one run are part of what runs differ by.
     within, degrees = max(repeats, days)
     centres = [math.log(value) for value in medians]
-    sigma = stated_sigma(cv)
+    sigma = log_sigma(cv)
     # Two machines say little of a spread, so what they say counts only where it is more than the stated
     # one.
     if len(centres) > 1:
@@ -353,14 +353,14 @@ def _variance_of_median(groups: Sequence[Sequence[float]]) -> tuple[float, int]:
     return of_mean * (math.pi / 2 if max(map(len, groups)) > 2 else 1), degrees
 
 
-def stated_sigma(cv: float) -> float:
+def log_sigma(cv: float) -> float:
     """Standard deviation of the logarithm of a log-normal value with this coefficient of variation."""
     if not 0 <= cv < math.inf:
         raise InvalidValue("between_instance_cv", f"{cv} is not a finite number from zero on")
     return math.sqrt(math.log1p(cv**2))
 
 
-def published_summary(
+def summary_of_source(
     value: float,
     sd_ratio: float | None,
     sample_count: int | None,
@@ -376,19 +376,19 @@ def published_summary(
     the root of the count. How many machines stand behind the samples is not stated: None. A spread
     of zero is one that was rounded away or not looked for.
     """
-    of = published_interval(value, sd_ratio, between_instance_cv, seen)
+    of = interval_of_source(value, sd_ratio, between_instance_cv, seen)
     return Summary(value, of.low, of.high, None, sample_count, of.basis)
 
 
-def published_interval(
+def interval_of_source(
     value: float,
     sd_ratio: float | None,
     cv: float,
     seen: tuple[float, float] | None = None,
 ) -> ScoreInterval:
     """The interval of `published_summary`, whose arguments these are."""
-    _checked([value, *(seen or ())])
-    of = _published_interval(value, sd_ratio, cv)
+    _check_values([value, *(seen or ())])
+    of = _source_interval(value, sd_ratio, cv)
     if seen is None:
         return of
     lowest, highest = seen
@@ -397,15 +397,15 @@ def published_interval(
     return ScoreInterval(of.basis, min(of.low, lowest), max(of.high, highest), terms)
 
 
-def _published_interval(value: float, sd_ratio: float | None, cv: float) -> ScoreInterval:
+def _source_interval(value: float, sd_ratio: float | None, cv: float) -> ScoreInterval:
     # A spread of zero was rounded away, and would make a figure certain.
     if sd_ratio is None or not 0 < sd_ratio < math.inf:
-        sigma = stated_sigma(cv)
+        sigma = log_sigma(cv)
         terms = {"n": 1, "v": 0.0, "sigma": sigma, "t": Z_95}
         return _around(IntervalBasis.STATED_SPREAD, math.log(value), Z_95 * sigma, terms)
     basis, terms = IntervalBasis.PUBLISHED_SD, {"sd": sd_ratio}
     if Z_95 * sd_ratio >= 1:  # on a line the low end would be no score
-        return _around(basis, math.log(value), Z_95 * stated_sigma(sd_ratio), terms)
+        return _around(basis, math.log(value), Z_95 * log_sigma(sd_ratio), terms)
     return ScoreInterval(basis, value * (1 - Z_95 * sd_ratio), value * (1 + Z_95 * sd_ratio), terms)
 
 
@@ -419,7 +419,7 @@ class PublishedGroup:
     count: int
 
 
-def pooled_groups(groups: Sequence[PublishedGroup]) -> PublishedGroup:
+def pool_groups(groups: Sequence[PublishedGroup]) -> PublishedGroup:
     """All results together, as if every kind of machine were met as often as it was measured.
 
     The variance is the mean of the groups' variances plus the variance of their means (law of

@@ -90,6 +90,6 @@ def number(shown: str) -> str:
     return LocalFigure(shown)
 
 
-def joined(between: str, parts: Iterable[str]) -> str:
+def join_texts(between: str, parts: Iterable[str]) -> str:
     """Texts one after another: sentences, or names in a list."""
     return LocalList(between, tuple(parts))

@@ -31,7 +31,7 @@ def exact_decimal(value: float) -> Decimal:
     return Decimal(repr(float(value)))
 
 
-def rounded_decimal(value: float) -> Decimal:
+def round_derived(value: float) -> Decimal:
     """A derived figure as it is printed and compared: at 12 significant digits."""
     text = f"{value:.12g}"
     # Without an exponent, which a spreadsheet would show.

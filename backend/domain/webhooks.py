@@ -6,7 +6,7 @@ import ipaddress
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from backend.domain.addresses import checked_address, is_loopback, is_public
+from backend.domain.addresses import check_address, is_loopback, is_public
 from backend.domain.errors import InvalidValue
 
 MAX_URL_LENGTH = 500
@@ -45,7 +45,7 @@ def endpoint(url: str, *, is_private_allowed: bool, field: str = "/address") -> 
         raise InvalidValue(field, "an https address is needed")
     if "@" in parts.netloc or parts.fragment or port == 0:
         raise InvalidValue(field, "user name, fragment and port 0 have no meaning here")
-    host = checked_address(parts.hostname or "", field=field)
+    host = check_address(parts.hostname or "", field=field)
     is_ours = is_loopback(host) or (_is_literal(host) and not is_public(host))
     if is_ours and not is_private_allowed:
         raise InvalidValue(field, f"{host} is not a public address")

@@ -64,7 +64,7 @@ def account_providers() -> list[str]:
 # --- settings -------------------------------------------------------------------------------------
 
 
-def checked_settings(
+def check_settings(
     slug: str, access: str, settings: Mapping[str, object], *, are_endpoints_allowed: bool
 ) -> dict[str, Any]:
     """The settings as they are stored, regions and zones without repetition.
@@ -72,7 +72,7 @@ def checked_settings(
     Raises InvalidValue with a JSON pointer: /provider, /access or below /settings.
     """
     record, method = _record_and_method(slug, access)
-    allowed = _allowed(record, method)
+    allowed = _setting_checks(record, method)
     for name in settings:
         if name not in allowed:
             raise InvalidValue(_pointer("/settings", name), f"unknown; known are {_list(allowed)}")
@@ -95,13 +95,13 @@ def checked_settings(
     zones = _zones(regions, stated.get("zones", {}))
     checked |= {"regions": regions} if regions else {}
     checked |= {"zones": zones} if zones else {}
-    for name, setting in declared_settings(record, method).items():
+    for name, setting in settings_of_account(record, method).items():
         if setting.form == SettingForm.BY_REGION and name in checked:
             _check_regions_of(setting, checked[name], regions, f"/settings/{name}")
     return checked
 
 
-def declared_settings(record: ProviderRecord, *methods: AuthMethod) -> dict[str, Setting]:
+def settings_of_account(record: ProviderRecord, *methods: AuthMethod) -> dict[str, Setting]:
     """The settings of an account: common ones, the provider's, and those of its methods."""
     of_methods = {name: setting for method in methods for name, setting in method.settings.items()}
     return {**COMMON, **record.settings, **of_methods}
@@ -111,7 +111,7 @@ def declared_settings(record: ProviderRecord, *methods: AuthMethod) -> dict[str,
 Check = Callable[[object, str], object]
 
 
-def _allowed(record: ProviderRecord, method: AuthMethod) -> dict[str, Check | None]:
+def _setting_checks(record: ProviderRecord, method: AuthMethod) -> dict[str, Check | None]:
     """The settings that an account may have, each with its check.
 
     None for regions and zones, which belong together and are checked as one.
@@ -121,7 +121,10 @@ def _allowed(record: ProviderRecord, method: AuthMethod) -> dict[str, Check | No
         "zones": None,
         "ssh_port": _port,
         "endpoint_url": _endpoint_url,
-        **{name: _check_of(setting) for name, setting in declared_settings(record, method).items()},
+        **{
+            name: _check_of(setting)
+            for name, setting in settings_of_account(record, method).items()
+        },
     }
 
 
@@ -250,7 +253,7 @@ def _list(names: Iterable[str]) -> str:
 # --- secrets --------------------------------------------------------------------------------------
 
 
-def checked_secret(
+def check_secret(
     slug: str, access: str, secret: Mapping[str, object], *, are_endpoints_allowed: bool
 ) -> dict[str, str]:
     """The secret fields of the authentication method; empty where it has none.

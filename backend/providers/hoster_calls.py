@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import httpx
 
 from backend.domain.errors import DriverError, Reason
-from backend.domain.redaction import redacted
+from backend.domain.redaction import redact
 from backend.providers.http import USER_AGENT, bearer
 from backend.providers.machines import UNGUARDED, Access, LaunchSpec, ProviderResource
 
@@ -136,7 +136,7 @@ class HosterAccount(ABC):
         except (AttributeError, TypeError):
             text = str(document)
         # A server may repeat what it was sent.
-        text = redacted(text, self._access.secret)[:300]
+        text = redact(text, self._access.secret)[:300]
         status = answer.status_code
         reason, is_retryable = Reason.UNSUPPORTED, False
         if status >= 500 or status == 408:

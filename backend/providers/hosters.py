@@ -39,8 +39,8 @@ from backend.providers.machines import (
     ProviderResource,
     ProviderResourceState,
     ResourceKind,
-    labelled_time,
-    unsupported,
+    time_of_label,
+    unsupported_error,
 )
 
 USERNAME = "rackrate"
@@ -145,7 +145,7 @@ class HosterDriver(HosterAccount):
         return ()
 
     async def _end_disk(self, number: str) -> None:
-        raise unsupported(f"{number}: disks end with their machines")
+        raise unsupported_error(f"{number}: disks end with their machines")
 
     async def _quota(self, region: str, overview: Overview) -> None:
         """Adds lines on what the account may have, where the hoster tells."""
@@ -178,12 +178,12 @@ class HosterDriver(HosterAccount):
     async def _count_types(self, region: str) -> str:
         count = len(await self._types(region))
         if not count:
-            raise unsupported("it sells no machines")
+            raise unsupported_error("it sells no machines")
         return f"it sells {count} types"
 
     async def _launch(self, spec: LaunchSpec, token: str) -> ProviderResource:
         if spec.arch not in self.arches:
-            raise unsupported(f"no image for {spec.arch} is known here")
+            raise unsupported_error(f"no image for {spec.arch} is known here")
         marks = _marks(spec, token)
         private, public = self._host_key(token)
         user = {
@@ -257,7 +257,7 @@ class HosterDriver(HosterAccount):
             port=self._access.ssh_port,
             username=self._settings.get("username") or USERNAME,
             launched_at=_moment(server.created),
-            expires_at=labelled_time(expires, EXPIRES_FORMAT),
+            expires_at=time_of_label(expires, EXPIRES_FORMAT),
         )
 
     def _state(self, word: str) -> ProviderResourceState:
@@ -272,7 +272,7 @@ class HosterDriver(HosterAccount):
         for title, number in ids_by_title.items():
             if chosen == number or _plain(title).startswith(_plain(chosen)):
                 return number
-        raise unsupported(f"there is no image {chosen} in {region}")
+        raise unsupported_error(f"there is no image {chosen} in {region}")
 
 
 async def _check(overview: Overview, topic: str, work: Awaitable[str], advice: str) -> None:
@@ -293,7 +293,7 @@ def public_ipv4(addresses: Iterable[Any]) -> str:
 
 def _marks(spec: LaunchSpec, token: str) -> list[str]:
     if spec.is_spot:
-        raise unsupported("only machines on demand are rented here")
+        raise unsupported_error("only machines on demand are rented here")
     expires = spec.expires_at.astimezone(dt.UTC).strftime(EXPIRES_FORMAT).lower()
     installation = spec.labels.get(INSTALLATION, "")
     marks = [PREFIX + token, f"w-{spec.tag}", f"x-{expires}"]
@@ -301,7 +301,7 @@ def _marks(spec: LaunchSpec, token: str) -> list[str]:
     for mark in marks:
         # They stand in names of hosts, where nothing else is allowed.
         if not MARK.fullmatch(mark):
-            raise unsupported(f"{mark!r} is no part of a name")
+            raise unsupported_error(f"{mark!r} is no part of a name")
     return marks
 
 
@@ -313,7 +313,7 @@ def _mark_value(server: Server, prefix: str) -> str:
 def _number(resource: ProviderResource, kind: ResourceKind = ResourceKind.MACHINE) -> str:
     # It becomes a part of an address.
     if resource.kind != kind or not ID.fullmatch(resource.id):
-        raise unsupported(f"{resource.id!r} is no id of a {resource.kind}")
+        raise unsupported_error(f"{resource.id!r} is no id of a {resource.kind}")
     return resource.id
 
 

@@ -15,7 +15,7 @@ from typing import BinaryIO
 import httpx
 
 from backend.domain.price_refresh import Trouble
-from backend.domain.redaction import redacted
+from backend.domain.redaction import redact
 
 USER_AGENT = "Rackrate"
 # READ_S is for one read. The whole is bounded by Patience, or a server that drips would be waited for.
@@ -232,12 +232,12 @@ class Client:
             try:
                 return self._once(url, into, validators or Validators(), limit_bytes)
             except _Retry as why:
-                tries.failed(self._shown(why.detail), why.after_s, why.trouble)
+                tries.failed(self._printable(why.detail), why.after_s, why.trouble)
             except httpx.TransportError as error:
                 is_apart = isinstance(error, (httpx.ConnectError, httpx.ConnectTimeout))
                 trouble = Trouble.UNREACHABLE if is_apart else Trouble.BROKEN
                 detail = f"{host_and_path(url)}: {type(error).__name__} {error}"
-                tries.failed(self._shown(detail), trouble=trouble)
+                tries.failed(self._printable(detail), trouble=trouble)
             # Tried again: what was damaged on its way may come whole another time.
             except zlib.error:
                 tries.failed(f"{host_and_path(url)}: not a gzip file")
@@ -252,14 +252,14 @@ class Client:
             own = self._headers if origin(url) == origin(self._base) else {}
             with self._http.stream("GET", url, headers={**own, **validators.headers()}) as response:
                 if response.status_code in REDIRECTS:
-                    url = self._redirected(url, response)
+                    url = self._redirect(url, response)
                     continue
                 self._check(url, response, bool(validators.headers()))
                 self._read(url, response, into, limit_bytes)
                 return Answer({name.lower(): value for name, value in response.headers.items()})
         raise FetchError(f"{host_and_path(url)}: more than {MAX_REDIRECTS} redirects")
 
-    def _redirected(self, url: httpx.URL, response: httpx.Response) -> httpx.URL:
+    def _redirect(self, url: httpx.URL, response: httpx.Response) -> httpx.URL:
         try:
             target = url.join(response.headers.get("location", ""))
         except httpx.InvalidURL:
@@ -276,13 +276,13 @@ class Client:
         if status in TRANSIENT:
             raise _Retry(
                 f"{host_and_path(url)} answered {status}",
-                requested_wait_s(response.headers),
+                retry_after_s(response.headers),
                 Trouble.THROTTLED if status == httpx.codes.TOO_MANY_REQUESTS else Trouble.BROKEN,
             )
         kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
         if status != httpx.codes.OK:
             message = self._message(response) if kind.endswith("json") else ""
-            detail = self._shown(f"{host_and_path(url)} answered {status}{message}")
+            detail = self._printable(f"{host_and_path(url)} answered {status}{message}")
             trouble = Trouble.REFUSED if status in REFUSALS else Trouble.UNREADABLE
             raise FetchError(detail, trouble=trouble)
         # A captive portal or an error page with status 200 would else be reported as damaged JSON.
@@ -291,8 +291,8 @@ class Client:
 
     def _message(self, response: httpx.Response) -> str:
         """The beginning of what a refusal says."""
-        piece = next(self._unpacked(response.url, response), b"")[:MESSAGE_BYTES]
-        text = self._shown(piece.decode("utf-8", "replace"))
+        piece = next(self._unpack(response.url, response), b"")[:MESSAGE_BYTES]
+        text = self._printable(piece.decode("utf-8", "replace"))
         return ": " + "".join(c if c.isprintable() else " " for c in text)[:SHOWN_CHARACTERS]
 
     def _read(
@@ -300,13 +300,13 @@ class Client:
     ) -> None:
         size = 0
         # By what arrives, however little: an answer that drips has to end in time too.
-        for piece in self._unpacked(url, response):
+        for piece in self._unpack(url, response):
             size += len(piece)
             if size > limit_bytes:
                 raise FetchError(f"{host_and_path(url)}: longer than {limit_bytes // MIB} MiB")
             into.write(piece)
 
-    def _unpacked(self, url: httpx.URL, response: httpx.Response) -> Iterator[bytes]:
+    def _unpack(self, url: httpx.URL, response: httpx.Response) -> Iterator[bytes]:
         """The body in pieces of a bounded size, whatever it was packed into."""
         packing = response.headers.get("content-encoding", "identity").lower()
         # Only gzip was offered. What else a server sends cannot be bounded while it is unpacked.
@@ -328,8 +328,8 @@ class Client:
         if unzip is not None and (not unzip.eof or unzip.unused_data):
             raise _Retry(f"{host_and_path(url)}: not a whole gzip file")
 
-    def _shown(self, text: str) -> str:
-        return redacted(text, self._secret)
+    def _printable(self, text: str) -> str:
+        return redact(text, self._secret)
 
 
 # --- addresses --------------------------------------------------------------------------------------
@@ -364,7 +364,7 @@ def domain(host: str) -> str:
     return host if labels[-1].isdigit() or ":" in host else ".".join(labels[-2:])
 
 
-def requested_wait_s(headers: httpx.Headers) -> float:
+def retry_after_s(headers: httpx.Headers) -> float:
     """Seconds that an answer asks to wait: a number, or a date beside the answer's own; else 0."""
     for name in WAIT_HEADERS:
         value = headers.get(name, "").strip()

@@ -79,7 +79,7 @@ class Access:
         return self.settings.get("address") == "private"
 
 
-def unsupported(detail: str) -> DriverError:
+def unsupported_error(detail: str) -> DriverError:
     """Actions that the provider or the account cannot do, however often it is asked."""
     return DriverError(Reason.UNSUPPORTED, detail, retryable=False)
 
@@ -90,7 +90,7 @@ def plain_words(text: str) -> str:
     return f"{text[: page.start()]}a page of HTML instead of an answer" if page else text
 
 
-def labelled_time(text: str, form: str) -> dt.datetime | None:
+def time_of_label(text: str, form: str) -> dt.datetime | None:
     """The time that a label states in UTC; None where it is missing or somebody changed it."""
     try:
         return dt.datetime.strptime(text, form).replace(tzinfo=dt.UTC)

@@ -63,7 +63,7 @@ urlpatterns = [
     path("runs/<uuid:run_id>/cancel/", runs.run_cancel_form, name="run-cancel"),
     path("runs/<uuid:run_id>/evidence/<int:n>/", evidence_views.evidence_page, name="evidence"),
     path("runs/<uuid:run_id>/delete/", runs.run_delete_form, name="run-delete"),
-    path("evidence/<int:evidence_id>/", evidence_views.imported_page, name="imported-evidence"),
+    path("evidence/<int:evidence_id>/", evidence_views.import_page, name="imported-evidence"),
     path(
         "evidence/<int:evidence_id>/delete/",
         evidence_views.import_delete_form,
@@ -135,7 +135,7 @@ urlpatterns = [
     ),
     path("prices/", prices.prices_page, name="prices"),
     path("prices/changes/", prices.price_changes_page, name="price-changes"),
-    path("prices/unpriced/", prices.unpriced_page, name="price-unpriced"),
+    path("prices/unpriced/", prices.page_without_prices, name="price-unpriced"),
     path("prices/discounts/", discounts.discounts_page, name="price-discounts"),
     path(
         "prices/discounts/<uuid:discount_id>/delete/",

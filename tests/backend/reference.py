@@ -12,7 +12,7 @@ from fractions import Fraction
 from statistics import median
 from typing import Any
 
-from backend.benchmarks.selectors.scores import Score, computed
+from backend.benchmarks.selectors.scores import Score, compute_scores
 from backend.catalog.models import ExchangeRate, Offer, PriceObservation
 from backend.domain.metrics import METRICS, Metric
 
@@ -113,7 +113,9 @@ class Reference:
         """What was measured by the end of the day (UTC), by offer and metric."""
         if as_of not in self._scores:
             by = {"measured_at__date__lte": as_of} if as_of else {}
-            self._scores[as_of] = {(of, score.metric.key): score for of, score in computed(**by)}
+            self._scores[as_of] = {
+                (of, score.metric.key): score for of, score in compute_scores(**by)
+            }
         return self._scores[as_of]
 
     def _row(self, offer: Cells, asked: Asked) -> Row:

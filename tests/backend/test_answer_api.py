@@ -109,13 +109,13 @@ def test_own_machine_that_was_disturbed_is_said_to_be_so(client):
 
 def test_nothing_but_own_machines_is_ranked_beside_the_answer(client, monkeypatch):
     compared = []
-    rank = ranking.ranked_lists
+    rank = ranking.rank_lists
 
     def noted(basis, numbers, *given):
         compared.append({basis.offers.slugs[number] for number in numbers})
         return rank(basis, numbers, *given)
 
-    monkeypatch.setattr(ranking, "ranked_lists", noted)
+    monkeypatch.setattr(ranking, "rank_lists", noted)
     answer(client, "vcpu=8&ram=32")
     assert compared == [{"best", "near", "far"}, {"mine"}]
 

@@ -11,7 +11,7 @@ from django.test import Client
 from backend.accounts.models import AuditEntry
 from backend.benchmarks.models import Campaign, HostState, Run, RunState
 from backend.benchmarks.selectors.campaigns import campaign_view
-from backend.benchmarks.selectors.costs import paired, shown
+from backend.benchmarks.selectors.costs import pairs_of_machines, shown
 from backend.benchmarks.services.campaign_plans import MAX_RUNS
 from backend.benchmarks.services.campaigns import (
     CampaignActive,
@@ -191,7 +191,7 @@ def test_start_makes_only_pairs_when_only_the_network_is_asked_for():
 )
 def test_pairs_meet_each_other_once(kind, count, pairs):
     hosts = [factories.host() for _ in range(count)]
-    assert paired(kind, hosts) == [(hosts[one], hosts[other]) for one, other in pairs]
+    assert pairs_of_machines(kind, hosts) == [(hosts[one], hosts[other]) for one, other in pairs]
 
 
 def test_start_is_refused_while_a_round_runs(caller):

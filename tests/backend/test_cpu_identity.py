@@ -5,7 +5,7 @@ from decimal import Decimal
 import pytest
 
 from backend.benchmarks.models import Host, HostState, Run, RunState
-from backend.benchmarks.selectors.scores import computed
+from backend.benchmarks.selectors.scores import compute_scores
 from backend.benchmarks.services.offered_machine import (
     architecture_contradiction,
     offer_contradiction,
@@ -27,7 +27,7 @@ def flags_of(*models: str | None) -> tuple[str, ...]:
         host = factories.host(offer)
         run = factories.run(host, environment=environment)
         factories.sample(offer, 100.0, host=host, run=run)
-    [(_, score)] = computed(offer_id=offer.pk)
+    [(_, score)] = compute_scores(offer_id=offer.pk)
     assert score.summary.n_instances == len(models)
     return score.flags
 

@@ -18,9 +18,9 @@ from backend.common.crypto import (
     SealBroken,
     is_current,
     key_id,
-    opened,
-    rewrapped,
-    sealed,
+    rewrap,
+    seal,
+    unseal,
 )
 from backend.config import environment, keys, web_keys
 from tests.keys import NEW, OLD, OTHER, set_keys, set_keys_of_web
@@ -34,65 +34,65 @@ def _keys(settings):
 
 
 def for_the_web(secret: bytes, identity: str) -> bytes:
-    return sealed(secret, identity=identity, ring=WEB)
+    return seal(secret, identity=identity, ring=WEB)
 
 
 RINGS = pytest.mark.parametrize("ring", [CREDENTIALS, WEB], ids=["credentials", "web"])
 
 
 def test_secret_comes_back_and_its_value_names_the_key_when_sealed():
-    value = sealed(SECRET, identity="host:1")
-    assert opened(value, identity="host:1") == SECRET
+    value = seal(SECRET, identity="host:1")
+    assert unseal(value, identity="host:1") == SECRET
     assert value[:5] == b"\x01" + key_id(keys.public_key(OLD, stated=b""))
     assert SECRET not in value
     assert OLD not in value
-    assert sealed(SECRET, identity="host:1") != value
+    assert seal(SECRET, identity="host:1") != value
     assert is_current(value)
 
 
 def test_value_of_the_web_names_the_key_of_the_web(settings):
     set_keys(settings, OLD, web_key=NEW)
-    value = sealed(SECRET, identity="authenticator:1", ring=WEB)
-    assert opened(value, identity="authenticator:1", ring=WEB) == SECRET
+    value = seal(SECRET, identity="authenticator:1", ring=WEB)
+    assert unseal(value, identity="authenticator:1", ring=WEB) == SECRET
     own = X25519PrivateKey.from_private_bytes(NEW).public_key().public_bytes_raw()
     assert value[:5] == b"\x01" + key_id(own)
     with pytest.raises(SealBroken):
-        opened(value, identity="authenticator:1")
+        unseal(value, identity="authenticator:1")
 
 
 @RINGS
 @pytest.mark.parametrize("at", [0, 1, 5, 20, 70, 100, -1])
 def test_value_does_not_open_when_one_byte_of_it_is_changed(at, ring):
-    value = bytearray(sealed(SECRET, identity="host:1", ring=ring))
+    value = bytearray(seal(SECRET, identity="host:1", ring=ring))
     value[at] ^= 0x80
     with pytest.raises(SealBroken):
-        opened(bytes(value), identity="host:1", ring=ring)
+        unseal(bytes(value), identity="host:1", ring=ring)
 
 
 @RINGS
 @pytest.mark.parametrize("length", [0, 1, 5, 36, 40, 76, 84, 96, 112])
 def test_value_does_not_open_when_it_is_cut_off(length, ring):
     with pytest.raises(SealBroken):
-        opened(sealed(SECRET, identity="host:1", ring=ring)[:length], identity="host:1", ring=ring)
+        unseal(seal(SECRET, identity="host:1", ring=ring)[:length], identity="host:1", ring=ring)
 
 
 @RINGS
 def test_value_does_not_open_when_it_is_copied_to_another_row(ring):
     with pytest.raises(SealBroken):
-        opened(sealed(SECRET, identity="host:1", ring=ring), identity="host:2", ring=ring)
+        unseal(seal(SECRET, identity="host:1", ring=ring), identity="host:2", ring=ring)
 
 
 def test_value_does_not_open_when_its_key_is_of_another_row():
     """Neither the wrapped key nor the ciphertext fits beside those of another row."""
-    one, other = (sealed(SECRET, identity=f"host:{number}") for number in (1, 2))
+    one, other = (seal(SECRET, identity=f"host:{number}") for number in (1, 2))
     for value in (one[:85] + other[85:], other[:85] + one[85:]):
         with pytest.raises(SealBroken):
-            opened(value, identity="host:1")
+            unseal(value, identity="host:1")
 
 
 def test_value_is_an_envelope_of_rfc_9180_when_sealed():
     """By X25519, HKDF and AES-GCM themselves, after chapter 4.1 and 5.1 of the RFC."""
-    value = sealed(SECRET, identity="host:1")
+    value = seal(SECRET, identity="host:1")
     header, sent, wrapped = value[:5], value[5:37], value[37:85]
     private = keys.private_key(OLD)
     received = private.public_key().public_bytes_raw()
@@ -121,33 +121,33 @@ def labelled_expand(suite: bytes, key: bytes, label: bytes, info: bytes, length:
 
 @RINGS
 def test_value_opens_with_a_previous_key_only_while_that_is_given(settings, ring):
-    value = sealed(SECRET, identity="host:1", ring=ring)
+    value = seal(SECRET, identity="host:1", ring=ring)
     set_keys(settings, NEW, OLD)
-    assert opened(value, identity="host:1", ring=ring) == SECRET
+    assert unseal(value, identity="host:1", ring=ring) == SECRET
     assert not is_current(value, ring=ring)
     set_keys(settings, NEW, OTHER)
     with pytest.raises(SealBroken, match="keys of this server"):
-        opened(value, identity="host:1", ring=ring)
+        unseal(value, identity="host:1", ring=ring)
 
 
 def test_web_opens_what_it_sealed_before_it_had_a_key_of_its_own(settings):
     value = for_the_web(SECRET, "authenticator:1")
     set_keys(settings, OLD, web_key=NEW)
-    assert opened(value, identity="authenticator:1", ring=WEB) == SECRET
+    assert unseal(value, identity="authenticator:1", ring=WEB) == SECRET
     assert not is_current(value, ring=WEB)
 
 
 @RINGS
 def test_only_the_data_key_is_wrapped_anew_when_the_key_changes(settings, ring):
-    value = sealed(SECRET, identity="host:1", ring=ring)
+    value = seal(SECRET, identity="host:1", ring=ring)
     content = value[-(12 + len(SECRET) + 16) :]
     set_keys(settings, NEW, OLD)
-    wrapped = rewrapped(value, identity="host:1", ring=ring)
+    wrapped = rewrap(value, identity="host:1", ring=ring)
     assert wrapped.endswith(content)
     set_keys(settings, NEW)
-    assert opened(wrapped, identity="host:1", ring=ring) == SECRET
+    assert unseal(wrapped, identity="host:1", ring=ring) == SECRET
     with pytest.raises(SealBroken):
-        rewrapped(value, identity="host:1", ring=ring)
+        rewrap(value, identity="host:1", ring=ring)
 
 
 # --- processes that have some of the keys ---------------------------------------------------------
@@ -155,25 +155,25 @@ def test_only_the_data_key_is_wrapped_anew_when_the_key_changes(settings, ring):
 
 def test_credential_is_sealed_and_not_opened_with_the_keys_of_the_web(settings):
     set_keys_of_web(settings, OLD, NEW)
-    value = sealed(SECRET, identity="host:1")
+    value = seal(SECRET, identity="host:1")
     with pytest.raises(KeyMissing, match="has no CREDENTIAL_KEY"):
-        opened(value, identity="host:1")
+        unseal(value, identity="host:1")
     own = for_the_web(SECRET, "authenticator:1")
-    assert opened(own, identity="authenticator:1", ring=WEB) == SECRET
+    assert unseal(own, identity="authenticator:1", ring=WEB) == SECRET
     set_keys(settings, OLD)
-    assert opened(value, identity="host:1") == SECRET
+    assert unseal(value, identity="host:1") == SECRET
     with pytest.raises(SealBroken):
-        opened(own, identity="authenticator:1", ring=WEB)
+        unseal(own, identity="authenticator:1", ring=WEB)
 
 
 @RINGS
 def test_nothing_is_sealed_or_opened_without_keys(settings, ring):
-    value = sealed(SECRET, identity="host:1", ring=ring)
+    value = seal(SECRET, identity="host:1", ring=ring)
     set_keys(settings, b"")
     with pytest.raises(KeyMissing, match="this process"):
-        sealed(SECRET, identity="host:1", ring=ring)
+        seal(SECRET, identity="host:1", ring=ring)
     with pytest.raises(KeyMissing, match="this process"):
-        opened(value, identity="host:1", ring=ring)
+        unseal(value, identity="host:1", ring=ring)
 
 
 # --- settings -------------------------------------------------------------------------------------

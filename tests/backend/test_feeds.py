@@ -17,7 +17,7 @@ from backend.accounts.services.people import user_switch
 from backend.accounts.services.tokens import token_create
 from backend.catalog.services.data_version import data_version_bump
 from backend.common import clock
-from backend.common.logs import MaskingFormatter, masked
+from backend.common.logs import MaskingFormatter, mask_secrets
 from backend.config import settings as settings_module
 from backend.domain.errors import InvalidValue
 from backend.rankings.models import FeedKey, SavedView
@@ -407,7 +407,7 @@ def test_every_log_handler_masks() -> None:
 def test_masked_keeps_the_part_that_names_a_key() -> None:
     secret = "0123456789abcdef" * 3
     line = f"GET /feeds/rf_12345678{secret}/v.csv with rr_87654321{secret}"
-    assert masked(line) == "GET /feeds/***/v.csv with rr_87654321***"
-    assert masked(f"key rf_12345678{secret}") == "key rf_12345678***"
-    assert masked("/feeds/a%20b?x") == "/feeds/***?x"
-    assert masked("nothing secret in /prices/") == "nothing secret in /prices/"
+    assert mask_secrets(line) == "GET /feeds/***/v.csv with rr_87654321***"
+    assert mask_secrets(f"key rf_12345678{secret}") == "key rf_12345678***"
+    assert mask_secrets("/feeds/a%20b?x") == "/feeds/***?x"
+    assert mask_secrets("nothing secret in /prices/") == "nothing secret in /prices/"

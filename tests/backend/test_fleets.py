@@ -19,7 +19,7 @@ from backend.benchmarks.models import (
     Run,
     Step,
 )
-from backend.benchmarks.selectors.costs import campaign_cost, pair_count, paired
+from backend.benchmarks.selectors.costs import campaign_cost, pair_count, pairs_of_machines
 from backend.benchmarks.selectors.rounds import RoundTargets, round_figures
 from backend.benchmarks.services.campaigns import (
     campaign_retry_failed,
@@ -81,7 +81,7 @@ def test_next_repeat_of_a_host_begins_when_the_first_has_ended() -> None:
 @pytest.mark.parametrize("count", [0, 1, 2, 3, 7])
 def test_count_of_pairs_is_that_of_the_list(kind: str, count: int) -> None:
     hosts = [factories.host() for _ in range(count)]
-    assert pair_count(kind, count) == len(paired(kind, hosts))
+    assert pair_count(kind, count) == len(pairs_of_machines(kind, hosts))
 
 
 def watched(of: Offer, machines: int) -> int:
@@ -206,7 +206,7 @@ def test_figures_of_a_round_count_the_runs_that_are_shown() -> None:
     seen = round_figures(made)
     shown = RoundTargets(made)[:]
     assert seen.states == Counter(run.state for run in shown)
-    assert (seen.run_count, seen.finished_count) == (12, 6)
+    assert (seen.run_count, seen.end_count) == (12, 6)
     assert seen.progress_ratio == pytest.approx(0.5)
     # done before on its host: 40 s, else the profile's 75 s; over the campaign's four at once
     busy = {run.host_id for run in made.runs.filter(state="done")}

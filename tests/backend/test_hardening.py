@@ -12,8 +12,8 @@ from django.conf import LazySettings
 from django.conf import settings as server
 from django.test import Client
 
-from backend.common.crypto import opened, sealed
-from backend.common.logs import masked
+from backend.common.crypto import seal, unseal
+from backend.common.logs import mask_secrets
 from tests import factories
 
 PAGES = ("/metrics/", "/api/v1/metrics", "/healthz", "/nothing/here/")
@@ -80,17 +80,17 @@ def test_cookies_and_hsts_are_strict_under_https() -> None:
 def test_secret_of_the_server_is_masked_by_value_in_logs() -> None:
     record = logging.makeLogRecord({"msg": "sent %s", "args": (server.SECRET_KEY,)})
     formatter = logging.Formatter("%(message)s")
-    assert masked(formatter.format(record)) == "sent ***"
-    assert masked(f"redis://:{server.TOKEN_PEPPER}@host") == "redis://:***@host"
+    assert mask_secrets(formatter.format(record)) == "sent ***"
+    assert mask_secrets(f"redis://:{server.TOKEN_PEPPER}@host") == "redis://:***@host"
     for key in (server.CREDENTIAL_KEY, *server.WEB_KEYS):
-        assert masked(f"sealed by {b64encode(key).decode()}") == "sealed by ***"
+        assert mask_secrets(f"sealed by {b64encode(key).decode()}") == "sealed by ***"
 
 
 def test_secret_is_masked_once_it_was_opened() -> None:
     value = "-----BEGIN KEY-----\nc2VjcmV0IGtleSBvZiBhIGhvc3Q=\n-----END KEY-----"
-    assert masked(value) == value
-    opened(sealed(value.encode(), identity="row"), identity="row")
-    assert masked(f"tried {value.splitlines()[1]} in vain") == "tried *** in vain"
+    assert mask_secrets(value) == value
+    unseal(seal(value.encode(), identity="row"), identity="row")
+    assert mask_secrets(f"tried {value.splitlines()[1]} in vain") == "tried *** in vain"
 
 
 @pytest.mark.django_db

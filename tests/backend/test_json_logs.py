@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from backend.common.logs import JsonFormatter, MaskingFormatter, logged_with
+from backend.common.logs import JsonFormatter, MaskingFormatter, log_context
 
 
 @pytest.fixture
@@ -74,7 +74,7 @@ def test_id_of_a_caller_is_replaced_when_it_is_none(client: Client, given: str) 
 
 def test_exception_stays_in_the_line_and_keys_are_masked(lines: io.StringIO) -> None:
     log = logging.getLogger("django.request")
-    with logged_with(run_id="7"):
+    with log_context(run_id="7"):
         try:
             raise ValueError("at /feeds/rf_0123456789abcdef0123/x.csv")
         except ValueError:

@@ -22,7 +22,7 @@ from django.db import connection, transaction
 from backend.benchmarks.models import Sample
 from backend.benchmarks.services.current_data import current_stamp
 from backend.catalog.models import Offer, PriceFeed, PriceObservation, Provider, StoredChange
-from backend.catalog.selectors.data_changes import OFFERS, PRICES, changed_offers
+from backend.catalog.selectors.data_changes import OFFERS, PRICES, offers_with_changes
 from backend.catalog.selectors.data_version import DataStamp, Position, data_stamp
 from backend.catalog.services.data_version import data_version_bump
 from backend.common import clock, shared_files
@@ -245,21 +245,21 @@ def test_changes_are_known_of_one_database_and_since_they_are_kept() -> None:
     build()
     current_stamp()
     then = alone()
-    assert changed_offers(PRICES, then, alone()) == set()
+    assert offers_with_changes(PRICES, then, alone()) == set()
     offer = Offer.objects.get(slug=SLUGS[2])
     price(offer, "0.02")
     current_stamp()
-    assert changed_offers(PRICES, then, alone()) == {offer.pk}
-    assert changed_offers(OFFERS, then, alone()) == set()
+    assert offers_with_changes(PRICES, then, alone()) == {offer.pk}
+    assert offers_with_changes(OFFERS, then, alone()) == set()
     # What is a day old goes at the next change, and whoever would need it reads all.
     StoredChange.objects.update(changed_at=clock.now() - dt.timedelta(days=2))
     price(offer, "0.03")
     current_stamp()
-    assert changed_offers(PRICES, then, alone()) is None
+    assert offers_with_changes(PRICES, then, alone()) is None
     now = alone()
     with connection.cursor() as cursor:
         cursor.execute("TRUNCATE catalog_storedchange")
-    assert changed_offers(PRICES, now, alone()) is None
+    assert offers_with_changes(PRICES, now, alone()) is None
 
 
 def test_table_stays_as_long_as_those_that_refer_to_it() -> None:

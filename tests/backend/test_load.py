@@ -8,7 +8,7 @@ from django.test import Client
 
 from backend.benchmarks.services.current_data import current_stamp
 from backend.catalog.models import Offer
-from backend.scenarios.selectors.resolving import resolved
+from backend.scenarios.selectors.resolving import resolve
 from tests import factories
 from tests.backend.conftest import API
 
@@ -197,7 +197,7 @@ def test_scenario_counts_on_what_a_machine_with_credits_holds() -> None:
         "capacity": {"metric": "cmips_score", "units_per_score": "1"},
         "options": [{"name": str(n), "parts": [part]} for n, part in enumerate(parts)],
     }
-    read = resolved(document, today=factories.AT.date())
+    read = resolve(document, today=factories.AT.date())
     options = read.document["options"]
     # 0.05 · 2 · 1,500 at the list price
     assert [option["parts"][0]["capacity"] for option in options] == ["150", "3000"]

@@ -10,7 +10,7 @@ from django.test import Client
 from backend.accounts.models import AuditEntry
 from backend.benchmarks.services.current_data import current_stamp
 from backend.catalog.models import CurrentPrice, PriceFeed, PriceObservation
-from backend.catalog.selectors.current_prices import best_prices, stored_prices
+from backend.catalog.selectors.current_prices import best_prices, current_prices_of
 from backend.catalog.selectors.price_choice import PriceBasis
 from backend.catalog.selectors.waiting_prices import waiting_lists
 from backend.catalog.services.price_list_review import price_list_review
@@ -139,7 +139,7 @@ def test_price_with_a_newer_one_that_waits_is_marked(client: Client, doubt: str)
     basis = PriceBasis(term=term)
     (offer,) = {row.offer_id for row in PriceObservation.objects.filter(offer__name="a")}
     stored = {
-        choice.offer_id: choice for choice in stored_prices(basis) if choice.offer_id == offer
+        choice.offer_id: choice for choice in current_prices_of(basis) if choice.offer_id == offer
     }
     assert stored[offer].is_questioned
     assert best_prices(basis)[offer] == stored[offer]

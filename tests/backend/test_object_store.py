@@ -17,7 +17,7 @@ from backend.benchmarks.selectors.evidence import EvidenceDamaged, evidence_text
 from backend.benchmarks.services.evidence_objects import objects_forget
 from backend.common import clock, object_store
 from tests import factories
-from workers.retention import forgotten
+from workers.retention import delete_expired
 from workers.tasks import retain
 
 pytestmark = pytest.mark.django_db
@@ -73,7 +73,7 @@ def old_text(raw: bytes = RAW, days: int = 40, **given: object) -> Evidence:
 
 
 def moved() -> int:
-    return {policy.kind: count for policy, count in forgotten()}["texts"]
+    return {policy.kind: count for policy, count in delete_expired()}["texts"]
 
 
 def test_old_texts_go_to_the_bucket_and_read_the_same(bucket, client: Client) -> None:

@@ -4,7 +4,7 @@ import datetime as dt
 
 import pytest
 
-from backend.benchmarks.selectors.scores import mixed_metrics, score_groups
+from backend.benchmarks.selectors.scores import metrics_of_many_methods, score_groups
 from backend.benchmarks.services.current_data import current_stamp
 from backend.rankings.selectors import offer_detail as offer_details
 from backend.rankings.selectors.query import RankingQuery
@@ -45,7 +45,7 @@ def test_page_has_the_scores_that_all_samples_make(
     measured(host, 1, environment, **given)
     # Another metric is not mixed by it.
     factories.sample(host.offer, 5, metric="coremark_score", variant="standard", host=host)
-    assert mixed_metrics(host.offer_id) == ({"cmips_score"} if is_mixed else set())
+    assert metrics_of_many_methods(host.offer_id) == ({"cmips_score"} if is_mixed else set())
     stamp = current_stamp()
     detail = offer_details.offer_detail("box", RankingQuery(metric="cmips_score"), stamp=stamp)
     groups = score_groups(host.offer_id)

@@ -13,7 +13,7 @@ from backend.bills.selectors import elsewhere
 from backend.bills.services.importing import BillFile, bill_import
 from backend.rankings.selectors.ranking import query_from, ranking
 from backend.rankings.selectors.rows import RankingRow
-from backend.scenarios.selectors.scenarios import simulated
+from backend.scenarios.selectors.scenarios import simulate_document
 from tests import factories
 from tests.backend.conftest import API
 
@@ -83,7 +83,7 @@ def test_scenario_pays_the_price_of_the_ranking(rows: list[RankingRow]) -> None:
         stated[currency] = {row.offer_id: row for row in ranking(query).everyone}
     for row in rows:
         simple = one_server(row.offer_id, row.price_term or "")
-        outcome = simulated(simple)
+        outcome = simulate_document(simple)
         [option] = outcome.result["options"]
         [part] = outcome.resolved["options"][0]["parts"]
         expected = stated[part["price"]["currency"]][row.offer_id].price

@@ -82,9 +82,9 @@ def test_counter_that_is_silent_is_asked_once_in_a_while(monkeypatch):
             return counters.incr(*given)
 
         monkeypatch.setattr(throttles.cache, "incr", incr)
-        assert [throttles.spent("pages", "1/min", "somebody") for _ in range(3)] == [None] * 3
+        assert [throttles.spend("pages", "1/min", "somebody") for _ in range(3)] == [None] * 3
         assert len(asked) == 1
         monkeypatch.setattr(throttles, "SILENT_S", 0)
         throttles._silence.begin()
-        assert throttles.spent("pages", "1/min", "somebody") is None
+        assert throttles.spend("pages", "1/min", "somebody") is None
     assert len(asked) == 2

@@ -4,7 +4,7 @@ import base64
 
 import pytest
 
-from backend.benchmarks.services.login_keys import checked_private_key
+from backend.benchmarks.services.login_keys import check_private_key
 from backend.domain.errors import InvalidValue
 
 
@@ -33,7 +33,7 @@ def armoured(kind):
 )
 def test_key_that_is_none_is_named_by_its_kind(text, words):
     with pytest.raises(InvalidValue) as refused:
-        checked_private_key(text)
+        check_private_key(text)
     assert words in refused.value.detail
     assert refused.value.field == "/private_key"
     # Whatever was pasted may be a secret.

@@ -60,7 +60,7 @@ def test_columns_follow_each_other_and_keep_each_quote_once(
 ) -> None:
     # Rows are taken out of a table before others come.
     kept = column(first).at(np.arange(0, len(first), 2))
-    both = kept.followed_by(column(second))
+    both = kept.concat(column(second))
     assert same(both, first[::2] + second)
     # Of one that is written in two ways there may be two.
     written = {repr(quote) for quote in first + second}

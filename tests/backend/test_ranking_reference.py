@@ -14,7 +14,7 @@ from backend.benchmarks.services.current_data import current_stamp
 from backend.catalog.models import Offer, PriceFeed
 from backend.common import clock
 from backend.rankings.selectors.columns import COLUMNS
-from backend.rankings.selectors.listing import Listing, best_of, counted
+from backend.rankings.selectors.listing import Listing, best_of, value_counts
 from backend.rankings.selectors.ranking import query_from, ranking
 from tests import factories
 from tests.backend.reference import Asked, Reference, in_order
@@ -312,4 +312,4 @@ class RankingReference(TestCase):
             )
             assert [row.offer_id for row in chosen] == [row.offer_id for row in expected_rows]
         for name in ("provider", "flags", "tie_group", "licence"):
-            assert [*counted(everyone, name).items()] == [*counted(plain, name).items()]
+            assert [*value_counts(everyone, name).items()] == [*value_counts(plain, name).items()]

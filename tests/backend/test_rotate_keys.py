@@ -10,7 +10,7 @@ from backend.accounts.models import Authenticator, CloudAccount, KeptAnswer
 from backend.benchmarks.models import Host
 from backend.benchmarks.services.login_keys import host_private_key, login_key_replace
 from backend.common import crypto, sealing
-from backend.common.crypto import WEB, key_id, sealed
+from backend.common.crypto import WEB, key_id, seal
 from backend.config import keys
 from backend.notifications.models import Subscription
 from backend.notifications.services.subscriptions import subscription_secret
@@ -27,7 +27,7 @@ def _keys(settings):
 
 
 def test_sealed_columns_of_all_apps_are_listed():
-    assert {str(column) for column in sealing.sealed_columns()} == {
+    assert {str(column) for column in sealing.secret_columns()} == {
         "accounts.Authenticator.sealed_key",
         "accounts.CloudAccount.sealed_secret",
         "accounts.KeptAnswer.sealed_body",
@@ -43,22 +43,20 @@ def rows(db) -> tuple[Host, CloudAccount, Subscription, Authenticator]:
     """A row of each model with a secret, and one host without."""
     factories.host()
     host = factories.host()
-    host.sealed_private_key = sealed(SECRET, identity=f"host:{host.pk}")
+    host.sealed_private_key = seal(SECRET, identity=f"host:{host.pk}")
     host.save()
     account = CloudAccount(workspace=factories.workspace(), name="a", provider="hetzner")
-    account.sealed_secret = sealed(b'{"token": "abc"}', identity=f"cloudaccount:{account.pk}")
+    account.sealed_secret = seal(b'{"token": "abc"}', identity=f"cloudaccount:{account.pk}")
     account.save()
     subscription = Subscription(workspace=factories.workspace(), channel="webhook", kinds=[])
-    subscription.sealed_secret = sealed(SECRET, identity=f"subscription:{subscription.pk}")
+    subscription.sealed_secret = seal(SECRET, identity=f"subscription:{subscription.pk}")
     subscription.save()
     login_key_replace(workspace=factories.workspace(), actor="boss")
     answer = KeptAnswer(caller="user 1", key="once", request_sha256=b"")
-    answer.sealed_body = sealed(SECRET, identity=f"keptanswer:{answer.pk}", ring=WEB)
+    answer.sealed_body = seal(SECRET, identity=f"keptanswer:{answer.pk}", ring=WEB)
     answer.save()
     authenticator = Authenticator(user=factories.user(), name="phone")
-    authenticator.sealed_key = sealed(
-        SECRET, identity=f"authenticator:{authenticator.pk}", ring=WEB
-    )
+    authenticator.sealed_key = seal(SECRET, identity=f"authenticator:{authenticator.pk}", ring=WEB)
     authenticator.save()
     return host, account, subscription, authenticator
 
@@ -74,7 +72,7 @@ def rotated(capsys) -> dict[str, dict[str, object]]:
 def test_previous_keys_may_be_emptied_when_the_rotation_is_through(settings, capsys, rows):
     set_keys(settings, NEW, OLD)
     once = {"rewrapped": 1, "current": 0, "broken": []}
-    assert rotated(capsys) == {str(column): once for column in sealing.sealed_columns()}
+    assert rotated(capsys) == {str(column): once for column in sealing.secret_columns()}
     set_keys(settings, NEW)
     for row in rows:
         row.refresh_from_db()
@@ -90,13 +88,13 @@ def test_rotation_changes_nothing_when_it_is_done_again(settings, capsys, rows):
     rotated(capsys)
     before = list(Host.objects.values_list("sealed_private_key", flat=True))
     again = {"rewrapped": 0, "current": 1, "broken": []}
-    assert rotated(capsys) == {str(column): again for column in sealing.sealed_columns()}
+    assert rotated(capsys) == {str(column): again for column in sealing.secret_columns()}
     assert list(Host.objects.values_list("sealed_private_key", flat=True)) == before
 
 
 def test_rotation_goes_on_where_it_was_interrupted(settings, capsys, rows, monkeypatch):
     set_keys(settings, NEW, OLD)
-    real, calls = sealing.rewrapped, []
+    real, calls = sealing.rewrap, []
 
     def failing(value, *, identity, ring):
         if calls:
@@ -104,10 +102,10 @@ def test_rotation_goes_on_where_it_was_interrupted(settings, capsys, rows, monke
         calls.append(identity)
         return real(value, identity=identity, ring=ring)
 
-    monkeypatch.setattr(sealing, "rewrapped", failing)
+    monkeypatch.setattr(sealing, "rewrap", failing)
     with pytest.raises(KeyboardInterrupt):
         call_command("rotate_keys")
-    monkeypatch.setattr(sealing, "rewrapped", real)
+    monkeypatch.setattr(sealing, "rewrap", real)
     counts = [entry["rewrapped"] for entry in rotated(capsys).values()]
     assert sorted(counts) == [0, *[1] * (len(counts) - 1)]
 
@@ -115,15 +113,15 @@ def test_rotation_goes_on_where_it_was_interrupted(settings, capsys, rows, monke
 def test_rotation_keeps_what_a_person_replaced_meanwhile(settings, capsys, rows, monkeypatch):
     host = rows[0]
     set_keys(settings, NEW, OLD)
-    real = sealing.rewrapped
+    real = sealing.rewrap
 
     def late(value, *, identity, ring):
         if identity == f"host:{host.pk}":
-            newer = sealed(b"newer", identity=identity)
+            newer = seal(b"newer", identity=identity)
             Host.objects.filter(pk=host.pk).update(sealed_private_key=newer)
         return real(value, identity=identity, ring=ring)
 
-    monkeypatch.setattr(sealing, "rewrapped", late)
+    monkeypatch.setattr(sealing, "rewrap", late)
     answer = rotated(capsys)
     assert answer["benchmarks.Host.sealed_private_key"]["current"] == 1
     host.refresh_from_db()
@@ -133,7 +131,7 @@ def test_rotation_keeps_what_a_person_replaced_meanwhile(settings, capsys, rows,
 def test_rotation_names_the_rows_that_no_key_opens_and_leaves_them(settings, capsys, rows):
     host = rows[0]
     set_keys(settings, OTHER)
-    host.sealed_private_key = sealed(SECRET, identity=f"host:{host.pk}")
+    host.sealed_private_key = seal(SECRET, identity=f"host:{host.pk}")
     host.save()
     set_keys(settings, NEW, OLD)
     with pytest.raises(CommandError, match="1 values open with none"):
@@ -159,7 +157,7 @@ def test_rotation_never_opens_a_secret(settings, capsys, rows, monkeypatch):
         raise AssertionError("a secret was opened")
 
     set_keys(settings, NEW, OLD)
-    monkeypatch.setattr(crypto, "opened", forbidden)
+    monkeypatch.setattr(crypto, "unseal", forbidden)
     lengths = []
     real = AESGCM.decrypt
     monkeypatch.setattr(
@@ -176,7 +174,7 @@ def test_rotation_never_opens_a_secret(settings, capsys, rows, monkeypatch):
 def test_rotation_is_refused_without_the_key_of_the_credentials(settings, db):
     host = factories.host()
     set_keys(settings, OTHER)
-    host.sealed_private_key = sealed(SECRET, identity=f"host:{host.pk}")
+    host.sealed_private_key = seal(SECRET, identity=f"host:{host.pk}")
     host.save()
     set_keys_of_web(settings, OLD, NEW)
     with pytest.raises(CommandError, match="has no CREDENTIAL_KEY"):

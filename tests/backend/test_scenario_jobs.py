@@ -372,7 +372,7 @@ def test_result_is_gone_after_its_days_and_the_job_after_more(writer: Client) ->
     def later(days: int) -> list[int]:
         then = clock.now() - dt.timedelta(days=days)
         ScenarioJob.objects.update(finished_at=then)
-        list(retention.forgotten())
+        list(retention.delete_expired())
         return [writer.get(one).status_code for one in (f"{address}/result", address)]
 
     assert later(6) == [200, 200]

@@ -13,10 +13,10 @@ from backend.accounts.models import Workspace
 from backend.catalog.models import Offer, OfferKind, PriceObservation
 from backend.catalog.services.hardware import hardware_create
 from backend.domain.errors import InvalidDocument
-from backend.domain.scenarios.conclusion import concluded
+from backend.domain.scenarios.conclusion import conclude
 from backend.domain.scenarios.simulate import simulate
-from backend.scenarios.selectors.resolving import Resolved, resolved
-from backend.scenarios.selectors.scenarios import simulated
+from backend.scenarios.selectors.resolving import Resolved, resolve
+from backend.scenarios.selectors.scenarios import simulate_document
 from tests import factories
 from tests.domain.scenarios.documents import Document, all_of, hybrid, price, startup
 
@@ -26,7 +26,7 @@ MONTHLY = {"unit": "month", "purchase_model": "monthly"}
 
 
 def resolved_startup(*options: Document, **given: Any) -> Resolved:
-    return resolved(startup(*options, **given), workspace_slug="default", today=TODAY)
+    return resolve(startup(*options, **given), workspace_slug="default", today=TODAY)
 
 
 def plain(offer: Offer, **price_given: Any) -> dict[str, Any]:
@@ -72,7 +72,7 @@ def test_demo_scenario_bills_sustained_use_and_none_beside_a_commitment(market: 
     # A day of steep steps, of which an independent engine knows the cost.
     document["demand"]["daily"] = [*[0.3] * 7, 0.8, 0.8, *[1.6] * 8, *[1.2] * 4, *[0.5] * 3]
     document["policy"]["min"] = 2
-    given = resolved(document, today=TODAY)
+    given = resolve(document, today=TODAY)
     result = simulate({**given.document, "uncertainty": None})
     cost = {o["name"]: Decimal(o["cost_total"]) for o in result["options"]}
     # An independent engine billed the listed hours under Google's tiers for N2.
@@ -85,8 +85,8 @@ def test_demo_scenario_bills_sustained_use_and_none_beside_a_commitment(market: 
 @pytest.mark.parametrize("name", ["startup", "startup-2013", "commitment"])
 def test_shipped_example_answers_which_option_to_take(market: None, name: str) -> None:
     document = json.loads((settings.FIXTURE_DIR / "scenarios" / f"{name}.json").read_text())
-    result = simulated(document).result
-    said = concluded(result, "USD", "its time")
+    result = simulate_document(document).result
+    said = conclude(result, "USD", "its time")
     [best] = [one for one in result["options"] if said.sentence.startswith(f"“{one['name']}”")]
     assert " the cheapest" in said.sentence
     # It serves in any case, and hardly a simulation speaks for another one.
@@ -360,13 +360,13 @@ def test_offers_must_be_known_and_have_the_price() -> None:
     [None, [], {}, {"options": 7}, {"options": [7, {"parts": 7}, {"parts": [7, {"price": 7}]}]}],
 )
 def test_what_is_no_document_is_left_to_the_reader(document: Any) -> None:
-    assert resolved(document, today=TODAY).document == document
+    assert resolve(document, today=TODAY).document == document
 
 
 def test_document_is_not_changed_itself() -> None:
     document = startup(all_of("one", {"offer": priced().slug}))
     before = repr(document)
-    resolved(document, today=TODAY)
+    resolve(document, today=TODAY)
     assert repr(document) == before
 
 

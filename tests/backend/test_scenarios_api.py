@@ -20,7 +20,7 @@ from backend.domain.scenarios.templates import TEMPLATES
 from backend.domain.scenarios.work import MOST_WORK
 from backend.scenarios.models import Scenario
 from backend.scenarios.selectors import scenarios as selectors
-from backend.scenarios.selectors.scenarios import scenario_series, simulated_series
+from backend.scenarios.selectors.scenarios import scenario_series, series_of_document
 from backend.scenarios.services import scenarios as services
 from backend.scenarios.services.demo import demo_scenarios_load, demo_scenarios_remove
 from backend.scenarios.services.scenarios import scenario_create, scenario_freeze
@@ -332,10 +332,10 @@ def test_cached_results_are_bounded_and_calculated_again(
 ) -> None:
     monkeypatch.setattr(selectors, "MOST_STORED", 1)
     monkeypatch.setattr(selectors, "_stored_results", selectors._StoredResults())
-    first = selectors.simulated(document()).result
-    selectors.simulated(document(name="Other"))
+    first = selectors.simulate_document(document()).result
+    selectors.simulate_document(document(name="Other"))
     assert len(selectors._stored_results._texts) == 1
-    assert selectors.simulated(document()).result == first
+    assert selectors.simulate_document(document()).result == first
 
 
 def test_template_is_kept_with_the_scenario_and_must_be_one() -> None:
@@ -420,7 +420,7 @@ def test_series_refuse_an_unknown_table_and_too_many_rows(writer: Client) -> Non
 
 def test_series_of_a_document_and_of_its_kept_scenario_are_the_same() -> None:
     made = scenario_create(workspace=factories.workspace(), document=document(), actor="test")
-    assert simulated_series(document()) == scenario_series(made)
+    assert series_of_document(document()) == scenario_series(made)
 
 
 # --- schemas and command --------------------------------------------------------------------------

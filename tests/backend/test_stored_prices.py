@@ -17,11 +17,11 @@ from backend.catalog.models import CurrentPrice, Offer, PriceFeed, PriceObservat
 from backend.catalog.selectors.current_prices import (
     IDENTITY,
     best_prices,
+    current_prices_of,
     newest_prices,
-    stored_prices,
 )
 from backend.catalog.selectors.data_version import data_stamp
-from backend.catalog.selectors.price_choice import TERMS, PriceBasis, PriceChoice, chosen_prices
+from backend.catalog.selectors.price_choice import TERMS, PriceBasis, PriceChoice, choose_prices
 from backend.catalog.services import current_prices
 from backend.catalog.services.current_prices import (
     FORMULAS,
@@ -66,8 +66,8 @@ def in_step() -> bool:
     assert set(CurrentPrice.objects.values_list("pk", flat=True)) == keys
     for term in TERMS:
         basis = PriceBasis(term=term, basis="sustained_use", period="month")
-        assert by_id(stored_prices(basis)) == by_id(newest_prices(basis))
-        assert chosen_prices(stored_prices(basis), basis) == best_prices(basis)
+        assert by_id(current_prices_of(basis)) == by_id(newest_prices(basis))
+        assert choose_prices(current_prices_of(basis), basis) == best_prices(basis)
     return True
 
 

@@ -19,10 +19,10 @@ from hypothesis import strategies as st
 from hypothesis.extra.django import TestCase
 
 from backend.benchmarks.models import Host, Sample, StoredSummary
-from backend.benchmarks.selectors.scores import Score, computed, score_groups
+from backend.benchmarks.selectors.scores import Score, compute_scores, score_groups
 from backend.benchmarks.services import summaries
 from backend.benchmarks.services.current_data import current_stamp
-from backend.benchmarks.services.summaries import stored, summaries_refresh
+from backend.benchmarks.services.summaries import summaries_refresh, summary_scores
 from backend.catalog.models import Offer, StoredMark, StoredState
 from backend.catalog.selectors.data_version import data_stamp
 from backend.rankings.selectors.query import RankingQuery
@@ -38,11 +38,11 @@ COPIED += ", source_note, method_version, measured_at, excluded_reason, licence"
 
 def everything() -> dict[Any, Any]:
     """The brute force: every score of every offer, from all samples."""
-    return {(offer, score.metric.key): score for offer, score in computed()}
+    return {(offer, score.metric.key): score for offer, score in compute_scores()}
 
 
 def kept() -> dict[Any, Any]:
-    return {(offer, score.metric.key): score for offer, score in stored()}
+    return {(offer, score.metric.key): score for offer, score in summary_scores()}
 
 
 def in_step() -> bool:
@@ -183,7 +183,7 @@ class StoredSummaries(TestCase):
         current_stamp()
         shown = {row.offer_id: row.score for row in ranking(RankingQuery()).rows}
         slugs = dict(Offer.objects.values_list("pk", "slug"))
-        known = computed(metric="cmips_score")
+        known = compute_scores(metric="cmips_score")
         assert shown == {slugs[offer]: score.summary.value for offer, score in known}
 
 
@@ -255,7 +255,7 @@ def test_formulas_are_counted_up_with_what_a_summary_says() -> None:
             (its.n_instances, its.n_repeats, str(its.interval_basis), its.is_unstable),
             (score.variant, score.is_unfit, score.flags, score.source),
         )
-        for offer, score in computed()
+        for offer, score in compute_scores()
         for its in (score.summary,)
     ]
     digest = hashlib.sha256(repr(sorted(said)).encode()).hexdigest()[:16]
@@ -279,7 +279,7 @@ def test_own_results_follow_the_address_of_the_site(settings: LazySettings) -> N
     factories.sample(run.offer, 10, run=run)
     summaries_refresh()
     settings.PUBLIC_URL = "https://two.test/"
-    [(_, score)] = stored()
+    [(_, score)] = summary_scores()
     assert score.result_url == f"https://two.test/runs/{run.pk}/#evidence"
 
 

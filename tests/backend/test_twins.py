@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 
 from backend.benchmarks.models import Sample, Source, StoredSummary
-from backend.benchmarks.selectors.scores import computed, score_origin
+from backend.benchmarks.selectors.scores import compute_scores, score_origin
 from backend.benchmarks.services.summaries import summaries_refresh
 from backend.benchmarks.services.twins import twins_refresh
 from backend.catalog.models import Offer
@@ -50,7 +50,7 @@ def values() -> dict[str, tuple[float, str]]:
         row.offer.slug: (row.value, str(row.source))
         for row in StoredSummary.objects.select_related("offer")
     }
-    made = {Offer.objects.get(pk=pk).slug: score.summary.value for pk, score in computed()}
+    made = {Offer.objects.get(pk=pk).slug: score.summary.value for pk, score in compute_scores()}
     assert {slug: value for slug, (value, _) in stored.items()} == made
     return stored
 

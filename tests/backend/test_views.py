@@ -14,12 +14,12 @@ from backend.common.rest.parameters import InvalidParameters
 from backend.domain.errors import InvalidValue
 from backend.rankings.models import SavedView
 from backend.rankings.selectors.views import (
-    kept_params,
-    merged,
-    modified,
+    changes_from_view,
+    merge_params,
     open_view,
-    shortened,
+    shorten_params,
     view_get,
+    view_params,
 )
 from backend.rankings.services.feeds import feed_key_create, feed_key_revoke
 from backend.rankings.services.views import view_create, view_delete, view_update
@@ -140,7 +140,7 @@ def test_private_view_is_not_in_the_audit_trail_of_others() -> None:
 def test_view_is_refused_to_others_when_the_view_is_private() -> None:
     saved(slug="mine", visibility="private")
     view = view_get("mine", workspace_slug="default", reader="ada")
-    assert kept_params(view) == PARAMS
+    assert view_params(view) == PARAMS
     for reader, workspace in (("", "default"), ("bob", "default"), ("ada", "elsewhere")):
         with pytest.raises(InvalidParameters, match="there is no view 'mine'"):
             view_get("mine", workspace_slug=workspace, reader=reader)
@@ -160,15 +160,15 @@ def test_view_loses_to_the_url_and_to_an_empty_value_when_opened() -> None:
     assert found.view == view
     assert found.kept == PARAMS
     assert found.params == {"vcpu__gte": ["4"], "sort": ["score"], "q": ["x"]}
-    assert modified(found.params, found.kept) == ["provider", "q", "sort"]
+    assert changes_from_view(found.params, found.kept) == ["provider", "q", "sort"]
     assert open_view({"view": [" "], "q": ["x"]}, workspace_slug="default", reader="").view is None
 
 
 def test_view_is_unmodified_by_its_page_or_the_spelling_of_a_list() -> None:
     kept = {"provider": ["aws", "ovh"]}
     params = {"provider": ["aws,ovh"], "page": ["3"], "per_page": ["10"]}
-    assert modified(params, kept) == []
-    assert shortened(params, kept, "v") == {"view": ["v"], "page": ["3"], "per_page": ["10"]}
+    assert changes_from_view(params, kept) == []
+    assert shorten_params(params, kept, "v") == {"view": ["v"], "page": ["3"], "per_page": ["10"]}
 
 
 _texts = st.lists(st.sampled_from(["a", "b", "4"]), min_size=1, max_size=2)
@@ -179,9 +179,9 @@ _params = st.dictionaries(st.sampled_from(["provider", "q", "sort", "vcpu__gte"]
 def test_view_and_the_shortened_url_ask_for_the_same_again(
     params: dict[str, list[str]], kept: dict[str, list[str]]
 ) -> None:
-    url = shortened(params, kept, "v")
-    again = merged({name: texts for name, texts in url.items() if name != "view"}, kept)
-    assert modified(again, params) == []
+    url = shorten_params(params, kept, "v")
+    again = merge_params({name: texts for name, texts in url.items() if name != "view"}, kept)
+    assert changes_from_view(again, params) == []
     assert set(url) <= {"view", *params, *kept}
 
 

@@ -11,7 +11,7 @@ from django.test import Client
 
 from backend.common import work
 from backend.domain.scenarios.templates import TEMPLATES
-from backend.scenarios.selectors.scenarios import _stored_results, simulated
+from backend.scenarios.selectors.scenarios import _stored_results, simulate_document
 from backend.scenarios.services.scenarios import scenario_create
 from tests import factories
 from tests.backend.conftest import API, fields
@@ -271,7 +271,7 @@ def test_result_that_is_stored_takes_no_work(client: Client) -> None:
 def test_commands_have_no_limits(settings: LazySettings) -> None:
     settings.WORK_ANONYMOUS_STEPS, settings.WORK_ANONYMOUS_S = 1, -1
     settings.WORK_RATE_ANONYMOUS = "0/min"
-    assert simulated(startup(all_of("cloud", price("0.4")))).result["options"]
+    assert simulate_document(startup(all_of("cloud", price("0.4")))).result["options"]
 
 
 @pytest.mark.parametrize("key", TEMPLATES)

@@ -66,7 +66,7 @@ def noting_logins() -> set[int]:
     """Note how long each login waits for its slot; the ports of the hosts that let us in."""
     asked: dict[int, float] = {}
     answered: set[int] = set()
-    connected, connect = Connections.connected, StaticDriver.connect
+    connected, connect = Connections.acquire, StaticDriver.connect
 
     async def noted_connected(self: Connections, *args: Any, **options: Any) -> Transport:
         asked[args[2].port] = time.monotonic()
@@ -78,7 +78,7 @@ def noting_logins() -> set[int]:
         answered.add(target.port)
         return transport
 
-    Connections.connected = noted_connected  # type: ignore[method-assign]
+    Connections.acquire = noted_connected  # type: ignore[method-assign]
     StaticDriver.connect = noted_connect  # type: ignore[method-assign]
     return answered
 

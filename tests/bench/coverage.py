@@ -18,9 +18,9 @@ from statistics import NormalDist
 import numpy as np
 
 from backend.domain.metrics import metric
-from backend.domain.mix import MixPart, mix_log, mixed
+from backend.domain.mix import MixPart, mix_log, mix_summary
 from backend.domain.pairwise import NO_FIGURE, PairwiseRanks, log_sigmas
-from backend.domain.stats import Summary, stated_sigma, summary
+from backend.domain.stats import Summary, log_sigma, summary
 
 TIMES = 2_000
 LISTS = 1_000
@@ -36,7 +36,7 @@ Factor = Callable[[], float]
 
 def spread(cv: float) -> float:
     """A log-normal factor around 1 with this coefficient of variation."""
-    return math.exp(stated_sigma(cv) * chance.standard_normal())
+    return math.exp(log_sigma(cv) * chance.standard_normal())
 
 
 def measured(machines: int, runs: int, repeats: int, factor: Factor, day_cv: float = 0) -> Summary:
@@ -75,7 +75,7 @@ def of_two_generations() -> float:
 
 def mixture_median() -> float:
     """The median that half of the machines lie below, with the spread of their repeats."""
-    sigma = stated_sigma(BETWEEN_CV)
+    sigma = log_sigma(BETWEEN_CV)
     low, high = SLOW_FACTOR, 1.0
     for _ in range(60):
         middle = (low + high) / 2
@@ -129,7 +129,7 @@ def mix_covers() -> float:
         common = like_stated()
         levels = [common**0.9**0.5 * like_stated() ** 0.1**0.5 for _ in parts]
         found = [measured(1, 1, 5, lambda level=level: level) for level in levels]  # type: ignore[misc]
-        return mixed(parts, found, mix_log(parts, [1.0, 1.0]))
+        return mix_summary(parts, found, mix_log(parts, [1.0, 1.0]))
 
     return covered(1.0, make)
 

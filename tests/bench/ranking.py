@@ -44,7 +44,7 @@ from backend.benchmarks.services.demo import demo_remove
 from backend.config.frames import with_large_stack
 from backend.domain.metrics import METRICS
 from backend.domain.ranking import standings
-from backend.domain.stats import published_summary
+from backend.domain.stats import summary_of_source
 from tests import factories
 from tests.bench import _ranking_data
 from tests.domain.candidates import RankedOffer, ranking_input
@@ -190,7 +190,7 @@ def candidates() -> list[RankedOffer]:
     return [
         RankedOffer(
             offer_id=f"offer-{n}",
-            summary=published_summary(
+            summary=summary_of_source(
                 100 + 5000 * math.sin(n) ** 2, SD_RATIO, 30, between_instance_cv=SD_RATIO
             ),
             price=0.01 + 0.9 * math.cos(n * n) ** 2,

@@ -34,7 +34,7 @@ from backend.domain.scenarios.document import Uncertainty
 from backend.domain.scenarios.documents import scenario_from
 from backend.domain.scenarios.model import Demand, Option, ScenarioInput
 from backend.domain.scenarios.results import outcome
-from backend.domain.scenarios.screening import screened
+from backend.domain.scenarios.screening import screen
 from backend.domain.scenarios.steps import Steps
 from backend.domain.scenarios.trajectories import trajectory
 from backend.domain.scenarios.uncertainty import factors, spread, uncertainty_members
@@ -201,7 +201,7 @@ def screening_s(year: ScenarioInput, made: list[Candidate], limit: int) -> float
 
     def whole_screening() -> None:
         year.kept.clear()
-        screened(year, of_offers, limit=limit)
+        screen(year, of_offers, limit=limit)
 
     return least_s(whole_screening, 3)
 

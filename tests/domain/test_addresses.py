@@ -2,7 +2,7 @@
 
 import pytest
 
-from backend.domain.addresses import checked_address, is_loopback, is_public, key_fingerprint
+from backend.domain.addresses import check_address, is_loopback, is_public, key_fingerprint
 from backend.domain.errors import InvalidValue
 
 
@@ -11,7 +11,7 @@ from backend.domain.errors import InvalidValue
     ["example.com", "a", "db-1.internal", "192.0.2.7", "2001:db8::1", "xn--bcher-kva.example"],
 )
 def test_address_is_kept_when_it_names_a_machine(text):
-    assert checked_address(text) == text
+    assert check_address(text) == text
 
 
 @pytest.mark.parametrize(
@@ -23,7 +23,7 @@ def test_address_is_kept_when_it_names_a_machine(text):
 )  # fmt: skip
 def test_address_is_refused_when_a_resolver_might_read_it_otherwise(text):
     with pytest.raises(InvalidValue) as raised:
-        checked_address(text, field="/host")
+        check_address(text, field="/host")
     assert raised.value.field == "/host"
 
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backend.domain.amounts import Figures, as_one, codes_of, equal_groups
-from backend.domain.units import rounded_decimal
+from backend.domain.units import round_derived
 
 # Figures with neighbours that rounding splits (1e-15) and that print apart (1e-10).
 figures = st.lists(
@@ -28,7 +28,7 @@ def column(values):
 
 @given(figures)
 def test_figures_rank_by_what_they_print(values):
-    printed = [None if value is None else rounded_decimal(value) for value in values]
+    printed = [None if value is None else round_derived(value) for value in values]
     known = sorted({figure for figure in printed if figure is not None})
     expected = [-1 if figure is None else known.index(figure) for figure in printed]
     assert column(values).ranks().tolist() == expected
@@ -41,7 +41,7 @@ COMPARED = (operator.ge, operator.le, operator.gt, operator.lt, operator.eq)
 def test_figures_meet_what_their_printed_figures_meet(values, whole, compared):
     bound = Decimal(whole) / 8
     met = column(values).meets(lambda figure: compared(figure, bound), (bound,))
-    expected = [value is not None and compared(rounded_decimal(value), bound) for value in values]
+    expected = [value is not None and compared(round_derived(value), bound) for value in values]
     assert met.tolist() == expected
 
 
@@ -49,7 +49,7 @@ def test_figures_meet_what_their_printed_figures_meet(values, whole, compared):
 def test_figures_are_one_of_several_values(values):
     asked = (Decimal(1), Decimal("1.0000000001"), Decimal("0.5"))
     met = column(values).meets(lambda figure: figure in asked, asked)
-    expected = [value is not None and rounded_decimal(value) in asked for value in values]
+    expected = [value is not None and round_derived(value) in asked for value in values]
     assert met.tolist() == expected
 
 

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from backend.domain.errors import InvalidValue
 from backend.domain.pricing.billing.lifetimes import DAY_S, HOUR_S, Horizon, months
-from backend.domain.pricing.billing.sustained_use import N1, N2, billed_share
+from backend.domain.pricing.billing.sustained_use import N1, N2, share_of_list_price
 from backend.domain.pricing.billing.terms import Terms
-from backend.domain.pricing.billing.traffic import tiered
+from backend.domain.pricing.billing.traffic import cost_under_tiers
 from tests.oracles.billing.commitments import savings, uncovered_s
 from tests.oracles.billing.lifetimes import Lifetime
 from tests.oracles.billing.rules import RULES
@@ -115,11 +115,11 @@ def test_contract_pays_setup_and_its_least_months():
     [("1/8", "1/8"), ("1/4", "1/4"), ("1/2", "9/20"), ("3/4", "3/5"), ("1", "7/10")],
 )
 def test_sustained_use_bills_quarter_by_quarter(used, n1):
-    assert billed_share(Fraction(used), N1) == Fraction(n1)
+    assert share_of_list_price(Fraction(used), N1) == Fraction(n1)
 
 
 def test_whole_month_of_n2_is_twenty_percent_off():
-    assert round(1 - billed_share(Fraction(1), N2), 4) == Fraction("0.1998")
+    assert round(1 - share_of_list_price(Fraction(1), N2), 4) == Fraction("0.1998")
 
 
 def test_sustained_use_of_three_servers_all_day_and_17_for_5_hours():
@@ -200,7 +200,7 @@ EGRESS = [(Decimal(10_240), Decimal(".09")), (Decimal(51_200), Decimal(".085")),
     [("157000", "11741.20"), ("48600", "4182.20"), ("0", "0")],
 )
 def test_traffic_is_billed_tier_by_tier(volume, cost):
-    assert tiered(Decimal(volume), EGRESS) == Decimal(cost)
+    assert cost_under_tiers(Decimal(volume), EGRESS) == Decimal(cost)
 
 
 ONE = Decimal(1)
@@ -211,7 +211,7 @@ ONE = Decimal(1)
 )
 def test_tiers_that_do_not_ascend_are_refused(tiers):
     with pytest.raises(InvalidValue, match="tiers"):
-        tiered(Decimal(10), tiers)
+        cost_under_tiers(Decimal(10), tiers)
 
 
 def test_months_follow_the_calendar_or_the_convention():

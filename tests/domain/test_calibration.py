@@ -5,14 +5,14 @@ from math import exp, log1p, sqrt
 
 import pytest
 
-from backend.domain.calibration import expected, left_out
+from backend.domain.calibration import expected_coverage, left_out
 from backend.domain.errors import InsufficientSamples, InvalidValue
 
 SPREAD = {"between_instance_cv": 0.05, "target_half_width_ratio": 0.03}
 
 
 def test_shares_are_nominal_when_the_stated_spread_is_true():
-    shares = expected([0.05, 0.05], 0.05)
+    shares = expected_coverage([0.05, 0.05], 0.05)
     assert shares.n_offers == 2
     assert shares.typical_share == pytest.approx(0.9500, abs=5e-5)
     assert shares.further_share == pytest.approx(0.8343, abs=5e-4)  # 2Φ(1.96/√2) − 1
@@ -20,19 +20,19 @@ def test_shares_are_nominal_when_the_stated_spread_is_true():
 
 def test_shares_are_the_mean_over_the_offers():
     # One offer as stated, one with twice the spread: 2Φ(0.98) − 1 = 0.6729.
-    shares = expected([0.001, 0.002], 0.001)
+    shares = expected_coverage([0.001, 0.002], 0.001)
     assert shares.typical_share == pytest.approx((0.9500 + 0.6729) / 2, abs=1e-4)
 
 
 def test_no_offers_are_refused():
     with pytest.raises(InsufficientSamples):
-        expected([], 0.05)
+        expected_coverage([], 0.05)
 
 
 @pytest.mark.parametrize(("published", "stated"), [([0.0], 0.05), ([0.05], 0.0), ([-0.1], 0.05)])
 def test_spread_of_zero_is_refused(published, stated):
     with pytest.raises(InvalidValue, match="above zero"):
-        expected(published, stated)
+        expected_coverage(published, stated)
 
 
 def test_expected_shares_are_those_of_simulated_machines():
@@ -43,7 +43,9 @@ def test_expected_shares_are_those_of_simulated_machines():
         abs(random.gauss(0, spread) - random.gauss(0, spread)) <= 1.96 * sigma
         for _ in range(20_000)
     )
-    assert expected([true], stated).further_share == pytest.approx(inside / 20_000, abs=0.01)
+    assert expected_coverage([true], stated).further_share == pytest.approx(
+        inside / 20_000, abs=0.01
+    )
 
 
 def test_machine_is_inside_when_the_others_agree_with_it():

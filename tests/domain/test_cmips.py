@@ -9,7 +9,7 @@ from backend.domain import cmips
 from backend.domain.errors import InvalidValue
 from backend.domain.metrics import metric
 from backend.domain.pricing import price_per_period
-from backend.domain.stats import published_summary
+from backend.domain.stats import summary_of_source
 from tests.domain.candidates import RankedOffer, ranked
 
 PUBLISHED = Path(__file__).parents[2] / "fixtures/published/cmips_2013.csv"
@@ -37,7 +37,7 @@ def test_ranking_of_2013_has_the_published_order():
     offers = [
         RankedOffer(
             offer_id=row["slug"],
-            summary=published_summary(
+            summary=summary_of_source(
                 float(row["cmips_score"]), None, None, between_instance_cv=0.05
             ),
             price=float(per_hour(row)),

@@ -12,7 +12,7 @@ from backend.domain.conclusions import (
     best_value,
     cheapest_fleet,
     lead_words,
-    listed,
+    name_list,
     percent,
     percent_chance,
     price_words,
@@ -128,9 +128,9 @@ def test_chance_is_whole_percent_and_never_certain(probability: float, words: st
 
 
 def test_listed_joins_names_and_counts_those_beyond():
-    assert listed(["A"]) == "A"
-    assert listed(["A", "B", "C"]) == "A, B and C"
-    assert listed(["A", "B", "C", "D", "E"]) == "A, B, C and 2 more"
+    assert name_list(["A"]) == "A"
+    assert name_list(["A", "B", "C"]) == "A, B and C"
+    assert name_list(["A", "B", "C", "D", "E"]) == "A, B, C and 2 more"
 
 
 def test_percent_keeps_a_decimal_below_ten():

@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backend.domain.credit_columns import surplus_per_hour, sustained_ratios
+from backend.domain.credit_columns import ratios_without_credits, surplus_per_hour
 
 positive = st.floats(0.01, 1e6)
 
 
 def ratio(score, vcpus=2.0, baseline=0.2, per_vcpu=800.0):
     columns = (np.array([each]) for each in (score, vcpus, baseline, per_vcpu))
-    return float(sustained_ratios(*columns)[0])
+    return float(ratios_without_credits(*columns)[0])
 
 
 def test_machine_holds_its_baseline_of_full_speed():

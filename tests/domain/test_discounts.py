@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backend.domain.pricing.discounts import DISCOUNTED, Discount, discount_of, discounted
+from backend.domain.pricing.discounts import DISCOUNTED, Discount, apply_discount, discount_of
 from backend.domain.pricing.purchase import PurchaseModel
 
 DAY = dt.date(2026, 11, 27)
@@ -35,8 +35,8 @@ def test_most_specific_row_of_the_day_counts(known, expected):
 
 def test_discount_comes_off_the_price_after_automatic_ones():
     # 70.08 a month, 30 % of sustained use: 49.056; 12 % of contract: 43.16928
-    assert discounted(Decimal("49.056"), COMPUTE) == Decimal("43.16928")
-    assert discounted(Decimal("49.056"), None) == Decimal("49.056")
+    assert apply_discount(Decimal("49.056"), COMPUTE) == Decimal("43.16928")
+    assert apply_discount(Decimal("49.056"), None) == Decimal("49.056")
 
 
 @given(st.sampled_from(sorted(PurchaseModel)), st.decimals("0.001", "99.999", places=3))
@@ -44,4 +44,4 @@ def test_discount_lowers_commitments_and_on_demand_prices_only(model, percent):
     rows = [Discount("aws", "all", percent)]
     found = discount_of(rows, provider="aws", service="compute", purchase_model=model, day=DAY)
     assert (found is not None) == (model in DISCOUNTED)
-    assert (discounted(Decimal(1), found) < 1) == (model in DISCOUNTED)
+    assert (apply_discount(Decimal(1), found) < 1) == (model in DISCOUNTED)

@@ -15,9 +15,9 @@ from backend.domain.pricing.extras import (
     ExtraAmounts,
     Included,
     Tariff,
-    capped,
+    cap_hourly,
     extras_of_month,
-    included_of,
+    inclusions_of,
     tiers_checked,
     tiers_document,
     tiers_of,
@@ -87,31 +87,31 @@ def test_addresses_are_paid_by_the_hour_each():
 
 def test_addresses_end_at_the_cap_of_a_month_each():
     # 0.5 / 0.0008 = 625 h: 730 hours cost 0.5, 600 hours 0.48, and three addresses thrice that
-    of = {IP: Tariff(capped(Decimal("0.0008"), Decimal("0.5")), "EUR")}
+    of = {IP: Tariff(cap_hourly(Decimal("0.0008"), Decimal("0.5")), "EUR")}
     assert extras(ExtraAmounts(ipv4_count=3), tariffs=of) == [Extra(IP, Decimal("1.5"), "EUR")]
     short = extras(ExtraAmounts(ipv4_count=1), tariffs=of, hours=Decimal(600))
     assert short == [Extra(IP, Decimal("0.48"), "EUR")]
-    assert capped(Decimal("0.005"), None) == ((None, Decimal("0.005")),)
+    assert cap_hourly(Decimal("0.005"), None) == ((None, Decimal("0.005")),)
 
 
 def test_cap_below_zero_is_refused():
     with pytest.raises(InvalidValue, match="monthly_cap"):
-        capped(Decimal(1), Decimal(-1))
+        cap_hourly(Decimal(1), Decimal(-1))
 
 
 def test_price_of_a_machine_says_what_traffic_beyond_costs():
     # 1.19 a TB, of 21 TB one is beyond; it wins over the list of the provider
     told = {"traffic_bytes": 20 * 10**12, "traffic_price_per_tb": "1.19"}
-    included = included_of(told, None, "EUR")
+    included = inclusions_of(told, None, "EUR")
     found = extras(ExtraAmounts(egress_gb=Decimal(21_000)), included, {EGRESS: tariff("9")})
     assert found == [Extra(EGRESS, Decimal("1.19"), "EUR")]
 
 
 def test_included_reads_only_what_it_understands():
-    assert included_of({}, 5, "USD") == Included(disk_bytes=5)
-    assert included_of({"is_traffic_unlimited": True}, None, "USD").is_traffic_unlimited
+    assert inclusions_of({}, 5, "USD") == Included(disk_bytes=5)
+    assert inclusions_of({"is_traffic_unlimited": True}, None, "USD").is_traffic_unlimited
     strange = {"traffic_bytes": "many", "is_traffic_unlimited": "yes", "accelerators": 2}
-    assert included_of(strange, None, "USD") == Included()
+    assert inclusions_of(strange, None, "USD") == Included()
 
 
 @pytest.mark.parametrize(

@@ -171,7 +171,7 @@ def test_percent_may_be_whole():
     ],
 )
 def test_difference_has_a_sign_or_is_a_factor(ratio, text):
-    assert figures.signed_percent(ratio) == text
+    assert figures.percent_change(ratio) == text
 
 
 @pytest.mark.parametrize(

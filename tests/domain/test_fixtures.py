@@ -12,7 +12,7 @@ import pytest
 
 from backend.domain.metrics import BURSTABLE_CPU_CV, CPU_CV, SHARED_VCPU_KINDS
 from backend.domain.pricing.effective import Charge, price_over
-from backend.domain.stats import PublishedGroup, pooled_groups
+from backend.domain.stats import PublishedGroup, pool_groups
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 TABLES = sorted([*FIXTURES.glob("catalog/*.csv"), *FIXTURES.glob("published/*.csv")])
@@ -160,7 +160,7 @@ def test_fixture_azure_deviations_are_those_the_methodology_states():
         groups[row["machine_type"]].append(PublishedGroup(*figures, int(row["sample_count"])))
     ratios = defaultdict(list)
     for size, kind in kinds.items():
-        ratios[kind].append(pooled_groups(groups[size]).sd_ratio)
+        ratios[kind].append(pool_groups(groups[size]).sd_ratio)
     own, bursting = ratios["dedicated"], ratios["burstable"]
     assert (len(own), len(bursting)) == (424, 10)
     assert round(median(own), 3) == 0.015

@@ -10,7 +10,7 @@ import pytest
 from backend.domain.addresses import key_fingerprint
 from backend.domain.host_certificates import (
     certificate_refusal,
-    certified_key,
+    key_of_certificate,
     names_match,
     signing_key,
 )
@@ -58,7 +58,7 @@ def refused(public):
 
 def test_certificate_of_the_name_that_is_valid_now_is_taken(signed, refused, public):
     line = signed("-h", "-n", "rack.example.org,192.0.2.7", *VALID)
-    assert (signing_key(line), certified_key(line)) == (public["ca"], public["host"])
+    assert (signing_key(line), key_of_certificate(line)) == (public["ca"], public["host"])
     assert refused(line) == refused(line, address="RACK.example.org") == ""
     assert refused(signed("-h", "-n", "192.0.2.7"), address="192.0.2.7") == ""
 
@@ -97,7 +97,7 @@ def test_changed_or_cut_certificate_is_refused(signed, refused):
     assert refused(forged) == "the signature of its certificate is wrong"
     for line in (f"{kind} {blob[:40]}", "ssh-ed25519 AAAA", ""):
         assert refused(line) == "its certificate cannot be read"
-        assert (signing_key(line), certified_key(line)) == ("", "")
+        assert (signing_key(line), key_of_certificate(line)) == ("", "")
 
 
 @pytest.mark.parametrize(

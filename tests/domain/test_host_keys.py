@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backend.domain.host_keys import TYPES, HostKey, host_key, preferred
+from backend.domain.host_keys import TYPES, HostKey, best_key, host_key
 
 KEYS = {one: asyncssh.generate_private_key(one) for one in TYPES}
 LINES = {one: key.export_public_key("openssh").decode().strip() for one, key in KEYS.items()}
@@ -43,10 +43,10 @@ def test_host_key_of_no_key_or_another_type_is_none(line):
 def test_ed25519_is_preferred_to_ecdsa_and_that_to_rsa():
     keys = [HostKey(one, f"SHA256:{one}") for one in reversed(TYPES)]
     while keys:
-        assert preferred(keys) == keys.pop()
-    assert preferred(keys) is None
+        assert best_key(keys) == keys.pop()
+    assert best_key(keys) is None
 
 
 def test_last_key_of_a_type_is_preferred():
     first, last = HostKey("ssh-rsa", "SHA256:a"), HostKey("ssh-rsa", "SHA256:b")
-    assert preferred([first, last]) == last
+    assert best_key([first, last]) == last

@@ -3,11 +3,11 @@
 import pytest
 
 from backend.domain.errors import InvalidValue
-from backend.domain.labels import MOST_LABELS, checked_labels, labels_text
+from backend.domain.labels import MOST_LABELS, check_labels, labels_text
 
 
 def test_labels_are_stored_by_name():
-    labels = checked_labels({"kernel": "6.18", "commit": "abc"})
+    labels = check_labels({"kernel": "6.18", "commit": "abc"})
     assert list(labels) == ["commit", "kernel"]
     assert labels_text(labels) == "commit=abc, kernel=6.18"
     assert labels_text({}) == ""
@@ -28,5 +28,5 @@ def test_labels_are_stored_by_name():
 )
 def test_label_that_cannot_be_kept_is_refused_by_its_name(labels, field):
     with pytest.raises(InvalidValue) as refused:
-        checked_labels(labels)
+        check_labels(labels)
     assert refused.value.field == field

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from backend.domain.errors import InvalidValue
 from backend.domain.metrics import METRICS, metric
-from backend.domain.mix import MIX, MixPart, mix_log, mixed
+from backend.domain.mix import MIX, MixPart, mix_log, mix_summary
 from backend.domain.stats import IntervalBasis, Summary
 from tests.domain.candidates import RankedOffer, ranked
 
@@ -29,7 +29,7 @@ def parts(*pairs):
 
 
 def mix(of, summaries, baseline):
-    return mixed(of, summaries, mix_log(of, baseline))
+    return mix_summary(of, summaries, mix_log(of, baseline))
 
 
 def test_mix_is_the_weighted_geometric_mean_of_the_ratios():
@@ -131,7 +131,7 @@ def order(of, rows, baseline):
     """(Offer id, rank) in the order of the ranking."""
     log = mix_log(of, baseline)
     candidates = [
-        candidate(f"o{n}", mixed(of, [summary(a), summary(b)], log), price)
+        candidate(f"o{n}", mix_summary(of, [summary(a), summary(b)], log), price)
         for n, (a, b, price) in enumerate(rows)
     ]
     return [(one.offer_id, standing.rank) for one, standing in ranked(candidates, MIX)]
@@ -149,7 +149,7 @@ def test_one_metric_alone_ranks_as_that_metric(rows):
     of = parts((LATENCY, 5))
     log = mix_log(of, [rows[0][0]])
     mixes = [
-        candidate(f"o{n}", mixed(of, [summary(a)], log), price)
+        candidate(f"o{n}", mix_summary(of, [summary(a)], log), price)
         for n, (a, _, price) in enumerate(rows)
     ]
     plain = [candidate(f"o{n}", summary(a), price) for n, (a, _, price) in enumerate(rows)]

@@ -52,7 +52,7 @@ def test_price_columns_are_near_to_the_price_of_each_charge(column, period, hour
 def test_columns_follow_each_other_as_their_charges_do(first, second):
     # Of other rows the texts may be of other lengths.
     both = ChargeColumns.of(first[::-1]).at(np.arange(len(first))[::-1])
-    both = both.followed_by(ChargeColumns.of(second))
+    both = both.concat(ChargeColumns.of(second))
     whole = ChargeColumns.of(first + second)
     question = {"hours_run": Decimal(100), "setup_months": 12, "is_sustained": True}
     prices, expected = (one.over("month", Decimal(730), **question) for one in (both, whole))

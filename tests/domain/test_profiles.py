@@ -7,12 +7,12 @@ from backend.domain.profiles import (
     PARAMETERS,
     PROFILES,
     check_own,
-    checked_parameters,
-    checked_probes,
+    check_parameters,
+    check_probes,
     may_measure,
     most_sent_bytes,
     profile_named,
-    rented_parameters,
+    rental_parameters,
 )
 
 
@@ -28,10 +28,10 @@ from backend.domain.profiles import (
     ],
 )
 def test_tools_are_installed_on_rented_machines_unless_said_otherwise(given, installs):
-    parameters = checked_parameters(rented_parameters(given))
+    parameters = check_parameters(rental_parameters(given))
     assert parameters.get("install_tools") is installs
     assert parameters["purchase_model"] == "on_demand"
-    assert rented_parameters({"purchase_model": "spot"})["purchase_model"] == "spot"
+    assert rental_parameters({"purchase_model": "spot"})["purchase_model"] == "spot"
 
 
 def test_profile_is_loaded_by_name():
@@ -45,9 +45,9 @@ def test_unknown_profile_is_refused(name):
 
 
 def test_probes_are_kept_once_and_none_means_all():
-    assert checked_probes(None) is None
-    assert checked_probes(["dd", "cmips", "dd"]) == ["dd", "cmips"]
-    assert checked_probes(["inventory"]) == ["inventory"]
+    assert check_probes(None) is None
+    assert check_probes(["dd", "cmips", "dd"]) == ["dd", "cmips"]
+    assert check_probes(["inventory"]) == ["inventory"]
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_probes_are_kept_once_and_none_means_all():
 )
 def test_unknown_probe_is_refused_by_pointer(names, field):
     with pytest.raises(InvalidValue) as raised:
-        checked_probes(names)
+        check_probes(names)
     assert raised.value.field == field
 
 
@@ -69,7 +69,7 @@ def test_probe_that_formats_a_disk_is_refused_on_machines_of_ones_own():
 
 def test_parameters_are_typed():
     given = {"seconds": 5, "repeats": 3.0, "file_bytes": 2**30, "directory": "/data/a b"}
-    checked = checked_parameters(given)
+    checked = check_parameters(given)
     assert checked == given
     assert [type(value) for value in checked.values()] == [float, int, int, str]
 
@@ -87,7 +87,7 @@ def test_parameters_may_be_lists_flags_and_identifiers():
         "credit_mode": "unlimited",
         "lifetime_s": 3600,
     }
-    assert checked_parameters(given) == {
+    assert check_parameters(given) == {
         **given,
         "peer": "5f0c4b6e-0000-4000-8000-000000000000",
         "matrix_depths": [1, 8],
@@ -96,7 +96,7 @@ def test_parameters_may_be_lists_flags_and_identifiers():
 
 def test_nothing_is_installed_on_a_host_in_production():
     with pytest.raises(InvalidValue) as raised:
-        checked_parameters({"careful": True, "install_tools": True})
+        check_parameters({"careful": True, "install_tools": True})
     assert raised.value.field == "/parameters/install_tools"
 
 
@@ -121,7 +121,7 @@ def test_disks_of_a_host_in_production_are_left_alone():
 )  # fmt: skip
 def test_parameter_of_another_kind_is_refused_by_pointer(field, value):
     with pytest.raises(InvalidValue) as raised:
-        checked_parameters({field.split("/")[0]: value})
+        check_parameters({field.split("/")[0]: value})
     assert raised.value.field == f"/parameters/{field}"
 
 
@@ -150,5 +150,5 @@ def test_every_profile_has_a_value_for_every_parameter_but_two():
 )  # fmt: skip
 def test_parameter_out_of_its_range_is_refused_by_name(name, value):
     with pytest.raises(InvalidValue) as raised:
-        checked_parameters({name: value})
+        check_parameters({name: value})
     assert raised.value.field == f"/parameters/{name}"

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from backend.domain import ranking
 from backend.domain.metrics import metric
-from backend.domain.stats import published_summary
+from backend.domain.stats import summary_of_source
 from tests.domain import candidates as lists
 from tests.domain.candidates import RankedOffer
 
@@ -20,7 +20,7 @@ PASSMARK = metric("passmark_score")
 
 def offer(offer_id, score, price, sd=None, **more):
     amount = None if price is None else float(price)
-    summary = published_summary(float(score), sd, None, between_instance_cv=0.05)
+    summary = summary_of_source(float(score), sd, None, between_instance_cv=0.05)
     return RankedOffer(offer_id=offer_id, summary=summary, price=amount, **more)
 
 
@@ -215,7 +215,7 @@ def test_standings_of_some_rows_stand_as_they_did():
     some = made.at(np.array([2, 0]))
     assert some.order.tolist() == [0, 1]
     assert [some.standing(n) for n in (0, 1)] == [made.standing(n) for n in (2, 0)]
-    both = some.followed_by(made.at(np.array([1])))
+    both = some.concat(made.at(np.array([1])))
     assert [both.standing(n) for n in (0, 1, 2)] == [made.standing(n) for n in (2, 0, 1)]
     assert both.rank_low.tolist() == [made.rank_low[n] for n in (2, 0, 1)]
     assert both.rank_high.tolist() == [made.standing(n).rank_high or 0 for n in (2, 0, 1)]

@@ -2,7 +2,7 @@
 
 import json
 
-from backend.domain.redaction import redacted
+from backend.domain.redaction import redact
 
 KEY_FILE = {
     "type": "service_account",
@@ -20,5 +20,5 @@ def test_text_loses_every_value_of_the_secret_when_redacted():
         "n": "1",
     }
     text = f"refused {key_file}: {KEY_FILE['private_key']} AIzaExampleX 1 [1, 2]"
-    assert redacted(text, kept) == "refused (secret): (secret) (secret)X 1 [1, 2]"
-    assert redacted("[" * 2000, {"token": "[" * 2000}) == "(secret)"
+    assert redact(text, kept) == "refused (secret): (secret) (secret)X 1 [1, 2]"
+    assert redact("[" * 2000, {"token": "[" * 2000}) == "(secret)"

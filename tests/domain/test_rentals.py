@@ -15,12 +15,12 @@ from backend.domain.rentals import (
     Cap,
     Increment,
     charges,
+    cost_to_reserve,
     largest_cost,
     lifetime_s,
     next_zone,
     refusal,
-    reserved_cost,
-    stored,
+    round_to_column,
     zones_to_try,
 )
 from backend.providers.registry import PROVIDERS
@@ -69,13 +69,13 @@ def test_no_life_costs_more_than_what_is_reserved_for_the_longest(
 ):
     cost = sum(c.amount for c in charges(increment, hourly, AT, after(lifetime * share)))
     assert cost <= largest_cost(increment, hourly, lifetime)
-    assert largest_cost(increment, hourly, lifetime) <= reserved_cost(increment, hourly, lifetime)
+    assert largest_cost(increment, hourly, lifetime) <= cost_to_reserve(increment, hourly, lifetime)
 
 
 def test_reservation_is_rounded_up_and_a_charge_to_the_nearest():
     third = Decimal(1) / 3
-    assert stored(third) == Decimal("0.333333333333333333")
-    assert reserved_cost(BY_SECOND, third, 3600) == Decimal("0.333333333333333334")
+    assert round_to_column(third) == Decimal("0.333333333333333333")
+    assert cost_to_reserve(BY_SECOND, third, 3600) == Decimal("0.333333333333333334")
 
 
 @pytest.mark.parametrize(

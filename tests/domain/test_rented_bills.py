@@ -3,7 +3,7 @@
 from decimal import Decimal
 
 from backend.domain.money import Money
-from backend.domain.rented_bills import billed_machines
+from backend.domain.rented_bills import match_machines
 
 
 def _usd(amount):
@@ -11,7 +11,7 @@ def _usd(amount):
 
 
 def test_billed_machines_name_what_only_one_side_has():
-    rows = billed_machines(
+    rows = match_machines(
         {"a": _usd("1.00"), "b": _usd("2.00"), "lost": _usd("0.30")},
         {"a": _usd("1.25"), "b": _usd("2.00"), "leaked": _usd("7.50")},
     )
@@ -26,5 +26,5 @@ def test_billed_machines_name_what_only_one_side_has():
 
 
 def test_difference_is_unknown_when_the_currencies_differ():
-    (row,) = billed_machines({"a": _usd("1")}, {"a": Money(Decimal("0.9"), "EUR")})
+    (row,) = match_machines({"a": _usd("1")}, {"a": Money(Decimal("0.9"), "EUR")})
     assert row.difference is None

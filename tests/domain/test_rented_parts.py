@@ -7,13 +7,13 @@ from backend.domain.rented_parts import (
     LedgerKind,
     Part,
     Sending,
-    known_hourly,
+    hourly_price_of_parts,
+    kinds_without_price,
     parts_document,
     parts_of,
-    rented_parts,
+    parts_of_rental,
     traffic_cost,
     traffic_part,
-    unpriced,
 )
 
 USD = {
@@ -23,26 +23,26 @@ USD = {
 
 
 def test_disk_costs_its_share_of_a_month_and_the_address_its_hour():
-    parts = rented_parts(USD, "USD", disk_gib=20, has_address=True)
+    parts = parts_of_rental(USD, "USD", disk_gib=20, has_address=True)
     assert parts == (
         Part(LedgerKind.DISK, Decimal("0.002")),
         Part(LedgerKind.ADDRESS, Decimal("0.005")),
     )
-    assert known_hourly(parts) == Decimal("0.007")
-    assert unpriced(parts) == []
+    assert hourly_price_of_parts(parts) == Decimal("0.007")
+    assert kinds_without_price(parts) == []
     assert parts_of(parts_document(parts)) == parts
 
 
 def test_part_without_a_price_in_its_currency_is_unknown():
     for tariffs, currency in (({}, "USD"), (USD, "EUR")):
-        parts = rented_parts(tariffs, currency, disk_gib=20, has_address=True)
-        assert unpriced(parts) == ["disk", "address"]
-        assert known_hourly(parts) == 0
+        parts = parts_of_rental(tariffs, currency, disk_gib=20, has_address=True)
+        assert kinds_without_price(parts) == ["disk", "address"]
+        assert hourly_price_of_parts(parts) == 0
         assert parts_of(parts_document(parts)) == parts
 
 
 def test_machine_with_its_own_disk_and_without_an_address_has_no_parts():
-    assert rented_parts(USD, "USD", disk_gib=None, has_address=False) == ()
+    assert parts_of_rental(USD, "USD", disk_gib=None, has_address=False) == ()
 
 
 TIERS = ((Decimal(100), Decimal(0)), (Decimal(10240), Decimal("0.09")), (None, Decimal("0.085")))
@@ -53,8 +53,8 @@ OUT = Sending(50 * 10**9, is_inside=False)
 def test_traffic_costs_its_dearest_tier_by_the_gb_and_nothing_by_the_hour():
     part = traffic_part(TRAFFIC, Included(), "USD", OUT)
     assert part == Part(LedgerKind.TRAFFIC, None, Decimal("0.09"), 50 * 10**9)
-    assert known_hourly((part,)) == 0
-    assert unpriced((part,)) == []
+    assert hourly_price_of_parts((part,)) == 0
+    assert kinds_without_price((part,)) == []
     assert traffic_cost((part,), None) == Decimal("4.5")
     assert traffic_cost((part,), 1_500_000_000) == Decimal("0.135")
     assert traffic_cost((part,), 0) == 0
@@ -70,7 +70,7 @@ def test_price_of_traffic_that_a_machine_states_wins_over_the_list():
 
 def test_traffic_without_limit_costs_nothing():
     part = traffic_part({}, Included(is_traffic_unlimited=True), "USD", OUT)
-    assert (part.per_gb, unpriced((part,))) == (0, [])
+    assert (part.per_gb, kinds_without_price((part,))) == (0, [])
 
 
 def test_traffic_has_no_price_inside_a_region_or_in_another_currency():
@@ -81,6 +81,6 @@ def test_traffic_has_no_price_inside_a_region_or_in_another_currency():
         traffic_part(TRAFFIC, Included(), "EUR", OUT),
         traffic_part({}, Included(), "USD", OUT),
     )
-    assert unpriced(parts) == ["traffic"] * 3
+    assert kinds_without_price(parts) == ["traffic"] * 3
     assert traffic_cost(parts, None) == 0
     assert parts_of(parts_document(parts)) == parts

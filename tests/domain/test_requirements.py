@@ -19,8 +19,8 @@ from backend.domain.fleets import (
     units_for,
 )
 from backend.domain.metrics import METRICS
-from backend.domain.pricing.billing.traffic import tiered
-from backend.domain.requirements import Fault, solved
+from backend.domain.pricing.billing.traffic import cost_under_tiers
+from backend.domain.requirements import Fault, solve
 
 HOURS = 730
 # CMIPS and USD an hour of the published table of 2013
@@ -97,7 +97,7 @@ def only(solution):
     ],
 )  # fmt: skip
 def test_whole_servers_rank_otherwise_than_cost_per_unit(target, expected):
-    found = solved(published(), totals(cmips=target), is_mixed=False)
+    found = solve(published(), totals(cmips=target), is_mixed=False)
     assert [(*fleet.servers[0], fleet.cost) for fleet in found.fleets] == [
         (slug, count, Decimal(cost) * (1 if slug == "linode-1x" else HOURS))
         for slug, count, cost in expected
@@ -106,12 +106,12 @@ def test_whole_servers_rank_otherwise_than_cost_per_unit(target, expected):
 
 
 def test_small_servers_fail_when_twenty_are_allowed():
-    found = solved(published(), totals(cmips="16608", most=20), is_mixed=False)
+    found = solve(published(), totals(cmips="16608", most=20), is_mixed=False)
     assert [(f.offer_id, f.fault, f.reason) for f in found.failures] == [
         ("m1-small", Fault.SERVERS, "82 servers are needed, 20 are allowed"),
         ("t1-micro", Fault.SERVERS, "339 servers are needed, 20 are allowed"),
     ]
-    one = solved(published(), totals(cmips="20000", most=1), is_mixed=False)
+    one = solve(published(), totals(cmips="20000", most=1), is_mixed=False)
     assert one.fleets == ()
     assert one.failures[1].reason == "2 servers are needed, 1 is allowed"
 
@@ -119,7 +119,7 @@ def test_small_servers_fail_when_twenty_are_allowed():
 def test_fleet_follows_the_demand_that_needs_most_servers():
     # 3 for the score, 4 for 64 GiB, 2 for the disk
     box = server("box", 10, cmips=40, ram_gib=16, disk_gb="60.5")
-    fleet = only(solved([box], totals(cmips=100, ram_gib=64, disk_gb=121), is_mixed=False))
+    fleet = only(solve([box], totals(cmips=100, ram_gib=64, disk_gb=121), is_mixed=False))
     assert (fleet.servers, fleet.cost) == ((("box", 4),), 40)
     assert fleet.given == {"cmips": 160, "ram_gib": 64, "disk_gb": Decimal("242.0")}
 
@@ -130,7 +130,7 @@ def test_disk_is_bought_where_it_has_a_price_and_counts_what_is_included():
     cheap = server("a", 10, cmips=40, disk_gb=20, fills={"disk_gb": "0.1"})
     full = server("b", 11, cmips=40, disk_gb=50, fills={"disk_gb": "0.5"})
     none = server("c", 1, cmips=40, disk_gb=0)
-    found = solved([cheap, full, none], totals(cmips=40, disk_gb=100), is_mixed=False)
+    found = solve([cheap, full, none], totals(cmips=40, disk_gb=100), is_mixed=False)
     assert [(f.servers, f.cost, f.fill_cost) for f in found.fleets] == [
         ((("a", 1),), 18, 8),
         ((("b", 2),), 22, 0),
@@ -157,7 +157,7 @@ def test_demand_that_is_met_exactly_needs_no_further_server():
     ],
 )  # fmt: skip
 def test_failure_names_what_is_missing(given, demand, fault, reason):
-    found = solved([server("box", 10, **given)], totals(**demand), is_mixed=False)
+    found = solve([server("box", 10, **given)], totals(**demand), is_mixed=False)
     assert found.fleets == ()
     assert [(f.fault, f.reason) for f in found.failures] == [(fault, reason)]
 
@@ -173,7 +173,7 @@ def test_each_server_meets_a_latency_by_itself():
         server("slow", 1, cmips=60, latency_ns="91.50", single=12),
         server("weak", 1, cmips=60, latency_ns=80, single=9),
     ]
-    found = solved(servers, Requirement(demands), is_mixed=True)
+    found = solve(servers, Requirement(demands), is_mixed=True)
     assert only(found).servers == (("good", 2),)
     assert only(found).given == {"cmips": 120, "latency_ns": 90, "single": 10}
     assert {f.offer_id: f.reason for f in found.failures} == {
@@ -199,7 +199,7 @@ def test_rates_add_up_and_latencies_do_not():
 )
 def test_fleet_says_whether_it_holds_at_the_lower_ends(worst, holds, count):
     figure = ServerFigure(Decimal(40), None if worst is None else Decimal(worst))
-    fleet = only(solved([server("box", 10, cmips=figure)], totals(cmips=100), is_mixed=False))
+    fleet = only(solve([server("box", 10, cmips=figure)], totals(cmips=100), is_mixed=False))
     assert (fleet.holds_at_worst, fleet.count_at_worst) == (holds, count)
 
 
@@ -207,7 +207,7 @@ def test_latency_holds_when_its_upper_end_does():
     demand = (FleetTarget("latency_ns", Decimal(100), Rule.AT_MOST),)
     for upper, holds, count in ((99, True, 1), (101, False, None)):
         box = server("box", 10, latency_ns=ServerFigure(Decimal(90), Decimal(upper)))
-        fleet = only(solved([box], Requirement(demand), is_mixed=False))
+        fleet = only(solve([box], Requirement(demand), is_mixed=False))
         assert (fleet.holds_at_worst, fleet.count_at_worst) == (holds, count)
 
 
@@ -216,7 +216,7 @@ def test_fleet_that_fails_at_one_lower_end_fails_whatever_else_is_unknown():
         "box", 10, cmips=ServerFigure(Decimal(10), Decimal(9)), iops=ServerFigure(Decimal(10), None)
     )
     for demands in ({"cmips": 10, "iops": 10}, {"iops": 10, "cmips": 10}):
-        fleet = only(solved([box], totals(**demands), is_mixed=False))
+        fleet = only(solve([box], totals(**demands), is_mixed=False))
         assert fleet.holds_at_worst is False
         assert fleet.count_at_worst is None
 
@@ -229,24 +229,24 @@ TIERS = ((Decimal(1000), Decimal("0.09")), (None, Decimal("0.05")))
 def test_traffic_is_billed_in_tiers_beyond_what_all_servers_include():
     # two servers include 200 GB; of 5,000 are left 4,800: 1,000 × 0.09 + 3,800 × 0.05 = 280
     box = server("box", 100, cmips=50, included=100, tiers=TIERS)
-    fleet = only(solved([box], totals(cmips=100, egress=5000), is_mixed=False))
+    fleet = only(solve([box], totals(cmips=100, egress=5000), is_mixed=False))
     assert (fleet.servers, fleet.traffic_cost, fleet.cost) == ((("box", 2),), 280, 480)
-    little = only(solved([box], totals(cmips=100, egress=500), is_mixed=False))
+    little = only(solve([box], totals(cmips=100, egress=500), is_mixed=False))
     assert little.traffic_cost == 27  # 300 × 0.09
 
 
 def test_servers_are_added_when_their_traffic_costs_less_than_traffic():
     # 20,000 GB included with each at 4: the fifth of 100,000 GB costs 4 instead of 1,000
     box = server("box", 4, cmips=50, included=20_000, tiers=((None, Decimal("0.05")),))
-    fleet = only(solved([box], totals(cmips=50, egress=100_000), is_mixed=False))
+    fleet = only(solve([box], totals(cmips=50, egress=100_000), is_mixed=False))
     assert (fleet.servers, fleet.traffic_cost, fleet.cost) == ((("box", 5),), 0, 20)
-    limited = solved([box], totals(cmips=50, egress=100_000, most=3), is_mixed=False)
+    limited = solve([box], totals(cmips=50, egress=100_000, most=3), is_mixed=False)
     assert (only(limited).servers, only(limited).cost) == ((("box", 3),), 2012)
 
 
 def test_included_traffic_suffices_where_the_price_of_more_is_not_known():
     box = server("box", 10, cmips=50, included=1000)
-    fleet = only(solved([box], totals(cmips=50, egress=2500), is_mixed=False))
+    fleet = only(solve([box], totals(cmips=50, egress=2500), is_mixed=False))
     assert (fleet.servers, fleet.cost) == ((("box", 3),), 30)
 
 
@@ -257,7 +257,7 @@ def test_mixed_fleet_fills_the_rest_with_a_smaller_server():
     # 10,000 = 3 × 3,101 + 697: three C1 XL, three M1 Small (609) and two T1 Micro (98) cost
     # 1.74 + 0.18 + 0.04 = 1.96 an hour instead of 2.32
     amazon = [s for s in published() if s.offer_id in {"c1-xlarge", "cc2", "m1-small", "t1-micro"}]
-    found = solved(amazon, totals(cmips=10000), is_mixed=True)
+    found = solve(amazon, totals(cmips=10000), is_mixed=True)
     assert found.fleets[0].servers == (("c1-xlarge", 3), ("m1-small", 3), ("t1-micro", 2))
     assert found.fleets[0].cost == Decimal("1.96") * HOURS
     assert found.fleets[0].given == {"cmips": 10010}
@@ -270,7 +270,7 @@ def test_mixed_fleet_names_no_failure_of_its_members():
         server("ram", 3, cmips=0, ram_gib=9),
         server("dear", 99, cmips=0, ram_gib=1),
     ]
-    found = solved(servers, totals(cmips=9, ram_gib=9), is_mixed=True)
+    found = solve(servers, totals(cmips=9, ram_gib=9), is_mixed=True)
     assert only(found).servers == (("cpu", 1), ("ram", 1))
     assert only(found).count_at_worst is None
     assert [f.offer_id for f in found.failures] == ["dear"]
@@ -283,7 +283,7 @@ def test_each_provider_has_its_cheapest_mix():
         server("b-cpu", 4, "b/x", cmips=9, ram_gib=1),
         server("b-ram", 4, "b/x", cmips=1, ram_gib=9),
     ]
-    found = solved(servers, totals(cmips=10, ram_gib=10), is_mixed=True)
+    found = solve(servers, totals(cmips=10, ram_gib=10), is_mixed=True)
     mixed = [fleet.servers for fleet in found.fleets if len(fleet.servers) > 1]
     assert mixed == [(("a-cpu", 1), ("a-ram", 1)), (("b-cpu", 1), ("b-ram", 1))]
 
@@ -296,7 +296,7 @@ def test_fleet_with_traffic_is_mixed_in_one_region_only():
         server("cpu-2", 4, "a/z", cmips=9, ram_gib=0, tiers=flat),
         server("ram-2", 4, "a/z", cmips=0, ram_gib=9, tiers=flat),
     ]
-    found = solved(servers, totals(cmips=9, ram_gib=9, egress=100), is_mixed=True)
+    found = solve(servers, totals(cmips=9, ram_gib=9, egress=100), is_mixed=True)
     assert (only(found).servers, only(found).cost) == ((("cpu-2", 1), ("ram-2", 1)), 9)
 
 
@@ -316,7 +316,7 @@ def test_mixed_fleet_weighs_included_traffic_against_its_price(most, servers, co
         server("big", 10, cmips=10, tiers=tiers),
         server("small", 2, cmips=1, included=1000, tiers=tiers),
     ]
-    found = solved(types, totals(cmips=20, egress=3000, most=most), is_mixed=True)
+    found = solve(types, totals(cmips=20, egress=3000, most=most), is_mixed=True)
     assert (found.fleets[0].servers, found.fleets[0].cost, found.floor) == (servers, cost, None)
 
 
@@ -326,7 +326,7 @@ def test_mixed_fleet_includes_all_traffic_where_more_has_no_price():
         server("big", 10, cmips=10, included=100),
         server("small", 2, cmips=1, included=1000),
     ]
-    found = solved(types, totals(cmips=20, egress=1500), is_mixed=True)
+    found = solve(types, totals(cmips=20, egress=1500), is_mixed=True)
     assert [(fleet.servers, fleet.cost) for fleet in found.fleets] == [
         ((("big", 2), ("small", 2)), 24),
         ((("small", 20),), 40),
@@ -335,7 +335,7 @@ def test_mixed_fleet_includes_all_traffic_where_more_has_no_price():
 
 
 def test_nothing_usable_gives_no_mix():
-    found = solved([server("box", 1)], totals(cmips=1), is_mixed=True)
+    found = solve([server("box", 1)], totals(cmips=1), is_mixed=True)
     assert (found.fleets, found.floor, len(found.failures)) == ((), None, 1)
 
 
@@ -346,7 +346,7 @@ def test_floor_is_given_when_the_cheapest_is_not_proven(monkeypatch):
                ram_gib=300 - 9 * i)
         for i in range(30)
     ]  # fmt: skip
-    found = solved(servers, totals(cmips=5000, ram_gib=4000, most=100), is_mixed=True)
+    found = solve(servers, totals(cmips=5000, ram_gib=4000, most=100), is_mixed=True)
     assert 0 < found.floor < found.fleets[0].cost
 
 
@@ -367,7 +367,7 @@ def every_fleet(servers, requirement, most):
         if rest > 0:
             if parts[0][0].tiers is None:
                 continue
-            cost += tiered(rest, parts[0][0].tiers)
+            cost += cost_under_tiers(rest, parts[0][0].tiers)
         lacks = {d.name: d.amount - sum(s.figures[d.name].value * n for s, n in parts)
                  for d in requirement.targets}  # fmt: skip
         for name, lack in lacks.items():
@@ -425,8 +425,8 @@ def test_fleets_are_the_cheapest_of_all_that_exist(world):
     servers, requirement = world
     everything = every_fleet(servers, requirement, requirement.max_servers)
     costs = {members: cost for cost, members in everything}
-    mixed = solved(servers, requirement, is_mixed=True)
-    plain = solved(servers, requirement, is_mixed=False)
+    mixed = solve(servers, requirement, is_mixed=True)
+    plain = solve(servers, requirement, is_mixed=False)
     # Of each type that can do it alone, the cheapest number of servers
     alone = {}
     for cost, members in everything:
@@ -458,7 +458,7 @@ def test_fleets_stay_the_same_when_all_prices_scale(world, factor):
                **s.figures)
         for s in servers
     ]  # fmt: skip
-    before, after = (solved(some, requirement, is_mixed=True) for some in (servers, dearer))
+    before, after = (solve(some, requirement, is_mixed=True) for some in (servers, dearer))
     # Which of several mixes at one cost is chosen may differ, and with it how many there are.
     assert {f.cost * factor for f in before.fleets} == {f.cost for f in after.fleets}
     assert before.failures == after.failures
@@ -471,7 +471,7 @@ def test_six_thousand_types_are_all_accounted_for():
                ram_gib=shuffled.choice((0, 1, 2, 4)))
         for n in range(6000)
     ]  # fmt: skip
-    found = solved(servers, totals(cmips=90, ram_gib=20, most=40), is_mixed=False)
+    found = solve(servers, totals(cmips=90, ram_gib=20, most=40), is_mixed=False)
     assert len(found.fleets) + len(found.failures) == 6000
     assert [f.cost for f in found.fleets] == sorted(f.cost for f in found.fleets)
 
@@ -493,4 +493,4 @@ def test_search_ends_between_offers_and_choices_when_the_check_says_so(after):
             raise Ended
 
     with pytest.raises(Ended):
-        solved(published(), totals(cmips="16608"), is_mixed=True, check=check)
+        solve(published(), totals(cmips="16608"), is_mixed=True, check=check)

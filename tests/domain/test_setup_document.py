@@ -4,7 +4,7 @@ import pytest
 
 from backend.domain.documents.model import json_schema
 from backend.domain.errors import InvalidDocument
-from backend.domain.setup_document import SetupDocument, lined, read_setup
+from backend.domain.setup_document import SetupDocument, read_setup, with_lines
 
 HOST = "hosts:\n  - name: a\n    address: a.example\n    username: b\n"
 
@@ -104,4 +104,4 @@ def test_values_are_read_as_they_are():
 
 def test_faults_of_a_document_without_lines_keep_their_pointers():
     errors = [("/hosts/0/name", "is wrong")]
-    assert lined(errors, {}).errors == errors
+    assert with_lines(errors, {}).errors == errors

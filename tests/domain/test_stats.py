@@ -117,24 +117,24 @@ def repeat(value, *flags, excluded_reason=""):
 def test_counted_repeats_are_the_clean_ones_where_there_are_any():
     clean = repeat(2.0, "burstable")
     others = [repeat(1.0, "disturbed"), repeat(3.0, "cached"), repeat(4.0, excluded_reason="test")]
-    assert stats.counted_repeats([*others, clean]) == ([clean], False)
+    assert stats.repeats_that_count([*others, clean]) == ([clean], False)
 
 
 def test_counted_repeats_are_the_unfit_ones_where_none_is_clean():
     unfit = [repeat(1.0, "disturbed"), repeat(3.0, "cached")]
     left_out = repeat(4.0, excluded_reason="test")
-    assert stats.counted_repeats([*unfit, left_out]) == (unfit, True)
+    assert stats.repeats_that_count([*unfit, left_out]) == (unfit, True)
 
 
 def test_counted_repeats_are_none_where_a_person_left_all_out():
     left_out = repeat(4.0, "disturbed", excluded_reason="test")
-    assert stats.counted_repeats([left_out]) == ([], False)
+    assert stats.repeats_that_count([left_out]) == ([], False)
 
 
 def test_counted_repeats_read_rows_by_the_marks_given():
     row = {"flags": ["disturbed"], "excluded_reason": ""}
     marks = itemgetter("flags", "excluded_reason")
-    assert stats.counted_repeats([row], marks) == ([row], True)
+    assert stats.repeats_that_count([row], marks) == ([row], True)
 
 
 # --- summaries ---
@@ -383,7 +383,7 @@ def _mixture_median() -> float:
 
 
 def published(value, sd_ratio, count):
-    return stats.published_summary(value, sd_ratio, count, between_instance_cv=0.05)
+    return stats.summary_of_source(value, sd_ratio, count, between_instance_cv=0.05)
 
 
 def test_published_summary_spans_196_standard_deviations():
@@ -426,7 +426,7 @@ def test_published_summary_refuses_a_score_of_zero():
     ],
 )
 def test_published_interval_reaches_the_results_seen(lowest, highest, low, high):
-    interval = stats.published_interval(100.0, None, 0.05, (lowest, highest))
+    interval = stats.interval_of_source(100.0, None, 0.05, (lowest, highest))
     assert (interval.low, interval.high) == (pytest.approx(low, 1e-4), pytest.approx(high, 1e-4))
     assert (interval.terms["lowest"], interval.terms["highest"]) == (lowest, highest)
     assert interval.basis == IntervalBasis.STATED_SPREAD
@@ -434,24 +434,24 @@ def test_published_interval_reaches_the_results_seen(lowest, highest, low, high)
 
 def test_published_interval_refuses_a_lowest_result_of_zero():
     with pytest.raises(InvalidValue):
-        stats.published_interval(100.0, None, 0.05, (0.0, 110.0))
+        stats.interval_of_source(100.0, None, 0.05, (0.0, 110.0))
 
 
 def test_pooled_groups_have_the_deviation_of_all_results_together():
     # Results 90, 110 and 180, 220, 200, 200: mean 1000 / 6; squares sum to 181,000.
     one = stats.PublishedGroup(100.0, 0.1, 2)
     other = stats.PublishedGroup(200.0, math.sqrt(200) / 200, 4)
-    pooled = stats.pooled_groups([one, other])
+    pooled = stats.pool_groups([one, other])
     assert (pooled.mean, pooled.count) == (pytest.approx(1000 / 6), 6)
     deviation = math.sqrt(181_000 / 6 - (1000 / 6) ** 2)
     assert pooled.sd_ratio * pooled.mean == pytest.approx(deviation)
-    assert stats.pooled_groups([one]) == stats.PublishedGroup(100.0, pytest.approx(0.1), 2)
+    assert stats.pool_groups([one]) == stats.PublishedGroup(100.0, pytest.approx(0.1), 2)
 
 
 @pytest.mark.parametrize("groups", [[], [stats.PublishedGroup(100.0, 0.1, 0)]])
 def test_pooled_groups_refuse_no_results(groups):
     with pytest.raises(InsufficientSamples):
-        stats.pooled_groups(groups)
+        stats.pool_groups(groups)
 
 
 def test_summary_allows_for_the_method_however_many_machines_there_are():

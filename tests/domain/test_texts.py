@@ -6,7 +6,7 @@ import pickle
 import pytest
 
 from backend.domain import texts
-from backend.domain.texts import joined, number, text
+from backend.domain.texts import join_texts, number, text
 
 GERMAN = {
     "{name} costs {amount}.": "{name} kostet {amount}.",
@@ -38,14 +38,14 @@ def test_text_is_english_as_data_and_translated_as_text():
 
 @pytest.mark.usefixtures("german")
 def test_joined_texts_are_translated_each():
-    said = joined("; ", (text("the cheapest"), number("0.5"), "cx22"))
+    said = join_texts("; ", (text("the cheapest"), number("0.5"), "cx22"))
     assert said == "the cheapest; 0.5; cx22"
     assert str(said) == "das billigste; 0,5; cx22"
     assert text("{list}", list=said) == "the cheapest; 0.5; cx22"
 
 
 @pytest.mark.usefixtures("german")
-@pytest.mark.parametrize("said", [sentence(), joined(" ", [sentence(), "and more"])])
+@pytest.mark.parametrize("said", [sentence(), join_texts(" ", [sentence(), "and more"])])
 def test_text_that_was_kept_is_still_translated(said):
     kept = pickle.loads(pickle.dumps(said))
     assert kept == said

@@ -27,7 +27,7 @@ from backend.benchmarks.models import (
 from backend.benchmarks.services.rented_runs import rented_run_create
 from backend.catalog.models import Offer
 from backend.domain.errors import Reason
-from backend.domain.rentals import BY_SECOND, charges, stored
+from backend.domain.rentals import BY_SECOND, charges, round_to_column
 from backend.domain.rented_parts import LedgerKind
 from backend.providers.registry import provider as record_of
 from backend.rentals.services.cloud_accounts import account_create
@@ -182,7 +182,7 @@ def owed(provider: str, life: Life) -> list[tuple[Any, Decimal, Decimal]]:
     """The same by the provider's record."""
     assert life.ended is not None
     return [
-        (charge.period_start, charge.seconds, stored(charge.amount))
+        (charge.period_start, charge.seconds, round_to_column(charge.amount))
         for charge in charges(record_of(provider).increment, HOURLY, life.began, life.ended)
     ]
 

@@ -48,7 +48,7 @@ def test_external_id_is_proposed_and_another_one_each_time():
 def test_account_that_only_reads_prices_leaves_regions_empty():
     form = limits("digitalocean", settings_regions=" ")
     assert form.is_valid(), form.errors
-    assert form.typed_settings() == {}
+    assert form.setting_values() == {}
     # Where machines are rented is not folded away, though it may be empty.
     assert [field.name for field in form.machine_fields] == ["settings_regions"]
 
@@ -75,14 +75,14 @@ def test_secret_holds_what_was_filled_in_and_nothing_else():
 def test_regions_are_separated_by_blanks_or_commas(typed, regions):
     form = limits(settings_regions=typed)
     assert form.is_valid(), form.errors
-    assert form.typed_settings() == {"regions": regions}
+    assert form.setting_values() == {"regions": regions}
 
 
 def test_zones_are_lines_of_a_region_with_its_zones_in_order():
     text = "eu-west-1: eu-west-1b eu-west-1a\r\n\r\n us-east-1 :us-east-1c,"
     form = limits(settings_zones=text, settings_ssh_port="2222")
     assert form.is_valid(), form.errors
-    assert form.typed_settings() == {
+    assert form.setting_values() == {
         "regions": ["eu-west-1"],
         "ssh_port": 2222,
         "zones": {"eu-west-1": ["eu-west-1b", "eu-west-1a"], "us-east-1": ["us-east-1c"]},
@@ -99,7 +99,7 @@ def test_settings_by_region_lists_and_pairs_are_typed_and_shown_again():
     }
     form = limits(**typed)
     assert form.is_valid(), form.errors
-    stored = form.typed_settings()
+    stored = form.setting_values()
     assert stored == {
         "regions": ["eu-west-1", "us-east-1"],
         "subnet_id": {"eu-west-1": "subnet-0a1b2c3d", "us-east-1": "subnet-1a1b2c3d"},
@@ -110,13 +110,13 @@ def test_settings_by_region_lists_and_pairs_are_typed_and_shown_again():
     shown = initial_of(CloudAccount(name="main", provider="aws", settings=stored, max_machines=3))
     again = limits(**{name: str(value) for name, value in shown.items() if value})
     assert again.is_valid(), again.errors
-    assert again.typed_settings() == stored
+    assert again.setting_values() == stored
 
 
 def test_empty_settings_are_none_and_still_belong_to_the_form():
     form = limits(settings_subnet_id="", settings_zones=" ")
     assert form.is_valid(), form.errors
-    assert form.typed_settings() == {"regions": ["eu-west-1"]}
+    assert form.setting_values() == {"regions": ["eu-west-1"]}
     assert {"regions", "subnet_id", "zones", "ssh_port"} <= form.setting_names()
 
 
@@ -188,4 +188,4 @@ def test_form_of_an_account_shows_its_settings_and_nothing_of_its_secret():
     }  # fmt: skip
     again = LimitsForm({**shown, "max_machines": "3"}, provider="aws")
     assert again.is_valid(), again.errors
-    assert again.typed_settings() == account.settings
+    assert again.setting_values() == account.settings

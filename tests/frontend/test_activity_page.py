@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 
 from backend.accounts.models import User
-from backend.accounts.services.audit import audit_record, audited_from
+from backend.accounts.services.audit import audit_context, audit_record
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -64,7 +64,7 @@ def test_activity_shows_admins_where_from_and_what_it_was_before(client: Client)
     client.force_login(factories.user(username="root", role="admin"))
     person = User.objects.get(pk=person.pk)
     person.first_name = "Benedict"
-    with audited_from(address="192.0.2.7", request_id="abcdef0123456789"):
+    with audit_context(address="192.0.2.7", request_id="abcdef0123456789"):
         audit_record(
             workspace=factories.workspace(), actor="root", action="name_change", target=person
         )

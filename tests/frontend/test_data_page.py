@@ -14,7 +14,7 @@ from backend.accounts.selectors.tokens import token_in_force
 from backend.common.rest.table import Column, ColumnType
 from backend.rankings.models import FeedKey, SavedView
 from backend.rankings.selectors.columns import COLUMNS
-from backend.rankings.selectors.views import kept_params
+from backend.rankings.selectors.views import view_params
 from backend.rankings.services.feeds import feed_key_create, feed_key_match
 from backend.rankings.services.views import view_create
 from backend.web.data.formulas import FormulaSource, curl, excel_text, formulas, m_text, py_text
@@ -246,7 +246,7 @@ def test_changes_of_an_opened_view_are_kept_in_it(ada, measured):
     target = re.search(r'action="(/views/ours/params/[^"]*)"', page)
     assert target, page
     ada.post(unescape(target[1]))
-    assert kept_params(SavedView.objects.get(slug="ours")) == {"sort": ["-score"]}
+    assert view_params(SavedView.objects.get(slug="ours")) == {"sort": ["-score"]}
     unchanged = text_of(ada.get("/views/new/?view=ours"))
     assert "/views/ours/params/" not in unchanged
 

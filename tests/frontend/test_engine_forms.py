@@ -46,15 +46,15 @@ def test_numbers_are_typed_in_units_that_people_use():
     name = next(n for n, p in PARAMETERS.items() if p.unit == "bytes")
     form = run_form(**{f"{PREFIX}{name}": "512"})
     assert form.is_valid(), form.errors
-    assert form.chosen_parameters() == {name: 512 * 2**20}
+    assert form.run_parameters() == {name: 512 * 2**20}
     assert form.fields[f"{PREFIX}{name}"].label.endswith(", MiB")
 
 
 def test_nothing_typed_is_no_parameter_and_every_probe():
     form = run_form()
     assert form.is_valid(), form.errors
-    assert form.chosen_parameters() == {}
-    assert form.chosen_probes() is None
+    assert form.run_parameters() == {}
+    assert form.probe_choice() is None
     assert not form.is_advanced
 
 
@@ -85,7 +85,7 @@ def test_lists_are_read_from_what_is_typed():
         matrix_depths="1, 8 32", matrix_jobs="4", directories=" /a \n\n/b\n", directory="/mnt"
     )
     assert form.is_valid(), form.errors
-    assert form.chosen_parameters() == {
+    assert form.run_parameters() == {
         "matrix_depths": [1, 8, 32],
         "matrix_jobs": [4],
         "directories": ["/a", "/b"],
@@ -110,7 +110,7 @@ def test_wrong_value_of_a_run_has_one_error(field, text, message):
 def test_tools_are_installed_only_when_ticked():
     ticked = run_form(install_tools="on", peer=str(RACK))
     assert ticked.is_valid(), ticked.errors
-    assert ticked.chosen_parameters() == {"peer": str(RACK), "install_tools": True}
+    assert ticked.run_parameters() == {"peer": str(RACK), "install_tools": True}
 
 
 def test_placeholders_are_the_defaults_of_the_chosen_profile():
@@ -158,13 +158,13 @@ def test_offers_are_separated_by_blanks_commas_or_lines():
     form = campaign(offers=" m5-large,c5-xlarge\nt3.micro  ", purchase_model="spot")
     assert form.is_valid(), form.errors
     assert form.cleaned_data["offers"] == ["m5-large", "c5-xlarge", "t3.micro"]
-    assert form.chosen_parameters() == {"purchase_model": "spot"}
+    assert form.run_parameters() == {"purchase_model": "spot"}
 
 
 def test_model_of_purchase_says_nothing_without_offers():
     form = campaign(purchase_model="spot")
     assert form.is_valid(), form.errors
-    assert form.chosen_parameters() == {}
+    assert form.run_parameters() == {}
 
 
 @pytest.mark.parametrize(
@@ -217,13 +217,13 @@ def test_mode_of_credits_is_chosen_where_a_type_is_sold_in_both():
     given |= {"budget_amount": "0.5", "budget_currency": "USD"}
     form = RentalForm(given, offer=sold("burstable"))
     assert form.is_valid(), form.errors
-    assert form.chosen_parameters()["credit_mode"] == "unlimited"
+    assert form.run_parameters()["credit_mode"] == "unlimited"
     # Its box was not ticked.
-    assert form.chosen_parameters()["install_tools"] is False
+    assert form.run_parameters()["install_tools"] is False
     for of in (sold(), sold("burstable", "azure")):
         form = RentalForm(given, offer=of)
         assert form.is_valid(), form.errors
-        assert "credit_mode" not in form.chosen_parameters()
+        assert "credit_mode" not in form.run_parameters()
 
 
 def test_rental_needs_a_budget_with_its_currency():

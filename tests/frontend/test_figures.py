@@ -79,7 +79,7 @@ def test_percent_is_written_as_the_language_does(ratio, english, german):
     [("5", "+500%"), ("-0.14", "−14%"), ("0", "±0%"), ("10.789", "11.8×"), ("0.00001", "±0%")],
 )
 def test_signed_percent_turns_into_a_factor_where_percents_get_long(ratio, shown):
-    assert figures.signed_percent(Decimal(ratio)) == shown
+    assert figures.percent_change(Decimal(ratio)) == shown
 
 
 @pytest.mark.parametrize(

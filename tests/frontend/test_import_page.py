@@ -10,7 +10,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from backend.benchmarks.models import Evidence, Run, Sample, Source
 from backend.benchmarks.selectors.archive import run_archive
 from backend.catalog.models import Offer
-from backend.domain.parsing.importing import TOOLS, imported
+from backend.domain.parsing.importing import TOOLS, read_text
 from backend.web.imports.examples import EXAMPLES
 from tests import factories
 from tests.backend.test_archive import finished_run, gone
@@ -181,7 +181,7 @@ def test_every_tool_has_an_example_and_what_is_shown_can_be_imported():
     assert tuple(EXAMPLES) == TOOLS
     outputs = {tool: one.output for tool, one in EXAMPLES.items() if one.output}
     assert len(outputs) == 7
-    assert all(imported(tool, text, None).samples for tool, text in outputs.items())
+    assert all(read_text(tool, text, None).samples for tool, text in outputs.items())
 
 
 def test_offers_are_completed_from_what_is_typed(analyst, offer):

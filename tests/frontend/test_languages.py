@@ -10,7 +10,7 @@ from django.conf import LazySettings, settings
 from django.test import Client
 
 from backend.accounts.models import Scope
-from backend.web.shared.language import _language, counted
+from backend.web.shared.language import _language, count_words
 from frontend import translations
 from tests import factories
 from tests.e2e import every_page
@@ -63,8 +63,8 @@ def test_numbers_of_messages_have_the_separators_of_the_reader():
     german = copy_context()
     german.run(_language.set, "de")
     message = ("{n} thing", "{n} things", 1234)
-    assert counted(*message) == "1,234 things"
-    assert german.run(counted, *message) == "1.234 things"
+    assert count_words(*message) == "1,234 things"
+    assert german.run(count_words, *message) == "1.234 things"
 
 
 @pytest.fixture

@@ -7,7 +7,13 @@ import pytest
 from django.core.exceptions import ValidationError
 
 from backend.web.shared.language import _language
-from backend.web.shared.number_fields import DISK_GB, MEMORY_GIB, DecimalField, read_typed, written
+from backend.web.shared.number_fields import (
+    DISK_GB,
+    MEMORY_GIB,
+    DecimalField,
+    number_text,
+    read_typed,
+)
 from backend.web.shared.typed_parameters import read_number, read_numbers
 
 
@@ -66,7 +72,7 @@ def test_parameters_of_an_address_keep_what_cannot_be_read():
 @pytest.mark.parametrize("language", ["en", "de", "es"])
 @pytest.mark.parametrize("number", ["1.125", "0.05", "1234.5", "7"])
 def test_what_a_field_or_address_shows_is_read_back_as_the_same(language, number):
-    shown = in_language(language, written, Decimal(number))
+    shown = in_language(language, number_text, Decimal(number))
     assert in_language(language, read_typed, shown) == Decimal(number)
     address = in_language(language, read_number, shown)
     assert in_language(language, read_number, address) == address

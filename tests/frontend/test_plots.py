@@ -14,7 +14,7 @@ from backend.web.hardware.plots import hardware_plot
 from backend.web.prices.plots import change_words, price_plot
 from backend.web.runs.spreads import bars, over_time, spreads
 from backend.web.shared import figures
-from backend.web.shared.plots import MOST_POINTS, Axis, Mark, Plot, PlotRow, thinned
+from backend.web.shared.plots import MOST_POINTS, Axis, Mark, Plot, PlotRow, thin
 from backend.web.shared.scaling import scaling
 
 NOW = dt.datetime(2026, 11, 22, 12, tzinfo=dt.UTC)
@@ -83,13 +83,13 @@ def test_document_numbers_the_colours_unless_a_mark_has_its_own():
 @pytest.mark.parametrize("count", [0, 1, MOST_POINTS])
 def test_short_series_stays_as_it_is(count):
     x = [float(i) for i in range(count)]
-    assert thinned(x, [x]) == (x, [x])
+    assert thin(x, [x]) == (x, [x])
 
 
 @pytest.mark.parametrize("count", [MOST_POINTS + 1, 2 * MOST_POINTS, 1000])
 def test_long_series_is_averaged_over_neighbours(count):
     x = [float(i) for i in range(count)]
-    short, [mean, gaps] = thinned(x, [x, [None] * count])
+    short, [mean, gaps] = thin(x, [x, [None] * count])
     size = -(-count // MOST_POINTS)
     assert len(short) == len(mean) == -(-count // size) <= MOST_POINTS
     assert short[:2] == [0.0, float(size)]
@@ -99,7 +99,7 @@ def test_long_series_is_averaged_over_neighbours(count):
 
 def test_average_leaves_gaps_out():
     count = MOST_POINTS + 1
-    _, [mean] = thinned([float(i) for i in range(count)], [[None, 4.0] + [2.0] * (count - 2)])
+    _, [mean] = thin([float(i) for i in range(count)], [[None, 4.0] + [2.0] * (count - 2)])
     assert mean[:2] == [4.0, 2.0]
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from backend.rankings.selectors.columns import COLUMNS
 from backend.web.ranking.conditions import SIGNS, conditions
-from backend.web.ranking.folding import folded
+from backend.web.ranking.folding import fold
 
 NUMERIC = [column.name for column in COLUMNS if column.kind.is_numeric]
 NUMBERS = st.decimals(min_value=-(10**9), max_value=10**9, places=6)
@@ -82,39 +82,39 @@ def test_conditions_keep_every_figure_they_state(stated, separator):
 
 @given(st.text())
 def test_conditions_never_fail_but_with_a_sentence(text):
-    params, errors = folded({"where": [text]})
+    params, errors = fold({"where": [text]})
     assert all(value for values in params.values() for value in values)
     assert all(name == "where" and detail for name, detail in errors)
 
 
 def test_folded_lets_conditions_win_over_the_fields_of_the_same_form():
-    params, errors = folded({"vcpu__gte": ["2"], "where": ["vcpu>=4"], "q": ["x"]})
+    params, errors = fold({"vcpu__gte": ["2"], "where": ["vcpu>=4"], "q": ["x"]})
     assert (params, errors) == ({"vcpu__gte": ["4"], "q": ["x"]}, [])
 
 
 def test_folded_leaves_out_conditions_in_error_as_a_whole():
-    params, errors = folded({"where": ["vcpu>=4 price<x"], "q": ["x"]})
+    params, errors = fold({"where": ["vcpu>=4 price<x"], "q": ["x"]})
     assert params == {"q": ["x"]}
     assert errors == [("where", "'x' is not a number")]
 
 
 def test_folded_turns_ticks_round_where_all_but_these_is_asked():
-    params, _ = folded({"provider": ["aws", "gcp"], "not": ["provider", "kind", "nonsense"]})
+    params, _ = fold({"provider": ["aws", "gcp"], "not": ["provider", "kind", "nonsense"]})
     assert params == {"provider!": ["aws", "gcp"], "provider": [""]}
 
 
 def test_folded_adds_keys_to_the_order_in_force():
-    assert folded({"also": ["price"]})[0]["sort"] == ["-value_per_cost,price"]
-    assert folded({"sort": ["price,-score"], "also": ["-price"]})[0]["sort"] == ["-price,-score"]
-    assert "sort" not in folded({"also": [""]})[0]
+    assert fold({"also": ["price"]})[0]["sort"] == ["-value_per_cost,price"]
+    assert fold({"sort": ["price,-score"], "also": ["-price"]})[0]["sort"] == ["-price,-score"]
+    assert "sort" not in fold({"also": [""]})[0]
 
 
 def test_folded_makes_weights_of_every_field_that_has_one():
     given_fields = {"w.cmips_score": ["2"], "w.coremark_score": [" "], "weights": ["old:1"]}
-    assert folded(given_fields)[0] == {"weights": ["cmips_score:2"]}
-    assert folded({"w.cmips_score": [""]})[0] == {"weights": [""]}
+    assert fold(given_fields)[0] == {"weights": ["cmips_score:2"]}
+    assert fold({"w.cmips_score": [""]})[0] == {"weights": [""]}
 
 
 def test_folded_reads_the_list_on_which_boxes_were_ticked():
-    params, _ = folded({"at": ["provider=aws&sort=price&where=x"], "o": ["a", "b"]})
+    params, _ = fold({"at": ["provider=aws&sort=price&where=x"], "o": ["a", "b"]})
     assert params == {"provider": ["aws"], "sort": ["price"], "o": ["a", "b"]}

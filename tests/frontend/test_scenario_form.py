@@ -12,7 +12,7 @@ from backend.domain.scenarios.document import ScenarioDocument
 from backend.domain.scenarios.documents import scenario_from
 from backend.domain.scenarios.simulate import simulate
 from backend.domain.scenarios.templates import TEMPLATES
-from backend.web.scenarios.document_values import entry_text, typed
+from backend.web.scenarios.document_values import entry_text, parse_value
 from backend.web.scenarios.form_layout import EVERY
 from backend.web.scenarios.form_shown import ShownForm
 from backend.web.scenarios.forms import ScenarioForm, is_editable
@@ -184,7 +184,7 @@ def test_help_has_unit_range_default_and_source() -> None:
     ],
 )
 def test_values_are_typed_and_explained(kind: str, text: str, value: Any, back: str) -> None:
-    assert typed(text, kind) == value
+    assert parse_value(text, kind) == value
     assert entry_text(value, kind) == back
 
 

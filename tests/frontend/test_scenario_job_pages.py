@@ -106,7 +106,7 @@ def test_job_is_followed_until_its_result_is_shown(
     text = shown(analyst, page)
     assert "hx-trigger" not in text.partition('id="job"')[2].partition(">")[0]
     assert f"/api/v1/jobs/{job.pk}/result" in text
-    cheapest = selectors.simulated(kept.document).result["options"][0]
+    cheapest = selectors.simulate_document(kept.document).result["options"][0]
     assert f'title="{cheapest["cost_total"]}"' in text
     assert "Cost of each option" in text
     forget = POLICIES[0].remove

@@ -12,8 +12,8 @@ from backend.domain.scenarios.templates import TEMPLATES
 from backend.scenarios.selectors.scenarios import Simulated, scenario_series
 from backend.scenarios.services.scenarios import scenario_create
 from backend.web.scenarios import decisions, plots
-from backend.web.scenarios.figures import marked, share
-from backend.web.scenarios.span import spanned
+from backend.web.scenarios.figures import mark_options, share
+from backend.web.scenarios.span import series_of_worst_span
 
 
 def option(name: str, cost: str, unserved: float, **given: Any) -> dict[str, Any]:
@@ -23,7 +23,7 @@ def option(name: str, cost: str, unserved: float, **given: Any) -> dict[str, Any
 def marks(options: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The options of a result whose prices are no examples and whose unmet demand costs nothing."""
     result = {"options": options, "demand": {"unit_hours": "100"}}
-    return marked(options, Simulated(result, {"options": []}, 0))
+    return mark_options(options, Simulated(result, {"options": []}, 0))
 
 
 @pytest.mark.parametrize(
@@ -133,11 +133,11 @@ def test_span_is_the_day_of_the_worst_moment_at_close_range() -> None:
     document["demand"] = {"kind": "daily", "unit": "servers", "base": 3, "windows": [window]}
     scenario = scenario_create(workspace=default_workspace(), document=document, actor="ada")
     whole = scenario_series(scenario, most_points=240)
-    day = spanned(scenario, whole, 0, "day")
+    day = series_of_worst_span(scenario, whole, 0, "day")
     assert day["t"][0] == "2026-01-02T00:00:00+00:00"  # the first Friday
     assert day["point_s"] == 360
     assert len(day["t"]) == len(day["options"][0]["unserved"]) == 240
     assert max(day["options"][0]["unserved"]) == 17
-    week = spanned(scenario, whole, 0, "week")
+    week = series_of_worst_span(scenario, whole, 0, "week")
     assert (week["t"][0][:10], week["t"][-1][:10]) == ("2026-01-02", "2026-01-08")
-    assert spanned(scenario, whole, 0, "all") is whole
+    assert series_of_worst_span(scenario, whole, 0, "all") is whole

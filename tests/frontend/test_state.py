@@ -2,7 +2,7 @@
 
 import pytest
 
-from backend.rankings.selectors.parsing import parsed_query
+from backend.rankings.selectors.parsing import parse_query
 from backend.web.shared import columns, state
 
 
@@ -14,7 +14,7 @@ def test_cleaned_drops_empties_and_defaults_and_joins_lists():
         "q": ["  "],
         "vcpu__gte": ["8"],
     }
-    assert state.cleaned(given) == {
+    assert state.clean(given) == {
         "provider": ["aws,gcp"],
         "currency": ["EUR"],
         "vcpu__gte": ["8"],
@@ -55,7 +55,7 @@ def test_heading_turns_round_on_the_second_click():
 
 
 def test_repeated_sort_keys_are_dropped_from_every_link():
-    params = state.cleaned({"sort": [",".join(["price", "-score", "-price"] * 1000)]})
+    params = state.clean({"sort": [",".join(["price", "-score", "-price"] * 1000)]})
     here = state.Address("/", params)
     assert params == {"sort": ["price,-score"]}
     assert here.heading("score").url == "/?sort=-score"
@@ -86,8 +86,8 @@ def test_cleaned_drops_the_machine_and_amounts_of_absent_parts():
         "basis_egress_gb": ["9"],
         "base": ["m5"],
     }
-    assert state.cleaned(given) == {"basis": ["disk"], "basis_disk_gb": ["500"]}
-    assert state.cleaned({"basis": ["machine"], "measured": ["any"]}) == {}
+    assert state.clean(given) == {"basis": ["disk"], "basis_disk_gb": ["500"]}
+    assert state.clean({"basis": ["machine"], "measured": ["any"]}) == {}
 
 
 def test_chip_of_a_basis_names_its_amounts_and_removes_them_together():
@@ -116,12 +116,12 @@ def test_chips_put_codes_into_words():
 
 def test_switched_turns_a_ready_made_filter_on_and_off_again():
     wanted = {"flags!": "disturbed,cached"}
-    assert state.Address("/", {"page": ["3"]}).switched(wanted) == (
+    assert state.Address("/", {"page": ["3"]}).toggle(wanted) == (
         False,
         "/?flags!=disturbed,cached",
     )
     on = state.Address("/", {"flags!": ["disturbed,cached"], "q": ["x"]})
-    assert on.switched(wanted) == (True, "/?q=x")
+    assert on.toggle(wanted) == (True, "/?q=x")
 
 
 def test_address_of_a_view_states_only_what_differs_from_it():
@@ -151,8 +151,8 @@ def test_last_of_a_repeated_value_counts_as_in_the_ranking():
         "vcpu": ["4", "8"],
         "q": ["a", " "],
     }
-    query, _ = parsed_query(given, currencies=frozenset({"USD", "EUR"}))
-    params = state.cleaned(given)
+    query, _ = parse_query(given, currencies=frozenset({"USD", "EUR"}))
+    params = state.clean(given)
     assert params == {
         "currency": ["USD"],
         "period": ["year"],
@@ -186,8 +186,8 @@ def test_pairs_are_the_hidden_inputs_of_the_named_parameters():
     ],
 )  # fmt: skip
 def test_address_states_the_same_ranking_in_one_spelling(given, params):
-    assert state.cleaned(given) == params
-    assert state.cleaned(state.cleaned(given)) == params
+    assert state.clean(given) == params
+    assert state.clean(state.clean(given)) == params
 
 
 @pytest.mark.parametrize(

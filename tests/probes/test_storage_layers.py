@@ -70,7 +70,7 @@ class Layers:
         _as_root("mkfs.ext4", "-q", "-F", device)
         return self._mounted(device)
 
-    def mapped(self, device):
+    def map_codes(self, device):
         sectors = _as_root("blockdev", "--getsz", device)
         name = f"rackrate-test-{self.path.name[-20:]}".replace("_", "-")
         done = subprocess.run(
@@ -145,7 +145,7 @@ def test_loop_device_in_memory_is_memory(run_directory, layers):
 
 
 def test_mapped_device_is_what_it_is_made_of(run_directory, shell, layers, disk):
-    place = layers.ext4(layers.mapped(layers.loop(disk, is_direct=False)))
+    place = layers.ext4(layers.map_codes(layers.loop(disk, is_direct=False)))
     below = storage_of(run_directory, disk, shell)[2]
     assert storage_of(run_directory, place, shell) == ["yes", "ext4", f"dm/loop/{below}"]
 

@@ -11,8 +11,8 @@ from backend.domain.errors import InvalidValue
 from backend.providers.accounts import (
     MAX_SECRET_CHARACTERS,
     account_providers,
-    checked_secret,
-    checked_settings,
+    check_secret,
+    check_settings,
     identity_settings,
     is_static_key,
     needs_secret,
@@ -34,11 +34,11 @@ UUID = "105bdce1-64c0-48ab-899d-868455867ecf"
 
 def settings(provider="aws", access="workload_identity", *, endpoints=False, **given):
     given.setdefault("regions", ["eu-west-1"])
-    return checked_settings(provider, access, given, are_endpoints_allowed=endpoints)
+    return check_settings(provider, access, given, are_endpoints_allowed=endpoints)
 
 
 def secret(provider, access, *, endpoints=False, **given):
-    return checked_secret(provider, access, given, are_endpoints_allowed=endpoints)
+    return check_secret(provider, access, given, are_endpoints_allowed=endpoints)
 
 
 def refused(call):
@@ -93,7 +93,7 @@ def test_example_region_is_accepted_by_its_own_provider_when_checked(slug):
         given = {name: required.get(name) for name in record.required_settings}
         given |= {name: of_method[name] for name in method.settings}
         given["regions"] = [record.example_region]
-        checked = checked_settings(slug, access, given, are_endpoints_allowed=True)
+        checked = check_settings(slug, access, given, are_endpoints_allowed=True)
         assert checked["regions"] == given["regions"]
         assert checked.keys() <= given.keys()
 
@@ -290,7 +290,7 @@ def test_settings_are_valid_or_refused_below_settings(given_settings):
     pointer, found = "", {"regions": []}
     try:
         stated = {"regions": ["eu-west-1"]} | given_settings
-        found = checked_settings("aws", "workload_identity", stated, are_endpoints_allowed=False)
+        found = check_settings("aws", "workload_identity", stated, are_endpoints_allowed=False)
     except InvalidValue as refusal:
         pointer = refusal.field
     assert not pointer or pointer.startswith("/settings/")

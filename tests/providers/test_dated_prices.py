@@ -122,7 +122,9 @@ def test_aws_term_that_begins_later_is_announced():
         return aws.Rate("SKU1", "OnDemand", "JRTC", f"SKU1.JRTC.{code}", "Hrs", amount, "USD",
                         "", "", "", f"{day}T00:00:00Z")  # fmt: skip
 
-    machine = aws.chosen("SKU1", "", {"instancetype": "m5.large", "regioncode": "us-east-1"})
+    machine = aws.choose_product(
+        "SKU1", "", {"instancetype": "m5.large", "regioncode": "us-east-1"}
+    )
     rates = [rate("B", "0.11", "2027-01-01"), rate("A", "0.096", "2026-11-01")]
     answer = Collected.of(aws.priced({"SKU1": machine}, rates), TODAY)
     assert amounts(answer) == ([Decimal("0.096")], [("2027-01-01", Decimal("0.11"))])

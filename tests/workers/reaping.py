@@ -16,7 +16,7 @@ from backend.notifications.models import Notice, NoticeKind, Subscription
 from backend.providers.machines import INSTALLATION, LaunchSpec, ProviderResource
 from backend.rentals.services.budgets import resource_reserve
 from backend.rentals.services.resources import (
-    rented_key_create,
+    create_rental_key,
     resource_mark_called,
     resource_mark_created,
 )
@@ -70,7 +70,7 @@ def called(offer: Offer, *, region: str = "") -> Resource:
     """A run by offer whose launch was noted and not yet asked for."""
     run = rented_run(offer)
     resource_reserve(run=run)
-    rented_key_create(host=run.host)
+    create_rental_key(host=run.host)
     Run.objects.filter(pk=run.pk).update(state=RunState.LAUNCHING)
     if region:
         Resource.objects.filter(run=run).update(region=region)

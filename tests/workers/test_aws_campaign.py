@@ -28,7 +28,7 @@ from backend.benchmarks.services.leases import claim_due
 from backend.benchmarks.services.runs import run_cancel
 from backend.catalog.models import Offer
 from backend.domain.campaign_document import CampaignPlan
-from backend.domain.rentals import BY_SECOND, Budget, charges, stored
+from backend.domain.rentals import BY_SECOND, Budget, charges, round_to_column
 from backend.rentals.services.cloud_accounts import account_create
 from tests import factories
 from tests.fakes.aws import EXTERNAL_ID, REGION, ROLE, WORKER_KEY, WORKER_SECRET, FakeAws
@@ -41,7 +41,7 @@ from workers.engine.pump import Pump
 pytestmark = pytest.mark.django_db(transaction=True)
 AT = dt.datetime(2026, 11, 15, tzinfo=dt.UTC)
 # Of 20 GiB at 0.08 a month, and of an address.
-PARTS = {"disk": stored(Decimal("0.08") * 20 / 730), "address": Decimal("0.005")}
+PARTS = {"disk": round_to_column(Decimal("0.08") * 20 / 730), "address": Decimal("0.005")}
 # US dollars an hour.
 PRICES = {"c6a.large": Decimal("0.0765"), "c6a.xlarge": Decimal("0.153")}
 
@@ -165,11 +165,11 @@ def assert_paid(aws: FakeAws) -> None:
         for kind, amount in hourly.items():
             owed = charges(BY_SECOND, amount, *life)
             booked = resource.ledger.filter(kind=kind).aggregate(Sum("amount"))["amount__sum"] or 0
-            assert booked == sum(stored(charge.amount) for charge in owed)
+            assert booked == sum(round_to_column(charge.amount) for charge in owed)
         most = charges(
             BY_SECOND, sum(hourly.values()), AT, AT + dt.timedelta(seconds=resource.lifetime_s)
         )
-        assert resource.reserved_amount == stored(sum(charge.amount for charge in most))
+        assert resource.reserved_amount == round_to_column(sum(charge.amount for charge in most))
 
 
 def test_campaign_measures_and_ends_a_machine_for_each_repeat_and_offer(aws, account):

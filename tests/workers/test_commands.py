@@ -28,7 +28,7 @@ from backend.domain.profiles import OTHER_PARAMETERS, PARAMETERS
 from tests import factories
 from tests.workers.conftest import tiny_run
 from workers.engine import dispatch, report
-from workers.engine.in_process import Interrupts, is_worker_alive, pumped
+from workers.engine.in_process import Interrupts, is_worker_alive, pump_thread
 from workers.engine.pump import Pump
 from workers.management.commands import benchmark
 
@@ -164,11 +164,11 @@ def test_result_says_what_to_do_when_general_performance_was_disturbed():
         {"metric": "general_performance", "repeats": 3, "disturbed": disturbed}
         for disturbed in (3, 2)
     ]
-    assert report.disturbed_lines(results) == [
+    assert report.lines_of_disturbance(results) == [
         "  general performance is not compared: other work disturbed every repeat. When the machine is "
         "quiet: ./rackrate manage benchmark local --profile general"
     ]
-    assert report.disturbed_lines([{**results[0], "metric": "cmips_score"}]) == []
+    assert report.lines_of_disturbance([{**results[0], "metric": "cmips_score"}]) == []
 
 
 @pytest.mark.parametrize("flags", [[], ["other_method"]])
@@ -394,7 +394,7 @@ def test_benchmark_is_cancelled_by_a_signal(monkeypatch, numbers):
 
 
 def test_pause_ends_once_for_each_signal():
-    with Interrupts().noted() as interrupts:
+    with Interrupts().note_interrupts() as interrupts:
         signal.raise_signal(signal.SIGTERM)
         interrupts.pause(3600)
         interrupts.pause(0.01)
@@ -402,7 +402,7 @@ def test_pause_ends_once_for_each_signal():
 
 
 def test_second_ctrl_c_ends_the_next_pause_where_python_ignored_it():
-    with Interrupts().noted() as interrupts:
+    with Interrupts().note_interrupts() as interrupts:
         signal.raise_signal(signal.SIGINT)
         interrupts.pause(3600)
         with pytest.raises(KeyboardInterrupt):
@@ -439,7 +439,7 @@ def test_two_pumps_share_the_work_of_four_hosts(sshd, queued):
         host_private_key_replace(host=host, private_key=sshd.private_key, actor="tester")
         runs.append(tiny_run(host, probes=["inventory"]))
     pumps = [Pump(), Pump()]
-    threads = [threading.Thread(target=pumped, args=(pump,)) for pump in pumps]
+    threads = [threading.Thread(target=pump_thread, args=(pump,)) for pump in pumps]
     for thread in threads:
         thread.start()
     try:

@@ -59,7 +59,7 @@ def logins(
     hosts: Connections, network: Network, target: Target, count: int, *, is_silent: bool = False
 ) -> list["Future[Transport]"]:
     return [
-        hosts.submit(hosts.connected((target, n), network, target, is_silent=is_silent))
+        hosts.submit(hosts.acquire((target, n), network, target, is_silent=is_silent))
         for n in range(count)
     ]
 

@@ -236,7 +236,7 @@ def test_waiting_ends_when_nobody_wants_the_answer_any_more(server):
     ],
 )
 def test_wait_that_is_asked_for_is_read_from_numbers_and_dates(headers, seconds):
-    assert http.requested_wait_s(httpx.Headers(headers)) == seconds
+    assert http.retry_after_s(httpx.Headers(headers)) == seconds
 
 
 def test_refused_connection_is_reported_without_the_query(server):

@@ -16,7 +16,7 @@ from backend.domain.repeats import RawResult
 from tests import factories
 from tests.workers.test_poller import followed, measured
 from workers.engine import host_scan, poller
-from workers.engine.followed_run import taken_up
+from workers.engine.followed_run import take_up
 from workers.remote import pipeline, ssh
 from workers.remote.bounds import RunBounds
 from workers.remote.driver import Output
@@ -140,7 +140,7 @@ async def flood(one):
 def test_run_ends_when_its_host_sends_more_than_the_plan_has(queued):
     run, claim = followed("quick", ("cmips",))
     measured(run, [1.0])
-    (one,) = taken_up([claim])
+    (one,) = take_up([claim])
     assert (one.bounds.result_count, one.after) == (1, 1)
     one.transport = Hostile(endless(10))
     with pytest.raises(DriverError) as raised:
@@ -273,7 +273,7 @@ def test_scan_ends_when_the_server_says_what_nobody_foresaw(monkeypatch):
     async def presented(*_, **__):
         raise UnicodeDecodeError("utf-8", b"\xff", 0, 1, "invalid")
 
-    monkeypatch.setattr(host_scan, "_presented", presented)
+    monkeypatch.setattr(host_scan, "_choose_key", presented)
     with pytest.raises(UnicodeDecodeError):
         host_scan.scan_host(str(host.pk))
     host.refresh_from_db()

@@ -9,7 +9,14 @@ from django.db import connection, transaction
 from django.db.models.functions import Now
 
 from backend.benchmarks.models import RunState, Step
-from backend.benchmarks.services.leases import Claim, LeaseLost, claim_due, fenced, release, renewed
+from backend.benchmarks.services.leases import (
+    Claim,
+    LeaseLost,
+    claim_due,
+    fence,
+    release,
+    renew_lease,
+)
 from backend.common import clock
 from tests import factories
 from workers.engine import dispatch
@@ -106,18 +113,18 @@ def test_fence_refuses_a_token_that_was_given_out_again():
     (old,) = claim_due(is_polling=False)
     Step.objects.filter(pk=made.pk).update(lease_until=clock.now() - dt.timedelta(seconds=1))
     (new,) = claim_due(is_polling=False)
-    with pytest.raises(LeaseLost), fenced(old):
+    with pytest.raises(LeaseLost), fence(old):
         pass
     with pytest.raises(LeaseLost):
         release(old)
-    with fenced(new) as held:
+    with fence(new) as held:
         assert held.pk == made.pk
 
 
 def test_fence_holds_off_the_next_claimer_until_the_write_is_done():
     """The old owner writes while its lease has run out: the new claim comes after, or not at all."""
     made = step(lease_until=clock.now() - dt.timedelta(seconds=1), lease_token=1)
-    with fenced(Claim(made.pk, 1)):
+    with fence(Claim(made.pk, 1)):
         with ThreadPoolExecutor(1) as pool:
             assert pool.submit(apart(lambda: claim_due(is_polling=False))).result(timeout=5) == []
         Step.objects.filter(pk=made.pk).update(finished_at=Now())
@@ -127,7 +134,7 @@ def test_fence_holds_off_the_next_claimer_until_the_write_is_done():
 def test_finished_step_cannot_be_renewed():
     made = step(finished_at=clock.now(), lease_token=1)
     with pytest.raises(LeaseLost):
-        renewed(Claim(made.pk, 1))
+        renew_lease(Claim(made.pk, 1))
 
 
 def test_release_makes_a_step_due_after_its_wait_and_keeps_the_error():

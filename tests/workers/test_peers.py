@@ -113,7 +113,7 @@ def test_peer_that_does_not_get_ready_in_time_is_reported(ssh_host, peer, monkey
     async def never_ready(transport, run):
         return pipeline.Serving()
 
-    monkeypatch.setattr(steps, "_served", never_ready)
+    monkeypatch.setattr(steps, "_serve", never_ready)
     run = driven(paired(ssh_host, peer))
     assert run.state == RunState.DONE
     assert "did not get ready in time" in run.events.get(kind="unavailable").detail

@@ -14,7 +14,7 @@ from tests import factories
 from tests.workers.conftest import driven, tiny_run
 from workers.engine import steps
 from workers.engine.dispatch import run_step
-from workers.engine.followed_run import taken_up
+from workers.engine.followed_run import take_up
 from workers.remote.probes.pinned_plan import PinnedPlan
 from workers.remote.probes.plan import plan
 
@@ -29,13 +29,13 @@ def pinned(profile: str = "standard", **parameters: Any) -> PinnedPlan:
 def test_stored_plan_is_read_as_it_was(profile: str) -> None:
     before = replace(pinned(profile), hashes={"bin/cmips": "0" * 64})
     assert PinnedPlan.read(json.loads(json.dumps(before.document()))) == before
-    assert before.changed_probes == []
+    assert before.probe_changes == []
 
 
 def test_probes_of_another_version_are_named() -> None:
     before = replace(pinned(), versions={"cmips": "0", "gone": "1", "dd": PROBES["dd"].version})
     now = PROBES["cmips"].version
-    assert before.changed_probes == [
+    assert before.probe_changes == [
         f"cmips was begun as version 0 and is read as {now}",
         "gone was begun as version 1 and is read as unknown",
     ]
@@ -50,9 +50,9 @@ def test_followed_run_goes_by_the_stored_plan(queued: Any) -> None:
         plan=stored.document(),
     )
     step = Step.objects.create(run=run, state=RunState.RUNNING, lease_token=1)
-    (one,) = taken_up([Claim(step.pk, 1)])
+    (one,) = take_up([Claim(step.pk, 1)])
     assert one.plan == replace(stored, rule={("cmips", "all"): stored.rule["cmips", "all"]})
-    assert steps.pinned_plan_of(Run(profile="quick")).time_cap_s == PROFILES["quick"].time_cap_s
+    assert steps.plan_of_run(Run(profile="quick")).time_cap_s == PROFILES["quick"].time_cap_s
 
 
 def upgraded(monkeypatch: pytest.MonkeyPatch) -> None:

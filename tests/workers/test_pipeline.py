@@ -134,7 +134,7 @@ async def test_run_leaves_verified_results_and_then_nothing(transport, tmp_path)
     assert [result.name for result in snapshot.results] == [
         "001-inventory-host-0", "002-cmips-all-0", "003-cmips-single-0",
     ]  # fmt: skip
-    assert pipeline.damaged(snapshot) == {}
+    assert pipeline.find_damage(snapshot) == {}
     readings = [repeat_of(result) for result in snapshot.results]
     assert [found.error for found in readings] == ["", "", ""]
     assert getattr(readings[0].facts, "vcpu_count", None) == os.cpu_count()
@@ -385,7 +385,7 @@ async def test_cancel_ends_the_runner_and_keeps_its_results(transport, tmp_path)
     assert snapshot.status is not None
     assert snapshot.status.state == "cancelled"
     assert snapshot.manifest is not None
-    assert pipeline.damaged(await pipeline.read_all(transport, directory)) == {}
+    assert pipeline.find_damage(await pipeline.read_all(transport, directory)) == {}
     await pipeline.teardown(transport, directory)
 
 
@@ -434,7 +434,7 @@ async def test_altered_result_is_named_and_gives_no_sample(transport, tmp_path):
     await until_over(transport, directory)
     Path(directory, "results/002-cmips-all-0.out").write_text("{}\n")
     snapshot = await pipeline.read_all(transport, directory)
-    assert pipeline.damaged(snapshot) == {
+    assert pipeline.find_damage(snapshot) == {
         "002-cmips-all-0": "002-cmips-all-0.out does not match its checksum"
     }
     found = repeat_of(snapshot.results[1], "does not match its checksum")
@@ -576,7 +576,7 @@ async def test_read_missing_fetches_what_is_missing_or_differs(
     assert {r.number: r.file_hashes for r in snapshot.results} == {
         number: listed[number] for number in [*gone, *altered]
     }
-    assert pipeline.damaged(snapshot) == {}
+    assert pipeline.find_damage(snapshot) == {}
     assert len(commands) == calls
 
 
@@ -603,11 +603,11 @@ async def test_altered_series_is_named(transport, tmp_path):
     }  # fmt: skip
     wrong = "001-cmips-all-0.series does not match its checksum"
     snapshot = Snapshot("b", True, False, None, (), (raw,), manifest)
-    assert pipeline.damaged(snapshot) == {"001-cmips-all-0": wrong}
+    assert pipeline.find_damage(snapshot) == {"001-cmips-all-0": wrong}
     gone = replace(snapshot, results=(replace(raw, series=b""),))
-    assert pipeline.damaged(gone) == {}  # an empty one is as good as none
+    assert pipeline.find_damage(gone) == {}  # an empty one is as good as none
     manifest["001-cmips-all-0.series"] = hashlib.sha256(raw.series).hexdigest()
-    assert pipeline.damaged(snapshot) == {}
+    assert pipeline.find_damage(snapshot) == {}
 
 
 def finished(out, **record):

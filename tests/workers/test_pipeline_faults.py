@@ -82,9 +82,9 @@ async def test_results_of_a_run_without_a_manifest_are_taken_as_they_are():
     """The host was lost before the end: what came is all that there is."""
     raw = RawResult(1, "001-cmips-all-0", b"out", b"", b"{}")
     snapshot = Snapshot("b", True, False, None, (), (raw,), None)
-    assert pipeline.damaged(snapshot) == {}
+    assert pipeline.find_damage(snapshot) == {}
     # A manifest that lists none of them is another thing.
-    listed = pipeline.damaged(replace(snapshot, manifest={}))
+    listed = pipeline.find_damage(replace(snapshot, manifest={}))
     assert listed == {raw.name: "001-cmips-all-0.out does not match its checksum"}
 
 

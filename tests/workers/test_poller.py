@@ -20,7 +20,7 @@ from backend.domain.repeats import RawResult, Repeat
 from tests import factories
 from tests.workers.conftest import driven, tiny_run
 from workers.engine import dispatch, poller
-from workers.engine.followed_run import UNCHANGED_S, taken_up
+from workers.engine.followed_run import UNCHANGED_S, take_up
 from workers.engine.pump import Pump
 from workers.remote.connections import connections
 from workers.remote.pipeline import Snapshot
@@ -69,8 +69,8 @@ def orders(values, *, status=STATUS, flags=(), **given):
     """What is ordered after these scores of cmips on all CPUs."""
     run, claim = followed(**given)
     measured(run, values, flags=flags)
-    (one,) = taken_up([claim])
-    return one.settled(status)
+    (one,) = take_up([claim])
+    return one.series_to_end(status)
 
 
 def test_series_is_stopped_when_its_interval_is_narrow(queued):
@@ -95,8 +95,8 @@ def test_series_of_one_metric_are_judged_apart(queued):
     measured(run, [100, 300, 100, 300, 100], pair=("fio", "mixed_qd32"), metric=metric)
     # the other metrics of a test settle nothing
     measured(run, [5] * 5, pair=("fio", "rand_write_qd1"), metric="disk_rand_write_iops")
-    (one,) = taken_up([claim])
-    assert one.settled(STATUS) == {"stop/fio-rand_read_qd32"}
+    (one,) = take_up([claim])
+    assert one.series_to_end(STATUS) == {"stop/fio-rand_read_qd32"}
 
 
 def test_quick_takes_all_its_repeats(queued):
@@ -111,7 +111,7 @@ def test_series_with_a_repeat_are_stopped_at_the_cap_of_the_profile(queued):
 
 def test_order_is_given_once(queued):
     _run, claim = followed()
-    (one,) = taken_up([claim])
+    (one,) = take_up([claim])
     one.order({"stop/cmips-all"})
     one.sent = set(one.orders)
     one.order({"stop/cmips-single"})  # while the reading is under way
@@ -123,7 +123,7 @@ def test_order_is_given_once(queued):
 
 def test_unavailable_series_is_not_tried_again(queued):
     _run, claim = followed(probes=("fio",))
-    (one,) = taken_up([claim])
+    (one,) = take_up([claim])
     raw = RawResult(7, "007-fio-rand_read_qd1-0", b"", b"", b"")
     one.take_in([Repeat(raw, "fio", "rand_read_qd1", 0, None, unavailable="no fio")])
     assert (one.orders, one.after) == ({"stop/fio-rand_read_qd1"}, 7)
@@ -131,7 +131,7 @@ def test_unavailable_series_is_not_tried_again(queued):
 
 def test_reading_that_says_the_same_is_written_seldom(queued):
     _run, claim = followed()
-    (one,) = taken_up([claim])
+    (one,) = take_up([claim])
     snapshot = Snapshot("b", True, True, STATUS, (), (), None)
     assert one.fields(snapshot, STATUS) is not None
     assert one.fields(snapshot, STATUS) is None
@@ -149,7 +149,7 @@ def test_silent_host_is_tried_ever_more_seldom(queued, settings):
         if silent_s:
             run.live["silent_since"] = (clock.now() - dt.timedelta(seconds=silent_s)).isoformat()
             run.save()
-        (one,) = taken_up([claim])
+        (one,) = take_up([claim])
         assert one.is_silent == bool(silent_s)
         assert poller._after_silence(one, error) is None
         assert one.is_silent
@@ -168,7 +168,7 @@ def test_silent_host_is_given_up_when_its_time_is_over(queued, settings):
     run, claim = followed()
     run.live["silent_since"] = (clock.now() - dt.timedelta(seconds=112)).isoformat()
     run.save()
-    (one,) = taken_up([claim])
+    (one,) = take_up([claim])
     assert poller._after_silence(one, error) is None
     assert one.next_at - time.monotonic() <= 8
     run.live["silent_since"] = (clock.now() - dt.timedelta(seconds=121)).isoformat()
@@ -182,7 +182,7 @@ def test_cost_so_far_and_last_rows_are_shown(queued):
     price = factories.price(run.offer, "3.6")
     began = clock.now() - dt.timedelta(seconds=100)
     Run.objects.filter(pk=run.pk).update(price=price, started_at=began)
-    (one,) = taken_up([claim])
+    (one,) = take_up([claim])
     text = (FIXTURES / "observe-series.txt").read_text()
     fields = one.fields(Snapshot("b", True, True, STATUS, (), (), None, live=text), STATUS)
     assert fields is not None
@@ -204,7 +204,7 @@ def test_many_runs_are_taken_up_and_written_in_a_few_statements(
         measured(run, [100, 101])
         claims.append(claim)
     with django_assert_max_num_queries(4):
-        found = taken_up(claims)
+        found = take_up(claims)
     assert {one.after for one in found} == {2}
     snapshot = Snapshot("b", True, True, STATUS, ("a line",), (), None)
     gathered = [Progress(one.claim, one.fields(snapshot, STATUS)) for one in found]
@@ -222,7 +222,7 @@ def test_progress_never_goes_back_and_ends_the_silence(queued):
     run, claim = followed()
     live = {**run.live, "silent_since": "2026-01-01T00:00:00Z", "last_lines": ["before"]}
     Run.objects.filter(pk=run.pk).update(progress_ratio=0.9, live=live)
-    (one,) = taken_up([claim])
+    (one,) = take_up([claim])
     snapshot = Snapshot("b", True, True, STATUS, (), (), None)
     progress_write([Progress(claim, one.fields(snapshot, STATUS))])
     run.refresh_from_db()
@@ -370,7 +370,7 @@ def test_run_that_cannot_be_written_does_not_hold_up_the_others(queued, monkeypa
     good_run, good = followed()
     window = poller.FollowWindow(lambda claim: None, connections())
     snapshot = Snapshot("b", True, True, STATUS, (), (), None)
-    for one in taken_up([broken, good]):
+    for one in take_up([broken, good]):
         window._followed[one.claim.step_id] = one
         window._unwritten[one.claim.step_id] = Progress(one.claim, one.fields(snapshot, STATUS))
     write = poller.progress_write

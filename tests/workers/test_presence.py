@@ -13,7 +13,7 @@ from django.db.models.functions import Now
 from backend.benchmarks.models import Host, RunState, Step, Worker
 from backend.benchmarks.selectors.runs import run_view
 from backend.benchmarks.services.hosts import host_local
-from backend.benchmarks.services.leases import Claim, claim_due, lease_end, lost_after
+from backend.benchmarks.services.leases import Claim, claim_due, lease_end, silence_limit
 from backend.benchmarks.services.runs import run_cancel
 from backend.benchmarks.services.workers import (
     ALIVE_S,
@@ -167,10 +167,10 @@ def test_peer_on_a_workers_machine_binds_the_run_to_it(ssh_host, routed):
 def test_run_ends_without_verified_gone_when_its_worker_never_returns(state, end):
     run = factories.run(other_host(), state=state, live={"directory": "/tmp/rackrate-x"})
     step = Step.objects.create(run=run, state=state, next_due_at=clock.now())
-    silent_for(lost_after())
+    silent_for(silence_limit())
     for _ in range(3):
-        overdue(run, lost_after())
-        Step.objects.filter(run=run).update(created_at=step.created_at - lost_after())
+        overdue(run, silence_limit())
+        Step.objects.filter(run=run).update(created_at=step.created_at - silence_limit())
         Pump().steps(wait_s=0)
     run.refresh_from_db()
     assert (run.state, run.failure_reason) == (end, "unreachable")
@@ -180,8 +180,8 @@ def test_run_ends_without_verified_gone_when_its_worker_never_returns(state, end
 
 def test_abandoned_step_is_sent_to_any_worker(routed):
     run = tiny_run(other_host())
-    silent_for(lost_after())
-    overdue(run, lost_after())
+    silent_for(silence_limit())
+    overdue(run, silence_limit())
     routed.clear()
     dispatch.tick()
     assert routed == [(Task.RUN_STEP, None)]

@@ -13,10 +13,10 @@ from backend.accounts.services.workspaces import NotOwned, default_workspace
 from backend.catalog.models import PriceFeed, PriceObservation
 from backend.catalog.selectors.feeds import is_stale
 from backend.catalog.selectors.price_refresh import (
+    failed_provider_count,
     is_refreshing,
     is_resting,
     refresh_progress,
-    unread_provider_count,
 )
 from backend.catalog.services.feeds import feed_claim
 from backend.catalog.services.price_refresh import (
@@ -230,7 +230,7 @@ def test_fault_at_one_provider_costs_its_lists_alone(price_server, slug, fault, 
     assert failed.remedy
     assert progress.read == progress.total - len(failed.failures) >= 2
     assert set(PriceObservation.objects.values_list("pk", "amount", "missing_since")) == before
-    assert unread_provider_count() == 1
+    assert failed_provider_count() == 1
 
 
 @pytest.mark.parametrize("slug", ["vultr", "azure", "scaleway", "linode"])
@@ -287,7 +287,7 @@ def test_every_provider_is_named_in_bounded_time_without_a_network(slept):
         assert "ConnectError" in provider.detail
     # One short wait for each list that is asked; those of other regions are not asked.
     assert sum(slept) <= len(PUBLIC) * 4 * 1.25 + 10
-    assert unread_provider_count() == len(slugs)
+    assert failed_provider_count() == len(slugs)
 
 
 @pytest.mark.usefixtures("_offline")

@@ -12,7 +12,7 @@ from backend.accounts.models import AuditEntry, CloudAccount
 from backend.benchmarks.models import Host, Resource, ResourceState, Tick
 from backend.benchmarks.selectors.rental_prices import resource_cost
 from backend.common import clock
-from backend.domain.rentals import BY_HOUR, charges, stored
+from backend.domain.rentals import BY_HOUR, charges, round_to_column
 from backend.domain.rented_parts import LedgerKind
 from backend.rentals.services.resources import resource_mark_created, surplus_record
 from tests.fakes.fake.cloud import Fault, moment, now_ms
@@ -84,7 +84,7 @@ def test_ledger_is_the_providers_record_when_the_reaper_closes_a_machine(account
     )
     entry = resource.ledger.get()
     assert (entry.period_start, entry.seconds) == (charge.period_start, charge.seconds)
-    assert entry.amount == stored(charge.amount)
+    assert entry.amount == round_to_column(charge.amount)
 
 
 def test_unnamed_machine_is_named_and_charged_when_its_run_has_ended(account, offer, cloud):
@@ -147,7 +147,7 @@ def surplus_of(resource, cloud):
         since, until = (dt.datetime.fromisoformat(life[end]) for end in ("since", "until"))
         assert since == moment(began[provider_id])
         amount += sum(
-            stored(charge.amount)
+            round_to_column(charge.amount)
             for charge in charges(BY_HOUR, resource.hourly_amount, since, until)
         )
     assert resource.ledger.get(kind=LedgerKind.SURPLUS).amount == amount > 0

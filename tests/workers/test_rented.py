@@ -15,7 +15,7 @@ from backend.accounts.models import AuditEntry, CloudAccount
 from backend.accounts.services.installation import installation_id
 from backend.benchmarks.models import HostState, Resource, ResourceState, RunState, Step
 from backend.benchmarks.selectors.runs import run_view
-from backend.benchmarks.services.leases import claim_due, lost_after
+from backend.benchmarks.services.leases import claim_due, silence_limit
 from backend.benchmarks.services.runs import run_cancel
 from backend.common import clock
 from backend.domain.errors import DriverError, Reason
@@ -828,7 +828,7 @@ def test_measured_run_is_done_with_an_alarm_when_its_machine_stays(provider, mon
     stepped(run, RunState.TEARING_DOWN)
     relent = refuse_to_end(monkeypatch, error)
     step = run.steps.get(state="tearing_down")
-    Step.objects.filter(pk=step.pk).update(created_at=F("created_at") - lost_after())
+    Step.objects.filter(pk=step.pk).update(created_at=F("created_at") - silence_limit())
     over(run)
     assert (run.state, run.failure_reason) == (RunState.DONE, "")
     assert run.samples.filter(metric="cmips_score", excluded_reason="").count() == 2

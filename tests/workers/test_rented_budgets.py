@@ -25,8 +25,8 @@ from backend.domain.campaign_document import CampaignPlan
 from backend.domain.rentals import Budget
 from backend.rentals.services.budgets import BudgetExceeded, QuotaReached, resource_reserve
 from backend.rentals.services.resources import (
+    create_rental_key,
     ledger_record,
-    rented_key_create,
     resource_mark_called,
     resource_mark_created,
     resource_mark_gone,
@@ -387,9 +387,9 @@ def test_call_after_a_certain_refusal_begins_its_time_anew(now):
 
 def test_key_of_a_rented_host_is_made_once_and_destroyed_with_it(machine):
     host = machine.run.host
-    rented_key_create(host=host)
+    create_rental_key(host=host)
     first = bytes(host.sealed_private_key)
-    rented_key_create(host=host)
+    create_rental_key(host=host)
     assert bytes(host.sealed_private_key) == first
     assert b"PRIVATE KEY" not in first
     resource_mark_gone(resource=machine, ended_at=None)

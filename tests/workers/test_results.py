@@ -11,7 +11,7 @@ from backend.accounts.models import CloudAccount
 from backend.benchmarks.models import Campaign, Resource, Run, RunState
 from backend.benchmarks.selectors.evidence import evidence_series
 from backend.benchmarks.selectors.runs import run_cost, run_view
-from backend.benchmarks.selectors.scores import computed
+from backend.benchmarks.selectors.scores import compute_scores
 from backend.benchmarks.services.results import boot_store, repeats_store
 from backend.common import clock
 from backend.domain.errors import Reason
@@ -23,7 +23,7 @@ from backend.domain.stats import UNLIKE_OFFER
 from backend.web.shared.lines import variant_of
 from tests import factories
 from workers.engine import report
-from workers.engine.run_failure import failed_probes, run_failure
+from workers.engine.run_failure import remarks_on_failed_probes, run_failure
 from workers.remote.pipeline import Snapshot
 
 pytestmark = pytest.mark.django_db
@@ -73,7 +73,7 @@ def test_probe_that_failed_is_no_failure_of_a_run_that_measured_others():
     broken = repeat(2, "cmips-all-0", b"{", exit_code=2)
     assert run_failure(snapshot, [broken], {"cmips"}) is not None
     assert run_failure(snapshot, [broken], {"cmips", "memory"}) is None
-    assert list(failed_probes([broken], {"cmips_score"})) == [
+    assert list(remarks_on_failed_probes([broken], {"cmips_score"})) == [
         "cmips failed, so the run has no cmips_single_score"
     ]
 
@@ -167,7 +167,7 @@ def test_machine_unlike_its_offer_takes_no_rank_and_names_both_figures():
     """A6: a server of 2 CPUs was ranked as the 16 that its offer sells."""
     run = measured(run_of_offer(arch="x86_64", vcpu_count=16, memory_bytes=facts().memory_bytes))
     assert UNLIKE_OFFER in run.samples.get().flags
-    [(_, score)] = computed(offer_id=run.offer_id)
+    [(_, score)] = compute_scores(offer_id=run.offer_id)
     assert score.is_unfit
     seen = facts().vcpu_count
     assert [text for text in run_view(run).warnings if "offer" in text] == [

@@ -17,7 +17,7 @@ from backend.benchmarks.selectors.evidence import TextDeleted, evidence_text
 from backend.benchmarks.services.imports import sample_exclude, sample_include
 from backend.common import clock, retention
 from tests import factories
-from workers.retention import POLICIES, forgotten
+from workers.retention import POLICIES, delete_expired
 
 pytestmark = pytest.mark.django_db
 OLD = dt.timedelta(days=1000)
@@ -40,7 +40,7 @@ def ended(**given: object) -> Run:
 
 
 def gone() -> dict[str, int]:
-    return {policy.kind: count for policy, count in forgotten()}
+    return {policy.kind: count for policy, count in delete_expired()}
 
 
 def test_text_and_series_stay_while_a_sample_of_their_run_counts() -> None:

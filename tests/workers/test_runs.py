@@ -13,7 +13,7 @@ from backend.benchmarks.models import HostState, RunState, Step
 from backend.benchmarks.selectors.evidence import evidence_text
 from backend.benchmarks.selectors.hosts import fingerprint
 from backend.benchmarks.selectors.runs import run_view
-from backend.benchmarks.services.leases import lost_after
+from backend.benchmarks.services.leases import silence_limit
 from backend.benchmarks.services.login_keys import host_private_key_replace
 from backend.benchmarks.services.runs import run_cancel
 from tests.workers.conftest import driven, hurry, tiny_run
@@ -332,7 +332,7 @@ def test_host_that_is_silent_when_results_are_collected_is_waited_for(collecting
 
 def test_host_that_stays_silent_when_results_are_collected_is_lost(collecting, sshd):
     began = collecting.steps.get(state=RunState.COLLECTING)
-    Step.objects.filter(pk=began.pk).update(created_at=began.created_at - lost_after())
+    Step.objects.filter(pk=began.pk).update(created_at=began.created_at - silence_limit())
     hurry(collecting)
     Pump().steps(wait_s=0)
     collecting.refresh_from_db()

@@ -25,7 +25,7 @@ THROTTLED = (Reason.TIMEOUT, True)
     ],
 )
 def test_azure_that_takes_no_more_calls_is_not_full(status, code, message):
-    refusal = azure.answered({"error": {"code": code, "message": message}}, status)
+    refusal = azure.error_of_answer({"error": {"code": code, "message": message}}, status)
     assert (refusal.reason, refusal.retryable) == THROTTLED
 
 
@@ -88,6 +88,6 @@ def test_aws_that_takes_no_more_calls_is_not_full(name, status):
 
 def test_quota_is_still_one_when_the_words_are_those_of_machines():
     azure_said = "exceeding approved Total Regional Cores quota"
-    refusal = azure.refused("OperationNotAllowed", 409, azure_said)
+    refusal = azure.error_of_code("OperationNotAllowed", 409, azure_said)
     assert (refusal.reason, refusal.retryable) == (Reason.QUOTA, False)
     assert aws.meaning("VcpuLimitExceeded", "", 400) == (Reason.QUOTA, False)

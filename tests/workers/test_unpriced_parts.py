@@ -6,7 +6,7 @@ import pytest
 
 from backend.benchmarks.models import Campaign, Resource
 from backend.benchmarks.selectors.costs import campaign_cost, campaign_estimate
-from backend.benchmarks.selectors.rental_prices import resource_cost, unpriced_parts
+from backend.benchmarks.selectors.rental_prices import parts_without_price, resource_cost
 from backend.benchmarks.services.campaigns import campaign_create
 from backend.common import clock
 from backend.domain.campaign_document import CampaignPlan
@@ -56,7 +56,7 @@ def test_disk_has_a_price_when_it_is_for_its_type(name, most, unpriced):
     """Hyperdisks, which the newest families take, have other prices than balanced disks."""
     priced("gcp")
     resource = reserved(machine_type(name, "gcp"))
-    assert (resource.reserved_amount, unpriced_parts(resource)) == (Decimal(most), unpriced)
+    assert (resource.reserved_amount, parts_without_price(resource)) == (Decimal(most), unpriced)
 
 
 def test_launch_is_refused_when_the_budget_lacks_the_parts():
@@ -79,7 +79,7 @@ def test_machine_says_which_parts_have_no_price(elsewhere):
     assert (month.known, month.unknown) == (Decimal("0.36"), PARTS)
     # Nothing was launched: nothing is unknown any more.
     resource_mark_gone(resource=resource, ended_at=None)
-    assert (unpriced_parts(resource), resource_cost(resource)) == ([], 0)
+    assert (parts_without_price(resource), resource_cost(resource)) == ([], 0)
     assert account_month(resource.account).amount == 0
 
 

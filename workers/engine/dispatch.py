@@ -19,13 +19,13 @@ from backend.benchmarks.services.leases import (
     LeaseLost,
     claim_due,
     due_polls,
-    fenced,
+    fence,
     host_lost_after,
     is_abandoned,
     is_here,
-    lost_after,
     release,
-    renewed,
+    renew_lease,
+    silence_limit,
 )
 from backend.benchmarks.services.queue_lock import schedule_lock
 from backend.benchmarks.services.run_notes import event_record
@@ -40,13 +40,13 @@ from backend.benchmarks.services.steps import (
 from backend.benchmarks.services.transitions import TRANSITIONS, StaleState, move
 from backend.common import clock
 from backend.common.database import is_database_away
-from backend.common.logs import logged_with
+from backend.common.logs import log_context
 from backend.common.queue import Task, enqueue
 from backend.domain.errors import DriverError, ProbeError, Reason
 from backend.providers.registry import provider
 from backend.rentals.services.leaks import resource_alarm
 from workers.engine import rented_pairs, rented_steps
-from workers.engine.steps import HANDLERS, Move, Wait, failed, failing, jittered, pinned_plan_of
+from workers.engine.steps import HANDLERS, Move, Wait, failing, failure_fields, jitter, plan_of_run
 from workers.remote.driver import HostKeyChanged
 
 log = logging.getLogger(__name__)
@@ -80,10 +80,10 @@ def run_step(claim: Claim, dispatch: Dispatch) -> None:
     """
     try:
         # Anew, as the message may have waited in the queue for most of its lease.
-        step = renewed(claim)
-        with logged_with(run_id=str(step.run_id)):
+        step = renew_lease(claim)
+        with log_context(run_id=str(step.run_id)):
             try:
-                outcome = _worked(step)
+                outcome = _work(step)
             except DriverError as error:
                 outcome = _after_error(step, error)
             except ProbeError as error:
@@ -95,10 +95,10 @@ def run_step(claim: Claim, dispatch: Dispatch) -> None:
         log.info("dropped: %s", lost)
     except Exception as error:  # the outermost wrapper stores the reason
         log.exception("step %s failed", claim.step_id)
-        crashed(claim, error, dispatch)
+        fail_as_bug(claim, error, dispatch)
 
 
-def _worked(step: Step) -> Move | Wait:
+def _work(step: Step) -> Move | Wait:
     run, state = step.run, RunState(step.state)
     # A finished run is let through: its machine may remain to be ended.
     if step.state != run.state and not run.is_finished:
@@ -112,7 +112,7 @@ def _worked(step: Step) -> Move | Wait:
         return Move(RunState.TEARING_DOWN, {"outcome": RunState.CANCELLED})
     # Attempts also count steps whose worker died: one that kills its workers would else go round for ever.
     if state in BEFORE_TEARDOWN | {RunState.QUEUED} and step.attempt > MAX_ATTEMPTS:
-        return _given_up(
+        return _give_up(
             step, Reason.BUG, f"stopped after {MAX_ATTEMPTS} attempts: {step.last_error}"
         )
     return handlers[state](run, step)
@@ -124,14 +124,14 @@ def _elsewhere(step: Step) -> Move | Wait:
         raise StaleState(f"run {step.run_id} is on the machine of another worker")
     why = (
         f"no worker with the WORKER_ID {step.run.worker} has been there for "
-        f"{lost_after().total_seconds():.0f} s"
+        f"{silence_limit().total_seconds():.0f} s"
     )
     error = DriverError(Reason.UNREACHABLE, why, retryable=True)
     if step.state == RunState.TEARING_DOWN:
         return _after_failed_teardown(step, error)
     if step.state in {RunState.RUNNING, RunState.COLLECTING}:
         return failing(step.run, error.reason, why, outcome=RunState.LOST)
-    return _given_up(step, error.reason, why)
+    return _give_up(step, error.reason, why)
 
 
 def _after_error(step: Step, error: DriverError) -> Move | Wait:
@@ -144,12 +144,12 @@ def _after_error(step: Step, error: DriverError) -> Move | Wait:
     if state in LOGGED_IN and run.host.is_rented and error.retryable and error.reason != Reason.BUG:
         why = rented_steps.why_ended(run)
         if why is not None:
-            return _given_up(step, Reason.INTERRUPTED, why)
+            return _give_up(step, Reason.INTERRUPTED, why)
     if state == RunState.COLLECTING and error.retryable and error.reason != Reason.BUG:
         return _after_failed_collecting(step, error)
     if error.retryable and step.attempt < MAX_ATTEMPTS:
         return Wait(_backoff_s(step), str(error))
-    return _given_up(step, error.reason, error.detail)
+    return _give_up(step, error.reason, error.detail)
 
 
 def _after_failed_collecting(step: Step, error: DriverError) -> Move | Wait:
@@ -164,23 +164,23 @@ def _after_failed_collecting(step: Step, error: DriverError) -> Move | Wait:
     return failing(run, error.reason, error.detail, outcome=RunState.LOST)
 
 
-def refused(run: Run, error: DriverError) -> Move:
+def refuse(run: Run, error: DriverError) -> Move:
     """A running run whose host does not let us in any more."""
     if isinstance(error, HostKeyChanged):
         host_key_distrust(host=run.host, pinned=error.pinned, presented=error.presented)
     return failing(run, error.reason, error.detail)
 
 
-def _given_up(step: Step, reason: Reason, detail: str) -> Move:
+def _give_up(step: Step, reason: Reason, detail: str) -> Move:
     # A queued run has made nothing that a teardown would have to clean.
     target = RunState.FAILED if step.state == RunState.QUEUED else RunState.TEARING_DOWN
-    return Move(target, failed(step.run, reason, detail), event=detail)
+    return Move(target, failure_fields(step.run, reason, detail), event=detail)
 
 
 def _backoff_s(step: Step) -> float:
     # The exponent is capped too: cleaning is tried without limit, and the power would grow to
     # thousands of digits.
-    return jittered(min(2 ** min(step.attempt - 1, 20), MAX_BACKOFF_S))
+    return jitter(min(2 ** min(step.attempt - 1, 20), MAX_BACKOFF_S))
 
 
 def _after_failed_teardown(step: Step, error: DriverError) -> Move | Wait:
@@ -188,7 +188,7 @@ def _after_failed_teardown(step: Step, error: DriverError) -> Move | Wait:
     not blocked for ever; this step then goes on by itself. A run that measured everything stays done:
     what may remain is an alarm, and takes no result away."""
     run = step.run
-    is_over = clock.now() - step.created_at > lost_after()
+    is_over = clock.now() - step.created_at > silence_limit()
     # The engine's part goes on although the run is over: something may still cost money.
     if run.is_finished or (error.retryable and run.outcome != RunState.LOST and not is_over):
         return Wait(_backoff_s(step), str(error))
@@ -198,7 +198,7 @@ def _after_failed_teardown(step: Step, error: DriverError) -> Move | Wait:
     effect = partial(resource_alarm, resource=run.resource, detail=detail) if is_rented else None
     if run.outcome == RunState.DONE:
         return Move(RunState.DONE, event=detail, effect=effect)
-    fields = failed(run, error.reason, error.detail)
+    fields = failure_fields(run, error.reason, error.detail)
     return Move(RunState.LOST, fields, event=detail, effect=effect)
 
 
@@ -217,7 +217,7 @@ def _write(claim: Claim, outcome: Move | Wait, dispatch: Dispatch) -> None:
 def advance(claim: Claim, outcome: Move, dispatch: Dispatch) -> None:
     """Write the outcome of a step and claim its successor, in one fenced transaction."""
     # Everywhere the same order of locks, schedule, step, run: two workers would else wait for each other.
-    with transaction.atomic(), _schedule_if_last(claim, outcome), fenced(claim) as step:
+    with transaction.atomic(), _schedule_if_last(claim, outcome), fence(claim) as step:
         run, target = step.run, outcome.target
         if run.is_finished:  # only the teardown outlives its run
             step_close(step=step, error=step.last_error)
@@ -270,7 +270,7 @@ def _follow_on(run: Run, state: RunState, dispatch: Dispatch) -> None:
 
 def _deadline(run: Run) -> dt.datetime:
     """When the runner is ended: a rented machine does not live longer than it may."""
-    deadline = clock.now() + dt.timedelta(seconds=pinned_plan_of(run).deadline_s)
+    deadline = clock.now() + dt.timedelta(seconds=plan_of_run(run).deadline_s)
     if not run.host.is_rented or run.resource.expires_at is None:
         return deadline
     last_login_s = provider(run.resource.account.provider).last_login_s
@@ -278,7 +278,7 @@ def _deadline(run: Run) -> dt.datetime:
     return min(deadline, run.resource.expires_at - dt.timedelta(seconds=last_login_s))
 
 
-def crashed(claim: Claim, error: Exception, dispatch: Dispatch) -> None:
+def fail_as_bug(claim: Claim, error: Exception, dispatch: Dispatch) -> None:
     """A defect of ours: the step is tried again, and at last the run fails with the reason bug."""
     detail = f"{type(error).__name__}: {error}"
     if is_database_away(error):
@@ -287,7 +287,7 @@ def crashed(claim: Claim, error: Exception, dispatch: Dispatch) -> None:
     try:
         # The fault may have come after the lease had run out: then the step is another worker's
         # already.
-        step = renewed(claim)
+        step = renew_lease(claim)
         # Retryable: it may have been no more than a broken connection to the database.
         outcome = _after_error(step, DriverError(Reason.BUG, detail, retryable=True))
         _write(claim, outcome, dispatch)
@@ -302,7 +302,7 @@ def _put_off(claim: Claim, detail: str) -> None:
     by itself, and the step is taken up then.
     """
     try:
-        wait_s = jittered(DATABASE_RETRY_S)
+        wait_s = jitter(DATABASE_RETRY_S)
         release(claim, after_s=wait_s, error=detail, is_progress=True)
         log.warning("step %s waits %.0f s for the database", claim.step_id, wait_s)
     except (DatabaseError, LeaseLost) as error:

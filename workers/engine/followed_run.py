@@ -16,7 +16,7 @@ from backend.domain.parsing import observe
 from backend.domain.parsing.runner_status import RunnerStatus
 from backend.domain.repeats import Repeat
 from backend.domain.stats import UNFIT, is_settled
-from workers.engine.steps import pinned_plan_of, target_of
+from workers.engine.steps import plan_of_run, target_of
 from workers.remote import pipeline
 from workers.remote.bounds import RunBounds
 from workers.remote.connections import Connections
@@ -100,7 +100,7 @@ class Followed:
             self.live_at = now
         try:
             if self.transport is None:
-                self.transport = await connections.connected(
+                self.transport = await connections.acquire(
                     self.run.pk, self.machine, self.target, is_silent=self.is_silent
                 )
             # Starting adopts a runner that lives after all, so a reading that fails later may do it
@@ -168,7 +168,7 @@ class Followed:
         """True if the runner should have been over by now."""
         return self.deadline_at is not None and clock.now() > self.deadline_at
 
-    def settled(self, status: RunnerStatus) -> set[str]:
+    def series_to_end(self, status: RunnerStatus) -> set[str]:
         """Orders to leave out the rest of each series that needs no more repeats: its interval
         is narrow enough, or the profile's time is over and it has one."""
         # By the runner's own clock: it measures on while nobody reaches the host.
@@ -225,7 +225,7 @@ def _rows(live: str | None) -> dict[str, list[float | None]] | None:
         return None
 
 
-def taken_up(claims: Iterable[Claim]) -> list[Followed]:
+def take_up(claims: Iterable[Claim]) -> list[Followed]:
     """All that is needed to follow the claimed runs, in a few queries whatever their number."""
     by_step = {claim.step_id: claim for claim in claims}
     if not by_step:  # so it is nearly each second, and the queries take long to be made
@@ -235,7 +235,7 @@ def taken_up(claims: Iterable[Claim]) -> list[Followed]:
             claim=by_step[step.pk],
             run=step.run,
             deadline_at=step.deadline_at,
-            plan=pinned_plan_of(step.run),
+            plan=plan_of_run(step.run),
             machine=driver(step.run.host.driver),
             target=target_of(step.run.host),
             is_silent="silent_since" in step.run.live,

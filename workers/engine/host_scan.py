@@ -14,7 +14,7 @@ from workers.remote import ssh
 from workers.remote.driver import Target
 
 
-async def _presented(host: Host, bastion: Target | None, *, is_certified: bool) -> tuple[str, str]:
+async def _choose_key(host: Host, bastion: Target | None, *, is_certified: bool) -> tuple[str, str]:
     """The approved key where the host still has it, else the one that is preferred; and the
     certificate of a key, "" where nobody could have signed one."""
     is_private_allowed = settings.SSH_ALLOW_PRIVATE
@@ -53,7 +53,9 @@ def scan_host(host_id: str) -> None:
     host = Host.objects.select_related("bastion", "workspace").get(pk=host_id)
     trusted, _ = authorities_of(host.workspace, host)
     try:
-        key, certificate = asyncio.run(_presented(host, _bastion(host), is_certified=bool(trusted)))
+        key, certificate = asyncio.run(
+            _choose_key(host, _bastion(host), is_certified=bool(trusted))
+        )
     except DriverError as error:
         host_scan_record(host_id=host_id, key=None, error=str(error))
     except Exception as error:

@@ -38,7 +38,7 @@ class StandIn:
         # Neither can be used twice: Python starts a thread once, and a pump that was stopped stays
         # so.
         self._pump = Pump()
-        self._thread = threading.Thread(target=pumped, args=(self._pump,), name="pump")
+        self._thread = threading.Thread(target=pump_thread, args=(self._pump,), name="pump")
 
     def __enter__(self) -> "StandIn":
         return self
@@ -84,7 +84,7 @@ def follow(
     the command. A database that is away is waited for, but not for ever.
     """
     pause_s, away_since, is_cancelled, is_said = 0.0, None, False, False
-    with StandIn() as stand_in, Interrupts().noted() as interrupts:
+    with StandIn() as stand_in, Interrupts().note_interrupts() as interrupts:
         while True:
             interrupts.pause(pause_s)
             pause_s = every_s
@@ -127,7 +127,7 @@ class Interrupts:
         self._answered = 0
 
     @contextmanager
-    def noted(self) -> Iterator[Self]:
+    def note_interrupts(self) -> Iterator[Self]:
         """From now to the end of the context."""
         before = {
             number: signal.signal(number, self._note) for number in (signal.SIGINT, signal.SIGTERM)
@@ -156,7 +156,7 @@ class Interrupts:
         self._answered = len(self.signals)
 
 
-def pumped(pump: Pump) -> None:
+def pump_thread(pump: Pump) -> None:
     """Run the pump as the body of a thread; a fault ends it, and whoever looks next starts another."""
     try:
         pump.run()

@@ -15,7 +15,7 @@ from django.db.models import Q
 
 from backend.accounts.services.installation import installation_id
 from backend.benchmarks.models import Resource, ResourcePurchase, ResourceState, Run, RunState, Step
-from backend.benchmarks.services.leases import claim_of, fenced
+from backend.benchmarks.services.leases import claim_of, fence
 from backend.benchmarks.services.login_keys import host_private_key
 from backend.common import clock
 from backend.domain.errors import DriverError, Reason
@@ -24,14 +24,14 @@ from backend.providers import machines
 from backend.providers.machines import LaunchSpec
 from backend.rentals.selectors.resources import is_type_proven, resources_beside
 from backend.rentals.services.resources import (
-    rented_key_create,
+    create_rental_key,
     resource_mark_called,
     resource_mark_created,
     resource_mark_refused,
     resource_retry,
     resource_set_zones,
 )
-from workers.engine.steps import Move, Wait, failed, jittered
+from workers.engine.steps import Move, Wait, failure_fields, jitter
 from workers.rentals.provider_calls import ProviderCalls
 
 # Our own machines fill it, and one may end at any moment.
@@ -56,7 +56,7 @@ def arm(run: Run, step: Step) -> Move:
         _rehearse(run, provider, zones)
 
     def stored() -> None:
-        rented_key_create(host=run.host)
+        create_rental_key(host=run.host)
         resource_set_zones(resource=resource, zones=zones)
 
     return Move(RunState.LAUNCHING, effect=stored)
@@ -84,7 +84,7 @@ def launch(run: Run, step: Step) -> Move | Wait:
     made = request_machine(run, step)
     if isinstance(made, Move | Wait):
         return made
-    return Move(RunState.BOOTING, effect=lambda: created(run.resource, made))
+    return Move(RunState.BOOTING, effect=lambda: store_handle(run.resource, made))
 
 
 def request_machine(run: Run, step: Step) -> machines.ProviderResource | Move | Wait:
@@ -98,12 +98,12 @@ def request_machine(run: Run, step: Step) -> machines.ProviderResource | Move | 
     # specification.
     if expiry is not None and expiry < clock.now():
         detail = f"no machine within {resource.lifetime_s} s: {step.last_error}"
-        return Move(RunState.TEARING_DOWN, failed(run, Reason.TIMEOUT, detail))
+        return Move(RunState.TEARING_DOWN, failure_fields(run, Reason.TIMEOUT, detail))
     provider = ProviderCalls(resource.account)
     # Refused at the first call nothing can have been made; later an earlier call may have been heard.
     is_first = resource.state == ResourceState.RESERVED
     # Before the call: a worker that dies during it leaves a row that says that a machine may exist.
-    with fenced(claim_of(step)):
+    with fence(claim_of(step)):
         resource_mark_called(resource=resource, zone=zone)
     # Stored with the call: computed anew it would differ, and the provider would refuse the token.
     if resource.expires_at is None:
@@ -119,7 +119,7 @@ def request_machine(run: Run, step: Step) -> machines.ProviderResource | Move | 
         is_first |= error.proves_none
         is_over_quota = error.reason == Reason.QUOTA
         if is_full or not error.retryable:
-            with fenced(claim_of(step)):
+            with fence(claim_of(step)):
                 resource_mark_refused(
                     resource=resource,
                     error=str(error),
@@ -133,7 +133,7 @@ def request_machine(run: Run, step: Step) -> machines.ProviderResource | Move | 
         is_ours = is_over_quota and is_first and not _is_waited_for(run)
         if is_ours and resources_beside(resource).exists():
             # It is our own machines that fill the quota, and they end.
-            return Wait(jittered(QUOTA_RETRY_S), str(error), is_progress=True)
+            return Wait(jitter(QUOTA_RETRY_S), str(error), is_progress=True)
         raise
     return made
 
@@ -154,11 +154,13 @@ def _no_capacity(run: Run, step: Step) -> Move | Wait:
     # either.
     is_called = resource.state != ResourceState.RESERVED
     if waited_s >= settings.CAPACITY_WAIT_S or is_called or _is_waited_for(run):
-        return Move(RunState.TEARING_DOWN, failed(run, Reason.CAPACITY, resource.last_error))
-    with fenced(claim_of(step)):
+        return Move(
+            RunState.TEARING_DOWN, failure_fields(run, Reason.CAPACITY, resource.last_error)
+        )
+    with fence(claim_of(step)):
         resource_retry(resource=resource)
     why = f"waiting for a free machine: {resource.last_error}"
-    return Wait(jittered(CAPACITY_RETRY_S), why, is_progress=True)
+    return Wait(jitter(CAPACITY_RETRY_S), why, is_progress=True)
 
 
 def _is_waited_for(run: Run) -> bool:
@@ -167,7 +169,7 @@ def _is_waited_for(run: Run) -> bool:
     return pair.exists()
 
 
-def created(resource: Resource, made: machines.ProviderResource) -> None:
+def store_handle(resource: Resource, made: machines.ProviderResource) -> None:
     """Keep what the provider named."""
     resource_mark_created(
         resource=resource, provider_id=made.id, launched_at=made.launched_at, zone=made.zone

@@ -22,7 +22,7 @@ from backend.benchmarks.services.leases import (
     Claim,
     LeaseLost,
     claim_due,
-    fenced,
+    fence,
     is_followed,
     release_all,
 )
@@ -36,8 +36,8 @@ from backend.domain.errors import DriverError, Reason
 from backend.domain.parsing.runner_status import RunnerStatus
 from backend.domain.repeats import Repeat, repeat_of
 from workers.engine import dispatch as engine
-from workers.engine.followed_run import LOCAL_PERIOD_S, PERIOD_S, Followed, taken_up
-from workers.engine.steps import Move, failed, failing, jittered
+from workers.engine.followed_run import LOCAL_PERIOD_S, PERIOD_S, Followed, take_up
+from workers.engine.steps import Move, failing, failure_fields, jitter
 from workers.remote.connections import Connections, connections
 from workers.remote.pipeline import Snapshot
 
@@ -128,22 +128,22 @@ class FollowWindow:
         claims = claim_due(is_polling=True, limit=free_count, overdue_s=overdue_s)
         followed: list[Followed] = []
         try:
-            followed = taken_up(claims)
+            followed = take_up(claims)
         except Exception:  # one of them cannot be followed: find out which
             log.exception("taking up %s runs at once failed", len(claims))
             for claim in claims:
-                followed += self._taken_up_alone(claim)
+                followed += self._take_up_each(claim)
         for number, followed_run in enumerate(followed):
             # Apart from each other, so that they do not all come at the same moment.
             followed_run.next_at = time.monotonic() + PERIOD_S * number / len(followed)
             self._followed[followed_run.claim.step_id] = followed_run
 
-    def _taken_up_alone(self, claim: Claim) -> list[Followed]:
+    def _take_up_each(self, claim: Claim) -> list[Followed]:
         try:
-            return taken_up([claim])
+            return take_up([claim])
         except Exception as error:
             log.exception("step %s failed", claim.step_id)
-            engine.crashed(claim, error, self._dispatch)
+            engine.fail_as_bug(claim, error, self._dispatch)
             return []
 
     def _order_cancels(self) -> None:
@@ -248,7 +248,7 @@ class FollowWindow:
             log.info("dropped: %s", lost)
         except Exception as error:
             log.exception("run %s failed", followed.run.pk)
-            engine.crashed(followed.claim, error, self._dispatch)
+            engine.fail_as_bug(followed.claim, error, self._dispatch)
         self._drop(followed)
 
     def _after_reading(self, followed: Followed, snapshot: Snapshot) -> Move | None:
@@ -270,7 +270,7 @@ class FollowWindow:
         if followed.is_late:
             _give_up(followed)
         else:
-            followed.order(followed.settled(status))
+            followed.order(followed.series_to_end(status))
         progress = self._unwritten.setdefault(followed.claim.step_id, Progress(followed.claim))
         progress.repeats += readings
         if fields := followed.fields(snapshot, status):
@@ -286,7 +286,7 @@ class FollowWindow:
         gathered, self._unwritten = list(self._unwritten.values()), {}
         self._write_at = time.monotonic() + WRITE_PERIOD_S
         try:
-            self._written(gathered)
+            self._write_progress(gathered)
         except Exception:
             log.exception("writing %s runs at once failed", len(gathered))
             for progress in gathered:
@@ -296,18 +296,18 @@ class FollowWindow:
         """Write the run's last progress before what comes next."""
         progress = self._unwritten.pop(followed.claim.step_id, None)
         if progress is not None:
-            self._written([progress])
+            self._write_progress([progress])
 
     def _write_alone(self, progress: Progress) -> None:
         followed_run = self._followed[progress.claim.step_id]
         try:
-            self._written([progress])
+            self._write_progress([progress])
         except Exception as error:
             log.exception("run %s failed", followed_run.run.pk)
-            engine.crashed(followed_run.claim, error, self._dispatch)
+            engine.fail_as_bug(followed_run.claim, error, self._dispatch)
             self._drop(followed_run)
 
-    def _written(self, gathered: list[Progress]) -> None:
+    def _write_progress(self, gathered: list[Progress]) -> None:
         ours = progress_write(gathered)
         for progress in gathered:
             followed_run = self._followed[progress.claim.step_id]
@@ -336,9 +336,9 @@ def _give_up(followed: Followed) -> None:
     """The runner should have been over long ago: it is ended, and its results are kept."""
     if "cancel" in followed.ordered | followed.orders:
         return
-    with fenced(followed.claim) as step:
+    with fence(followed.claim) as step:
         detail = f"the runner did not finish within {followed.plan.deadline_s:.0f} s"
-        fields = failed(step.run, Reason.TIMEOUT, detail)
+        fields = failure_fields(step.run, Reason.TIMEOUT, detail)
         if fields:
             run_failure_record(run=step.run, fields=fields)
     followed.order({"cancel"})
@@ -347,7 +347,7 @@ def _give_up(followed: Followed) -> None:
 def _after_end(followed: Followed, snapshot: Snapshot, readings: list[Repeat]) -> Move | None:
     """The runner is over, or what it stood on has gone: keep the results and say which."""
     status = snapshot.status
-    with fenced(followed.claim) as step:
+    with fence(followed.claim) as step:
         run = step.run
         # First, whatever has happened: what was measured is kept.
         repeats_store([(run, readings)])
@@ -388,7 +388,7 @@ class HandOver:
 def _after_silence(followed: Followed, error: DriverError) -> Move | HandOver | None:
     """The host does not answer: wait for it, but not for ever. The runner does not need us."""
     followed.is_silent = True
-    with fenced(followed.claim) as step:
+    with fence(followed.claim) as step:
         run = step.run
         since = parse_datetime(str(run.live.get("silent_since", ""))) or clock.now()
         silent_s = (clock.now() - since).total_seconds()
@@ -396,7 +396,7 @@ def _after_silence(followed: Followed, error: DriverError) -> Move | HandOver | 
         if "silent_since" not in run.live:
             log.warning("run %s on %s does not answer: %s", run.pk, run.host.name, error)
         if not error.retryable:
-            return engine.refused(run, error)
+            return engine.refuse(run, error)
         if run.is_cancel_requested:
             return Move(RunState.TEARING_DOWN, {"outcome": RunState.CANCELLED})
         if silent_s > settings.HOST_LOST_AFTER_S:
@@ -414,7 +414,7 @@ def _silent_period_s(run: Run, silent_s: float) -> float:
     # A rented machine may have been taken away, which its provider is asked about in between.
     if run.host.is_rented:
         return SILENT_PERIOD_S
-    period_s = max(SILENT_PERIOD_S, jittered(min(silent_s, settings.LEASE_S) / 4))
+    period_s = max(SILENT_PERIOD_S, jitter(min(silent_s, settings.LEASE_S) / 4))
     # The last try comes when its time is over, and not a quarter of a lease later.
     left_s = settings.HOST_LOST_AFTER_S - silent_s
     return min(period_s, left_s) if left_s > SILENT_PERIOD_S else SILENT_PERIOD_S

@@ -17,7 +17,7 @@ from backend.benchmarks.services.steps import step_wake
 from backend.domain.errors import Reason
 from workers.engine import rented_steps
 from workers.engine.rented_steps import Handler, handle_of, patient
-from workers.engine.steps import Move, Wait, failed, failing, jittered
+from workers.engine.steps import Move, Wait, failing, failure_fields, jitter
 from workers.rentals.provider_calls import ProviderCalls
 
 # How often a run looks whether the other one is ready or over; whose step comes to its end wakes it.
@@ -60,7 +60,7 @@ def _over(run: Run, other: Run) -> Move:
     outcome = RunState(other.state if other.is_finished else other.outcome)
     if other.failure_reason:
         detail = f"the other machine of the pair, {other.host.name}: {other.failure_detail}"
-        fields = failed(run, Reason(other.failure_reason), detail)
+        fields = failure_fields(run, Reason(other.failure_reason), detail)
     else:
         fields = {"outcome": outcome}
     if run.state != RunState.QUEUED:
@@ -132,7 +132,7 @@ def _serve(run: Run, step: Step) -> Move | Wait:
     why = rented_steps.why_ended(run)
     if why is not None:
         return failing(run, Reason.INTERRUPTED, why)
-    return Wait(jittered(ASK_S), "the other machine of the pair measures", is_progress=True)
+    return Wait(jitter(ASK_S), "the other machine of the pair measures", is_progress=True)
 
 
 def _end(run: Run, step: Step) -> Move | Wait:
@@ -150,7 +150,9 @@ def _end_client(client: Run, server: Run) -> None:
     if client.is_cancel_requested:
         return
     detail = f"the other machine of the pair, {server.host.name}, has ended"
-    fields = failed(client, Reason.INTERRUPTED, f"{detail}: {server.failure_detail}".rstrip(": "))
+    fields = failure_fields(
+        client, Reason.INTERRUPTED, f"{detail}: {server.failure_detail}".rstrip(": ")
+    )
     with transaction.atomic():
         client = run_cancel(run=client, actor=ENGINE)
         run_failure_record(run=client, fields=fields)

@@ -22,7 +22,7 @@ from backend.benchmarks.models import (
     RunState,
     Step,
 )
-from backend.benchmarks.services.leases import claim_of, fenced
+from backend.benchmarks.services.leases import claim_of, fence
 from backend.benchmarks.services.results import boot_store
 from backend.benchmarks.services.steps import step_wake
 from backend.common import clock
@@ -35,16 +35,16 @@ from backend.providers.registry import provider as provider_record
 from backend.rentals.services.budgets import BudgetExceeded, QuotaReached, resource_reserve
 from backend.rentals.services.resources import (
     ledger_record,
-    rented_host_pin,
+    pin_rental_host,
     resource_mark_gone,
     resource_mark_unplaced,
 )
 from workers.engine import steps
-from workers.engine.launching import QUOTA_RETRY_S, arm, created, launch, request_machine
-from workers.engine.steps import Move, Wait, failed, failing, jittered
+from workers.engine.launching import QUOTA_RETRY_S, arm, launch, request_machine, store_handle
+from workers.engine.steps import Move, Wait, failing, failure_fields, jitter
 from workers.remote import ssh
 from workers.remote.driver import HostKeyChanged
-from workers.remote.greeting import Greeting, greeted
+from workers.remote.greeting import Greeting, greet
 from workers.rentals.provider_calls import NoCallLeft, ProviderCalls
 from workers.rentals.surplus import surplus_book
 from workers.time_limits import step_seconds
@@ -76,7 +76,7 @@ def _look_s(step: Step) -> float:
     """When to ask again: the longer it has taken, the later."""
     least, most = LOOK_S
     # A fifth of the age: looks add at most that share to what the run waits.
-    return jittered(min(most, max(least, _age_s(step) / 5)))
+    return jitter(min(most, max(least, _age_s(step) / 5)))
 
 
 def handle_of(resource: Resource) -> machines.ProviderResource:
@@ -102,7 +102,7 @@ def patient(handler: Handler) -> Handler:
         try:
             return handler(run, step)
         except NoCallLeft as none:
-            return Wait(jittered(none.seconds), str(none), is_progress=True)
+            return Wait(jitter(none.seconds), str(none), is_progress=True)
         except DriverError as error:
             if step.state == RunState.TEARING_DOWN or not error.retryable:
                 raise
@@ -110,7 +110,7 @@ def patient(handler: Handler) -> Handler:
             # Not retryable from here on, so that the run fails and its budget is free again.
             if trouble_s > _boot_limit_s(run.resource):
                 raise DriverError(error.reason, error.detail, retryable=False) from error
-            return Wait(jittered(max(1, trouble_s / 2)), str(error), is_progress=True)
+            return Wait(jitter(max(1, trouble_s / 2)), str(error), is_progress=True)
 
     return waiting
 
@@ -123,19 +123,19 @@ def reserve(run: Run, step: Step) -> Move | Wait:
     # Before anything is paid for: the peer's key cannot be approved while a machine waits.
     if run.peer is not None and run.server is None and run.peer.state != HostState.TRUSTED:
         detail = f"the host key of {run.peer.name} is not approved"
-        return Move(RunState.FAILED, failed(run, Reason.AUTH, detail))
+        return Move(RunState.FAILED, failure_fields(run, Reason.AUTH, detail))
     client: Run | None = getattr(run, "client", None)
     if (why := _too_short(run)) is not None:
-        return Move(RunState.FAILED, failed(run, Reason.UNSUPPORTED, why))
+        return Move(RunState.FAILED, failure_fields(run, Reason.UNSUPPORTED, why))
     try:
         # Both of a pair or none: a machine that waits for a place of the other one costs money.
-        with fenced(claim_of(step)):
+        with fence(claim_of(step)):
             for run_of_pair in filter(None, (run, client)):
                 resource_reserve(run=run_of_pair)
     except BudgetExceeded as error:
-        return Move(RunState.FAILED, failed(run, Reason.QUOTA, str(error)))
+        return Move(RunState.FAILED, failure_fields(run, Reason.QUOTA, str(error)))
     except QuotaReached as error:
-        return Wait(jittered(QUOTA_RETRY_S), str(error), is_progress=True)
+        return Wait(jitter(QUOTA_RETRY_S), str(error), is_progress=True)
     begin_too = partial(step_wake, run=client) if client is not None else None
     return Move(RunState.BUDGET_RESERVED, {"started_at": clock.now()}, effect=begin_too)
 
@@ -165,7 +165,7 @@ def boot(run: Run, step: Step) -> Move | Wait:
     provider = ProviderCalls(run.resource.account)
     machine = provider.described(handle_of(run.resource))
     if machine.refusal is not None:
-        return _unplaced(run, step, machine)
+        return _try_next_zone(run, step, machine)
     return _log_in(run, step, provider, machine)
 
 
@@ -174,18 +174,18 @@ def _log_in(
 ) -> Move | Wait:
     """The machine runs, and its console shows the key that it presents."""
     resource = run.resource
-    why = _ended(resource, machine)
+    why = _end_reason(resource, machine)
     if why is not None:
         return failing(run, Reason.INTERRUPTED, why)
     if machine.state != machines.ProviderResourceState.ABSENT:
-        with fenced(claim_of(step)):
-            created(resource, machine)
+        with fence(claim_of(step)):
+            store_handle(resource, machine)
     if machine.state != machines.ProviderResourceState.RUNNING:
         return _not_yet(resource, step, "the machine starts")
     if not machine.address:
         return _without_address(resource, step)
     try:
-        return _logged_in(run, step, provider, machine)
+        return _first_login(run, step, provider, machine)
     except HostKeyChanged:
         # It has the reason auth as well, but another key than the pinned one is never waited out.
         raise
@@ -196,7 +196,7 @@ def _log_in(
         return _not_yet(resource, step, str(error))
 
 
-def _unplaced(run: Run, step: Step, machine: machines.ProviderResource) -> Move | Wait:
+def _try_next_zone(run: Run, step: Step, machine: machines.ProviderResource) -> Move | Wait:
     """The machine never ran. Where capacity was missing another zone may have some."""
     resource = run.resource
     why = f"{resource.zone or resource.region}: {machine.detail}"
@@ -205,7 +205,7 @@ def _unplaced(run: Run, step: Step, machine: machines.ProviderResource) -> Move 
     # Until then it stands in the provider's lists, and would count as a machine of the next launch.
     if machine.state not in machines.OVER:
         return _not_yet(resource, step, why)
-    with fenced(claim_of(step)):
+    with fence(claim_of(step)):
         resource_mark_unplaced(resource=resource, error=why)
     return Wait(0, why, is_progress=True)
 
@@ -215,8 +215,8 @@ def _launch_again(run: Run, step: Step) -> Move | Wait:
     made = request_machine(run, step)
     if isinstance(made, Move | Wait):
         return made
-    with fenced(claim_of(step)):
-        created(run.resource, made)
+    with fence(claim_of(step)):
+        store_handle(run.resource, made)
     return Wait(_look_s(step), "the machine starts", is_progress=True)
 
 
@@ -230,7 +230,7 @@ def _not_yet(resource: Resource, step: Step, why: str) -> Wait:
 
 def _without_address(resource: Resource, step: Step) -> Wait:
     """An address comes with the machine, so it is waited for less long than a login."""
-    if _called_s(resource) > _boot_limit_s(resource) / NO_ADDRESS_SHARE:
+    if _call_duration_s(resource) > _boot_limit_s(resource) / NO_ADDRESS_SHARE:
         raise DriverError(Reason.UNSUPPORTED, f"{NO_ADDRESS}. {ADDRESS_ADVICE}", retryable=False)
     return Wait(_look_s(step), NO_ADDRESS, is_progress=True)
 
@@ -241,15 +241,15 @@ def _boot_limit_s(resource: Resource) -> int:
 
 def _is_late(resource: Resource) -> bool:
     """True if somebody should have logged in by now."""
-    return _called_s(resource) > _boot_limit_s(resource)
+    return _call_duration_s(resource) > _boot_limit_s(resource)
 
 
-def _called_s(resource: Resource) -> float:
+def _call_duration_s(resource: Resource) -> float:
     called_at = resource.called_at or clock.now()
     return (clock.now() - called_at).total_seconds()
 
 
-def _logged_in(
+def _first_login(
     run: Run, step: Step, provider: ProviderCalls, machine: machines.ProviderResource
 ) -> Move | Wait:
     resource, host = run.resource, run.host
@@ -273,8 +273,8 @@ def _logged_in(
                 # It may have shown its new keys before its SSH server took them over.
                 return Wait(_look_s(step), detail, is_progress=True)
             return failing(run, Reason.AUTH, detail)
-        with fenced(claim_of(step)):
-            rented_host_pin(
+        with fence(claim_of(step)):
+            pin_rental_host(
                 host=host,
                 address=machine.address,
                 port=machine.port,
@@ -283,7 +283,7 @@ def _logged_in(
             )
     greeting = steps.on_host(
         host,
-        lambda transport: greeted(transport, timeout_s=LOGIN_S),
+        lambda transport: greet(transport, timeout_s=LOGIN_S),
         seconds=min(LOGIN_S, step_seconds()),
     )
     waited_s = (clock.now() - (resource.called_at or step.created_at)).total_seconds()
@@ -317,7 +317,7 @@ def _boot_seconds(resource: Resource, greeting: Greeting) -> tuple[float, BootTi
 # --- while it runs --------------------------------------------------------------------------------
 
 
-def _ended(resource: Resource, machine: machines.ProviderResource) -> str | None:
+def _end_reason(resource: Resource, machine: machines.ProviderResource) -> str | None:
     """Why the machine is no more, by the provider's word; None while it may live."""
     known = resource.launched_at or resource.called_at
     settled = dt.timedelta(seconds=settings.PROVIDER_SETTLE_S)
@@ -344,7 +344,7 @@ def why_ended(run: Run) -> str | None:
     # No word is no proof: the run goes on as if the host were only silent.
     except (NoCallLeft, DriverError):
         return None
-    return _ended(resource, machine)
+    return _end_reason(resource, machine)
 
 
 def look_after(run: Run, step: Step) -> Move | Wait:
@@ -368,11 +368,11 @@ def end(run: Run, step: Step) -> Move | Wait:
         provider = ProviderCalls(resource.account, is_end=True)
         machine, left = _machines_of(provider, resource, step)
         is_gone = machine is not None and machine.state == machines.ProviderResourceState.GONE
-        unsettled_s = 0.0 if is_gone else _unsettled_s(resource, step)
+        unsettled_s = 0.0 if is_gone else _settling_s(resource, step)
         # The machine of a launch without an answer may not be listed before its parts are, and may end with
         # them: nobody would ever know of it, nor what it cost.
         if left and (resource.provider_id or unsettled_s <= 0):
-            with fenced(claim_of(step)):
+            with fence(claim_of(step)):
                 # It goes on costing until the provider says that it is over.
                 ledger_record(resource=resource, until=clock.now())
             try:
@@ -382,13 +382,13 @@ def end(run: Run, step: Step) -> Move | Wait:
                 is_costless = all(resource.kind in machines.COSTLESS for resource in left)
                 if not (is_gone and is_costless and _age_s(step) > PARTS_S):
                     raise
-                left_behind = f"{_named(left)}, which costs nothing: {error}"
+                left_behind = f"{_leftover_words(left)}, which costs nothing: {error}"
             else:
-                return Wait(_look_s(step), _named(left), is_progress=True)
+                return Wait(_look_s(step), _leftover_words(left), is_progress=True)
         if unsettled_s > 0:
             why = "the provider may not list it yet"
             return Wait(min(unsettled_s, LOOK_S[1]), why, is_progress=True)
-        with fenced(claim_of(step)):
+        with fence(claim_of(step)):
             resource_mark_gone(resource=resource, ended_at=machine.ended_at if machine else None)
     moved = steps.tear_down(run, step)
     return Move(
@@ -410,11 +410,11 @@ def _machines_of(
         resource for resource in by_id.values() if resource.kind == machines.ResourceKind.MACHINE
     ]
     if rented and not resource.provider_id:  # the answer to its launch was lost
-        with fenced(claim_of(step)):
-            created(resource, rented[0])
+        with fence(claim_of(step)):
+            store_handle(resource, rented[0])
     for entry in rented:
         if entry.id != resource.provider_id:
-            with fenced(claim_of(step)):
+            with fence(claim_of(step)):
                 surplus_book(resource, entry, clock.now())
     described = None
     if resource.provider_id:
@@ -441,12 +441,12 @@ def _terminate(provider: ProviderCalls, left: Sequence[machines.ProviderResource
         raise errors[0]
 
 
-def _named(left: Sequence[machines.ProviderResource]) -> str:
+def _leftover_words(left: Sequence[machines.ProviderResource]) -> str:
     names = ", ".join(f"{resource.kind} {resource.id} {resource.state}" for resource in left[:5])
     return f"still there: {names}"
 
 
-def _unsettled_s(resource: Resource, step: Step) -> float:
+def _settling_s(resource: Resource, step: Step) -> float:
     """Seconds for which "nothing is there" may only mean that the provider does not list it
     yet. A launch that was refused for certain made nothing; one that was not answered may have
     been heard until we gave it up."""

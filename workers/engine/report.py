@@ -79,7 +79,7 @@ def _rank_row(run: Run) -> dict[str, Any] | None:
             )
             better = sum((other.score or 0) > (row.score or 0) for other in listed.rows)
             counts = {"count": listed.count, "place_by_score": better + 1}
-            stated = _stated(row.price_id) if "fx_rate" in row.missing.split() else None
+            stated = _stored_price(row.price_id) if "fx_rate" in row.missing.split() else None
             return {**{name: getattr(row, name) for name in names}, **counts, "stated": stated}
     return None
 
@@ -126,7 +126,7 @@ def _worth(run: Run, metrics: Collection[str]) -> dict[str, Any] | None:
     )
 
 
-def _stated(price_id: UUID | None) -> dict[str, Any] | None:
+def _stored_price(price_id: UUID | None) -> dict[str, Any] | None:
     """The stored price as it was stated, where it cannot be converted; None where there is none."""
     price = PriceObservation.objects.filter(pk=price_id).first() if price_id else None
     if price is None:
@@ -153,7 +153,7 @@ def lines(document: dict[str, Any]) -> list[str]:
     if (worth := document["worth"]) is not None:
         lines.append(worth_line(worth))
     else:
-        lines += disturbed_lines(document["results"])
+        lines += lines_of_disturbance(document["results"])
     lines.append(f"  evidence: {document['url']}")
     return lines
 
@@ -177,7 +177,7 @@ def worth_line(worth: dict[str, Any]) -> str:
     )
 
 
-def disturbed_lines(results: list[dict[str, Any]]) -> list[str]:
+def lines_of_disturbance(results: list[dict[str, Any]]) -> list[str]:
     """Why general performance that was measured says nothing, and what to do."""
     return [
         "  general performance is not compared: other work disturbed every repeat. When the machine is "

@@ -29,7 +29,7 @@ def run_failure(
     if status is not None and status.state == "cancelled":
         return None
     # The first reason that a probe gives says more than how the runner then ended.
-    for repeat in _failed(repeats):
+    for repeat in _failures(repeats):
         if not set(measured_probes) - {repeat.probe}:
             return repeat.reason or Reason.BUG, repeat.error
     if status is not None and status.failure is not None:
@@ -39,13 +39,15 @@ def run_failure(
     return None
 
 
-def failed_probes(repeats: Sequence[Repeat], measured_metrics: Collection[str]) -> Iterator[str]:
+def remarks_on_failed_probes(
+    repeats: Sequence[Repeat], measured_metrics: Collection[str]
+) -> Iterator[str]:
     """A remark on the metrics that each failed probe leaves missing; why stands beside its repeats."""
-    for probe in dict.fromkeys(repeat.probe for repeat in _failed(repeats)):
+    for probe in dict.fromkeys(repeat.probe for repeat in _failures(repeats)):
         missing = [metric for metric in PROBES[probe].metrics if metric not in measured_metrics]
         if missing:
             yield f"{probe} failed, so the run has no {', '.join(missing)}"
 
 
-def _failed(repeats: Sequence[Repeat]) -> Iterator[Repeat]:
+def _failures(repeats: Sequence[Repeat]) -> Iterator[Repeat]:
     return (r for r in repeats if r.reason is not None and r.probe not in BEST_EFFORT)

@@ -14,9 +14,9 @@ from backend.benchmarks.models import Host
 from backend.benchmarks.selectors.hosts import hosts_visible
 from backend.benchmarks.services.hosts import host_create
 from backend.benchmarks.services.login_keys import (
-    checked_certificate,
-    checked_private_key,
-    decrypted,
+    check_certificate,
+    check_private_key,
+    decrypt_key,
     host_agent_set,
     host_private_key_replace,
     is_encrypted,
@@ -94,9 +94,9 @@ class SshHosts:
     def _through(self, there: SshLogin, bastion: Host | None, name: str | None, depth: int) -> Host:
         if there.jumps:
             return self.host(there, depth=depth)
-        known = self._known(there, bastion)
+        known = self._find(there, bastion)
         if known is not None:
-            return self.approve(self._renewed(known, there, name, is_given=depth == 0), depth)
+            return self.approve(self._renew(known, there, name, is_given=depth == 0), depth)
         keys = self._keys(there, is_given=depth == 0)
         first = next(keys, None)
         if first is None:
@@ -128,13 +128,13 @@ class SshHosts:
         # What somebody names is left to the run to try.
         return host if self.identity and depth == 0 else self._let_in(host, first, keys)
 
-    def _known(self, there: SshLogin, bastion: Host | None) -> Host | None:
+    def _find(self, there: SshLogin, bastion: Host | None) -> Host | None:
         hosts = hosts_visible(self.workspace).filter(
             address=there.address, port=there.port, username=there.username
         )
         return (hosts.filter(bastion=bastion) if bastion else hosts).first()
 
-    def _renewed(self, host: Host, there: SshLogin, name: str | None, *, is_given: bool) -> Host:
+    def _renew(self, host: Host, there: SshLogin, name: str | None, *, is_given: bool) -> Host:
         if name is not None and name != host.name:
             raise HostRefused(
                 f"{there.username}@{there.address} port {there.port} is known as {host.name!r}: "
@@ -182,10 +182,10 @@ class SshHosts:
         if is_readable_by_others(path) and "PRIVATE KEY" in text:
             self.warn(f"others can read the private key {path}: chmod 600 {path}")
         if is_encrypted(text):
-            text = decrypted(text, self.passphrase(path))
-        key = checked_private_key(text)
+            text = decrypt_key(text, self.passphrase(path))
+        key = check_private_key(text)
         certificate = certificate_for(text, path, there.certificates)
-        return Key(str(path), text, checked_certificate(certificate, public_line(key)))
+        return Key(str(path), text, check_certificate(certificate, public_line(key)))
 
     def _use(self, host: Host, key: Key) -> None:
         if not key.agent_socket:

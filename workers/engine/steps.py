@@ -13,14 +13,14 @@ from typing import Any, TypeVar
 from django.conf import settings
 
 from backend.benchmarks.models import Host, HostState, Run, RunState, Step
-from backend.benchmarks.selectors.evidence import stored_file_hashes
+from backend.benchmarks.selectors.evidence import result_file_hashes
 from backend.benchmarks.selectors.hosts import authorities_of
 from backend.benchmarks.services.hosts import host_key_distrust
 from backend.benchmarks.services.login_keys import host_earlier_key, host_private_key
 from backend.benchmarks.services.offered_machine import architecture_contradiction
 from backend.benchmarks.services.results import (
+    record_sent_bytes,
     repeats_store,
-    sent_bytes_record,
     unavailable_note,
 )
 from backend.common import clock
@@ -28,7 +28,7 @@ from backend.domain.errors import DriverError, Reason
 from backend.domain.probes import NETWORK
 from backend.domain.profiles import PROFILES
 from backend.domain.repeats import repeat_of
-from workers.engine.run_failure import failed_probes, run_failure
+from workers.engine.run_failure import remarks_on_failed_probes, run_failure
 from workers.remote import pipeline
 from workers.remote.driver import HostKeyChanged, Target, Transport
 from workers.remote.probes.pinned_plan import PinnedPlan
@@ -76,7 +76,7 @@ class Wait:
 # --- the machines of a run ----------------------------------------------------------------------
 
 
-def jittered(seconds: float) -> float:
+def jitter(seconds: float) -> float:
     """About as long, so that many who wait for the same do not all come back at once."""
     return seconds * random.uniform(0.75, 1.25)  # noqa: S311  (no secret)
 
@@ -153,19 +153,19 @@ def plan_of(run: Run, *, peer_port: int | None = None) -> Plan:
     )
 
 
-def pinned_plan_of(run: Run) -> PinnedPlan:
+def plan_of_run(run: Run) -> PinnedPlan:
     """Plan that the run began with; of one from before plans were stored, the present one."""
     return PinnedPlan.read(run.plan) if run.plan else PinnedPlan.of(plan_of(run))
 
 
-def _paired(run: Run) -> Host | None:
+def _peer_of(run: Run) -> Host | None:
     """The other end of the run's network tests, if it has any."""
     chosen = PROFILES[run.profile].series if run.probes is None else run.probes
     # Without network tests the peer is not touched, not even logged in to.
     return run.peer if NETWORK in chosen else None
 
 
-def failed(
+def failure_fields(
     run: Run, reason: Reason, detail: str, *, outcome: RunState = RunState.FAILED
 ) -> dict[str, object]:
     """Fields that record why a run fails; the first reason stays."""
@@ -177,7 +177,7 @@ def failed(
 
 def failing(run: Run, reason: Reason, detail: str, *, outcome: RunState = RunState.FAILED) -> Move:
     """To the teardown, with the reason as a warning."""
-    fields = failed(run, reason, detail, outcome=outcome)
+    fields = failure_fields(run, reason, detail, outcome=outcome)
     return Move(RunState.TEARING_DOWN, fields, event=detail)
 
 
@@ -191,20 +191,20 @@ def begin(run: Run, step: Step) -> Move:
         for machine in host.route:
             if machine.state != HostState.TRUSTED:
                 detail = f"the host key of {machine.name} is not approved"
-                return Move(RunState.FAILED, failed(run, Reason.AUTH, detail))
+                return Move(RunState.FAILED, failure_fields(run, Reason.AUTH, detail))
     return Move(RunState.REACHABLE, {"started_at": clock.now()})
 
 
 def identify(run: Run, step: Step) -> Move:
     """Look at the machines: architecture, boot, space, whether programs may run; what earlier
     runs left there goes."""
-    peer = _paired(run)
+    peer = _peer_of(run)
     # Both machines are looked at in one step, which must end within its lease.
     seconds = step_seconds() / (1 if peer is None else 2)
-    target, swept = on_host(run.host, lambda t: _looked_at(t, run, seconds), seconds=seconds)
+    target, swept = on_host(run.host, lambda t: _identify(t, run, seconds), seconds=seconds)
     live = {"directory": target.directory, "arch": target.arch, "container": gethostname()}
     if peer is not None:
-        other, more = on_peer(peer, lambda t: _looked_at(t, run, seconds, True), seconds=seconds)
+        other, more = on_peer(peer, lambda t: _identify(t, run, seconds, True), seconds=seconds)
         # The peer may be the worker's own machine, whose address only the host sees.
         address = peer.address or target.seen_from or LOOPBACK
         live |= {"peer_directory": other.directory, "peer_address": address}
@@ -220,7 +220,7 @@ def identify(run: Run, step: Step) -> Move:
     return Move(RunState.PREPARED, fields, events=tuple(swept))
 
 
-async def _looked_at(
+async def _identify(
     transport: Transport, run: Run, seconds: float, is_peer: bool = False
 ) -> tuple[pipeline.TargetIdentity, list[tuple[str, str]]]:
     """Facts of the machine, and the events of clearing up there. That fails no run."""
@@ -252,7 +252,7 @@ def _clock_events(
     return [("warning", f"the clock is {skew_s:+.0f} s off; durations are not affected")]
 
 
-def _replaced(run: Run) -> str:
+def _why_unknown(run: Run) -> str:
     """Why nobody can know what a run left on its worker's machine; "" where one can: a container
     has its host name for itself, and the next one does not see what ran in it."""
     began_on = run.live.get("container", gethostname())
@@ -263,14 +263,14 @@ def _replaced(run: Run) -> str:
 
 def prepare(run: Run, step: Step) -> Move | Wait:
     """Bring runner, probes and plan, and start the runner detached; before that, its peer."""
-    if replaced := _replaced(run):
+    if replaced := _why_unknown(run):
         raise DriverError(Reason.INTERRUPTED, replaced, retryable=False)
     began = time.monotonic()
-    peer = _paired(run)
+    peer = _peer_of(run)
     unavailable = ""
     if peer is not None:
         # Before the host: it must listen when the runner starts.
-        serving = on_peer(peer, lambda t: _served(t, run), seconds=step_seconds() / 2)
+        serving = on_peer(peer, lambda t: _serve(t, run), seconds=step_seconds() / 2)
         if serving.busy:
             why = f"{serving.busy} is measuring on the peer {peer.name}"
             return Wait(BUSY_RETRY_S, why, is_progress=True)
@@ -282,7 +282,7 @@ def prepare(run: Run, step: Step) -> Move | Wait:
     planned = plan_of(run)
     # Both logins share the time of one step, which must end within its lease.
     seconds = step_seconds() - (time.monotonic() - began)
-    other, pinned = on_host(run.host, lambda t: _started(t, run, planned), seconds=seconds)
+    other, pinned = on_host(run.host, lambda t: _start_runner(t, run, planned), seconds=seconds)
     if other is not None:
         if peer is not None:  # it would grow old meanwhile
             clean = partial(pipeline.teardown, directory=run.live["peer_directory"])
@@ -296,7 +296,9 @@ def prepare(run: Run, step: Step) -> Move | Wait:
     return Move(RunState.RUNNING, {"live": live, "plan": pinned.document()}, effect=effect)
 
 
-async def _started(transport: Transport, run: Run, planned: Plan) -> tuple[str | None, PinnedPlan]:
+async def _start_runner(
+    transport: Transport, run: Run, planned: Plan
+) -> tuple[str | None, PinnedPlan]:
     """None once the runner runs, else the directory of the run that is in the way; and the plan
     that it goes by."""
     directory = run.live["directory"]
@@ -311,11 +313,11 @@ async def _started(transport: Transport, run: Run, planned: Plan) -> tuple[str |
         sent = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
         pinned = replace(PinnedPlan.of(planned), hashes=sent)
     else:
-        pinned = replace(pinned_plan_of(run), hashes=begun)
+        pinned = replace(plan_of_run(run), hashes=begun)
     return await pipeline.start(transport, directory), pinned
 
 
-async def _served(transport: Transport, run: Run) -> pipeline.Serving:
+async def _serve(transport: Transport, run: Run) -> pipeline.Serving:
     directory = run.live["peer_directory"]
     await pipeline.prepare(transport, directory, pipeline.peer_files())
     return await pipeline.serve(
@@ -329,11 +331,11 @@ async def _served(transport: Transport, run: Run) -> pipeline.Serving:
 
 def collect(run: Run, step: Step) -> Move:
     """Compare what is stored with the manifest, take over what is missing, and judge the run."""
-    stored = stored_file_hashes(run)
+    stored = result_file_hashes(run)
     directory = run.live["directory"]
     snapshot = on_host(
         run.host,
-        lambda t: pipeline.read_missing(t, directory, stored, pinned_plan_of(run).bounds),
+        lambda t: pipeline.read_missing(t, directory, stored, plan_of_run(run).bounds),
         seconds=step_seconds(),
     )
     # One that is stored and yet read again differed: what is stored of it is not what was measured.
@@ -341,7 +343,7 @@ def collect(run: Run, step: Step) -> Move:
         result.name: f"{result.name} is not stored as the target lists it"
         for result in snapshot.results
         if stored.get(result.number)
-    } | pipeline.damaged(snapshot)
+    } | pipeline.find_damage(snapshot)
     repeats = [repeat_of(result, damage.get(result.name, "")) for result in snapshot.results]
     fields: dict[str, object] = {}
     if snapshot.status is not None:
@@ -352,15 +354,15 @@ def collect(run: Run, step: Step) -> Move:
     measured_probes = set() if damage else {probe for probe, _ in figures}
     failure = run_failure(snapshot, repeats, measured_probes)
     if failure is not None:
-        fields |= failed(run, *failure)
-    remarks = [*pinned_plan_of(run).changed_probes]
+        fields |= failure_fields(run, *failure)
+    remarks = [*plan_of_run(run).probe_changes]
     if failure is None:
-        remarks += failed_probes(repeats, {metric for _, metric in figures})
+        remarks += remarks_on_failed_probes(repeats, {metric for _, metric in figures})
     events = tuple(("warning", remark) for remark in remarks)
 
     def stored_all() -> None:
         repeats_store([(run, repeats)])
-        sent_bytes_record(run=run)
+        record_sent_bytes(run=run)
 
     return Move(RunState.PARSED, fields, effect=stored_all, events=events)
 
@@ -398,10 +400,12 @@ def tear_down(run: Run, step: Step) -> Move:
             errors.append(error)
     if errors:
         raise errors[0]
-    if replaced := _replaced(run):
+    if replaced := _why_unknown(run):
         if run.outcome == RunState.DONE:
             return Move(RunState.DONE, event=replaced)
-        return Move(RunState.LOST, failed(run, Reason.INTERRUPTED, replaced), event=replaced)
+        return Move(
+            RunState.LOST, failure_fields(run, Reason.INTERRUPTED, replaced), event=replaced
+        )
     return Move(RunState.VERIFIED_GONE)
 
 

@@ -43,7 +43,7 @@ from backend.domain.errors import DomainError, DriverError, InvalidValue
 from backend.domain.parsing.prices.collected import Collected
 from backend.domain.price_feeds import FeedKind
 from backend.domain.price_refresh import RefreshProgress, Trouble
-from backend.domain.redaction import redacted
+from backend.domain.redaction import redact
 from backend.notifications.models import NoticeKind
 from backend.notifications.services.notices import notice_queue
 from backend.providers.fetcher import FetchRequest
@@ -86,7 +86,7 @@ def fetch_due(*, is_needed: Callable[[], bool] = lambda: True) -> int:
             except FetchError:
                 pass  # on the feed, and logged
             except (Cancelled, ClaimLost) as why:
-                log.info("%s: %s", _named(claim.feed), type(why).__name__)
+                log.info("%s: %s", _list_name(claim.feed), type(why).__name__)
     if was_refreshing and is_resting():
         log.warning("no provider answered: prices are refreshed again when somebody asks for it")
     return tried
@@ -153,11 +153,11 @@ def _read(claim: FeedClaim, patience: Patience, *, is_conditional: bool) -> Repo
     try:
         request = _request(feed, patience, is_conditional)
         secret = dict(request.access.secret) if request.access else {}
-        report = _recorded(claim, request)
+        report = _record(claim, request)
     except NotModified:
         with feed_fenced(claim) as locked:
             feed_unchanged(feed=locked)
-        log.info("%s: not modified", _named(feed))
+        log.info("%s: not modified", _list_name(feed))
         return None
     except Cancelled:
         # Due again at once, and no failure: the process was asked to end.
@@ -168,17 +168,17 @@ def _read(claim: FeedClaim, patience: Patience, *, is_conditional: bool) -> Repo
         raise
     except (FetchError, DriverError, DomainError) as error:
         # Providers quote requests in their refusals, and errors stand on a page.
-        detail = redacted(str(error), secret)
+        detail = redact(str(error), secret)
         if isinstance(error, FetchError):
             after_s, trouble = error.after_s, error.trouble
     except Exception as error:  # noqa: BLE001  (the outermost: stated on the feed and in the log)
-        log.error("%s: %s", _named(feed), redacted(traceback.format_exc(), secret))
+        log.error("%s: %s", _list_name(feed), redact(traceback.format_exc(), secret))
         detail = f"a defect of ours: {type(error).__name__}"
     else:
-        log.info("%s: %s", _named(feed), _counts(report))
+        log.info("%s: %s", _list_name(feed), _counts(report))
         return report
     feed_failed(claim=claim, error=detail, trouble=trouble, after_s=after_s)
-    log.warning("%s: %s", _named(feed), detail)
+    log.warning("%s: %s", _list_name(feed), detail)
     raise FetchError(detail, trouble=trouble)
 
 
@@ -199,7 +199,7 @@ def _request(feed: PriceFeed, patience: Patience, is_conditional: bool) -> Fetch
     )
 
 
-def _recorded(claim: FeedClaim, request: FetchRequest) -> Report:
+def _record(claim: FeedClaim, request: FetchRequest) -> Report:
     """Fetch, store and record; all of it or nothing."""
     provider, kind = claim.feed.provider.slug, claim.feed.kind
     known = feed_kind(provider, kind)
@@ -241,7 +241,7 @@ def _recorded(claim: FeedClaim, request: FetchRequest) -> Report:
 
 def _notify(feed: PriceFeed, report: ImportReport, sha256: str) -> None:
     """A message for each answer with prices that wait, however many they are."""
-    name = _named(feed).removeprefix("prices ")
+    name = _list_name(feed).removeprefix("prices ")
     notice_queue(
         workspace=default_workspace(),
         kind=NoticeKind.PRICES,
@@ -279,7 +279,7 @@ def _endpoint(provider: str, access: Access | None) -> str:
 # --- what is logged -------------------------------------------------------------------------------------
 
 
-def _named(feed: PriceFeed) -> str:
+def _list_name(feed: PriceFeed) -> str:
     return f"prices {feed.provider.slug} {feed.kind} {feed.region}".strip()
 
 

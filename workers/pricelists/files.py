@@ -57,7 +57,7 @@ def price_lists(provider: str, paths: Iterable[Path], region: str) -> list[Price
     `region` is for lists that name none. Raises InvalidValue, naming the file, and OSError.
     """
     record = provider_record(provider)
-    documents = [_recognised(record, path, region) for path in paths]
+    documents = [_recognise(record, path, region) for path in paths]
     lists: list[PriceList] = []
     for feed in record.feeds:
         own = [document for document in documents if document.feed is feed]
@@ -71,9 +71,9 @@ def price_lists(provider: str, paths: Iterable[Path], region: str) -> list[Price
     return lists
 
 
-def _recognised(record: ProviderRecord, path: Path, region: str) -> PriceFile:
+def _recognise(record: ProviderRecord, path: Path, region: str) -> PriceFile:
     """Kind of the file, judged by its beginning. Raises InvalidValue, naming it, and OSError."""
-    with _opened(path) as file:
+    with _open(path) as file:
         head = file.read(HEAD_BYTES).decode(errors="replace")
     for feed in record.feeds:
         for name, pattern in feed.documents.items():
@@ -119,7 +119,7 @@ class FileReading:
             detail = f"no on-demand prices of {code} are known to join on"
             raise InvalidValue(str(price_list.documents[0].path), detail)
         request = FetchRequest(Patience(0), region=code, on_demand=known)
-        with self._named():
+        with self._name_errors():
             for document in price_list.documents:
                 self._copy(document)
             yield from source.read(request, self._spool)
@@ -127,7 +127,7 @@ class FileReading:
     def _copy(self, document: PriceFile) -> None:
         """Copy the file, unpacked, to the spool."""
         self._current = document.path
-        with _opened(document.path) as file:
+        with _open(document.path) as file:
             part = self._spool.page(document.name)
             shutil.copyfileobj(file, part, PIECE_BYTES)
         self._paths[self._spool.move_to_disk(document.name)] = document.path
@@ -137,7 +137,7 @@ class FileReading:
         self._on_read(self._current, size_bytes)
 
     @contextmanager
-    def _named(self) -> Iterator[None]:
+    def _name_errors(self) -> Iterator[None]:
         """Errors within name the file instead of the page."""
         try:
             yield
@@ -149,7 +149,7 @@ class FileReading:
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[IO[bytes]]:
+def _open(path: Path) -> Iterator[IO[bytes]]:
     """The file, unpacked where it is packed. Raises InvalidValue where that cannot be."""
     with path.open("rb") as file:
         # By content: downloads lose their suffix, and some are named .json although they are packed.

@@ -42,7 +42,7 @@ async def agent_keys(
         yield keys[:MOST_KEYS]
 
 
-def offered(keys: list[asyncssh.SSHKeyPair]) -> str:
+def key_lines(keys: list[asyncssh.SSHKeyPair]) -> str:
     """The keys as a person finds them in `ssh-add -l`; "" for none."""
     names = [key.get_comment() or key.get_algorithm() for key in keys]
     return f"; the SSH agent offered {', '.join(names)}" if names else ""

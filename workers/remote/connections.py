@@ -43,7 +43,7 @@ class Connections:
         """Do the work in the thread."""
         return asyncio.run_coroutine_threadsafe(work, self._loop)
 
-    async def connected(
+    async def acquire(
         self, key: object, machine: MachineDriver, target: Target, *, is_silent: bool = False
     ) -> Transport:
         """The kept connection of that key, or a new one; raises DriverError. `is_silent` says that
@@ -60,9 +60,9 @@ class Connections:
             async with self._silent:
                 return await machine.connect(target)
         async with self._connects:
-            return await self._connected_in_slot(machine, target)
+            return await self._connect_in_slot(machine, target)
 
-    async def _connected_in_slot(self, machine: MachineDriver, target: Target) -> Transport:
+    async def _connect_in_slot(self, machine: MachineDriver, target: Target) -> Transport:
         async with self._slots:
             login = asyncio.ensure_future(machine.connect(target))
             try:

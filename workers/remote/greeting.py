@@ -37,7 +37,7 @@ class Greeting:
     answered_at: dt.datetime
 
 
-async def greeted(transport: Transport, *, timeout_s: float) -> Greeting:
+async def greet(transport: Transport, *, timeout_s: float) -> Greeting:
     """Raises DriverError while the machine lets nobody work."""
     asked_at = dt.datetime.now(dt.UTC)
     output = await transport.run("exec /bin/sh -s", stdin=SCRIPT, timeout_s=timeout_s)

@@ -64,7 +64,7 @@ class LocalTransport:
         return Output(exit_code, stdout, stderr)
 
     async def put(self, content: bytes, path: str, *, mode: int, timeout_s: float) -> None:
-        await asyncio.to_thread(_written, content, Path(path), mode)
+        await asyncio.to_thread(_write, content, Path(path), mode)
 
     async def get(self, path: str, *, timeout_s: float, limit_bytes: int = 16 * 2**20) -> bytes:
         return await asyncio.to_thread(_content, Path(path), limit_bytes)
@@ -73,7 +73,7 @@ class LocalTransport:
         """Nothing is held open."""
 
 
-def _written(content: bytes, path: Path, mode: int) -> None:
+def _write(content: bytes, path: Path, mode: int) -> None:
     part = path.with_name(f"{path.name}.part")
     try:
         part.write_bytes(content)

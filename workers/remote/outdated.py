@@ -7,14 +7,14 @@ import asyncssh
 from asyncssh.encryption import get_default_encryption_algs
 from asyncssh.kex import get_default_kex_algs
 
-from backend.domain.parsing.key_exchange import outdated, read_offer
+from backend.domain.parsing.key_exchange import outdated_algorithms, read_offer
 
 ANSWER_TIMEOUT_S = 5
 MAX_BYTES = 65_536
 VERSION = b"SSH-2.0-rackrate\r\n"
 
 
-async def outdated_server(
+async def age_of_server(
     name: str,
     port: int,
     tunnel: asyncssh.SSHClientConnection | None,
@@ -29,7 +29,7 @@ async def outdated_server(
     exchanges = [name.decode() for name in get_default_kex_algs()]
     ciphers = [encryption_alg.decode() for encryption_alg in get_default_encryption_algs()]
     accepted = {"key exchanges": exchanges, "host key signatures": signatures, "ciphers": ciphers}
-    return outdated(offer, accepted)
+    return outdated_algorithms(offer, accepted)
 
 
 async def _first_bytes(name: str, port: int, tunnel: asyncssh.SSHClientConnection | None) -> bytes:

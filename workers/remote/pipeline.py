@@ -453,7 +453,7 @@ def mismatch(name: str, file_hashes: Mapping[str, str], manifest: Mapping[str, s
     return ""
 
 
-def damaged(snapshot: Snapshot) -> dict[str, str]:
+def find_damage(snapshot: Snapshot) -> dict[str, str]:
     """Results whose files are not those of the manifest: name → what is wrong."""
     if snapshot.manifest is None:
         return {}

@@ -13,13 +13,13 @@ from typing import Any, TypeVar
 
 import asyncssh
 
-from backend.domain.addresses import checked_address, is_public, key_fingerprint
+from backend.domain.addresses import check_address, is_public, key_fingerprint
 from backend.domain.errors import DriverError, InvalidValue, Reason
 from backend.domain.host_certificates import certificate_refusal
 from backend.domain.host_keys import TYPES
-from workers.remote.agent import agent_keys, offered
+from workers.remote.agent import agent_keys, key_lines
 from workers.remote.driver import HostKeyChanged, Target
-from workers.remote.outdated import outdated_server
+from workers.remote.outdated import age_of_server
 from workers.remote.presented import ALGORITHMS, CERTIFICATE_ALGORITHMS, PresentedKey
 from workers.remote.ssh_transport import SshTransport
 
@@ -84,15 +84,15 @@ async def _route(
     """Address to connect to, and the bastion that does so. Behind one the name is looked up there:
     its network is not ours, so none of its addresses leads to a machine of ours."""
     try:
-        checked_address(address)
+        check_address(address)
     except InvalidValue as error:
         raise DriverError(Reason.UNREACHABLE, error.detail, retryable=False) from error
     if via is not None:
         return [address], await connect(via)
-    return await _resolved(address, port, is_private_allowed=is_private_allowed), None
+    return await _resolve(address, port, is_private_allowed=is_private_allowed), None
 
 
-async def _resolved(address: str, port: int, *, is_private_allowed: bool) -> Sequence[str]:
+async def _resolve(address: str, port: int, *, is_private_allowed: bool) -> Sequence[str]:
     """The IPs to connect to. Checked after resolving and then used themselves, so that a name
     cannot change its mind between the check and the connection."""
     try:
@@ -214,7 +214,7 @@ async def _server_key(
         endpoint = f"{address} port {port}"
         if is_any_expected and isinstance(error, NO_COMMON_KEY):
             tunnel = bastion.connection if bastion else None
-            if why := await outdated_server(name, port, tunnel, algorithms):
+            if why := await age_of_server(name, port, tunnel, algorithms):
                 detail = f"{endpoint}: {why}"
                 raise DriverError(Reason.UNSUPPORTED, detail, retryable=False) from error
         raise _connect_error(error, endpoint) from error
@@ -233,7 +233,7 @@ async def connect(target: Target) -> "SshTransport":
     )
     endpoint = f"{target.username}@{target.address} port {target.port}"
     try:
-        connection = await _logged_in(target, names, endpoint, bastion)
+        connection = await _log_in(target, names, endpoint, bastion)
     # Also when the step's time is over: the way through the bastion would stay open.
     except BaseException:
         if bastion is not None:
@@ -242,14 +242,14 @@ async def connect(target: Target) -> "SshTransport":
     return SshTransport(connection, endpoint, bastion)
 
 
-async def _logged_in(
+async def _log_in(
     target: Target, names: Sequence[str], endpoint: str, bastion: SshTransport | None
 ) -> asyncssh.SSHClientConnection:
     async with agent_keys(target.agent_socket, is_of_host=target.is_agent_of_host) as keys:
-        return await _connected(target, names, endpoint, bastion, keys)
+        return await _connect(target, names, endpoint, bastion, keys)
 
 
-async def _connected(
+async def _connect(
     target: Target,
     names: Sequence[str],
     endpoint: str,
@@ -265,7 +265,7 @@ async def _connected(
             tunnel=bastion.connection if bastion else (),
             username=target.username,
             client_keys=[*_login_keys(target), *keys],
-            known_hosts=_known_hosts(target),
+            known_hosts=_trusted_keys(target),
             # The name that a certificate has to have; without one nothing goes by it.
             host_key_alias=target.address.lower(),
             client_factory=lambda: client,
@@ -285,8 +285,8 @@ async def _connected(
         return await _first_reached(names, connected)
     except asyncssh.HostKeyNotVerifiable as error:
         if target.authorities:
-            raise _uncertified(endpoint, client.refusal or str(error)) from error
-        raise _changed(target, endpoint, client.presented) from error
+            raise _no_certificate_error(endpoint, client.refusal or str(error)) from error
+        raise _key_changed_error(target, endpoint, client.presented) from error
     except NO_COMMON_KEY as error:
         if target.authorities:
             raise await _without_certificate(target, endpoint, error) from error
@@ -301,12 +301,12 @@ async def _connected(
         # The right machine after all, in trouble: nothing to distrust it for.
         if presented == target.host_key:
             raise _connect_error(error, endpoint) from error
-        raise _changed(target, endpoint, presented) from error
+        raise _key_changed_error(target, endpoint, presented) from error
     except (OSError, asyncssh.Error, asyncssh.KeyImportError) as error:
-        raise _connect_error(error, endpoint, client.banner, offered(keys)) from error
+        raise _connect_error(error, endpoint, client.banner, key_lines(keys)) from error
 
 
-def _known_hosts(target: Target) -> bytes:
+def _trusted_keys(target: Target) -> bytes:
     # Of host keys, only those of the pinned one's type are asked for, or certificates.
     if target.authorities:
         return "".join(f"@cert-authority * {key}\n" for key in target.authorities).encode()
@@ -320,10 +320,10 @@ async def _without_certificate(target: Target, endpoint: str, error: Exception) 
     )
     if certificate:
         return _connect_error(error, endpoint)
-    return _uncertified(endpoint, "it shows no certificate of its key")
+    return _no_certificate_error(endpoint, "it shows no certificate of its key")
 
 
-def _uncertified(endpoint: str, why: str) -> DriverError:
+def _no_certificate_error(endpoint: str, why: str) -> DriverError:
     detail = f"{endpoint} is trusted by the certificate of its key, but {why}; nothing was run"
     return DriverError(Reason.AUTH, detail, retryable=False)
 
@@ -337,9 +337,9 @@ def _login_keys(target: Target) -> Iterator[asyncssh.SSHKey | tuple[asyncssh.SSH
         yield (key, certificate) if is_certified else key
 
 
-def _changed(target: Target, endpoint: str, presented: str | None) -> HostKeyChanged:
-    shown = _named(presented) if presented else "an unknown key"
-    pinned = _named(target.host_key)
+def _key_changed_error(target: Target, endpoint: str, presented: str | None) -> HostKeyChanged:
+    shown = _key_words(presented) if presented else "an unknown key"
+    pinned = _key_words(target.host_key)
     return HostKeyChanged(
         f"{endpoint} presents the host key {shown}, but {pinned} is pinned; nothing was run",
         pinned=target.host_key,
@@ -347,7 +347,7 @@ def _changed(target: Target, endpoint: str, presented: str | None) -> HostKeyCha
     )
 
 
-def _named(key_line: str) -> str:
+def _key_words(key_line: str) -> str:
     return f"{key_line.split(maxsplit=1)[0]} {key_fingerprint(key_line)}"
 
 

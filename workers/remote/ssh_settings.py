@@ -50,7 +50,7 @@ class SshSettings:
         return re.sub(r"%([h%])", lambda m: self.name if m[1] == "h" else "%", name)
 
     @property
-    def searched(self) -> str:
+    def pattern_name(self) -> str:
         """The name that patterns of Host mean: in a second pass the resolved one."""
         return self.host.lower() if self.is_final_pass else self.name
 
@@ -100,11 +100,11 @@ class _File:
             words = list(self._words(rest))
             match keyword:
                 case "host":
-                    is_matching = is_active and self._names(self.settings.searched, words)
+                    is_matching = is_active and self._names(self.settings.pattern_name, words)
                 case "match":
                     is_matching = self._matches(words) and is_active
                 case "include":
-                    for path in self._included(words):
+                    for path in self._includes(words):
                         _File(self.settings, path, self.directory).read(
                             is_active=is_matching, depth=depth + 1
                         )
@@ -146,7 +146,7 @@ class _File:
         ):
             values.setdefault(keyword, value)
 
-    def _included(self, patterns: list[str]) -> Iterator[Path]:
+    def _includes(self, patterns: list[str]) -> Iterator[Path]:
         for pattern in patterns:
             path = self.directory / Path(pattern).expanduser()
             yield from sorted(Path(path.anchor).glob(str(path.relative_to(path.anchor))))

@@ -9,7 +9,7 @@ from dataclasses import asdict
 from backend.accounts.models import CloudAccount
 from backend.common.crypto import SealBroken
 from backend.domain.errors import DriverError, Reason
-from backend.domain.redaction import redacted
+from backend.domain.redaction import redact
 from backend.providers.machines import Access, Preflight, Readiness
 from backend.rentals.services.account_access import (
     account_mark_checked,
@@ -57,27 +57,27 @@ def check(account_id: str) -> None:
         error = str(failure)
     except Exception as failure:  # noqa: BLE001  (whoever asked would wait for ever)
         error = f"{Reason.BUG}: {type(failure).__name__}"
-        trace = redacted(traceback.format_exc(), secret)
+        trace = redact(traceback.format_exc(), secret)
         log.error("the check of account %s failed: %s", account_id, trace)
     # Before the regions are looked over: that takes up to PREFLIGHT_S, and whoever asked is
     # waiting.
     account_mark_checked(
         account_id=account_id,
-        identity=redacted(identity, secret),
-        error=redacted(error, secret),
+        identity=redact(identity, secret),
+        error=redact(error, secret),
     )
     if access is not None and not error:
-        lines = asyncio.run(_looked_over(account, access)) if account.rents_machines else []
+        lines = asyncio.run(_preflight(account, access)) if account.rents_machines else []
         account_mark_looked_over(
             account_id=account_id,
             lines=[
-                {name: redacted(str(text), secret) for name, text in asdict(line).items()}
+                {name: redact(str(text), secret) for name, text in asdict(line).items()}
                 for line in lines
             ],
         )
 
 
-async def _looked_over(account: CloudAccount, access: Access) -> list[Preflight]:
+async def _preflight(account: CloudAccount, access: Access) -> list[Preflight]:
     """The lines of every region, all asked at once; one that fails is a line itself."""
     machine, tag = cloud(account.provider, access), str(account.workspace_id)
 

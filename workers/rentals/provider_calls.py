@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from backend.accounts.models import CloudAccount
 from backend.accounts.services.installation import own_installations
 from backend.domain.errors import DriverError, Reason
-from backend.domain.redaction import redacted
+from backend.domain.redaction import redact
 from backend.providers.machines import (
     Inventory,
     ProviderDriver,
@@ -124,7 +124,7 @@ class ProviderCalls:
             detail = f"{self._account.provider} does not answer"
             raise DriverError(Reason.TIMEOUT, detail, retryable=True) from None
         except DriverError as error:
-            detail = redacted(error.detail, self._access.secret)
+            detail = redact(error.detail, self._access.secret)
             # From None: the driver's own error would stand in the log with what was taken out.
             raise DriverError(
                 error.reason, detail, retryable=error.retryable, proves_none=error.proves_none

@@ -110,7 +110,7 @@ def reap(*, is_dry: bool = False, accounts: Iterable[CloudAccount] | None = None
     for index, account in enumerate(due):
         look = Look(account.name, account.provider)
         report.looks.append(look)
-        with _locked(account) as is_alone:
+        with _lock_account(account) as is_alone:
             if not is_alone:
                 look.is_skipped = True
             elif monotonic() > until:
@@ -138,7 +138,7 @@ def _look(account: CloudAccount, look: Look, until: float, *, is_dry: bool) -> N
 
 
 @contextmanager
-def _locked(account: CloudAccount) -> Iterator[bool]:
+def _lock_account(account: CloudAccount) -> Iterator[bool]:
     """True if nobody else reaps the account; PostgreSQL lets go of it when this process dies."""
     # A lock of the session: a look is many transactions, and calls of the provider between them.
     # The keys of PostgreSQL's advisory locks are signed numbers of 32 bits.

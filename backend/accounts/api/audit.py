@@ -46,7 +46,7 @@ class AuditView(ListView):
     def parameter_readers(self) -> Mapping[str, Reader]:
         return {**READERS, **super().parameter_readers()}
 
-    def described_parameters(self) -> Mapping[str, str]:
+    def parameter_descriptions(self) -> Mapping[str, str]:
         return {
             "actor": "Part of the name of who did it",
             "action": "",

@@ -56,7 +56,7 @@ class TokenAuthentication(BaseAuthentication):
         # read: its owner would else take public answers for their own.
         if not header:
             return None
-        presented = _presented(header)
+        presented = _token_of(header)
         token = token_in_force(presented)
         if token is None or token.owner is None:
             refuse(request, "token_refused", presented, "the token is unknown, expired or revoked")
@@ -99,7 +99,7 @@ def _own_origin(request: Request) -> str:
     return f"{request.scheme}://{request.get_host()}"
 
 
-def _presented(header: bytes) -> str:
+def _token_of(header: bytes) -> str:
     scheme, _, value = header.partition(b" ")
     try:
         if scheme.lower() == b"bearer":

@@ -19,7 +19,7 @@ from backend.common import clock
 from backend.common.rest.documents import Strict, TextField
 from backend.common.rest.permissions import ADMIN
 from backend.common.rest.table import Column, ColumnType
-from backend.common.rest.views import ListAnswer, ListView, View, created
+from backend.common.rest.views import ListAnswer, ListView, View, created_response
 
 TOKEN_COLUMNS = (
     Column("id", ColumnType.TEXT, "Identifier"),
@@ -91,7 +91,7 @@ class TokensView(ListView):
         )
         made = {"id": token.pk, "name": token.name, "scope": token.scope}
         made |= {"expires_at": token.expires_at, "token": plaintext}
-        return created(request, TokenMade(made).data, "token", token_id=token.pk)
+        return created_response(request, TokenMade(made).data, "token", token_id=token.pk)
 
 
 class TokenView(View):

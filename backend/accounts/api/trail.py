@@ -9,8 +9,8 @@ from django.http import HttpRequest, HttpResponseBase
 from redis.exceptions import RedisError
 
 from backend.accounts.services.acting import workspace_of
-from backend.accounts.services.audit import audit_record, audited_from
-from backend.common.logs import masked, request_id
+from backend.accounts.services.audit import audit_context, audit_record
+from backend.common.logs import mask_secrets, request_id
 from backend.common.rest.throttles import client_address
 
 # A program that reads the same table in a loop is one line a minute.
@@ -24,7 +24,7 @@ class AuditTrail:
         self._get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        with audited_from(address=client_address(request), request_id=request_id()):
+        with audit_context(address=client_address(request), request_id=request_id()):
             response = self._get_response(request)
             if response.status_code == HTTPStatus.FORBIDDEN:
                 _record(request, "refused")
@@ -42,7 +42,7 @@ def _record(request: HttpRequest, action: str) -> None:
     workspace = workspace_of(request)
     detail: dict[str, object] = {"method": request.method, "path": _path(request)}
     if query := request.META.get("QUERY_STRING"):
-        detail["query"] = masked(query)[:500]
+        detail["query"] = mask_secrets(query)[:500]
     audit_record(
         workspace=workspace, actor=str(user)[:150], action=action, target=workspace, detail=detail
     )
@@ -50,7 +50,7 @@ def _record(request: HttpRequest, action: str) -> None:
 
 def _path(request: HttpRequest) -> str:
     # PostgreSQL's JSON cannot hold a NUL.
-    return masked(request.path).replace("\0", "?")
+    return mask_secrets(request.path).replace("\0", "?")
 
 
 def _is_first(request: HttpRequest, action: str) -> bool:

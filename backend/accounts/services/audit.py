@@ -17,7 +17,7 @@ _origin: ContextVar[tuple[str, str]] = ContextVar("origin", default=("", ""))
 
 
 @contextmanager
-def audited_from(*, address: str, request_id: str) -> Iterator[None]:
+def audit_context(*, address: str, request_id: str) -> Iterator[None]:
     """Record the audit entries within as asked for by this request."""
     token = _origin.set((address[:45], request_id[:64]))
     try:

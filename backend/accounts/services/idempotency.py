@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from backend.accounts.models import KeptAnswer
 from backend.common import clock
-from backend.common.crypto import opened, sealed
+from backend.common.crypto import seal, unseal
 from backend.common.sealing import identity_of
 
 LIFE = dt.timedelta(hours=24)
@@ -46,12 +46,12 @@ def answer_claim(*, caller: str, key: str, digest: bytes) -> tuple[KeptAnswer, S
         return row, None
     if not hmac.compare_digest(bytes(row.request_sha256), digest):
         raise KeyReused
-    body = opened(bytes(row.sealed_body or b""), identity=identity_of(row), ring=row.ring)
+    body = unseal(bytes(row.sealed_body or b""), identity=identity_of(row), ring=row.ring)
     return row, StoredAnswer(row.status, row.headers, body)
 
 
 def answer_keep(*, row: KeptAnswer, answer: StoredAnswer) -> None:
     """Keeps the answer for whoever asks again."""
     row.status, row.headers = answer.status, dict(answer.headers)
-    row.sealed_body = sealed(answer.body, identity=identity_of(row), ring=row.ring)
+    row.sealed_body = seal(answer.body, identity=identity_of(row), ring=row.ring)
     row.save()

@@ -27,8 +27,8 @@ def identity_person(claims: Mapping[str, Any]) -> User:
     can write one at the provider would enter the account of whom it belongs to. Raises
     SignInRefused.
     """
-    subject, email, roles = _admitted(claims)
-    user = _known(subject) or _made(subject, email, roles)
+    subject, email, roles = _admit(claims)
+    user = _find_user(subject) or _make_user(subject, email, roles)
     if not MembersBackend().user_can_authenticate(user):
         raise SignInRefused("account_disabled")
     return user
@@ -37,7 +37,7 @@ def identity_person(claims: Mapping[str, Any]) -> User:
 def identity_link(*, user: User, workspace: Workspace, claims: Mapping[str, Any]) -> None:
     """From now on whom the claims are about signs in as the person, who has just given their
     password; name, roles and address stay. Raises SignInRefused."""
-    subject, _, _ = _admitted(claims)
+    subject, _, _ = _admit(claims)
     try:
         with transaction.atomic():
             ExternalIdentity.objects.create(user=user, issuer=settings.OIDC_ISSUER, subject=subject)
@@ -63,7 +63,7 @@ def _audit_link(action: str, user: User, workspace: Workspace) -> None:
     )
 
 
-def _admitted(claims: Mapping[str, Any]) -> tuple[str, str, dict[str, Scope]]:
+def _admit(claims: Mapping[str, Any]) -> tuple[str, str, dict[str, Scope]]:
     """Subject, address and roles of somebody who may come in."""
     email, roles = _email(claims), _roles(claims)
     if not roles:
@@ -74,7 +74,7 @@ def _admitted(claims: Mapping[str, Any]) -> tuple[str, str, dict[str, Scope]]:
     return subject, email, roles
 
 
-def _known(subject: str) -> User | None:
+def _find_user(subject: str) -> User | None:
     identity = (
         ExternalIdentity.objects.filter(issuer=settings.OIDC_ISSUER, subject=subject)
         .select_related("user")
@@ -84,14 +84,14 @@ def _known(subject: str) -> User | None:
 
 
 @transaction.atomic
-def _made(subject: str, email: str, roles: Mapping[str, Scope]) -> User:
+def _make_user(subject: str, email: str, roles: Mapping[str, Scope]) -> User:
     # Locked, so that of two first sign-ins at once the second finds what the first made.
     try:
         first, *others = [workspace_named(slug) for slug in roles]
     except InvalidValue as error:
         raise SignInRefused("workspace_unknown") from error
     Workspace.objects.select_for_update().get(pk=first.pk)
-    user = _known(subject)
+    user = _find_user(subject)
     if user is not None:
         return user
     try:

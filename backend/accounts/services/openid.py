@@ -45,7 +45,7 @@ def authorization_begin(*, return_address: str) -> tuple[str, dict[str, str]]:
 
     kept = {name: secrets.token_urlsafe(_SECRET_BYTES) for name in ("state", "nonce", "verifier")}
     with _http() as http:
-        endpoint = _discovered(http)["authorization_endpoint"]
+        endpoint = _discover(http)["authorization_endpoint"]
         client = OAuth2Client(
             session=None,
             client_id=settings.OIDC_CLIENT_ID,
@@ -77,7 +77,7 @@ def authorization_finish(
         "code_verifier": kept["verifier"],
     }
     with _http() as http:
-        provider = _discovered(http)
+        provider = _discover(http)
         token = _token(http, provider, form)
         # Asked anew each time, so that a new key is known and a withdrawn one is not.
         claims = _claims(token, _document(http.get(provider["jwks_uri"])), kept["nonce"])
@@ -124,7 +124,7 @@ def _document(answer: "httpx.Response") -> dict[str, Any]:
     return document
 
 
-def _discovered(http: "httpx.Client") -> dict[str, Any]:
+def _discover(http: "httpx.Client") -> dict[str, Any]:
     """The provider's own description (OpenID Connect Discovery 1.0, section 4)."""
     provider = _document(http.get(settings.OIDC_ISSUER.rstrip("/") + DISCOVERY))
     if provider["issuer"] != settings.OIDC_ISSUER:

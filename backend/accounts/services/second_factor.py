@@ -11,7 +11,7 @@ from django_otp.plugins.otp_static.models import StaticDevice, StaticToken
 from backend.accounts.models import Authenticator, User, Workspace
 from backend.accounts.selectors.tokens import token_digest, token_digests
 from backend.accounts.services.audit import audit_record
-from backend.common.crypto import sealed
+from backend.common.crypto import seal
 from backend.common.sealing import identity_of
 
 ISSUER = "Rackrate"
@@ -30,7 +30,7 @@ def second_factor_begin(*, user: User) -> Authenticator:
         return waiting
     device = Authenticator(user=user, confirmed=False, name=ISSUER)
     key = secrets.token_bytes(_KEY_BYTES)
-    device.sealed_key = sealed(key, identity=identity_of(device), ring=device.ring)
+    device.sealed_key = seal(key, identity=identity_of(device), ring=device.ring)
     device.save()
     return device
 
@@ -54,7 +54,9 @@ def second_factor_confirm(*, user: User, code: str, workspace: Workspace) -> lis
     StaticDevice.objects.filter(user=user).delete()
     codes = [_recovery_code() for _ in range(RECOVERY_CODES)]
     kept = StaticDevice.objects.create(user=user, name="recovery codes")
-    StaticToken.objects.bulk_create(StaticToken(device=kept, token=_kept(code)) for code in codes)
+    StaticToken.objects.bulk_create(
+        StaticToken(device=kept, token=_code_digest(code)) for code in codes
+    )
     audit_record(workspace=workspace, actor=user.username, action="second_factor_set", target=user)
     return codes
 
@@ -87,7 +89,7 @@ def _recovery_code() -> str:
     return b32encode(secrets.token_bytes(_CODE_BYTES)).decode().lower()
 
 
-def _kept(code: str) -> str:
+def _code_digest(code: str) -> str:
     """Stored part of a recovery code: the start of its digest, as long as the column."""
     return _start(token_digest(code))
 

@@ -11,19 +11,19 @@ from backend.accounts.models import User, Workspace
 from backend.accounts.selectors.tokens import token_digest
 from backend.accounts.services.audit import audit_record
 from backend.accounts.services.workspaces import default_workspace
-from backend.common.rest.throttles import Allowance, client_network, spent
+from backend.common.rest.throttles import Allowance, client_network, spend
 
 # Who tried, where that is nobody whom we know: what was typed may be a password.
 UNKNOWN = "unknown"
 
 
 @receiver(user_logged_in)
-def _signed_in(user: User, **_: Any) -> None:
+def _on_sign_in(user: User, **_: Any) -> None:
     _record(user, "login")
 
 
 @receiver(user_logged_out)
-def _signed_out(user: User | None, **_: Any) -> None:
+def _on_sign_out(user: User | None, **_: Any) -> None:
     if user is not None:
         _record(user, "logout")
 
@@ -40,12 +40,12 @@ def must_wait(name: str) -> bool:
     failures = _failures(name, 0)
     if failures is None or not failures.is_exceeded:
         return False
-    tries = spent("sign-in-slow", settings.THROTTLE_SIGN_IN_SLOW, _name_digest(name))
+    tries = spend("sign-in-slow", settings.THROTTLE_SIGN_IN_SLOW, _name_digest(name))
     return tries is not None and tries.is_exceeded
 
 
 def _failures(name: str, count: int) -> Allowance | None:
-    return spent("sign-in-name", settings.THROTTLE_SIGN_IN_NAME, _name_digest(name), count)
+    return spend("sign-in-name", settings.THROTTLE_SIGN_IN_NAME, _name_digest(name), count)
 
 
 def _name_digest(name: str) -> str:
@@ -54,7 +54,7 @@ def _name_digest(name: str) -> str:
 
 
 @receiver(user_login_failed)
-def _failed(credentials: dict[str, Any], **_: Any) -> None:
+def _on_failure(credentials: dict[str, Any], **_: Any) -> None:
     _failures(str(credentials.get("username", "")), 1)
     # PostgreSQL refuses a NUL character by an error, which anybody could cause with a name.
     name = str(credentials.get("username", "")).replace("\0", "")
@@ -72,7 +72,7 @@ def refusal_record(*, request: HttpRequest, action: str, presented: str) -> Allo
     Answers how many an address may still try in vain: beyond that they are neither noted nor
     looked at, so that nobody can fill the trail. None where Redis cannot count.
     """
-    allowance = spent("refused", settings.THROTTLE_REFUSED, client_network(request))
+    allowance = spend("refused", settings.THROTTLE_REFUSED, client_network(request))
     if allowance is None or not allowance.is_exceeded:
         workspace = default_workspace()
         audit_record(
@@ -87,7 +87,7 @@ def refusal_record(*, request: HttpRequest, action: str, presented: str) -> Allo
 
 def single_sign_on_refused(*, request: HttpRequest, reason: str) -> None:
     """Note that a provider's answer let nobody in; as seldom as other refusals."""
-    allowance = spent("refused", settings.THROTTLE_REFUSED, client_network(request))
+    allowance = spend("refused", settings.THROTTLE_REFUSED, client_network(request))
     if allowance is None or not allowance.is_exceeded:
         workspace = default_workspace()
         audit_record(

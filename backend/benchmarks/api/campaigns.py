@@ -38,7 +38,7 @@ from backend.benchmarks.services.campaigns import (
     campaign_start,
     campaign_update,
 )
-from backend.common.rest.deleting import deleted, deleting
+from backend.common.rest.deleting import delete_response, deleting
 from backend.common.rest.documents import NoDocument, Problem, request_fields
 from backend.common.rest.openapi import query_parameters
 from backend.common.rest.parameters import PAGING, PER_PAGE, one_of, read
@@ -221,7 +221,7 @@ class OneCampaignView(View):
         """Delete it with its schedules and alerts; its runs stay. 409 while a round runs."""
         campaign = _campaign(request, campaign_id)
         with _conflicts():
-            return deleted(
+            return delete_response(
                 request,
                 partial(campaign_consequences, campaign),
                 partial(campaign_delete, campaign=campaign, actor=actor(request)),

@@ -38,7 +38,7 @@ from backend.benchmarks.services.hosts import (
 )
 from backend.catalog.models import OfferKind
 from backend.catalog.services.prices import PriceInput
-from backend.common.rest.deleting import deleted, deleting
+from backend.common.rest.deleting import delete_response, deleting
 from backend.common.rest.documents import NoDocument, Problem
 from backend.common.rest.openapi import row_schema
 from backend.common.rest.parameters import text
@@ -46,7 +46,7 @@ from backend.common.rest.parsers import SingleKeysJSONParser
 from backend.common.rest.permissions import RUN
 from backend.common.rest.problem import BadGateway, Conflict
 from backend.common.rest.table import Column, ColumnType, json_rows
-from backend.common.rest.views import FilteredListView, ListAnswer, View, created
+from backend.common.rest.views import FilteredListView, ListAnswer, View, created_response
 from backend.common.rest.waiting import wait_for_worker
 from backend.domain.errors import InvalidValue
 
@@ -118,8 +118,8 @@ class HostsView(FilteredListView):
     since = "created_at"
     orders = {"name": "name", "state": "state", "created_at": "created_at"}
 
-    def described_parameters(self) -> Mapping[str, str]:
-        return {**super().described_parameters(), "tag": "A word that groups hosts"}
+    def parameter_descriptions(self) -> Mapping[str, str]:
+        return {**super().parameter_descriptions(), "tag": "A word that groups hosts"}
 
     def listing(self, request: Request) -> ListAnswer:
         conditions, paging = self.asked(request)
@@ -151,7 +151,7 @@ class HostsView(FilteredListView):
         )
         seen = {"id": host.pk, "name": host.name, "state": host.state}
         made = documents.HostMade(seen | {"login_key": login_key_line(host) or None})
-        return created(request, made.data, "host", host_id=host.pk)
+        return created_response(request, made.data, "host", host_id=host.pk)
 
 
 def _bastion(request: Request, host_id: UUID | None) -> Host | None:
@@ -196,7 +196,7 @@ class HostView(View):
         """Remove it; its key is deleted, its results stay. 409 with the runs under way."""
         host = _host(request, host_id)
         with _conflicts():
-            return deleted(
+            return delete_response(
                 request,
                 partial(host_consequences, host),
                 partial(host_remove, host=host, actor=actor(request)),

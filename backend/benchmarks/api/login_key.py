@@ -14,7 +14,7 @@ from backend.accounts.services.acting import workspace_of
 from backend.benchmarks.selectors.consequences import earlier_key_consequences
 from backend.benchmarks.selectors.hosts import hosts_with_login_key, login_key_of
 from backend.benchmarks.services.login_keys import login_key_drop, login_key_replace
-from backend.common.rest.deleting import deleted, deleting
+from backend.common.rest.deleting import delete_response, deleting
 from backend.common.rest.documents import NoDocument, Problem
 from backend.common.rest.permissions import ADMIN, RUN
 from backend.common.rest.problem import Conflict
@@ -67,7 +67,7 @@ class EarlierLoginKeyView(View):
     def delete(self, request: Request) -> Response:
         """Forget it: hosts that accept only that key refuse Rackrate from then on."""
         workspace = workspace_of(request)
-        return deleted(
+        return delete_response(
             request,
             partial(earlier_key_consequences, workspace),
             partial(login_key_drop, workspace=workspace, actor=actor(request)),

@@ -37,7 +37,7 @@ from backend.benchmarks.services.imports import (
 )
 from backend.catalog.models import Offer
 from backend.catalog.selectors.offers import offers_visible
-from backend.common.rest.deleting import deleted, deleting
+from backend.common.rest.deleting import delete_response, deleting
 from backend.common.rest.documents import BoundedListField, NoDocument, Problem, Strict, TextField
 from backend.common.rest.permissions import WRITE
 from backend.common.rest.problem import Conflict
@@ -190,11 +190,11 @@ class ResultImportView(View):
             raise InvalidValue("/text", str(error)) from error
         except AlreadyImported as error:
             raise Conflict(str(error)) from error
-        answer = _imported(request, made)
+        answer = _import_answer(request, made)
         return Response(answer, status=201, headers={"Location": answer["url"]})
 
 
-def _imported(request: Request, made: Import) -> dict[str, Any]:
+def _import_answer(request: Request, made: Import) -> dict[str, Any]:
     key = {"evidence_id": made.evidence.pk}
     answer = ImportedResult(
         {
@@ -229,7 +229,7 @@ class ResultBatchView(View):
             results=document.validated_data["results"],
             actor=actor(request),
         )
-        return Response({"results": [_imported(request, imported) for imported in made]})
+        return Response({"results": [_import_answer(request, imported) for imported in made]})
 
 
 class ImportedResultView(View):
@@ -244,7 +244,7 @@ class ImportedResultView(View):
         workspace = workspace_of(request)
         evidence = get_object_or_404(evidence_visible(workspace), pk=evidence_id)
         try:
-            return deleted(
+            return delete_response(
                 request,
                 partial(import_consequences, evidence),
                 partial(

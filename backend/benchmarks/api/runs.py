@@ -36,7 +36,7 @@ from backend.benchmarks.services.archive_import import archived_run_delete
 from backend.benchmarks.services.hosts import HostNotTrusted
 from backend.benchmarks.services.rented_runs import rented_run_create
 from backend.benchmarks.services.runs import run_cancel, run_create
-from backend.common.rest.deleting import deleted, deleting
+from backend.common.rest.deleting import delete_response, deleting
 from backend.common.rest.documents import NoDocument, Problem
 from backend.common.rest.parameters import identifier, one_of, text, whole
 from backend.common.rest.permissions import RUN, WRITE
@@ -103,7 +103,7 @@ class RunsView(FilteredListView):
         document.is_valid(raise_exception=True)
         fields = document.validated_data
         if fields["offer"] is not None:
-            return _accepted(request, _rented(request, fields))
+            return _accept(request, _rent_run(request, fields))
         host = hosts_visible(workspace_of(request)).filter(pk=fields["host"]).first()
         if host is None:
             raise InvalidValue("/host", f"no host has the id {fields['host']}")
@@ -118,10 +118,10 @@ class RunsView(FilteredListView):
             )
         except HostNotTrusted as error:
             raise Conflict(str(error), fingerprint_sha256=error.fingerprint) from error
-        return _accepted(request, run)
+        return _accept(request, run)
 
 
-def _rented(request: Request, fields: dict[str, Any]) -> Run:
+def _rent_run(request: Request, fields: dict[str, Any]) -> Run:
     return rented_run_create(
         workspace=workspace_of(request),
         offer=visible_offer(request, fields["offer"]),
@@ -155,7 +155,7 @@ def _url(request: Request, run: Run) -> str:
     return reverse("api:run", kwargs={"run_id": run.pk}, request=request)
 
 
-def _accepted(request: Request, run: Run) -> Response:
+def _accept(request: Request, run: Run) -> Response:
     url = _url(request, run)
     state = documents.RunStateSerializer({"id": run.pk, "state": run.state, "url": url})
     # How often to look at it: the engine ticks every five seconds.
@@ -197,7 +197,7 @@ class OneRunView(View):
         """Delete a run that came as an archive, with its figures; 409 for one that was made here."""
         workspace, run = workspace_of(request), _run(request, run_id)
         try:
-            return deleted(
+            return delete_response(
                 request,
                 partial(run_consequences, run),
                 partial(archived_run_delete, workspace=workspace, run=run, actor=actor(request)),
@@ -248,7 +248,7 @@ class RunCancelView(View):
         """A run that has ended stays as it is."""
         NoDocument(data=request.data or {}).is_valid(raise_exception=True)
         run = run_cancel(run=_run(request, run_id), actor=actor(request))
-        return _accepted(request, run)
+        return _accept(request, run)
 
 
 class RunEvidenceView(View):

@@ -23,7 +23,7 @@ from backend.common.rest.documents import document_cells, document_columns, requ
 from backend.common.rest.parameters import boolean, identifier
 from backend.common.rest.permissions import RUN
 from backend.common.rest.table import Column, ColumnType
-from backend.common.rest.views import FilteredListView, ListAnswer, View, created
+from backend.common.rest.views import FilteredListView, ListAnswer, View, created_response
 from backend.domain.errors import InvalidValue
 from backend.domain.schedules import Recurrence, ScheduleDocument
 
@@ -68,7 +68,7 @@ class SchedulesView(FilteredListView):
         if campaign is None:
             raise InvalidValue("/campaign", f"no campaign has the id {document.campaign}")
         schedule = schedule_create(campaign=campaign, when=document, actor=actor(request))
-        return created(request, _detail(schedule), "schedule", schedule_id=schedule.pk)
+        return created_response(request, _detail(schedule), "schedule", schedule_id=schedule.pk)
 
 
 def _cells(schedule: Schedule) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from django.core.management.base import CommandError
 
-from backend.domain.parsing.texts import decoded
+from backend.domain.parsing.texts import decode_text
 
 STDIN = "-"
 
@@ -25,6 +25,6 @@ def bytes_of(name: str, max_bytes: int) -> bytes:
 def text_of(name: str, max_bytes: int) -> str:
     """The same as text."""
     try:
-        return decoded(bytes_of(name, max_bytes))
+        return decode_text(bytes_of(name, max_bytes))
     except UnicodeDecodeError as error:
         raise CommandError(f"{name} is not UTF-8: byte {error.start + 1}") from error

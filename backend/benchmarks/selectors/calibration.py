@@ -45,7 +45,7 @@ class MeasuredSpread:
     left_out: LeftOut
 
 
-def published_spreads(metric: Metric) -> list[PublishedSpread]:
+def spreads_of_sources(metric: Metric) -> list[PublishedSpread]:
     """By provider and kind of vCPU. One type counts once, in however many regions it is sold."""
     rows = (
         Sample.objects.filter(
@@ -85,7 +85,7 @@ def published_spreads(metric: Metric) -> list[PublishedSpread]:
                 stated_cv,
                 median(ratios),
                 max(ratios),
-                calibration.expected(ratios, stated_cv),
+                calibration.expected_coverage(ratios, stated_cv),
                 len(repeated),
                 sum(runs.are_contained for runs in repeated),
             )
@@ -106,11 +106,11 @@ class _PublishedRuns(NamedTuple):
 
     @property
     def are_contained(self) -> bool:
-        interval = stats.published_interval(self.value, self.sd_ratio, self.sd_ratio)
+        interval = stats.interval_of_source(self.value, self.sd_ratio, self.sd_ratio)
         return interval.low <= (self.low or 0) and (self.high or 0) <= interval.high
 
 
-def measured_spreads(metric: Metric) -> list[MeasuredSpread]:
+def spreads_of_machines(metric: Metric) -> list[MeasuredSpread]:
     """By kind of vCPU, of the offers with at least two machines that were measured alike."""
     workspace = default_workspace()
     # First which offers have several machines at all: most samples are of offers that have one.

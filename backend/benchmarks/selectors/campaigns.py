@@ -210,10 +210,10 @@ def _state(run: Run, probe: str, counts: ProbeCounts) -> str:
         return FAILED
     if counts.samples:
         return DISTURBED if counts.disturbed == counts.samples else DONE
-    return NOT_AVAILABLE if counts.unavailable else _unmeasured(run, probe, counts)
+    return NOT_AVAILABLE if counts.unavailable else _missing_state(run, probe, counts)
 
 
-def _unmeasured(run: Run, probe: str, counts: ProbeCounts) -> str:
+def _missing_state(run: Run, probe: str, counts: ProbeCounts) -> str:
     """State of a probe without a result, in a run that has ended."""
     if probe == INVENTORY and counts.commands:
         return DONE

@@ -6,7 +6,7 @@ from backend.accounts.models import Workspace
 from backend.benchmarks.models import Campaign, Evidence, Host, HostState, Run
 from backend.benchmarks.selectors.hosts import hosts_with_login_key
 from backend.catalog.models import Offer
-from backend.domain.texts import joined
+from backend.domain.texts import join_texts
 from backend.domain.texts import text as _
 
 
@@ -90,4 +90,4 @@ def offer_uses(offer: Offer) -> str:
     reasons += [
         _("the cost model {name} is of it", name=model.name) for model in offer.hardware.all()
     ]
-    return joined("; ", reasons)
+    return join_texts("; ", reasons)

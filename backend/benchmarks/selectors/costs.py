@@ -30,13 +30,13 @@ from backend.benchmarks.selectors.rental_accounts import (
     renting_account,
 )
 from backend.benchmarks.selectors.rental_prices import (
-    charged,
     hourly_price,
     measures_network,
+    parts_without_price,
     rental_life_s,
+    rental_price,
     rental_prices,
     resource_cost,
-    unpriced_parts,
 )
 from backend.catalog.models import Offer
 from backend.catalog.selectors.current_prices import best_prices
@@ -49,7 +49,7 @@ from backend.domain.money import Money, RateTable
 from backend.domain.pricing.purchase import PriceUnit, PurchaseModel
 from backend.domain.probes import NETWORK, RENTED
 from backend.domain.profiles import PROFILES, most_sent_bytes
-from backend.domain.rented_parts import Sending, unpriced
+from backend.domain.rented_parts import Sending, kinds_without_price
 from backend.domain.units import EXACT, exact_decimal
 
 SECONDS_PER_HOUR = Decimal(3600)
@@ -115,7 +115,7 @@ def part_of(kind: str, machine_type: str) -> str:
 # --- what is to be done ---------------------------------------------------------------------------
 
 
-def paired(kind: str, hosts: Sequence[T]) -> list[tuple[T, T]]:
+def pairs_of_machines(kind: str, hosts: Sequence[T]) -> list[tuple[T, T]]:
     """Pairs (client, server) of a campaign's network tests, of its hosts or of the machines that it
     rents; each is measured both ways.
 
@@ -129,12 +129,12 @@ def paired(kind: str, hosts: Sequence[T]) -> list[tuple[T, T]]:
     return []
 
 
-def paired_rentals(kind: str, rented: Sequence[T]) -> list[tuple[T, T]]:
+def rental_pairs(kind: str, rented: Sequence[T]) -> list[tuple[T, T]]:
     """The same of machines to rent, of which each can be had twice."""
     return (
         [(rental, rental) for rental in rented]
         if kind == NetworkPairs.TWINS
-        else paired(kind, rented)
+        else pairs_of_machines(kind, rented)
     )
 
 
@@ -206,15 +206,15 @@ def campaign_estimate(
     for offer, sending in _to_rent(campaign, offers, accounts, is_alone=probes != []):
         account = renting_account(accounts, offer)
         mode = credit_mode(account, offer, campaign.parameters)
-        price = charged(prices.get(offer.pk), offer, mode, account, known, sending=sending)
-        for kind in unpriced(price.parts) if price else ():
+        price = rental_price(prices.get(offer.pk), offer, mode, account, known, sending=sending)
+        for kind in kinds_without_price(price.parts) if price else ():
             bill.add_amount([part_of(kind, offer.name)], None)
         for _ in range(campaign.repeats):
             cost = price.reserved(offer.provider.slug, life_s) if price else None
             bill.add_amount([offer.name], cost)
     for host in hosts if probes != [] else ():
         bill.add(host.offer_id, [host.name], expected.of(host.pk, probes) * campaign.repeats)
-    for client, server in paired(campaign.network_pairs, hosts):
+    for client, server in pairs_of_machines(campaign.network_pairs, hosts):
         seconds = expected.of(client.pk, PAIR_PROBES) * campaign.repeats
         bill.add(client.offer_id, [client.name], seconds)
         bill.add(server.offer_id, [server.name], seconds)
@@ -234,7 +234,7 @@ def _to_rent(
     for offer in offers if is_alone else ():
         has_peer = measures and "peer" in campaign.parameters
         yield offer, Sending(most, is_inside=False) if has_peer else None
-    for pair in paired_rentals(campaign.network_pairs, offers):
+    for pair in rental_pairs(campaign.network_pairs, offers):
         rented = {(renting_account(accounts, offer), offer.region_id) for offer in pair}
         sending = Sending(most, is_inside=len(rented) == 1) if measures else None
         yield from ((offer, sending) for offer in pair)
@@ -279,7 +279,7 @@ def campaign_cost(campaign: Campaign) -> Cost:
     for resource in rented.select_related("account", "run__host").prefetch_related("ledger"):
         amount = resource_cost(resource) or Decimal(0)
         bill.add_amount([resource.run.host.name], Money(amount, resource.currency))
-        for kind in unpriced_parts(resource):
+        for kind in parts_without_price(resource):
             bill.add_amount([part_of(kind, resource.machine_type)], None)
     return bill.total()
 

@@ -52,7 +52,7 @@ def evidence_shown(item: Evidence, redaction: Redaction) -> Evidence:
     return item
 
 
-def stored_file_hashes(run: Run) -> dict[int, Mapping[str, str]]:
+def result_file_hashes(run: Run) -> dict[int, Mapping[str, str]]:
     """Hashes of the files of each stored result of the run, by its number.
 
     Results with an error are left out: what failed is read and judged once more.
@@ -77,13 +77,13 @@ def evidence_raw(evidence: Evidence) -> bytes:
             f"the text of evidence {evidence.n} was deleted: texts of runs of which no sample"
             f" counts are kept {settings.RETAIN_EVIDENCE_DAYS} days (RETAIN_EVIDENCE_DAYS)"
         )
-    content = _gunzipped(object_store.get(key) if key else bytes(evidence.raw_gzip))
+    content = _gunzip(object_store.get(key) if key else bytes(evidence.raw_gzip))
     if content is None or hashlib.sha256(content).hexdigest() != evidence.sha256:
         raise EvidenceDamaged(f"evidence {evidence.n} of run {evidence.run_id}")
     return content
 
 
-def _gunzipped(content: bytes) -> bytes | None:
+def _gunzip(content: bytes) -> bytes | None:
     """None where it is no compressed text, or a part of one."""
     try:
         return gzip.decompress(content)

@@ -27,7 +27,7 @@ from backend.domain.regression import (
     departure,
     is_same_hardware,
 )
-from backend.domain.stats import counted_repeats
+from backend.domain.stats import repeats_that_count
 
 # The newest of the comparable runs make the band.
 COMPARED_RUNS = 20
@@ -68,7 +68,7 @@ def history(
     # Not joined: PostgreSQL would compare whole rows of runs, one for each of their samples.
     of = {"metric": metric, "variant": variant, "run__in": runs.values("pk")}
     runs = runs.filter(pk__in=Sample.objects.filter(**of).values("run"))
-    chosen = sorted(runs.order_by("-finished_at")[:limit], key=_finished_at)
+    chosen = sorted(runs.order_by("-finished_at")[:limit], key=_end_of_run)
     results = run_values(chosen, metric=metric, variant=variant)
     points: list[Point] = []
     before: list[tuple[Run, float]] = []
@@ -83,7 +83,7 @@ def history(
                 run_id=run.pk,
                 host_id=run.host_id,
                 host=run.host.name,
-                at=_finished_at(run),
+                at=_end_of_run(run),
                 median=centre,
                 low=min(values),
                 high=max(values),
@@ -95,7 +95,7 @@ def history(
     return points
 
 
-def _finished_at(run: Run) -> dt.datetime:
+def _end_of_run(run: Run) -> dt.datetime:
     return run.finished_at or run.created_at
 
 
@@ -129,7 +129,7 @@ def run_values(
         repeats[row["run_id"], row["metric"], row["variant"]].append(row)
     values: dict[tuple[UUID, str, str], list[float]] = {}
     for key, group in repeats.items():
-        counted, is_unfit = counted_repeats(group, itemgetter("flags", "excluded_reason"))
+        counted, is_unfit = repeats_that_count(group, itemgetter("flags", "excluded_reason"))
         if counted and not is_unfit:
             values[key] = [row["value"] for row in counted]
     return values

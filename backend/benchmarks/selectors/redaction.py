@@ -41,7 +41,7 @@ class Redaction:
     is_on: bool = True
 
     @cached_property
-    def _known(self) -> re.Pattern[str] | None:
+    def _pattern(self) -> re.Pattern[str] | None:
         # The longest first: one address may begin with another.
         words = sorted(filter(None, self.addresses), key=len, reverse=True)
         joined = "|".join(re.escape(word) for word in words if len(word) >= MIN_HIDDEN)
@@ -56,13 +56,13 @@ class Redaction:
 
     def output(self, text: str) -> str:
         """A text without the addresses that are known."""
-        return self._known.sub(HIDDEN, text) if self.is_on and self._known else text
+        return self._pattern.sub(HIDDEN, text) if self.is_on and self._pattern else text
 
     def message(self, text: str) -> str:
         """A text without any address, and without what one needs to log in."""
         if not self.is_on:
             return text
-        text = _ADDRESS.sub(_hidden, self.output(text))
+        text = _ADDRESS.sub(_hide, self.output(text))
         return self._logins.sub(HIDDEN, text) if self._logins else text
 
     def evidence(self, item: Evidence, text: str) -> str:
@@ -90,7 +90,7 @@ class Redaction:
 NOTHING_HIDDEN = Redaction(is_on=False)
 
 
-def _hidden(match: re.Match[str]) -> str:
+def _hide(match: re.Match[str]) -> str:
     try:
         ip_address(match[1])
     except ValueError:

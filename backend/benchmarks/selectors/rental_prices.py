@@ -10,28 +10,28 @@ from django.conf import settings
 from backend.accounts.models import CloudAccount
 from backend.benchmarks.models import Campaign, Resource, ResourceState, Run
 from backend.catalog.models import Offer, PriceObservation
-from backend.catalog.selectors.current_prices import NEWEST_FIRST, begun, best_prices
+from backend.catalog.selectors.current_prices import NEWEST_FIRST, best_prices, has_begun
 from backend.catalog.selectors.extras import Tariffs, tariffs_of
 from backend.catalog.selectors.price_choice import ON_DEMAND, PriceBasis
 from backend.common import clock
 from backend.domain.credits import UNLIMITED
 from backend.domain.money import Money
-from backend.domain.pricing.extras import DISK, IP, Included, included_of
+from backend.domain.pricing.extras import DISK, IP, Included, inclusions_of
 from backend.domain.pricing.periods import price_per_period
 from backend.domain.pricing.purchase import PurchaseModel
 from backend.domain.probes import NETWORK
 from backend.domain.profiles import PROFILES, Value, most_sent_bytes
-from backend.domain.rentals import STORED, charges, lifetime_s, reserved_cost, stored
+from backend.domain.rentals import STORED, charges, cost_to_reserve, lifetime_s, round_to_column
 from backend.domain.rented_parts import (
     LedgerKind,
     Part,
     Sending,
-    known_hourly,
+    hourly_price_of_parts,
+    kinds_without_price,
     parts_of,
-    rented_parts,
+    parts_of_rental,
     traffic_cost,
     traffic_part,
-    unpriced,
 )
 from backend.domain.units import EXACT, HOURS_PER_MONTH
 from backend.providers.base import PRIVATE
@@ -54,10 +54,10 @@ class RentalPrice:
 
     def reserved(self, provider: str, life_s: int) -> Money:
         """Highest cost of a machine that may live so many seconds."""
-        hourly = self.most_hourly + known_hourly(self.parts)
+        hourly = self.most_hourly + hourly_price_of_parts(self.parts)
         increment = provider_record(provider).increment
         traffic = traffic_cost(self.parts, None).quantize(STORED, ROUND_CEILING)
-        return Money(reserved_cost(increment, hourly, life_s) + traffic, self.currency)
+        return Money(cost_to_reserve(increment, hourly, life_s) + traffic, self.currency)
 
 
 def rental_prices(offer_ids: Iterable[UUID], *, is_spot: bool) -> dict[UUID, RentalPrice]:
@@ -75,15 +75,15 @@ def rental_prices(offer_ids: Iterable[UUID], *, is_spot: bool) -> dict[UUID, Ren
             observation_id, hourly = choice.observation_id, most
         prices[offer_id] = RentalPrice(
             observation_id,
-            stored(hourly.amount),
-            stored(most.amount),
+            round_to_column(hourly.amount),
+            round_to_column(most.amount),
             most.currency,
-            included=included_of(choice.included, None, most.currency),
+            included=inclusions_of(choice.included, None, most.currency),
         )
     return prices
 
 
-def charged(
+def rental_price(
     price: RentalPrice | None,
     offer: Offer,
     credit_mode: str,
@@ -112,7 +112,7 @@ def charged(
     # One amount by the hour is booked, which two currencies cannot be.
     if surcharge.currency != price.currency:
         return None
-    hourly = stored(EXACT.multiply(surcharge.amount, offer.vcpu_count))
+    hourly = round_to_column(EXACT.multiply(surcharge.amount, offer.vcpu_count))
     return replace(price, hourly=price.hourly + hourly, most_hourly=price.most_hourly + hourly)
 
 
@@ -125,7 +125,7 @@ def _parts(
     if volume is not None and volume.type != record.priced_disk:
         own.pop(DISK, None)
     is_private = account is not None and account.settings.get("address") == PRIVATE
-    return rented_parts(
+    return parts_of_rental(
         own,
         currency,
         disk_gib=volume.size_gib if volume is not None else None,
@@ -163,7 +163,7 @@ def _spot_prices(offer_ids: Sequence[UUID]) -> dict[UUID, tuple[UUID, Money]]:
         tenancy="shared",
         is_published=True,
     )
-    rows = rows.filter(begun(clock.now().date())).order_by("offer_id", "zone", *NEWEST_FIRST)
+    rows = rows.filter(has_begun(clock.now().date())).order_by("offer_id", "zone", *NEWEST_FIRST)
     newest = rows.distinct("offer_id", "zone")
     prices: dict[UUID, tuple[UUID, Money]] = {}
     for row in newest:
@@ -197,7 +197,7 @@ def resource_cost(resource: Resource) -> Decimal | None:
         return None
     life = charges(
         provider_record(resource.account.provider).increment,
-        resource.hourly_amount + known_hourly(parts_of(resource.parts)),
+        resource.hourly_amount + hourly_price_of_parts(parts_of(resource.parts)),
         resource.launched_at,
         clock.now(),
     )
@@ -207,11 +207,11 @@ def resource_cost(resource: Resource) -> Decimal | None:
     return sum((charge.amount for charge in life), sent + surplus)
 
 
-def unpriced_parts(resource: Resource) -> list[str]:
+def parts_without_price(resource: Resource) -> list[str]:
     """Kinds of what the machine is charged for without a known price: in no amount of it."""
     if resource.state == ResourceState.GONE and not resource.provider_id:  # it never was
         return []
-    return unpriced(parts_of(resource.parts))
+    return kinds_without_price(parts_of(resource.parts))
 
 
 def hourly_price(amount: Decimal, currency: str, unit: str) -> Money:

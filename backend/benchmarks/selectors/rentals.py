@@ -14,8 +14,8 @@ from backend.benchmarks.selectors.rental_accounts import (
 )
 from backend.benchmarks.selectors.rental_prices import (
     RentalPrice,
-    charged,
     rental_life_s,
+    rental_price,
     rental_prices,
 )
 from backend.catalog.models import Offer
@@ -70,7 +70,7 @@ def rentals(
                 pointer, f"no account rents machines of {offer.provider.slug} in {region.code}"
             )
         mode = credit_mode(account, offer, parameters)
-        price = charged(prices.get(offer.pk), offer, mode, account, known)
+        price = rental_price(prices.get(offer.pk), offer, mode, account, known)
         if price is None:
             raise InvalidValue(pointer, f"no price is known for {offer.slug}: nothing is reserved")
         bastion = _bastion(account, pointer)
@@ -102,7 +102,7 @@ def check_currency(budget: Budget | None) -> None:
         raise InvalidValue("/budget/currency", f"no exchange rate is known for {budget.currency}")
 
 
-def rented_host(run: Run, rental: Rental) -> Host:
+def build_rental_host(run: Run, rental: Rental) -> Host:
     """The host, not saved, that the run's machine will be."""
     host = Host(workspace_id=run.workspace_id, offer=run.offer, driver="static", is_rented=True)
     host.bastion = rental.bastion
@@ -111,7 +111,7 @@ def rented_host(run: Run, rental: Rental) -> Host:
     return host
 
 
-def rented_resource(run: Run, rental: Rental, budget: Budget | None) -> Resource:
+def build_resource(run: Run, rental: Rental, budget: Budget | None) -> Resource:
     """The machine, not saved, of a run by offer; its id is the launch token."""
     purchase = ResourcePurchase.SPOT if rental.is_spot else ResourcePurchase.ON_DEMAND
     region = rental.offer.region

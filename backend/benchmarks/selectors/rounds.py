@@ -77,7 +77,7 @@ class RoundFigures:
         return sum(self.states.get(state, 0) for state in states)
 
     @property
-    def finished_count(self) -> int:
+    def end_count(self) -> int:
         return self.count(TERMINAL_STATES)
 
 

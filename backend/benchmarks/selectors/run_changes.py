@@ -111,14 +111,14 @@ def run_comparison(
         )
         for key, variant in chosen.items()
     ]
-    left_out = sorted((set(metrics) or _measured(before) & _measured(after)) - set(chosen))
+    left_out = sorted((set(metrics) or _metrics_of(before) & _metrics_of(after)) - set(chosen))
     outcome = overall(compared)
     if outcome == RunChange.FINE and left_out:
         outcome = RunChange.UNCLEAR
     return RunComparison(before, after, compared, left_out, _differences(before, after), outcome)
 
 
-def _measured(run: Run) -> set[str]:
+def _metrics_of(run: Run) -> set[str]:
     """Metrics of which the run has any figure that ranks, disturbed or not."""
     series = run.samples.filter(source=Source.MEASURED).values_list("metric", "variant")
     return {
@@ -148,11 +148,11 @@ def run_differences(before: Run, after: Run) -> list[tuple[str, Any, Any]]:
     return [*stated, *differing(before.environment, after.environment, (*HARDWARE, *SOFTWARE))]
 
 
-def uncompared(before: Run, after: Run) -> list[tuple[str, NotCompared]]:
+def metrics_left_out(before: Run, after: Run) -> list[tuple[str, NotCompared]]:
     """Each metric that either run has and that is not compared, and why."""
     values = run_values([before, after])
     counted = [{key for pk, key, _ in values if pk == run.pk} for run in (before, after)]
-    measured = [_measured(run) for run in (before, after)]
+    measured = [_metrics_of(run) for run in (before, after)]
     left_out = []
     for key in sorted(measured[0] | measured[1]):
         lacking = [key not in each for each in measured]

@@ -27,7 +27,7 @@ from backend.benchmarks.selectors.rental_prices import resource_cost
 from backend.catalog.selectors.read_prices import as_quoted
 from backend.common import clock
 from backend.domain.progress import MICRO, cost_so_far, remaining_s
-from backend.domain.stats import DISTURBED, UNFIT, counted_repeats
+from backend.domain.stats import DISTURBED, UNFIT, repeats_that_count
 from backend.domain.texts import text as _
 
 STAGES: Mapping[str, str] = {
@@ -148,7 +148,7 @@ def run_view(run: Run, redaction: Redaction = NOTHING_HIDDEN) -> RunView:
         probe=run.probe,
         variant=str(live.get("variant") or ""),
         progress_ratio=run.progress_ratio,
-        elapsed_s=_elapsed_s(run),
+        elapsed_s=_duration_so_far_s(run),
         remaining_s=None if silence else _remaining_s(run),
         silence=silence,
         last_lines=[redaction.message(line) for line in live.get("last_lines", [])],
@@ -184,7 +184,7 @@ def run_results(samples: Iterable[Sample]) -> list[dict[str, Any]]:
         series.setdefault((sample.metric, sample.variant, sample.unit), []).append(sample)
     results = []
     for (metric, variant, unit), repeats in sorted(series.items()):
-        counted, _is_unfit = counted_repeats(repeats)
+        counted, _is_unfit = repeats_that_count(repeats)
         if counted:
             results.append(
                 {
@@ -200,7 +200,7 @@ def run_results(samples: Iterable[Sample]) -> list[dict[str, Any]]:
     return results
 
 
-def _elapsed_s(run: Run) -> float | None:
+def _duration_so_far_s(run: Run) -> float | None:
     if run.started_at is None:
         return None
     return ((run.finished_at or clock.now()) - run.started_at).total_seconds()
@@ -231,7 +231,7 @@ def run_cost(run: Run) -> dict[str, str | None] | None:
 
 
 def _cost_by_time(run: Run) -> Decimal | None:
-    elapsed_s = _elapsed_s(run)
+    elapsed_s = _duration_so_far_s(run)
     if run.price is None or elapsed_s is None:
         return None
     # A clock that was set back must not make the cost negative.

@@ -26,7 +26,7 @@ def of_offer(offer_id: UUID) -> Q:
 def samples_visible(workspace: Workspace) -> QuerySet[Sample]:
     """Samples of the workspace's own runs, and of no run those of public and own offers."""
     samples = Sample.objects.select_related("offer", "evidence", "run__workspace")
-    return seen_by(samples, workspace.slug)
+    return visible_samples(samples, workspace.slug)
 
 
 def samples_count(workspace: Workspace) -> int:
@@ -38,7 +38,7 @@ def samples_count(workspace: Workspace) -> int:
     return Sample.objects.count() - foreign.count() - private.count()
 
 
-def seen_by(samples: QuerySet[Sample], workspace_slug: str) -> QuerySet[Sample]:
+def visible_samples(samples: QuerySet[Sample], workspace_slug: str) -> QuerySet[Sample]:
     """Samples among these that the workspace may see."""
     return samples.filter(
         Q(run__workspace__slug=workspace_slug)

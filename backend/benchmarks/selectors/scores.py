@@ -103,7 +103,7 @@ class Score:
         return f"{self.variant} {self.target}".strip()
 
 
-def computed(**conditions: Any) -> Iterator[tuple[UUID, Score]]:
+def compute_scores(**conditions: Any) -> Iterator[tuple[UUID, Score]]:
     """Offer and score of every metric that ranks, from the samples that meet the conditions.
 
     The conditions keep or leave out whole metrics of whole offers, or what is newer than a time.
@@ -112,7 +112,7 @@ def computed(**conditions: Any) -> Iterator[tuple[UUID, Score]]:
     leads: dict[UUID, UUID | None] = {}
     for offer_id, key, samples in _samples(**conditions):
         leads[offer_id] = samples[0]["offer__figures_of"]
-        for score in _ranked(key, samples):
+        for score in _ranking_score(key, samples):
             scored.add((offer_id, key))
             yield offer_id, score
     asked = conditions.get("offer_id__in")
@@ -130,11 +130,11 @@ def computed(**conditions: Any) -> Iterator[tuple[UUID, Score]]:
     for lead, key, samples in _samples(
         source=Source.PUBLISHED, offer_id__in=list(by_lead), **others
     ):
-        for score in _ranked(key, samples):
+        for score in _ranking_score(key, samples):
             yield from ((twin, score) for twin in by_lead[lead] if (twin, key) not in scored)
 
 
-def _ranked(key: str, samples: list[Row]) -> Iterator[Score]:
+def _ranking_score(key: str, samples: list[Row]) -> Iterator[Score]:
     """The score that ranks, if any."""
     metric = METRICS[key]
     # The others are another method, other hardware or another target: not the same quantity.
@@ -152,7 +152,7 @@ def score_groups(offer_id: UUID, **conditions: Any) -> dict[str, list[Score]]:
     }
 
 
-def mixed_metrics(offer_id: UUID) -> set[str]:
+def metrics_of_many_methods(offer_id: UUID) -> set[str]:
     """Metrics of which the offer has samples of several methods, targets or kinds of hardware: no
     other has a second group. Within the database, as a machine of years has tens of thousands of samples."""
     hardware = (f"run__environment__{name}" for name in HARDWARE)
@@ -193,12 +193,12 @@ def score_origin(offer_id: UUID, metric: Metric) -> ScoreOrigin | None:
 def _origin_of_score(
     metric: Metric, newest: AlikeSamples[Row], older: list[AlikeSamples[Row]]
 ) -> ScoreOrigin:
-    counted, _ = stats.counted_repeats(newest.samples, MARKS)
-    first, stated_cv = counted[0], _stated_cv(metric, counted[0])
+    counted, _ = stats.repeats_that_count(newest.samples, MARKS)
+    first, stated_cv = counted[0], _cv_between_machines(metric, counted[0])
     if first["source"] == Source.PUBLISHED:
         machines: dict[str, stats.Machine] = {}
-        interval = stats.published_interval(
-            first["value"], first["published_sd_ratio"], stated_cv, _seen(first)
+        interval = stats.interval_of_source(
+            first["value"], first["published_sd_ratio"], stated_cv, _source_interval(first)
         )
     else:
         machines = _machines(counted)
@@ -263,15 +263,15 @@ def _origin(sample: Row) -> Origin:
 
 
 def _score(metric: Metric, group: AlikeSamples[Row]) -> Score:
-    counted, is_unfit = stats.counted_repeats(group.samples, MARKS)
-    first, stated_cv = counted[0], _stated_cv(metric, counted[0])
+    counted, is_unfit = stats.repeats_that_count(group.samples, MARKS)
+    first, stated_cv = counted[0], _cv_between_machines(metric, counted[0])
     if first["source"] == Source.PUBLISHED:
-        summary = stats.published_summary(
+        summary = stats.summary_of_source(
             first["value"],
             first["published_sd_ratio"],
             first["published_count"],
             between_instance_cv=stated_cv,
-            seen=_seen(first),
+            seen=_source_interval(first),
         )
         models = first["parameters__cpu_models"] or {}
         return _score_of(metric, summary, counted, is_unfit=is_unfit, cpu_models=models)
@@ -296,7 +296,7 @@ def _score(metric: Metric, group: AlikeSamples[Row]) -> Score:
     )
 
 
-def _seen(sample: Row) -> tuple[float, float] | None:
+def _source_interval(sample: Row) -> tuple[float, float] | None:
     low, high = sample["published_low"], sample["published_high"]
     return None if low is None or high is None else (low, high)
 
@@ -312,7 +312,7 @@ def _machines(counted: Iterable[Row]) -> dict[str, stats.Machine]:
     return dict(machines)
 
 
-def _stated_cv(metric: Metric, sample: Row) -> float:
+def _cv_between_machines(metric: Metric, sample: Row) -> float:
     return between_instance_cv(metric, sample["offer__vcpu_kind"], sample["offer__kind"])
 
 

@@ -18,12 +18,12 @@ from backend.benchmarks.services.archive_reading import (
     ArchivedEvidence,
     Key,
     Taken,
-    archived,
     identifier,
-    limited,
     moment_of,
+    read_archive,
     short,
     small_object,
+    within_limit,
     words,
 )
 from backend.benchmarks.services.evidence_objects import objects_forget
@@ -37,7 +37,7 @@ from backend.catalog.services.data_version import data_version_bump
 from backend.domain.errors import InvalidValue, ProbeError
 from backend.domain.parsing import ParsedSample, inventory
 from backend.domain.parsing.document import Node
-from backend.domain.repeats import output_of, stored_flags
+from backend.domain.repeats import flags_by_sample, output_of
 
 INVENTORY = "inventory"
 MAX_EVENTS = 10_000
@@ -53,10 +53,10 @@ def run_import(*, workspace: Workspace, offer: Offer, content: bytes, actor: str
     """
     demand_owner(workspace, offer)
     # Checked before anything is locked: nobody waits while megabytes are unpacked and read again.
-    taken = archived(content)
+    taken = read_archive(content)
     try:
         with transaction.atomic():
-            return _stored(workspace, offer, taken, actor)
+            return _store(workspace, offer, taken, actor)
     # The lock is of one workspace: an import into another may have stored the run meanwhile.
     except IntegrityError as error:
         if Run.objects.filter(pk=taken.run_id).exists():
@@ -86,7 +86,7 @@ def _already(run_id: UUID) -> AlreadyImported:
     return AlreadyImported(f"the run {run_id} is already here")
 
 
-def _stored(workspace: Workspace, offer: Offer, taken: Taken, actor: str) -> Run:
+def _store(workspace: Workspace, offer: Offer, taken: Taken, actor: str) -> Run:
     schedule_lock(workspace_id=workspace.pk)
     if Run.objects.filter(pk=taken.run_id).exists():
         raise _already(taken.run_id)
@@ -174,7 +174,7 @@ def _run(workspace: Workspace, offer: Offer, host: Host, taken: Taken, actor: st
 
 def _store_item(run: Run, item: ArchivedEvidence, sample_nodes: Mapping[Key, Node]) -> None:
     document = item.document
-    exit_code = None if document.is_null("exit_code") else limited(document, "exit_code")
+    exit_code = None if document.is_null("exit_code") else within_limit(document, "exit_code")
     evidence = Evidence.objects.create(
         run=run,
         n=item.n,
@@ -206,7 +206,7 @@ def _sample(
 ) -> Sample:
     """Its flags are what the evidence gives today: the archive may be of an older version."""
     stated = words(node, "flags")
-    flags = stored_flags(evidence.probe, item.samples, evidence.conditions, stated)
+    flags = flags_by_sample(evidence.probe, item.samples, evidence.conditions, stated)
     return sample_row(
         evidence,
         sample,

@@ -44,7 +44,7 @@ class ArchivedEvidence:
 
     @property
     def repeat(self) -> int:
-        return limited(self.document, "repeat")
+        return within_limit(self.document, "repeat")
 
 
 @dataclass(frozen=True)
@@ -57,10 +57,10 @@ class Taken:
     samples: Mapping[Key, Node]
 
 
-def archived(content: bytes) -> Taken:
+def read_archive(content: bytes) -> Taken:
     """Content of an archive, checked from end to end; raises ArchiveRefused naming what is wrong."""
     try:
-        return _archived(members(content))
+        return _read_content(members(content))
     except ProbeError as error:
         raise ArchiveRefused(str(error)) from error
 
@@ -77,7 +77,7 @@ def _document(members: Mapping[str, bytes], name: str) -> Node:
     return root
 
 
-def _archived(members: Mapping[str, bytes]) -> Taken:
+def _read_content(members: Mapping[str, bytes]) -> Taken:
     root = _document(members, RUN)
     if root.count("schema") != SCHEMA:
         root.fail(f"schema {root.fields['schema']} is unknown to this version")
@@ -86,9 +86,9 @@ def _archived(members: Mapping[str, bytes]) -> Taken:
         run.fail(f"state {run.text('state')!r} is not a final one")
     samples: dict[Key, Node] = {}
     for sample in root.nodes("samples"):
-        key = sample.text("metric"), sample.text("variant"), limited(sample, "repeat")
+        key = sample.text("metric"), sample.text("variant"), within_limit(sample, "repeat")
         if key in samples:
-            sample.fail(f"{_shown(key)} is there twice")
+            sample.fail(f"{_result_name(key)} is there twice")
         samples[key] = sample
     names = sorted(name for name in members if name.startswith("evidence/"))
     stems = sorted({name.rpartition(".")[0] for name in names})
@@ -113,7 +113,7 @@ def _item(members: Mapping[str, bytes], stem: str, with_samples: set[int]) -> Ar
     probe, variant, repeat = (
         document.text("probe"),
         document.text("variant"),
-        limited(document, "repeat"),
+        within_limit(document, "repeat"),
     )
     if stem != f"evidence/{number:03d}-{probe}-{variant}-{repeat}":
         document.fail("it is not the one that its file is named for")
@@ -127,11 +127,11 @@ def _item(members: Mapping[str, bytes], stem: str, with_samples: set[int]) -> Ar
         document,
         raw,
         _document(members, series).fields if series in members else None,
-        _reparsed(f"{stem}.txt", probe, variant, raw) if is_read else (),
+        _parse_again(f"{stem}.txt", probe, variant, raw) if is_read else (),
     )
 
 
-def _reparsed(name: str, probe: str, variant: str, raw: bytes) -> list[ParsedSample]:
+def _parse_again(name: str, probe: str, variant: str, raw: bytes) -> list[ParsedSample]:
     try:
         return reparse(probe, variant, raw.decode())
     except (ProbeError, UnicodeDecodeError) as error:
@@ -150,29 +150,29 @@ def _compare(items: Sequence[ArchivedEvidence], samples: Mapping[Key, Node]) -> 
             seen.add(key)
             node = missing.pop(key, None)
             if node is None:
-                raise ArchiveRefused(f"{_shown(key)} is in the raw output and not in {RUN}")
+                raise ArchiveRefused(f"{_result_name(key)} is in the raw output and not in {RUN}")
             _compare_one(key, item, sample, node)
     if missing:
-        raise ArchiveRefused(f"{_shown(min(missing))} is in {RUN} and in no raw output")
+        raise ArchiveRefused(f"{_result_name(min(missing))} is in {RUN} and in no raw output")
 
 
 def _compare_one(key: Key, item: ArchivedEvidence, sample: ParsedSample, node: Node) -> None:
     if node.count("evidence") != item.n:
-        node.fail(f"{_shown(key)} belongs to evidence {item.n}")
+        node.fail(f"{_result_name(key)} belongs to evidence {item.n}")
     value = node.number("value")
     if not math.isclose(value, sample.value, rel_tol=SAME) or node.text("unit") != sample.unit:
         node.fail(
-            f"{_shown(key)} is {value!r} {node.text('unit')}, "
+            f"{_result_name(key)} is {value!r} {node.text('unit')}, "
             f"and the raw output says {sample.value!r} {sample.unit}"
         )
 
 
-def _shown(key: Key) -> str:
+def _result_name(key: Key) -> str:
     metric, variant, repeat = key
     return f"{metric} {variant}, repeat {repeat},"
 
 
-def limited(node: Node, key: str) -> int:
+def within_limit(node: Node, key: str) -> int:
     value = node.count(key)
     if value > MAX_NUMBER:
         node.fail(f"{key} is too large")

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from backend.accounts.models import Workspace
 from backend.benchmarks.models import Campaign, Host
-from backend.benchmarks.selectors.costs import pair_count, paired_rentals
+from backend.benchmarks.selectors.costs import pair_count, rental_pairs
 from backend.benchmarks.selectors.rentals import check_currency, rentals
 from backend.catalog.models import Offer
 from backend.catalog.selectors.offers import offers_visible
@@ -18,8 +18,8 @@ from backend.domain.profiles import (
     RENTED_ONLY,
     Value,
     check_own,
-    checked_parameters,
-    checked_probes,
+    check_parameters,
+    check_probes,
 )
 from backend.domain.rentals import Budget
 
@@ -45,14 +45,14 @@ def plan_checked(workspace: Workspace, plan: CampaignPlan) -> CheckedPlan:
     """The plan with the rows that it names; raises InvalidValue with the field as a JSON pointer."""
     pairs = plan.network_pairs
     check_currency(plan.budget)
-    chosen = checked_probes(plan.probes)
-    values = _checked_values(workspace, plan.parameters, pairs)
+    chosen = check_probes(plan.probes)
+    values = _check_values(workspace, plan.parameters, pairs)
     if NETWORK in (chosen or ()) and pairs == NetworkPairs.NONE and "peer" not in values:
         raise InvalidValue("/network_pairs", "the probe network needs ring or all, or a peer")
     if not plan.hosts and not plan.offers:
         raise InvalidValue("/hosts", "at least one host or offer is needed")
     rented = _offers(workspace, plan.offers)
-    if chosen == [NETWORK] and rented and not paired_rentals(pairs, rented):
+    if chosen == [NETWORK] and rented and not rental_pairs(pairs, rented):
         detail = "machines to rent are measured with each other: network_pairs of them are needed"
         raise InvalidValue("/probes", detail)
     _check_rented(workspace, rented, values, plan.budget)
@@ -84,10 +84,10 @@ def _check_rented(
     rentals(workspace=workspace, offers=offers, parameters=values, field="/offers/{}")
 
 
-def _checked_values(
+def _check_values(
     workspace: Workspace, parameters: Mapping[str, object], pairs: str
 ) -> dict[str, Value]:
-    values = checked_parameters(parameters)
+    values = check_parameters(parameters)
     if INSTALL_TOOLS in values:
         raise InvalidValue(f"/parameters/{INSTALL_TOOLS}", "it is a field of the campaign itself")
     for name in ("peer", "peer_address"):

@@ -25,8 +25,8 @@ from backend.benchmarks.selectors.costs import (
     campaign_cost,
     campaign_estimate,
     host_probes,
-    paired,
-    paired_rentals,
+    pairs_of_machines,
+    rental_pairs,
     shown,
 )
 from backend.benchmarks.selectors.hosts import fingerprint
@@ -148,9 +148,9 @@ def campaign_begin(*, campaign: Campaign, actor: str) -> Campaign:
     to_rent = campaign_rentals(campaign, offers)
     _check_budget(campaign, hosts, offers)
     once: list[Machine] = [(host, None) for host in hosts if has_runs]
-    once += paired(campaign.network_pairs, hosts)
+    once += pairs_of_machines(campaign.network_pairs, hosts)
     once += [(rental, None) for rental in to_rent if has_runs]
-    rented_pairs = paired_rentals(campaign.network_pairs, to_rent)
+    rented_pairs = rental_pairs(campaign.network_pairs, to_rent)
     _check_limits(rented_pairs)
     once += rented_pairs
     # What takes long is done; others wait for no more than these rows.

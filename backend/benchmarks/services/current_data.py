@@ -14,7 +14,7 @@ def current_stamp(stamp: DataStamp | None = None) -> DataStamp:
     if not is_any_pending(stamp):
         return stamp
     if stamp.is_due:
-        current_prices.announced_prices_mark()
+        current_prices.mark_begun_prices()
     current_prices.prices_refresh()
     summaries.summaries_refresh()
     return data_stamp()

@@ -23,9 +23,9 @@ from backend.benchmarks.services.published_tables import (
     OFFERS_TABLES,
     PASSMARK_TABLE,
     Row,
+    build_samples,
     moment,
     offers_sold,
-    published_samples,
     table_rows,
 )
 from backend.benchmarks.services.summaries import summaries_refresh
@@ -91,7 +91,7 @@ def demo_load(folder: Path, parts: Sequence[str] = ()) -> dict[str, int]:
     sold = offers_sold()
     corrected["samples"] = figures_load(folder, sold) + _store(
         Sample.objects.filter(source=Source.PUBLISHED),
-        list(published_samples(folder, offer_ids, sold)),
+        list(build_samples(folder, offer_ids, sold)),
         key="offer_id",
         identity=("offer_id", "metric", "variant", "source_note"),
         figures=SAMPLE_FIGURES,
@@ -304,14 +304,14 @@ def _price(row: Row, offer_id: UUID, amount: str, currency: str) -> PriceObserva
         setup_amount=Decimal(row["setup_amount"]) if row.get("setup_amount") else None,
         tax_basis=row["tax_basis"] or "unknown",
         basis=row.get("price_basis", "machine"),
-        included=_included(row),
+        included=_price_extras(row),
         source=row["source"],
         observed_at=moment(row),
         note=row.get("note", ""),
     )
 
 
-def _included(row: Row) -> dict[str, object]:
+def _price_extras(row: Row) -> dict[str, object]:
     """Extras in the price, in the words of domain.pricing.extras."""
     stated: dict[str, object] = {}
     traffic_tb = row.get("traffic_tb")

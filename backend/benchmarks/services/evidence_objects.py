@@ -51,14 +51,14 @@ def _part_moved(keys: list[int], installation: str) -> int:
     for row in part:
         row.object_key = f"{installation}/{_name(row)}"
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        is_there = list(pool.map(_stored, part))
+        is_there = list(pool.map(_store, part))
     moved = [row for row, there in zip(part, is_there, strict=True) if there]
     for row in moved:
         row.raw_gzip = b""
     return Evidence.objects.bulk_update(moved, ["object_key", "raw_gzip"])
 
 
-def _stored(row: Evidence) -> bool:
+def _store(row: Evidence) -> bool:
     content = bytes(row.raw_gzip)
     object_store.put(row.object_key, content)
     if object_store.get(row.object_key) == content:

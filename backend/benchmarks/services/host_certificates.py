@@ -4,7 +4,7 @@ from backend.accounts.services.audit import audit_record
 from backend.benchmarks.models import Host, HostAuthority, HostState
 from backend.benchmarks.selectors.hosts import authorities_of, fingerprint
 from backend.common import clock
-from backend.domain.host_certificates import certificate_refusal, certified_key, signing_key
+from backend.domain.host_certificates import certificate_refusal, key_of_certificate, signing_key
 
 WORKER = "worker"
 
@@ -35,7 +35,7 @@ def host_certify(*, host: Host, certificate: str) -> bool:
 def _trust(host: Host, certificate: str, authority: HostAuthority) -> None:
     is_new = host.state != HostState.TRUSTED
     host.authority = authority
-    host.host_key = host.scanned_key = certified_key(certificate)
+    host.host_key = host.scanned_key = key_of_certificate(certificate)
     host.state = HostState.TRUSTED
     if is_new:
         audit_record(

@@ -78,16 +78,16 @@ def hosts_import(
             raise InvalidDocument(wrong) from error
     schedule_lock(workspace_id=workspace.pk)
     if format == FINGERPRINTS:
-        done = _approved_by(workspace, read_fingerprints(text), actor)
+        done = _approve_hosts(workspace, read_fingerprints(text), actor)
     else:
-        done = _imported(workspace, read_hosts(text, format), username, kind, actor)
+        done = _import_lines(workspace, read_hosts(text, format), username, kind, actor)
     # The workers are asked for keys on commit, so a dry run asks for none.
     if is_dry:
         transaction.set_rollback(True)
     return done
 
 
-def _imported(
+def _import_lines(
     workspace: Workspace, reading: HostReading, username: str, kind: str, actor: str
 ) -> ImportedHosts:
     known = {(host.address, host.port): host for host in hosts_visible(workspace)}
@@ -111,16 +111,16 @@ def _imported(
     for entry in reading.hosts:
         try:
             if host := exported.get(entry.host_id):
-                _changed(host, entry, exported, done, actor)
+                _change_host(host, entry, exported, done, actor)
                 continue
             host = known.get((entry.address, entry.port))
             if host is None and (user := entry.username or username):
-                host = _added(workspace, entry, user, entry.kind or kind, actor)
+                host = _add_host(workspace, entry, user, entry.kind or kind, actor)
                 known[entry.address, entry.port] = host
                 done.added.append(host)
             elif host is None or not entry.keys:
                 done.unchanged += 1
-            if host is not None and entry.keys and _pinned(host, entry.keys, revoked, actor):
+            if host is not None and entry.keys and _pin_key(host, entry.keys, revoked, actor):
                 done.approved.append(host)
         except InvalidValue as error:
             errors.append(
@@ -136,7 +136,7 @@ def _imported(
     return done
 
 
-def _changed(
+def _change_host(
     host: Host, entry: ListedHost, known: Mapping[str, Host], done: ImportedHosts, actor: str
 ) -> None:
     """Make a host what its line of an export says."""
@@ -166,7 +166,9 @@ class KeyDiffers(DomainError):
     """A host has, or shows, another key than a list says."""
 
 
-def _added(workspace: Workspace, entry: ListedHost, username: str, kind: str, actor: str) -> Host:
+def _add_host(
+    workspace: Workspace, entry: ListedHost, username: str, kind: str, actor: str
+) -> Host:
     host = host_create(
         workspace=workspace,
         name=entry.name,
@@ -187,7 +189,7 @@ def _added(workspace: Workspace, entry: ListedHost, username: str, kind: str, ac
     return host
 
 
-def _pinned(host: Host, keys: Sequence[str], revoked: Collection[str], actor: str) -> bool:
+def _pin_key(host: Host, keys: Sequence[str], revoked: Collection[str], actor: str) -> bool:
     """True if the host is trusted now and was not before, under one of the keys."""
     if refused_key := next((key for key in keys if key in revoked), None):
         raise KeyRevoked(f"the key {fingerprint(refused_key)} is revoked")
@@ -240,7 +242,7 @@ def _behind_bastions(
     return errors
 
 
-def _approved_by(workspace: Workspace, fingerprints: set[str], actor: str) -> ImportedHosts:
+def _approve_hosts(workspace: Workspace, fingerprints: set[str], actor: str) -> ImportedHosts:
     """Approve each host that showed a key with one of the fingerprints."""
     done = ImportedHosts()
     for host in hosts_standing(workspace).exclude(scanned_key=""):

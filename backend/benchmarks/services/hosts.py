@@ -15,8 +15,8 @@ from backend.benchmarks.models import TERMINAL_STATES, Host, HostState, Run, Wor
 from backend.benchmarks.selectors.hosts import fingerprint, revoked_keys
 from backend.benchmarks.services.host_certificates import WORKER, host_certify
 from backend.benchmarks.services.login_keys import (
-    checked_certificate,
-    checked_private_key,
+    check_certificate,
+    check_private_key,
     host_key_seal,
     host_private_key_forget,
     host_private_key_replace,
@@ -30,7 +30,7 @@ from backend.catalog.services.offers import OWN_PROVIDER, own_offer_create
 from backend.catalog.services.prices import PriceInput
 from backend.common import clock
 from backend.common.queue import Task, enqueue
-from backend.domain.addresses import checked_address
+from backend.domain.addresses import check_address
 from backend.domain.errors import DomainError, InvalidValue
 
 LOCAL_OFFER_NAME = "this machine"
@@ -101,7 +101,7 @@ def host_create(
     _check_login(port, username)
     if offer is not None and price is not None:
         raise InvalidValue("/price", "an offer that is given has its own prices")
-    address = checked_address(address)
+    address = check_address(address)
     host = Host(
         workspace=workspace,
         offer=offer or own_offer_create(workspace=workspace, name=name, kind=kind, price=price),
@@ -112,15 +112,15 @@ def host_create(
         username=username,
         bastion=bastion,
         is_in_production=is_in_production,
-        tags=_checked_tags(tags),
+        tags=_check_tags(tags),
     )
     if private_key.strip():
-        key = checked_private_key(private_key)
+        key = check_private_key(private_key)
         host_key_seal(host=host, private_key=key)
-        host.certificate = checked_certificate(certificate, public_line(key))
+        host.certificate = check_certificate(certificate, public_line(key))
     else:
         own = login_key_get(workspace=workspace)
-        host.certificate = checked_certificate(certificate, own.public_key)
+        host.certificate = check_certificate(certificate, own.public_key)
     host.save()
     audit_record(
         workspace=workspace,
@@ -147,7 +147,7 @@ def _check_login(port: int, username: str) -> None:
         raise InvalidValue("/username", "letters, digits, _ . - are allowed, a letter first")
 
 
-def _checked_tags(tags: Sequence[str]) -> list[str]:
+def _check_tags(tags: Sequence[str]) -> list[str]:
     if len(tags) > MOST_TAGS:
         raise InvalidValue("/tags", f"more than {MOST_TAGS} tags")
     for index, tag in enumerate(tags):
@@ -166,7 +166,7 @@ def host_update(*, host: Host, changes: Mapping[str, Any], actor: str) -> Host:
 
     Raises InvalidValue by JSON pointer, and HostBusy while a run logs in to it.
     """
-    host = _locked(host)
+    host = _lock_host(host)
     stated = dict(changes)
     private_key = stated.pop("private_key", None)
     if private_key is not None:
@@ -182,7 +182,7 @@ def host_update(*, host: Host, changes: Mapping[str, Any], actor: str) -> Host:
         # A run logs in with every step: it would go on at another machine.
         _check_idle(host)
     if "tags" in changed:
-        changed["tags"] = _checked_tags(changed["tags"])
+        changed["tags"] = _check_tags(changed["tags"])
     bastion = changed.get("bastion")
     if bastion is not None and host in bastion.route:
         raise InvalidValue("/bastion", f"{bastion.name} is itself reached through {host.name}")
@@ -190,10 +190,10 @@ def host_update(*, host: Host, changes: Mapping[str, Any], actor: str) -> Host:
         setattr(host, name, value)
     if LOGIN_FIELDS & set(changed):
         _check_login(host.port, host.username)
-        host.address = checked_address(host.address)
+        host.address = check_address(host.address)
         if "certificate" in changed:
             own = None if host.sealed_private_key else login_key_get(workspace=host.workspace)
-            host.certificate = checked_certificate(host.certificate, own.public_key if own else "")
+            host.certificate = check_certificate(host.certificate, own.public_key if own else "")
     host.save(update_fields=list(changed))
     detail = {name: getattr(value, "name", value) for name, value in changed.items()}
     audit_record(
@@ -209,7 +209,7 @@ def host_remove(*, host: Host, actor: str) -> None:
     Its row stays under another name for the runs that were made on it. Raises HostBusy while runs
     use it, and InvalidValue for the machine of a worker or a rented one.
     """
-    host = _locked(host)
+    host = _lock_host(host)
     if host.driver == LOCAL_DRIVER:
         raise InvalidValue("/host", f"{host.name} is the machine that a worker runs on")
     if host.is_rented:
@@ -252,7 +252,7 @@ def _change_key(host: Host, private_key: str, actor: str) -> None:
         host_private_key_forget(host=host, actor=actor)
 
 
-def _locked(host: Host) -> Host:
+def _lock_host(host: Host) -> Host:
     """Read anew, and no run begins on it meanwhile."""
     schedule_lock(workspace_id=host.workspace_id)
     return Host.objects.select_for_update().select_related("workspace").get(pk=host.pk)

@@ -27,7 +27,7 @@ from backend.common.applying import Faults
 from backend.domain.errors import DomainError, InvalidDocument, InvalidValue, ProbeError
 from backend.domain.outliers import outliers
 from backend.domain.parsing import ParsedSample
-from backend.domain.parsing.importing import Imported, imported, takes
+from backend.domain.parsing.importing import Imported, read_text, takes
 
 MAX_TEXT_BYTES = 8 * 2**20
 MAX_REASON = 300
@@ -63,16 +63,16 @@ def result_import(
     that the offer has, NotOwned for an offer that this workspace only sees.
     """
     demand_owner(workspace, offer)
-    raw = checked_bytes(text)
-    known = known_parameters(offer, tool, parameters)
+    raw = check_text(text)
+    known = import_parameters(offer, tool, parameters)
     # Read before the offer is locked: nobody waits while megabytes of text are gone through.
-    parsed = imported(tool, text, known)
+    parsed = read_text(tool, text, known)
     with transaction.atomic():
         # Two imports of one text wait for each other here.
         Offer.objects.select_for_update().get(pk=offer.pk)
         if already := _already(offer, hashlib.sha256(raw).hexdigest()):
             raise already
-        return _stored(
+        return _store_import(
             workspace=workspace,
             offer=offer,
             tool=tool,
@@ -109,7 +109,7 @@ def results_import(
     return made
 
 
-def known_parameters(
+def import_parameters(
     offer: Offer, tool: str, parameters: Mapping[str, object] | None
 ) -> dict[str, object]:
     """Stated parameters; else the offer's memory and what that was measured to carry, where known.
@@ -130,7 +130,7 @@ def known_parameters(
     return known
 
 
-def checked_bytes(text: str) -> bytes:
+def check_text(text: str) -> bytes:
     """The text as it is kept; raises InvalidValue("/text") for one too long or no Unicode."""
     try:
         raw = text.encode()
@@ -154,7 +154,7 @@ def _already(offer: Offer, sha256: str) -> AlreadyImported | None:
     )
 
 
-def _stored(
+def _store_import(
     *,
     workspace: Workspace,
     offer: Offer,
@@ -252,7 +252,7 @@ def sample_exclude(*, workspace: Workspace, sample: Sample, reason: str, actor: 
     reason = reason.strip()
     if not reason or len(reason) > MAX_REASON or not reason.isprintable():
         raise InvalidValue("/reason", f"1 to {MAX_REASON} printable characters are needed")
-    return _excluded(workspace, sample, reason, actor, "sample_exclude")
+    return _exclude(workspace, sample, reason, actor, "sample_exclude")
 
 
 @transaction.atomic
@@ -284,10 +284,10 @@ def samples_mark(
 @transaction.atomic
 def sample_include(*, workspace: Workspace, sample: Sample, actor: str) -> Sample:
     """Count a sample again; one that counts stays as it is."""
-    return _excluded(workspace, sample, "", actor, "sample_include")
+    return _exclude(workspace, sample, "", actor, "sample_include")
 
 
-def _excluded(workspace: Workspace, sample: Sample, reason: str, actor: str, action: str) -> Sample:
+def _exclude(workspace: Workspace, sample: Sample, reason: str, actor: str, action: str) -> Sample:
     demand_owner(workspace, sample)
     sample = Sample.objects.select_for_update().get(pk=sample.pk)
     if sample.excluded_reason == reason:

@@ -60,7 +60,7 @@ def lease_end() -> dt.timedelta:
     return dt.timedelta(seconds=settings.LEASE_S)
 
 
-def lost_after() -> dt.timedelta:
+def silence_limit() -> dt.timedelta:
     return LOST_AFTER_LEASES * lease_end()
 
 
@@ -95,14 +95,14 @@ def _reachable() -> Q:
     return _on_workers(Q(pk__in=workers_alive().values("pk")))
 
 
-def _abandoned() -> Q:
+def _is_abandoned() -> Q:
     """Steps that have waited for a machine without a worker for too long."""
-    latest = Now() - lost_after()
+    latest = Now() - silence_limit()
     is_silent = Q(seen_at__lte=latest) | Q(seen_at=None)
     return Q(next_due_at__lte=latest) & ~_on_workers(~is_silent)
 
 
-def _drained() -> Q:
+def _may_not_begin() -> Q:
     """Runs that would begin where or while none may."""
     drains = Drain.objects.filter(
         Q(worker=None)
@@ -115,7 +115,7 @@ def _drained() -> Q:
 
 def is_abandoned(step: Step) -> bool:
     """True if no worker's machine is there to do the step, so that anybody may give it up."""
-    return Step.objects.filter(_abandoned(), pk=step.pk).exists()
+    return Step.objects.filter(_is_abandoned(), pk=step.pk).exists()
 
 
 def is_here(run: Run) -> bool:
@@ -158,11 +158,11 @@ def claim_due(
         due = due.filter(_here(), state=RunState.RUNNING)
     else:
         can_do = _reachable() if is_routed else _here()
-        due = due.filter(can_do & ~Q(state=RunState.RUNNING) | _abandoned())
-        due = due.exclude(_drained())
+        due = due.filter(can_do & ~Q(state=RunState.RUNNING) | _is_abandoned())
+        due = due.exclude(_may_not_begin())
     due = due.select_for_update(skip_locked=True, of=("self",)).order_by("next_due_at")
     # Nobody comes for an abandoned one any more: whoever gets it may give it up.
-    due = due.annotate(worker_id=Case(When(_abandoned(), then=None), default=WORKER))
+    due = due.annotate(worker_id=Case(When(_is_abandoned(), then=None), default=WORKER))
     steps: list[tuple[int, int, str | None]] = []
     # Machines that cost money end first, however many runs wait for a place.
     for part in (Q(state=RunState.TEARING_DOWN), ~Q(state=RunState.TEARING_DOWN)):
@@ -198,7 +198,7 @@ def whole_steps() -> QuerySet[Step]:
 
 
 @contextmanager
-def fenced(claim: Claim) -> Iterator[Step]:
+def fence(claim: Claim) -> Iterator[Step]:
     """A transaction in which the step is ours: `WHERE lease_token = mine`, and not finished.
 
     The row stays locked to the end, so every write inside is fenced. Raises LeaseLost.
@@ -216,7 +216,7 @@ def fenced(claim: Claim) -> Iterator[Step]:
 
 
 @contextmanager
-def fenced_all(claims: Iterable[Claim]) -> Iterator[dict[int, Step]]:
+def fence_all(claims: Iterable[Claim]) -> Iterator[dict[int, Step]]:
     """As `fenced`, for many: the steps that are still ours by their id, each with its run."""
     tokens = {claim.step_id: claim.token for claim in claims}
     with transaction.atomic():
@@ -232,9 +232,9 @@ def fenced_all(claims: Iterable[Claim]) -> Iterator[dict[int, Step]]:
         yield {step.pk: step for step in steps if step.lease_token == tokens[step.pk]}
 
 
-def renewed(claim: Claim) -> Step:
+def renew_lease(claim: Claim) -> Step:
     """The step at the beginning of the work on it, with a full lease. Raises LeaseLost."""
-    with fenced(claim) as step:
+    with fence(claim) as step:
         Step.objects.filter(pk=step.pk).update(lease_until=Now() + lease_end())
         return step
 
@@ -243,7 +243,7 @@ def release(
     claim: Claim, *, after_s: float = 0, error: str = "", is_progress: bool = False
 ) -> None:
     """Give the step back, due again after a while. Progress starts its attempts anew."""
-    with fenced(claim) as step:
+    with fence(claim) as step:
         Step.objects.filter(pk=step.pk).update(
             lease_until=None,
             next_due_at=Now() + dt.timedelta(seconds=after_s),
@@ -254,5 +254,5 @@ def release(
 
 def release_all(claims: Iterable[Claim]) -> None:
     """Give back every step that is still ours, due again at once, its attempts anew."""
-    with fenced_all(claims) as steps:
+    with fence_all(claims) as steps:
         Step.objects.filter(pk__in=steps).update(lease_until=None, next_due_at=Now(), attempt=0)

@@ -13,7 +13,7 @@ from backend.accounts.services.audit import audit_record
 from backend.benchmarks.models import Host, LoginKey
 from backend.benchmarks.services.queue_lock import schedule_lock
 from backend.benchmarks.services.workers import worker_get
-from backend.common.crypto import opened, sealed
+from backend.common.crypto import seal, unseal
 from backend.domain.errors import InvalidValue
 
 MAX_KEY_BYTES = 20_000
@@ -49,7 +49,7 @@ def _fill(key: LoginKey) -> None:
     private_key = fresh_private_key()
     # The word behind the key shows in a host's authorized_keys whose line it is.
     key.public_key = f"{public_line(private_key)} rackrate"
-    key.sealed_private_key = sealed(private_key, identity=_pair(key))
+    key.sealed_private_key = seal(private_key, identity=_pair(key))
 
 
 def _pair(key: LoginKey) -> str:
@@ -92,7 +92,7 @@ def login_key_drop(*, workspace: Workspace, actor: str) -> None:
 
 def public_line(private_key: bytes) -> str:
     """The public half of a key that was just given or made."""
-    return _line(_loaded(private_key).public_key())
+    return _line(_load_key(private_key).public_key())
 
 
 def _line(public_key: Any) -> str:
@@ -100,7 +100,7 @@ def _line(public_key: Any) -> str:
     return str(public_key.public_bytes(*form), "ascii")
 
 
-def _loaded(content: bytes, passphrase: bytes | None = None) -> Any:
+def _load_key(content: bytes, passphrase: bytes | None = None) -> Any:
     """The key in either form; raises what the readers of both raise."""
     is_openssh = b"BEGIN OPENSSH PRIVATE KEY" in content
     load = serialization.load_ssh_private_key if is_openssh else serialization.load_pem_private_key
@@ -113,16 +113,16 @@ def _identity(host: Host) -> str:
 
 def host_key_seal(*, host: Host, private_key: bytes) -> None:
     """Put the key, sealed for this row, into the host, which is not saved."""
-    host.sealed_private_key = sealed(private_key, identity=_identity(host))
+    host.sealed_private_key = seal(private_key, identity=_identity(host))
 
 
 def host_private_key(*, host: Host) -> bytes:
     """The key in the clear, for the worker that logs in: the host's own, else the workspace's;
     empty where nobody logs in."""
     if host.sealed_private_key is not None:
-        return opened(bytes(host.sealed_private_key), identity=_identity(host))
+        return unseal(bytes(host.sealed_private_key), identity=_identity(host))
     key = _login_key(host)
-    return opened(bytes(key.sealed_private_key), identity=_pair(key)) if key else b""
+    return unseal(bytes(key.sealed_private_key), identity=_pair(key)) if key else b""
 
 
 def host_earlier_key(*, host: Host) -> bytes:
@@ -130,7 +130,7 @@ def host_earlier_key(*, host: Host) -> bytes:
     key = None if host.sealed_private_key else _login_key(host)
     if key is None or key.sealed_earlier_key is None:
         return b""
-    return opened(bytes(key.sealed_earlier_key), identity=_pair(key))
+    return unseal(bytes(key.sealed_earlier_key), identity=_pair(key))
 
 
 def _login_key(host: Host) -> LoginKey | None:
@@ -139,7 +139,7 @@ def _login_key(host: Host) -> LoginKey | None:
     return getattr(host.workspace, "login_key", None)
 
 
-def checked_certificate(text: str, public_key: str) -> str:
+def check_certificate(text: str, public_key: str) -> str:
     """A user certificate in OpenSSH form for that key, without its comment; "" for none.
 
     Without a public key it is taken as it is: a key that was sealed is opened by workers only.
@@ -182,10 +182,10 @@ def host_private_key_replace(
 ) -> None:
     """Log in with another key from now on, instead of an agent too, and with its certificate where
     one is given; raises InvalidValue("/private_key") or of "/certificate"."""
-    key = checked_private_key(private_key)
+    key = check_private_key(private_key)
     host_key_seal(host=host, private_key=key)
     if certificate is not None:
-        host.certificate = checked_certificate(certificate, public_line(key))
+        host.certificate = check_certificate(certificate, public_line(key))
     if host.agent_socket:
         host.agent_socket, host.worker = "", None
     host.save(update_fields=["sealed_private_key", "certificate", "agent_socket", "worker"])
@@ -210,7 +210,7 @@ def host_private_key_forget(*, host: Host, actor: str) -> None:
 def is_encrypted(text: str) -> bool:
     """True if a private key asks for a passphrase; False for what is no key."""
     try:
-        _loaded(text.strip().encode() + b"\n")
+        _load_key(text.strip().encode() + b"\n")
     # How the reader says that a password is missing.
     except TypeError:
         return True
@@ -219,10 +219,10 @@ def is_encrypted(text: str) -> bool:
     return False
 
 
-def decrypted(text: str, passphrase: str) -> str:
+def decrypt_key(text: str, passphrase: str) -> str:
     """The key without its passphrase, in OpenSSH form; raises InvalidValue("/passphrase")."""
     try:
-        key = _loaded(text.strip().encode() + b"\n", passphrase.encode())
+        key = _load_key(text.strip().encode() + b"\n", passphrase.encode())
     except (TypeError, ValueError, UnsupportedAlgorithm):
         raise InvalidValue("/passphrase", "it does not open the key") from None
     form = (serialization.Encoding.PEM, serialization.PrivateFormat.OpenSSH)
@@ -238,7 +238,7 @@ def _why_unreadable(content: bytes) -> str:
     if first.startswith(b"---- BEGIN SSH2 PUBLIC KEY") or b"PUBLIC KEY-----" in first:
         return "a public key: give the private one, of the file without .pub"
     # A security key keeps its secret to itself, in a file that looks like a private key.
-    if _is_security_key(words[0]) or _is_security_key(_decoded(rest)):
+    if _is_security_key(words[0]) or _is_security_key(_decode(rest)):
         return "a security key: nobody is there to touch it; give a key of a file"
     if words[0] in PUBLIC_KINDS or words[0].startswith(b"ecdsa-sha2-"):
         return "a public key: give the private one, of the file without .pub"
@@ -249,7 +249,7 @@ def _is_security_key(content: bytes) -> bool:
     return any(kind in content for kind in SECURITY_KINDS)
 
 
-def _decoded(armoured: bytes) -> bytes:
+def _decode(armoured: bytes) -> bytes:
     """The inside of a key in OpenSSH form; empty for anything else."""
     body = armoured.partition(b"-----END")[0]
     try:
@@ -258,13 +258,13 @@ def _decoded(armoured: bytes) -> bytes:
         return b""
 
 
-def checked_private_key(text: str) -> bytes:
+def check_private_key(text: str) -> bytes:
     """The key as given, with a line feed at its end; RSA, ECDSA or Ed25519, not encrypted."""
     content = text.strip().encode() + b"\n"
     if len(content) > MAX_KEY_BYTES:
         raise InvalidValue("/private_key", "too long for a private key")
     try:
-        key = _loaded(content)
+        key = _load_key(content)
     # How the reader says that a password is missing.
     except TypeError:
         raise InvalidValue("/private_key", "the key is encrypted; give it unencrypted") from None

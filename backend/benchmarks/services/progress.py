@@ -7,7 +7,7 @@ from typing import Any
 
 from django.db import connection
 
-from backend.benchmarks.services.leases import Claim, fenced_all
+from backend.benchmarks.services.leases import Claim, fence_all
 from backend.benchmarks.services.results import repeats_store
 from backend.domain.repeats import Repeat
 
@@ -40,7 +40,7 @@ def progress_write(runs: Iterable[Progress]) -> set[int]:
     Returns the ids of the steps that are still ours: nothing is written of the others.
     """
     given = {run.claim.step_id: run for run in runs}
-    with fenced_all(progress.claim for progress in given.values()) as steps:
+    with fence_all(progress.claim for progress in given.values()) as steps:
         repeats_store([(step.run, given[pk].repeats) for pk, step in steps.items()])
         rows = [
             {"id": str(step.run_id), **fields}

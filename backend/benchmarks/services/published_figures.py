@@ -12,7 +12,7 @@ from django.db import connection
 
 from backend.benchmarks.services.published_scores import type_scores
 from backend.benchmarks.services.published_tables import Machine, Row, SoldOffer, table_rows
-from backend.catalog.services.fact_tables import compressed
+from backend.catalog.services.fact_tables import compress_table
 from backend.domain.metrics import BURSTABLE_CPU_CV, CPU_METRICS
 
 TABLE = "published/sparecores/figures.csv.gz"
@@ -57,7 +57,7 @@ def figures_build(folder: Path) -> int:
         }
         for score in type_scores(folder)
     ]
-    (folder / TABLE).write_bytes(compressed(COLUMNS, rows))
+    (folder / TABLE).write_bytes(compress_table(COLUMNS, rows))
     return len(rows)
 
 

@@ -22,7 +22,7 @@ from backend.domain.metrics import BURSTABLE_CPU_CV, metric
 from backend.domain.metrics.general_performance import MAX_WEB_VCPUS, MEGA
 from backend.domain.mixtures import TypeRuns
 from backend.domain.spreads import family_spreads
-from backend.domain.stats import SATURATED, PublishedGroup, pooled_groups
+from backend.domain.stats import SATURATED, PublishedGroup, pool_groups
 
 SOURCE = (
     "Spare Cores Inspector Data, https://github.com/SpareCores/sc-inspector-data/tree/main/data"
@@ -174,8 +174,8 @@ class _ScoresTable:
         peers: Mapping[tuple[str, str], float],
     ) -> Mapping[str, Any]:
         series, models = SERIES[name], self.shares[machine]
-        described = [self._described(name, machine, row) for row in rows]
-        pooled = pooled_groups(
+        described = [self._describing_row(name, machine, row) for row in rows]
+        pooled = pool_groups(
             [
                 PublishedGroup(float(row["value"]), spread or 0.0, int(runs["runs"] or 1))
                 for row, runs in zip(rows, described, strict=True)
@@ -211,7 +211,7 @@ class _ScoresTable:
         keys = [(family, model) for model in self.shares[machine]]
         return [vcpus * peers[key] for key in keys if family and key in peers]
 
-    def _described(self, name: str, machine: Machine, row: Row) -> Row:
+    def _describing_row(self, name: str, machine: Machine, row: Row) -> Row:
         """The row that has the day and the runs: of a mean, that of its first part."""
         if row["date"]:
             return row

@@ -11,13 +11,13 @@ from uuid import UUID
 from backend.benchmarks.models import Sample, Source
 from backend.benchmarks.selectors.scores import DERIVED
 from backend.benchmarks.services.machine_families import machine_family
-from backend.benchmarks.services.twins import untwinned_offers
+from backend.benchmarks.services.twins import offers_without_twin
 from backend.domain.attributions import INSPECTOR_LICENCE, SPEC_TERMS
 from backend.domain.errors import InvalidValue
 from backend.domain.metrics import metric, shares_cpus
 from backend.domain.mixtures import Mixture, TypeRuns, mixtures
 from backend.domain.spreads import family_spreads
-from backend.domain.stats import PublishedGroup, pooled_groups
+from backend.domain.stats import PublishedGroup, pool_groups
 
 CMIPS_TABLE = "published/cmips_2013.csv"
 PASSMARK_TABLE = "published/passmark_2014.csv"
@@ -56,7 +56,7 @@ def moment(row: Row) -> dt.datetime:
     return dt.datetime.combine(dt.date.fromisoformat(row["as_of"]), dt.time(), dt.UTC)
 
 
-def published_samples(
+def build_samples(
     folder: Path, offer_ids: Mapping[str, UUID], sold: Mapping[Machine, Iterable[SoldOffer]]
 ) -> Iterator[Sample]:
     """A sample of every figure for every offer that it stands for; `offer_ids` are by slug. Those of
@@ -77,7 +77,7 @@ def offers_sold() -> dict[Machine, list[SoldOffer]]:
     """Without twins: those get the figures of their lead (services.twins)."""
     offers: dict[Machine, list[SoldOffer]] = {}
     fields = ("provider__slug", "name", "pk", "vcpu_kind", "kind")
-    for slug, name, pk, vcpu_kind, kind in untwinned_offers().values_list(*fields):
+    for slug, name, pk, vcpu_kind, kind in offers_without_twin().values_list(*fields):
         offers.setdefault((slug, name), []).append(SoldOffer(pk, shares_cpus(vcpu_kind, kind)))
     return offers
 
@@ -94,12 +94,12 @@ def _coremark(folder: Path, sold: Mapping[Machine, Iterable[SoldOffer]]) -> Iter
         groups[model] = row
     for machine, groups in by_machine.items():
         rows = list(groups.values())
-        pooled = pooled_groups([_group(row) for row in rows])
+        pooled = pool_groups([_group(row) for row in rows])
         figure = {
             "value": pooled.mean,
             "published_sd_ratio": pooled.sd_ratio,
             "published_count": pooled.count,
-            "parameters": {"cpu_models": _counts(rows), "groups": [_stated(row) for row in rows]},
+            "parameters": {"cpu_models": _counts(rows), "groups": [_cells_of(row) for row in rows]},
         }
         # A pooled figure has one date and one source: those of its newest part.
         newest = max(rows, key=moment)
@@ -122,7 +122,7 @@ def _counts(rows: Iterable[Row]) -> dict[str, int]:
     return counts
 
 
-def _stated(row: Row) -> dict[str, str]:
+def _cells_of(row: Row) -> dict[str, str]:
     names = ("cpu_model", "numa_nodes", "coremark_score", "sd_percent", "sample_count", "as_of")
     return {name: row[name] for name in names if name in row}
 
@@ -136,7 +136,7 @@ def _stress_ng(
         machine = row["provider"], row["machine_type"]
         servers.setdefault(machine, []).append(row["offer_cpu_model"])
     rented_whole: dict[str, list[UUID]] = {}
-    for server in _dedicated(folder):
+    for server in _dedicated_rows(folder):
         if server["cpu_count"] == "1":
             rented_whole.setdefault(server["cpu_model"], []).append(offer_ids[server["slug"]])
     rows = list(table_rows(folder, STRESS_NG_TABLE))
@@ -209,7 +209,7 @@ def _stress_ng_of(
         yield _sample(row, offer_id, key, value=float(single), **alone)
 
 
-def _dedicated(folder: Path) -> Iterator[Row]:
+def _dedicated_rows(folder: Path) -> Iterator[Row]:
     return (row for row in table_rows(folder, OFFERS_TABLES) if row["kind"] == "dedicated")
 
 
@@ -225,7 +225,7 @@ def _spec(folder: Path, offer_ids: Mapping[str, UUID]) -> Iterator[Sample]:
         # One processor with some cores or threads off is another row: the common one stands for it.
         if chosen not in results or int(row["result_count"]) > int(results[chosen]["result_count"]):
             results[chosen] = row
-    for offer in _dedicated(folder):
+    for offer in _dedicated_rows(folder):
         processor = processors.get(offer["cpu_model"], "")
         result = results.get((processor, offer["cpu_count"]))
         if result is None:

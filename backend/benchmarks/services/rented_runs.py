@@ -8,20 +8,20 @@ from django.db import transaction
 from backend.accounts.models import Workspace
 from backend.benchmarks.models import Campaign, Run
 from backend.benchmarks.selectors.rentals import (
+    build_rental_host,
+    build_resource,
     check_currency,
     rentals,
-    rented_host,
-    rented_resource,
 )
 from backend.benchmarks.services.queue_lock import schedule_lock
 from backend.benchmarks.services.runs import run_peer, run_queue
 from backend.catalog.models import Offer
-from backend.domain.labels import checked_labels
+from backend.domain.labels import check_labels
 from backend.domain.profiles import (
-    checked_parameters,
-    checked_probes,
+    check_parameters,
+    check_probes,
     profile_named,
-    rented_parameters,
+    rental_parameters,
 )
 from backend.domain.rentals import Budget
 
@@ -46,8 +46,8 @@ def rented_run_create(
     Whether the budgets allow it is seen when it begins.
     """
     profile_named(profile)
-    chosen = checked_probes(probes)
-    values, named = checked_parameters(rented_parameters(parameters)), checked_labels(labels)
+    chosen = check_probes(probes)
+    values, named = check_parameters(rental_parameters(parameters)), check_labels(labels)
     check_currency(budget)
     schedule_lock(workspace_id=workspace.pk)
     (rental,) = rentals(
@@ -68,9 +68,9 @@ def rented_run_create(
         labels=named,
         requested_by=actor,
     )
-    run.host = rented_host(run, rental)
+    run.host = build_rental_host(run, rental)
     run.host.save()
     run.save()
-    rented_resource(run, rental, budget).save()
+    build_resource(run, rental, budget).save()
     run_queue(run=run, actor=actor, detail={"offer": offer.slug, "profile": profile})
     return run

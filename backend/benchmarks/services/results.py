@@ -18,7 +18,7 @@ from backend.domain.parsing.disk_files import (
     directory_of,
     memory_directories,
 )
-from backend.domain.parsing.network import sent_bytes
+from backend.domain.parsing.network import bytes_of_test
 from backend.domain.parsing.texts import text_of
 from backend.domain.probes import NETWORK, PACKAGES, PROBES
 from backend.domain.repeats import STDERR_MARK, VOLUME_SMALL, Repeat
@@ -95,14 +95,14 @@ def _flag(samples: Iterable[Sample], flag: str) -> None:
     Sample.objects.bulk_update(changed, ["flags"])
 
 
-def sent_bytes_record(*, run: Run) -> None:
+def record_sent_bytes(*, run: Run) -> None:
     """Record the bytes sent in the run's network tests: of a pair of rented machines each run says
     it of its own, as providers charge it by the machine."""
     tests = run.evidence.filter(probe=NETWORK)
     texts = [evidence_text(test).partition(STDERR_MARK)[0] for test in tests]
     if not texts:
         return
-    host, peer = map(sum, zip(*map(sent_bytes, texts), strict=True))
+    host, peer = map(sum, zip(*map(bytes_of_test, texts), strict=True))
     Run.objects.filter(pk=run.pk).update(sent_bytes=host)
     if run.server_id is not None:
         Run.objects.filter(pk=run.server_id).update(sent_bytes=peer)
@@ -206,7 +206,7 @@ def _sample(run: Run, evidence: Evidence, repeat: Repeat, parsed: ParsedSample) 
     if run.host.facts.get("is_emulated"):
         flags.append(EMULATED)
     if PROBES[repeat.probe].io == "disk":
-        volume = rented = _rented_volume(run)
+        volume = rented = _volume_of_rental(run)
         named = parameters.get("volume")
         if isinstance(named, Mapping):
             volume = Volume(**named)  # a disk of the machine's own, beside the one we rented
@@ -230,7 +230,7 @@ def _sample(run: Run, evidence: Evidence, repeat: Repeat, parsed: ParsedSample) 
     )
 
 
-def _rented_volume(run: Run) -> Volume | None:
+def _volume_of_rental(run: Run) -> Volume | None:
     """The disk that was rented with the run's machine; None where the type decides, or it is ours."""
     if not run.host.is_rented:
         return None

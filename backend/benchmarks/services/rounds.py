@@ -17,7 +17,7 @@ from backend.benchmarks.services.queue_lock import schedule_lock
 from backend.benchmarks.services.run_batches import RunRequest, analyze, check_ends, runs_create
 from backend.benchmarks.services.run_completion import campaign_end_if_over
 from backend.catalog.models import Offer
-from backend.domain.profiles import INSTALL_TOOLS, RENTED_ONLY, rented_parameters
+from backend.domain.profiles import INSTALL_TOOLS, RENTED_ONLY, rental_parameters
 
 # The lock is there for a fraction of a second then.
 BATCH = 200
@@ -32,7 +32,7 @@ Key = tuple[str | None, str | None, str | None]
 def round_begin(*, campaign: Campaign, machines: Sequence[Machine], actor: str) -> None:
     """Note what the round is to measure, in this order; `round_continue` makes the runs. The
     workspace is locked. Raises InvalidValue for ends that cannot measure each other."""
-    named_peer = _named_peer(campaign)
+    named_peer = _peer_of(campaign)
     for machine, peer in machines:
         end = peer or named_peer
         if not isinstance(end, Rental):
@@ -96,7 +96,7 @@ def _requests(campaign: Campaign, keys: Sequence[Key]) -> Iterator[RunRequest]:
             str(campaign_rental.offer.pk): campaign_rental
             for campaign_rental in campaign_rentals(campaign, again)
         }
-    named_peer = _named_peer(campaign)
+    named_peer = _peer_of(campaign)
     for host, offer, peer in keys:
         machine, end = machines.get(host or offer or ""), machines.get(peer or "")
         if isinstance(machine, Rental) and isinstance(end, Rental):
@@ -120,7 +120,7 @@ def _request(
     if campaign.install_tools or (rental is not None and campaign.install_tools is not None):
         parameters[INSTALL_TOOLS] = campaign.install_tools
     if rental is not None:
-        parameters = rented_parameters(parameters)
+        parameters = rental_parameters(parameters)
     if peer is not None:
         return RunRequest(host, peer, PAIR_PROBES, {**parameters, "peer": str(peer.pk)})
     return RunRequest(host, named_peer, host_probes(campaign), parameters, rental)
@@ -147,7 +147,7 @@ def campaign_rentals(campaign: Campaign, offers: Sequence[Offer]) -> list[Rental
     )
 
 
-def _named_peer(campaign: Campaign) -> Host | None:
+def _peer_of(campaign: Campaign) -> Host | None:
     """The peer of all runs of the campaign, where its parameters name one."""
     named = campaign.parameters.get("peer")
     if named is None:

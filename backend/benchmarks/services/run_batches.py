@@ -21,7 +21,7 @@ from backend.benchmarks.models import (
     RunState,
     Step,
 )
-from backend.benchmarks.selectors.rentals import Rental, rented_host, rented_resource
+from backend.benchmarks.selectors.rentals import Rental, build_rental_host, build_resource
 from backend.benchmarks.services.queue_lock import schedule_lock
 from backend.benchmarks.services.run_completion import unlaunched_release
 from backend.benchmarks.services.runs import check_pair, run_cancel
@@ -31,7 +31,7 @@ from backend.catalog.selectors.price_choice import ON_DEMAND, PriceBasis
 from backend.common import clock
 from backend.common.queue import Task, enqueue
 from backend.domain.errors import InvalidValue
-from backend.domain.profiles import CAREFUL, checked_parameters, checked_probes
+from backend.domain.profiles import CAREFUL, check_parameters, check_probes
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ def runs_create(*, campaign: Campaign, requests: Sequence[RunRequest], actor: st
     Run.objects.bulk_create(runs)
     Resource.objects.bulk_create(
         [
-            rented_resource(run, request.rental, None)
+            build_resource(run, request.rental, None)
             for run, request in zip(runs, requests, strict=True)
             if request.rental is not None
         ]
@@ -106,14 +106,14 @@ def _run(campaign: Campaign, request: RunRequest, prices: Mapping[UUID, UUID], a
         campaign=campaign,
         round=campaign.round,
         profile=campaign.profile,
-        probes=checked_probes(request.probes),
-        parameters=checked_parameters(parameters),
+        probes=check_probes(request.probes),
+        parameters=check_parameters(parameters),
         requested_by=actor,
     )
     if request.rental is not None:
         run.offer = request.rental.offer
         run.price_id = request.rental.price.observation_id
-        run.host = rented_host(run, request.rental)
+        run.host = build_rental_host(run, request.rental)
     elif request.host is not None:
         run.offer_id = request.host.offer_id
         run.price_id = prices.get(request.host.offer_id)

@@ -19,15 +19,15 @@ from backend.catalog.services.data_version import data_version_bump
 from backend.common import clock
 from backend.common.queue import Task, enqueue
 from backend.domain.errors import InvalidValue
-from backend.domain.labels import checked_labels
+from backend.domain.labels import check_labels
 from backend.domain.probes import NETWORK
 from backend.domain.profiles import (
     CAREFUL,
     RENTED_ONLY,
     Value,
     check_own,
-    checked_parameters,
-    checked_probes,
+    check_parameters,
+    check_probes,
     may_measure,
     profile_named,
 )
@@ -53,12 +53,12 @@ def run_create(
     HostNotTrusted with the fingerprint.
     """
     profile_named(profile)
-    chosen = checked_probes(probes)
+    chosen = check_probes(probes)
     check_own(chosen)
     if host.is_in_production:
         # Not for the caller to choose: others need the host.
         parameters = parameters | {CAREFUL: True}
-    values, named = checked_parameters(parameters), checked_labels(labels)
+    values, named = check_parameters(parameters), check_labels(labels)
     for index, probe in enumerate(chosen or ()):
         if not may_measure(probe, values):
             detail = f"{probe} uses the disk, which belongs to others on a host in production"
@@ -78,7 +78,7 @@ def run_create(
     peer = run_peer(host.workspace, host, values, chosen)
     # The network tests load both ends alike.
     if peer is not None and peer.is_in_production:
-        values = checked_parameters(values | {CAREFUL: True})
+        values = check_parameters(values | {CAREFUL: True})
     run = Run.objects.create(
         workspace=host.workspace,
         host=host,

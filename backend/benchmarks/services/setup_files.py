@@ -23,7 +23,7 @@ from backend.common.applying import Faults
 from backend.domain.campaign_document import CampaignDocument, CampaignEntry
 from backend.domain.errors import InvalidValue
 from backend.domain.schedules import ScheduleEntry
-from backend.domain.setup_document import HostEntry, SetupFile, SubscriptionEntry, lined
+from backend.domain.setup_document import HostEntry, SetupFile, SubscriptionEntry, with_lines
 from backend.notifications.models import Subscription
 from backend.notifications.services.subscriptions import (
     subscription_create,
@@ -57,7 +57,7 @@ def setup_apply(
     applying = _Applying(workspace, file, actor)
     applying.apply(is_pruning=is_pruning)
     if applying.errors:
-        raise lined(applying.errors, file.lines)
+        raise with_lines(applying.errors, file.lines)
     if is_dry:
         transaction.set_rollback(True)
     return applying.changes
@@ -100,7 +100,9 @@ class _Applying(Faults):
             if name is not None:
                 seen.add(name)
 
-    def _changed(self, kind: str, name: str, before: dict[str, Any], after: dict[str, Any]) -> bool:
+    def _apply_change(
+        self, kind: str, name: str, before: dict[str, Any], after: dict[str, Any]
+    ) -> bool:
         differing = {
             key: (before[key], value) for key, value in after.items() if before[key] != value
         }
@@ -122,7 +124,7 @@ class _Applying(Faults):
                 actor=self.actor,
             )  # fmt: skip
         stated = entry.model_dump(exclude={"kind"}) | {"tags": sorted(entry.tags)}
-        if self._changed("host", host.name, current.host_entry(host), stated):
+        if self._apply_change("host", host.name, current.host_entry(host), stated):
             changes = {**stated, "bastion": bastion}
             return host_update(host=host, changes=changes, actor=self.actor)
         return host
@@ -148,7 +150,7 @@ class _Applying(Faults):
                 workspace=self.workspace, name=entry.name, plan=document, actor=self.actor
             )
         before = current.campaign_entry(campaign)
-        if not self._changed("campaign", entry.name, before, stated):
+        if not self._apply_change("campaign", entry.name, before, stated):
             return campaign
         campaign_update(campaign=campaign, changes=self._with_ids(entry), actor=self.actor)
         return campaign
@@ -187,7 +189,7 @@ class _Applying(Faults):
         free = [o for o in rest if current.schedule_entry(o) not in taken]
         if same:
             return same[0]
-        if free and self._changed(
+        if free and self._apply_change(
             "schedule", entry.campaign, current.schedule_entry(free[0]), stated
         ):
             return schedule_update(schedule=free[0], when=entry, actor=self.actor)
@@ -210,7 +212,9 @@ class _Applying(Faults):
                 secret=_secret(entry), kinds=entry.kinds, is_enabled=entry.is_enabled,
                 campaign=campaign, actor=self.actor,
             )  # fmt: skip
-        if self._changed("subscription", entry.address, current.subscription_entry(row), stated):
+        if self._apply_change(
+            "subscription", entry.address, current.subscription_entry(row), stated
+        ):
             return subscription_update(
                 subscription=row, kinds=entry.kinds, is_enabled=entry.is_enabled, actor=self.actor
             )

@@ -38,7 +38,7 @@ from backend.domain.parsing.sparecores import (
     quote,
     region_code,
     server,
-    settled,
+    settle_quotes,
     text,
 )
 from backend.domain.parsing.sparecores_scores import Series, series
@@ -92,7 +92,7 @@ def sparecores_import(
         catalog = _Catalog(file, f"Spare Cores, {licence}, {SITE}", file.scored(), report)
         for vendor in file.rows("vendor"):
             catalog.take(vendor)
-            write_line(f"{vendor['vendor_id']}: {_said(report.counts)}")
+            write_line(f"{vendor['vendor_id']}: {_count_words(report.counts)}")
         prices_refresh()
         _scores(file, catalog.servers, licence, report, write_line)
     audit_record(
@@ -105,7 +105,7 @@ def sparecores_import(
     return report
 
 
-def _said(counts: Mapping[str, int]) -> str:
+def _count_words(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{count} {name}" for name, count in counts.items() if count)
 
 
@@ -135,7 +135,7 @@ class _Catalog:
                 provider_name=text(vendor, "name"),
                 kind=FEED_KIND,
                 source=self.source,
-                types=self._sold_types(vendor_id, types, quotes),
+                types=self._types_on_sale(vendor_id, types, quotes),
                 quotes=quotes,
                 names={
                     region_code(row): text(row, "display_name", "name") for row in regions.values()
@@ -181,9 +181,9 @@ class _Catalog:
                     why = str(error.reason)
             if why:
                 self.report.skipped[f"server_price: {why}"] += 1
-        return {code: settled(listed) for code, listed in quotes.items()}
+        return {code: settle_quotes(listed) for code, listed in quotes.items()}
 
-    def _sold_types(
+    def _types_on_sale(
         self,
         vendor_id: str,
         types: Mapping[str, ListedServer],
@@ -310,10 +310,10 @@ class _Reader:
     def _of(self, benchmark: str, config: object) -> tuple[int, Series] | str:
         key = benchmark, str(config or "")
         if key not in self._known:
-            self._known[key] = self._met(*key)
+            self._known[key] = self._read_series(*key)
         return self._known[key]
 
-    def _met(self, benchmark: str, config: str) -> tuple[int, Series] | str:
+    def _read_series(self, benchmark: str, config: str) -> tuple[int, Series] | str:
         try:
             met = series(benchmark, config)
         except InvalidValue as error:

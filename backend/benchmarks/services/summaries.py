@@ -16,10 +16,10 @@ from uuid import UUID
 from django.db import connection, transaction
 
 from backend.benchmarks.models import Sample, StoredSummary
-from backend.benchmarks.selectors.scores import Score, computed, site_url
+from backend.benchmarks.selectors.scores import Score, compute_scores, site_url
 from backend.catalog.selectors.data_version import DataStamp
 from backend.catalog.services.current_prices import MANY, SUMMARIES, marks_taken
-from backend.common.reading import CHUNK, copied, json_text, key_bytes
+from backend.common.reading import CHUNK, copy_rows, json_text, key_bytes
 from backend.common.statistics import tables_analyze
 from backend.domain.metrics import METRICS
 from backend.domain.stats import IntervalBasis, Summary
@@ -46,7 +46,7 @@ FIGURES = ("value", "ci95_low", "ci95_high")
 ABOUT = tuple(name for name in STORED if name not in FIGURES)
 
 
-def stored(**conditions: Any) -> Iterator[tuple[UUID, Score]]:
+def summary_scores(**conditions: Any) -> Iterator[tuple[UUID, Score]]:
     """Offer and score of every stored summary that meets the conditions."""
     of = partial(_score, site_url())
     rows = StoredSummary.objects.filter(**conditions).order_by()
@@ -83,7 +83,7 @@ def scores_read(metric: str, **conditions: Any) -> Iterator[ReadScore]:
     rows = StoredSummary.objects.filter(metric=metric, **conditions).order_by()
     read = rows.annotate(offer_key=key_bytes("offer_id"), text=json_text(*ABOUT))
     of = read.values_list("offer_key", *FIGURES, "text")
-    return map(ReadScore._make, copied(of, "bytea", *("float8" for _ in FIGURES), "text"))
+    return map(ReadScore._make, copy_rows(of, "bytea", *("float8" for _ in FIGURES), "text"))
 
 
 def score_of(metric: str, text: str) -> Score:
@@ -108,7 +108,7 @@ def summaries_refresh() -> None:
             sampled = Sample.objects.order_by().values_list("offer_id", flat=True).distinct()
             # In parts: the samples of all offers at once take gigabytes.
             for chunk in _chunks(list(sampled)):
-                _store(computed(offer_id__in=chunk))
+                _store(compute_scores(offer_id__in=chunk))
             tables_analyze(StoredSummary)
             return
         metrics: dict[UUID, set[str]] = {}
@@ -128,7 +128,7 @@ def _chunks(offers: Sequence[UUID]) -> Iterator[Sequence[UUID]]:
 def _refresh(marked: Mapping[UUID, set[str]]) -> None:
     """All metrics marked, of all offers marked: those made anew without need stay as they are."""
     metrics = set().union(*marked.values())
-    scores = list(computed(offer_id__in=list(marked), metric__in=list(metrics)))
+    scores = list(compute_scores(offer_id__in=list(marked), metric__in=list(metrics)))
     known = {(offer, score.metric.key) for offer, score in scores}
     gone = {(o, metric) for o, of in marked.items() for metric in of if (o, metric) not in known}
     if gone:

@@ -68,7 +68,7 @@ def next_queued_due(run: Run) -> list[Step]:
     """
     started = []
     for host_id in filter(None, (run.host_id, run.peer_id)):
-        oldest = _queued().filter(Q(run__host_id=host_id) | Q(run__peer_id=host_id)).first()
+        oldest = _first_steps().filter(Q(run__host_id=host_id) | Q(run__peer_id=host_id)).first()
         if oldest is not None and _free_slots(oldest.run) > 0 and _free(oldest.pk).exists():
             started.append(_due(oldest))
     # With more than one slot left there was one before, so that whatever is free had begun: thousands of
@@ -87,7 +87,7 @@ def campaign_queued_due(campaign: Campaign, runs: Sequence[Run]) -> int:
     return Step.objects.filter(pk__in=chosen).update(next_due_at=clock.now())
 
 
-def _queued() -> QuerySet[Step]:
+def _first_steps() -> QuerySet[Step]:
     """First steps of the runs that wait for their hosts, oldest first."""
     return (
         Step.objects.filter(run__state=S.QUEUED, state=S.QUEUED, finished_at=None, next_due_at=None)
@@ -111,7 +111,7 @@ def _free(step_id: int | None = None) -> QuerySet[Step]:
         Q(host_id=host) | Q(peer_id=host) | Q(host_id=peer) | Q(peer_id=peer),
         (~Q(state=S.QUEUED) & ~Q(pk=served)) | Exists(ahead),
     )
-    queued = _queued() if step_id is None else _queued().filter(pk=step_id)
+    queued = _first_steps() if step_id is None else _first_steps().filter(pk=step_id)
     return queued.exclude(Exists(hindrances))
 
 

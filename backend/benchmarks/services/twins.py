@@ -46,7 +46,7 @@ WHERE stored.source = 'published' AND ({", ".join(f"stored.{name}" for name in S
 """  # noqa: S608 - names of our own columns only
 
 
-def untwinned_offers() -> QuerySet[Offer]:
+def offers_without_twin() -> QuerySet[Offer]:
     """Offers of the demo that get figures from the tables: leads, and servers rented whole."""
     sold = Offer.objects.filter(is_demo=True, region__isnull=False)
     leads = sold.exclude(kind=OfferKind.DEDICATED).order_by(*TYPE, *FIRST).distinct(*TYPE)

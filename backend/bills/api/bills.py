@@ -19,7 +19,7 @@ from backend.accounts.services.acting import workspace_of
 from backend.benchmarks.services.current_data import current_stamp
 from backend.bills.models import Bill, BillUpload, UploadState
 from backend.bills.selectors.bills import bill_by_slug, bills_visible
-from backend.bills.selectors.compared import ASSUMED, READERS, compared_document
+from backend.bills.selectors.compared import ASSUMED, READERS, comparison_document
 from backend.bills.services.bills import bill_delete
 from backend.bills.services.uploads import MOST_BYTES, PART_BYTES, upload_keep
 from backend.common.rest.documents import Problem
@@ -101,7 +101,7 @@ class BillDetail(serializers.Serializer[Any]):
     alternatives = serializers.ListField(child=serializers.DictField())
 
 
-def _requested(request: Request, slug: str) -> Bill:
+def _bill_of(request: Request, slug: str) -> Bill:
     bill = bill_by_slug(workspace_of(request), slug)
     if bill is None:
         raise Http404
@@ -166,7 +166,7 @@ class BillsView(ListView):
     )
     def post(self, request: Request, **_: Any) -> Response:
         """Send a file as the body or as `file` of a form; a worker reads it."""
-        file_name, pieces = _sent(request)
+        file_name, pieces = _upload_of(request)
         upload = upload_keep(
             workspace=workspace_of(request),
             name=request.query_params.get("name") or file_name.partition(".")[0] or "bill",
@@ -180,7 +180,7 @@ class BillsView(ListView):
         return Response(upload_job(upload, request), status=202, headers={"Location": url})
 
 
-def _sent(request: Request) -> tuple[str, Iterable[bytes]]:
+def _upload_of(request: Request) -> tuple[str, Iterable[bytes]]:
     """Name and content of the file."""
     sent: object = request.data
     if isinstance(sent, Pieces):
@@ -208,13 +208,13 @@ class BillView(View):
     )
     def get(self, request: Request, slug: str) -> Response:
         """The bill's content, and the cost of its machines elsewhere."""
-        bill = _requested(request, slug)
+        bill = _bill_of(request, slug)
         own = {name: getattr(bill, name) for name in ("slug", "name", "created_at")}
         asked, _ = read(dict(request.query_params.lists()), READERS)
-        compared = compared_document(bill, current_stamp(), asked)
+        compared = comparison_document(bill, current_stamp(), asked)
         return Response(BillDetail({**bill.estate, **own, **compared}).data)
 
     @extend_schema(operation_id="bills_delete", responses={204: None})
     def delete(self, request: Request, slug: str) -> Response:
-        bill_delete(bill=_requested(request, slug), actor=actor(request))
+        bill_delete(bill=_bill_of(request, slug), actor=actor(request))
         return Response(status=204)

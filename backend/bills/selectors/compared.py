@@ -62,7 +62,7 @@ READERS: Mapping[str, Reader] = {
 }
 
 
-def compared_document(bill: Bill, stamp: DataStamp, asked: Mapping[str, Any]) -> dict[str, Any]:
+def comparison_document(bill: Bill, stamp: DataStamp, asked: Mapping[str, Any]) -> dict[str, Any]:
     """Cost of its machines elsewhere, under assumptions as READERS gave them.
 
     InvalidParameters for a metric that cannot be compared.

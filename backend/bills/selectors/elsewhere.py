@@ -24,7 +24,7 @@ from backend.domain.metrics import METRICS
 from backend.providers.registry import provider
 from backend.rankings.selectors.basis_table import SCORES
 from backend.rankings.selectors.query import BURST, RankingQuery
-from backend.rankings.selectors.ranking import query_from, ranking, sustained_ratios
+from backend.rankings.selectors.ranking import query_from, ranking, ratios_under_load
 from backend.rankings.selectors.rows import RankingRow
 
 # Forty hours of moving, an hour a month and server, at 60 an hour, in US dollars: to be changed.
@@ -95,7 +95,7 @@ def elsewhere(
         rows,
         works,
         supplies=Supplies(rows, query) if beside != NOTHING_BESIDE else None,
-        committed=_committed(query, stamp, workspace_slug),
+        committed=_commitment_prices(query, stamp, workspace_slug),
     )
     return Elsewhere(
         metric=chosen,
@@ -120,16 +120,16 @@ def _at_list_prices(
     listed = ranking(replace(query, load=BURST), workspace_slug=workspace_slug, stamp=stamp)
     prices = {row.offer_id: row.price for row in listed.rows if row.offer_id in unlimited}
     keys = dict(Offer.objects.filter(slug__in=unlimited).values_list("slug", "pk"))
-    ratios = sustained_ratios([*keys.values()], query.metric, workspace_slug=workspace_slug)
+    ratios = ratios_under_load([*keys.values()], query.metric, workspace_slug=workspace_slug)
     return [
-        _slowed(row, prices[row.offer_id], ratios[keys[row.offer_id]])
+        _slow_row(row, prices[row.offer_id], ratios[keys[row.offer_id]])
         if row.offer_id in unlimited
         else row
         for row in rows
     ]
 
 
-def _slowed(row: RankingRow, price: Decimal | None, ratio: float) -> RankingRow:
+def _slow_row(row: RankingRow, price: Decimal | None, ratio: float) -> RankingRow:
     figures = {name: getattr(row, name) for name in SCORES}
     slowed = {name: value and value * ratio for name, value in figures.items()}
     return replace(row, price=price, credit_mode=STANDARD, **slowed)
@@ -158,7 +158,9 @@ def _beside(estate: Mapping[str, Any], licence_cost: float) -> Beside:
     )
 
 
-def _committed(query: RankingQuery, stamp: DataStamp, workspace_slug: str) -> Mapping[str, Decimal]:
+def _commitment_prices(
+    query: RankingQuery, stamp: DataStamp, workspace_slug: str
+) -> Mapping[str, Decimal]:
     """Slug of an offer → a month of it by the cheapest commitment of a year, where it has one."""
     prices: dict[str, Decimal] = {}
     for term in COMMITMENTS:

@@ -9,7 +9,7 @@ from backend.catalog.selectors.extras import tariffs, tariffs_of
 from backend.catalog.selectors.rates import rate_table
 from backend.domain.bills.beside import FloatTiers, Supply
 from backend.domain.errors import UnknownRate
-from backend.domain.pricing.extras import DISK, EGRESS, Included, Tariff, included_of
+from backend.domain.pricing.extras import DISK, EGRESS, Included, Tariff, inclusions_of
 from backend.domain.units import BYTES_PER_GB
 from backend.rankings.selectors.query import RankingQuery
 from backend.rankings.selectors.rows import RankingRow
@@ -23,7 +23,7 @@ class Supplies:
         self._rates, self._tariffs = rate_table(query.as_of), tariffs(query.as_of)
         offers = Offer.objects.order_by().values_list("slug", "provider_id", "region_id")
         self._regions = {slug: (provider, region) for slug, provider, region in offers}
-        self._included = _included({row.price_id for row in rows if row.price_id})
+        self._included = _price_inclusions({row.price_id for row in rows if row.price_id})
 
     def of(self, row: RankingRow) -> Supply:
         """Supplies of one server of a row."""
@@ -53,9 +53,9 @@ class Supplies:
         ]
 
 
-def _included(price_ids: set[UUID]) -> dict[UUID, Included]:
+def _price_inclusions(price_ids: set[UUID]) -> dict[UUID, Included]:
     rows = PriceObservation.objects.filter(pk__in=price_ids).exclude(included={})
     return {
-        price_id: included_of(included, None, currency)
+        price_id: inclusions_of(included, None, currency)
         for price_id, included, currency in rows.values_list("pk", "included", "currency")
     }

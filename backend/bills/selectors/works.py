@@ -71,7 +71,7 @@ class BilledMachines:
         compared."""
         works, licences, uncompared = [], Decimal(0), []
         for machine in self._estate["machines"]:
-            compared = self._compared(machine)
+            compared = self._compare(machine)
             if isinstance(compared, WhyLeftOut):
                 name, cost = machine["type"], Decimal(machine["cost"])
                 uncompared.append(Uncompared(name, cost, compared))
@@ -81,7 +81,7 @@ class BilledMachines:
             licences += licence
         return works, float(licences), uncompared
 
-    def _compared(self, machine: Mapping[str, Any]) -> tuple[Work, Decimal] | WhyLeftOut:
+    def _compare(self, machine: Mapping[str, Any]) -> tuple[Work, Decimal] | WhyLeftOut:
         if not machine["provider"]:
             return WhyLeftOut.NO_PROVIDER
         regions = self._rows.get((machine["provider"], machine["type"].lower()), {})

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from backend.domain.bills.formats import FORMATS, BillFormat, recognised
+from backend.domain.bills.formats import FORMATS, BillFormat, recognise_format
 from backend.domain.errors import InvalidValue
 
 # A line that does not end would fill the memory; those of bills have some kilobytes.
@@ -26,7 +26,7 @@ BadLine = Callable[[int, str], None]
 
 
 def format_of(header: Sequence[str], slug: str | None) -> tuple[BillFormat, dict[str, str]]:
-    bill_format = FORMATS[slug] if slug else recognised(header)
+    bill_format = FORMATS[slug] if slug else recognise_format(header)
     return bill_format, bill_format.sources(header)
 
 

@@ -23,7 +23,7 @@ def spread_over_use(columns: Mapping[str, pa.Array], billed: pa.Array) -> tuple[
     for is_meant, amount in _spread_by_aws(columns):
         # Without its amount nobody knows what the hour costs: 0 says so (selectors.elsewhere).
         effective = pc.if_else(is_meant, pc.fill_null(amount, ZERO), effective)
-    for is_meant, amount in _unused_at_aws(columns):
+    for is_meant, amount in _fees_unused_at_aws(columns):
         effective = pc.if_else(is_meant, pc.coalesce(amount, effective), effective)
         unused = pc.if_else(is_meant, amount, unused)
     is_unused = pc.is_in(columns["charge"], pa.array(UNUSED_CHARGES))
@@ -51,7 +51,7 @@ def _spread_by_aws(columns: Mapping[str, pa.Array]) -> Iterator[tuple[pa.Array, 
     yield pc.is_in(charge, fees), free
 
 
-def _unused_at_aws(columns: Mapping[str, pa.Array]) -> Iterator[tuple[pa.Array, pa.Array]]:
+def _fees_unused_at_aws(columns: Mapping[str, pa.Array]) -> Iterator[tuple[pa.Array, pa.Array]]:
     """Fees that recur, as far as nothing used them: the rest is in the hours."""
     if "unused_recurring" in columns and "unused_upfront" in columns:
         parts = [

@@ -40,7 +40,7 @@ DAY = dt.timedelta(days=1)
 HOUR = dt.timedelta(hours=1)
 
 
-def normalized(batch: Batch) -> Batch:
+def normalize(batch: Batch) -> Batch:
     """The same lines with amounts, dates and units as the reader takes them."""
     names = list(batch.columns)
     rows = [

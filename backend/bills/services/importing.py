@@ -24,8 +24,8 @@ from backend.bills.services.reading import Reading, bill_read
 from backend.domain.bills.estate import estate, hour_of
 from backend.domain.bills.estate_document import estate_document
 from backend.domain.bills.joined import (
-    joined_unreadable,
-    joined_usage,
+    join_unreadable,
+    join_usage,
     refuse_repeated_months,
 )
 from backend.domain.bills.unit_prices import PriceIs, UnclearPrice
@@ -81,11 +81,11 @@ def bill_import(
     ]
     groups = [(named, list(reading.groups())) for named, reading in readings]
     refuse_repeated_months(groups)
-    usage = joined_usage([reading.usage for _, reading in readings])
+    usage = join_usage([reading.usage for _, reading in readings])
     unreadable = (
         readings[0][1].unreadable
         if len(readings) == 1
-        else joined_unreadable((named, reading.unreadable) for named, reading in readings)
+        else join_unreadable((named, reading.unreadable) for named, reading in readings)
     )
     whole = estate([part for _, of_file in groups for part in of_file], usage, unreadable)
     if price_is is PriceIs.UNKNOWN:
@@ -128,9 +128,9 @@ def upload_read(*, upload: BillUpload) -> None:
     # Counted before it is read, or a bill that ends its worker each time would be tried for ever.
     BillUpload.objects.filter(pk=upload.pk).update(attempts=F("attempts") + 1)
     if upload.attempts >= MOST_ATTEMPTS:
-        _failed(upload, "reading it ended a worker several times")
+        _fail(upload, "reading it ended a worker several times")
         return
-    file = BillFile(upload.file_name, partial(_opened, upload))
+    file = BillFile(upload.file_name, partial(_open, upload))
     try:
         bill = bill_import(
             workspace=upload.workspace,
@@ -148,7 +148,7 @@ def upload_read(*, upload: BillUpload) -> None:
         return
     except InvalidValue as error:
         # The page names the file itself.
-        _failed(upload, error.detail.removeprefix(f"{upload.file_name}: "))
+        _fail(upload, error.detail.removeprefix(f"{upload.file_name}: "))
         return
     with transaction.atomic():
         BillUpload.objects.filter(pk=upload.pk).update(
@@ -158,18 +158,18 @@ def upload_read(*, upload: BillUpload) -> None:
 
 
 @transaction.atomic
-def _failed(upload: BillUpload, why: str) -> None:
+def _fail(upload: BillUpload, why: str) -> None:
     BillUpload.objects.filter(pk=upload.pk).update(state=UploadState.FAILED, failure=why)
     upload.parts.all().delete()
 
 
-def _opened(upload: BillUpload) -> BinaryIO:
+def _open(upload: BillUpload) -> BinaryIO:
     return cast(
-        "BinaryIO", io.BufferedReader(_UploadedFile(upload.pk, partial(_progressed, upload)))
+        "BinaryIO", io.BufferedReader(_UploadedFile(upload.pk, partial(_save_progress, upload)))
     )
 
 
-def _progressed(upload: BillUpload, read: int) -> None:
+def _save_progress(upload: BillUpload, read: int) -> None:
     ratio = min(0.99, read / upload.size_bytes)
     BillUpload.objects.filter(pk=upload.pk).update(progress_ratio=ratio)
 

@@ -16,7 +16,7 @@ from backend.bills.services.batch import (
     format_of,
     refuse_endless,
 )
-from backend.domain.bills.formats import FORMATS, GCP, BillFormat, recognised, squeezed
+from backend.domain.bills.formats import FORMATS, GCP, BillFormat, comparable_name, recognise_format
 from backend.domain.errors import InvalidValue
 from backend.domain.parsing.prices.json_stream import Scanner
 
@@ -47,7 +47,7 @@ def json_batches(
 
 def _slug(names: Sequence[str]) -> str:
     try:
-        return recognised(names).slug
+        return recognise_format(names).slug
     # Whose objects may leave out any field that is empty in all of them.
     except InvalidValue:
         return GCP.slug
@@ -123,7 +123,7 @@ def _flat(row: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
     """Fields of nested objects by their joined names; lists as JSON."""
     flat: dict[str, str] = {}
     for name, value in row.items():
-        if isinstance(value, dict) and squeezed(name) in DOCUMENTS:
+        if isinstance(value, dict) and comparable_name(name) in DOCUMENTS:
             flat[prefix + name] = json.dumps(value, default=str)
         elif isinstance(value, dict):
             flat |= _flat(value, f"{prefix}{name}.")

@@ -25,7 +25,7 @@ def plain_numbers(columns: Mapping[str, pa.Array], separator: str) -> dict[str, 
         given = column
         for mark in marks if len(marks) == 1 else ():
             group = ".,".replace(mark, "")
-            is_grouped = pc.match_substring_regex(given, _grouped(mark))
+            is_grouped = pc.match_substring_regex(given, _group_pattern(mark))
             given = pc.if_else(is_grouped, pc.replace_substring(given, group, ""), given)
         # Where semicolons separate, commas are those of decimals unless the cells show otherwise.
         if marks == [","] or (separator == ";" and marks != ["."]):
@@ -35,7 +35,7 @@ def plain_numbers(columns: Mapping[str, pa.Array], separator: str) -> dict[str, 
     return read
 
 
-def _grouped(mark: str) -> str:
+def _group_pattern(mark: str) -> str:
     group = ".,".replace(mark, "")
     return rf"^[+-]?[1-9]\d{{0,2}}(?:\{group}\d{{3}})+(?:\{mark}\d+)?$"
 

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from backend.bills.services.amounts import MONEY, credit_amounts, currency_codes, money
 from backend.bills.services.batch import Batch
 from backend.bills.services.commitments import spread_over_use
-from backend.bills.services.hetzner import normalized
+from backend.bills.services.hetzner import normalize
 from backend.bills.services.quantities import is_in_hours
 from backend.bills.services.tables import batches
 from backend.bills.services.unit_prices import priced, sum_lines
@@ -154,7 +154,7 @@ class Reading:
     def groups(self) -> Iterator[Group]:
         """All that could be read."""
         for key, sums in self.sums.items():
-            month, currency, words = _parted(key)
+            month, currency, words = _split_tag(key)
             yield Group(
                 month=month,
                 currency=currency,
@@ -168,7 +168,7 @@ class Reading:
         """Charge of the lines of a key."""
         charge = self.charges.get(key)
         if charge is None:
-            words = _parted(key)[2]
+            words = _split_tag(key)[2]
             words["unit"] = words["unit"] or self.format.unit
             charge = self.charges[key] = charge_of(words, self.format.provider)
         return charge
@@ -176,7 +176,7 @@ class Reading:
     @property
     def usage(self) -> MachineUsage:
         """Hours of machines by clock hour and by machine."""
-        span, notes, step = self.used or self.whole, Counter(self.notes), self._stated_step()
+        span, notes, step = self.used or self.whole, Counter(self.notes), self._guess_step()
         if (needed := step_that_holds(self.longest_h)) > step:
             step = needed
             if step >= MONTH:
@@ -196,7 +196,7 @@ class Reading:
     def _has_even_months(self) -> bool:
         return self.even_months == {True} or (self.format is PLAIN and not self.even_months)
 
-    def _stated_step(self) -> dt.timedelta:
+    def _guess_step(self) -> dt.timedelta:
         """Length of a period as the lines of machines write it."""
         if self.lengths:
             # Of most lines: one that is longer than its like does not make a bill by the hour monthly.
@@ -212,7 +212,7 @@ class Reading:
         return min(step, DAY) if self.format.is_daily else step
 
 
-def _parted(key: str) -> tuple[str, str, dict[str, str]]:
+def _split_tag(key: str) -> tuple[str, str, dict[str, str]]:
     month, currency, *words = key.split(SEPARATOR)
     return month, currency, dict(zip(WORDS, words, strict=True))
 
@@ -245,16 +245,16 @@ def bill_read(
         for number, why in early:
             reading.bad_line(number, why)
         for batch in parts:
-            _take(reading, normalized(batch) if form is HETZNER else batch)
+            _take(reading, normalize(batch) if form is HETZNER else batch)
     return reading
 
 
 def _take(reading: Reading, batch: Batch) -> None:
-    columns = {name: _filled(column) for name, column in batch.columns.items()}
+    columns = {name: _clean_column(column) for name, column in batch.columns.items()}
     if "credits" in columns:
         # Google says only there that a commitment paid for a line.
         is_committed = pc.match_substring(columns["credits"], "COMMITTED_USAGE_DISCOUNT")
-        columns["pricing"] = pc.if_else(is_committed, "committed", "")
+        columns["pricing"] = pc.if_else(is_committed, "commitments", "")
     columns["currency"] = currency_codes(columns["currency"])
     if reading.format is PLAIN:
         batch, columns = _without_sums(reading, batch, columns)
@@ -311,7 +311,7 @@ def _note_prices(
     ):
         name = keys.dictionary[number].as_py()
         charge = reading.charge(name)
-        key = machine_key(charge, _parted(name)[2]["region"])
+        key = machine_key(charge, _split_tag(name)[2]["region"])
         known = reading.prices[key]
         reading.prices[key] = known[0] + (of_unit or ZERO), known[1] + (of_line or ZERO)
     if reading.is_price_of_unit:
@@ -335,7 +335,7 @@ def _sum_promotions(
     _sum(reading, given, keys, amounts.take(pa.array(rows)), None, has_lines=False)
 
 
-def _filled(column: pa.Array) -> pa.Array:
+def _clean_column(column: pa.Array) -> pa.Array:
     text = pc.utf8_trim_whitespace(pc.fill_null(column, ""))
     return pc.if_else(pc.is_in(text, pa.array(NOTHING)), "", text)
 
@@ -503,7 +503,7 @@ def _count_machines(
     ran = ran * per_unit[index[rows]]
     machines: dict[MachineKey, int] = {}
     number = [
-        machines.setdefault(machine_key(charge, _parted(name)[2]["region"]), len(machines))
+        machines.setdefault(machine_key(charge, _split_tag(name)[2]["region"]), len(machines))
         if charge.kind is ChargeKind.MACHINE
         else -1
         for charge, name in zip(charges, names, strict=True)
@@ -518,7 +518,7 @@ def _count_machines(
     _add(reading.by_hour, keys_by_number, whole, "at")
     if "name" in table:
         named = whole.filter(pc.not_equal(whole["name"], ""))
-        hashed = _hashed(named["name"].combine_chunks(), reading.salt)
+        hashed = _hash_column(named["name"].combine_chunks(), reading.salt)
         named = named.set_column(named.column_names.index("name"), "name", hashed)
         _add(reading.by_resource, keys_by_number, named, "name")
 
@@ -584,7 +584,7 @@ def _add(
         known[of] = known.get(of, 0.0) + hours
 
 
-def _hashed(names: pa.Array, salt: str) -> pa.Array:
+def _hash_column(names: pa.Array, salt: str) -> pa.Array:
     encoded = pc.dictionary_encode(names)
     hashed = [
         hashlib.blake2b(f"{salt}{name}".encode(), digest_size=8).hexdigest()

@@ -62,7 +62,7 @@ def batches(
     What is opened beside the file is closed with `opened`.
     """
     packed = _CountedFile(file)
-    unpacked = opened.enter_context(_bounded(_unpacked(io.BufferedReader(packed), opened)))
+    unpacked = opened.enter_context(_bound_reader(_unpack(io.BufferedReader(packed), opened)))
     head = unpacked.peek(HEAD_BYTES)[:HEAD_BYTES]
     if not head.strip():
         raise InvalidValue("/file", "it is empty")
@@ -91,7 +91,7 @@ class _CountedFile(io.RawIOBase):
         return len(data)
 
 
-def _unpacked(buffered: io.BufferedReader, opened: ExitStack) -> BinaryIO:
+def _unpack(buffered: io.BufferedReader, opened: ExitStack) -> BinaryIO:
     magic = buffered.peek(4)[:4]
     if magic.startswith(b"\x1f\x8b"):
         return cast("BinaryIO", gzip.GzipFile(fileobj=buffered))
@@ -104,7 +104,7 @@ def _only_member(packed: io.BufferedReader, opened: ExitStack) -> BinaryIO:
     """The only file of an archive; the end of a ZIP file says what is in it, so the file must be
     all there."""
     try:
-        archive = opened.enter_context(zipfile.ZipFile(_copied(packed, opened)))
+        archive = opened.enter_context(zipfile.ZipFile(_copy_to_file(packed, opened)))
         files = [member for member in archive.infolist() if not member.is_dir()]
         if any(file.filename == "[Content_Types].xml" for file in files):
             raise InvalidValue("/file", f"it is a workbook: {AS_CSV}")
@@ -118,7 +118,7 @@ def _only_member(packed: io.BufferedReader, opened: ExitStack) -> BinaryIO:
         raise InvalidValue("/file", f"the archive is damaged: {error}") from error
 
 
-def _copied(
+def _copy_to_file(
     file: io.BufferedReader, opened: ExitStack, refuse: Callable[[int], None] = lambda _: None
 ) -> BinaryIO:
     """In a file that can be read from its end; `refuse` is called with the bytes so far."""
@@ -157,7 +157,7 @@ def _too_much() -> InvalidValue:
     return InvalidValue("/file", f"it holds more than {MOST_BYTES // 1024**3} GiB")
 
 
-def _bounded(inner: BinaryIO) -> io.BufferedReader:
+def _bound_reader(inner: BinaryIO) -> io.BufferedReader:
     return io.BufferedReader(_BoundedFile(inner), HEAD_BYTES)
 
 
@@ -332,7 +332,7 @@ def _parquet(
             raise InvalidValue("/file", detail)
 
     # Its end says what is in it, so the file must be all there.
-    whole = _copied(file, opened, refuse)
+    whole = _copy_to_file(file, opened, refuse)
     opened.enter_context(address_space(READER_BYTES))
     try:
         # Values that repeat stay the numbers of a dictionary until they are needed as text.

@@ -19,11 +19,11 @@ from backend.catalog.selectors.consequences import discount_consequences
 from backend.catalog.selectors.discounts import discounts_visible
 from backend.catalog.selectors.read_prices import as_quoted
 from backend.catalog.services.discounts import discount_change, discount_create, discount_delete
-from backend.common.rest.deleting import deleted, deleting
+from backend.common.rest.deleting import delete_response, deleting
 from backend.common.rest.documents import AmountField, Strict, TextField
 from backend.common.rest.permissions import WRITE
 from backend.common.rest.table import Column, ColumnType, json_cell
-from backend.common.rest.views import ListAnswer, View, created
+from backend.common.rest.views import ListAnswer, View, created_response
 from backend.domain.pricing.discounts import DiscountService
 
 # Names over the wire; `from` is a word of Python.
@@ -105,7 +105,7 @@ class DiscountsView(DataListView):
             actor=actor(request),
             **_columns(document.validated_data),
         )
-        return created(request, _detail(row), "discount", discount_id=row.pk)
+        return created_response(request, _detail(row), "discount", discount_id=row.pk)
 
 
 def _columns(document: Mapping[str, Any]) -> dict[str, Any]:
@@ -153,7 +153,7 @@ class DiscountView(View):
     def delete(self, request: Request, discount_id: UUID) -> Response:
         """Forget it; list prices count again."""
         row, workspace = _row(request, discount_id), workspace_of(request)
-        return deleted(
+        return delete_response(
             request,
             partial(discount_consequences, row),
             partial(discount_delete, workspace=workspace, discount=row, actor=actor(request)),

@@ -24,7 +24,7 @@ from backend.common.rest.parameters import boolean, text
 from backend.common.rest.permissions import ADMIN
 from backend.common.rest.problem import Conflict
 from backend.common.rest.table import Column, ColumnType, json_cell
-from backend.common.rest.views import ListAnswer, View, created
+from backend.common.rest.views import ListAnswer, View, created_response
 from backend.domain.errors import InvalidValue
 
 # Of the last answer, as PriceFeed.summary tells them.
@@ -144,7 +144,7 @@ class PriceFeedsView(DataListView):
         feed = feed_enable(
             workspace=workspace_of(request), actor=actor(request), **document.validated_data
         )
-        return created(request, _detail(feed), "price-feed", feed_id=feed.pk)
+        return created_response(request, _detail(feed), "price-feed", feed_id=feed.pk)
 
 
 def _cells(feed: PriceFeed) -> dict[str, Any]:

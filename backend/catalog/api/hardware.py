@@ -20,13 +20,13 @@ from backend.catalog.models import HardwareModel
 from backend.catalog.selectors.consequences import hardware_consequences
 from backend.catalog.selectors.hardware import hardware_visible
 from backend.catalog.services.hardware import hardware_create, hardware_delete
-from backend.common.rest.deleting import deleted, deleting
+from backend.common.rest.deleting import delete_response, deleting
 from backend.common.rest.parameters import boolean, text
 from backend.common.rest.parsers import ExactJSONParser
 from backend.common.rest.permissions import WRITE
 from backend.common.rest.problem import Conflict
 from backend.common.rest.table import Column, ColumnType
-from backend.common.rest.views import ListAnswer, View, created
+from backend.common.rest.views import ListAnswer, View, created_response
 from backend.domain.errors import InvalidValue
 from backend.domain.hardware import CostBreakdown
 from backend.domain.hardware_assumptions import ASSUMPTIONS, HardwareAssumption
@@ -80,7 +80,7 @@ class HardwareListView(DataListView):
         model = hardware_create(
             workspace=workspace_of(request), document=request.data, actor=actor(request)
         )
-        return created(request, _detail(model), "hardware-version", hardware_id=model.pk)
+        return created_response(request, _detail(model), "hardware-version", hardware_id=model.pk)
 
 
 def _cells(model: HardwareModel) -> dict[str, Any]:
@@ -142,7 +142,7 @@ class HardwareView(View):
         of runs were calculated with that price."""
         model = _version(request, hardware_id)
         try:
-            return deleted(
+            return delete_response(
                 request,
                 partial(hardware_consequences, model),
                 partial(hardware_delete, model=model, actor=actor(request)),

@@ -14,7 +14,7 @@ from backend.catalog.api.prices import (
     REGION_AND_ZONE,
     PriceListView,
     kind_cells,
-    quoted_cells,
+    quote_cells,
 )
 from backend.catalog.models import PriceObservation
 from backend.catalog.selectors.offers import offers_visible
@@ -58,9 +58,9 @@ class PriceHistoryView(PriceListView):
         Column("source", ColumnType.TEXT, "Where it was read"),
     )
 
-    def described_parameters(self) -> Mapping[str, str]:
+    def parameter_descriptions(self) -> Mapping[str, str]:
         return {
-            **super().described_parameters(),
+            **super().parameter_descriptions(),
             "offer": "Slug of the offer; needed",
             "since": "Day from which on",
             "as_of": "Prices known on that day",
@@ -82,7 +82,7 @@ class PriceHistoryView(PriceListView):
 def _point(row: tuple[PriceSeries, PricePoint]) -> dict[str, Any]:
     series, point = row
     return {
-        **quoted_cells(point.observation),
+        **quote_cells(point.observation),
         "series": series.kind.label,
         "since": point.since,
         "until": point.until,
@@ -116,9 +116,9 @@ class PriceDifferenceView(PriceListView):
         Column("source", ColumnType.TEXT, "Where it was read"),
     )
 
-    def described_parameters(self) -> Mapping[str, str]:
+    def parameter_descriptions(self) -> Mapping[str, str]:
         return {
-            **super().described_parameters(),
+            **super().parameter_descriptions(),
             "from": "First day, at its end; needed",
             "to": "Second day, at its end; needed",
             "change": f"Only these: {', '.join(CHANGES)}",
@@ -141,7 +141,7 @@ class PriceDifferenceView(PriceListView):
 def _change(row: PriceObservation) -> dict[str, Any]:
     before, change = terms_before(row), getattr(row, "change", "")
     is_gone = change == VANISHED
-    now = {} if is_gone else quoted_cells(row)
+    now = {} if is_gone else quote_cells(row)
     return {
         **kind_cells(row),
         "change": change,

@@ -32,7 +32,7 @@ from backend.catalog.selectors.price_list import (
 from backend.catalog.selectors.read_prices import as_quoted
 from backend.catalog.services.price_import import price_review
 from backend.catalog.services.prices import PriceInput, price_enter, price_remove
-from backend.common.rest.deleting import deleted, deleting
+from backend.common.rest.deleting import delete_response, deleting
 from backend.common.rest.documents import Problem
 from backend.common.rest.parameters import (
     Reader,
@@ -46,7 +46,7 @@ from backend.common.rest.parameters import (
 from backend.common.rest.permissions import ADMIN, WRITE
 from backend.common.rest.problem import Conflict
 from backend.common.rest.table import Column, ColumnType, json_cell
-from backend.common.rest.views import ListAnswer, View, created
+from backend.common.rest.views import ListAnswer, View, created_response
 from backend.domain.errors import InvalidValue
 from backend.domain.pricing.purchase import PurchaseModel
 from backend.domain.pricing.quoted import (
@@ -138,7 +138,7 @@ class PricesView(PriceListView):
         price_filter, slug = PriceFilter(**own), workspace_slug(request)
         rows = price_list(price_filter, slug)
         count = price_count(price_filter, rows, slug)
-        return ListAnswer(self.columns, rows, count, cells=quoted_cells, **shown)
+        return ListAnswer(self.columns, rows, count, cells=quote_cells, **shown)
 
     @extend_schema(request=PriceEntry, responses={201: PriceDetail})
     def post(self, request: Request, **_: Any) -> Response:
@@ -155,7 +155,7 @@ class PricesView(PriceListView):
             reason=reason,
             actor=actor(request),
         )
-        return created(request, _detail(price, SETUP_MONTHS), "price", price_id=price.pk)
+        return created_response(request, _detail(price, SETUP_MONTHS), "price", price_id=price.pk)
 
 
 def _offer(request: Request, slug: str) -> Offer:
@@ -183,7 +183,7 @@ def kind_cells(row: PriceObservation) -> dict[str, Any]:
     }
 
 
-def quoted_cells(row: PriceObservation) -> dict[str, Any]:
+def quote_cells(row: PriceObservation) -> dict[str, Any]:
     return {
         **kind_cells(row),
         "price_id": row.pk,
@@ -216,7 +216,7 @@ def _price_row(request: Request, price_id: UUID) -> PriceObservation:
 
 
 def _detail(row: PriceObservation, setup_months: int) -> Any:
-    priced, amount = quoted_cells(row), as_quoted(row.amount)
+    priced, amount = quote_cells(row), as_quoted(row.amount)
     tax_rate = priced["tax_rate"]
     cells = {
         **priced,
@@ -265,7 +265,7 @@ class PriceView(View):
         row = _price_row(request, price_id)
         workspace, by = workspace_of(request), actor(request)
         try:
-            return deleted(
+            return delete_response(
                 request,
                 partial(price_consequences, row),
                 partial(price_remove, workspace=workspace, observation=row, actor=by),

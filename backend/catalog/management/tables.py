@@ -53,7 +53,7 @@ class TableCommand(BaseCommand):
                 text=_bytes(options["file"]),
                 options=Options(
                     defaults={name: options[name] for name in DEFAULTS},
-                    columns=dict(_mapped(option) for option in options["map"]),
+                    columns=dict(_mapping_pair(option) for option in options["map"]),
                 ),
                 actor="command",
                 **self.given(options),
@@ -144,7 +144,7 @@ class OwnTableCommand(TableCommand):
         }
 
 
-def _mapped(pair: str) -> tuple[str, str]:
+def _mapping_pair(pair: str) -> tuple[str, str]:
     # From the right: a header may hold the sign itself, a column's name does not.
     header, sign, column = pair.rpartition("=")
     if not sign:

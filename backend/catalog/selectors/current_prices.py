@@ -21,7 +21,7 @@ from backend.catalog.selectors.price_choice import (
     TERMS,
     PriceBasis,
     PriceChoice,
-    chosen_prices,
+    choose_prices,
 )
 from backend.catalog.selectors.read_prices import ReadPrices
 from backend.common import clock
@@ -48,7 +48,7 @@ def end_of(day: dt.date) -> dt.datetime:
     return dt.datetime.combine(day + dt.timedelta(days=1), dt.time(), dt.UTC)
 
 
-def begun(day: dt.date) -> Q:
+def has_begun(day: dt.date) -> Q:
     """Condition of prices that count on a day: begun by then, and not withdrawn before."""
     stays = Q(missing_since=None) | Q(missing_since__gte=F("valid_from"))
     return Q(valid_from=None) | (Q(valid_from__lte=day) & stays)
@@ -66,7 +66,7 @@ def best_prices(
     no upfront payment, the newest day on which they were read, the reader's currency, the lowest
     (of zones and plans), the newest observation.
     """
-    return chosen_prices(newest_prices(basis, offer_ids), basis)
+    return choose_prices(newest_prices(basis, offer_ids), basis)
 
 
 KIND = tuple(name for name in IDENTITY if name not in {"operating_system", "tenancy"})
@@ -78,7 +78,7 @@ def newest_prices(basis: PriceBasis, offer_ids: Sequence[UUID] | None = None) ->
     rows = PriceObservation.objects.filter(_of_term(basis), is_published=True)
     if offer_ids is not None:
         rows = rows.filter(offer_id__in=offer_ids)
-    rows = rows.filter(begun(basis.as_of or clock.now().date()))
+    rows = rows.filter(has_begun(basis.as_of or clock.now().date()))
     if basis.as_of is not None:
         rows = rows.filter(observed_at__lt=end_of(basis.as_of))
     # DISTINCT ON, in the order of the index: the newest of each kind without sorting all of them.
@@ -87,7 +87,7 @@ def newest_prices(basis: PriceBasis, offer_ids: Sequence[UUID] | None = None) ->
     return ReadPrices(newest, "id", basis.as_of)
 
 
-def stored_prices(
+def current_prices_of(
     basis: PriceBasis, offer_ids: Collection[UUID] | QuerySet[Any] | None = None
 ) -> ReadPrices:
     """The same of this day, from CurrentPrice; `as_of` is not asked. `offer_ids` may be a query."""
@@ -119,7 +119,7 @@ def is_questioned(as_of: dt.date | None) -> Exists:
     # Published anew or seen no more, it waits no longer and doubts nothing.
     rows = PriceObservation.objects.filter(
         Q(currency=OuterRef("currency")) | is_replaced,
-        begun(as_of or clock.now().date()),
+        has_begun(as_of or clock.now().date()),
         is_published=False,
         reviewed_at=None,
         missing_since=None,

@@ -18,7 +18,7 @@ Value = TypeVar("Value")
 MOST = 2_000
 
 
-def changed_offers(
+def offers_with_changes(
     kind: str, since: Position, now: Position, metric: str = ""
 ) -> AbstractSet[UUID] | None:
     """Offers of which something of the kind ("" is any) has changed, of whatever was read after
@@ -50,7 +50,7 @@ def read_of(stamp: DataStamp, read: Callable[[], Value], *changes: tuple[str, st
         now = data_stamp()
         if changes:
             changed = (
-                changed_offers(kind, stamp.position, now.position, of) for kind, of in changes
+                offers_with_changes(kind, stamp.position, now.position, of) for kind, of in changes
             )
             has_changed = any(offers is None or offers for offers in changed)
         else:

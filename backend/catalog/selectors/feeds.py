@@ -54,7 +54,7 @@ def is_stale(feed: PriceFeed) -> bool:
     return feed.checked_at is None or clock.now() - feed.checked_at > expected
 
 
-def unpriced_types() -> QuerySet[UnpricedType]:
+def types_without_price() -> QuerySet[UnpricedType]:
     """Types that a list names without any price, and why."""
     return UnpricedType.objects.select_related("feed__provider")
 

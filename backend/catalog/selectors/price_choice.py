@@ -191,16 +191,16 @@ class PriceChoice:
         return SUSTAINED_USE if is_sustained and self.charge.sustained_use else self.basis
 
 
-def chosen_prices(choices: Iterable[PriceChoice], basis: PriceBasis) -> dict[UUID, PriceChoice]:
+def choose_prices(choices: Iterable[PriceChoice], basis: PriceBasis) -> dict[UUID, PriceChoice]:
     """The preferred one of each offer's newest observations; see best_prices."""
     offers: dict[UUID, list[PriceChoice]] = {}
     for choice in choices:
         if choice.basis in basis.allowed:
             offers.setdefault(choice.offer_id, []).append(choice)
-    return {offer_id: preferred(of, basis) for offer_id, of in offers.items()}
+    return {offer_id: best_choice(of, basis) for offer_id, of in offers.items()}
 
 
-def preferred(of: list[PriceChoice], basis: PriceBasis) -> PriceChoice:
+def best_choice(of: list[PriceChoice], basis: PriceBasis) -> PriceChoice:
     """The preferred one of the newest observations of one offer, of which there is any."""
     if len(of) == 1:
         return of[0]
@@ -250,7 +250,7 @@ def kind_of(choice: PriceChoice) -> tuple[str, ...]:
 def preference(choice: PriceChoice, basis: PriceBasis) -> tuple[object, ...]:
     """Sort key of a choice, the preferred one first."""
     return (
-        *preferred_terms(choice, basis),
+        *preference_terms(choice, basis),
         price_over(choice.charge, "hour", SIDE_BY_SIDE) or choice.charge.amount,
         -choice.observed_at.timestamp(),
         # What tells two prices apart that are alike otherwise: the choice never depends on
@@ -259,7 +259,7 @@ def preference(choice: PriceChoice, basis: PriceBasis) -> tuple[object, ...]:
     )
 
 
-def preferred_terms(choice: PriceChoice, basis: PriceBasis) -> tuple[object, ...]:
+def preference_terms(choice: PriceChoice, basis: PriceBasis) -> tuple[object, ...]:
     """Parts of the sort key before the amount: nothing of them depends on it."""
     return (
         # By position in TERMS: the reader's own way to buy before its stand-in.

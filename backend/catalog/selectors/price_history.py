@@ -27,7 +27,7 @@ from django.db.models.lookups import Exact, IsNull, LessThan
 
 from backend.accounts.services.workspaces import DEFAULT_WORKSPACE
 from backend.catalog.models import Offer, PriceFeed, PriceObservation
-from backend.catalog.selectors.current_prices import IDENTITY, NEWEST_FIRST, begun, end_of
+from backend.catalog.selectors.current_prices import IDENTITY, NEWEST_FIRST, end_of, has_begun
 from backend.catalog.selectors.feeds import feeds, is_stale
 from backend.catalog.selectors.price_choice import SIDE_BY_SIDE
 from backend.catalog.selectors.price_list import WAITS, PriceFilter
@@ -109,7 +109,7 @@ def history(
     A price in force at the begin of `since` is part of it.
     """
     day = as_of or clock.now().date()
-    rows = PriceObservation.objects.filter(begun(day), offer=offer, is_published=True)
+    rows = PriceObservation.objects.filter(has_begun(day), offer=offer, is_published=True)
     if as_of is not None:
         rows = rows.filter(observed_at__lt=end_of(as_of))
     if purchase_model is not None:
@@ -164,11 +164,11 @@ def difference(
     same = {name: OuterRef(name) for name in IDENTITY}
     # Begun by the end of a day, a price was read by then, too.
     others = PriceObservation.objects.filter(is_published=True, **same)
-    newer = others.filter(begun(day_b), began_at__gt=OuterRef("began_at"), began_at__lt=end_b)
-    older = others.filter(begun(day_a), began_at__lt=end_a).order_by(*NEWEST_FIRST)
+    newer = others.filter(has_begun(day_b), began_at__gt=OuterRef("began_at"), began_at__lt=end_b)
+    older = others.filter(has_begun(day_a), began_at__lt=end_a).order_by(*NEWEST_FIRST)
     touched = Q(began_at__gte=end_a) | Q(missing_since__gte=end_a, missing_since__lt=end_b)
     rows = price_filter.rows(workspace_slug).filter(
-        touched, begun(day_b), is_published=True, began_at__lt=end_b
+        touched, has_begun(day_b), is_published=True, began_at__lt=end_b
     )
     rows = rows.filter(~Exists(newer)).annotate(change=_change(older, end_a, end_b))
     rows = rows.exclude(change="") if change is None else rows.filter(change=change)

@@ -31,8 +31,8 @@ from backend.catalog.models import Offer, PriceObservation
 from backend.catalog.selectors.current_prices import (
     IDENTITY,
     PLAIN,
-    begun,
     end_of,
+    has_begun,
     is_questioned,
     prices_visible,
 )
@@ -111,7 +111,7 @@ def price_list(
     In force: Linux, shared tenancy; of each kind the newest, or, when no purchase model is asked
     for, the one per offer that a ranking takes first. Other states are all of that state.
     """
-    rows = _judged(price_filter.rows(workspace_slug), price_filter.as_of)
+    rows = _with_reviews(price_filter.rows(workspace_slug), price_filter.as_of)
     if price_filter.state in {"", CURRENT}:
         rows = rows.filter(PLAIN, is_superseded=False, is_announced=False, is_published=True)
         if price_filter.state:
@@ -142,19 +142,19 @@ def price_count(
     # An offer with any published price has one in force: no row need be compared with another.
     day = price_filter.as_of or clock.now().date()
     priced = PriceObservation.objects.filter(
-        PLAIN, begun(day), is_published=True, offer=OuterRef("pk")
+        PLAIN, has_begun(day), is_published=True, offer=OuterRef("pk")
     )
     if price_filter.as_of is not None:
         priced = priced.filter(observed_at__lt=end_of(price_filter.as_of))
     return price_filter.offers(workspace_slug).filter(Exists(priced)).count()
 
 
-def _judged(rows: QuerySet[PriceObservation], as_of: dt.date | None) -> QuerySet[Any]:
+def _with_reviews(rows: QuerySet[PriceObservation], as_of: dt.date | None) -> QuerySet[Any]:
     today = clock.now().date()
     newer = PriceObservation.objects.filter(
         Q(began_at__gt=OuterRef("began_at"))
         | Q(began_at=OuterRef("began_at"), observed_at__gt=OuterRef("observed_at")),
-        begun(as_of or today),
+        has_begun(as_of or today),
         is_published=True,
         **{name: OuterRef(name) for name in IDENTITY},
     )
@@ -167,7 +167,7 @@ def _judged(rows: QuerySet[PriceObservation], as_of: dt.date | None) -> QuerySet
         rows = rows.filter(observed_at__lt=end_of(as_of))
         newer = newer.filter(observed_at__lt=end_of(as_of))
     return rows.annotate(
-        is_announced=_is(~begun(as_of or today)),
+        is_announced=_is(~has_begun(as_of or today)),
         is_superseded=Exists(newer),
         is_stale=_is(stale),
         is_questioned=is_questioned(as_of),
@@ -211,4 +211,4 @@ def price_visible(
     price_id: UUID, workspace_slug: str = DEFAULT_WORKSPACE
 ) -> PriceObservation | None:
     """An observation as price_list shows it; None for one that is not visible."""
-    return _judged(prices_visible(workspace_slug), None).filter(pk=price_id).first()
+    return _with_reviews(prices_visible(workspace_slug), None).filter(pk=price_id).first()

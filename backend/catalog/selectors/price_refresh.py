@@ -132,7 +132,7 @@ def _list_progress(feed: PriceFeed) -> ListProgress:
     return ListProgress(feed.region, ListState.READ, is_changed=is_changed)
 
 
-def unread_provider_count() -> int:
+def failed_provider_count() -> int:
     """Providers with a list that could not be read when it was last tried."""
     requested = PriceFeed.objects.exclude(requested_at=None).order_by("-requested_at")
     newest = requested.values("requested_at")[:1]

@@ -8,7 +8,7 @@ from uuid import UUID
 from django.db.models import Q, QuerySet
 
 from backend.catalog.models import PriceFeed, PriceObservation, Provider, Region
-from backend.catalog.selectors.current_prices import IDENTITY, NEWEST_FIRST, begun
+from backend.catalog.selectors.current_prices import IDENTITY, NEWEST_FIRST, has_begun
 from backend.common import clock
 from backend.domain.parsing.prices import Key, ParsedPrice
 from backend.domain.pricing.purchase import PriceUnit, PurchaseModel
@@ -61,25 +61,25 @@ class StoredPrice(ParsedPrice):
     missing_since: dt.datetime | None
 
 
-def published(feed: PriceFeed, region: Region | None, day: dt.date) -> dict[Key, StoredPrice]:
+def prices_in_force(feed: PriceFeed, region: Region | None, day: dt.date) -> dict[Key, StoredPrice]:
     """The published prices of a list in one region that count on a day."""
     rows = PriceObservation.objects.filter(feed=feed, offer__region=region, is_published=True)
-    return {price.key: price for price in _newest(rows.filter(begun(day)))}
+    return {price.key: price for price in _newest(rows.filter(has_begun(day)))}
 
 
-def announced(feed: PriceFeed, region: Region | None, day: dt.date) -> list[StoredPrice]:
+def prices_to_come(feed: PriceFeed, region: Region | None, day: dt.date) -> list[StoredPrice]:
     """Prices of a list that begin after a day, refused ones among them, withdrawn ones not."""
     rows = PriceObservation.objects.filter(feed=feed, offer__region=region, valid_from__gt=day)
     return list(_read(rows.filter(missing_since=None).order_by("observed_at")))
 
 
-def unpublished(
+def prices_not_accepted(
     feed: PriceFeed, region: Region | None, day: dt.date
 ) -> dict[Key, list[StoredPrice]]:
     """Observations that wait for a person, or were refused by one; not those that vanished
     before anybody looked, or begin after the day."""
     rows = PriceObservation.objects.filter(
-        Q(missing_since=None) | ~Q(reviewed_at=None), begun(day), feed=feed, is_published=False
+        Q(missing_since=None) | ~Q(reviewed_at=None), has_begun(day), feed=feed, is_published=False
     )
     by_key: dict[Key, list[StoredPrice]] = {}
     for price in _read(rows.filter(offer__region=region).order_by("observed_at")):
@@ -90,7 +90,7 @@ def unpublished(
 def on_demand(provider: Provider, region: Region | None, *, but: PriceFeed) -> list[StoredPrice]:
     """The published on-demand prices of a region that are not of the list `but`."""
     today = clock.now().date()
-    return list(_newest(_on_demand(provider, region).filter(begun(today)).exclude(feed=but)))
+    return list(_newest(_on_demand(provider, region).filter(has_begun(today)).exclude(feed=but)))
 
 
 def on_demand_prices(*, provider: str, region: str) -> list[StoredPrice]:
@@ -100,7 +100,7 @@ def on_demand_prices(*, provider: str, region: str) -> list[StoredPrice]:
     if known is None:
         return []
     today = clock.now().date()
-    rows = _on_demand(known.provider, known).filter(begun(today))
+    rows = _on_demand(known.provider, known).filter(has_begun(today))
     return list(_newest(rows.exclude(feed=None)))
 
 

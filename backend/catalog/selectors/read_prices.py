@@ -12,7 +12,7 @@ from django.db.models.functions import Cast, TruncDate
 
 from backend.catalog.selectors.price_choice import PriceChoice, Quote, QuoteKind
 from backend.common import clock
-from backend.common.reading import copied, json_text, key_bytes
+from backend.common.reading import copy_rows, json_text, key_bytes
 from backend.domain.pricing.effective import Charge
 from backend.domain.pricing.quoted import GROSS, net
 
@@ -88,7 +88,7 @@ class ReadPrices:
                 Cast("included", TextField()),
             ),
         ).values_list("offer_key", "observation_key", "observed_us", "quote", "kind")
-        return map(ReadPrice._make, copied(read, "bytea", "bytea", "int8", "text", "text"))
+        return map(ReadPrice._make, copy_rows(read, "bytea", "bytea", "int8", "text", "text"))
 
     def quote(self, text: str) -> Quote:
         """Quote of rows of this text."""

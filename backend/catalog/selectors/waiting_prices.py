@@ -9,7 +9,7 @@ from typing import Any
 from django.db.models import OuterRef, Q, QuerySet, Subquery, Value
 
 from backend.catalog.models import Offer, PriceFeed, PriceObservation
-from backend.catalog.selectors.current_prices import IDENTITY, NEWEST_FIRST, begun
+from backend.catalog.selectors.current_prices import IDENTITY, NEWEST_FIRST, has_begun
 from backend.catalog.selectors.price_history import CHANGED, change_ratio, terms_document
 from backend.catalog.selectors.price_list import WAITS
 from backend.common import clock
@@ -71,7 +71,7 @@ def _beside_present(rows: QuerySet[PriceObservation]) -> QuerySet[Any]:
     """The rows with the terms of the price that each would replace, as `before`."""
     same = {name: OuterRef(name) for name in IDENTITY}
     present = PriceObservation.objects.filter(
-        begun(clock.now().date()), is_published=True, **same
+        has_begun(clock.now().date()), is_published=True, **same
     ).order_by(*NEWEST_FIRST)
     return rows.annotate(
         change=Value(CHANGED), before=Subquery(present.values(before=terms_document())[:1])

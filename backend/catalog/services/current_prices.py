@@ -55,15 +55,15 @@ def prices_refresh() -> None:
             # One mark without an offer is all of them.
             terms: dict[str, Any] = {"offers": offers, "day": clock.now().date()}
             if are_all := len(offers) < len(marks):
-                cursor.execute(_made_anew("TRUE"), terms)
+                cursor.execute(_rebuild_statement("TRUE"), terms)
             elif offers:
-                cursor.execute(_made_anew("offer_id = ANY(%(offers)s)"), terms)
+                cursor.execute(_rebuild_statement("offer_id = ANY(%(offers)s)"), terms)
         if are_all or len(marks) >= MANY:
             tables_analyze(CurrentPrice)
 
 
 @transaction.atomic
-def announced_prices_mark() -> None:
+def mark_begun_prices() -> None:
     """Mark the offers whose announced prices have begun, so that the next refresh takes them."""
     today = clock.now().date()
     state = StoredState.objects.select_for_update().filter(prices_begin_on__lte=today).first()
@@ -78,7 +78,7 @@ def announced_prices_mark() -> None:
     state.save(update_fields=["prices_begin_on"])
 
 
-def _made_anew(condition: str) -> str:
+def _rebuild_statement(condition: str) -> str:
     """A statement that makes the stored prices of some offers those of their observations."""
     # Of the index's columns, so that newest and doubt are both found by it.
     kind = ", ".join(IDENTITY)

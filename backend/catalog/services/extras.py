@@ -8,7 +8,7 @@ from backend.catalog.models import ExtraKind, ExtraPrice, Provider, Region
 from backend.domain.parsing.prices import ParsedExtra
 from backend.domain.pricing.extras import (
     Tiers,
-    capped,
+    cap_hourly,
     tiers_document,
 )
 
@@ -40,7 +40,7 @@ def extra_record(
     return True
 
 
-def listed_extras_record(
+def record_list_extras(
     *, provider: Provider, extras: Iterable[ParsedExtra], observed_on: dt.date
 ) -> bool:
     """Record what a price list tells of public IPv4 addresses; whether anything is new.
@@ -57,7 +57,7 @@ def listed_extras_record(
             provider=provider,
             region=regions.get(extra.region),
             kind=ExtraKind.IPV4,
-            tiers=capped(extra.amount, extra.monthly_cap),
+            tiers=cap_hourly(extra.amount, extra.monthly_cap),
             currency=extra.currency,
             observed_on=observed_on,
             source=extra.source,

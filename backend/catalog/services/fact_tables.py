@@ -69,8 +69,8 @@ def build(folder: Path) -> dict[str, int]:
     """Write the load form below `folder`; rows by file."""
     regions, regions_by_name = _regions(folder)
     sizes = _sizes(folder)
-    sustained = _sustained_use(folder)
-    known = _known(folder)
+    sustained = _sustained_use_table(folder)
+    known = _newest_days(folder)
     offers: dict[str, Row] = {}
     prices: dict[tuple[str, ...], Row] = {}
     for listing in listings(folder):
@@ -111,7 +111,7 @@ def listings(folder: Path) -> Iterator[Row]:
                     else row[charge.amount]
                 )
                 if amount and not _is_computed_month(charge, row):
-                    yield from _listed(source, charge, row, amount)
+                    yield from _list_rows(source, charge, row, amount)
     yield from _oracle(folder)
 
 
@@ -120,7 +120,7 @@ def _is_computed_month(charge: PriceColumns, row: Row) -> bool:
     return charge.unit == "month" and row.get("month_rule", "").startswith("hour x")
 
 
-def _listed(source: FactSource, charge: PriceColumns, row: Row, amount: str) -> Iterator[Row]:
+def _list_rows(source: FactSource, charge: PriceColumns, row: Row, amount: str) -> Iterator[Row]:
     slug = row.get("provider") or source.provider
     text = source.source
     name = row[source.name]
@@ -210,7 +210,7 @@ def _sizes(folder: Path) -> Mapping[tuple[str, str], Row]:
     return sizes
 
 
-def _sustained_use(folder: Path) -> Mapping[str, str]:
+def _sustained_use_table(folder: Path) -> Mapping[str, str]:
     """Google's table of discounts by family, as the tables beside state it."""
     return {
         row["offer_slug"].split("-")[1]: row["sustained_use"]
@@ -219,7 +219,7 @@ def _sustained_use(folder: Path) -> Mapping[str, str]:
     }
 
 
-def _known(folder: Path) -> Mapping[tuple[str, ...], str]:
+def _newest_days(folder: Path) -> Mapping[tuple[str, ...], str]:
     """Day of the newest price by kind, of the other tables; of their offers by slug alone, too."""
     newest: dict[tuple[str, ...], str] = {}
     for path in sorted(folder.glob("catalog/offers_*.csv")):
@@ -314,13 +314,13 @@ def _price(slug: str, listing: Row, sustained: Mapping[str, str]) -> Row:
         "applies_to": "new" if listing.get("applies_to", "").startswith("new orders") else "all",
         # Clouds that state nothing list prices before tax.
         "tax_basis": {"0": "net", "1": "gross", "": "unknown"}[listing.get("vat_included", "0")],
-        "included": json.dumps(_included(listing)),
+        "included": json.dumps(_price_extras(listing)),
         "source": listing["source"],
         "observed_at": listing["as_of"],
     }
 
 
-def _included(listing: Row) -> Mapping[str, object]:
+def _price_extras(listing: Row) -> Mapping[str, object]:
     """Extras in the price, in the words of domain.pricing.extras."""
     traffic_tb, addresses = listing.get("traffic_tb", ""), listing.get("ipv4_included", "")
     return {
@@ -366,7 +366,7 @@ def _write(
         for name, (columns, rows) in tables.items():
             path = folder / "catalog" / file / f"{name}.csv.gz"
             path.parent.mkdir(exist_ok=True)
-            path.write_bytes(compressed(columns, rows))
+            path.write_bytes(compress_table(columns, rows))
             counts[f"{file}/{name}"] = len(rows)
     return counts
 
@@ -376,7 +376,7 @@ def _has_size(offer: Row) -> bool:
     return bool(offer["vcpu_count"]) or offer["provider"] not in {"azure", "gcp"}
 
 
-def compressed(columns: Sequence[str], rows: Iterable[Row]) -> bytes:
+def compress_table(columns: Sequence[str], rows: Iterable[Row]) -> bytes:
     """A table as gzip, the same bytes from the same rows."""
     text = io.StringIO(newline="")
     writer = csv.DictWriter(text, columns, restval="", extrasaction="ignore", lineterminator="\n")

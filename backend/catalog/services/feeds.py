@@ -154,7 +154,7 @@ def _is_free() -> Q:
 def feed_claim() -> FeedClaim | None:
     """The right to read a feed that is due; None where there is none. Never waits for others."""
     feed = feeds_due().select_for_update(skip_locked=True, of=("self",)).first()
-    return None if feed is None else _claimed(feed.pk)
+    return None if feed is None else _claim(feed.pk)
 
 
 @transaction.atomic
@@ -163,10 +163,10 @@ def feed_claim_now(*, feed: PriceFeed) -> FeedClaim:
     free = PriceFeed.objects.select_for_update(skip_locked=True, of=("self",)).filter(_is_free())
     if not free.filter(pk=feed.pk).exists():
         raise FeedBusy(f"{feed.provider.slug} {feed.kind} {feed.region} is being fetched".strip())
-    return _claimed(feed.pk)
+    return _claim(feed.pk)
 
 
-def _claimed(feed_id: UUID) -> FeedClaim:
+def _claim(feed_id: UUID) -> FeedClaim:
     PriceFeed.objects.filter(pk=feed_id).update(lease_until=Now() + LEASE)
     feed = PriceFeed.objects.select_related("provider").get(pk=feed_id)
     assert feed.lease_until is not None  # noqa: S101  (just written)

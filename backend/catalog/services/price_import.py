@@ -28,15 +28,15 @@ from backend.catalog.selectors.price_before import price_before, price_words
 from backend.catalog.selectors.published_prices import (
     PRICE_COLUMNS,
     StoredPrice,
-    announced,
     on_demand,
-    published,
-    unpublished,
+    prices_in_force,
+    prices_not_accepted,
+    prices_to_come,
 )
 from backend.catalog.selectors.waiting_prices import waiting_lists
 from backend.catalog.services.current_prices import prices_refresh
 from backend.catalog.services.data_version import data_version_bump
-from backend.catalog.services.extras import listed_extras_record
+from backend.catalog.services.extras import record_list_extras
 from backend.catalog.services.feeds import payload_keep
 from backend.catalog.services.offers import provider_get, region_get
 from backend.catalog.services.price_changes import PriceChanges, StoredList, price_changes
@@ -211,8 +211,8 @@ class _List:
             self.answer.prices.pop(code, None)
             self.answer.announced.pop(code, None)
             self.answer.types.pop(code, None)
-        self._unpriced()
-        self.report.is_changed |= listed_extras_record(
+        self._store_reasons()
+        self.report.is_changed |= record_list_extras(
             provider=self.feed.provider, extras=self.answer.extras, observed_on=self.at.date()
         )
         self.report.incomplete = list(self.incomplete)
@@ -247,9 +247,9 @@ class _List:
             prices,
             announced_prices,
             StoredList(
-                published(self.feed, region, day),
-                unpublished(self.feed, region, day),
-                announced(self.feed, region, day),
+                prices_in_force(self.feed, region, day),
+                prices_not_accepted(self.feed, region, day),
+                prices_to_come(self.feed, region, day),
             ),
             incomplete_since=incomplete_since,
             beside=self._beside(prices, region),
@@ -323,7 +323,7 @@ class _List:
             or changes.withdrawn
         )
 
-    def _unpriced(self) -> None:
+    def _store_reasons(self) -> None:
         """Make the stored reasons those of this list."""
         unpriced = {
             (row.region, row.offer): (str(row.reason), row.detail) for row in self.answer.unpriced

@@ -57,9 +57,9 @@ def offers_record(
     """
     figures_of = {machine.name: _figures(machine) for machine in types}
     for name in {*names, *figures_of}:
-        if known := _known_by_name(provider, name, figures_of.get(name, {})):
+        if known := _figures_by_name(provider, name, figures_of.get(name, {})):
             figures_of[name] = known
-    listed = ListedOffers(offers=_known(provider, region))
+    listed = ListedOffers(offers=_existing_offers(provider, region))
     stated = {"source": source, "stated_on": stated_on}
     missing = [name for name in dict.fromkeys([*figures_of, *names]) if name not in listed.offers]
     listed.changed = _update(listed.offers, figures_of, stated)
@@ -69,7 +69,7 @@ def offers_record(
     return listed
 
 
-def _known_by_name(provider: Provider, name: str, listed: Mapping[str, Any]) -> dict[str, Any]:
+def _figures_by_name(provider: Provider, name: str, listed: Mapping[str, Any]) -> dict[str, Any]:
     """The listed figures with those that the type's name tells."""
     record = provider_record(provider.slug)
     kind = record.vcpu_kind_of(name)
@@ -99,7 +99,7 @@ def _figures(machine: ParsedType) -> dict[str, Any]:
     return {**stated, "is_vcpu_derived": False} if "vcpu_count" in stated else stated
 
 
-def _known(provider: Provider, region: Region | None) -> dict[str, Offer]:
+def _existing_offers(provider: Provider, region: Region | None) -> dict[str, Offer]:
     rows = Offer.objects.filter(provider=provider, region=region, workspace=None)
     # Two offers may have one name, such as the same machine with another disk: the first is it.
     return {offer.name: offer for offer in rows.order_by("-created_at", "-id")}

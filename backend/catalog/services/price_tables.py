@@ -80,7 +80,7 @@ class PriceTableImport(TableImport):
         elif not self.is_replacing:
             self._refuse(line, "", f"it differs from the stored price in {names}")
         else:
-            price = _corrected(known, row, differing)
+            price = _correct(known, row, differing)
             key = price_key(price)
             if key in self.prices or self.stored.get(key, known).pk != known.pk:
                 self._refuse(line, "", "another price of the same kind and time is known")
@@ -88,7 +88,7 @@ class PriceTableImport(TableImport):
                 self._take(line, price, known)
 
 
-def _corrected(known: PriceObservation, row: PriceRow, names: Collection[str]) -> PriceObservation:
+def _correct(known: PriceObservation, row: PriceRow, names: Collection[str]) -> PriceObservation:
     """The same price, only right: what the table does not say (traffic, source, time) stays."""
     kept = {
         concrete_field.attname: getattr(known, concrete_field.attname)

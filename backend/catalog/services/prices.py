@@ -62,7 +62,7 @@ def price_observation_create(
     Raises InvalidValue below `pointer` for an amount that cannot be kept as stated, an
     unknown unit or currency, and a unit or term that does not go with the purchase model.
     """
-    purchase_model = _checked(price, pointer)
+    purchase_model = _check_price(price, pointer)
     anomaly = ""
     if is_judged:
         anomaly = PriceJudge([offer]).anomaly(
@@ -94,7 +94,7 @@ def price_observation_create(
     return observation
 
 
-def _checked(price: PriceInput, pointer: str) -> str:
+def _check_price(price: PriceInput, pointer: str) -> str:
     """The purchase model of a sound price."""
     try:
         Money(price.amount, price.currency)

@@ -55,7 +55,7 @@ def rates_record(*, rates: Iterable[Result]) -> RatesReport:
     fitting = _fitting(rates, today, skipped)
     while batch := list(islice(fitting, BATCH)):
         days.update(rate.date for rate in batch)
-        counts.update(_recorded(batch))
+        counts.update(_record_rates(batch))
     if counts["new"] or counts["changed"]:
         data_version_bump()
     return RatesReport(
@@ -80,9 +80,9 @@ def _fitting(
             yield rate
 
 
-def _recorded(batch: Sequence[ParsedRate]) -> Counter[str]:
+def _record_rates(batch: Sequence[ParsedRate]) -> Counter[str]:
     """Write what is new or differs; says how many of each there were."""
-    stored = _stored(batch)
+    stored = _existing_rates(batch)
     counts: Counter[str] = Counter()
     rows = []
     for rate in batch:
@@ -110,7 +110,7 @@ def _recorded(batch: Sequence[ParsedRate]) -> Counter[str]:
     return counts
 
 
-def _stored(batch: Sequence[ParsedRate]) -> dict[tuple[dt.date, str], Decimal]:
+def _existing_rates(batch: Sequence[ParsedRate]) -> dict[tuple[dt.date, str], Decimal]:
     days = {rate.date for rate in batch}
     rows = ExchangeRate.objects.filter(date__in=days)
     return {

@@ -143,7 +143,7 @@ class TableImport:
                 detail = f"{row.provider!r} is not known: write {similar!r}, or say that it is new"
                 self._refuse(row.line, "provider", detail)
                 continue
-            offer = self._known(row, slug) if is_stated else self._offer(row, slug)
+            offer = self._find_offer(row, slug) if is_stated else self._offer(row, slug)
             if offer is not None and row.price is not None:
                 self._price(row.line, offer, row.price)
 
@@ -177,7 +177,7 @@ class TableImport:
     def _refuse(self, line: int, column: str, detail: str) -> None:
         self.report.refused.append(Remark(line, column, detail))
 
-    def _known(self, row: OfferRow, slug: str) -> Offer | None:
+    def _find_offer(self, row: OfferRow, slug: str) -> Offer | None:
         """The offer that a line of an export is of, by its slug."""
         offer = self.offers[slug]
         differing = [
@@ -208,7 +208,7 @@ class TableImport:
             return None
         offer = self.offers.get(slug)
         if offer is None:
-            return self._made(row, slug)
+            return self._make_offer(row, slug)
         if offer.workspace_id != self.workspace.pk:
             self._refuse(row.line, "", f"{slug} is not an offer of this workspace alone")
             return None
@@ -218,7 +218,7 @@ class TableImport:
         self._learn(row, offer)
         return offer
 
-    def _made(self, row: OfferRow, slug: str) -> Offer:
+    def _make_offer(self, row: OfferRow, slug: str) -> Offer:
         provider, region = self._provider_and_region(row)
         price = row.price
         offer = Offer(

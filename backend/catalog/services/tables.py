@@ -62,8 +62,8 @@ def table_import(
     far as nothing else is said; the report says so. Corrections and new providers: TableImport.
     """
     said, today = options or Options(), today or clock.now().date()
-    recalled = _recalled(kind, workspace, text, said, today) if is_recalling else None
-    meant = said if recalled is None else _merged(said, recalled)
+    recalled = _recall_mapping(kind, workspace, text, said, today) if is_recalling else None
+    meant = said if recalled is None else _merge_options(said, recalled)
     table = TABLES[kind].read(text, today=today, options=meant)
     report = (
         TABLES[kind]
@@ -100,7 +100,7 @@ def mapping_forget(*, mapping: TableMapping, actor: str) -> None:
     mapping.delete()
 
 
-def _recalled(
+def _recall_mapping(
     kind: str, workspace: Workspace, text: bytes | str, options: Options, today: dt.date
 ) -> TableMapping | None:
     """Mapping of the last table of the hoster that this one is of; None where that is open."""
@@ -124,7 +124,9 @@ def _recalled(
         for mapping in named
         if {
             provider_slug(row.provider)
-            for row in TABLES[kind].read(text, today=today, options=_merged(options, mapping)).rows
+            for row in TABLES[kind]
+            .read(text, today=today, options=_merge_options(options, mapping))
+            .rows
         }
         == {mapping.provider}
     ]
@@ -135,7 +137,7 @@ def _names(mapping: TableMapping) -> set[str]:
     return {str(name).casefold() for name in mapping.defaults.get("names", ())}
 
 
-def _merged(options: Options, mapping: TableMapping) -> Options:
+def _merge_options(options: Options, mapping: TableMapping) -> Options:
     """The remembered mapping with the new answers, which win."""
     kept = {name: mapping.defaults.get(name, "") for name in REMEMBERED}
     said = {name: value for name, value in options.defaults.items() if value}

@@ -13,7 +13,7 @@ from django.db import transaction
 
 from backend.catalog.models import Offer, PriceFeed, PriceObservation, Provider, Region
 from backend.catalog.selectors.current_prices import IDENTITY
-from backend.catalog.selectors.published_prices import published
+from backend.catalog.selectors.published_prices import prices_in_force
 from backend.catalog.services.data_version import data_version_bump
 from backend.catalog.services.offers import provider_get, region_get
 from backend.catalog.services.price_import import feed_get, observation
@@ -65,7 +65,7 @@ def collection_record(*, collection: Collection) -> Recorded:
     feed = feed_get(provider=collection.provider, kind=collection.kind)
     made = Recorded()
     # Those of what is stored too: prices of a region that the collection has lost become stale.
-    for code in sorted({*collection.types, *collection.quotes, *_stored(feed)}):
+    for code in sorted({*collection.types, *collection.quotes, *_region_codes(feed)}):
         _record(collection, feed, code, made)
     if any(count for name, count in made.counts.items() if name in CHANGES):
         data_version_bump()
@@ -76,7 +76,7 @@ def collection_record(*, collection: Collection) -> Recorded:
 CHANGES = frozenset({"offers_new", "offers_changed", "prices_new", "prices_gone", "prices_back"})
 
 
-def _stored(feed: PriceFeed) -> set[str]:
+def _region_codes(feed: PriceFeed) -> set[str]:
     rows = PriceObservation.objects.filter(feed=feed).order_by()
     return {code or "" for code in rows.values_list("offer__region__code", flat=True).distinct()}
 
@@ -124,7 +124,7 @@ def _newest(quotes: Iterable[ListedPrice]) -> dt.date | None:
 def _prices(
     quotes: Sequence[ListedPrice], feed: PriceFeed, region: Region | None, made: Recorded, code: str
 ) -> None:
-    listed = _listed(feed, region)
+    listed = _own_list_keys(feed, region)
     new = []
     for quote in quotes:
         offer = made.offers[code, quote.price.offer]
@@ -143,7 +143,7 @@ def _prices(
     _absent({quote.price.key for quote in quotes}, feed, region, made)
 
 
-def _listed(feed: PriceFeed, region: Region | None) -> set[tuple[object, ...]]:
+def _own_list_keys(feed: PriceFeed, region: Region | None) -> set[tuple[object, ...]]:
     """Keys of prices that a list of the provider's own covers."""
     rows = PriceObservation.objects.filter(
         offer__provider=feed.provider,
@@ -158,7 +158,7 @@ def _listed(feed: PriceFeed, region: Region | None) -> set[tuple[object, ...]]:
 
 def _absent(keys: set[Key], feed: PriceFeed, region: Region | None, made: Recorded) -> None:
     """Prices of the collection that it has no more are missing, until it has them again."""
-    stored = published(feed, region, clock.now().date())
+    stored = prices_in_force(feed, region, clock.now().date())
     gone = [
         price.pk for key, price in stored.items() if key not in keys and price.missing_since is None
     ]

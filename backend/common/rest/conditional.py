@@ -12,7 +12,7 @@ from rest_framework.exceptions import APIException
 from rest_framework.request import Request
 
 
-def unchanged(request: Request, headers: Mapping[str, str]) -> HttpResponseBase | None:
+def condition_response(request: Request, headers: Mapping[str, str]) -> HttpResponseBase | None:
     """304 or 412 where the request's conditions ask for it."""
     modified = headers.get("Last-Modified")
     response = get_conditional_response(

@@ -26,7 +26,7 @@ class ListPosition:
     offset: int = 0
     state: str | None = None
 
-    def sealed(self) -> str:
+    def token(self) -> str:
         """As a word of an address; signed, so that nothing else has to be believed."""
         return signing.dumps([self.sort, self.after, self.offset, self.state], salt=SALT)
 
@@ -57,7 +57,7 @@ def page_behind(
     if position.sort != sort:
         raise Conflict("the list is sorted otherwise than the cursor's: begin again with cursor=*")
     if _is_keyed(rows):
-        return _keyed(rows, position, size, field, is_descending=sort.startswith("-"))
+        return _page_keys(rows, position, size, field, is_descending=sort.startswith("-"))
     if position.state != state:
         raise Conflict("the data changed since the cursor was made: begin again with cursor=*")
     end = position.offset + size
@@ -91,7 +91,7 @@ def _is_keyed(rows: Any) -> bool:
     return not (query.distinct_fields or query.combinator or query.is_sliced or query.values_select)
 
 
-def _keyed(
+def _page_keys(
     rows: QuerySet[Any], position: ListPosition, size: int, field: str, *, is_descending: bool
 ) -> tuple[list[Any], ListPosition | None]:
     key = rows.model._meta.pk
@@ -114,7 +114,7 @@ def _keyed(
     if len(taken) <= size:
         return taken, None
     last_row = taken[size - 1]
-    after = (_plain(getattr(last_row, "sorted_by", None)), _plain(last_row.pk))
+    after = (_plain(getattr(last_row, "sort_by", None)), _plain(last_row.pk))
     return taken[:size], ListPosition(position.sort, after=after)
 
 
@@ -128,7 +128,7 @@ def _plain(value: Any) -> Any:
 def cursor_links(request: Request, count: int, following: ListPosition | None) -> Mapping[str, Any]:
     """The envelope's members that lead on."""
     address = remove_query_param(request.build_absolute_uri(), "page")
-    sealed = following and following.sealed()
+    sealed = following and following.token()
     return {
         "count": count,
         "next": sealed and replace_query_param(address, "cursor", sealed),

@@ -32,7 +32,7 @@ def deleting(operation_id: str | None = None) -> Callable[..., Any]:
     )
 
 
-def deleted(
+def delete_response(
     request: Request, consequences: Callable[[], Iterable[str]], delete: Callable[[], object]
 ) -> Response:
     """204, or 200 with the consequences for `dry_run`; both raise what `delete` raises."""

@@ -13,7 +13,7 @@ from rest_framework.permissions import SAFE_METHODS
 
 from backend.common.rest.documents import Problem
 from backend.common.rest.parameters import Reader, schema_of
-from backend.common.rest.permissions import READ, needed_scope
+from backend.common.rest.permissions import READ, scope_of_method
 from backend.common.rest.problem import CONTENT_TYPE, PROBLEM_CODES
 from backend.common.rest.table import Column, ColumnType
 
@@ -113,7 +113,7 @@ class ViewSchema(AutoSchema):
         return [*auths, {}] if self._is_reading() else auths
 
     def _is_reading(self) -> bool:
-        return needed_scope(self.view, self.method) == READ
+        return scope_of_method(self.view, self.method) == READ
 
     def get_operation(self, *args: Any, **kwargs: Any) -> Any:
         operation: dict[str, Any] | None = super().get_operation(*args, **kwargs)
@@ -195,7 +195,7 @@ class Listed(Protocol):
     required_parameters: frozenset[str]
     refused: frozenset[int]
 
-    def described_parameters(self) -> Mapping[str, str]:
+    def parameter_descriptions(self) -> Mapping[str, str]:
         """Names and meanings of its own parameters."""
         ...
 
@@ -221,19 +221,19 @@ class ListSchema(ViewSchema):
         kinds = [renderer.media_type for renderer in self._list().renderer_classes]
         whole = {"text/csv": OpenApiTypes.STR, "text/tab-separated-values": OpenApiTypes.STR}
         return {
-            (200, kind): self._named_page()
+            (200, kind): self._page_component()
             if kind == "application/json"
             else whole.get(kind, OpenApiTypes.BINARY)
             for kind in kinds
         } | {304: None}
 
-    def _named_page(self) -> dict[str, Any]:
+    def _page_component(self) -> dict[str, Any]:
         """The page and its rows under names of their own, which generated clients take over."""
         stem = "".join(map(str.capitalize, re.split(r"\W", self._list().name)))
-        row = self._named(f"{stem}Row", row_schema(self._list().columns))
-        return self._named(f"{stem}Page", page_schema(row))
+        row = self._row_component(f"{stem}Row", row_schema(self._list().columns))
+        return self._row_component(f"{stem}Page", page_schema(row))
 
-    def _named(self, name: str, schema: dict[str, Any]) -> dict[str, Any]:
+    def _row_component(self, name: str, schema: dict[str, Any]) -> dict[str, Any]:
         part = ResolvedComponent(  # type: ignore[no-untyped-call]
             name=name, type=ResolvedComponent.SCHEMA, object=name, schema=schema
         )
@@ -276,7 +276,7 @@ def _parameters(view: Listed) -> list[OpenApiParameter]:
     meanings = {**{c.name: c.description for c in view.columns}, **MANY_LISTS}
     described = {
         name: text or meanings.get(name, "")
-        for name, text in {**view.described_parameters(), **EVERY_LIST}.items()
+        for name, text in {**view.parameter_descriptions(), **EVERY_LIST}.items()
     }
     return query_parameters(described, view.parameter_readers(), view.required_parameters)
 

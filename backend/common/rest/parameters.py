@@ -56,7 +56,7 @@ def nearest(name: str, known: Iterable[str]) -> str:
     return f" (did you mean {by_fold[alike[0]]}?)" if alike else ""
 
 
-def unknown_warning(name: str, known: Iterable[str] = ()) -> str:
+def warning_of_unknown(name: str, known: Iterable[str] = ()) -> str:
     """The visible warning for a parameter that was ignored, with the one it may have meant."""
     return f"unknown parameter {printable(name)} was ignored{nearest(name, known)}"
 
@@ -73,7 +73,7 @@ def read(params: Params, readers: Mapping[str, Reader]) -> tuple[dict[str, Any],
         if name not in readers:
             # Of the first ones alone: an address may have thousands, and each is compared with all.
             known = readers if len(warnings) < SHOWN_WARNINGS else ()
-            warnings.append(unknown_warning(name, known))
+            warnings.append(warning_of_unknown(name, known))
             continue
         try:
             # The last counts, as where Django reads a parameter that is given twice.

@@ -29,7 +29,7 @@ class SingleKeysJSONParser(JSONParser):
                 text,
                 parse_float=self.number,
                 # NaN and Infinity are no JSON.
-                parse_constant=_refused,
+                parse_constant=_refuse,
                 object_pairs_hook=_object,
             )
         except ValueError as error:
@@ -53,5 +53,5 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return made
 
 
-def _refused(word: str) -> None:
+def _refuse(word: str) -> None:
     raise ValueError(f"{word} is no number")

@@ -20,7 +20,7 @@ class GrantedScope(Protocol):
         ...
 
 
-def needed_scope(view: Any, method: str) -> str:
+def scope_of_method(view: Any, method: str) -> str:
     """Scope of the method by the view's `scopes`; reading needs read, all else admin."""
     # HEAD and OPTIONS show no more than GET, so they need what GET needs.
     scopes: dict[str, str] = getattr(view, "scopes", {})
@@ -40,7 +40,7 @@ class ScopePermission(BasePermission):
     message = "the scope of this token or account does not allow it"
 
     def has_permission(self, request: Request, view: object) -> bool:
-        needed = needed_scope(view, request.method or "")
+        needed = scope_of_method(view, request.method or "")
         if not request.user.is_authenticated:
             is_reading = needed == READ
             return bool(settings.PUBLIC_READ) and is_reading

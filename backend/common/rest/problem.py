@@ -161,7 +161,7 @@ def _answer(error: Exception, context: Mapping[str, Any], *, is_text: bool) -> H
         detail = "the request is not valid" if errors else str(error)
         return problem(400, detail, errors=errors, is_text=is_text)
     if isinstance(error, exceptions.ValidationError):
-        errors = list(_flattened(error.detail))
+        errors = list(_flatten(error.detail))
         return problem(400, "the request is not valid", errors=errors, is_text=is_text)
     if isinstance(error, Http404):
         error = exceptions.NotFound(_missing(error, context))
@@ -214,22 +214,22 @@ def _headers(error: exceptions.APIException) -> dict[str, str]:
     return headers
 
 
-def _flattened(detail: Any, pointer: str = "") -> Iterator[FieldError]:
+def _flatten(detail: Any, pointer: str = "") -> Iterator[FieldError]:
     """DRF's nested messages as pairs of JSON pointer and text."""
     if isinstance(detail, Mapping):
         for name, inner in detail.items():
             # DRF names so what is wrong with the object itself, and that has the pointer of the
             # object.
-            step = "" if name == "non_field_errors" else f"/{_escaped(str(name))}"
-            yield from _flattened(inner, pointer + step)
+            step = "" if name == "non_field_errors" else f"/{_escape(str(name))}"
+            yield from _flatten(inner, pointer + step)
     elif isinstance(detail, (list, tuple)):
         for index, inner in enumerate(detail):
             is_nested = isinstance(inner, (Mapping, list))
-            yield from _flattened(inner, f"{pointer}/{index}" if is_nested else pointer)
+            yield from _flatten(inner, f"{pointer}/{index}" if is_nested else pointer)
     else:
         yield pointer, str(detail)
 
 
-def _escaped(name: str) -> str:
+def _escape(name: str) -> str:
     # The order matters: the escape sign itself comes first (RFC 6901, 3).
     return name.replace("~", "~0").replace("/", "~1")

@@ -91,7 +91,7 @@ def json_cell(value: Any) -> Any:
     return value
 
 
-def guarded(text: str) -> str:
+def escape_formula(text: str) -> str:
     """Text that no spreadsheet takes for a formula; numbers never come here."""
     return f"'{text}" if text.startswith(FORMULA_STARTS) else text
 
@@ -110,7 +110,7 @@ def text_cell(value: Any) -> str:
         return plain(value)
     if isinstance(value, (int, dt.date)):
         return str(json_cell(value))
-    return guarded(" ".join(value) if isinstance(value, list) else str(value))
+    return escape_formula(" ".join(value) if isinstance(value, list) else str(value))
 
 
 def json_rows(columns: Iterable[Column], rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:

@@ -24,7 +24,7 @@ SILENT_S = 10
 WINDOW_S = {"s": 1, "sec": 1, "m": 60, "min": 60, "h": 3600, "hour": 3600}
 
 
-def parsed_rate(rate: str) -> tuple[int, int]:
+def parse_rate(rate: str) -> tuple[int, int]:
     """`600/min` as (requests, seconds)."""
     count, _, unit = rate.partition("/")
     if not count.isdigit() or unit not in WINDOW_S:
@@ -76,7 +76,7 @@ class WindowThrottle(BaseThrottle):
         caller = self.caller(request)
         if caller is None:
             return True
-        allowance = spent(self.name, self.rate(), caller)
+        allowance = spend(self.name, self.rate(), caller)
         if allowance is None:
             return True
         self._wait_s = allowance.wait_s
@@ -90,16 +90,16 @@ class WindowThrottle(BaseThrottle):
         return self._wait_s
 
 
-def spent(name: str, rate: str, caller: str, count: int = 1) -> Allowance | None:
+def spend(name: str, rate: str, caller: str, count: int = 1) -> Allowance | None:
     """Use of a rate after `count` more requests; None where it cannot be counted."""
     if _silence.lasts:
         return None
-    allowed, window_s = parsed_rate(rate)
+    allowed, window_s = parse_rate(rate)
     now = clock.now().timestamp()
     # Retry-After is in whole seconds, and 0 would invite the next refusal.
     wait_s = max(1, math.ceil(window_s - now % window_s))
     try:
-        used = _counted(f"throttle:{name}:{caller}:{int(now // window_s)}", count)
+        used = _count(f"throttle:{name}:{caller}:{int(now // window_s)}", count)
     except RedisError as error:
         if isinstance(error, NoAnswer):
             _silence.begin()
@@ -127,7 +127,7 @@ class _Silence:
 _silence = _Silence()
 
 
-def _counted(key: str, count: int) -> int:
+def _count(key: str, count: int) -> int:
     try:
         return cache.incr(key, count)
     except ValueError:

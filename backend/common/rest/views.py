@@ -23,7 +23,7 @@ from rest_framework.utils.urls import remove_query_param, replace_query_param
 from rest_framework.views import APIView
 
 from backend.common import clock
-from backend.common.rest.conditional import by_content, require_match, unchanged
+from backend.common.rest.conditional import by_content, condition_response, require_match
 from backend.common.rest.cursors import cursor, cursor_links, key_order, page_behind, whole
 from backend.common.rest.deprecation import Deprecation
 from backend.common.rest.openapi import ListSchema
@@ -144,7 +144,7 @@ class View(APIView):
         return final
 
 
-def created(request: Request, data: Any, name: str, **key: Any) -> Response:
+def created_response(request: Request, data: Any, name: str, **key: Any) -> Response:
     """201 with the address of what was made: that of `name` in the API, with its key."""
     url = reverse(f"api:{name}", kwargs=key, request=request)
     return Response(data, status=201, headers={"Location": url})
@@ -203,10 +203,10 @@ class ListView(View):
         """The list that the request asks for."""
         raise AssertionError("a list says what it lists")
 
-    def arranged(self, request: Request, listing: ListAnswer) -> ListAnswer:
+    def arrange(self, request: Request, listing: ListAnswer) -> ListAnswer:
         """From the time and in the order that are asked for; rows that agree in it keep one order, so
         that pages do not overlap."""
-        asked, rows = self._asked(request, "sort", "since"), listing.rows
+        asked, rows = self._request_values(request, "sort", "since"), listing.rows
         if "since" in asked:
             rows = whole(rows).filter(**{f"{self.since}__gte": asked["since"]})
             listing = replace(listing, rows=rows, count=rows.count())
@@ -215,9 +215,9 @@ class ListView(View):
             listing = replace(listing, rows=by_field(listing, field, is_descending=sort[0] == "-"))
         return listing
 
-    def _asked(self, request: Request, *names: str) -> dict[str, Any]:
+    def _request_values(self, request: Request, *names: str) -> dict[str, Any]:
         """Values of those parameters that the list knows and the request has."""
-        known = self.shared_readers()
+        known = self.common_readers()
         given_ones = {name: request.query_params.getlist(name) for name in names if name in known}
         return read(given_ones, known)[0]
 
@@ -227,7 +227,7 @@ class ListView(View):
         paging = {name: values[name] for name in PAGING if name in values}
         return values, {**paging, "warnings": warnings}
 
-    def shared_readers(self) -> dict[str, Reader]:
+    def common_readers(self) -> dict[str, Reader]:
         """Readers of the parameters that lists share, as far as this one has them."""
         readers: dict[str, Reader] = {**PAGING, **LIST_READERS}
         if self.orders:
@@ -236,7 +236,7 @@ class ListView(View):
             readers["since"] = time
         return readers
 
-    def described_parameters(self) -> Mapping[str, str]:
+    def parameter_descriptions(self) -> Mapping[str, str]:
         """Names and meanings of the parameters, for the OpenAPI schema; paging left out.
 
         An empty meaning is that of the column of this name.
@@ -245,7 +245,7 @@ class ListView(View):
 
     def parameter_readers(self) -> Mapping[str, Reader]:
         """Readers of the parameters, as far as known; their types in the OpenAPI schema."""
-        return self.shared_readers()
+        return self.common_readers()
 
     def state(self, request: Request) -> str | None:
         """A word that changes with the answer; None where only the answer itself shows it."""
@@ -258,13 +258,13 @@ class ListView(View):
     def get(self, request: Request, **_: Any) -> HttpResponseBase:
         headers = self._validators(request)
         if headers:
-            same = unchanged(request, headers)
+            same = condition_response(request, headers)
             if same is not None:
                 return same
         # Before the rows are read: a wrong dialect is known without them.
-        self._asked(request, "dialect")
-        listing = self.arranged(request, self.listing(request))
-        headers |= _described(listing)
+        self._request_values(request, "dialect")
+        listing = self.arrange(request, self.listing(request))
+        headers |= _list_headers(listing)
         headers["Link"] = f'<{reverse(self.described_by, request=request)}>; rel="describedby"'
         if request.accepted_renderer.format == JsonRenderer.format:
             page = self._page(request, listing)
@@ -281,7 +281,7 @@ class ListView(View):
         return response
 
     def _page(self, request: Request, listing: ListAnswer) -> dict[str, Any]:
-        asked = self._asked(request, "cursor", "sort")
+        asked = self._request_values(request, "cursor", "sort")
         if "cursor" not in asked:
             return _envelope(listing, page_links(request, listing), page_rows(listing))
         if "page" in request.query_params:
@@ -360,7 +360,7 @@ def _facts(members: Mapping[str, Any]) -> dict[str, str]:
     return facts
 
 
-def _described(listing: ListAnswer) -> dict[str, str]:
+def _list_headers(listing: ListAnswer) -> dict[str, str]:
     headers = {"X-Total-Count": str(listing.count)}
     if "data_version" in listing.members:
         headers["X-Data-Version"] = str(listing.members["data_version"])

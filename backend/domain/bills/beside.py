@@ -65,14 +65,14 @@ NOTHING_BESIDE = Beside()
 NO_SUPPLY = Supply()
 
 
-def managed_cost(beside: Beside, services: Services) -> float:
+def cost_of_services(beside: Beside, services: Services) -> float:
     """A month of the services run by oneself."""
     if not beside.managed_cost:
         return 0.0
     return beside.managed_cost * (1 - services.premium) + services.hours * services.hourly
 
 
-def tiered_cost(asked: Floats, tiers: FloatTiers) -> Floats:
+def cost_under_tiers(asked: Floats, tiers: FloatTiers) -> Floats:
     """Cost of volumes under tiers of cumulative bounds."""
     cost, lower = np.zeros_like(asked), 0.0
     for bound, price in tiers:
@@ -89,7 +89,7 @@ def volume_cost(
     saved nor dearer."""
     rest = np.maximum(asked_gb - included_gb, 0.0)
     if tiers is not None:
-        return tiered_cost(rest, tiers), True
+        return cost_under_tiers(rest, tiers), True
     is_included = rest <= 0
     return np.where(is_included, 0.0, today), bool(np.all(is_included))
 
@@ -126,7 +126,7 @@ def beside_costs(
         known = {BillPart.DISK: has_disk, BillPart.EGRESS: has_egress}
         unpriced = [part for part, has_price in known.items() if not has_price]
     if services.may_run:
-        own = asked.managed_cost if has_services else managed_cost(asked, services)
+        own = asked.managed_cost if has_services else cost_of_services(asked, services)
         costs[BillPart.MANAGED] = same * own
     if asked.licence_cost:
         costs[BillPart.LICENCES] = same * asked.licence_cost

@@ -246,7 +246,7 @@ def _discount_charge(words: Mapping[str, str], provider: str) -> BillCharge:
     """Discount on the kind that it makes cheaper."""
     if _has_commitment(words):
         return BillCharge(ChargeKind.COMMITMENT, provider, is_usage=False)
-    if (machine := _corrected_machine(words, provider)) is not None:
+    if (machine := _machine_of_correction(words, provider)) is not None:
         return machine
     used = _usage_charge(words, provider)
     return BillCharge(used.kind, provider, is_usage=False)
@@ -257,14 +257,14 @@ def _credit_charge(words: Mapping[str, str], provider: str, kind: LineType) -> B
     text = " ".join(words.get(name, "") for name in ("description", "usage", "charge"))
     if _has_commitment(words) or PROMOTION.search(text):
         return credit
-    machine = _corrected_machine(words, provider)
+    machine = _machine_of_correction(words, provider)
     # A refund of the whole service is one of its machines; a credit of it may be for anything.
     if machine is None or (kind is LineType.CREDIT and not machine.machine_type):
         return credit
     return replace(machine, kind=ChargeKind.CREDIT)
 
 
-def _corrected_machine(words: Mapping[str, str], provider: str) -> BillCharge | None:
+def _machine_of_correction(words: Mapping[str, str], provider: str) -> BillCharge | None:
     """The machines that a discount, refund or credit is of; None for anything else."""
     if NOT_A_MACHINE.search(f"{words.get('usage', '')} {words.get('description', '')}"):
         return None

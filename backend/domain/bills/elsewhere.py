@@ -19,7 +19,7 @@ from backend.domain.bills.replacing import (
 )
 from backend.domain.bills.swings import Swing, swings
 from backend.domain.draws import common_draws, spreads
-from backend.domain.pareto import undominated
+from backend.domain.pareto import pareto_indexes
 
 DRAWS = 2_000
 # Of one provider, so many types are tried as the first and as the second one of a mix.
@@ -152,14 +152,14 @@ def _useful(
         )
         for replacement in of
     ]
-    left = [of[index] for index in undominated(points)]
+    left = [of[index] for index in pareto_indexes(points)]
     left.sort(key=lambda supply: (supply.cost_per_month + staff) / supply.score.value)
     return left[:MOST_TYPES]
 
 
 def _alternative(plan: Relocation, assumed: Assumptions) -> Alternative:
     cost, servers = plan.central(assumed)
-    costs, _ = plan.costs(*_drawn(plan), assumed)
+    costs, _ = plan.costs(*_draw_scores(plan), assumed)
     today = today_cost(plan.works, assumed, plan.beside)
     others, unpriced = plan.others(np.array([servers]), assumed)
     parts = {part: float(costs[0]) for part, costs in others.items()}
@@ -184,7 +184,7 @@ def _alternative(plan: Relocation, assumed: Assumptions) -> Alternative:
     )
 
 
-def _drawn(plan: Relocation) -> tuple[Floats, Floats]:
+def _draw_scores(plan: Relocation) -> tuple[Floats, Floats]:
     """Scores by draw, of the work and of the offers."""
     # A type that stays the same has one score, however often it is named.
     named: dict[tuple[str, str], Figure] = {}

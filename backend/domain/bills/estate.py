@@ -9,7 +9,7 @@ from fractions import Fraction
 
 from backend.domain.bills.classes import BillCharge, ChargeKind, PurchaseKind
 from backend.domain.bills.notes import BillNote
-from backend.domain.bills.periods import HOUR, MONTH, floored, period_end
+from backend.domain.bills.periods import HOUR, MONTH, period_end, period_start
 from backend.domain.bills.volumes import BillVolume
 from backend.domain.errors import InvalidValue
 from backend.domain.units import EXACT, HOURS_PER_MONTH
@@ -139,7 +139,7 @@ class MachineUsage:
     @property
     def begin(self) -> dt.datetime | None:
         """When the first period begins."""
-        return None if self.first is None else floored(self.first, self.step)
+        return None if self.first is None else period_start(self.first, self.step)
 
     @property
     def hours(self) -> int:
@@ -148,7 +148,9 @@ class MachineUsage:
             return 0
         if self.has_even_months:
             return HOURS_PER_MONTH * self._calendar_months
-        return round((period_end(floored(self.last, self.step), self.step) - self.begin) / HOUR)
+        return round(
+            (period_end(period_start(self.last, self.step), self.step) - self.begin) / HOUR
+        )
 
     @property
     def months(self) -> Decimal:
@@ -167,7 +169,7 @@ class MachineUsage:
         """How many machines ran on average in each period in which any did."""
         sums: dict[dt.datetime, float] = defaultdict(float)
         for hour, ran in self.by_hour.get(machine, {}).items():
-            sums[floored(moment_of(hour), self.step)] += ran
+            sums[period_start(moment_of(hour), self.step)] += ran
         for start, ran in sums.items():
             length = (period_end(start, self.step) - start) / HOUR
             yield ran / (HOURS_PER_MONTH if self.has_even_months else length)

@@ -13,7 +13,7 @@ from backend.domain.errors import InvalidValue
 NOT_NAME = re.compile(r"[^a-z0-9]")
 
 
-def squeezed(name: str) -> str:
+def comparable_name(name: str) -> str:
     """The name of a column as it is compared."""
     return NOT_NAME.sub("", name.lower())
 
@@ -39,7 +39,7 @@ class BillFormat:
     def sources(self, header: Iterable[str]) -> dict[str, str]:
         """Our name → the header's, of the columns that are there. InvalidValue without those that
         a bill cannot be read without."""
-        names = {squeezed(name): name for name in header}
+        names = {comparable_name(name): name for name in header}
         named = {
             ours: next((names[theirs] for theirs in choice if theirs in names), "")
             for ours, choice in self.columns.items()
@@ -252,10 +252,10 @@ FORMATS: Mapping[str, BillFormat] = {
 }
 
 
-def recognised(header: Iterable[str]) -> BillFormat:
+def recognise_format(header: Iterable[str]) -> BillFormat:
     """The format whose columns a header has; InvalidValue when it is none that we read."""
     header = list(header)
-    names = {squeezed(name) for name in header}
+    names = {comparable_name(name) for name in header}
     for bill_format in FORMATS.values():
         if names.issuperset(bill_format.marks):
             return bill_format

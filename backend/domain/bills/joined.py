@@ -9,7 +9,7 @@ from backend.domain.errors import InvalidValue
 from backend.domain.units import EXACT
 
 
-def joined_usage(parts: Sequence[MachineUsage]) -> MachineUsage:
+def join_usage(parts: Sequence[MachineUsage]) -> MachineUsage:
     """Usage of all files; the shortest period counts."""
     by_hour: dict[MachineKey, dict[int, float]] = defaultdict(lambda: defaultdict(float))
     by_resource: dict[MachineKey, dict[str, float]] = defaultdict(lambda: defaultdict(float))
@@ -32,7 +32,7 @@ def joined_usage(parts: Sequence[MachineUsage]) -> MachineUsage:
     )
 
 
-def joined_unreadable(parts: Iterable[tuple[str, Unreadable]]) -> Unreadable:
+def join_unreadable(parts: Iterable[tuple[str, Unreadable]]) -> Unreadable:
     """Unreadable lines of all files, by their names."""
     whole = Unreadable()
     for name, part in parts:

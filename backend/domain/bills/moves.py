@@ -87,7 +87,7 @@ class Relocation:
         """The cheapest number of the second type by draw. It does what it can of the work, in equal
         parts, and the first type the rest."""
         peaks = np.array([work.peak for work in self.works])
-        filled = assumed.filled(self.target)
+        filled = assumed.usable_share(self.target)
         load = needed * peaks / filled
         memory = peaks * np.array([work.ram_gib for work in self.works]) / filled
         first, *second = self.by

@@ -12,7 +12,7 @@ MONTH = dt.timedelta(hours=float(HOURS_PER_MONTH))
 LONGEST_H = {HOUR: 1.05, DAY: 25.2}
 
 
-def floored(moment: dt.datetime, step: dt.timedelta) -> dt.datetime:
+def period_start(moment: dt.datetime, step: dt.timedelta) -> dt.datetime:
     """When the period of a moment begins."""
     whole = moment.replace(minute=0, second=0, microsecond=0)
     if step >= MONTH:
@@ -29,7 +29,7 @@ def period_end(start: dt.datetime, step: dt.timedelta) -> dt.datetime:
 
 def month_hours(start: dt.datetime) -> int:
     """Hours of the calendar month of a moment."""
-    first = floored(start, MONTH)
+    first = period_start(start, MONTH)
     return round((period_end(first, MONTH) - first) / HOUR)
 
 

@@ -90,7 +90,7 @@ class Replacement:
         unless they may be built anew."""
         runs = assumed.may_change_arch or "" in {self.arch, work.arch} or self.arch == work.arch
         lasts = work.is_burstable or not self.is_burstable
-        return runs and lasts and self.ram_gib * assumed.filled(self.target) >= work.ram_gib
+        return runs and lasts and self.ram_gib * assumed.usable_share(self.target) >= work.ram_gib
 
     def times(self, factor: float) -> "Replacement":
         """The same one at prices times a factor."""
@@ -134,7 +134,7 @@ class Assumptions:
         """A month, for each server of a target."""
         return self.staff_per_server if target is Destination.DEDICATED else 0.0
 
-    def filled(self, target: Destination) -> float:
+    def usable_share(self, target: Destination) -> float:
         """Share of a server that may be used: by the hour another one is there within minutes."""
         return 1.0 if target in HOURLY else 1 - self.headroom_percent / 100
 

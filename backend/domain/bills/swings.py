@@ -39,11 +39,13 @@ class Swing:
 
 def swings(plan: Relocation, assumed: Assumptions) -> tuple[Swing, ...]:
     """Swings of the cost, the largest first; inputs that do not move it are left out."""
-    moved = sorted(_moved(plan, assumed), key=lambda swing: -abs(swing.cost_high - swing.cost_low))
+    moved = sorted(
+        _swings_of(plan, assumed), key=lambda swing: -abs(swing.cost_high - swing.cost_low)
+    )
     return tuple(swing for swing in moved if swing.cost_low != swing.cost_high)
 
 
-def _moved(plan: Relocation, assumed: Assumptions) -> Iterator[Swing]:
+def _swings_of(plan: Relocation, assumed: Assumptions) -> Iterator[Swing]:
     def cost(plan: Relocation, assumed: Assumptions = assumed) -> float:
         return plan.central(assumed)[0]
 

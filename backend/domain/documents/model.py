@@ -20,7 +20,7 @@ from pydantic import (
 from pydantic.fields import FieldInfo
 from pydantic_core import CoreSchema, InitErrorDetails, PydanticUndefined
 
-from backend.domain.documents.values import JsonSchema, Value, Word, escaped, fault
+from backend.domain.documents.values import JsonSchema, Value, Word, escape_pointer, fault
 from backend.domain.errors import InvalidDocument
 
 # Pairs of the address of a field, relative to its object, and what is wrong with it.
@@ -84,10 +84,10 @@ class Document(BaseModel):
 
     @model_validator(mode="wrap")
     @classmethod
-    def _checked(cls, document: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
+    def _check(cls, document: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
         if not isinstance(document, Mapping):
             raise fault("an object is needed")
-        stated, wrong = cls._stated(document)
+        stated, wrong = cls._collect_stated(document)
         try:
             model = handler(stated)
         except ValidationError as error:
@@ -101,12 +101,12 @@ class Document(BaseModel):
         raise ValidationError.from_exception_data(cls.__name__, lines)
 
     @classmethod
-    def _stated(
+    def _collect_stated(
         cls, document: Mapping[str, Any]
     ) -> tuple[dict[str, Any], list[tuple[tuple[int | str, ...], str]]]:
         """Stated fields; and faults for what is missing, or unknown to the kind that it chose."""
         known = fields_of(cls)
-        chosen = cls._chosen(document)
+        chosen = cls._kind_of(document)
         stated: dict[str, Any] = {}
         wrong: list[tuple[tuple[int | str, ...], str]] = []
         for name, value in document.items():
@@ -117,7 +117,7 @@ class Document(BaseModel):
                 wrong.append(((name,), _MESSAGES["extra_forbidden"]))
             elif value is not None or (field.model is not None and not field.value.is_nullable):
                 stated[name] = value
-        for field in _needed_in(cls, chosen):
+        for field in _mandatory_fields(cls, chosen):
             if field.name not in stated:
                 if field.model is not None and any(
                     map(_is_always_needed, fields_of(field.model).values())
@@ -128,7 +128,7 @@ class Document(BaseModel):
         return stated, wrong
 
     @classmethod
-    def _chosen(cls, document: Mapping[str, Any]) -> str:
+    def _kind_of(cls, document: Mapping[str, Any]) -> str:
         """The kind that the document chooses; "" where it is none."""
         if not cls.switch:
             return ""
@@ -174,7 +174,7 @@ def invalid(error: ValidationError) -> InvalidDocument:
 
 def pointer(parts: tuple[int | str, ...]) -> str:
     """The JSON pointer (RFC 6901) of a field."""
-    return "".join(f"/{escaped(part)}" for part in parts)
+    return "".join(f"/{escape_pointer(part)}" for part in parts)
 
 
 def json_schema(model: type[Document]) -> JsonSchema:
@@ -226,7 +226,7 @@ def _is_always_needed(field: Described) -> bool:
 
 
 @cache
-def _needed_in(model: type[Document], chosen: str) -> tuple[Described, ...]:
+def _mandatory_fields(model: type[Document], chosen: str) -> tuple[Described, ...]:
     return tuple(
         field
         for field in fields_of(model).values()

@@ -36,7 +36,7 @@ def fault(detail: str) -> PydanticCustomError:
     return PydanticCustomError("fault", "{detail}", {"detail": detail})
 
 
-def escaped(name: object) -> str:
+def escape_pointer(name: object) -> str:
     """A name within a JSON pointer (RFC 6901)."""
     # A name of megabytes is repeated in every error, also in logs.
     return str(name)[:MOST_NAME].replace("~", "~0").replace("/", "~1")

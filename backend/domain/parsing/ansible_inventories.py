@@ -65,7 +65,7 @@ class _Inventory:
         """The hosts of a pattern, which another line may have named before."""
         try:
             # One more than allowed shows that there are too many, however many two ranges make.
-            names = list(islice(_expanded(pattern), MAX_HOSTS + 1))
+            names = list(islice(_expand_range(pattern), MAX_HOSTS + 1))
         except ValueError:
             self.reading.refuse(line, f"{pattern!r} is no range such as [01:20] or [a:f]")
             return
@@ -157,12 +157,12 @@ def _read_ini(text: str, inventory: _Inventory) -> None:
             inventory.group(stripped.split()[0]).parents.add(section)
         elif part == "vars":
             name, _, value = stripped.partition("=")
-            inventory.group(section).values[name.strip()] = _unquoted(value.strip())
+            inventory.group(section).values[name.strip()] = _unquote(value.strip())
         else:
             _ini_host(number, stripped, section, inventory)
 
 
-def _unquoted(text: str) -> str:
+def _unquote(text: str) -> str:
     """Without quotes around the whole, as Ansible reads them; those within are of the value."""
     is_quoted = len(text) > 1 and text[0] in "'\"" and text[0] == text[-1]
     return text[1:-1] if is_quoted and text[0] not in text[1:-1] else text
@@ -291,7 +291,7 @@ def _line(what: yaml.Node | yaml.Event) -> int:
 # --- both -----------------------------------------------------------------------------------------
 
 
-def _expanded(pattern: str) -> Iterator[str]:
+def _expand_range(pattern: str) -> Iterator[str]:
     """web[01:03] → web01, web02, web03; ValueError for a range without a meaning."""
     match = _RANGE.search(pattern)
     if match is None:
@@ -308,7 +308,7 @@ def _expanded(pattern: str) -> Iterator[str]:
     if not 0 < len(steps) <= MAX_HOSTS or not every:
         raise ValueError(pattern)
     for step in steps[::every]:
-        yield from _expanded(pattern[: match.start()] + step + pattern[match.end() :])
+        yield from _expand_range(pattern[: match.start()] + step + pattern[match.end() :])
 
 
 def _ancestors(own: set[str], groups: Mapping[str, _Group]) -> list[str]:

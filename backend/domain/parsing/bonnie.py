@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from backend.domain.errors import ProbeError
 from backend.domain.parsing import ParsedSample
-from backend.domain.parsing.texts import checked_text
+from backend.domain.parsing.texts import check_text
 
 TOOL = "bonnie"
 VARIANT = "bonnie"
@@ -82,7 +82,7 @@ def lines(text: str) -> list[BonnieLine]:
     """
     parsed = [
         _line(line.strip(), number)
-        for number, line in enumerate(checked_text(TOOL, text).split("\n"), start=1)
+        for number, line in enumerate(check_text(TOOL, text).split("\n"), start=1)
         if line.count(",") >= MIN_COMMAS and not line.strip().startswith(HEADERS)
     ]
     if not parsed:

@@ -10,7 +10,7 @@ KERNEL_VERSIONS = ("1",)
 MAX_ITERATIONS_PER_S = 10_000_000_000
 
 
-def checked_work(record: ProbeRecord) -> tuple[int, int, float, dict[str, object]]:
+def check_work(record: ProbeRecord) -> tuple[int, int, float, dict[str, object]]:
     """Threads, iterations of all of them, the seconds they took, and the sample's parameters.
 
     Raises ProbeError for work that no machine can have done.
@@ -50,7 +50,7 @@ def parse(text: str, *, variant: str | None = None) -> list[ParsedSample]:
     tells them apart. Without it the thread count decides. Raises ProbeError.
     """
     record = read_record(TOOL, text, probe=TOOL)
-    threads, iterations, seconds, parameters = checked_work(record)
+    threads, iterations, seconds, parameters = check_work(record)
     variant = _variant(record, variant, threads)
     return [
         ParsedSample(

@@ -11,7 +11,7 @@ from backend.domain.cmips import ITERATIONS_PER_CMIPS_S
 from backend.domain.errors import ProbeError
 from backend.domain.parsing import ParsedSample
 from backend.domain.parsing.cmips import MAX_ITERATIONS_PER_S
-from backend.domain.parsing.texts import checked_text
+from backend.domain.parsing.texts import check_text
 
 TOOL = "cmips"
 THREADS = {"1.0.3": 100, "1.0.4": 100, "1.0.5": 200}
@@ -30,7 +30,7 @@ MANY_CPUS = 48
 
 def version(text: str) -> str:
     """The program's version. Raises ProbeError."""
-    text = checked_text(TOOL, text)
+    text = check_text(TOOL, text)
     banner = BANNER.search(text)
     if banner is None:
         raise ProbeError(TOOL, "the program's banner is missing", 1)
@@ -50,7 +50,7 @@ def parse(text: str) -> list[ParsedSample]:
     Refused: fewer ends of threads than threads, a last byte other than 0, a score of 0, and a score
     that the time contradicts.
     """
-    text = checked_text(TOOL, text)
+    text = check_text(TOOL, text)
     program = version(text)
     threads = THREADS[program]
     score_match = _only(SCORE, text, "CMIPS")

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from backend.domain.host_keys import ECDSA_BITS, TYPES, HostKey, host_key, preferred
+from backend.domain.host_keys import ECDSA_BITS, TYPES, HostKey, best_key, host_key
 
 MARK = re.compile(r"-----(BEGIN|END) SSH HOST KEY (?:KEYS|FINGERPRINTS)-----")
 KEY = re.compile(rf"\b((?:{'|'.join(TYPES)}) [A-Za-z0-9+/]+={{0,2}})(?![A-Za-z0-9+/=])")
@@ -18,10 +18,10 @@ def console_host_key(console: str) -> HostKey | None:
     Of several of a type the last one counts. A line that the kernel wrote into is no key.
     """
     lines = (line for block in _blocks(console) for line in block)
-    return preferred(key for line in lines if (key := _shown(line)) is not None)
+    return best_key(key for line in lines if (key := _key_in_line(line)) is not None)
 
 
-def _shown(line: str) -> HostKey | None:
+def _key_in_line(line: str) -> HostKey | None:
     if match := KEY.search(line):
         return host_key(match[1])
     if match := FINGERPRINT.search(line):

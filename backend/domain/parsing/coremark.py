@@ -4,7 +4,7 @@ import re
 
 from backend.domain.errors import ProbeError
 from backend.domain.parsing import ParsedSample
-from backend.domain.parsing.texts import checked_text
+from backend.domain.parsing.texts import check_text
 
 TOOL = "coremark"
 MAX_CHARACTERS = 2**18
@@ -70,7 +70,7 @@ def _fields(text: str) -> tuple[dict[str, str], dict[str, int]]:
     lines: dict[str, int] = {}
     is_validated = is_performance = False
     for number, whole in enumerate(
-        checked_text(TOOL, text, most=MAX_CHARACTERS).split("\n"), start=1
+        check_text(TOOL, text, most=MAX_CHARACTERS).split("\n"), start=1
     ):
         line = whole.strip()
         for words, why in REFUSED.items():

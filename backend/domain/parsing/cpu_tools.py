@@ -7,7 +7,7 @@ from dataclasses import replace
 from backend.domain.errors import ProbeError
 from backend.domain.parsing import ParsedSample, openssl, stress_ng, sysbench
 from backend.domain.parsing.frames import key_values, sections
-from backend.domain.parsing.texts import checked_text
+from backend.domain.parsing.texts import check_text
 
 TOOL = "cpu"
 KEYS = ("threads", "seconds", "tool")
@@ -21,7 +21,7 @@ READERS: Mapping[str, Callable[[str], list[ParsedSample]]] = {
 
 def parse(text: str, *, variant: str) -> list[ParsedSample]:
     """The sample of one test as that of the series: `all` CPUs, or a `single` one. ProbeError."""
-    parts = sections(TOOL, checked_text(TOOL, text))
+    parts = sections(TOOL, check_text(TOOL, text))
     if len(parts) != 2 or parts[0].name != "conditions" or parts[1].name not in READERS:
         raise ProbeError(TOOL, "not the conditions and one test", 1)
     conditions, output = parts

@@ -16,12 +16,12 @@ from backend.domain.parsing.disk_files import (
     IN_MEMORY,
     OWN_CACHE,
     STORED_KEYS,
-    described_storage,
     is_implausible,
     size_flags,
+    storage_parameters,
 )
 from backend.domain.parsing.frames import Section, key_values, sections
-from backend.domain.parsing.texts import checked_text
+from backend.domain.parsing.texts import check_text
 from backend.domain.stats import CACHED, CONDITIONS_UNKNOWN, ZEROS
 
 TOOL = "dd"
@@ -163,7 +163,7 @@ def copies(text: str, *, first_line: int = 1) -> list[Copied]:
         if line.startswith("dd: ") and not line.startswith("dd: warning: "):
             raise ProbeError(TOOL, line, line_number)
         if is_due:
-            copied.append(_copied(line, line_number))
+            copied.append(_copy_of(line, line_number))
             is_due = False
         elif RECORDS_OUT.fullmatch(line):
             is_due = True
@@ -187,7 +187,7 @@ def _summary(line: str) -> re.Match[str] | None:
     return next(filter(None, (pattern.fullmatch(line) for pattern in SUMMARIES)), None)
 
 
-def _copied(line: str, line_number: int) -> Copied:
+def _copy_of(line: str, line_number: int) -> Copied:
     summary = _summary(line)
     if summary is None:
         if DECIMAL_COMMA.match(line):
@@ -206,9 +206,9 @@ def parse(text: str, conditions: DdConditions | None = None) -> list[ParsedSampl
     `conditions` are for text that does not come from the runner. Where neither says them, the
     metric is dd_bytes_per_s with the flag "conditions_unknown". Raises ProbeError.
     """
-    text = checked_text(TOOL, text)
+    text = check_text(TOOL, text)
     if text.startswith("=== "):
-        return [_framed(text)]
+        return [_frame(text)]
     made = tuple(copies(text))
     if conditions is None:
         seconds = math.fsum(copy.seconds for copy in made)
@@ -219,7 +219,7 @@ def parse(text: str, conditions: DdConditions | None = None) -> list[ParsedSampl
         # Several copies in a pasted text are repeats on one file more often than parts of one.
         conditions = replace(conditions, file_bytes=max(copy.bytes for copy in made))
     copying = _Copying(made, conditions, f"dd_{conditions.conditions}", {})
-    return [_conditioned(copying)]
+    return [_add_conditions(copying)]
 
 
 def _check(conditions: DdConditions) -> None:
@@ -231,14 +231,14 @@ def _check(conditions: DdConditions) -> None:
         raise ProbeError(TOOL, f"source {conditions.source[:80]!r} is unknown")
 
 
-def _framed(text: str) -> ParsedSample:
+def _frame(text: str) -> ParsedSample:
     parts = sections(TOOL, text)
     if parts and parts[0].name == "parallel":
         return _parallel(parts[0], parts[1:])
     copying, rest = _copying(parts)
     if rest:
         raise ProbeError(TOOL, "a second section conditions", rest[0].first_line)
-    return _conditioned(copying)
+    return _add_conditions(copying)
 
 
 def _copying(parts: Sequence[Section]) -> tuple[_Copying, Sequence[Section]]:
@@ -272,7 +272,7 @@ def _copying(parts: Sequence[Section]) -> tuple[_Copying, Sequence[Section]]:
         raise ProbeError(TOOL, "no copy was made", header.first_line)
     described = {
         **{key: values[key] for key in (*DESCRIBED, *(DEVICE_KEYS if is_device else ()))},
-        **described_storage(values),
+        **storage_parameters(values),
     }
     return _Copying(made, conditions, variant, described, size_flags(values)), rest[many:]
 
@@ -327,7 +327,7 @@ def _parallel(header: Section, rest: Sequence[Section]) -> ParsedSample:
     )
 
 
-def _conditioned(copying: _Copying) -> ParsedSample:
+def _add_conditions(copying: _Copying) -> ParsedSample:
     return _sample(
         f"disk_{copying.conditions.direction}_bytes_per_s",
         copying.variant,

@@ -29,7 +29,7 @@ LEAST_FLUSH_NS = 2_000
 MAX_MEMORY_SHARE = 0.5
 
 
-def described_storage(values: Mapping[str, object]) -> dict[str, object]:
+def storage_parameters(values: Mapping[str, object]) -> dict[str, object]:
     """The parameters of a sample that say what keeps its files; empty for older records."""
     return {key: values[key] for key in STORED_KEYS[:3] if key in values}
 

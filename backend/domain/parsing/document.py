@@ -9,7 +9,7 @@ from typing import NoReturn
 from backend.domain.errors import ProbeError
 from backend.domain.parsing import ParsedSample
 from backend.domain.parsing.record import ProbeRecord
-from backend.domain.parsing.texts import checked_text
+from backend.domain.parsing.texts import check_text
 
 MAX_NOTES = 20
 MAX_SAID = 200
@@ -93,7 +93,7 @@ def read_document(
     other repeated key, for NaN and Infinity unless they count as null, for text behind the object
     unless `takes_more` and it is no JSON, and for more text than texts.MAX_CHARACTERS.
     """
-    text = checked_text(tool, text)
+    text = check_text(tool, text)
     begin = BEGIN.search(text)
     if begin is None:
         raise ProbeError(tool, "no line begins a JSON object", first_line)

@@ -15,16 +15,16 @@ from backend.domain.parsing.disk_files import (
     ASKED_KEY,
     IN_MEMORY,
     STORED_KEYS,
-    described_storage,
     is_implausible,
     lies_in_memory,
     size_flags,
+    storage_parameters,
 )
 from backend.domain.parsing.document import JsonDocument, Node, ToolResult, read_document
 from backend.domain.parsing.fio_groups import JobGroup, groups
 from backend.domain.parsing.fio_setup import READ, WRITE, Setup
 from backend.domain.parsing.frames import Section, key_values, sections
-from backend.domain.parsing.texts import checked_text
+from backend.domain.parsing.texts import check_text
 from backend.domain.stats import CACHED, LOWER_BOUND
 
 TOOL = "fio"
@@ -117,14 +117,14 @@ def parse(text: str, prefix: str = TOOL) -> list[ParsedSample]:
     Random work gives disk_rand_*_iops (operations/s) and disk_rand_*_p99_ns, sequential work
     disk_*_bytes_per_s, of variant `<prefix>_<block>_qd<depth>`.
     """
-    parts = sections(TOOL, checked_text(TOOL, text))
+    parts = sections(TOOL, check_text(TOOL, text))
     # Another order or number of sections is the text of another script, or one that was cut.
     if [section.name for section in parts] != ["conditions", TOOL]:
         raise ProbeError(TOOL, "not the sections conditions and fio", 1)
-    return framed(*parts, prefix=prefix)
+    return build_samples(*parts, prefix=prefix)
 
 
-def framed(
+def build_samples(
     conditions: Section, output: Section, *, prefix: str, more_keys: tuple[str, ...] = ()
 ) -> list[ParsedSample]:
     """Samples of fio's output and its conditions, which have `more_keys`. Raises ProbeError."""
@@ -143,7 +143,7 @@ def framed(
     is_in_memory = values.get("in_memory") == "yes"
     filesystem = IN_MEMORY[0] if is_in_memory else values["filesystem"]
     reading = FioReading(document, prefix, ram_bytes, filesystem=filesystem)
-    described = {**{key: values[key] for key in DESCRIBED}, **described_storage(values)}
+    described = {**{key: values[key] for key in DESCRIBED}, **storage_parameters(values)}
     return [
         replace(
             sample,
@@ -205,7 +205,9 @@ def _samples(group: JobGroup, reading: FioReading) -> Iterator[ParsedSample]:
     for direction in (READ, WRITE):
         nodes = [job.node(direction) for job in group.jobs if job.has(direction)]
         if direction in group.setup.directions:
-            yield from _directed(group, _made(group, direction, nodes, reading), reading, flags)
+            yield from _direction_samples(
+                group, _join_jobs(group, direction, nodes, reading), reading, flags
+            )
         # The sums of a group would mix the two.
         elif any(node.count("total_ios") for node in nodes):
             group.jobs[0].fail(
@@ -229,7 +231,7 @@ def _flags(group: JobGroup, warnings: list[str]) -> Iterator[str]:
         yield "disturbed"
 
 
-def _made(group: JobGroup, direction: str, nodes: Sequence[Node], reading: FioReading) -> Made:
+def _join_jobs(group: JobGroup, direction: str, nodes: Sequence[Node], reading: FioReading) -> Made:
     """Joint result of the jobs in one direction."""
     if len(nodes) != len(group.jobs):
         group.jobs[0].fail(f"{direction} is missing")
@@ -343,7 +345,7 @@ def _why_cached(made: Made, reading: FioReading) -> str:
     return ""
 
 
-def _directed(
+def _direction_samples(
     group: JobGroup, made: Made, reading: FioReading, flags: tuple[str, ...]
 ) -> Iterator[ParsedSample]:
     """The metrics of one direction."""

@@ -55,7 +55,7 @@ def groups(document: JsonDocument) -> list[JobGroup]:
         root.fail("results of fio's client and server are not read: run fio on the machine itself")
     jobs: dict[tuple[int, str], list[Node]] = {}
     for job in root.nodes("jobs"):
-        jobs.setdefault((job.count("groupid"), job.text("jobname")), []).append(_checked(job))
+        jobs.setdefault((job.count("groupid"), job.text("jobname")), []).append(_check_job(job))
     if not jobs:
         root.fail("jobs is empty")
     shared = [number for number, _ in jobs]
@@ -65,7 +65,7 @@ def groups(document: JsonDocument) -> list[JobGroup]:
     ]
 
 
-def _checked(job: Node) -> Node:
+def _check_job(job: Node) -> Node:
     """A job that ended without an error of its own, and reports each direction."""
     if job.has("mixed") and not (job.has("read") or job.has("write")):
         job.fail(

@@ -6,7 +6,7 @@ from backend.domain.errors import ProbeError
 from backend.domain.parsing import ParsedSample, fio
 from backend.domain.parsing.document import shown
 from backend.domain.parsing.frames import counts, key_values, sections
-from backend.domain.parsing.texts import checked_text
+from backend.domain.parsing.texts import check_text
 from backend.domain.units import BYTES_PER_GIB
 
 PREFIX = "local"
@@ -18,7 +18,7 @@ def parse(text: str) -> list[ParsedSample]:
 
     `local_disks` is how many equal ones the machine has; one of them is measured. ProbeError.
     """
-    parts = sections(fio.TOOL, checked_text(fio.TOOL, text))
+    parts = sections(fio.TOOL, check_text(fio.TOOL, text))
     if [section.name for section in parts] != ["conditions", fio.TOOL]:
         raise ProbeError(fio.TOOL, "not the sections conditions and fio", 1)
     conditions, output = parts
@@ -31,5 +31,5 @@ def parse(text: str) -> list[ParsedSample]:
     }
     return [
         replace(sample, parameters={**sample.parameters, **described})
-        for sample in fio.framed(conditions, output, prefix=PREFIX, more_keys=KEYS)
+        for sample in fio.build_samples(conditions, output, prefix=PREFIX, more_keys=KEYS)
     ]

@@ -6,7 +6,7 @@ from backend.domain.errors import ProbeError
 from backend.domain.parsing import ParsedSample, fio
 from backend.domain.parsing.document import Node, read_document
 from backend.domain.parsing.frames import Section, counts, key_values, sections
-from backend.domain.parsing.texts import checked_text
+from backend.domain.parsing.texts import check_text
 
 PREFIX = "steady"
 NOT_STEADY = "not_steady"
@@ -29,7 +29,7 @@ def parse(text: str) -> list[ParsedSample]:
 
     The flag "not_steady" says that the time or the bytes were over before the disk was steady.
     """
-    parts = sections(fio.TOOL, checked_text(fio.TOOL, text))
+    parts = sections(fio.TOOL, check_text(fio.TOOL, text))
     if [section.name for section in parts] != ["conditions", PREFIX, fio.TOOL]:
         raise ProbeError(fio.TOOL, "not the sections conditions, steady and fio", 1)
     conditions, settled, output = parts
@@ -51,7 +51,7 @@ def parse(text: str) -> list[ParsedSample]:
             parameters={**sample.parameters, **parameters},
             flags=(*sample.flags, *flags),
         )
-        for sample in fio.framed(conditions, output, prefix=PREFIX, more_keys=KEYS)
+        for sample in fio.build_samples(conditions, output, prefix=PREFIX, more_keys=KEYS)
     ]
 
 

@@ -6,7 +6,7 @@ from backend.domain.errors import ProbeError
 from backend.domain.metrics.general_performance import CRYPTO, REDIS, general_performance
 from backend.domain.parsing import ParsedSample, openssl, redis
 from backend.domain.parsing.frames import Section, counts, key_values, sections
-from backend.domain.parsing.texts import checked_text
+from backend.domain.parsing.texts import check_text
 from backend.domain.stats import OTHER_METHOD
 
 TOOL = "general"
@@ -16,7 +16,7 @@ CRYPTO_METRIC = "openssl_bytes_per_s"
 
 def parse(text: str) -> list[ParsedSample]:
     """general_performance and the figures that it is the mean of. Raises ProbeError."""
-    tests = list(_tests(sections(TOOL, checked_text(TOOL, text))))
+    tests = list(_tests(sections(TOOL, check_text(TOOL, text))))
     if len(tests) != len(REDIS) + 1:
         raise ProbeError(TOOL, f"{len(tests)} tests instead of {len(REDIS) + 1}", 1)
     stores = [redis.read_redis(test) for test in tests[:-1]]

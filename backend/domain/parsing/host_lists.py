@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-from backend.domain.addresses import checked_address
+from backend.domain.addresses import check_address
 from backend.domain.errors import InvalidDocument, InvalidValue
 from backend.domain.host_keys import TYPES, host_key
 from backend.domain.parsing.ansible_inventories import read_ansible
@@ -131,7 +131,7 @@ def _read_known_hosts(text: str, reading: HostReading) -> None:
             keys.setdefault(endpoint, (number, []))[1].append(key)
     for (address, port), (number, presented) in keys.items():
         try:
-            checked_address(address)
+            check_address(address)
         except InvalidValue as error:
             reading.refuse(number, error.detail)
             continue

@@ -26,7 +26,7 @@ from backend.domain.parsing import (
 )
 from backend.domain.parsing.disk_files import lies_in_memory
 from backend.domain.parsing.document import MAX_NOTES, shown
-from backend.domain.parsing.texts import checked_text, why_not_kept
+from backend.domain.parsing.texts import check_text, why_not_kept
 from backend.domain.parsing.transcript import Transcript, transcript
 from backend.domain.stats import ABORTED, CACHED, DISTURBED, LOWER_BOUND
 
@@ -72,7 +72,7 @@ class Imported:
     """Typed command, where the text begins with it."""
 
 
-def checked_parameters(parameters: Mapping[str, object] | None) -> Parameters:
+def check_parameters(parameters: Mapping[str, object] | None) -> Parameters:
     """Raises InvalidValue with a JSON pointer for an unknown key or value."""
     given = dict(parameters or {})
     for key in given:
@@ -123,7 +123,7 @@ def _flag(given: Mapping[str, object], key: str) -> bool | None:
     raise InvalidValue(f"/parameters/{key}", f"{value!r} is not true or false")
 
 
-def imported(tool: str, text: str, parameters: Mapping[str, object] | None) -> Imported:
+def read_text(tool: str, text: str, parameters: Mapping[str, object] | None) -> Imported:
     """The samples of one text, with what its reader should know.
 
     Raises InvalidValue for an unknown tool or parameter (with its JSON pointer), ProbeError for a
@@ -131,10 +131,10 @@ def imported(tool: str, text: str, parameters: Mapping[str, object] | None) -> I
     """
     if tool not in TOOLS:
         raise InvalidValue("/tool", f"{tool!r} is not one of {', '.join(TOOLS)}")
-    known = checked_parameters(parameters)
+    known = check_parameters(parameters)
     reader, used = _READERS[tool]
     try:
-        pasted = transcript(tool, checked_text(tool, text))
+        pasted = transcript(tool, check_text(tool, text))
         made = reader(pasted, known)
         _check(tool, made)
     except ProbeError as error:
@@ -225,7 +225,7 @@ def _dd_warnings(made: dd.DdConditions, samples: Sequence[ParsedSample]) -> Iter
         yield "buffered copies measure memory: flagged cached, and takes no rank"
     # What was flushed is on the disk, yet a small file may have been read or rewritten in memory.
     elif made.conditions == "fdatasync":
-        yield from filter(None, [NO_RAM if made.ram_bytes is None else _cached(samples)])
+        yield from filter(None, [NO_RAM if made.ram_bytes is None else _cache_words(samples)])
     elif is_cached:
         yield (
             "read faster than memory can be copied or one drive carries: flagged cached, and takes "
@@ -277,7 +277,7 @@ def _agree(key: str, stated: str | None, value: str) -> None:
         raise InvalidValue(f"/parameters/{key}", f"{stated}, and the command says {value}")
 
 
-def _cached(samples: Sequence[ParsedSample]) -> str:
+def _cache_words(samples: Sequence[ParsedSample]) -> str:
     if any(CACHED in sample.flags for sample in samples):
         return "the file is smaller than twice the memory: flagged cached, and takes no rank"
     return ""
@@ -286,7 +286,7 @@ def _cached(samples: Sequence[ParsedSample]) -> str:
 def _bonnie(pasted: Transcript, known: Parameters) -> Imported:
     lines = bonnie.lines(pasted.output)
     samples = tuple(bonnie.parse(pasted.output, ram_bytes=known.ram_bytes))
-    warnings = [NO_RAM if known.ram_bytes is None else _cached(samples)]
+    warnings = [NO_RAM if known.ram_bytes is None else _cache_words(samples)]
     too_fast = sorted({name for line in lines for name in line.too_fast})
     if too_fast:
         warnings.append(f"too fast to be timed, so left out: {', '.join(too_fast)}")
@@ -384,7 +384,7 @@ def _yabs(pasted: Transcript, _known: Parameters) -> Imported:
     return Imported(made.samples, made.warnings, made.version)
 
 
-def _stated(pasted: Transcript, _known: Parameters) -> Imported:
+def _state_parameters(pasted: Transcript, _known: Parameters) -> Imported:
     samples = tuple(stated.parse(pasted.output))
     warnings = {
         LOWER_BOUND: "a bound says that the true figure is larger: kept, and takes no rank",
@@ -410,7 +410,7 @@ _READERS: Mapping[str, tuple[Reader, tuple[str, ...]]] = {
     "yabs": (_yabs, ()),
     "coremark": (_coremark, ()),
     "passmark": (_passmark, ()),
-    "stated": (_stated, ()),
+    "stated": (_state_parameters, ()),
 }
 TOOLS = tuple(_READERS)
 # Parameters that say something of the machine, and so of every tool.

@@ -26,7 +26,7 @@ def cpu_models(lscpu: str, cpuinfo: str) -> str | None:
 
     A CPU without a name is known by its implementer and part.
     """
-    listed, read = _listed_models(lscpu), _read_models(cpuinfo)
+    listed, read = _count_models(lscpu), _read_models(cpuinfo)
     # lscpu names the first model alone where sockets differ, and the kernel's list knows parts.
     counts = read if len(read) > len(listed) or not set(listed) - {UNKNOWN} else listed
     names = [name for name in counts if name != UNKNOWN]
@@ -37,7 +37,7 @@ def cpu_models(lscpu: str, cpuinfo: str) -> str | None:
     return ", ".join(f"{name} ×{count}" for name, count in counts.items())
 
 
-def _listed_models(lscpu: str) -> Counter[str]:
+def _count_models(lscpu: str) -> Counter[str]:
     """CPUs by model: lscpu has a block for each."""
     _, *blocks = BLOCK_START.split(lscpu)
     models: Counter[str] = Counter()

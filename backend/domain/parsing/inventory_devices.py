@@ -96,8 +96,8 @@ def _disk(name: str, device: Mapping[str, object], settings: Mapping[str, str]) 
     return BlockDisk(
         name=name,
         size_bytes=whole(str(device.get("size"))),
-        model=_said(device, "model"),
-        transport=_said(device, "tran"),
+        model=_text_of(device, "model"),
+        transport=_text_of(device, "tran"),
         is_rotational={"1": True, "0": False, "True": True, "False": False}.get(rotational),
         scheduler=settings.get("scheduler"),
         write_cache=settings.get("write_cache"),
@@ -106,7 +106,7 @@ def _disk(name: str, device: Mapping[str, object], settings: Mapping[str, str]) 
     )
 
 
-def _said(device: Mapping[str, object], key: str) -> str | None:
+def _text_of(device: Mapping[str, object], key: str) -> str | None:
     value = device.get(key)
     return (shown(value) or None) if isinstance(value, str) else None
 

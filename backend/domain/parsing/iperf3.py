@@ -14,7 +14,7 @@ from backend.domain.addresses import is_loopback
 from backend.domain.errors import ProbeError
 from backend.domain.parsing import ParsedSample
 from backend.domain.parsing.document import JsonDocument, Node, ToolResult, read_document, shown
-from backend.domain.parsing.texts import checked_text
+from backend.domain.parsing.texts import check_text
 from backend.domain.stats import CACHED, LOWER_BOUND
 
 TOOL = "iperf3"
@@ -95,12 +95,12 @@ def parse_json(text: str, *, takes_loopback: bool = False) -> ToolResult:
     complaint = next((w for w in (*warnings, *document.behind) if w.startswith(COMPLAINT)), None)
     if complaint is not None:
         document.root.fail(complaint)
-    test = finished(document.root)
+    test = complete_test(document.root)
     if test.is_loopback and not takes_loopback:
         document.root.fail(
             "both ends are one machine, so no network was measured; loopback: true keeps it unranked"
         )
-    samples = tuple(measured(test, warnings))
+    samples = tuple(test_samples(test, warnings))
     if document.root.node("start").has("accepted_connection"):
         warnings.append("this is the server's output: its directions are those of the client")
     if test.is_loopback:
@@ -112,7 +112,7 @@ def read(text: str, *, first_line: int = 1) -> JsonDocument:
     """The JSON that iperf3 printed, with null for its words that are no JSON."""
     return read_document(
         TOOL,
-        NAN.sub(r"\1null", _document(checked_text(TOOL, text))),
+        NAN.sub(r"\1null", _document(check_text(TOOL, text))),
         first_line=first_line,
         repeated=REPEATED,
         is_nan_null=True,
@@ -142,7 +142,7 @@ def _document(text: str) -> str:
     return "\n".join([*lines[:first], f"{{{','.join([*once, intervals])}}}"])
 
 
-def finished(root: Node) -> Test:
+def complete_test(root: Node) -> Test:
     """The test, if it went through to its end."""
     if root.has("error"):
         root.fail(root.text("error"))
@@ -166,7 +166,7 @@ def finished(root: Node) -> Test:
     )
 
 
-def measured(test: Test, warnings: list[str]) -> Iterator[ParsedSample]:
+def test_samples(test: Test, warnings: list[str]) -> Iterator[ParsedSample]:
     """Samples of each way; what is doubtful about them is added to `warnings`."""
     flags: tuple[str, ...] = (CACHED,) if test.is_loopback else ()
     asked = test.root.node("start").node("test_start")
@@ -178,7 +178,7 @@ def measured(test: Test, warnings: list[str]) -> Iterator[ParsedSample]:
             f"{limit} held the test back, so the network can do more: kept, and takes no rank"
         )
     for variant, ending in test.variants:
-        received = _received(test, ending)
+        received = _receiver_sum(test, ending)
         _check_received(test, received)
         if test.protocol == "UDP":
             samples = _udp(test, variant, received)
@@ -188,7 +188,7 @@ def measured(test: Test, warnings: list[str]) -> Iterator[ParsedSample]:
         yield from (replace(sample, flags=(*flags, *sample.flags)) for sample in samples)
 
 
-def _received(test: Test, ending: str) -> Node:
+def _receiver_sum(test: Test, ending: str) -> Node:
     """The sum at the receiver; before 3.8 UDP has one sum alone, with the receiver's losses."""
     end = test.root.node("end")
     is_old = test.protocol == "UDP" and not end.has("sum_received") and end.has("sum")

@@ -32,7 +32,9 @@ def read_offer(content: bytes) -> Mapping[str, tuple[str, ...]]:
     return offer
 
 
-def outdated(offer: Mapping[str, tuple[str, ...]], accepted: Mapping[str, Collection[str]]) -> str:
+def outdated_algorithms(
+    offer: Mapping[str, tuple[str, ...]], accepted: Mapping[str, Collection[str]]
+) -> str:
     """Offers of a server of which nothing is accepted, and the remedy; "" where there is something
     of each kind."""
     for kind, names in offer.items():

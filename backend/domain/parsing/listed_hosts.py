@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from backend.domain.addresses import checked_address
+from backend.domain.addresses import check_address
 from backend.domain.errors import InvalidValue
 
 MAX_HOSTS = 2_000
@@ -74,15 +74,15 @@ class HostReading:
         if given.get("driver", STATIC) != STATIC:
             return
         try:
-            self.hosts.append(_checked(line, given))
+            self.hosts.append(_check_host(line, given))
         except InvalidValue as error:
             self.refuse(line, f"{error.field.removeprefix('/')}: {error.detail}")
 
 
-def _checked(line: int, given: Mapping[str, object]) -> ListedHost:
+def _check_host(line: int, given: Mapping[str, object]) -> ListedHost:
     texts = {name: str(given.get(name) or "") for name in COLUMNS}
     # Inventories often name hosts by the address alone.
-    address = checked_address(texts["address"] or texts["name"])
+    address = check_address(texts["address"] or texts["name"])
     port = texts["port"] or str(SSH_PORT)
     if not (port.isascii() and port.isdecimal() and 1 <= int(port) <= 65_535):
         raise InvalidValue("/port", f"{port[:20]!r} is not within 1 … 65535")

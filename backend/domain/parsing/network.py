@@ -9,7 +9,7 @@ from backend.domain.addresses import is_loopback
 from backend.domain.errors import ProbeError
 from backend.domain.parsing import ParsedSample, iperf3, ping
 from backend.domain.parsing.frames import Section, counts, key_values, sections
-from backend.domain.parsing.texts import checked_text
+from backend.domain.parsing.texts import check_text
 from backend.domain.stats import CACHED
 
 TOOL = "network"
@@ -38,7 +38,7 @@ def parse(text: str) -> list[ParsedSample]:
     TCP: net_tcp_bits_per_s (bits/s). UDP: net_udp_jitter_ns and net_udp_loss_ratio, the one metric
     that may be 0. ping: net_rtt_ns, the median.
     """
-    parts = sections(TOOL, checked_text(TOOL, text))
+    parts = sections(TOOL, check_text(TOOL, text))
     if sum(part.name != SENT for part in parts) < 2 or parts[0].name != "conditions":
         raise ProbeError(TOOL, "not the conditions and one test", 1)
     conditions, *outputs = (part for part in parts if part.name != SENT)
@@ -57,12 +57,12 @@ def parse(text: str) -> list[ParsedSample]:
     described = {"peer": values["peer"], "mtu": mtu, "tool": values["tool"]}
     congestion = {"congestion": values["congestion"]}
     return [
-        replace(sample, parameters={**congestion, **_known(sample), **described})
+        replace(sample, parameters={**congestion, **_test_parameters(sample), **described})
         for sample in samples
     ]
 
 
-def sent_bytes(text: str) -> tuple[int, int]:
+def bytes_of_test(text: str) -> tuple[int, int]:
     """Bytes that the host and its peer sent in a test; nothing for ping.
 
     By the counter of the host's device, with headers and what was sent again, as providers charge it;
@@ -70,13 +70,13 @@ def sent_bytes(text: str) -> tuple[int, int]:
     """
     try:
         # A test that was ended because all was sent that may be says so after what it had sent.
-        parts = sections(TOOL, checked_text(TOOL, text).partition(FAILURE)[0])
-        return _counted(parts) or _added_up(parts)
+        parts = sections(TOOL, check_text(TOOL, text).partition(FAILURE)[0])
+        return _count_bytes(parts) or _add_up(parts)
     except ProbeError:  # a test that was cut off, or failed before it sent anything
         return 0, 0
 
 
-def _counted(parts: Sequence[Section]) -> tuple[int, int] | None:
+def _count_bytes(parts: Sequence[Section]) -> tuple[int, int] | None:
     counted = [
         counts(TOOL, part, key_values(TOOL, part, BYTES), BYTES)["bytes"]
         for part in parts
@@ -88,7 +88,7 @@ def _counted(parts: Sequence[Section]) -> tuple[int, int] | None:
     return (0, sum(counted)) if is_reverse else (sum(counted), 0)
 
 
-def _added_up(parts: Sequence[Section]) -> tuple[int, int]:
+def _add_up(parts: Sequence[Section]) -> tuple[int, int]:
     host = peer = 0
     for test in parts:
         if test.name != iperf3.TOOL:
@@ -102,7 +102,7 @@ def _added_up(parts: Sequence[Section]) -> tuple[int, int]:
     return host, peer
 
 
-def _known(sample: ParsedSample) -> dict[str, object]:
+def _test_parameters(sample: ParsedSample) -> dict[str, object]:
     return {key: value for key, value in sample.parameters.items() if value is not None}
 
 
@@ -144,7 +144,7 @@ def _sum(parts: Sequence[ParsedSample], key: str) -> int | None:
 
 def _iperf3(output: Section, values: Mapping[str, str], streams: str) -> list[ParsedSample]:
     document = iperf3.read(output.text, first_line=output.first_line)
-    test = iperf3.finished(document.root)
+    test = iperf3.complete_test(document.root)
     said = {
         "protocol": test.protocol.lower(),
         "streams": str(test.streams),
@@ -157,7 +157,7 @@ def _iperf3(output: Section, values: Mapping[str, str], streams: str) -> list[Pa
             document.root.fail(f"{key} is {value} in the JSON and {stated} in the conditions")
     if test.is_bidirectional:
         document.root.fail("a test of both ways at once was not asked for")
-    samples = list(iperf3.measured(test, []))
+    samples = list(iperf3.test_samples(test, []))
     if output.exit_code:
         document.root.fail(f"iperf3 ended with {output.exit_code}")
     return samples

@@ -74,7 +74,7 @@ def parse(text: str) -> Conditions:
     return _conditions(read_record(TOOL, text))
 
 
-def stored(fields: Mapping[str, object]) -> Conditions | None:
+def read_conditions(fields: Mapping[str, object]) -> Conditions | None:
     """The conditions as they were stored; None where a version stored less, or there were none."""
     renamed = {
         "timed_out": fields.get("is_timed_out"),

@@ -84,7 +84,7 @@ class ParsedTable:
     total: int
 
 
-def parsed_table(table: ReadTable, rows: Iterable[OfferRow | None]) -> ParsedTable:
+def parse_table(table: ReadTable, rows: Iterable[OfferRow | None]) -> ParsedTable:
     """The table of these records; a record that was read as None has said why."""
     kept = tuple(row for row in rows if row is not None)
     refused = [*table.wrong, *(remark for record in table.rows for remark in record.refused)]

@@ -10,7 +10,7 @@ import datetime as dt
 from decimal import Decimal
 
 from backend.domain.architectures import architecture
-from backend.domain.parsing.offer_rows import OfferRow, ParsedTable, PriceRow, parsed_table
+from backend.domain.parsing.offer_rows import OfferRow, ParsedTable, PriceRow, parse_table
 from backend.domain.parsing.tables import (
     LOCALE,
     Options,
@@ -77,7 +77,7 @@ def offers(raw: bytes | str, *, today: dt.date, options: Options | None = None) 
     if table.is_export:
         detail = "an export: machines are read, calculated figures (price, score, rank …) are not"
         table.notes.append(Remark(1, "", detail))
-    return parsed_table(table, (_offer(record, today) for record in table.rows))
+    return parse_table(table, (_offer(record, today) for record in table.rows))
 
 
 def _offer(record: TableRow, today: dt.date) -> OfferRow | None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from backend.domain.errors import ProbeError
 from backend.domain.parsing import ParsedSample
-from backend.domain.parsing.texts import checked_text
+from backend.domain.parsing.texts import check_text
 
 TOOL = "openssl"
 METRIC, UNIT = "openssl_sha256_bytes_per_s", "bytes/s"
@@ -52,7 +52,7 @@ def read_speed(text: str, algorithm: str) -> Speed:
     processes: list[float] = []
     total: float | None = None
     sizes: tuple[str, ...] = ()
-    lines = checked_text(TOOL, text, most=MAX_CHARACTERS).split("\n")
+    lines = check_text(TOOL, text, most=MAX_CHARACTERS).split("\n")
     for number, whole in enumerate(lines, start=1):
         line = whole.strip()
         got = GOT.fullmatch(line)

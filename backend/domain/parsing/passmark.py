@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from backend.domain.errors import ProbeError
 from backend.domain.parsing import ParsedSample
-from backend.domain.parsing.texts import checked_text
+from backend.domain.parsing.texts import check_text
 
 TOOL = "passmark"
 MAX_CHARACTERS = 2**18
@@ -24,7 +24,7 @@ def parse(text: str) -> list[ParsedSample]:
 
     A number with separators is refused: whether 12,345 has a fraction depends on who wrote it.
     """
-    checked = checked_text(TOOL, text, most=MAX_CHARACTERS)
+    checked = check_text(TOOL, text, most=MAX_CHARACTERS)
     totals = list(_totals(checked))
     if not totals:
         raise ProbeError(TOOL, "no CPU Mark: a number, or a line such as 'CPU Mark: 12345'", 1)

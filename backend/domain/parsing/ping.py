@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from statistics import fmean, median
 
 from backend.domain.errors import ProbeError
-from backend.domain.parsing.texts import checked_text
+from backend.domain.parsing.texts import check_text
 
 TOOL = "ping"
 ANSWER = re.compile(r"[0-9]+ bytes from .+ time[=<]([0-9]{1,9}(?:\.[0-9]{1,6})?) ms")
@@ -51,7 +51,7 @@ def round_trips(text: str, *, first_line: int = 1) -> RoundTrips:
 
     Lines about single lost packets may stand anywhere; the counts at the end must agree.
     """
-    lines = list(enumerate(checked_text(TOOL, text, most=MOST).split("\n"), start=first_line))
+    lines = list(enumerate(check_text(TOOL, text, most=MOST).split("\n"), start=first_line))
     times_ns = tuple(_times_ns(lines))
     summaries = [
         (number, counts) for number, line in lines if (counts := COUNTS.fullmatch(line.strip()))

@@ -6,7 +6,7 @@ that it was exported from, if it is known here.
 
 import datetime as dt
 
-from backend.domain.parsing.offer_rows import OfferRow, ParsedTable, PriceRow, parsed_table
+from backend.domain.parsing.offer_rows import OfferRow, ParsedTable, PriceRow, parse_table
 from backend.domain.parsing.tables import LOCALE, Options, RefusedTable, TableRow, records
 from backend.domain.pricing.purchase import PurchaseModel
 from backend.domain.pricing.quoted import (
@@ -38,7 +38,7 @@ def prices_of_table(
         table = records(raw, known=COLUMNS, required=REQUIRED, exported=EXPORTED, options=options)
     except RefusedTable as refused:
         return ParsedTable((), refused.remarks, (), 0)
-    return parsed_table(table, (_row(record, today) for record in table.rows))
+    return parse_table(table, (_row(record, today) for record in table.rows))
 
 
 def _row(record: TableRow, today: dt.date) -> OfferRow | None:

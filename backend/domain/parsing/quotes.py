@@ -10,7 +10,7 @@ import datetime as dt
 import re
 from decimal import Decimal
 
-from backend.domain.parsing.offer_rows import OfferRow, ParsedTable, PriceRow, parsed_table
+from backend.domain.parsing.offer_rows import OfferRow, ParsedTable, PriceRow, parse_table
 from backend.domain.parsing.tables import LOCALE, Options, RefusedTable, TableRow, records
 from backend.domain.pricing.quoted import GROSS, NET
 from backend.domain.units import BYTES_PER_GB, BYTES_PER_GIB
@@ -72,7 +72,7 @@ def quotes(raw: bytes | str, *, today: dt.date, options: Options | None = None) 
         table = records(raw, known=COLUMNS, required=REQUIRED, exported=EXPORTED, options=options)
     except RefusedTable as refused:
         return ParsedTable((), refused.remarks, (), 0)
-    return parsed_table(table, (_quote(record, today) for record in table.rows))
+    return parse_table(table, (_quote(record, today) for record in table.rows))
 
 
 def _quote(record: TableRow, today: dt.date) -> OfferRow | None:
@@ -118,7 +118,7 @@ def _price(record: TableRow, today: dt.date) -> PriceRow | None:
         "tax_rate": record.rate("tax_rate"),
         "minimum_months": months,
         "valid_until": valid_until,
-        "included": _included(record),
+        "included": _quote_extras(record),
         "source": f"quote: {contact}" if contact else "quote",
         "note": record.text("note", most=1000),
     }
@@ -153,7 +153,7 @@ def _amounts(record: TableRow) -> tuple[Decimal | None, Decimal | None, str]:
     return amount, record.amount(f"setup_{basis}", is_zero_allowed=True), basis
 
 
-def _included(record: TableRow) -> dict[str, object]:
+def _quote_extras(record: TableRow) -> dict[str, object]:
     traffic_terms: dict[str, object] = {}
     if record.cells.get("traffic_tb", "").lower() == UNLIMITED:
         traffic_terms["is_traffic_unlimited"] = True

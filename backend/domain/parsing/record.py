@@ -25,7 +25,7 @@ class ProbeRecord:
     def fail(self, detail: str) -> NoReturn:
         raise ProbeError(self.tool, detail[:MAX_DETAIL], 1)
 
-    def _typed(self, key: str, kind: type[T], what: str) -> T:
+    def _read_typed(self, key: str, kind: type[T], what: str) -> T:
         value = self.fields.get(key)
         # bool is an int in Python, not in JSON.
         if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
@@ -34,16 +34,16 @@ class ProbeRecord:
 
     def text(self, key: str) -> str:
         """A text that every database, encoding and terminal takes."""
-        value = self._typed(key, str, "a text")
+        value = self._read_typed(key, str, "a text")
         if any(c == "\0" or "\ud800" <= c <= "\udfff" for c in value):
             self.fail(f"{key} contains a NUL character or half of a character")
         return printable(value)
 
     def flag(self, key: str) -> bool:
-        return self._typed(key, bool, "true or false")
+        return self._read_typed(key, bool, "true or false")
 
     def count(self, key: str, *, minimum: int = 0) -> int:
-        value = self._typed(key, int, "a whole number")
+        value = self._read_typed(key, int, "a whole number")
         if not minimum <= value < 1 << 63:
             self.fail(f"{key} is below {minimum}, or too large")
         return value
@@ -61,7 +61,7 @@ class ProbeRecord:
 
     def numbers(self, key: str) -> list[float]:
         """A list of numbers >= 0, which may be empty."""
-        values = self._typed(key, list, "a list")
+        values = self._read_typed(key, list, "a list")
         return [self._number(f"{key}[{index}]", value) for index, value in enumerate(values)]
 
     def number_or_none(self, key: str) -> float | None:

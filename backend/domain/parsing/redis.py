@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from backend.domain.errors import ProbeError
 from backend.domain.parsing import ParsedSample
 from backend.domain.parsing.frames import Section, counts, key_values, sections
-from backend.domain.parsing.texts import checked_text
+from backend.domain.parsing.texts import check_text
 from backend.domain.stats import OTHER_METHOD
 
 TOOL = "redis"
@@ -32,7 +32,7 @@ MAX_RATE = 1e8
 
 def parse(text: str) -> list[ParsedSample]:
     """redis_set_per_s of all servers together, variant pN by the requests in a pipeline. ProbeError."""
-    return [read_redis(sections(TOOL, checked_text(TOOL, text)))]
+    return [read_redis(sections(TOOL, check_text(TOOL, text)))]
 
 
 def read_redis(parts: Sequence[Section]) -> ParsedSample:

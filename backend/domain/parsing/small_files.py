@@ -1,7 +1,7 @@
 """Output of the native small_files probe: one JSON line per repeat."""
 
 from backend.domain.parsing import ParsedSample
-from backend.domain.parsing.disk_files import IN_MEMORY, LEAST_FLUSH_NS, described_storage
+from backend.domain.parsing.disk_files import IN_MEMORY, LEAST_FLUSH_NS, storage_parameters
 from backend.domain.parsing.record import ProbeRecord, read_record
 from backend.domain.stats import CACHED
 
@@ -43,7 +43,7 @@ def parse(text: str) -> list[ParsedSample]:
     is_reported = "is_in_memory" in record.fields and record.flag("is_in_memory")
     is_in_memory = is_reported or filesystem in IN_MEMORY or p99 < LEAST_FLUSH_NS
     flags = (CACHED,) if is_in_memory else ()
-    parameters = {**_parameters(record, filesystem), **described_storage(record.fields)}
+    parameters = {**_parameters(record, filesystem), **storage_parameters(record.fields)}
     return [
         ParsedSample("small_files_per_s", VARIANT, rate, "files/s", parameters, flags),
         ParsedSample("fsync_p99_ns", VARIANT, p99, "ns", parameters, flags),

@@ -162,7 +162,7 @@ def quote(row: Row, of: ListedServer, region: str, source: str) -> ListedPrice:
     observed_at = moment(row["observed_at"])
     if observed_at is None:
         raise NoPrice(SkipReason.UNEXPECTED_SHAPE, row["observed_at"])
-    amount = _kept(answers.amount(_exact(row["price"])))
+    amount = _round_price(answers.amount(_exact(row["price"])))
     is_monthly = unit is not PriceUnit.HOUR and purchase is PurchaseModel.ON_DEMAND
     price = ParsedPrice(
         provider=of.machine.provider,
@@ -183,7 +183,7 @@ def quote(row: Row, of: ListedServer, region: str, source: str) -> ListedPrice:
     return ListedPrice(price, observed_at)
 
 
-def _kept(amount: Decimal) -> Decimal:
+def _round_price(amount: Decimal) -> Decimal:
     if amount_fault(amount):
         raise NoPrice(SkipReason.TOO_PRECISE, amount)
     return amount
@@ -222,7 +222,7 @@ def _tiers(tiers: object) -> list[tuple[Decimal | None, ...]]:
         raise NoPrice(SkipReason.TIERED, answers.shown(tiers)) from error
 
 
-def settled(quotes: Iterable[ListedPrice]) -> list[ListedPrice]:
+def settle_quotes(quotes: Iterable[ListedPrice]) -> list[ListedPrice]:
     """A quote for each way to buy a type in a region, where its zones agree.
 
     Where they do not, a spot price stays one of its zone. An on-demand price is asked for by
@@ -231,10 +231,10 @@ def settled(quotes: Iterable[ListedPrice]) -> list[ListedPrice]:
     alike: dict[object, list[ListedPrice]] = {}
     for price in quotes:
         alike.setdefault(replace(price.price, zone="").key, []).append(price)
-    return [quote for zones in alike.values() for quote in _settled(zones)]
+    return [quote for zones in alike.values() for quote in _settle_zone(zones)]
 
 
-def _settled(zones: list[ListedPrice]) -> list[ListedPrice]:
+def _settle_zone(zones: list[ListedPrice]) -> list[ListedPrice]:
     # Of one zone, or of what was several data centres of one place, the newest counts.
     newest = {
         quote.price.zone: quote for quote in sorted(zones, key=lambda quote: quote.observed_at)

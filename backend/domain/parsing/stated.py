@@ -15,7 +15,7 @@ import re
 from backend.domain.errors import ProbeError
 from backend.domain.metrics import METRICS
 from backend.domain.parsing import ParsedSample
-from backend.domain.parsing.texts import checked_text
+from backend.domain.parsing.texts import check_text
 from backend.domain.stats import ABORTED, LOWER_BOUND
 
 TOOL = "stated"
@@ -34,7 +34,7 @@ EXAMPLES = "job_time_s tar_nfs 203, job_time_s tar_nfs aborted after 600, cmips_
 
 def parse(text: str) -> list[ParsedSample]:
     """The figures, in the order of the lines. Raises ProbeError with the line of what is none."""
-    checked = checked_text(TOOL, text, most=MAX_CHARACTERS)
+    checked = check_text(TOOL, text, most=MAX_CHARACTERS)
     stated = ((n, line.partition("#")[0].strip()) for n, line in enumerate(checked.split("\n"), 1))
     return [_sample(line, number) for number, line in stated if line]
 

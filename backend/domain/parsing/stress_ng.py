@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from backend.domain.errors import ProbeError
 from backend.domain.parsing import ParsedSample
 from backend.domain.parsing.document import MAX_NOTES, shown
-from backend.domain.parsing.texts import checked_text
+from backend.domain.parsing.texts import check_text
 from backend.domain.stats import DISTURBED
 
 TOOL = "stress-ng"
@@ -70,7 +70,7 @@ def parse(text: str) -> list[ParsedSample]:
     ended early, and lines that do not agree.
     """
     report = _StressNgRun()
-    checked = checked_text(TOOL, text, most=MAX_CHARACTERS)
+    checked = check_text(TOOL, text, most=MAX_CHARACTERS)
     is_brief = "dispatching hogs: " in checked and PREFIX not in checked
     for number, line in enumerate(checked.split("\n"), start=1):
         if line.strip():
@@ -78,7 +78,7 @@ def parse(text: str) -> list[ParsedSample]:
     if report.threads is None or report.row is None or not report.is_complete:
         detail = "the workers, the row of the CPU or the end is missing: no whole result"
         raise ProbeError(TOOL, detail, checked.count("\n") + 1)
-    rate, seconds = _checked(report.row, report.row_line, report.asked_s)
+    rate, seconds = _check_rate(report.row, report.row_line, report.asked_s)
     return [
         ParsedSample(
             metric=METRIC,
@@ -132,7 +132,7 @@ def _once(is_first: bool, words: str, number: int) -> None:
         raise ProbeError(TOOL, f"twice, give one run at a time: {words[:80]!r}", number)
 
 
-def _checked(row: re.Match[str], line: int, asked_s: int | None) -> tuple[float, float]:
+def _check_rate(row: re.Match[str], line: int, asked_s: int | None) -> tuple[float, float]:
     """The rate and the seconds, when they agree with the operations."""
     operations, seconds, rate = (float(row[group]) for group in (1, 2, 5))
     if not (seconds >= MIN_SECONDS and 0 < rate < MAX_RATE):

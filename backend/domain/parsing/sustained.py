@@ -4,7 +4,7 @@ from statistics import median
 
 from backend.domain.cmips import ITERATIONS_PER_CMIPS_S
 from backend.domain.parsing import ParsedSample
-from backend.domain.parsing.cmips import MAX_ITERATIONS_PER_S, TOOL, checked_work
+from backend.domain.parsing.cmips import MAX_ITERATIONS_PER_S, TOOL, check_work
 from backend.domain.parsing.record import ProbeRecord, read_record
 
 LAST_PART = 4
@@ -21,7 +21,7 @@ def parse(text: str) -> list[ParsedSample]:
     in CMIPS, `drop_ratio` is what was lost (below 0: the end was faster). Raises ProbeError.
     """
     record = read_record(TOOL, text, probe=TOOL)
-    threads, iterations, seconds, parameters = checked_work(record)
+    threads, iterations, seconds, parameters = check_work(record)
     window_s = record.positive("window_s")
     windows = record.numbers("windows")
     _check(record, threads, iterations, seconds, windows=windows, window_s=window_s)

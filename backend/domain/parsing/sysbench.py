@@ -7,7 +7,7 @@ from typing import NoReturn
 
 from backend.domain.errors import ProbeError
 from backend.domain.parsing import ParsedSample
-from backend.domain.parsing.texts import checked_text
+from backend.domain.parsing.texts import check_text
 from backend.domain.stats import LOWER_BOUND
 
 TOOL = "sysbench"
@@ -98,7 +98,7 @@ def _report(text: str) -> _Report:
     groups: dict[str, tuple[str, ...]] = {}
     lines: dict[str, int] = {}
     for number, whole in enumerate(
-        checked_text(TOOL, text, most=MAX_CHARACTERS).split("\n"), start=1
+        check_text(TOOL, text, most=MAX_CHARACTERS).split("\n"), start=1
     ):
         line = whole.strip()
         if line.startswith(FAILED):

@@ -55,7 +55,7 @@ def decimal_mark(locale: str) -> str:
     return "," if name not in POINT_LOCALES and name[:2] in COMMA_LANGUAGES else "."
 
 
-def shown_locale(cells: Iterable[str]) -> str:
+def guess_locale(cells: Iterable[str]) -> str:
     """A locale whose decimal mark the figures of a whole table show; "" where none or both are seen."""
     marks = {
         next(char for char in cell if char in ".,")
@@ -79,7 +79,7 @@ def number(cell: str, locale: str = "") -> Decimal:
     return _decimal(cell, _mark(cell, decimal_mark(locale)), decimal_mark(locale))
 
 
-def typed_number(text: str, language: str) -> Decimal:
+def parse_number(text: str, language: str) -> Decimal:
     """The number that a reader of a language types. ValueError says why it is none.
 
     AmbiguousNumber where the language writes a comma before decimals and a single point stands
@@ -139,7 +139,7 @@ def day(cell: str, locale: str = "") -> dt.date:
         number_, month, year = map(int, points.groups())
     elif slashes := _SLASHES.fullmatch(cell):
         first, second, year = map(int, slashes.groups())
-        number_, month = _slashed(first, second, locale)
+        number_, month = _parse_slashed(first, second, locale)
     else:
         raise ValueError("is not a date (YYYY-MM-DD)")
     try:
@@ -151,7 +151,7 @@ def day(cell: str, locale: str = "") -> dt.date:
     return date
 
 
-def _slashed(first: int, second: int, locale: str) -> tuple[int, int]:
+def _parse_slashed(first: int, second: int, locale: str) -> tuple[int, int]:
     """(day, month) of a date whose order depends on who writes it."""
     name = normal_locale(locale)
     if first > _MOST_MONTHS or first == second:

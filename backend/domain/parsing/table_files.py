@@ -51,7 +51,7 @@ def sheet(raw: bytes | str, score: Callable[[Sequence[str]], int]) -> FileLines:
         raise RefusedTable(Remark(1, "", f"{size} bytes are too many, {MAX_BYTES} the most"))
     if isinstance(raw, bytes) and raw.startswith(_ZIP):
         return _workbook(raw)
-    text, notes = decoded(raw)
+    text, notes = decode(raw)
     if "\0" in text:
         line = text.count("\n", 0, text.index("\0")) + 1
         raise RefusedTable(Remark(line, "", "a NUL character is not text"))
@@ -59,7 +59,9 @@ def sheet(raw: bytes | str, score: Callable[[Sequence[str]], int]) -> FileLines:
     mark = ""
     if stated := _SEPARATOR_LINE.match(text):
         mark, text, first = stated["mark"], text[stated.end() :], 2
-    marks = [mark] if mark else sorted(SEPARATORS, key=lambda mark: -_rated(text, mark, score))
+    marks = (
+        [mark] if mark else sorted(SEPARATORS, key=lambda mark: -_rate_encoding(text, mark, score))
+    )
     return FileLines(list(_lines(text, marks[0], first)), notes)
 
 
@@ -67,7 +69,7 @@ def text_lines(raw: bytes) -> str:
     """The text of a file of lines; the first sheet of a workbook as CSV, each row on the line of its
     number. Raises RefusedTable."""
     if not raw.startswith(_ZIP):
-        return decoded(raw)[0]
+        return decode(raw)[0]
     out = io.StringIO(newline="")
     writer, line = csv.writer(out, lineterminator="\n"), 1
     lines = _workbook(raw).lines
@@ -81,7 +83,7 @@ def text_lines(raw: bytes) -> str:
     return out.getvalue()
 
 
-def _rated(text: str, mark: str, score: Callable[[Sequence[str]], int]) -> int:
+def _rate_encoding(text: str, mark: str, score: Callable[[Sequence[str]], int]) -> int:
     try:
         head = [cells for _, cells in islice(_lines(text, mark, 1), HEAD_LINES)]
     except RefusedTable:
@@ -90,7 +92,7 @@ def _rated(text: str, mark: str, score: Callable[[Sequence[str]], int]) -> int:
     return max((1000 * score(cells) + min(len(cells), 999) for cells in head), default=0)
 
 
-def decoded(raw: bytes | str) -> tuple[str, list[Remark]]:
+def decode(raw: bytes | str) -> tuple[str, list[Remark]]:
     """The text of a file, and what is said of how it was read; raises RefusedTable for half a character."""
     if isinstance(raw, str):
         try:

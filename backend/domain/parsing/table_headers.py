@@ -80,7 +80,7 @@ def plain(text: str) -> str:
     return _WORDS.sub(" ", text.replace("_", " ")).strip()
 
 
-def _known_words() -> dict[str, list[str]]:
+def _header_words() -> dict[str, list[str]]:
     columns: dict[str, list[str]] = {}
     for column, texts in _SYNONYMS.items():
         for text in texts.split("|"):
@@ -88,7 +88,7 @@ def _known_words() -> dict[str, list[str]]:
     return columns
 
 
-_COLUMNS = _known_words()
+_COLUMNS = _header_words()
 
 
 @dataclass

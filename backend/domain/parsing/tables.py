@@ -274,7 +274,7 @@ def records(
     if not lines:
         raise RefusedTable(Remark(1, "", "the file is empty"))
     at = header_at(lines, known, mapping)
-    body = [(number, _trimmed(cells, len(lines[at][1]))) for number, cells in lines[at + 1 :]]
+    body = [(number, _trim(cells, len(lines[at][1]))) for number, cells in lines[at + 1 :]]
     table = ReadTable([], notes=list(read.notes))
     column_names = {name.lower() for name in lines[at][1]}
     if exported and exported in column_names:
@@ -298,11 +298,11 @@ def _of_export(body: list[Line], options: Options) -> Options:
     """With the locale that the figures of an export show: its dialects differ in the decimal mark."""
     if options.defaults.get(LOCALE):
         return options
-    shown_locale = table_figures.shown_locale(cell for _, cells in body for cell in cells)
+    shown_locale = table_figures.guess_locale(cell for _, cells in body for cell in cells)
     return Options({**options.defaults, LOCALE: shown_locale}, options.columns)
 
 
-def _trimmed(cells: list[str], width: int) -> list[str]:
+def _trim(cells: list[str], width: int) -> list[str]:
     """Without the empty cells that a spreadsheet appends."""
     while len(cells) > width and not cells[-1]:
         cells = cells[:-1]

@@ -20,7 +20,7 @@ def text_of(content: bytes) -> str:
     return printable(content.decode(errors="replace"))
 
 
-def decoded(content: bytes) -> str:
+def decode_text(content: bytes) -> str:
     """A file of text in UTF-8, or in UTF-16 with its mark, as PowerShell redirects output.
 
     Raises UnicodeDecodeError.
@@ -29,7 +29,7 @@ def decoded(content: bytes) -> str:
     return content.decode("utf-16" if is_utf16 else "utf-8-sig")
 
 
-def checked_text(tool: str, text: str, *, most: int = MAX_CHARACTERS) -> str:
+def check_text(tool: str, text: str, *, most: int = MAX_CHARACTERS) -> str:
     """The text without a byte order mark, every line ending a line feed.
 
     Raises ProbeError for more than `most` characters, a NUL character, half a surrogate pair, and

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from backend.domain.errors import ProbeError
 from backend.domain.parsing import ParsedSample
 from backend.domain.parsing.frames import Section, counts, key_values, sections
-from backend.domain.parsing.texts import checked_text
+from backend.domain.parsing.texts import check_text
 from backend.domain.stats import OTHER_METHOD
 
 TOOL = "web"
@@ -27,7 +27,7 @@ RATE_TOLERANCE = 0.02
 
 def parse(text: str) -> list[ParsedSample]:
     """web_requests_per_s with the best number of connections, variant 1k or 64k. Raises ProbeError."""
-    parts = sections(TOOL, checked_text(TOOL, text))
+    parts = sections(TOOL, check_text(TOOL, text))
     if not parts or parts[0].name != "conditions":
         raise ProbeError(TOOL, "the conditions are missing", 1)
     conditions, tests = parts[0], parts[1:]

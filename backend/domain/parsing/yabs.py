@@ -34,7 +34,7 @@ def parse(text: str) -> ToolResult:
     What YABS prints before its JSON is ignored. One variant may occur for several locations.
     Raises ProbeError.
     """
-    document = read_document(TOOL, _mended(text), takes_more=True)
+    document = read_document(TOOL, _mend_json(text), takes_more=True)
     root = document.root
     version = root.text("version")
     warnings: list[str] = []
@@ -42,19 +42,19 @@ def parse(text: str) -> ToolResult:
     samples = (*_disks(root, host, warnings), *_networks(root, host, warnings))
     if not samples:
         root.fail("neither fio nor iperf has a result")
-    warnings += [_geekbench(score) for score in _listed(root, "geekbench")]
+    warnings += [_geekbench(score) for score in _node_list(root, "geekbench")]
     if NO_LIST.search(text):
         warnings.append("Geekbench failed in this run; the rest was read")
     return ToolResult(samples, tuple(warnings), version)
 
 
-def _mended(text: str) -> str:
+def _mend_json(text: str) -> str:
     """The text with null where a Geekbench that failed left nothing, which is no JSON
     (masonr/yet-another-bench-script, issues 41 and 127)."""
     return NO_SCORE.sub(r"\1null", NO_LIST.sub(r"\1[]", text))
 
 
-def _listed(root: Node, key: str) -> list[Node]:
+def _node_list(root: Node, key: str) -> list[Node]:
     return root.nodes(key) if root.has(key) else []
 
 
@@ -78,7 +78,7 @@ def _host(root: Node) -> dict[str, object]:
 
 
 def _disks(root: Node, host: Mapping[str, object], warnings: list[str]) -> Iterator[ParsedSample]:
-    for cell in _listed(root, "fio"):
+    for cell in _node_list(root, "fio"):
         block = cell.text("bs").lower()
         if not BLOCK.fullmatch(block):
             cell.fail(f"bs {block!r} is no block size")
@@ -102,7 +102,7 @@ def _disks(root: Node, host: Mapping[str, object], warnings: list[str]) -> Itera
 def _networks(
     root: Node, host: Mapping[str, object], warnings: list[str]
 ) -> Iterator[ParsedSample]:
-    for server in _listed(root, "iperf"):
+    for server in _node_list(root, "iperf"):
         location = f"{shown(server.text('provider'))}, {shown(server.text('loc'))}"
         latency = (
             LATENCY.fullmatch(server.text("latency").strip()) if server.has("latency") else None

@@ -69,7 +69,7 @@ def discount_of(
     return next(iter(own or rows), None)
 
 
-def discounted(amount: Decimal, discount: Discount | None) -> Decimal:
+def apply_discount(amount: Decimal, discount: Discount | None) -> Decimal:
     """The amount that is left; `amount` holds the provider's automatic discounts already."""
     if discount is None:
         return amount

@@ -6,7 +6,7 @@ from decimal import Decimal
 from fractions import Fraction
 from types import MappingProxyType
 
-from backend.domain.pricing.billing.sustained_use import N1, N2, billed_share
+from backend.domain.pricing.billing.sustained_use import N1, N2, share_of_list_price
 from backend.domain.pricing.periods import price_per_period
 from backend.domain.units import EXACT, HOURS_PER_MONTH
 
@@ -61,7 +61,7 @@ def price_over(
     an unknown unit or period, or hours outside (0, 744].
     """
     if term_hours := TERM_HOURS.get(charge.term):
-        return _committed(charge, period, term_hours)
+        return _commitment_cost(charge, period, term_hours)
     if charge.unit == ONCE:
         return None
     if charge.unit == HOUR and period != HOUR:
@@ -76,7 +76,7 @@ def price_over(
     return EXACT.add(price, price_per_period(setup, "month", period, hours_per_month))
 
 
-def _committed(charge: Charge, period: str, term_hours: Decimal) -> Decimal:
+def _commitment_cost(charge: Charge, period: str, term_hours: Decimal) -> Decimal:
     """Cost of a commitment, with what is paid at its start spread over its term.
 
     It is owed for every hour of the term, used or not: its month is a twelfth of its year, whatever
@@ -100,7 +100,7 @@ def _of_hours(
     price = price_per_period(charge.amount, HOUR, "month", hours_run)
     tiers = TIERS.get(charge.sustained_use)
     if is_sustained and tiers is not None:
-        share = billed_share(
+        share = share_of_list_price(
             min(Fraction(1), Fraction(hours_run) / Fraction(hours_per_month)), tiers
         )
         billed = EXACT.divide(Decimal(share.numerator), Decimal(share.denominator))

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Any
 
 from backend.domain.errors import InvalidValue
-from backend.domain.pricing.billing.traffic import tiered
+from backend.domain.pricing.billing.traffic import cost_under_tiers
 from backend.domain.pricing.quoted import amount_fault
 from backend.domain.units import BYTES_PER_GB, EXACT
 
@@ -69,7 +69,7 @@ class Extra:
     currency: str | None = None
 
 
-def included_of(stated: Mapping[str, Any], disk_bytes: int | None, currency: str) -> Included:
+def inclusions_of(stated: Mapping[str, Any], disk_bytes: int | None, currency: str) -> Included:
     """Extras that a price includes by its field `included`, with the disk of the machine."""
     traffic, per_tb = (
         _whole(stated.get("traffic_bytes")),
@@ -107,12 +107,12 @@ def extras_of_month(
     extras = []
     if amounts.disk_gb is not None:
         rest = _rest(amounts.disk_gb, included.disk_bytes)
-        extras.append(_bought(DISK, rest, tariffs.get(DISK)))
+        extras.append(_extra_cost(DISK, rest, tariffs.get(DISK)))
     if amounts.ipv4_count is not None:
         bought_count = max(0, amounts.ipv4_count - included.ipv4_count)
         hours = hours_per_month if bought_count else Decimal(0)
         # Tiers count the hours of one address, so the price is that of one, times their number.
-        address = _bought(IP, hours, tariffs.get(IP))
+        address = _extra_cost(IP, hours, tariffs.get(IP))
         if address.amount is not None:
             total = EXACT.multiply(address.amount, Decimal(bought_count))
             address = Extra(IP, total, address.currency)
@@ -121,7 +121,7 @@ def extras_of_month(
         rest = _rest(amounts.egress_gb, included.traffic_bytes)
         if included.is_traffic_unlimited:
             rest = Decimal(0)
-        extras.append(_bought(EGRESS, rest, included.egress or tariffs.get(EGRESS)))
+        extras.append(_extra_cost(EGRESS, rest, included.egress or tariffs.get(EGRESS)))
     return extras
 
 
@@ -130,15 +130,15 @@ def _rest(whole_gb: Decimal, included_bytes: int | None) -> Decimal:
     return max(Decimal(0), EXACT.subtract(whole_gb, included_gb))
 
 
-def _bought(name: str, volume: Decimal, tariff: Tariff | None) -> Extra:
+def _extra_cost(name: str, volume: Decimal, tariff: Tariff | None) -> Extra:
     if volume == 0:
         return Extra(name, Decimal(0))
     if tariff is None:
         return Extra(name, None)
-    return Extra(name, tiered(volume, tariff.tiers), tariff.currency)
+    return Extra(name, cost_under_tiers(volume, tariff.tiers), tariff.currency)
 
 
-def capped(amount: Decimal, most: Decimal | None) -> Tiers:
+def cap_hourly(amount: Decimal, most: Decimal | None) -> Tiers:
     """An hourly amount with a cap of the month, for one address. Raises InvalidValue for a cap
     below zero."""
     if most is None:
@@ -157,7 +157,7 @@ def tiers_checked(tiers: Sequence[tuple[Decimal | None, Decimal]]) -> Tiers:
         if fault := amount_fault(amount, is_zero_allowed=True):
             raise InvalidValue("amount", f"{amount}: {fault}")
     # For its checks alone: the bounds have to ascend.
-    tiered(Decimal(0), tiers)
+    cost_under_tiers(Decimal(0), tiers)
     return tuple(tiers)
 
 

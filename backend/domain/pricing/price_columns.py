@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from backend.domain.pricing.billing.sustained_use import billed_share
+from backend.domain.pricing.billing.sustained_use import share_of_list_price
 from backend.domain.pricing.effective import HOUR, ONCE, TERM_HOURS, TIERS, Charge
 from backend.domain.units import HOURS_PER_MONTH, MONTHS_PER_YEAR
 
@@ -52,7 +52,7 @@ class ChargeColumns:
         """The same columns of some rows, in their order."""
         return ChargeColumns(*(column[rows] for column in self._columns))
 
-    def followed_by(self, other: "ChargeColumns") -> "ChargeColumns":
+    def concat(self, other: "ChargeColumns") -> "ChargeColumns":
         """These rows and the other ones below them."""
         pairs = zip(self._columns, other._columns, strict=True)
         return ChargeColumns(*map(np.concatenate, pairs))
@@ -109,7 +109,7 @@ class ChargeColumns:
         price = self.amount * float(hours_run)
         for name, tiers in TIERS.items() if is_sustained else ():
             part = min(Fraction(1), Fraction(hours_run) / Fraction(hours_per_month))
-            billed = float(hours_per_month) * float(billed_share(part, tiers))
+            billed = float(hours_per_month) * float(share_of_list_price(part, tiers))
             price = np.where(self.sustained_use == name, self.amount * billed, price)
         # `fmin` takes the price where there is no cap, `minimum` would answer NaN.
         return np.fmin(price, self.cap)

@@ -36,7 +36,7 @@ class OptionAlone:
     """At both ends of each input of the tornado."""
 
 
-def written(alone: OptionAlone) -> dict[str, Any]:
+def document_json(alone: OptionAlone) -> dict[str, Any]:
     """All of it but the option, as JSON."""
     return {
         "members": alone.members,

@@ -116,7 +116,7 @@ def monthly(lives: Lives, horizon: Horizon, terms: Terms) -> Costs:
     return [int(count) * terms.price for count in paid[1:]]
 
 
-def contracted_months(lives: Lives, horizon: Horizon, terms: Terms) -> list[tuple[int, int]]:
+def months_of_contracts(lives: Lives, horizon: Horizon, terms: Terms) -> list[tuple[int, int]]:
     """Months of each slot's contract: paid in the horizon, and owed after it.
 
     A contract runs from the slot's first launch to its last end, at least
@@ -156,7 +156,7 @@ def sustained_use(lives: Lives, horizon: Horizon, terms: Terms) -> Costs:
     # Shares such as a quarter of 2,678,400 s are whole, others are not; in floats the bounds would bill
     # twice.
     parts = math.lcm(*(upper.denominator for upper, _ in terms.tiers))
-    used = _used_by_month(lives, horizon, terms, parts)
+    used = _use_by_month(lives, horizon, terms, parts)
     costs = [Fraction(0)] * lives.slots
     lower = 0
     for upper_share, factor in terms.tiers:
@@ -171,7 +171,7 @@ def sustained_use(lives: Lives, horizon: Horizon, terms: Terms) -> Costs:
     return costs
 
 
-def _used_by_month(
+def _use_by_month(
     lives: Lives, horizon: Horizon, terms: Terms, parts: int
 ) -> list[tuple[Whole, int]]:
     """For each month the parts of a second that each slot ran, and the seconds that it has."""
@@ -207,7 +207,7 @@ def reserved(horizon: Horizon, terms: Terms) -> Fraction:
     return terms.reservations * (terms.price + upfront_per_hour) * horizon.seconds / HOUR_S
 
 
-def uncovered_s(used: "Usage", reservations: int) -> int:
+def seconds_beyond_reservations(used: "Usage", reservations: int) -> int:
     """Server-seconds beyond 3,600 s of each reservation in each clock hour."""
     return int(np.maximum(0, used.used_s - reservations * used.within_s).sum())
 
@@ -257,10 +257,10 @@ def usage(lives: Lives, horizon: Horizon, minimum_s: int) -> Usage:
     inner = np.arange(first_s, last_s, HOUR_S, dtype=np.int64)
     bounds = np.concatenate([[horizon.start_s], inner, [last_s]])
     ends = np.minimum(bounds[1:], horizon.end_s)
-    return Usage(np.diff(_elapsed(counted, bounds)), np.maximum(0, ends - bounds[:-1]))
+    return Usage(np.diff(_server_seconds(counted, bounds)), np.maximum(0, ends - bounds[:-1]))
 
 
-def _elapsed(lives: Lives, bounds: Whole) -> Whole:
+def _server_seconds(lives: Lives, bounds: Whole) -> Whole:
     """Server-seconds of all lives before each bound."""
     return _before(np.sort(lives.start_s), bounds) - _before(np.sort(lives.end_s), bounds)
 

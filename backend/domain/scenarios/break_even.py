@@ -56,7 +56,7 @@ def meetings(scenario: ScenarioInput, options: Sequence[OptionAlone]) -> list[Me
     return points
 
 
-def paid_for_parts(scenario: ScenarioInput, outcome: OptionOutcome) -> tuple[Fraction, ...]:
+def payments_by_part(scenario: ScenarioInput, outcome: OptionOutcome) -> tuple[Fraction, ...]:
     """Payment of an option for the servers of each of its parts."""
     horizon = scenario.steps.horizon
     fixed = [

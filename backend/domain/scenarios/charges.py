@@ -51,7 +51,7 @@ class Charges:
     """The same running seconds at the price of a second; None where a price is not hourly."""
 
     @property
-    def committed(self) -> Fraction:
+    def commitments(self) -> Fraction:
         """Everything that goes beyond the moment."""
         return self.prepaid + self.owed
 
@@ -80,7 +80,7 @@ def option_charges(
     # One use is billed under both prices together: the parts cannot be added up.
     # AWS and others apply a reservation to whatever runs in the hour, whichever server that is.
     if base is not None and elastic is not None and base.price.billing == RESERVED:
-        return _covered(base.price, count, elastic.price, lived, horizon)
+        return _cover_charges(base.price, count, elastic.price, lived, horizon)
     charges = Charges()
     if base is not None:
         charges += _always_on(base.price, count, horizon)
@@ -149,8 +149,10 @@ def month_share(convention: str | int) -> Fraction:
     return Fraction(HOURS_PER_MONTH, convention) if isinstance(convention, int) else Fraction(1)
 
 
-def _covered(base: Price, count: int, burst: Price, lived: Lives, horizon: Horizon) -> Charges:
-    compute = covered_cost(base, burst, term_usages(base, lived, horizon), count, horizon)
+def _cover_charges(
+    base: Price, count: int, burst: Price, lived: Lives, horizon: Horizon
+) -> Charges:
+    compute = cost_with_reservations(base, burst, term_usages(base, lived, horizon), count, horizon)
     return Charges(
         compute=compute,
         a_month=_of_a_month(burst, compute, horizon),
@@ -160,7 +162,7 @@ def _covered(base: Price, count: int, burst: Price, lived: Lives, horizon: Horiz
     )
 
 
-def covered_cost(
+def cost_with_reservations(
     base: Price, burst: Price, usages: list[bills.Usage], count: int, horizon: Horizon
 ) -> Fraction:
     """Fee of `count` reservations, and the use that they do not cover at the other price.
@@ -168,7 +170,7 @@ def covered_cost(
     `usages` are those of `term_usages`: after the term, use that was covered has a price of its own.
     """
     # By clock hour, as reservations are applied: a quiet night saves nothing for a busy day.
-    rest_s = [bills.uncovered_s(used, count) for used in usages]
+    rest_s = [bills.seconds_beyond_reservations(used, count) for used in usages]
     amount = count * _term_fee(base, horizon) + sum(rest_s) * burst.terms.price / HOUR_S
     if base.after_per_hour is not None and len(usages) > 1:
         amount += (int(usages[1].used_s.sum()) - rest_s[1]) * base.after_per_hour / HOUR_S
@@ -214,7 +216,7 @@ def slot_costs(price: Price, lived: Lives, horizon: Horizon) -> bills.Costs:
     if price.billing == DEDICATED:
         return [
             paid * price.terms.price
-            for paid, _ in bills.contracted_months(lived, horizon, price.terms)
+            for paid, _ in bills.months_of_contracts(lived, horizon, price.terms)
         ]
     # A bought server costs its share of the purchase and what runs it, both by the month.
     name = "monthly" if price.billing == PURCHASE else price.billing
@@ -282,7 +284,7 @@ def _plain(price: Price, seconds: int) -> Fraction | None:
 
 def _contracts(price: Price, lived: Lives, horizon: Horizon) -> tuple[int, int]:
     """Months of all slots that are paid in the horizon, and that are owed after it."""
-    by_slot = bills.contracted_months(lived, horizon, price.terms)
+    by_slot = bills.months_of_contracts(lived, horizon, price.terms)
     return sum(paid for paid, _ in by_slot), sum(owed for _, owed in by_slot)
 
 
@@ -357,7 +359,7 @@ def _of_one_month(extras: Extras, administered: Administered) -> dict[str, Fract
         + administered.owned * extras.hardware_hours_per_server_month
     )
     return {
-        "egress": _tiered(extras),
+        "egress": _egress_cost(extras),
         "storage": extras.storage_gb * extras.storage_usd_per_gb_month,
         "staff": staff_hours * extras.staff_usd_per_hour,
         "fixed": extras.fixed_per_month,
@@ -372,7 +374,7 @@ def months_begun(horizon: Horizon, convention: str | int) -> Fraction:
     return Fraction(sum(1 for _ in months(horizon, convention)))
 
 
-def _tiered(extras: Extras) -> Fraction:
+def _egress_cost(extras: Extras) -> Fraction:
     """A month's egress under tiers of cumulative bounds."""
     amount, lower = ZERO, ZERO
     for upper, price in extras.egress_tiers:

@@ -22,7 +22,7 @@ def serves(scenario: ScenarioInput, unserved: Figures) -> NDArray[np.bool_]:
     return np.asarray(unserved <= float(scenario.tolerated_unserved_share) + NEAR)
 
 
-def judged(
+def judge(
     scenario: ScenarioInput, costs: Figures, unserved: Figures, demand: Figures | float = 1.0
 ) -> Figures:
     """Costs with what unserved demand costs; `demand` is a factor on that of the scenario."""
@@ -38,4 +38,4 @@ def cheapest(scenario: ScenarioInput, costs: Figures, unserved: Figures) -> int:
     may_win = serves(scenario, unserved)
     if not may_win.any():
         return int(np.lexsort((costs, unserved))[0])
-    return int(np.argmin(np.where(may_win, judged(scenario, costs, unserved), np.inf)))
+    return int(np.argmin(np.where(may_win, judge(scenario, costs, unserved), np.inf)))

@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from backend.domain import figures
-from backend.domain.conclusions import Certainty, Conclusion, listed, percent, three_digits
+from backend.domain.conclusions import Certainty, Conclusion, name_list, percent, three_digits
 from backend.domain.documents.values import exact
-from backend.domain.texts import joined, number
+from backend.domain.texts import join_texts, number
 from backend.domain.texts import text as _
 from backend.domain.units import exact_decimal
 
@@ -19,7 +19,7 @@ SMALL = 0.001
 Option = Mapping[str, Any]
 
 
-def concluded(
+def conclude(
     result: Mapping[str, Any],
     currency: str,
     span: str,
@@ -36,15 +36,15 @@ def concluded(
     options = result["options"]
     serving = [option for option in options if may_win(option)]
     if not serving:
-        return _unserved(options, currency, span)
+        return _conclude_unserved(options, currency, span)
     if all(option.get("contract") for option in serving):
-        return _expected(serving, currency, span)
+        return _conclude_expected(serving, currency, span)
     lost = unmet_cost(result, price_per_unserved)
-    ordered = sorted(serving, key=lambda option: judged_cost(option, lost))
+    ordered = sorted(serving, key=lambda option: decisive_cost(option, lost))
     best = ordered[0]
     rivals = [option for option in ordered[1:] if option.get("distinguishable") is False]
     named = [best, *rivals]
-    detail = _joined(_details(options, serving, named, currency, counts_unmet=bool(lost)))
+    detail = _join_names(_details(options, serving, named, currency, counts_unmet=bool(lost)))
     if rivals:
         sentence = _(
             "{name} is most likely the cheapest: {cost} in {span}. {others} could also be: their costs"
@@ -52,7 +52,7 @@ def concluded(
             name=_with_limit(best),
             cost=_money(best, currency),
             span=span,
-            others=listed([_with_limit(rival) for rival in rivals]),
+            others=name_list([_with_limit(rival) for rival in rivals]),
         )
         return Conclusion(sentence, Certainty.TIE, detail)
     sentence = _(
@@ -62,14 +62,14 @@ def concluded(
         span=span,
     )
     if best["unserved_share"]:
-        sentence = _joined(
+        sentence = _join_names(
             [sentence, _("It leaves {share} of the demand unmet.", share=_share(best))]
         )
     return Conclusion(sentence, Certainty.CLEAR, detail)
 
 
 def _without_prices(examples: Sequence[str]) -> Conclusion:
-    names = listed([_("“{name}”", name=name) for name in examples])
+    names = name_list([_("“{name}”", name=name) for name in examples])
     sentence = _(
         "No answer yet: the prices of {names} are examples. Open the editor and put in the prices that"
         " you would pay.",
@@ -79,13 +79,13 @@ def _without_prices(examples: Sequence[str]) -> Conclusion:
     return Conclusion(sentence, Certainty.UNKNOWN, detail)
 
 
-def _unserved(options: Sequence[Option], currency: str, span: str) -> Conclusion:
+def _conclude_unserved(options: Sequence[Option], currency: str, span: str) -> Conclusion:
     """The sentence of a result in which no option serves the demand."""
     least = min(options, key=lambda option: (option["unserved_share"], _cost(option)))
     sentence = _(
         "No option serves the demand: {name} leaves least of it unmet, {share}, for {cost} in"
         " {span}.",
-        name=_named(least),
+        name=_quoted_name(least),
         share=_share(least),
         cost=_money(least, currency),
         span=span,
@@ -110,7 +110,7 @@ def _details(
         _(
             "In {share} of the simulations the demand grows beyond what {name} can serve.",
             share=percent(1 - option["p_serves"]),
-            name=_named(option),
+            name=_quoted_name(option),
         )
         for option in named
         if _limit(option)
@@ -125,7 +125,7 @@ def unmet_cost(result: Mapping[str, Any], price_per_unserved: object) -> float:
     return float(exact(price_per_unserved) or 0) * float(result["demand"]["unit_hours"])
 
 
-def judged_cost(option: Option, lost: float = 0.0) -> float:
+def decisive_cost(option: Option, lost: float = 0.0) -> float:
     """The cost by which options are compared: the expected one of a project that may end, else
     the cost with its share of `lost`, that of leaving all demand unmet."""
     contract = option.get("contract")
@@ -134,25 +134,25 @@ def judged_cost(option: Option, lost: float = 0.0) -> float:
     return _cost(option) + lost * float(option["unserved_share"])
 
 
-def _expected(serving: Sequence[Option], currency: str, span: str) -> Conclusion:
+def _conclude_expected(serving: Sequence[Option], currency: str, span: str) -> Conclusion:
     """The sentence of a project that may end: by the expected cost, contracts included."""
-    ordered = sorted(serving, key=judged_cost)
+    ordered = sorted(serving, key=decisive_cost)
     best = ordered[0]
     said = {
-        "name": _named(best),
-        "cost": _amount(judged_cost(best)),
+        "name": _quoted_name(best),
+        "cost": _amount(decisive_cost(best)),
         "currency": currency,
         "span": span,
         "months": number(figures.figure(float(best["contract"]["active_months"]), 3)),
     }
-    if len(ordered) > 1 and judged_cost(ordered[1]):
+    if len(ordered) > 1 and decisive_cost(ordered[1]):
         sentence = _(
             "{name} has the lowest expected cost: {cost} {currency}, as the project may end within"
             " the {span} and runs {months} months on average; {next} follows, and {name} is {less}"
             " below it.",
             **said,
-            next=_named(ordered[1]),
-            less=percent(1 - judged_cost(best) / judged_cost(ordered[1])),
+            next=_quoted_name(ordered[1]),
+            less=percent(1 - decisive_cost(best) / decisive_cost(ordered[1])),
         )
     else:
         sentence = _(
@@ -173,12 +173,18 @@ def may_win(option: Option) -> bool:
 def _lead(ordered: Sequence[Option], lost: float) -> str:
     best = ordered[0]
     if len(ordered) == 1:
-        return _("{name} is the only option that serves the demand", name=_named(best))
+        return _("{name} is the only option that serves the demand", name=_quoted_name(best))
     second = ordered[1]
-    low, high = (judged_cost(option, lost) for option in (best, second))
+    low, high = (decisive_cost(option, lost) for option in (best, second))
     if not high or low == high:
-        return _("{name} and {next} cost the same", name=_named(best), next=_named(second))
-    said = {"name": _named(best), "less": percent(1 - low / high), "next": _named(second)}
+        return _(
+            "{name} and {next} cost the same", name=_quoted_name(best), next=_quoted_name(second)
+        )
+    said = {
+        "name": _quoted_name(best),
+        "less": percent(1 - low / high),
+        "next": _quoted_name(second),
+    }
     limit = _limit(best)
     if limit:
         return _("{name} is the cheapest, {less} below {next}, but {limit}", **said, limit=limit)
@@ -197,7 +203,9 @@ def _limit(option: Option) -> str:
 
 def _with_limit(option: Option) -> str:
     limit = _limit(option)
-    return joined("", (_named(option), " (", limit, ")")) if limit else _named(option)
+    return (
+        join_texts("", (_quoted_name(option), " (", limit, ")")) if limit else _quoted_name(option)
+    )
 
 
 def _spread(best: Option, currency: str) -> str:
@@ -208,7 +216,7 @@ def _spread(best: Option, currency: str) -> str:
     return _(
         "Where it serves the demand, {name} is the cheapest in {share} of the simulations; nine of ten"
         " put its cost between {low} and {high} {currency}.",
-        name=_named(best),
+        name=_quoted_name(best),
         share=percent(min(1.0, best["p_cheapest"] / serves)),
         low=low,
         high=high,
@@ -219,15 +227,15 @@ def _spread(best: Option, currency: str) -> str:
 def _unmet(others: Sequence[Option]) -> str:
     if not others:
         return ""
-    names = [joined("", (_named(option), " (", _share(option), ")")) for option in others]
-    return _("Not counted, for they leave demand unmet: {names}.", names=listed(names))
+    names = [join_texts("", (_quoted_name(option), " (", _share(option), ")")) for option in others]
+    return _("Not counted, for they leave demand unmet: {names}.", names=name_list(names))
 
 
-def _joined(parts: Sequence[str]) -> str:
-    return joined(" ", filter(None, parts))
+def _join_names(parts: Sequence[str]) -> str:
+    return join_texts(" ", filter(None, parts))
 
 
-def _named(option: Option) -> str:
+def _quoted_name(option: Option) -> str:
     """Its name in quotes: people call options `cloud, always on` or `base and burst`."""
     return _("“{name}”", name=option["name"])
 
@@ -237,7 +245,7 @@ def _cost(option: Option) -> float:
 
 
 def _money(option: Option, currency: str) -> str:
-    return joined(" ", (_amount(_cost(option)), currency))
+    return join_texts(" ", (_amount(_cost(option)), currency))
 
 
 def _amount(cost: float) -> str:

@@ -80,11 +80,12 @@ def contract_result(scenario: ScenarioInput, outcome: OptionOutcome) -> dict[str
     moments = list(_month_ends(scenario))
     ends = endings(scenario.hazard_per_month, len(moments))
     expected = exposure(
-        ends, [_paid_months(scenario, outcome, month, end) for month, end in enumerate(moments, 1)]
+        ends,
+        [_contract_months(scenario, outcome, month, end) for month, end in enumerate(moments, 1)],
     )
     cash = [_cash(scenario, outcome, end) for end in moments]
     return {
-        "minimum_months": max(_minimum(scenario, part) for part in _bound(outcome)),
+        "minimum_months": max(_minimum(scenario, part) for part in _contract_parts(outcome)),
         "active_months": float(expected.active_months),
         "paid_months": float(expected.paid_months),
         "ratio": float(expected.ratio),
@@ -106,7 +107,7 @@ def _month_ends(scenario: ScenarioInput) -> Iterator[int]:
     yield from (horizon.start_s + horizon.seconds * n // count for n in range(1, count + 1))
 
 
-def _bound(outcome: OptionOutcome) -> list[OptionPart | None]:
+def _contract_parts(outcome: OptionOutcome) -> list[OptionPart | None]:
     return [outcome.fleet.fixed_part, outcome.fleet.elastic_part]
 
 
@@ -126,7 +127,7 @@ def _minimum(scenario: ScenarioInput, part: OptionPart | None) -> int:
     return max(least, scenario.contract_months) if is_always_on else least
 
 
-def _committed_months(scenario: ScenarioInput, part: OptionPart | None, until: Horizon) -> int:
+def _commitment_months(scenario: ScenarioInput, part: OptionPart | None, until: Horizon) -> int:
     """Months that a part is paid for when everything ends at a moment, without a notice."""
     least = _minimum(scenario, part)
     if part is None or part.price.billing not in (RESERVED, SAVINGS):
@@ -134,17 +135,22 @@ def _committed_months(scenario: ScenarioInput, part: OptionPart | None, until: H
     return least * terms_begun(part.price, until)
 
 
-def _paid_months(scenario: ScenarioInput, outcome: OptionOutcome, month: int, end_s: int) -> int:
+def _contract_months(
+    scenario: ScenarioInput, outcome: OptionOutcome, month: int, end_s: int
+) -> int:
     """Months that the longest contract is paid for when the project ends with this one."""
     fixed = outcome.fleet.fixed_part
     until = Horizon(scenario.steps.start_s, end_s)
-    paid = [month, *(_committed_months(scenario, part, until) for part in _bound(outcome))]
+    paid = [
+        month,
+        *(_commitment_months(scenario, part, until) for part in _contract_parts(outcome)),
+    ]
     if fixed is not None and fixed.price.billing in (MONTHLY, DEDICATED):
-        paid.append(month + _begun(scenario, fixed.price, end_s, scenario.notice_days))
+        paid.append(month + _months_begun(scenario, fixed.price, end_s, scenario.notice_days))
     return max(paid)
 
 
-def _begun(scenario: ScenarioInput, price: Price, end_s: int, notice_days: int) -> int:
+def _months_begun(scenario: ScenarioInput, price: Price, end_s: int, notice_days: int) -> int:
     """Months of a price that begin after an end and before the notice is over."""
     convention, start_s = price.terms.month_convention, scenario.steps.start_s
     until = [Horizon(start_s, end_s + days * DAY_S) for days in (0, notice_days)]
@@ -167,7 +173,7 @@ def _cash(scenario: ScenarioInput, outcome: OptionOutcome, end_s: int) -> Fracti
     if fixed is not None and elastic is not None and fixed.price.billing == RESERVED:
         # Reservations are owed to the end of their term, whatever runs.
         charges = fleet.charges_until(until)
-        return extras + charges.compute + charges.setup + charges.committed
+        return extras + charges.compute + charges.setup + charges.commitments
     if fixed is not None:
         extras += _part_cash(fixed, fleet.always_on, lived, until)
         extras += _contract_rest(scenario, fixed, fleet.always_on, until)
@@ -184,7 +190,7 @@ def _part_cash(part: OptionPart, count: int, lived: Lives, until: Horizon) -> Fr
         charges = option_charges(None, 0, part, lived, until)
     else:
         charges = option_charges(part, count, None, lived, until)
-    return charges.compute + charges.setup + charges.committed
+    return charges.compute + charges.setup + charges.commitments
 
 
 def _own_cash(price: Price, own: OwnServer, until: Horizon) -> Fraction:
@@ -215,7 +221,7 @@ def _contract_rest(
         with_notice = ran + Fraction(notice_s, convention * HOUR_S)
         return count * price.terms.price * (max(Fraction(least), with_notice) - ran)
     begun = sum(1 for _ in months(until, convention))
-    due = max(least, begun + _begun(scenario, price, until.end_s, scenario.notice_days))
+    due = max(least, begun + _months_begun(scenario, price, until.end_s, scenario.notice_days))
     # The least term of the price itself is among what its own bill says is owed.
     counted = max(begun, price.terms.minimum_months) if price.billing == DEDICATED else begun
     return count * price.terms.price * (due - counted)

@@ -22,8 +22,8 @@ Values = NDArray[np.float64]
 def demand_from(document: DemandDocument, steps: Steps) -> Demand:
     """The demand of a document at the start of each step. Raises InvalidDocument."""
     if document.kind == TRACE:
-        return _recorded(document, steps)
-    values = _daily(document, steps) if document.kind == DAILY else _composed(document, steps)
+        return _trace_demand(document, steps)
+    values = _daily(document, steps) if document.kind == DAILY else _compose(document, steps)
     return Demand(document.unit, values)
 
 
@@ -32,7 +32,7 @@ def _daily(document: DemandDocument, steps: Steps) -> Values:
     return levels(steps, document.time_zone, document.base, windows)
 
 
-def _recorded(document: DemandDocument, steps: Steps) -> Demand:
+def _trace_demand(document: DemandDocument, steps: Steps) -> Demand:
     trace, unit = document.trace, document.unit
     remarks = document.remarks if document.remarks is not None else trace.remarks
     notes = tuple(
@@ -53,7 +53,7 @@ def _recorded(document: DemandDocument, steps: Steps) -> Demand:
     return Demand(unit, trace.at_steps(steps), (*notes, note))
 
 
-def _composed(document: DemandDocument, steps: Steps) -> Values:
+def _compose(document: DemandDocument, steps: Steps) -> Values:
     """level × hour of the day × weekday × growth × noise, and what events add."""
     local_s = steps.local_s(document.time_zone)
     day, second = np.divmod(local_s, DAY_S)

@@ -15,7 +15,7 @@ from backend.domain.scenarios.charges import (
     Charges,
     base_costs,
     cost,
-    covered_cost,
+    cost_with_reservations,
     option_charges,
     slot_costs,
     term_usages,
@@ -72,7 +72,7 @@ class OptionFleet:
         return Administered(self.always_on + elastic, self.always_on if is_owned else 0)
 
     @property
-    def carried_always(self) -> Fraction:
+    def base_units(self) -> Fraction:
         """Units that the servers which are always on carry."""
         return self.always_on * self.units_always
 
@@ -215,6 +215,6 @@ def _reservations(scenario: ScenarioInput, base: OptionPart, burst: OptionPart) 
 
     def bill(count: int) -> tuple[Fraction, int]:
         scenario.check()
-        return covered_cost(base.price, burst.price, used, count, horizon), count
+        return cost_with_reservations(base.price, burst.price, used, count, horizon), count
 
     return min(range(int(elastic.max()) + 1), key=bill)

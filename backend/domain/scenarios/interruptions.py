@@ -40,7 +40,7 @@ def outages(scenario: ScenarioInput, fleet: OptionFleet, missing: Values) -> Out
     # No more servers can be missing than serve.
     out = np.minimum(elastic_rate * fleet.running, serving)
     always_out = min(1.0, always_rate) * fleet.always_on
-    carried = serving * float(fleet.units_elastic) + float(fleet.carried_always)
+    carried = serving * float(fleet.units_elastic) + float(fleet.base_units)
     gone = out * float(fleet.units_elastic) + always_out * float(fleet.units_always)
     served = scenario.demand.values - missing
     share = np.divide(gone, carried, out=np.zeros_like(carried), where=carried > 0)
@@ -53,7 +53,7 @@ def _rate(part: OptionPart | None) -> float:
     return 0.0 if part is None else float(bills.restarts(part.price.terms, 1))
 
 
-def interrupted(scenario: ScenarioInput, service: Service, expected: Outages) -> Service:
+def interrupt(scenario: ScenarioInput, service: Service, expected: Outages) -> Service:
     """The service with what interruptions are expected to take of it; the worst step stays that
     of a run without any."""
     lost = float(expected.lost.sum())

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from backend.domain.errors import InvalidValue
-from backend.domain.scenarios.scan import Servers, marked
+from backend.domain.scenarios.scan import Servers, flag_positions
 from backend.domain.scenarios.steps import Steps
 
 MOST_LIVES = 2_000_000
@@ -54,7 +54,7 @@ class Lives:
 
 def lives(running: Servers, steps: Steps) -> Lives:
     """Lives of the servers that run in each step; those of the last one end with the horizon."""
-    at = marked(running[1:] != running[:-1]) + 1
+    at = flag_positions(running[1:] != running[:-1]) + 1
     before, after = running[at - 1].astype(np.int64), running[at].astype(np.int64)
     at, before = np.append(0, at), np.append(0, before)
     after = np.append(int(running[0]), after)

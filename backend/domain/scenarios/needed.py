@@ -36,7 +36,7 @@ class Needs:
         is_worth = self._asked > FEW and units_per_server > 0
         servers = self._narrow(units_per_server) if is_worth else None
         if servers is None:
-            servers = needed(self.demand, units_per_server)
+            servers = servers_needed(self.demand, units_per_server)
         self._last = units_per_server, servers
         return servers
 
@@ -68,7 +68,7 @@ class Needs:
         close = [self._order[a:b] for a, b in zip(first, ends, strict=True) if a < b]
         if close:
             steps = np.concatenate(close)
-            servers[steps] = _needed(self.demand[steps], units_per_server, most)
+            servers[steps] = _count_servers(self.demand[steps], units_per_server, most)
         return servers
 
     @cached_property
@@ -89,7 +89,7 @@ class Needs:
         return _fraction(float(self.demand.max()))
 
 
-def needed(demand: NDArray[np.float64], units_per_server: Fraction) -> Servers:
+def servers_needed(demand: NDArray[np.float64], units_per_server: Fraction) -> Servers:
     """max(0, ceil(d / units − 1e-9)) of each step, as if in exact decimals.
 
     Raises InvalidValue where a step needs more than a million servers, or units are not above 0.
@@ -100,10 +100,10 @@ def needed(demand: NDArray[np.float64], units_per_server: Fraction) -> Servers:
     if most > MOST_SERVERS:
         detail = f"the highest demand needs {most} servers; at most {MOST_SERVERS} are possible"
         raise InvalidValue("/capacity/units_per_server", detail)
-    return _needed(demand, units_per_server, most)
+    return _count_servers(demand, units_per_server, most)
 
 
-def _needed(demand: NDArray[np.float64], units_per_server: Fraction, most: int) -> Servers:
+def _count_servers(demand: NDArray[np.float64], units_per_server: Fraction, most: int) -> Servers:
     servers = np.empty(demand.size, dtype=np.min_scalar_type(most))
     inverse = float(1 / units_per_server)
     near = NEAR * max(1, most)

@@ -45,7 +45,7 @@ def peak_mix(scenario: ScenarioInput, options: Sequence[Option]) -> PeakMix | No
     units = [option.parts[0].units_per_server * scenario.target_utilisation for option in options]
     horizon = scenario.steps.horizon
     # What one costs: the bill of always-on servers grows in proportion to their number.
-    prices = [_paid(_charges(option, 1, horizon)) for option in options]
+    prices = [_payment(_charges(option, 1, horizon)) for option in options]
     most = [MOST_MIXED, scenario.policy.max_servers, scenario.policy.quota]
     common = lcm(peak.denominator, *(each.denominator for each in units))
     demand, gives = int(peak * common), [(int(each * common),) for each in units]
@@ -85,9 +85,9 @@ def _mix(
     horizon, extras = scenario.steps.horizon, servers[0][0].extras
     charges = sum((_charges(option, n, horizon) for option, n in servers), Charges())
     # What stands beside the servers is paid once, whatever the fleet.
-    looked_after = _administered(servers)
+    looked_after = _administration(servers)
     beside = sum(extras_costs(extras, horizon, looked_after).values(), ZERO)
-    cost = _paid(charges) + beside
+    cost = _payment(charges) + beside
     return PeakMix(
         servers=servers,
         peak=Fraction(repr(scenario.demand.highest)),
@@ -100,7 +100,7 @@ def _mix(
     )
 
 
-def _administered(servers: tuple[tuple[Option, int], ...]) -> Administered:
+def _administration(servers: tuple[tuple[Option, int], ...]) -> Administered:
     owned = sum(n for option, n in servers if option.parts[0].price.billing == PURCHASE)
     return Administered(sum(n for _, n in servers), owned)
 
@@ -110,5 +110,5 @@ def _charges(option: Option, count: int, horizon: Horizon) -> Charges:
     return option_charges(part, count, None, whole(0, horizon), horizon)
 
 
-def _paid(charges: Charges) -> Fraction:
+def _payment(charges: Charges) -> Fraction:
     return charges.compute + charges.setup

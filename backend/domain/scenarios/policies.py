@@ -17,8 +17,8 @@ from backend.domain.scenarios.needed import Needs
 from backend.domain.scenarios.policy_document import Policy
 from backend.domain.scenarios.scan import (
     Servers,
-    clamped,
-    shifted,
+    clamp_steps,
+    shift,
     sliding_max,
     sliding_min,
 )
@@ -44,12 +44,12 @@ class Load:
 Runs = Callable[[Policy, Load], Servers]
 
 
-def desired_servers(policy: Policy, load: Load) -> Servers:
+def servers_of_policy(policy: Policy, load: Load) -> Servers:
     """Servers that the policy wants in each step, within min and max; the quota is not its."""
-    return _bounded(_RUNS[policy.kind](policy, load), policy)
+    return _bound_servers(_RUNS[policy.kind](policy, load), policy)
 
 
-def _bounded(servers: Servers, policy: Policy) -> Servers:
+def _bound_servers(servers: Servers, policy: Policy) -> Servers:
     low, high = policy.min_servers, policy.max_servers
     if low > int(servers.min()):
         # Counts are kept in the smallest type that holds them, which may be too small for a larger
@@ -62,17 +62,17 @@ def _bounded(servers: Servers, policy: Policy) -> Servers:
     return np.clip(servers, low, most if high is None else min(high, most))
 
 
-def _seen(policy: Policy, load: Load) -> Servers:
+def _servers_after_lag(policy: Policy, load: Load) -> Servers:
     lag = load.steps.of(policy.lag_s)
-    return _bounded(shifted(load.needed(), lag), policy)
+    return _bound_servers(shift(load.needed(), lag), policy)
 
 
 def _perfect(policy: Policy, load: Load) -> Servers:
-    return _seen(policy, load)
+    return _servers_after_lag(policy, load)
 
 
-def _windowed(policy: Policy, load: Load) -> Servers:
-    seen = _seen(policy, load)
+def _window_policy(policy: Policy, load: Load) -> Servers:
+    seen = _servers_after_lag(policy, load)
     is_autoscaler = policy.kind == "cluster_autoscaler"
     out_s = policy.out_delay_s if is_autoscaler else policy.out_window_s
     in_s = policy.in_delay_s if is_autoscaler else policy.in_window_s
@@ -81,14 +81,14 @@ def _windowed(policy: Policy, load: Load) -> Servers:
     if out_width == 1 or in_width == 1:
         # One bound is the need itself: nothing has to be remembered but a window.
         return high if out_width == 1 else low
-    return clamped(low, high)
+    return clamp_steps(low, high)
 
 
-def _fixed(policy: Policy, load: Load) -> Servers:
+def _fixed_policy(policy: Policy, load: Load) -> Servers:
     return np.full(load.steps.count, policy.count, dtype=np.min_scalar_type(policy.count))
 
 
-def _scheduled(policy: Policy, load: Load) -> Servers:
+def _schedule_policy(policy: Policy, load: Load) -> Servers:
     base = Decimal(policy.base.numerator) / policy.base.denominator
     servers = levels(load.steps, policy.time_zone, base, [each.window for each in policy.windows])
     return np.ceil(servers).astype(np.min_scalar_type(int(np.ceil(servers.max()))))
@@ -98,22 +98,22 @@ def _predictive(policy: Policy, load: Load) -> Servers:
     need = load.needed()
     # Everything between now and then is met, too: a server that is needed now is kept.
     ahead = sliding_max(need[::-1], load.steps.of(policy.lead_s) + 1)[::-1]
-    return np.maximum(ahead, shifted(need, load.steps.of(policy.lag_s)))
+    return np.maximum(ahead, shift(need, load.steps.of(policy.lag_s)))
 
 
 def _target_tracking(policy: Policy, load: Load) -> Servers:
     """Wants need ÷ target, as the metric shows it: a full server shows 100 % and no more, so the
     fleet in service grows at most by 1 ÷ target at a time."""
-    seen = shifted(load.needed(policy.target), load.steps.of(policy.lag_s)).tolist()
+    seen = shift(load.needed(policy.target), load.steps.of(policy.lag_s)).tolist()
     growth = [max(1, _ceil(n / policy.target)) for n in range(max(seen) + 2)]
-    return _stepped(policy, load, seen, growth)
+    return _step_policy(policy, load, seen, growth)
 
 
 def _ceil(value: Fraction) -> int:
     return -(-value.numerator // value.denominator)
 
 
-def _stepped(policy: Policy, load: Load, seen: list[int], growth: list[int]) -> Servers:
+def _step_policy(policy: Policy, load: Load, seen: list[int], growth: list[int]) -> Servers:
     most = policy.max_servers if policy.max_servers is not None else max(seen)
     cooldown = load.steps.of(policy.cooldown_s)
     running = min(max(seen[0], policy.min_servers), most)
@@ -137,7 +137,7 @@ def _stepped(policy: Policy, load: Load, seen: list[int], growth: list[int]) -> 
 def _step(policy: Policy, load: Load) -> Servers:
     """A server more above the target, one fewer below `in_below`, and a pause after each."""
     lag = load.steps.of(policy.lag_s)
-    demand = shifted(load.needs.demand, lag).tolist()
+    demand = shift(load.needs.demand, lag).tolist()
     need = int(load.needed(policy.target)[0])
     most = policy.max_servers if policy.max_servers is not None else 2**31
     running = min(max(need, policy.min_servers), most)
@@ -162,10 +162,10 @@ def _step(policy: Policy, load: Load) -> Servers:
 _RUNS: Mapping[str, Runs] = MappingProxyType(
     {
         "perfect": _perfect,
-        "hpa": _windowed,
-        "cluster_autoscaler": _windowed,
-        "fixed": _fixed,
-        "scheduled": _scheduled,
+        "hpa": _window_policy,
+        "cluster_autoscaler": _window_policy,
+        "fixed": _fixed_policy,
+        "scheduled": _schedule_policy,
         "predictive": _predictive,
         "target_tracking": _target_tracking,
         "step": _step,

@@ -35,7 +35,7 @@ def steps_of(trace: DemandTrace, step_s: int | None = None) -> Steps:
     return Steps(start, length_s, days * DAY_S // length_s)
 
 
-def recorded(
+def with_recorded_demand(
     trace: DemandTrace, steps: Steps, template: Mapping[str, Any], *, name: str
 ) -> dict[str, Any]:
     """The document of a template with the recorded demand instead of its own."""

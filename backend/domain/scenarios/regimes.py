@@ -62,7 +62,7 @@ def _row(scenario: ScenarioInput, shape: float) -> RegimeRow:
 
 def _cell(scenario: ScenarioInput, factor: Fraction) -> RegimeCell:
     outcomes: list[OptionOutcome] = [
-        outcome(scenario, _priced(option, factor)) for option in scenario.options
+        outcome(scenario, _price_option(option, factor)) for option in scenario.options
     ]
     best = outcomes[
         cheapest(
@@ -74,7 +74,7 @@ def _cell(scenario: ScenarioInput, factor: Fraction) -> RegimeCell:
     return RegimeCell(best.option.name, best.total, best.service.share)
 
 
-def _priced(option: Option, factor: Fraction) -> Option:
+def _price_option(option: Option, factor: Fraction) -> Option:
     return replace(option, parts=tuple(_dearer(part, factor) for part in option.parts))
 
 

@@ -14,9 +14,9 @@ from backend.domain.pricing.billing.lifetimes import HOUR_S
 from backend.domain.scenarios.charges import extras_a_month, extras_costs
 from backend.domain.scenarios.choice import serves
 from backend.domain.scenarios.fleet import OptionFleet, option_fleet
-from backend.domain.scenarios.interruptions import interrupted, outages
+from backend.domain.scenarios.interruptions import interrupt, outages
 from backend.domain.scenarios.model import Option, ScenarioInput
-from backend.domain.scenarios.service import Service, Values, unserved
+from backend.domain.scenarios.service import Service, Values, unserved_units
 
 ENGINE_VERSION = "1"
 CENTS = Decimal("0.000001")
@@ -61,23 +61,21 @@ def outcome(scenario: ScenarioInput, option: Option) -> OptionOutcome:
 def _service(scenario: ScenarioInput, fleet: OptionFleet) -> Service:
     if not fleet.charges.interruptions:
         return fleet.run.service
-    expected = outages(scenario, fleet, _uncarried(scenario, fleet))
+    expected = outages(scenario, fleet, _demand_left(scenario, fleet))
     return (
-        fleet.run.service
-        if expected is None
-        else interrupted(scenario, fleet.run.service, expected)
+        fleet.run.service if expected is None else interrupt(scenario, fleet.run.service, expected)
     )
 
 
 def missing(scenario: ScenarioInput, fleet: OptionFleet) -> Values:
     """Units of each step that nobody serves, with the expected loss by interruptions."""
-    uncarried = _uncarried(scenario, fleet)
+    uncarried = _demand_left(scenario, fleet)
     expected = outages(scenario, fleet, uncarried)
     return uncarried if expected is None else uncarried + expected.lost
 
 
-def _uncarried(scenario: ScenarioInput, fleet: OptionFleet) -> Values:
-    return unserved(scenario, fleet.serving, fleet.units_elastic, fleet.carried_always)
+def _demand_left(scenario: ScenarioInput, fleet: OptionFleet) -> Values:
+    return unserved_units(scenario, fleet.serving, fleet.units_elastic, fleet.base_units)
 
 
 # --- the document -------------------------------------------------------------------------------
@@ -136,7 +134,7 @@ def option_members(scenario: ScenarioInput, option_outcome: OptionOutcome) -> di
         "utilisation": service.utilisation,
         "billing_overhead_ratio": float(fleet.charges.compute / plain) if plain else None,
         "base_servers": fleet.base,
-        "committed_after_horizon": money(fleet.charges.committed),
+        "committed_after_horizon": money(fleet.charges.commitments),
         "breakdown": {name: money(amount) for name, amount in option_outcome.breakdown.items()},
         "interval": None,
         "p_cheapest": None,

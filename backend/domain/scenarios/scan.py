@@ -15,15 +15,15 @@ from numpy.typing import NDArray
 Servers = NDArray[Any]
 
 
-def clamped(lo: Servers, hi: Servers) -> Servers:
+def clamp_steps(lo: Servers, hi: Servers) -> Servers:
     """n of each step with n ← clip(n, lo, hi); lo ≤ hi, and both agree at step 0, the start."""
     # Twice the same bounds clip as once.
-    starts = np.append(0, marked((lo[1:] != lo[:-1]) | (hi[1:] != hi[:-1])) + 1)
+    starts = np.append(0, flag_positions((lo[1:] != lo[:-1]) | (hi[1:] != hi[:-1])) + 1)
     lengths = np.diff(np.append(starts, lo.size))
-    return np.repeat(_clamped(lo[starts], hi[starts]), lengths)
+    return np.repeat(_clamp_segment(lo[starts], hi[starts]), lengths)
 
 
-def _clamped(lo: Servers, hi: Servers) -> Servers:
+def _clamp_segment(lo: Servers, hi: Servers) -> Servers:
     bounds, later = (lo, hi), (np.empty_like(lo), np.empty_like(hi))
     stride = 1
     while stride < lo.size and not np.array_equal(*bounds):
@@ -61,7 +61,7 @@ def _sliding(values: Servers, width: int, best: Any) -> Servers:
     return best(extremes[rest:], extremes[: extremes.size - rest]) if rest else extremes
 
 
-def shifted(values: Servers, lag: int) -> Servers:
+def shift(values: Servers, lag: int) -> Servers:
     """The values as they were `lag` steps ago; before the first all was like it."""
     if lag <= 0:
         return values
@@ -70,7 +70,7 @@ def shifted(values: Servers, lag: int) -> Servers:
     return np.concatenate([head, values[: values.size - lag]])
 
 
-def marked(flags: NDArray[np.bool_]) -> NDArray[np.int64]:
+def flag_positions(flags: NDArray[np.bool_]) -> NDArray[np.int64]:
     """The positions of few flags among many, in half the time of numpy's way: those of eight at once
     first."""
     whole = flags.size // 8 * 8

@@ -45,7 +45,7 @@ class Screening:
     faults: Mapping[str, str]
 
 
-def screened(scenario: ScenarioInput, options: Iterable[Option], *, limit: int) -> Screening:
+def screen(scenario: ScenarioInput, options: Iterable[Option], *, limit: int) -> Screening:
     """The `limit` cheapest of options of one part, those that serve the demand first.
 
     Which one is cheaper is decided as between the options of a scenario: by the cost, with that of
@@ -63,7 +63,7 @@ def screened(scenario: ScenarioInput, options: Iterable[Option], *, limit: int) 
             except InvalidDocument as error:
                 faults[name] = str(error)
                 continue
-            cost, share = _judged(scenario, option_outcome), option_outcome.service.share
+            cost, share = _judge_cost(scenario, option_outcome), option_outcome.service.share
             is_serving = bool(serves(scenario, np.array(share)))
             if is_serving:
                 insort(best, cost)
@@ -71,10 +71,10 @@ def screened(scenario: ScenarioInput, options: Iterable[Option], *, limit: int) 
             key = (not is_serving, ZERO if is_serving else Fraction(share), cost, name)
             rows.append((key, cost, option, option_members(scenario, option_outcome)))
     rows.sort(key=lambda row: row[0])
-    return Screening(tuple(_ranked(rows[:limit])), faults)
+    return Screening(tuple(_rank_options(rows[:limit])), faults)
 
 
-def _ranked(
+def _rank_options(
     rows: Iterable[tuple[tuple[object, ...], Fraction, Option, Mapping[str, Any]]],
 ) -> Iterator[Screened]:
     rank, last = 0, None
@@ -115,7 +115,7 @@ def _first(group: list[Bounded]) -> tuple[Fraction, str]:
     return _order(group[0])
 
 
-def _judged(scenario: ScenarioInput, option_outcome: OptionOutcome) -> Fraction:
+def _judge_cost(scenario: ScenarioInput, option_outcome: OptionOutcome) -> Fraction:
     """The cost with that of unserved demand, where it has a price."""
     price = scenario.price_per_unserved_unit_hour
     if price is None:

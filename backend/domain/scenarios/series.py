@@ -70,7 +70,7 @@ def _over_time(option_outcome: OptionOutcome, lost: Values, width: int) -> dict[
     fleet = option_outcome.fleet
     # Stored narrow, to hold a year of minutes for many options; sums need room.
     serving = fleet.serving.astype(np.int64)
-    carried = serving * float(fleet.units_elastic) + float(fleet.carried_always)
+    carried = serving * float(fleet.units_elastic) + float(fleet.base_units)
     return {
         "name": option_outcome.option.name,
         "running": _highest(fleet.running.astype(np.int64) + fleet.always_on, width),
@@ -176,7 +176,7 @@ def _by_month(
             # Differences of exact bills, so that the months add up to the whole to the cent.
             added = {k: amount - earlier.get(k, ZERO) for k, amount in bill[index][0].items()}
             options.append(
-                _priced(option_outcome.option, sum(added.values(), ZERO))
+                _price_series(option_outcome.option, sum(added.values(), ZERO))
                 | {"unserved_share": _share(scenario, lost, before_s, end_s)}
                 | {"breakdown": {name: money(amount) for name, amount in added.items()}}
             )
@@ -185,7 +185,7 @@ def _by_month(
     return rows
 
 
-def _priced(option: Option, amount: Fraction) -> dict[str, Any]:
+def _price_series(option: Option, amount: Fraction) -> dict[str, Any]:
     return {"name": option.name, "cost": money(amount)}
 
 

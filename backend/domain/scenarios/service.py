@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from backend.domain.scenarios.lives import Whole
 from backend.domain.scenarios.model import ScenarioInput
 from backend.domain.scenarios.needed import MOST_SERVERS, NEAR, Needs
-from backend.domain.scenarios.scan import Servers, marked
+from backend.domain.scenarios.scan import Servers, flag_positions
 
 Values = NDArray[np.float64]
 # Share of what a server carries: more than what floats are off by.
@@ -33,12 +33,12 @@ class Service:
     """Part of the share that is an expected loss by interruptions."""
 
 
-def served(
+def measure_service(
     scenario: ScenarioInput, serving: Servers, units: Fraction, always: Fraction = Fraction(0)
 ) -> Service:
     """How far servers in service that carry `units` each met the demand, beside what is carried
     `always`."""
-    _, lost = _unserved(scenario, serving, units, always)
+    _, lost = _find_unserved(scenario, serving, units, always)
     missing = float(lost.sum())
     asked = scenario.demand.total
     capacity = float(_sum(serving) * units + always * scenario.steps.count)
@@ -57,17 +57,17 @@ def _sum(servers: Servers) -> int:
     return int(servers.sum(dtype=np.uint32 if fits else np.int64))
 
 
-def unserved(
+def unserved_units(
     scenario: ScenarioInput, serving: Servers, units: Fraction, always: Fraction = Fraction(0)
 ) -> Values:
     """Units of each step that no server carried."""
     missing = np.zeros(serving.size)
-    at, lost = _unserved(scenario, serving, units, always)
+    at, lost = _find_unserved(scenario, serving, units, always)
     missing[at] = lost
     return missing
 
 
-def _unserved(
+def _find_unserved(
     scenario: ScenarioInput, serving: Servers, units: Fraction, always: Fraction
 ) -> tuple[Whole, Values]:
     """The steps in which something is unserved, and how much."""
@@ -78,7 +78,7 @@ def _unserved(
     at, asked, servers, lost = at[is_lost], asked[is_lost], servers[is_lost], lost[is_lost]
     if lost.min(initial=np.inf) < NEAR * scenario.demand.highest:
         # Looked at again with products that are rounded once: 7 × 0.7 carries 4.9.
-        lost = asked - _carried(int(servers.max()), units, always)[servers]
+        lost = asked - _carrying_table(int(servers.max()), units, always)[servers]
         at, lost = at[lost > 0], lost[lost > 0]
     return at, lost
 
@@ -96,10 +96,10 @@ def _short(scenario: ScenarioInput, serving: Servers, units: Fraction, always: F
     # Next to no demand counts as no need, and still goes unserved where nobody serves.
     if not serving.min():
         is_short |= serving == 0
-    return marked(is_short)
+    return flag_positions(is_short)
 
 
-def _carried(most: int, units: Fraction, always: Fraction) -> Values:
+def _carrying_table(most: int, units: Fraction, always: Fraction) -> Values:
     """always + n · units for n from 0 to `most`, each as the float that is nearest."""
     common = math.lcm(units.denominator, always.denominator)
     each, first = int(units * common), int(always * common)

@@ -62,7 +62,7 @@ def _event(low: str, high: str, start: dt.datetime) -> Demand:
     }
 
 
-def _recorded(low: str, high: str, start: dt.datetime) -> Demand:
+def _example_trace(low: str, high: str, start: dt.datetime) -> Demand:
     hours = ((0, low), (8, high), (12, low), (14, high), (19, low))
     points = [(start + dt.timedelta(hours=hour), level) for hour, level in hours]
     return {"kind": TRACE, "csv": "\n".join(f"{at.isoformat()},{level}" for at, level in points)}
@@ -119,7 +119,7 @@ _ALL_SHAPES = (
     ),
     LoadShape(
         "recorded", _("Recorded"), _("Your own measurements, as lines of time and value."), ("csv",),
-        _recorded,
+        _example_trace,
         lambda demand: demand.get("kind") == TRACE,
     ),
 )  # fmt: skip
@@ -132,7 +132,7 @@ def shape_of(demand: Mapping[str, Any]) -> LoadShape | None:
     return next((shape for shape in _ALL_SHAPES if shape.is_like(demand)), None)
 
 
-def reshaped(document: Mapping[str, Any], shape: LoadShape) -> dict[str, Any]:
+def reshape(document: Mapping[str, Any], shape: LoadShape) -> dict[str, Any]:
     """The document with a demand of another shape, in its unit and between its two levels."""
     before = document.get("demand") or {}
     stated = [before.get("base"), *(window.get("level") for window in _windows(before))]

@@ -4,13 +4,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from backend.domain.scenarios.alone import OptionAlone, alone_from, written
-from backend.domain.scenarios.break_even import Meeting, meetings, paid_for_parts
+from backend.domain.scenarios.alone import OptionAlone, alone_from, document_json
+from backend.domain.scenarios.break_even import Meeting, meetings, payments_by_part
 from backend.domain.scenarios.contracts import contract_result
 from backend.domain.scenarios.documents import scenario_from
 from backend.domain.scenarios.model import Option, ScenarioInput, unlimited
 from backend.domain.scenarios.results import money, option_members, outcome, result_document
-from backend.domain.scenarios.tornado import bars, moved_inputs
+from backend.domain.scenarios.tornado import bars, inputs_with_spread
 from backend.domain.scenarios.uncertainty import factors, spread, uncertainty_members
 
 
@@ -20,7 +20,7 @@ def simulate(document: object, check: Callable[[], None] = unlimited) -> dict[st
     What `check` raises ends it; it is called between its parts.
     """
     scenario = scenario_from(document, check)
-    return _compared(scenario, list(_alone(scenario, scenario.options)))
+    return _comparison(scenario, list(_alone(scenario, scenario.options)))
 
 
 def options_written(
@@ -28,7 +28,10 @@ def options_written(
 ) -> list[dict[str, Any]]:
     """So many options from the first one on, each by itself; `compared` makes the result of all."""
     scenario = scenario_from(document, check)
-    return [written(result) for result in _alone(scenario, scenario.options[first : first + count])]
+    return [
+        document_json(result)
+        for result in _alone(scenario, scenario.options[first : first + count])
+    ]
 
 
 def compared(
@@ -37,12 +40,12 @@ def compared(
     """The result of a document whose options were calculated elsewhere; that of `simulate`."""
     scenario = scenario_from(document, check)
     alone = [alone_from(*pair) for pair in zip(scenario.options, options, strict=True)]
-    return _compared(scenario, alone)
+    return _comparison(scenario, alone)
 
 
 def _alone(scenario: ScenarioInput, options: Sequence[Option]) -> Iterator[OptionAlone]:
     drawn = factors(scenario, scenario.uncertainty) if scenario.uncertainty else None
-    inputs = moved_inputs(scenario)
+    inputs = inputs_with_spread(scenario)
     for option in options:
         result = outcome(scenario, option)
         yield OptionAlone(
@@ -50,13 +53,13 @@ def _alone(scenario: ScenarioInput, options: Sequence[Option]) -> Iterator[Optio
             {**option_members(scenario, result), "contract": contract_result(scenario, result)},
             result.total,
             result.service.share,
-            paid_for_parts(scenario, result),
+            payments_by_part(scenario, result),
             None if drawn is None else spread(scenario, result, drawn),
             tuple(spread(scenario, result, moved.factors) for moved in inputs),
         )
 
 
-def _compared(scenario: ScenarioInput, alone: list[OptionAlone]) -> dict[str, Any]:
+def _comparison(scenario: ScenarioInput, alone: list[OptionAlone]) -> dict[str, Any]:
     result = result_document(scenario, [dict(item.members) for item in alone])
     if scenario.uncertainty:
         spreads = [result.drawn for result in alone if result.drawn is not None]
@@ -65,14 +68,14 @@ def _compared(scenario: ScenarioInput, alone: list[OptionAlone]) -> dict[str, An
         for members, more, spread in zip(result["options"], by_option, spreads, strict=True):
             members.update(more)
             if spread.cost_error_ratio:
-                note = _interpolated(members["name"], spread.cost_error_ratio)
+                note = _interpolation_notes(members["name"], spread.cost_error_ratio)
                 result["assumptions"].append(note)
     result["break_even"] = [_meeting(meeting) for meeting in meetings(scenario, alone)]
     result["tornado"] = [asdict(bar) for bar in bars(scenario, alone)]
     return result
 
 
-def _interpolated(option: str, error_ratio: float) -> dict[str, str]:
+def _interpolation_notes(option: str, error_ratio: float) -> dict[str, str]:
     source = "demand has very many levels: costs of the draws are interpolated, off by at most this"
     name = f"interpolation, {option}"
     return {"name": name, "value": f"{error_ratio:.2g}", "unit": "ratio", "source": source}

@@ -48,7 +48,7 @@ def _price(amount: str, billing: str = "per_second", **given: Any) -> Document:
     return {**stated, "example": amount}
 
 
-def _bought(hardware: Document) -> Document:
+def _purchase_document(hardware: Document) -> Document:
     example = hardware["items"][0]["unit_price"]
     return {"billing": "purchase", "hardware": hardware, "example": example}
 
@@ -317,7 +317,11 @@ _ALL_TEMPLATES = (
             "that is always on takes two hours of work a month, whoever owns it."
         ),
         [
-            _all("own rack", _bought(OWN_SERVERS | {"staff_hours_per_month": "5"}), count="peak"),
+            _all(
+                "own rack",
+                _purchase_document(OWN_SERVERS | {"staff_hours_per_month": "5"}),
+                count="peak",
+            ),
             _all("dedicated", _price("100", "dedicated"), count="peak"),
             _all("cloud", _price("0.4")),
         ],
@@ -339,13 +343,13 @@ _ALL_TEMPLATES = (
         [
             _all(
                 "a NAS on one gigabit link",
-                _bought(_SERVERS_AND_NAS),
+                _purchase_document(_SERVERS_AND_NAS),
                 count=1,
                 capacity="100",
             ),
             _all(
                 "a disk in each server",
-                _bought(_SERVERS_WITH_DISKS),
+                _purchase_document(_SERVERS_WITH_DISKS),
                 count=16,
                 capacity="50",
             ),
@@ -393,12 +397,14 @@ TEMPLATES: Mapping[str, Template] = MappingProxyType(
 def is_as_template(template: Template, document: Mapping[str, Any]) -> bool:
     """True while a document asks what the template asks; its name does not count."""
     try:
-        return _asked(document) == _asked(template.document)
+        return _comparable_document(document) == _comparable_document(template.document)
     except InvalidDocument:
         return False
 
 
-def _asked(document: Mapping[str, Any]) -> tuple[ScenarioDocument, DemandTrace | None]:
+def _comparable_document(
+    document: Mapping[str, Any],
+) -> tuple[ScenarioDocument, DemandTrace | None]:
     """A document without its names and what can be stated in two ways, and its recorded demand."""
     read = ScenarioDocument.read({**document, "name": "same"})
     # A recording is points or lines; the editor makes lines of points.

@@ -51,7 +51,7 @@ def bars(scenario: ScenarioInput, options: Sequence[OptionAlone]) -> list[Bar]:
         np.array([option.unserved_share for option in options]),
     )
     unsorted = []
-    for n, (name, ends, _factors) in enumerate(moved_inputs(scenario)):
+    for n, (name, ends, _factors) in enumerate(inputs_with_spread(scenario)):
         costs = np.stack([option.moved[n].costs for option in options])
         unserved = np.stack([option.moved[n].unserved for option in options])
         low, high = (
@@ -73,7 +73,7 @@ def bars(scenario: ScenarioInput, options: Sequence[OptionAlone]) -> list[Bar]:
     return sorted(unsorted, key=lambda bar: -abs(bar.cost_high - bar.cost_low))
 
 
-def moved_inputs(scenario: ScenarioInput) -> list[MovedInput]:
+def inputs_with_spread(scenario: ScenarioInput) -> list[MovedInput]:
     """The inputs that have a spread."""
     return list(_inputs(scenario, scenario.uncertainty)) if scenario.uncertainty else []
 

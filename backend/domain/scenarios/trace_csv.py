@@ -81,14 +81,14 @@ class _Table:
             yield from self._by_series(time, kind, names.index("value"))
             return
         values = [n for n in range(len(head)) if n != time]
-        column = self._chosen([head[n] for n in values], values)
+        column = self._choose_column([head[n] for n in values], values)
         self.unit = head[column][:60]
         yield from self._pairs(self._lines, time, column, len(head), number + 1)
 
     def _is_header(self, head: list[str]) -> bool:
         return len(head) > 1 and all(exact(cell) is None for cell in head)
 
-    def _chosen(self, names: list[str], columns: list[int]) -> int:
+    def _choose_column(self, names: list[str], columns: list[int]) -> int:
         if len(names) == 1 and self._series in ("", names[0]):
             return columns[0]
         if names.count(self._series) != 1:

@@ -25,7 +25,7 @@ MOST_MESSAGES = 10
 STATISTICS = ("Average", "Sum", "Maximum", "Minimum", "SampleCount")
 
 
-def imported(lines: Iterable[str], *, series: str = "", statistic: str = "") -> DemandTrace:
+def import_trace(lines: Iterable[str], *, series: str = "", statistic: str = "") -> DemandTrace:
     """The trace of a file: CSV, or the JSON of CloudWatch or Prometheus.
 
     CSV is read line by line. `series` chooses one of several series, by label or
@@ -72,8 +72,8 @@ def _metric_data(document: Mapping[str, Any], series: str) -> DemandTrace:
     name = f"/MetricDataResults/{index}"
     if not isinstance(times, list) or not isinstance(values, list) or len(times) != len(values):
         raise InvalidValue(name, "as many Timestamps as Values are needed")
-    rows = [(f"{name}/Values/{n}", at, value) for n, (at, value) in _numbered(times, values)]
-    trace = _sorted(rows, labels[index])
+    rows = [(f"{name}/Values/{n}", at, value) for n, (at, value) in _number_rows(times, values)]
+    trace = _sort_rows(rows, labels[index])
     return replace(trace, remarks=tuple(_reservations(document, results, index)))
 
 
@@ -99,7 +99,7 @@ def _messages(*holders: Mapping[str, Any]) -> Iterator[str]:
             yield f"CloudWatch says {message.get('Code', '')}: {str(message.get('Value', ''))[:200]}"
 
 
-def _numbered(times: list[Any], values: list[Any]) -> Iterator[tuple[int, tuple[Any, Any]]]:
+def _number_rows(times: list[Any], values: list[Any]) -> Iterator[tuple[int, tuple[Any, Any]]]:
     return enumerate(zip(times, values, strict=True))
 
 
@@ -121,7 +121,7 @@ def _statistics(points: object, statistic: str) -> DemandTrace:
         (f"/Datapoints/{n}/{statistic}", point.get("Timestamp"), point.get(statistic))
         for n, point in enumerate(datapoints)
     ]
-    return _sorted(rows, str(datapoints[0].get("Unit", "")))
+    return _sort_rows(rows, str(datapoints[0].get("Unit", "")))
 
 
 def _prometheus(document: Mapping[str, Any], series: str) -> DemandTrace:
@@ -140,7 +140,7 @@ def _prometheus(document: Mapping[str, Any], series: str) -> DemandTrace:
         (f"{field}/{n}", *(pair if isinstance(pair, list) and len(pair) == 2 else (None, None)))
         for n, pair in enumerate(values if isinstance(values, list) else [])
     ]
-    trace = _sorted(rows, names[index])
+    trace = _sort_rows(rows, names[index])
     reservations = [
         f"Prometheus says: {str(said)[:200]}"
         for kind in ("warnings", "infos")
@@ -177,7 +177,7 @@ def _which(names: list[str], series: str, pointer: str) -> int:
     return names.index(series)
 
 
-def _sorted(rows: list[tuple[str, Any, Any]], unit: str) -> DemandTrace:
+def _sort_rows(rows: list[tuple[str, Any, Any]], unit: str) -> DemandTrace:
     """The rows by time. A time within a second is seen from the next whole one on."""
     timed: list[tuple[Fraction, str, object]] = []
     for pointer, at, value in rows:

@@ -8,11 +8,11 @@ from numpy.typing import NDArray
 
 from backend.domain.scenarios.lives import Lives, lives
 from backend.domain.scenarios.model import OptionPart, ScenarioInput
-from backend.domain.scenarios.needed import Needs, needed
-from backend.domain.scenarios.policies import REMEMBERING, Load, desired_servers
+from backend.domain.scenarios.needed import Needs, servers_needed
+from backend.domain.scenarios.policies import REMEMBERING, Load, servers_of_policy
 from backend.domain.scenarios.policy_document import Policy, PolicyWindow
 from backend.domain.scenarios.scan import Servers, sliding_min
-from backend.domain.scenarios.service import Service, served
+from backend.domain.scenarios.service import Service, measure_service
 
 ZERO = Fraction(0)
 FLOAT_SAFE_DIGITS = 14  # a float of these reads back as the same decimal
@@ -35,7 +35,7 @@ def run(scenario: ScenarioInput, part: OptionPart, count: int, base: OptionPart)
     key = part.units_per_server, count * base.units_per_server, count
     known = scenario.kept
     if key not in known:
-        running = _quoted(trajectory(scenario, part, count, base), scenario.policy)
+        running = _quota_servers(trajectory(scenario, part, count, base), scenario.policy)
         if len(known) >= MOST_KEPT:
             known.pop(next(iter(known)))
         always = count * base.units_per_server
@@ -48,7 +48,7 @@ def _run(
     scenario: ScenarioInput, running: Servers, units: Fraction, always: Fraction
 ) -> ElasticRun:
     serving = _serving(running, scenario)
-    met = served(scenario, serving, units, always)
+    met = measure_service(scenario, serving, units, always)
     return ElasticRun(running, serving, lives(running, scenario.steps), met)
 
 
@@ -61,7 +61,7 @@ def nobody(scenario: ScenarioInput, always: Fraction) -> ElasticRun:
 def peak_count(scenario: ScenarioInput, part: OptionPart) -> int:
     """Servers that the highest demand needs, within min and max."""
     highest = scenario.demand.values.max(keepdims=True)
-    need = int(needed(highest, part.units_per_server * scenario.target_utilisation)[0])
+    need = int(servers_needed(highest, part.units_per_server * scenario.target_utilisation)[0])
     policy = scenario.policy
     most = need if policy.max_servers is None else min(need, policy.max_servers)
     return max(policy.min_servers, most)
@@ -69,16 +69,18 @@ def peak_count(scenario: ScenarioInput, part: OptionPart) -> int:
 
 def trajectory(scenario: ScenarioInput, part: OptionPart, count: int, base: OptionPart) -> Servers:
     """Elastic servers that the policy wants beside `count` of the base; the quota comes last."""
-    return _desired(scenario, part.units_per_server, count, base.units_per_server)
+    return _servers_by_policy(scenario, part.units_per_server, count, base.units_per_server)
 
 
-def _desired(scenario: ScenarioInput, units: Fraction, count: int, base_units: Fraction) -> Servers:
+def _servers_by_policy(
+    scenario: ScenarioInput, units: Fraction, count: int, base_units: Fraction
+) -> Servers:
     needs = scenario.demand.needs
     if count:
         # At the target: the base takes its share of the demand before the elastic part is sized.
         needs = Needs(_left(needs.demand, float(count * base_units * _target(scenario))))
     load = Load(needs, units, scenario.target_utilisation, scenario.steps)
-    return desired_servers(_beside(scenario.policy, count), load)
+    return servers_of_policy(_beside(scenario.policy, count), load)
 
 
 def _left(demand: NDArray[np.float64], carried: float) -> NDArray[np.float64]:
@@ -112,7 +114,7 @@ def _lower(window: PolicyWindow, count: int) -> PolicyWindow:
     return window.model_copy(update={"level": max(window.level - count, window.level * 0)})
 
 
-def _quoted(running: Servers, policy: Policy) -> Servers:
+def _quota_servers(running: Servers, policy: Policy) -> Servers:
     if policy.quota is None or policy.quota >= int(running.max()):
         return running
     return np.clip(running, 0, policy.quota)

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from backend.domain.scenarios.charges import part_cost
-from backend.domain.scenarios.choice import judged, serves
+from backend.domain.scenarios.choice import judge, serves
 from backend.domain.scenarios.document import Uncertainty
 from backend.domain.scenarios.model import Demand, Option, OptionPart, ScenarioInput
 from backend.domain.scenarios.policies import REMEMBERING, pace
@@ -103,7 +103,7 @@ def factors(scenario: ScenarioInput, spreads: Uncertainty) -> Factors:
     parts = [part for option in scenario.options for part in option.parts]
 
     def drawn(cv: float) -> Draws:
-        return _drawn(random, cv, spreads)
+        return _draw_factors(random, cv, spreads)
 
     return Factors(
         demand=drawn(spreads.demand_growth_cv),
@@ -121,10 +121,10 @@ def factors(scenario: ScenarioInput, spreads: Uncertainty) -> Factors:
 
 def demand_factors(spreads: Uncertainty) -> Draws:
     """The draws of the demand alone, which are the first."""
-    return _drawn(np.random.default_rng(spreads.seed), spreads.demand_growth_cv, spreads)
+    return _draw_factors(np.random.default_rng(spreads.seed), spreads.demand_growth_cv, spreads)
 
 
-def _drawn(random: np.random.Generator, cv: float, spreads: Uncertainty) -> Draws:
+def _draw_factors(random: np.random.Generator, cv: float, spreads: Uncertainty) -> Draws:
     return np.exp(sigma(cv) * random.standard_normal(spreads.draws))
 
 
@@ -151,7 +151,7 @@ def curve(scenario: ScenarioInput, option_outcome: OptionOutcome, ratio: Draws) 
     outcomes: list[OptionOutcome] = []
 
     def run(end: float) -> OptionOutcome:
-        return option_outcome if end == 1 else outcome(_scaled(scenario, end), option)
+        return option_outcome if end == 1 else outcome(_scale_input(scenario, end), option)
 
     # From above: where nothing is unserved at the upper end nothing is at the lower one, either.
     for low, high in reversed(stretches(scenario, option_outcome, ratio)):
@@ -217,7 +217,7 @@ def _breaks(scenario: ScenarioInput, option_outcome: OptionOutcome, highest: flo
     fleet, policy = option_outcome.fleet, scenario.policy
     units = float(fleet.units_elastic)
     target = float(policy.target if policy.kind in REMEMBERING else scenario.target_utilisation)
-    always = float(fleet.carried_always)
+    always = float(fleet.base_units)
     if fleet.elastic_part is None:
         return np.unique(always / levels)
     lines = [(always, units), (always * target, units * float(scenario.target_utilisation))]
@@ -234,12 +234,12 @@ def _breaks(scenario: ScenarioInput, option_outcome: OptionOutcome, highest: flo
     return np.unique(loads[:, None] / levels)
 
 
-def _scaled(scenario: ScenarioInput, ratio: float) -> ScenarioInput:
+def _scale_input(scenario: ScenarioInput, ratio: float) -> ScenarioInput:
     demand = Demand(scenario.demand.unit, scenario.demand.values * ratio)
     return replace(scenario, demand=demand)
 
 
-def _started_in(scenario: ScenarioInput, warmup_s: float) -> ScenarioInput:
+def _with_warmup(scenario: ScenarioInput, warmup_s: float) -> ScenarioInput:
     return replace(scenario, policy=scenario.policy.model_copy(update={"warmup_s": warmup_s}))
 
 
@@ -311,7 +311,7 @@ def _boot(scenario: ScenarioInput, option_outcome: OptionOutcome, boot: Draws) -
         times = np.unique(np.quantile(boot, np.linspace(0, 1, GRID)))
     seconds = times * (scenario.steps.step_s if is_exact else warmup_s)
     shares = np.array(
-        [outcome(_started_in(scenario, each), option).service.share for each in seconds]
+        [outcome(_with_warmup(scenario, each), option).service.share for each in seconds]
     )
     added = shares - option_outcome.service.share
     return added[index] if is_exact else np.interp(boot, times, added)
@@ -338,7 +338,7 @@ def uncertainty_members(
     demand = demand_factors(spreads)
     unserved = np.stack([option_spread.unserved for option_spread in by_option])
     may_win = serves(scenario, unserved)
-    costs = judged(
+    costs = judge(
         scenario, np.stack([option_spread.costs for option_spread in by_option]), unserved, demand
     )
     # Where no option serves the demand of a draw none is its cheapest.

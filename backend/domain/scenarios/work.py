@@ -40,7 +40,7 @@ def check_work(document: object, most: int = MOST_WORK) -> int:
     """Steps of all options and passes; InvalidDocument for more than `most`."""
     if not isinstance(document, Mapping):
         return 0
-    return _checked(document, _passes(document), "passes", most)
+    return _check_work(document, _passes(document), "passes", most)
 
 
 def check_job_work(document: Mapping[str, Any]) -> int:
@@ -55,15 +55,15 @@ def check_job_work(document: Mapping[str, Any]) -> int:
 
 def check_map_work(document: Mapping[str, Any], most: int = MOST_MAP_WORK) -> int:
     """Steps of all options and cells of a map; InvalidDocument for more than `most`."""
-    return _checked(document, len(PRICES) * len(SHAPES) * pace(_kind(document)), "cells", most)
+    return _check_work(document, len(PRICES) * len(SHAPES) * pace(_kind(document)), "cells", most)
 
 
 def check_curve_work(document: Mapping[str, Any], most: int = MOST_MAP_WORK) -> int:
     """Steps of all options and points of both cost curves; InvalidDocument for more than `most`."""
-    return _checked(document, MOST_RUNS * pace(_kind(document)), "points", most)
+    return _check_work(document, MOST_RUNS * pace(_kind(document)), "points", most)
 
 
-def coarsened(
+def coarsen(
     document: Mapping[str, Any], check: Callable[[Mapping[str, Any]], int]
 ) -> tuple[Mapping[str, Any], int | None]:
     """The document in the shortest steps that the check accepts, and their length where it is not
@@ -104,7 +104,7 @@ def check_screening_work(document: Mapping[str, Any], sizes: int, offers: int, m
     return work
 
 
-def _checked(document: Mapping[str, Any], times: int, name: str, most: int) -> int:
+def _check_work(document: Mapping[str, Any], times: int, name: str, most: int) -> int:
     steps, options = _steps(document), _options(document)
     work = steps * options * times
     if work > most:

@@ -26,7 +26,7 @@ from backend.domain.storage.zfs import (
     REPORTING_RECORD_BYTES,
     Allocation,
     PoolRules,
-    converted_bytes,
+    bytes_by_zfs,
     draid_allocation,
     group_bytes,
     raidz_allocation,
@@ -190,7 +190,7 @@ def _capacity(array: Array, rules: PoolRules) -> Capacity:
     space, reported = array.active_disks * array.disk.bytes, None
     if _is_zfs(array):
         space = array.groups * group_bytes(array.group_disks, array.disk.bytes, rules)
-        converted = converted_bytes(space, _allocation(array, REPORTING_RECORD_BYTES))
+        converted = bytes_by_zfs(space, _allocation(array, REPORTING_RECORD_BYTES))
         reported = converted - slop_bytes(converted, rules)
         space = space * reported // converted
     usable = space * allocation.data_bytes // allocation.allocated_bytes

@@ -38,7 +38,9 @@ def chain_shares(
     Flows that stay on one link of a segment are taken to be spread evenly over its links.
     Raises InvalidValue with the JSON pointer into links and flows.
     """
-    joined = {segment.name: _joined(index, segment) for index, segment in enumerate(segments)}
+    joined = {
+        segment.name: _link_aggregate(index, segment) for index, segment in enumerate(segments)
+    }
     links = [Link(segment.name, joined[segment.name].total_bytes_per_s) for segment in segments]
     limits = [_limit(flow, joined) for flow in flows]
     limited = [
@@ -53,7 +55,7 @@ def chain_shares(
     return Chain(tuple(links), tuple(limited), replace(divided, flows=named))
 
 
-def _joined(index: int, segment: Segment) -> Aggregate:
+def _link_aggregate(index: int, segment: Segment) -> Aggregate:
     if not 0 < segment.usable_ratio <= 1:
         detail = f"{segment.usable_ratio} is not above 0 and at most 1"
         raise InvalidValue(f"/links/{index}/usable_ratio", detail)

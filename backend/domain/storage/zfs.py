@@ -120,7 +120,7 @@ def group_bytes(disks: int, disk_bytes: int, rules: PoolRules) -> int:
     return space >> shift << shift
 
 
-def converted_bytes(allocatable_bytes: int, reporting: Allocation) -> int:
+def bytes_by_zfs(allocatable_bytes: int, reporting: Allocation) -> int:
     """Allocatable space as ZFS counts it: as data in records of 128 KiB, given their allocation."""
     per_unit = REPORTING_RECORD_BYTES // (reporting.allocated_bytes // UNIT_BYTES)
     return allocatable_bytes // UNIT_BYTES * per_unit

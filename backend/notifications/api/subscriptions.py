@@ -14,7 +14,7 @@ from backend.accounts.services.acting import workspace_of
 from backend.common.rest.parameters import boolean, one_of
 from backend.common.rest.permissions import ADMIN
 from backend.common.rest.table import Column, ColumnType
-from backend.common.rest.views import FilteredListView, ListAnswer, View, created
+from backend.common.rest.views import FilteredListView, ListAnswer, View, created_response
 from backend.notifications.api.documents import (
     SubscriptionDetail,
     SubscriptionDocument,
@@ -77,7 +77,7 @@ class SubscriptionsView(FilteredListView):
             is_enabled=values["enabled"],
             actor=actor(request),
         )
-        return created(
+        return created_response(
             request,
             _detail(request, subscription.pk),
             "subscription",

@@ -95,7 +95,7 @@ def notice_claim() -> Notice | None:
 
 def notice_mark_sent(*, notice: Notice) -> None:
     """The claimed notice was delivered."""
-    _claimed(notice).update(sent_at=clock.now(), next_due_at=None, last_error="")
+    _claim(notice).update(sent_at=clock.now(), next_due_at=None, last_error="")
 
 
 def notice_mark_failed(*, notice: Notice, error: str) -> None:
@@ -106,10 +106,10 @@ def notice_mark_failed(*, notice: Notice, error: str) -> None:
     else:
         wait_s = FIRST_BACKOFF_S * 2 ** (notice.attempt - 1)
         due = clock.now() + dt.timedelta(seconds=wait_s)
-    _claimed(notice).update(next_due_at=due, last_error=error[:500])
+    _claim(notice).update(next_due_at=due, last_error=error[:500])
 
 
-def _claimed(notice: Notice) -> QuerySet[Notice]:
+def _claim(notice: Notice) -> QuerySet[Notice]:
     """The row while our claim is the newest one."""
     # The attempt is the fence: a worker that comes back after its lease must not change what the
     # next one has claimed.

@@ -7,7 +7,7 @@ from django.db import transaction
 
 from backend.accounts.models import Workspace
 from backend.accounts.services.audit import audit_record
-from backend.common.crypto import opened, sealed
+from backend.common.crypto import seal, unseal
 from backend.common.sealing import identity_of
 from backend.domain.errors import InvalidValue
 from backend.notifications.channels import channel_of
@@ -39,7 +39,7 @@ def subscription_create(
         workspace=workspace,
         channel=channel,
         address=address,
-        kinds=_checked_kinds(kinds),
+        kinds=_check_kinds(kinds),
         is_enabled=is_enabled,
         campaign=campaign,
     )
@@ -75,7 +75,7 @@ def subscription_update(
         _seal(subscription, str(secret))
     kinds = changes.get("kinds")
     if isinstance(kinds, list):
-        subscription.kinds = _checked_kinds(kinds)
+        subscription.kinds = _check_kinds(kinds)
     if "is_enabled" in changes:
         subscription.is_enabled = bool(changes["is_enabled"])
     subscription.save()
@@ -103,7 +103,7 @@ def subscription_secret(*, subscription: Subscription) -> bytes:
     """The key of the signatures in the clear, for the worker that signs; empty without one."""
     if subscription.sealed_secret is None:
         return b""
-    return opened(bytes(subscription.sealed_secret), identity=identity_of(subscription))
+    return unseal(bytes(subscription.sealed_secret), identity=identity_of(subscription))
 
 
 def _seal(subscription: Subscription, secret: str | None) -> None:
@@ -114,10 +114,10 @@ def _seal(subscription: Subscription, secret: str | None) -> None:
         raise InvalidValue(
             "/secret", f"{MIN_SECRET_CHARACTERS} to {MAX_SECRET_CHARACTERS} characters are needed"
         )
-    subscription.sealed_secret = sealed(secret.encode(), identity=identity_of(subscription))
+    subscription.sealed_secret = seal(secret.encode(), identity=identity_of(subscription))
 
 
-def _checked_kinds(kinds: Sequence[str]) -> list[str]:
+def _check_kinds(kinds: Sequence[str]) -> list[str]:
     for index, kind in enumerate(kinds):
         if kind not in NoticeKind.values:
             known = ", ".join(NoticeKind.values)

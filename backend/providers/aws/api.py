@@ -22,7 +22,7 @@ from botocore.loaders import create_loader
 from botocore.parsers import ResponseParserError
 
 from backend.domain.errors import DriverError, Reason
-from backend.domain.redaction import redacted
+from backend.domain.redaction import redact
 from backend.providers.base import ASSUME_ROLE, STATIC_KEY, WORKLOAD_IDENTITY
 from backend.providers.machines import Access, plain_words
 
@@ -157,7 +157,7 @@ def login(access: Access) -> Login:
     if known is not None and known.is_fresh:
         return known
     # Outside the lock: one account whose STS is silent must not hold up all others. Two may log in at once.
-    made = _made(access)
+    made = _make_login(access)
     with _lock:
         if len(_logins) >= MAX_LOGINS:
             _logins.clear()
@@ -188,7 +188,7 @@ def _key(access: Access) -> str:
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
-def _made(access: Access) -> Login:
+def _make_login(access: Access) -> Login:
     endpoint_url = access.settings.get("endpoint_url")
     if access.kind not in {STATIC_KEY, ASSUME_ROLE, WORKLOAD_IDENTITY}:
         raise DriverError(
@@ -390,12 +390,12 @@ def failure(error: Exception, access: Access) -> DriverError:
         if FREE_PLAN in message:
             detail = f"{FREE_PLAN_REFUSAL} ({detail})"
     else:
-        reason, is_retryable = _unanswered(error)
+        reason, is_retryable = _reason_of_silence(error)
         detail = f"AWS: {plain_words(str(error))[:MAX_MESSAGE_CHARACTERS]}"
-    return DriverError(reason, redacted(detail, access.secret), retryable=is_retryable)
+    return DriverError(reason, redact(detail, access.secret), retryable=is_retryable)
 
 
-def _unanswered(error: Exception) -> tuple[Reason, bool]:
+def _reason_of_silence(error: Exception) -> tuple[Reason, bool]:
     # Nothing was sent, so nothing was made; after the request was sent it may have been.
     if isinstance(error, boto_errors.ConnectionError):
         return Reason.UNREACHABLE, True

@@ -19,9 +19,9 @@ from backend.domain.host_keys import HostKey
 from backend.domain.parsing.console import console_host_key
 from backend.providers.aws import api as aws_api
 from backend.providers.aws.api import Login, code, failure, is_unknown, login
-from backend.providers.aws.launching import let_in, prepared
+from backend.providers.aws.launching import let_in, prepare_launch
 from backend.providers.aws.listings import instances, offers, pages, zones
-from backend.providers.aws.preflight import looked_over, tried
+from backend.providers.aws.preflight import preflight_lines, try_launch
 from backend.providers.aws.request import (
     EXPIRES_AT,
     MADE_BY,
@@ -117,16 +117,16 @@ class AwsDriver:
         return await self._do(partial(zones, machine_type=machine_type, region=region))
 
     async def preflight(self, region: str, tag: str) -> Sequence[Preflight]:
-        return await self._do(partial(looked_over, access=self._access, region=region, tag=tag))
+        return await self._do(partial(preflight_lines, access=self._access, region=region, tag=tag))
 
     async def rehearse(self, spec: LaunchSpec) -> None:
-        await self._do(partial(tried, access=self._access, spec=spec))
+        await self._do(partial(try_launch, access=self._access, spec=spec))
 
     async def launch(self, spec: LaunchSpec, token: str) -> ProviderResource:
-        return await self._do(partial(self._launched, spec=spec, token=token))
+        return await self._do(partial(self._launch, spec=spec, token=token))
 
     async def describe(self, resource: ProviderResource) -> ProviderResource:
-        return await self._do(partial(self._described, resource=resource))
+        return await self._do(partial(self._describe, resource=resource))
 
     async def terminate(self, resource: ProviderResource) -> None:
         await self._do(partial(self._end, resource=resource))
@@ -171,9 +171,9 @@ class AwsDriver:
 
     # --- launch -------------------------------------------------------------------------------
 
-    def _launched(self, at: Login, *, spec: LaunchSpec, token: str) -> ProviderResource:
+    def _launch(self, at: Login, *, spec: LaunchSpec, token: str) -> ProviderResource:
         ec2 = at.ec2(spec.region)
-        asked = prepared(at, self._access, spec, token)
+        asked = prepare_launch(at, self._access, spec, token)
         try:
             made: Sequence[Any] = ec2.run_instances(**asked)["Instances"]
         except ClientError as error:
@@ -233,7 +233,7 @@ class AwsDriver:
             refusal=refusal_of(instance),
         )
 
-    def _described(self, at: Login, *, resource: ProviderResource) -> ProviderResource:
+    def _describe(self, at: Login, *, resource: ProviderResource) -> ProviderResource:
         ec2 = at.ec2(resource.region)
         try:
             if resource.kind == ResourceKind.MACHINE:
@@ -303,7 +303,7 @@ class AwsDriver:
         refuses what has none because it is not there."""
         if code(error) != "UnauthorizedOperation":
             return is_unknown(error)
-        described = self._described(at, resource=resource)
+        described = self._describe(at, resource=resource)
         return described.state in {ProviderResourceState.ABSENT, ProviderResourceState.GONE}
 
 

@@ -15,10 +15,10 @@ from backend.providers.aws.request import (
     peer_rules,
     request,
     ssh_rule,
-    tagged,
+    tag_specifications,
     tags,
 )
-from backend.providers.machines import Access, LaunchSpec, ProviderResource, unsupported
+from backend.providers.machines import Access, LaunchSpec, ProviderResource, unsupported_error
 
 if TYPE_CHECKING:
     from types_boto3_ec2 import EC2Client
@@ -32,7 +32,7 @@ ARCHITECTURES = {"x86_64": ("amd64", "x86_64"), "arm64": ("arm64", "arm64")}
 PREPARE_LIMIT_S = 10
 
 
-def prepared(at: Login, access: Access, spec: LaunchSpec, token: str) -> dict[str, Any]:
+def prepare_launch(at: Login, access: Access, spec: LaunchSpec, token: str) -> dict[str, Any]:
     """The parameters of RunInstances; what they name has been made."""
     until = time.monotonic() + PREPARE_LIMIT_S
     ec2 = at.ec2(spec.region)
@@ -59,7 +59,7 @@ def prepared(at: Login, access: Access, spec: LaunchSpec, token: str) -> dict[st
 def image_of(at: Login, access: Access, spec: LaunchSpec) -> tuple[str, list[Any]]:
     """The image's id, and its disks, which all end with the machine."""
     if spec.arch not in ARCHITECTURES:
-        raise unsupported("the architecture of the type is not known")
+        raise unsupported_error("the architecture of the type is not known")
     debian, ours = ARCHITECTURES[spec.arch]
     name = (access.in_region("image", spec.region) or IMAGE).replace("{arch}", debian)
     if name.startswith("/"):
@@ -67,7 +67,7 @@ def image_of(at: Login, access: Access, spec: LaunchSpec) -> tuple[str, list[Any
     images = at.ec2(spec.region).describe_images(ImageIds=[name])["Images"]
     # Else RunInstances refuses the pair, after key pair and group were made.
     if not images or images[0].get("Architecture") != ours:
-        raise unsupported(f"image {name} is none for {spec.arch}")
+        raise unsupported_error(f"image {name} is none for {spec.arch}")
     disks = [
         disk_of(disk, is_root=disk["DeviceName"] == images[0].get("RootDeviceName"))
         for disk in images[0].get("BlockDeviceMappings", ())
@@ -113,7 +113,7 @@ def _key_pair(ec2: "EC2Client", spec: LaunchSpec, token: str, marks: Mapping[str
         ec2.import_key_pair(
             KeyName=name_of(token),
             PublicKeyMaterial=spec.public_key.encode(),
-            TagSpecifications=tagged(marks, "key-pair"),
+            TagSpecifications=tag_specifications(marks, "key-pair"),
         )
 
 
@@ -125,7 +125,7 @@ def _group_made(
         return ec2.create_security_group(
             GroupName=name_of(token),
             Description="SSH to a machine that is being measured",
-            TagSpecifications=tagged(marks, "security-group"),
+            TagSpecifications=tag_specifications(marks, "security-group"),
             **network,
         )["GroupId"]
     except ClientError as error:

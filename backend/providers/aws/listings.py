@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from backend.providers.aws.api import Login
 from backend.providers.aws.request import filters
-from backend.providers.machines import MachineListing, unsupported
+from backend.providers.machines import MachineListing, unsupported_error
 
 if TYPE_CHECKING:
     from types_boto3_ec2 import EC2Client
@@ -36,7 +36,7 @@ def zones(at: Login, *, machine_type: str, region: str) -> list[str]:
     rows = _offerings(at, region, LocationType="availability-zone", Filters=typed)
     if zones := sorted(row["Location"] for row in rows):
         return zones
-    raise unsupported(f"{region} does not sell {machine_type}")
+    raise unsupported_error(f"{region} does not sell {machine_type}")
 
 
 def _offerings(at: Login, region: str, **query: Any) -> Iterator[Any]:

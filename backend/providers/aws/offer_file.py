@@ -17,8 +17,8 @@ from backend.providers.aws.prices import (
     PURCHASE_MODELS,
     Product,
     Rate,
-    chosen,
-    chosen_of_json,
+    choose_json_product,
+    choose_product,
     plain,
     priced,
     term_rates,
@@ -81,7 +81,7 @@ def from_json(stream: Stream) -> Iterator[Result]:
 
 def _products(scanner: Scanner, products: dict[str, Product]) -> Iterator[Skipped]:
     for sku in scanner.members():
-        product = chosen_of_json(sku, answers.mapping(scanner.value(), where=f"{FILE} {sku}"))
+        product = choose_json_product(sku, answers.mapping(scanner.value(), where=f"{FILE} {sku}"))
         if isinstance(product, Skipped):
             yield product
         else:
@@ -132,7 +132,7 @@ def from_csv(lines: Iterable[str]) -> Iterator[Result]:
                 yield _unreadable(row[0], detail)
                 continue
             values = columns.read(row)
-            product = _chosen(values, products)
+            product = _choose_row(values, products)
             if isinstance(product, Skipped):
                 yield product
             elif values["termtype"] in PURCHASE_MODELS:
@@ -169,10 +169,10 @@ def _columns(rows: "_csv.Reader") -> _Columns:
     )
 
 
-def _chosen(values: dict[str, str], products: dict[str, Product]) -> Product | Skipped:
+def _choose_row(values: dict[str, str], products: dict[str, Product]) -> Product | Skipped:
     # Every row of a SKU repeats its attributes.
     product = products.get(values["sku"])
-    return product or chosen(values["sku"], values.get("productfamily", ""), values)
+    return product or choose_product(values["sku"], values.get("productfamily", ""), values)
 
 
 def _rate(values: dict[str, str]) -> Rate:

@@ -17,10 +17,10 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ed25519
 
 from backend.providers.aws.api import ERRORS, Login, code, failure
-from backend.providers.aws.launching import image_of, prepared
+from backend.providers.aws.launching import image_of, prepare_launch
 from backend.providers.aws.listings import instances
 from backend.providers.aws.request import KEY_ADVICE, filters, name_of
-from backend.providers.machines import Access, LaunchSpec, Overview, Preflight, unsupported
+from backend.providers.machines import Access, LaunchSpec, Overview, Preflight, unsupported_error
 
 if TYPE_CHECKING:
     from types_boto3_ec2 import EC2Client
@@ -44,7 +44,7 @@ KEY_OF_AWS = "alias/aws/ebs"
 POLICY_ADVICE = "Compare the rights of the identity with docs/policies/aws-launch.json."
 
 
-def looked_over(at: Login, *, access: Access, region: str, tag: str) -> list[Preflight]:
+def preflight_lines(at: Login, *, access: Access, region: str, tag: str) -> list[Preflight]:
     """The lines of a region; those after one that hinders all others are left out."""
     overview = Overview(region)
 
@@ -58,7 +58,11 @@ def looked_over(at: Login, *, access: Access, region: str, tag: str) -> list[Pre
         overview.look(topic, answered, advice)
 
     ec2 = at.ec2(region)
-    look("region", lambda: _opted_in(ec2), f"Enable {region} under Account settings, AWS Regions.")
+    look(
+        "region",
+        lambda: _opt_in_words(ec2),
+        f"Enable {region} under Account settings, AWS Regions.",
+    )
     if not overview.is_ready():
         return overview.lines
     look(
@@ -78,14 +82,14 @@ def looked_over(at: Login, *, access: Access, region: str, tag: str) -> list[Pre
     _look_at_quota(overview, at, access, region)
     if overview.is_ready():
         trial = _trial(region, "x86_64", tag)
-        look("launch", lambda: tried(at, access=access, spec=trial), POLICY_ADVICE)
+        look("launch", lambda: try_launch(at, access=access, spec=trial), POLICY_ADVICE)
         _look_at_plan(overview, at, access, replace(trial, machine_type=PAID_TYPE))
     else:
         overview.unknown("launch", "not tried, as something before it is not ready")
     return overview.lines
 
 
-def _opted_in(ec2: "EC2Client") -> str:
+def _opt_in_words(ec2: "EC2Client") -> str:
     # A call that changes nothing, and that a region refuses while it is not enabled.
     ec2.describe_subnets(MaxResults=5)
     return "it answers"
@@ -96,11 +100,11 @@ def _network(ec2: "EC2Client", access: Access, region: str) -> str:
         (shown,) = ec2.describe_subnets(SubnetIds=[subnet])["Subnets"]
         free = shown["AvailableIpAddressCount"]
         if free < FEW_ADDRESSES:
-            raise unsupported(f"{subnet} has {free} free addresses left")
+            raise unsupported_error(f"{subnet} has {free} free addresses left")
         return f"{subnet} in {shown['AvailabilityZone']}, {free} free addresses"
     subnets = ec2.describe_subnets(Filters=filters(**{"default-for-az": "true"}))["Subnets"]
     if not subnets:
-        raise unsupported("no default network")
+        raise unsupported_error("no default network")
     return (
         f"default subnets in {', '.join(sorted(subnet['AvailabilityZone'] for subnet in subnets))}"
     )
@@ -135,7 +139,7 @@ def _look_at_quota(overview: Overview, at: Login, access: Access, region: str) -
     try:
         answer = at.quotas(region).get_service_quota(ServiceCode=service, QuotaCode=name)
         limit = int(answer["Quota"]["Value"])
-        used = _used_vcpus(at.ec2(region))
+        used = _vcpus_in_use(at.ec2(region))
     except ERRORS as error:
         advice = "Allow servicequotas:GetServiceQuota to see it here."
         overview.unknown("quota", failure(error, access).detail, advice)
@@ -147,7 +151,7 @@ def _look_at_quota(overview: Overview, at: Login, access: Access, region: str) -
         overview.not_ready("quota", detail, f"Ask for more: Service Quotas, {name} in {region}.")
 
 
-def _used_vcpus(ec2: "EC2Client") -> int:
+def _vcpus_in_use(ec2: "EC2Client") -> int:
     # Of all machines of the account, not ours alone: the quota is the account's.
     living = filters(**{"instance-state-name": "running"})
     options = [instance.get("CpuOptions", {}) for instance in instances(ec2, Filters=living)]
@@ -177,26 +181,26 @@ def _look_at_plan(overview: Overview, at: Login, access: Access, paid: LaunchSpe
     if not overview.is_ready():
         return
     try:
-        overview.ready("plan", tried(at, access=access, spec=paid))
+        overview.ready("plan", try_launch(at, access=access, spec=paid))
     except ERRORS as error:
         overview.unknown("plan", failure(error, access).detail, PLAN_ADVICE)
 
 
-def tried(at: Login, *, access: Access, spec: LaunchSpec) -> str:
+def try_launch(at: Login, *, access: Access, spec: LaunchSpec) -> str:
     """AWS's answer to a launch that is only tried."""
     ec2, token = at.ec2(spec.region), str(uuid.uuid4())
     try:
-        ec2.run_instances(DryRun=True, **prepared(at, access, spec, token))
+        ec2.run_instances(DryRun=True, **prepare_launch(at, access, spec, token))
     except ClientError as error:
         # A dry run always raises: with this name it would have been let pass.
         if code(error) != "DryRunOperation":
             raise
     finally:
-        _removed(ec2, token)
+        _remove(ec2, token)
     return f"{spec.machine_type} would be launched"
 
 
-def _removed(ec2: "EC2Client", token: str) -> None:
+def _remove(ec2: "EC2Client", token: str) -> None:
     """Delete the probe's leftovers; what cannot be deleted is left to the reaper."""
     # Each by itself: what hinders the one must not leave the other behind.
     with suppress(ClientError, BotoCoreError):

@@ -87,7 +87,7 @@ def plain(name: str) -> str:
     return "".join(c for c in name if c.isalnum()).lower()
 
 
-def chosen(sku: str, family: str, attributes: Mapping[str, str]) -> Product | Skipped:
+def choose_product(sku: str, family: str, attributes: Mapping[str, str]) -> Product | Skipped:
     """The product, if it is the plain Linux row of a type. Names of attributes are plain ones."""
     name, region = attributes.get("instancetype", ""), attributes.get("regioncode", "")
 
@@ -105,7 +105,7 @@ def chosen(sku: str, family: str, attributes: Mapping[str, str]) -> Product | Sk
     try:
         _check_right(attributes)
     except NoPrice as why:
-        return _skipped(name, region, PurchaseModel.ON_DEMAND, sku, why)
+        return _skip(name, region, PurchaseModel.ON_DEMAND, sku, why)
     return Product(sku, _type(name, region, attributes))
 
 
@@ -217,16 +217,14 @@ def priced(products: Mapping[str, Product], rates: Iterable[Rate]) -> Iterator[R
         yield product.type
         if sku not in on_demand:
             why = NoPrice(SkipReason.NO_PRICE, "no on-demand term")
-            yield _skipped(
-                product.type.name, product.type.region, PurchaseModel.ON_DEMAND, sku, why
-            )
+            yield _skip(product.type.name, product.type.region, PurchaseModel.ON_DEMAND, sku, why)
     # A reserved term is one price of two lines: an hourly rate and what is paid at the start.
     for (sku, model, *_), lines in terms.items():
         yield _of_term(products[sku].type, PURCHASE_MODELS[model], lines)
 
 
-def _skipped(offer: str, region: str, model: PurchaseModel, raw_id: str, why: NoPrice) -> Skipped:
-    return answers.skipped(
+def _skip(offer: str, region: str, model: PurchaseModel, raw_id: str, why: NoPrice) -> Skipped:
+    return answers.skip_row(
         why, provider=PROVIDER, raw_id=raw_id, offer=offer, region=region, purchase_model=model
     )
 
@@ -235,7 +233,7 @@ def _of_term(machine: ParsedType, model: PurchaseModel, lines: list[Rate]) -> Pa
     """The price that the lines of one term make together."""
     raw_id = "+".join(line.rate_code for line in lines)
     try:
-        paid = _reserved(lines) if model is PurchaseModel.RESERVED else _on_demand(lines)
+        paid = _reservation_terms(lines) if model is PurchaseModel.RESERVED else _on_demand(lines)
         return ParsedPrice(
             provider=PROVIDER,
             offer=machine.name,
@@ -248,7 +246,7 @@ def _of_term(machine: ParsedType, model: PurchaseModel, lines: list[Rate]) -> Pa
             **paid,
         )
     except NoPrice as why:
-        return _skipped(machine.name, machine.region, model, raw_id, why)
+        return _skip(machine.name, machine.region, model, raw_id, why)
 
 
 def _on_demand(lines: list[Rate]) -> dict[str, Any]:
@@ -260,7 +258,7 @@ def _on_demand(lines: list[Rate]) -> dict[str, Any]:
     return {"amount": answers.amount(lines[0].amount), "unit": PriceUnit.HOUR}
 
 
-def _reserved(lines: list[Rate]) -> dict[str, Any]:
+def _reservation_terms(lines: list[Rate]) -> dict[str, Any]:
     """Hourly price and upfront part; with all upfront the amount is that of the whole term."""
     first = lines[0]
     term, upfront = TERMS.get(first.lease, ""), UPFRONT.get(first.option, "")
@@ -292,7 +290,7 @@ def parse(pages: Iterable[str]) -> Iterator[Result]:
         entries = answers.mapping(answers.document(page, where=where), where=where)
         for entry in _entries(entries, where):
             listed = answers.inner(entry, "product")
-            product = chosen_of_json(answers.word(listed, "sku"), listed)
+            product = choose_json_product(answers.word(listed, "sku"), listed)
             if isinstance(product, Skipped):
                 yield product
                 continue
@@ -308,11 +306,13 @@ def parse(pages: Iterable[str]) -> Iterator[Result]:
     yield from priced(products, rates)
 
 
-def chosen_of_json(sku: str, product: Mapping[str, Any]) -> Product | Skipped:
+def choose_json_product(sku: str, product: Mapping[str, Any]) -> Product | Skipped:
     """As `chosen`, from a product in the form of the JSON answers."""
     attributes = answers.inner(dict(product), "attributes")
     family = answers.word(dict(product), "productFamily")
-    return chosen(sku, family, {plain(name): answers.word(attributes, name) for name in attributes})
+    return choose_product(
+        sku, family, {plain(name): answers.word(attributes, name) for name in attributes}
+    )
 
 
 def _entries(page: dict[str, Any], where: str) -> Iterator[dict[str, Any]]:

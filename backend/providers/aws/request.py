@@ -71,7 +71,7 @@ def tags(spec: LaunchSpec, token: str, further: Mapping[str, str]) -> dict[str, 
     }
 
 
-def tagged(marks: Mapping[str, str], *kinds: Any) -> list[Any]:
+def tag_specifications(marks: Mapping[str, str], *kinds: Any) -> list[Any]:
     """The tags of things of these kinds, as the call that makes them states them."""
     listed = [{"Key": key, "Value": value} for key, value in marks.items()]
     return [{"ResourceType": kind, "Tags": listed} for kind in kinds]
@@ -144,7 +144,7 @@ def request(
             "HttpTokens": "required",
             "HttpPutResponseHopLimit": 1,
         },
-        "TagSpecifications": tagged(marks, "instance", "volume", "network-interface"),
+        "TagSpecifications": tag_specifications(marks, "instance", "volume", "network-interface"),
     }
     if spec.zone:
         asked["Placement"] = {"AvailabilityZone": spec.zone}

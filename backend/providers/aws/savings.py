@@ -91,7 +91,7 @@ def _prices(
             answers.word(rate, "rateCode"),
         )
         try:
-            paid = _paid(plan, product, rate)
+            paid = _payment_terms(plan, product, rate)
         except NoPrice as why:
             yield not_used(machine, why.reason, why.detail, PurchaseModel.SAVINGS, raw_id)
             continue
@@ -108,7 +108,7 @@ def _prices(
         )
 
 
-def _paid(plan: _Plan, product: dict[str, Any], rate: dict[str, Any]) -> dict[str, Any]:
+def _payment_terms(plan: _Plan, product: dict[str, Any], rate: dict[str, Any]) -> dict[str, Any]:
     name = PLANS.get(answers.word(product, "productFamily"), "")
     option = answers.word(answers.inner(product, "attributes"), "purchaseOption")
     if not (name and plan.term and option in UPFRONT):

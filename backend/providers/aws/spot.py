@@ -44,7 +44,7 @@ def parse(
             try:
                 quote = _quote(item, region, zone_ids)
             except NoPrice as why:
-                yield _skipped(item, region, why)
+                yield _skip(item, region, why)
                 continue
             known = latest.get(quote.price.key)
             # Asked from now on there is one entry each; a saved answer may be a whole history.
@@ -89,8 +89,8 @@ def _json_name(tag: str) -> str:
     return name[:1].upper() + name[1:]
 
 
-def _skipped(item: dict[str, Any], region: str, why: NoPrice) -> Skipped:
-    return answers.skipped(
+def _skip(item: dict[str, Any], region: str, why: NoPrice) -> Skipped:
+    return answers.skip_row(
         why,
         provider=PROVIDER,
         raw_id=_raw_id(item),

@@ -15,8 +15,8 @@ from typing import Any
 from backend.domain.errors import DriverError, Reason
 from backend.domain.money import Money
 from backend.providers.azure.documents import GROUP, PREFIX
-from backend.providers.azure.library import Clients, translated
-from backend.providers.azure.refusals import answered
+from backend.providers.azure.library import Clients, translate_error
+from backend.providers.azure.refusals import error_of_answer
 from backend.providers.machines import Access
 
 VERSION = "2023-11-01"
@@ -39,7 +39,7 @@ class AzureBill:
         try:
             return self._read(_query(first, end))
         except AzureError as error:
-            raise translated(error) from None
+            raise translate_error(error) from None
 
     def _read(self, query: dict[str, Any]) -> dict[str, Money]:
         from azure.core.rest import HttpRequest
@@ -53,7 +53,7 @@ class AzureBill:
             # From text, as floats would lose digits of amounts.
             document = json.loads(response.text() or "{}", parse_float=Decimal)
             if response.status_code >= 400:
-                raise answered(document, response.status_code)
+                raise error_of_answer(document, response.status_code)
             _collect(document["properties"], billed)
             address = document["properties"].get("nextLink")
         return billed

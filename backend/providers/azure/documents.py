@@ -21,8 +21,8 @@ from backend.providers.machines import (
     LaunchSpec,
     ProviderResource,
     ProviderResourceState,
-    labelled_time,
-    unsupported,
+    time_of_label,
+    unsupported_error,
 )
 
 USERNAME = "rackrate"
@@ -90,7 +90,7 @@ class MachineOrder:
     def group(self) -> str:
         name = PREFIX + self.token
         if not GROUP.fullmatch(name):
-            raise unsupported(f"{self.token!r} is no part of a name")
+            raise unsupported_error(f"{self.token!r} is no part of a name")
         return name
 
     @property
@@ -142,7 +142,7 @@ class MachineOrder:
         """The machine with its address and disk, all of which end with it."""
         spec, access = self.spec, self.access
         if spec.arch not in IMAGES:
-            raise unsupported(f"no image for {spec.arch} is known here")
+            raise unsupported_error(f"no image for {spec.arch} is known here")
         rented = volume(spec.machine_type)
         disk = {
             "createOption": "FromImage",
@@ -229,7 +229,7 @@ def _spot(spec: LaunchSpec) -> dict[str, Any]:
 def tag_value(value: str) -> str:
     """The value as it is; DriverError(UNSUPPORTED) where a tag or its filter cannot have it."""
     if not TAG_VALUE.fullmatch(value):
-        raise unsupported(f"{value!r} is no value of a tag")
+        raise unsupported_error(f"{value!r} is no value of a tag")
     return value
 
 
@@ -244,7 +244,7 @@ def image_reference(
         return {"id": chosen}
     parts = chosen.split(":")
     if len(parts) != 4:
-        raise unsupported(f"{chosen} is no URN such as Debian:debian-12:12-gen2:latest")
+        raise unsupported_error(f"{chosen} is no URN such as Debian:debian-12:12-gen2:latest")
     return dict(zip(("publisher", "offer", "sku", "version"), parts, strict=True))
 
 
@@ -269,11 +269,11 @@ def peer_rules(address: str) -> dict[str, dict[str, Any]]:
 def group_of(resource: ProviderResource) -> str:
     # It becomes a part of an address.
     if not GROUP.fullmatch(resource.id):
-        raise unsupported(f"{resource.id!r} is no id of ours")
+        raise unsupported_error(f"{resource.id!r} is no id of ours")
     return resource.id
 
 
-def grouped(group: Mapping[str, Any]) -> ProviderResource:
+def group_resource(group: Mapping[str, Any]) -> ProviderResource:
     """A group of ours: as long as it is there, something in it may cost money."""
     tags = group.get("tags") or {}
     is_ending = (group.get("properties") or {}).get("provisioningState") == "Deleting"
@@ -284,17 +284,17 @@ def grouped(group: Mapping[str, Any]) -> ProviderResource:
         token=tags.get(TOKEN, ""),
         installation=tags.get(INSTALLATION, ""),
         region=group["location"],
-        expires_at=labelled_time(tags.get(EXPIRES, ""), EXPIRES_FORMAT),
+        expires_at=time_of_label(tags.get(EXPIRES, ""), EXPIRES_FORMAT),
         detail="its resource group is being deleted" if is_ending else "",
     )
 
 
-def powered(machine: Mapping[str, Any]) -> str:
+def power_state(machine: Mapping[str, Any]) -> str:
     """PowerState of a machine; "" before it has one."""
     return next((code for kind, code, _ in _statuses(machine) if kind == "PowerState"), "")
 
 
-def provisioned(machine: Mapping[str, Any]) -> str:
+def provisioning_state(machine: Mapping[str, Any]) -> str:
     """Creating, Updating, Succeeded, Failed, Canceled or Deleting."""
     return str((machine.get("properties") or {}).get("provisioningState", ""))
 

@@ -40,16 +40,16 @@ from backend.providers.azure.documents import (
     console_key,
     failure,
     group_of,
-    grouped,
+    group_resource,
     moment,
     peer_rules,
-    powered,
-    provisioned,
+    power_state,
+    provisioning_state,
     tag_value,
 )
-from backend.providers.azure.library import Clients, translated
-from backend.providers.azure.preflight import looked_over
-from backend.providers.azure.refusals import refused
+from backend.providers.azure.library import Clients, translate_error
+from backend.providers.azure.preflight import preflight_lines
+from backend.providers.azure.refusals import error_of_code
 from backend.providers.cloud_config import HOST_KEY_TYPE, user_data
 from backend.providers.machines import (
     Access,
@@ -60,7 +60,7 @@ from backend.providers.machines import (
     ProviderResource,
     ProviderResourceState,
     ResourceKind,
-    unsupported,
+    unsupported_error,
 )
 
 P = ParamSpec("P")
@@ -92,14 +92,14 @@ class AzureDriver:
         return await _visit(self._subscription.zones, machine_type, region)
 
     async def preflight(self, region: str, tag: str) -> Sequence[Preflight]:
-        return await _visit(self._subscription.looked_over, region)
+        return await _visit(self._subscription.preflight_lines, region)
 
     async def rehearse(self, spec: LaunchSpec) -> None:
         """Azure knows no launch that is only tried."""
 
     async def launch(self, spec: LaunchSpec, token: str) -> ProviderResource:
         try:
-            return await _visit(self._subscription.launched, spec, token)
+            return await _visit(self._subscription.launch_machine, spec, token)
         except DriverError as error:
             # A call that was not answered may have made the machine: the engine must ask again.
             if error.reason != Reason.UNREACHABLE:
@@ -159,28 +159,28 @@ class _Subscription(Clients):
                 return [f"{region}-{number}" for number in _zones(size)]
             if size["name"] == machine_type:
                 detail = f"{machine_type} is not available to the subscription in {region}"
-                raise unsupported(f"{detail}: ask Azure's support for access to it")
-        raise unsupported(f"{region} does not sell {machine_type}")
+                raise unsupported_error(f"{detail}: ask Azure's support for access to it")
+        raise unsupported_error(f"{region} does not sell {machine_type}")
 
     def _features(self, spec: LaunchSpec) -> SizeFeatures:
         """Defaults where the size is not listed any more: the launch itself is refused then."""
         named = (size for size in self.sizes(spec.region) if size["name"] == spec.machine_type)
         return SizeFeatures.of(next(named, {}))
 
-    def looked_over(self, region: str) -> list[Preflight]:
-        return looked_over(self, self._access, region)
+    def preflight_lines(self, region: str) -> list[Preflight]:
+        return preflight_lines(self, self._access, region)
 
     # --- machines -----------------------------------------------------------------------------
 
-    def launched(self, spec: LaunchSpec, token: str) -> ProviderResource:
+    def launch_machine(self, spec: LaunchSpec, token: str) -> ProviderResource:
         until = time.monotonic() + LAUNCH_S
         order = MachineOrder(spec, token, self._access)
         machine = self._machine(order.group)
         if machine is None:
             self._prepare(order, until)
-            machine = self._made(order)
-        while machine is not None and not powered(machine):
-            state = provisioned(machine)
+            machine = self._make(order)
+        while machine is not None and not power_state(machine):
+            state = provisioning_state(machine)
             if state in {"Failed", "Canceled"}:
                 raise self._gave_up(order, machine)
             if state == "Deleting":
@@ -194,7 +194,7 @@ class _Subscription(Clients):
         asked = ProviderResource(
             order.group, ProviderResourceState.PENDING, token=token, region=spec.region
         )
-        return self._shown(asked, machine)
+        return self._show(asked, machine)
 
     def _prepare(self, order: MachineOrder, until: float) -> None:
         """The group with what a machine needs in it; doing it again changes nothing."""
@@ -211,7 +211,7 @@ class _Subscription(Clients):
         if is_own:
             _settle(lambda: networks.get(order.group, NETWORK), until)
 
-    def _made(self, order: MachineOrder) -> dict[str, Any] | None:
+    def _make(self, order: MachineOrder) -> dict[str, Any] | None:
         from azure.core import MatchConditions
 
         key = asyncssh.generate_private_key(HOST_KEY_TYPE)
@@ -242,7 +242,7 @@ class _Subscription(Clients):
         if (machine.get("tags") or {}).get(ATTEMPT) != order.attempt:
             return _goes_on("the machine of an earlier attempt is being removed")
         code, message = failure(machine)
-        error = refused(code, 0, message)
+        error = error_of_code(code, 0, message)
         # It never ran, and no other one can have been made beside it.
         return DriverError(error.reason, error.detail, retryable=error.retryable, proves_none=True)
 
@@ -250,21 +250,24 @@ class _Subscription(Clients):
         group = self._or_none(self.groups.resource_groups.get, group_of(resource))
         if group is None:
             return replace(resource, state=ProviderResourceState.ABSENT)
-        known = grouped(group)
+        known = group_resource(group)
         if resource.kind == ResourceKind.RESOURCE_GROUP:
             return replace(known, kind=resource.kind)
         if known.state == ProviderResourceState.ENDING:
             return known
         if (machine := self._machine(resource.id)) is None:
             return _without_machine(known, resource.launched_at)
-        return self._shown(known, machine)
+        return self._show(known, machine)
 
-    def _shown(self, known: ProviderResource, machine: dict[str, Any]) -> ProviderResource:
+    def _show(self, known: ProviderResource, machine: dict[str, Any]) -> ProviderResource:
         """The machine of a group, as it is now."""
-        state, why = STATES.get(powered(machine), ProviderResourceState.ENDING), powered(machine)
-        if provisioned(machine) in {"Failed", "Canceled"}:
+        state, why = (
+            STATES.get(power_state(machine), ProviderResourceState.ENDING),
+            power_state(machine),
+        )
+        if provisioning_state(machine) in {"Failed", "Canceled"}:
             state, why = ProviderResourceState.ENDING, ": ".join(failure(machine))
-        elif provisioned(machine) == "Deleting":
+        elif provisioning_state(machine) == "Deleting":
             state, why = ProviderResourceState.ENDING, "the machine is being deleted"
         is_running = state == ProviderResourceState.RUNNING
         public, private = self._addresses(known.id) if is_running else ("", "")
@@ -321,7 +324,7 @@ class _Subscription(Clients):
 
     def inventory(self, tag: str, token: str, region: str) -> Inventory:
         ours = f"tagName eq '{WORKSPACE}' and tagValue eq '{tag_value(tag)}'"
-        groups = [grouped(group) for group in self.groups.resource_groups.list(filter=ours)]
+        groups = [group_resource(group) for group in self.groups.resource_groups.list(filter=ours)]
         # Azure filters by one tag at most, so the rest is left out here.
         listed = [
             resource
@@ -334,7 +337,7 @@ class _Subscription(Clients):
         launched = {
             (machine.get("tags") or {}).get(TOKEN): moment(machine["properties"].get("timeCreated"))
             for machine in self.compute.virtual_machines.list_all()
-            if provisioned(machine) not in {"Failed", "Canceled"}
+            if provisioning_state(machine) not in {"Failed", "Canceled"}
         }
         return Inventory(
             replace(resource, launched_at=launched[resource.token])
@@ -421,6 +424,6 @@ async def _visit(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         try:
             return work(*args, **kwargs)
         except AzureError as error:
-            raise translated(error) from None
+            raise translate_error(error) from None
 
     return await asyncio.to_thread(worked)

@@ -4,7 +4,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from backend.domain.errors import DriverError, Reason
-from backend.providers.azure.refusals import answered
+from backend.providers.azure.refusals import error_of_answer
 from backend.providers.machines import Access
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def _no_login() -> Any:
     return SansIOHTTPPolicy()
 
 
-def translated(error: Exception) -> DriverError:
+def translate_error(error: Exception) -> DriverError:
     """Meaning of a failed call: of the library, of its login or of the network."""
     from azure.core.exceptions import ClientAuthenticationError, HttpResponseError
 
@@ -108,7 +108,7 @@ def translated(error: Exception) -> DriverError:
         except ValueError:
             document = None
         wait = response.headers.get("Retry-After", "")
-        return answered(document, error.status_code or 0, wait if wait.isdecimal() else "")
+        return error_of_answer(document, error.status_code or 0, wait if wait.isdecimal() else "")
     if isinstance(error, ClientAuthenticationError):
         # Its text may quote what it was given.
         return DriverError(Reason.AUTH, "Azure does not accept our credentials", retryable=False)

@@ -5,8 +5,8 @@ from functools import partial
 from typing import Any, Protocol
 
 from backend.providers.azure.documents import IMAGES, image_reference
-from backend.providers.azure.library import translated
-from backend.providers.machines import Access, Overview, Preflight, unsupported
+from backend.providers.azure.library import translate_error
+from backend.providers.machines import Access, Overview, Preflight, unsupported_error
 
 SERVICES = ("Microsoft.Compute", "Microsoft.Network")
 ROLE_ADVICE = "Compare the rights of the identity with docs/policies/azure-role.json."
@@ -33,7 +33,7 @@ class AskedSubscription(Protocol):
     def sizes(self, region: str) -> Iterator[dict[str, Any]]: ...
 
 
-def looked_over(
+def preflight_lines(
     clients: AskedSubscription,
     access: Access,
     region: str,
@@ -48,7 +48,7 @@ def looked_over(
             try:
                 return work()
             except AzureError as error:
-                raise translated(error) from None
+                raise translate_error(error) from None
 
         overview.look(topic, answered, advice)
 
@@ -57,7 +57,7 @@ def looked_over(
         return overview.lines
     for service in SERVICES:
         advice = f"az provider register --namespace {service}"
-        look("service", partial(_registered, clients, service), advice)
+        look("service", partial(_registration_state, clients, service), advice)
     if not overview.is_ready():
         return overview.lines
     look(
@@ -82,10 +82,10 @@ def looked_over(
     return overview.lines
 
 
-def _registered(clients: AskedSubscription, service: str) -> str:
+def _registration_state(clients: AskedSubscription, service: str) -> str:
     state = clients.groups.providers.get(service)["registrationState"]
     if state != "Registered":
-        raise unsupported(f"{service} is {state}")
+        raise unsupported_error(f"{service} is {state}")
     return f"{service} is registered"
 
 
@@ -97,7 +97,7 @@ def _selling(clients: AskedSubscription, region: str) -> str:
         if not any(limit.get("type") == "Location" for limit in size.get("restrictions") or ())
     ]
     if not open_ones:
-        raise unsupported("it sells no machines to this subscription")
+        raise unsupported_error("it sells no machines to this subscription")
     return f"it sells {len(open_ones)} of {len(sizes)} sizes to this subscription"
 
 
@@ -111,7 +111,7 @@ def _image(
     names = [reference[name] for name in ("publisher", "offer", "sku")]
     shown = clients.compute.virtual_machine_images.list(region, *names, top=1)
     if not shown:
-        raise unsupported(f"{':'.join(names)} has no version in {region}")
+        raise unsupported_error(f"{':'.join(names)} has no version in {region}")
     images.append([*names, str(shown[0]["name"])])
     return ":".join(images[-1])
 
@@ -127,7 +127,7 @@ def _look_at_controllers(
     try:
         shown = clients.compute.virtual_machine_images.get(overview.region, *image).as_dict()
     except AzureError as error:
-        overview.unknown(topic, translated(error).detail, ROLE_ADVICE)
+        overview.unknown(topic, translate_error(error).detail, ROLE_ADVICE)
         return
     features = {
         feature["name"]: feature["value"]
@@ -154,7 +154,7 @@ def _quota(clients: AskedSubscription, region: str) -> str:
     if full:
         said.append(f"nothing is left of {len(full)} families such as {full[0]}")
     if (free["cores"] or 0) < SMALLEST_VCPUS:
-        raise unsupported("; ".join(said))
+        raise unsupported_error("; ".join(said))
     return "; ".join(said)
 
 

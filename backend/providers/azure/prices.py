@@ -31,15 +31,15 @@ def parse(pages: Iterable[str]) -> Iterator[Result]:
         answer = answers.document(page, where=where)
         items = answer.get("Items") if isinstance(answer, dict) else answer
         for item in answers.objects(items, where=f"{where} Items"):
-            yield from _priced(item)
+            yield from _price_items(item)
 
 
-def _priced(item: dict[str, Any]) -> Iterator[Result]:
+def _price_items(item: dict[str, Any]) -> Iterator[Result]:
     try:
         price = _price(item)
     except NoPrice as why:
         is_machine = why.reason is not SkipReason.NOT_A_MACHINE
-        yield answers.skipped(
+        yield answers.skip_row(
             why,
             provider=PROVIDER,
             raw_id=_raw_id(item),

@@ -29,7 +29,7 @@ NO_ACCESS = {
 NEVER = {"MissingSubscriptionRegistration", "RequestDisallowedByPolicy"}
 
 
-def refused(
+def error_of_code(
     code: str,
     status: int,
     message: str,
@@ -61,11 +61,11 @@ def refused(
     return DriverError(reason, detail, retryable=is_retryable)
 
 
-def answered(document: object, status: int, retry_after: str = "") -> DriverError:
+def error_of_answer(document: object, status: int, retry_after: str = "") -> DriverError:
     """Meaning of an answer that is an error."""
     body = document.get("error") if isinstance(document, dict) else None
     error: Mapping[str, Any] = body if isinstance(body, dict) else {}
-    return refused(
+    return error_of_code(
         str(error.get("code", "")),
         status,
         str(error.get("message", "")),

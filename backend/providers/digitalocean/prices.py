@@ -30,10 +30,10 @@ def parse(pages: Iterable[str]) -> Iterator[Result]:
     Raises InvalidValue for an answer that is not of this form.
     """
     for item in answers.items(pages, "sizes"):
-        yield from _priced(item)
+        yield from _price_sizes(item)
 
 
-def _priced(item: dict[str, Any]) -> Iterator[Result]:
+def _price_sizes(item: dict[str, Any]) -> Iterator[Result]:
     name, regions = answers.word(item, "slug"), answers.words(item, "regions")
     try:
         if not name:
@@ -44,7 +44,7 @@ def _priced(item: dict[str, Any]) -> Iterator[Result]:
     except NoPrice as why:
         # A size that no region sells still has its reason, once.
         for region in regions or [""]:
-            yield answers.skipped(why, provider=PROVIDER, raw_id=name, offer=name, region=region)
+            yield answers.skip_row(why, provider=PROVIDER, raw_id=name, offer=name, region=region)
         return
     for region in regions:
         yield _type(item, name, region)
@@ -57,7 +57,7 @@ def _priced(item: dict[str, Any]) -> Iterator[Result]:
             currency=CURRENCY,
             unit=PriceUnit.HOUR,
             monthly_cap=answers.above_zero(item.get("price_monthly")),
-            included=_included(item),
+            included=_price_extras(item),
             source=SOURCE,
             raw_id=name,
         )
@@ -79,7 +79,7 @@ def _type(item: dict[str, Any], name: str, region: str) -> ParsedType:
     )
 
 
-def _included(item: dict[str, Any]) -> dict[str, object]:
+def _price_extras(item: dict[str, Any]) -> dict[str, object]:
     # "TB"; the list calls them TiB.
     traffic = answers.size(item.get("transfer"), TIB)
     return {} if traffic is None else {"traffic_bytes": traffic}

@@ -81,13 +81,13 @@ def parse(text: str) -> list[Result]:
     if len(text) > LARGEST_TEXT:
         raise InvalidValue(FILE, f"longer than {LARGEST_TEXT} characters")
     plain = text.removeprefix(MARK).lstrip()
-    return list(_settled(_of_xml(plain) if plain.startswith("<") else _of_csv(plain)))
+    return list(_settle(_of_xml(plain) if plain.startswith("<") else _of_csv(plain)))
 
 
 # --- both forms ---------------------------------------------------------------------------------------
 
 
-def _settled(cells: Iterable[Cell]) -> Iterator[Result]:
+def _settle(cells: Iterable[Cell]) -> Iterator[Result]:
     """At most one rate a day and currency: cells that agree are one, of those that differ none is
     right."""
     by_cell: dict[tuple[dt.date, str], list[Result]] = {}
@@ -228,7 +228,7 @@ def text_of(content: bytes) -> str:
     Raises InvalidValue for another archive, one that grows beyond the limit, and no UTF-8.
     """
     if content.startswith(ZIP_MAGIC):
-        content = _unpacked(content)
+        content = _unpack(content)
     if len(content) > LARGEST_TEXT:
         raise InvalidValue(FILE, f"longer than {LARGEST_TEXT // MIB} MiB")
     try:
@@ -237,7 +237,7 @@ def text_of(content: bytes) -> str:
         raise InvalidValue(FILE, "not UTF-8") from error
 
 
-def _unpacked(content: bytes) -> bytes:
+def _unpack(content: bytes) -> bytes:
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             names = archive.namelist()

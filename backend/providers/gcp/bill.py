@@ -17,7 +17,7 @@ from backend.domain.errors import DriverError, Reason
 from backend.domain.money import Money
 from backend.providers.gcp.documents import TOKEN, call_error, failures
 from backend.providers.gcp.os_login import credentials_of
-from backend.providers.machines import Access, unsupported
+from backend.providers.machines import Access, unsupported_error
 
 HOST = "https://bigquery.googleapis.com"
 SCOPES = ("https://www.googleapis.com/auth/bigquery",)
@@ -48,12 +48,14 @@ class GcpBill:
     def _month(self, first: dt.date, end: dt.date) -> Mapping[str, Money]:
         table = self._access.settings.get("billing_export")
         if not table:
-            raise unsupported("name the table of the billing export in the account's settings")
+            raise unsupported_error(
+                "name the table of the billing export in the account's settings"
+            )
         billed: dict[str, Money] = {}
         try:
             for token, currency, amount in self._rows(_query(table, first, end)):
                 if token in billed:
-                    raise unsupported(
+                    raise unsupported_error(
                         f"{token} is billed in {billed[token].currency} and {currency}"
                     )
                 billed[token] = Money(Decimal(amount), currency)

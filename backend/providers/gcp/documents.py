@@ -16,9 +16,9 @@ from backend.providers.machines import (
     ProviderResource,
     ProviderResourceState,
     ResourceKind,
-    labelled_time,
     plain_words,
-    unsupported,
+    time_of_label,
+    unsupported_error,
 )
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def instance(
     """The machine to insert; DriverError(UNSUPPORTED) for what the API would not take."""
     name = f"rackrate-{token}"
     if not NAME.fullmatch(name) or spec.arch not in FAMILIES:
-        raise unsupported(f"{token!r} on {spec.arch!r}")
+        raise unsupported_error(f"{token!r} on {spec.arch!r}")
     labels = _labels(spec, token, access.settings.get("tags", {}))
     platform = access.settings.get("min_cpu_platform")
     return {
@@ -129,14 +129,14 @@ def _labels(spec: LaunchSpec, token: str, further: Mapping[str, str]) -> dict[st
     labels = {**further, **spec.labels, WORKSPACE: spec.tag, TOKEN: token, EXPIRES: expires}
     for key in labels:
         if not LABEL_KEY.fullmatch(key):
-            raise unsupported(f"{key!r} is no name of a label")
+            raise unsupported_error(f"{key!r} is no name of a label")
     return {key: label(value) for key, value in labels.items()}
 
 
 def label(value: str) -> str:
     """The value as it is; DriverError(UNSUPPORTED) where a label cannot have it."""
     if not LABEL_VALUE.fullmatch(value):
-        raise unsupported(f"{value!r} is no value of a label")
+        raise unsupported_error(f"{value!r} is no value of a label")
     return value
 
 
@@ -197,7 +197,7 @@ def machine(answer: "compute_v1.Instance", access: Access) -> ProviderResource:
         port=access.ssh_port,
         username=settings.get("username") or USERNAME,
         launched_at=moment(answer.creation_timestamp),
-        expires_at=labelled_time(answer.labels.get(EXPIRES, ""), EXPIRES_FORMAT),
+        expires_at=time_of_label(answer.labels.get(EXPIRES, ""), EXPIRES_FORMAT),
         detail=answer.status_message,
     )
 
@@ -216,7 +216,7 @@ def disk(answer: "compute_v1.Disk") -> ProviderResource:
         region=zone.rpartition("-")[0],
         zone=zone,
         launched_at=moment(answer.creation_timestamp),
-        expires_at=labelled_time(answer.labels.get(EXPIRES, ""), EXPIRES_FORMAT),
+        expires_at=time_of_label(answer.labels.get(EXPIRES, ""), EXPIRES_FORMAT),
     )
 
 
@@ -239,7 +239,9 @@ def demand_success(operation: "compute_v1.Operation") -> None:
     if operation.error.errors or operation.http_error_status_code >= 400:
         codes = " ".join(error.code for error in operation.error.errors)
         status = operation.http_error_status_code
-        raise _named(codes, status, operation_text(operation) or operation.http_error_message)
+        raise _error_of_codes(
+            codes, status, operation_text(operation) or operation.http_error_message
+        )
 
 
 def words(error: "GoogleAPICallError") -> str:
@@ -264,14 +266,14 @@ def call_error(error: Exception) -> DriverError:
     if isinstance(error, GoogleAPICallError):
         messages = [str(entry["message"]) for entry in error.errors if entry.get("message")]
         detail = plain_words("; ".join(messages) or error.message)
-        return _named(words(error), error.code or 0, detail)
+        return _error_of_codes(words(error), error.code or 0, detail)
     if isinstance(error, GoogleAuthError) and not isinstance(error, TransportError):
         # Its text may quote what it was given.
         return DriverError(Reason.AUTH, "Google does not accept our credentials", retryable=False)
     return DriverError(Reason.UNREACHABLE, f"no answer: {type(error).__name__}", retryable=True)
 
 
-def _named(codes: str, status: int, detail: str) -> DriverError:
+def _error_of_codes(codes: str, status: int, detail: str) -> DriverError:
     if "compute.requireOsLogin" in detail:
         detail = f"{detail.removesuffix('.')}: set Login of the account to os_login"
 

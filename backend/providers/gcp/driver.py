@@ -19,7 +19,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from backend.domain.errors import DriverError, Reason
-from backend.domain.host_keys import HostKey, host_key, preferred
+from backend.domain.host_keys import HostKey, best_key, host_key
 from backend.domain.parsing.console import console_host_key
 from backend.providers.gcp.documents import (
     TOKEN,
@@ -37,7 +37,7 @@ from backend.providers.gcp.documents import (
 from backend.providers.gcp.firewall import Firewalls
 from backend.providers.gcp.launching import ZoneLaunch
 from backend.providers.gcp.os_login import OsLogin, credentials_of, uses_os_login
-from backend.providers.gcp.preflight import looked_over
+from backend.providers.gcp.preflight import preflight_lines
 from backend.providers.machines import (
     Access,
     Inventory,
@@ -47,7 +47,7 @@ from backend.providers.machines import (
     ProviderResource,
     ProviderResourceState,
     ResourceKind,
-    unsupported,
+    unsupported_error,
 )
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class GcpDriver:
         return await _visit(self._project.zones, machine_type, region)
 
     async def preflight(self, region: str, tag: str) -> Sequence[Preflight]:
-        return await _visit(self._project.looked_over, region)
+        return await _visit(self._project.preflight_lines, region)
 
     async def rehearse(self, spec: LaunchSpec) -> None:
         """Compute Engine knows no launch that is only tried."""
@@ -86,7 +86,7 @@ class GcpDriver:
 
         A spot machine has no highest price here: Google asks the same of everybody.
         """
-        return await _visit(self._project.launched, spec, token)
+        return await _visit(self._project.launch_machine, spec, token)
 
     async def describe(self, resource: ProviderResource) -> ProviderResource:
         return await _visit(self._project.described, resource)
@@ -180,7 +180,7 @@ class _Project:
             if zone.region.endswith(f"/regions/{region}")
         )
         if not zones:
-            raise unsupported(f"no zone in region {region}")
+            raise unsupported_error(f"no zone in region {region}")
         return zones
 
     def zones(self, machine_type: str, region: str) -> list[str]:
@@ -195,16 +195,16 @@ class _Project:
         )
         if zones:
             return zones
-        raise unsupported(f"{region} does not sell {machine_type}")
+        raise unsupported_error(f"{region} does not sell {machine_type}")
 
-    def looked_over(self, region: str) -> list[Preflight]:
-        return looked_over(self._ask, self._access, region, self._os_login)
+    def preflight_lines(self, region: str) -> list[Preflight]:
+        return preflight_lines(self._ask, self._access, region, self._os_login)
 
     # --- machines and disks -------------------------------------------------------------------
 
-    def launched(self, spec: LaunchSpec, token: str) -> ProviderResource:
+    def launch_machine(self, spec: LaunchSpec, token: str) -> ProviderResource:
         try:
-            return self._launched(spec, token)
+            return self._launch(spec, token)
         except failures() as failure:
             error = call_error(failure)
             is_lost = error.reason == Reason.UNREACHABLE
@@ -212,7 +212,7 @@ class _Project:
             reason = Reason.TIMEOUT if is_lost else error.reason
             raise DriverError(reason, error.detail, retryable=error.retryable) from None
 
-    def _launched(self, spec: LaunchSpec, token: str) -> ProviderResource:
+    def _launch(self, spec: LaunchSpec, token: str) -> ProviderResource:
         from google.api_core.exceptions import Conflict
 
         zone = spec.zone or self._zones(spec.region)[0]
@@ -360,7 +360,7 @@ class _Project:
             attributes = None
         entries = attributes.query_value.items if attributes else ()
         keys = (host_key(f"{entry.key} {entry.value}") for entry in entries)
-        if key := preferred(key for key in keys if key is not None):
+        if key := best_key(key for key in keys if key is not None):
             return key
         console = self._get("Instances", "get_serial_port_output", **path, port=1)
         return console_host_key(console.contents) if console else None
@@ -375,7 +375,7 @@ def _path(resource: ProviderResource, kind: str) -> dict[str, str]:
     """Names for a request, from our ids: `zone/name`, of disks `zone/disks/name`."""
     zone, _, name = resource.id.partition("/")
     if not name:
-        raise unsupported(f"{resource.id!r} is no id")
+        raise unsupported_error(f"{resource.id!r} is no id")
     return {"zone": zone, kind: name.removeprefix("disks/")}
 
 

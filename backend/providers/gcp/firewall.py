@@ -25,8 +25,8 @@ from backend.providers.machines import (
     ProviderResource,
     ProviderResourceState,
     ResourceKind,
-    labelled_time,
-    unsupported,
+    time_of_label,
+    unsupported_error,
 )
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ class Firewalls:
             return str(subnetwork.network)
         if named.startswith("projects/"):
             # Its rules belong to the project that shares it, in which nothing is ours.
-            raise unsupported(
+            raise unsupported_error(
                 f"the network {named} is shared: no rule can be made for a pair in it"
             )
         return named if "/" in named else f"global/networks/{named}"
@@ -131,7 +131,7 @@ class Firewalls:
 
 def _name(resource: ProviderResource) -> str:
     if not resource.id.startswith(ID_PREFIX):
-        raise unsupported(f"{resource.id!r} is no id of a firewall rule")
+        raise unsupported_error(f"{resource.id!r} is no id of a firewall rule")
     return resource.id.removeprefix(ID_PREFIX)
 
 
@@ -152,5 +152,5 @@ def _thing(rule: Any, marks: Mapping[str, str]) -> ProviderResource:
         token=marks.get(TOKEN, ""),
         installation=marks.get(INSTALLATION, ""),
         region=marks.get(REGION, ""),
-        expires_at=labelled_time(marks.get(EXPIRES, ""), EXPIRES_FORMAT),
+        expires_at=time_of_label(marks.get(EXPIRES, ""), EXPIRES_FORMAT),
     )

@@ -21,7 +21,7 @@ from backend.providers.machines import (
     ProviderResource,
     ProviderResourceState,
     ResourceKind,
-    unsupported,
+    unsupported_error,
 )
 
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ class OsLogin:
             self._credentials.refresh(Request())  # type: ignore[no-untyped-call]
             email = getattr(self._credentials, "service_account_email", None)
         if not email:
-            raise unsupported("OS Login needs a service account, and the identity is none")
+            raise unsupported_error("OS Login needs a service account, and the identity is none")
         return str(email)
 
     def _ask(
@@ -167,7 +167,7 @@ def _fingerprint(resource: ProviderResource) -> str:
     """Fingerprint of a key, from our id of it."""
     fingerprint = resource.id.removeprefix(KEY_PREFIX)
     if not re.fullmatch(r"[0-9a-f]{64}", fingerprint):
-        raise unsupported(f"{resource.id!r} is no id of a key")
+        raise unsupported_error(f"{resource.id!r} is no id of a key")
     return fingerprint
 
 

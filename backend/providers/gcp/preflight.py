@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from backend.providers.gcp.documents import FAMILIES, call_error, failures
 from backend.providers.gcp.os_login import OsLogin
-from backend.providers.machines import Access, Overview, Preflight, unsupported
+from backend.providers.machines import Access, Overview, Preflight, unsupported_error
 
 if TYPE_CHECKING:
     from google.cloud import compute_v1
@@ -27,7 +27,9 @@ OS_LOGIN_ADVICE = (
 POLICIES = "compute.requireOsLogin, compute.vmExternalIpAccess and compute.trustedImageProjects"
 
 
-def looked_over(ask: Ask, access: Access, region: str, os_login: OsLogin | None) -> list[Preflight]:
+def preflight_lines(
+    ask: Ask, access: Access, region: str, os_login: OsLogin | None
+) -> list[Preflight]:
     """The lines of a region; those after one that hinders all others are left out."""
     overview = Overview(region)
 
@@ -64,7 +66,7 @@ def _region(ask: Ask, region: str, shown: list[Any]) -> str:
     answer = ask("Regions", "get", region=region)
     shown.append(answer)
     if answer.status != "UP":
-        raise unsupported(f"its state is {answer.status}")
+        raise unsupported_error(f"its state is {answer.status}")
     return f"{len(answer.zones)} zones"
 
 
@@ -98,8 +100,10 @@ def _network(ask: Ask, network: str, region: str) -> str:
     if shown.auto_create_subnetworks:
         return f"network {name}, with a subnetwork in every region"
     if any(f"/regions/{region}/" in subnet for subnet in shown.subnetworks):
-        raise unsupported(f"network {name} is of custom mode: name its subnetwork in {region}")
-    raise unsupported(f"network {name} has no subnetwork in {region}")
+        raise unsupported_error(
+            f"network {name} is of custom mode: name its subnetwork in {region}"
+        )
+    raise unsupported_error(f"network {name} has no subnetwork in {region}")
 
 
 def _project(network: str) -> dict[str, str]:
@@ -127,7 +131,7 @@ def _let_in(ask: Ask, access: Access, network: str) -> str:
         and any(_covers(allowed.I_p_protocol, allowed.ports, port) for allowed in rule.allowed)
     ]
     if not rules:
-        raise unsupported(f"no firewall rule lets TCP port {port} in")
+        raise unsupported_error(f"no firewall rule lets TCP port {port} in")
     return f"TCP port {port} is let in by {', '.join(sorted(rules)[:3])}"
 
 

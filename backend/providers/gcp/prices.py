@@ -132,7 +132,7 @@ def _shape(item: dict[str, Any], region: str) -> MachineShape | Skipped:
         arch=ARCHITECTURES.get(answers.word(item, "architecture"), ""),
         vcpu_count=vcpus,
         memory_bytes=memory,
-        memory_gib=_billed_gib(answers.word(item, "description"), gib(memory)),
+        memory_gib=_billing_gib(answers.word(item, "description"), gib(memory)),
         accelerators=tuple(
             (
                 answers.word(gpu, "guestAcceleratorType"),
@@ -144,7 +144,7 @@ def _shape(item: dict[str, Any], region: str) -> MachineShape | Skipped:
     )
 
 
-def _billed_gib(description: str, listed: Decimal) -> Decimal:
+def _billing_gib(description: str, listed: Decimal) -> Decimal:
     """The size of "2 vCPUs, 1.8 GB RAM", where it is the one listed but for the cut of a MiB."""
     stated = STATED_GIB.search(description)
     size = listed if stated is None else Decimal(stated["gib"])
@@ -171,7 +171,7 @@ def parse(skus: Iterable[str], machine_types: Iterable[MachineShape | Skipped]) 
         else:
             yield _type(shape)
             for model in (PurchaseModel.ON_DEMAND, PurchaseModel.SPOT):
-                yield from _priced(shape, model, prices)
+                yield from _price_periods(shape, model, prices)
 
 
 def _type(shape: MachineShape) -> ParsedType:
@@ -187,7 +187,7 @@ def _type(shape: MachineShape) -> ParsedType:
     )
 
 
-def _priced(
+def _price_periods(
     shape: MachineShape, model: PurchaseModel, prices: Prices
 ) -> Iterator[ParsedPrice | Skipped]:
     """The price of each period in which no component changes; a reason where there is none."""
@@ -203,7 +203,7 @@ def _priced(
             ]
             yield _sum(shape, model, used)
     except NoPrice as why:
-        yield answers.skipped(
+        yield answers.skip_row(
             why,
             provider=PROVIDER,
             raw_id=shape.name,

@@ -85,7 +85,7 @@ def components(pages: Iterable[str]) -> Iterator[Component | Skipped]:
             try:
                 yield from _of_sku(sku)
             except NoPrice as why:
-                yield answers.skipped(why, provider=PROVIDER, raw_id=answers.word(sku, "skuId"))
+                yield answers.skip_row(why, provider=PROVIDER, raw_id=answers.word(sku, "skuId"))
 
 
 def _of_sku(sku: dict[str, Any]) -> list[Component]:

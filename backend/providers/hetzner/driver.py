@@ -41,8 +41,8 @@ from backend.providers.machines import (
     ProviderResource,
     ProviderResourceState,
     ResourceKind,
-    labelled_time,
-    unsupported,
+    time_of_label,
+    unsupported_error,
 )
 
 USERNAME = "root"
@@ -181,7 +181,7 @@ class HetznerDriver(HosterAccount):
         if machine.state == ProviderResourceState.RUNNING:
             return machine
         actions = await self.rows(f"/servers/{resource.id}/actions", "actions")
-        return _judged(machine, answer["server"]["status"], actions)
+        return _judge_stopped(machine, answer["server"]["status"], actions)
 
     async def terminate(self, resource: ProviderResource) -> None:
         await self.get_or_none(_path(resource), method="DELETE")
@@ -216,7 +216,7 @@ class HetznerDriver(HosterAccount):
             port=self._access.ssh_port,
             username=self._settings.get("username") or USERNAME,
             launched_at=_moment(server["created"]),
-            expires_at=labelled_time(server["labels"].get(EXPIRES, ""), EXPIRES_FORMAT),
+            expires_at=time_of_label(server["labels"].get(EXPIRES, ""), EXPIRES_FORMAT),
         )
 
 
@@ -228,13 +228,13 @@ DRIVER = HetznerDriver
 
 def _label(value: str) -> str:
     if not LABEL.fullmatch(value):
-        raise unsupported(f"{value!r} is no label")
+        raise unsupported_error(f"{value!r} is no label")
     return value
 
 
 def _labels(spec: LaunchSpec, token: str) -> dict[str, str]:
     if spec.is_spot:
-        raise unsupported("Hetzner sells no spot machines")
+        raise unsupported_error("Hetzner sells no spot machines")
     expires = spec.expires_at.astimezone(dt.UTC).strftime(EXPIRES_FORMAT)
     labels = {**spec.labels, WORKSPACE: spec.tag, TOKEN: token, EXPIRES: expires}
     return {_label(key): _label(value) for key, value in labels.items()}
@@ -262,7 +262,7 @@ def _user_data(lifetime_s: int, host_key: asyncssh.SSHKey) -> str:
 def _path(resource: ProviderResource) -> str:
     number = resource.id.removeprefix(KEY_PREFIX)
     if resource.kind not in PATHS or not number.isdecimal():
-        raise unsupported(f"{resource.id!r} is no id of a {resource.kind}")
+        raise unsupported_error(f"{resource.id!r} is no id of a {resource.kind}")
     return f"/{PATHS[resource.kind]}/{number}"
 
 
@@ -274,11 +274,11 @@ def _key(answer: Mapping[str, Any]) -> ProviderResource:
         token=answer["labels"].get(TOKEN, ""),
         installation=answer["labels"].get(INSTALLATION, ""),
         launched_at=_moment(answer["created"]),
-        expires_at=labelled_time(answer["labels"].get(EXPIRES, ""), EXPIRES_FORMAT),
+        expires_at=time_of_label(answer["labels"].get(EXPIRES, ""), EXPIRES_FORMAT),
     )
 
 
-def _judged(
+def _judge_stopped(
     machine: ProviderResource, status: str, actions: Sequence[Mapping[str, Any]]
 ) -> ProviderResource:
     """A machine that does not run, in the light of what was done with it: before its first start it

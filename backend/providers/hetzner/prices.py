@@ -93,7 +93,7 @@ def _server_type(item: dict[str, Any], basis: _Basis) -> Iterator[Result]:
         try:
             parsed = _price(item, price, gone, basis)
         except NoPrice as why:
-            yield answers.skipped(why, provider=PROVIDER, raw_id=raw_id, offer=name, region=region)
+            yield answers.skip_row(why, provider=PROVIDER, raw_id=raw_id, offer=name, region=region)
         else:
             yield _type(item, name, region)
             yield parsed
@@ -117,7 +117,7 @@ def _price(
         unit=PriceUnit.HOUR,
         monthly_cap=answers.above_zero(_net(price, "price_monthly")),
         tax_rate=basis.tax_rate,
-        included=_included(item, price),
+        included=_price_extras(item, price),
         # Servers that exist kept theirs when prices rose on 2026-06-15
         # (cloudtally.eu, "Hetzner's June 2026 price increase").
         applies_to=NEW_MACHINES,
@@ -152,7 +152,7 @@ def _type(item: dict[str, Any], name: str, region: str) -> ParsedType:
     )
 
 
-def _included(item: dict[str, Any], price: dict[str, Any]) -> dict[str, object]:
+def _price_extras(item: dict[str, Any], price: dict[str, Any]) -> dict[str, object]:
     """Traffic in bytes a month, and the net price of a TB beyond it; an address is extra."""
     traffic = price.get("included_traffic", item.get("included_traffic"))
     included: dict[str, object | None] = {

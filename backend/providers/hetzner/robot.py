@@ -65,10 +65,10 @@ def products(pages: Iterable[str]) -> Iterator[Result]:
         for price in _objects(product, "prices"):
             region = answers.word(price, "location").lower()
             try:
-                yield _ordered(name, region, price)
+                yield _server_price(name, region, price)
             except NoPrice as why:
                 known = {"offer": name, "region": region}
-                yield answers.skipped(why, provider=PROVIDER, raw_id=name, **known)
+                yield answers.skip_row(why, provider=PROVIDER, raw_id=name, **known)
             else:
                 yield _product_type(product, name, region)
 
@@ -80,7 +80,7 @@ def _products(pages: Iterable[str]) -> Iterator[dict[str, Any]]:
             yield answers.mapping(item.get("product"), where=f"{where} product")
 
 
-def _ordered(name: str, region: str, price: dict[str, Any]) -> ParsedPrice:
+def _server_price(name: str, region: str, price: dict[str, Any]) -> ParsedPrice:
     if not region:
         raise NoPrice(SkipReason.NO_REGION)
     return ParsedPrice(
@@ -101,7 +101,7 @@ def _product_type(product: dict[str, Any], name: str, region: str) -> ParsedType
     lines = answers.words(product, "description")
     memory = next((match[1] for match in map(MEMORY.search, lines) if match), None)
     return _type(
-        name, region, lines[0] if lines else "", answers.above_zero(memory), _described(lines)
+        name, region, lines[0] if lines else "", answers.above_zero(memory), _disks_in_words(lines)
     )
 
 
@@ -145,7 +145,7 @@ def _file_lot(item: dict[str, Any]) -> _Lot:
         cpu=SIGNS.sub("", answers.word(item, "cpu")),
         memory_gb=answers.above_zero(item.get("ram_size")),
         is_ecc=item.get("is_ecc") is True,
-        disks=_listed(answers.inner(item, "serverDiskData")),
+        disks=_disk_list(answers.inner(item, "serverDiskData")),
         region=_location(item),
         price=item.get("price"),
         setup=item.get("setup_price"),
@@ -181,7 +181,7 @@ def _cheapest(lots: Iterable[_Lot]) -> Iterator[Result]:
         try:
             price = _lot_price(lot)
         except NoPrice as why:
-            yield answers.skipped(why, **known, region=lot.region)
+            yield answers.skip_row(why, **known, region=lot.region)
             continue
         other = best.setdefault((lot.name, lot.region), price)
         if other is price:
@@ -241,7 +241,7 @@ def _type(
     )
 
 
-def _described(lines: Iterable[str]) -> Iterator[_Disks]:
+def _disks_in_words(lines: Iterable[str]) -> Iterator[_Disks]:
     """Disks of lines such as "2 x 512 GB NVMe SSD" and "2x HDD SATA 2,0 TB Enterprise"."""
     for line in lines:
         match = DISKS.search(line)
@@ -254,7 +254,7 @@ def _kind(text: str) -> str:
     return next((kind for word, kind in KINDS.items() if word in text), "hdd")
 
 
-def _listed(lists: dict[str, Any]) -> tuple[_Disks, ...]:
+def _disk_list(lists: dict[str, Any]) -> tuple[_Disks, ...]:
     counts = Counter(
         (size_gb, kind)
         for name, kind in LISTS.items()

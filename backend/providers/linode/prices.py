@@ -37,17 +37,17 @@ def parse(pages: Iterable[str], *, regions: Sequence[str] = ()) -> Iterator[Resu
         }
         # The API names only the regions whose price differs, so the others come from the list of regions.
         for region in regions or (EVERYWHERE, *own):
-            yield from _priced(item, region, own.get(region, answers.inner(item, "price")))
+            yield from _price_types(item, region, own.get(region, answers.inner(item, "price")))
 
 
-def _priced(item: dict[str, Any], region: str, price: dict[str, Any]) -> Iterator[Result]:
+def _price_types(item: dict[str, Any], region: str, price: dict[str, Any]) -> Iterator[Result]:
     name = answers.word(item, "id")
     try:
         if not name:
             raise NoPrice(SkipReason.NO_TYPE)
         amount = answers.amount(price.get("hourly"))
     except NoPrice as why:
-        yield answers.skipped(why, provider=PROVIDER, raw_id=name, offer=name, region=region)
+        yield answers.skip_row(why, provider=PROVIDER, raw_id=name, offer=name, region=region)
         return
     yield _type(item, name, region)
     yield ParsedPrice(
@@ -59,7 +59,7 @@ def _priced(item: dict[str, Any], region: str, price: dict[str, Any]) -> Iterato
         currency=CURRENCY,
         unit=PriceUnit.HOUR,
         monthly_cap=answers.above_zero(price.get("monthly")),
-        included=_included(item),
+        included=_price_extras(item),
         source=SOURCE,
         raw_id=name,
     )
@@ -80,6 +80,6 @@ def _type(item: dict[str, Any], name: str, region: str) -> ParsedType:
     )
 
 
-def _included(item: dict[str, Any]) -> dict[str, object]:
+def _price_extras(item: dict[str, Any]) -> dict[str, object]:
     traffic = answers.size(item.get("transfer"), BYTES_PER_GB)
     return {} if traffic is None else {"traffic_bytes": traffic}

@@ -13,7 +13,7 @@ import httpx
 from backend.domain.errors import Reason
 from backend.providers.hoster_calls import read_document, refusal
 from backend.providers.hosters import HosterDriver, Order, Server, public_ipv4
-from backend.providers.machines import Access, Overview, ProviderResourceState, unsupported
+from backend.providers.machines import Access, Overview, ProviderResourceState, unsupported_error
 
 
 class OvhSignature(httpx.Auth):
@@ -123,7 +123,7 @@ class OvhDriver(HosterDriver):
             if flavor["name"] == spec.machine_type
         ]
         if not ids:
-            raise unsupported(f"{spec.region} does not sell {spec.machine_type}")
+            raise unsupported_error(f"{spec.region} does not sell {spec.machine_type}")
         return {
             "name": order.name,
             "region": spec.region,

@@ -109,7 +109,7 @@ def instances(pages: Iterable[str]) -> Iterator[Result]:
 
 def _instance(catalogue: _Catalogue, addon: dict[str, Any], name: str) -> Iterator[Result]:
     code = answers.word(addon, "planCode")
-    technical = _made_of(catalogue, addon)
+    technical = _server_facts(catalogue, addon)
     for region in _values(addon, "region") or [EVERYWHERE]:
         known = {"offer": name, "region": region}
         try:
@@ -122,7 +122,7 @@ def _instance(catalogue: _Catalogue, addon: dict[str, Any], name: str) -> Iterat
             amount = answers.amount(rates[0] if rates else None)
             currency = answers.currency(catalogue.currency)
         except NoPrice as why:
-            yield answers.skipped(why, provider=PROVIDER, raw_id=code, **known)
+            yield answers.skip_row(why, provider=PROVIDER, raw_id=code, **known)
             continue
         yield ParsedType(
             provider=PROVIDER,
@@ -182,7 +182,7 @@ def _server(catalogue: _Catalogue, plan: dict[str, Any]) -> Iterator[Result]:
         if not sites:
             raise NoPrice(SkipReason.NO_REGION)
         parts = [
-            _chosen(catalogue, family)
+            _choose_component(catalogue, family)
             for family in _objects(plan, "addonFamilies")
             if family.get("mandatory") is True
         ]
@@ -192,7 +192,7 @@ def _server(catalogue: _Catalogue, plan: dict[str, Any]) -> Iterator[Result]:
     except NoPrice as why:
         for site in sites or [""]:
             known = {"offer": code, "region": site.upper()}
-            yield answers.skipped(why, provider=PROVIDER, raw_id=code, **known)
+            yield answers.skip_row(why, provider=PROVIDER, raw_id=code, **known)
         return
     setup = next(iter(_rates(plan, "installation", "none")), Decimal(0))
     setup += sum(part.setup for part in parts)
@@ -215,7 +215,7 @@ def _server(catalogue: _Catalogue, plan: dict[str, Any]) -> Iterator[Result]:
         )
 
 
-def _chosen(catalogue: _Catalogue, family: dict[str, Any]) -> _Component:
+def _choose_component(catalogue: _Catalogue, family: dict[str, Any]) -> _Component:
     """The default of a family, or the cheapest where none is named."""
     default = answers.word(family, "default")
     codes = [default] if default else answers.words(family, "addons")
@@ -233,9 +233,9 @@ def _chosen(catalogue: _Catalogue, family: dict[str, Any]) -> _Component:
 def _server_type(
     catalogue: _Catalogue, plan: dict[str, Any], parts: Iterable[_Component], region: str
 ) -> ParsedType:
-    technical = dict(_made_of(catalogue, plan))
+    technical = dict(_server_facts(catalogue, plan))
     for part in parts:
-        technical |= _made_of(catalogue, catalogue.addons[part.code])
+        technical |= _server_facts(catalogue, catalogue.addons[part.code])
     cpu = answers.inner(answers.inner(technical, "server"), "cpu")
     # Its threads are those of one processor.
     sockets = answers.above_zero(cpu.get("number")) or Decimal(1)
@@ -255,7 +255,7 @@ def _server_type(
     )
 
 
-def _made_of(catalogue: _Catalogue, item: dict[str, Any]) -> dict[str, Any]:
+def _server_facts(catalogue: _Catalogue, item: dict[str, Any]) -> dict[str, Any]:
     return catalogue.technical.get(answers.word(item, "product")) or _technical(item)
 
 

@@ -34,10 +34,10 @@ def parse(pages: Iterable[str], *, zone: str) -> Iterator[Result]:
         answer = answers.mapping(answers.document(page, where=where), where=where)
         servers = answers.mapping(answer.get("servers"), where=f"{where} servers")
         for name in servers:
-            yield from _priced(answers.inner(servers, name), name, zone)
+            yield from _price_types(answers.inner(servers, name), name, zone)
 
 
-def _priced(item: dict[str, Any], name: str, zone: str) -> Iterator[Result]:
+def _price_types(item: dict[str, Any], name: str, zone: str) -> Iterator[Result]:
     try:
         if name.endswith(WINDOWS):
             raise NoPrice(SkipReason.OTHER_SYSTEM)
@@ -45,7 +45,7 @@ def _priced(item: dict[str, Any], name: str, zone: str) -> Iterator[Result]:
             raise NoPrice(SkipReason.NOT_OFFERED)
         amount = answers.amount(item.get("hourly_price"))
     except NoPrice as why:
-        yield answers.skipped(why, provider=PROVIDER, raw_id=name, offer=name, region=zone)
+        yield answers.skip_row(why, provider=PROVIDER, raw_id=name, offer=name, region=zone)
         return
     yield ParsedType(
         provider=PROVIDER,

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 from backend.domain.errors import DriverError, Reason
 from backend.providers.hoster_calls import refusal
 from backend.providers.hosters import HosterDriver, Order, Server, public_ipv4
-from backend.providers.machines import Overview, ProviderResourceState, unsupported
+from backend.providers.machines import Overview, ProviderResourceState, unsupported_error
 
 
 class UpcloudDriver(HosterDriver):
@@ -72,7 +72,7 @@ class UpcloudDriver(HosterDriver):
         spec = order.spec
         plans = [plan for plan in await self._plans() if plan["name"] == spec.machine_type]
         if not plans:
-            raise unsupported(f"{spec.machine_type} is no plan")
+            raise unsupported_error(f"{spec.machine_type} is no plan")
         disk = {
             "action": "clone",
             "storage": await self._image(spec.region),

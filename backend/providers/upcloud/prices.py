@@ -36,7 +36,7 @@ def parse(prices: str, plans: str, account: str) -> Iterator[Result]:
         for key in zone:
             if key.startswith(PLAN):
                 name = key.removeprefix(PLAN)
-                yield from _priced(zone, name, machines, currency)
+                yield from _price_plans(zone, name, machines, currency)
 
 
 def _answer(text: str, where: str) -> dict[str, Any]:
@@ -48,7 +48,7 @@ def _rows(answer: dict[str, Any], key: str, inner: str) -> list[dict[str, Any]]:
     return answers.objects(answers.inner(answer, key).get(inner), where=where)
 
 
-def _priced(
+def _price_plans(
     zone: dict[str, Any], name: str, machines: Mapping[str, dict[str, Any]], currency: object
 ) -> Iterator[Result]:
     region, quote = answers.word(zone, "name"), answers.inner(zone, PLAN + name)
@@ -67,12 +67,12 @@ def _priced(
             amount=EXACT.divide(cents, units * CENTS),
             currency=answers.currency(currency),
             unit=PriceUnit.HOUR,
-            included=_included(machines.get(name, {})),
+            included=_price_extras(machines.get(name, {})),
             source=SOURCE,
             raw_id=f"{region}/{name}",
         )
     except NoPrice as why:
-        yield answers.skipped(why, provider=PROVIDER, raw_id=name, **known)
+        yield answers.skip_row(why, provider=PROVIDER, raw_id=name, **known)
         return
     if name in machines:
         yield _type(machines[name], name, region)
@@ -92,6 +92,6 @@ def _type(plan: dict[str, Any], name: str, region: str) -> ParsedType:
     )
 
 
-def _included(plan: dict[str, Any]) -> dict[str, object]:
+def _price_extras(plan: dict[str, Any]) -> dict[str, object]:
     traffic = answers.size(plan.get("public_traffic_out"), BYTES_PER_GB)
     return {} if traffic is None else {"traffic_bytes": traffic}

@@ -28,19 +28,19 @@ def parse(plans: Iterable[str], metal: Iterable[str]) -> Iterator[Result]:
     Raises InvalidValue for an answer that is not of this form.
     """
     for item in answers.items(plans, "plans"):
-        yield from _priced(item, is_metal=False)
+        yield from _price_plans(item, is_metal=False)
     for item in answers.items(metal, "plans_metal"):
-        yield from _priced(item, is_metal=True)
+        yield from _price_plans(item, is_metal=True)
 
 
-def _priced(item: dict[str, Any], *, is_metal: bool) -> Iterator[Result]:
+def _price_plans(item: dict[str, Any], *, is_metal: bool) -> Iterator[Result]:
     name, regions = answers.word(item, "id"), answers.words(item, "locations")
     # A plan that no region sells still has its reason, once.
     for region in regions or [""]:
         try:
             price = _price(item, name, region)
         except NoPrice as why:
-            yield answers.skipped(why, provider=PROVIDER, raw_id=name, offer=name, region=region)
+            yield answers.skip_row(why, provider=PROVIDER, raw_id=name, offer=name, region=region)
         else:
             yield _metal(item, name, region) if is_metal else _instance(item, name, region)
             yield price
@@ -62,7 +62,7 @@ def _price(item: dict[str, Any], name: str, region: str) -> ParsedPrice:
         currency=CURRENCY,
         unit=PriceUnit.HOUR,
         monthly_cap=answers.above_zero(costs.get("monthly_cost")),
-        included=_included(item),
+        included=_price_extras(item),
         source=SOURCE,
         raw_id=name,
     )
@@ -105,6 +105,6 @@ def _disk_bytes(item: dict[str, Any]) -> int | None:
     return None if size_gb is None else answers.size(size_gb * (count or 1), BYTES_PER_GB)
 
 
-def _included(item: dict[str, Any]) -> dict[str, object]:
+def _price_extras(item: dict[str, Any]) -> dict[str, object]:
     traffic = answers.size(item.get("bandwidth"), BYTES_PER_GB)
     return {} if traffic is None else {"traffic_bytes": traffic}

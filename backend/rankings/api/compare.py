@@ -9,7 +9,7 @@ from backend.catalog.selectors.discounts import discounts_of
 from backend.common.rest.table import Column, ColumnType
 from backend.common.rest.views import LIST_READERS, ListAnswer
 from backend.rankings.api.rankings import RankingsView
-from backend.rankings.selectors.compare import Comparison, compared_slugs, comparison
+from backend.rankings.selectors.compare import Comparison, comparison, slugs_to_compare
 from backend.rankings.selectors.ranking import query_from
 
 OWN = frozenset({"o", "differences", *LIST_READERS})
@@ -55,19 +55,19 @@ class CompareView(RankingsView):
     described_by = "api:schema"
     required_parameters = frozenset({"o"})
 
-    def described_parameters(self) -> dict[str, str]:
+    def parameter_descriptions(self) -> dict[str, str]:
         return {
-            **super().described_parameters(),
+            **super().parameter_descriptions(),
             "o": "Slugs of the offers, comma-separated, in their order",
             "base": "Slug of the offer that the others are compared with (default the first)",
             "differences": "1: only items in which the offers differ beyond their intervals",
         }
 
     def listing(self, request: Request) -> ListAnswer:
-        params = self.opened.params
+        params = self.view_in_force.params
         query, warnings = query_from(params, also_known=OWN, discounts=discounts_of(self.request))
         compared = comparison(
-            compared_slugs(params.get("o", [])),
+            slugs_to_compare(params.get("o", [])),
             query,
             base=params.get("base", [""])[-1].strip(),
             workspace_slug=self.workspace,

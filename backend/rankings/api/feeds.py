@@ -19,7 +19,7 @@ from backend.common.rest.table import Table
 from backend.common.rest.views import LIST_READERS, ListAnswer
 from backend.rankings.api.rankings import RankingsView
 from backend.rankings.models import FeedKey
-from backend.rankings.selectors.views import OpenedView, kept_params
+from backend.rankings.selectors.views import OpenedView, view_params
 from backend.rankings.services.feeds import feed_key_match, feed_key_used
 
 UNDERSTOOD = frozenset({*PAGING, *LIST_READERS})
@@ -78,9 +78,9 @@ class FeedView(RankingsView):
         feed_key_used(key=_key(request), plaintext=kwargs["key"])
 
     @cached_property
-    def opened(self) -> OpenedView:
+    def view_in_force(self) -> OpenedView:
         view = _key(self.request).view
-        return OpenedView({**kept_params(view), **dict(self.request.query_params.lists())}, view)
+        return OpenedView({**view_params(view), **dict(self.request.query_params.lists())}, view)
 
     @property
     def workspace(self) -> str:

@@ -30,19 +30,19 @@ from backend.common.rest.table import Column, ColumnType, json_cell, json_rows, 
 from backend.common.rest.views import LIST_READERS, ListAnswer, View
 from backend.domain.metrics import METRICS, Metric
 from backend.rankings.selectors.columns import COLUMN, COLUMNS
-from backend.rankings.selectors.listing import Listing, counted
+from backend.rankings.selectors.listing import Listing, value_counts
 from backend.rankings.selectors.offer_detail import OfferDetail, offer_detail
-from backend.rankings.selectors.parameters import described_parameters
+from backend.rankings.selectors.parameters import parameter_descriptions
 from backend.rankings.selectors.query import RankingQuery
 from backend.rankings.selectors.ranking import Ranking, query_from, ranking
 from backend.rankings.selectors.rows import RankingRow
 from backend.rankings.selectors.scores import Score
-from backend.rankings.selectors.unknown_values import unknown_values
+from backend.rankings.selectors.unknown_values import warnings_of_unknown
 from backend.rankings.selectors.views import OpenedView, open_view
 
 EXPORT_PARAMETERS = frozenset(LIST_READERS)
 LONGEST_VALUE = 64
-PARAMETERS = {**described_parameters(), "view": "Slug of a saved view; the others win over it"}
+PARAMETERS = {**parameter_descriptions(), "view": "Slug of a saved view; the others win over it"}
 VALUE_PARAMETERS = {
     "offer": "Slug of the offer",
     "column": "Name of a numeric column (default score)",
@@ -92,11 +92,11 @@ _SUMMARY_COLUMNS = (
 def _query(
     request: Request, also_known: frozenset[str] = EXPORT_PARAMETERS
 ) -> tuple[RankingQuery, list[str]]:
-    params = opened_by(request).params
+    params = open_request_view(request).params
     return query_from(params, also_known=also_known, discounts=discounts_of(request))
 
 
-def opened_by(request: Request) -> OpenedView:
+def open_request_view(request: Request) -> OpenedView:
     """The parameters of the request with those of the view that it names."""
     return open_view(
         dict(request.query_params.lists()),
@@ -112,7 +112,7 @@ class RankingsView(DataListView):
     columns: ClassVar[tuple[Column, ...]] = COLUMNS
     described_by = "api:columns"
 
-    def described_parameters(self) -> dict[str, str]:
+    def parameter_descriptions(self) -> dict[str, str]:
         return PARAMETERS
 
     @cached_property
@@ -120,9 +120,9 @@ class RankingsView(DataListView):
         return current_stamp()
 
     @cached_property
-    def opened(self) -> OpenedView:
+    def view_in_force(self) -> OpenedView:
         """The question of the request, with its view if there is one."""
-        return opened_by(self.request)
+        return open_request_view(self.request)
 
     @property
     def workspace(self) -> str:
@@ -130,23 +130,23 @@ class RankingsView(DataListView):
         return workspace_slug(self.request)
 
     def state(self, request: Request) -> str | None:
-        state, view = super().state(request), self.opened.view
+        state, view = super().state(request), self.view_in_force.view
         return f"{state} {view.pk} {view.updated_at}" if state and view else state
 
     def changed_at(self, request: Request) -> dt.datetime | None:
-        changed_at, view = super().changed_at(request), self.opened.view
+        changed_at, view = super().changed_at(request), self.view_in_force.view
         return max(changed_at, view.updated_at) if changed_at and view else changed_at
 
     def listing(self, request: Request) -> ListAnswer:
         query, warnings = query_from(
-            self.opened.params,
+            self.view_in_force.params,
             also_known=EXPORT_PARAMETERS,
             discounts=discounts_of(self.request),
         )
         listed = ranking(query, workspace_slug=self.workspace, stamp=self.stamp)
         rows = self.rows(listed)
         if not rows:
-            warnings = [*warnings, *unknown_values(query, self.workspace, self.stamp)]
+            warnings = [*warnings, *warnings_of_unknown(query, self.workspace, self.stamp)]
         return ListAnswer(
             columns=tuple(COLUMN[name] for name in query.cols),
             rows=rows,
@@ -166,7 +166,7 @@ class RankingsView(DataListView):
 
 def _licences(rows: Sequence[RankingRow]) -> Iterator[str | None]:
     # One by one: only a workbook asks for them.
-    yield from counted(rows, "licence")
+    yield from value_counts(rows, "licence")
 
 
 class OffersView(RankingsView):
@@ -338,14 +338,14 @@ def _value_of(request: Request) -> Any:
         everyone = ranking(
             replace(query, filters=(), q=""), workspace_slug=workspace_slug(request), stamp=stamp
         )
-        slugs = counted(everyone.everyone, "offer_id")
+        slugs = value_counts(everyone.everyone, "offer_id")
         if slug in slugs:
             raise Http404(f"the offer {slug} does not meet the filters")
         raise Http404(f"there is no offer {printable(slug)!r}{nearest(slug, slugs)}")
     value = getattr(row, column)
     if value is None:
         missing = f" (missing: {row.missing})" if row.missing else ""
-        raise Http404(f"the offer {slug} has no {column} for {query.ranked_metric.key}{missing}")
+        raise Http404(f"the offer {slug} has no {column} for {query.ranking_metric.key}{missing}")
     return value
 
 

@@ -199,9 +199,9 @@ class RequirementsView(RankingsView):
     columns = COLUMNS
     described_by = "api:schema"
 
-    def described_parameters(self) -> dict[str, str]:
+    def parameter_descriptions(self) -> dict[str, str]:
         return {
-            **super().described_parameters(),
+            **super().parameter_descriptions(),
             "target": "metric:amount, comma-separated; one of these or of the sizes is needed",
             "vcpu": "vCPUs of the fleet",
             "ram_gib": "Memory of the fleet in GiB",
@@ -215,7 +215,9 @@ class RequirementsView(RankingsView):
         }
 
     def listing(self, request: Request) -> ListAnswer:
-        params = {k: v for k, v in self.opened.params.items() if k not in {*PAGING, *LIST_READERS}}
+        params = {
+            k: v for k, v in self.view_in_force.params.items() if k not in {*PAGING, *LIST_READERS}
+        }
         try:
             asked = RequirementDocument.read(document_from(params))
             answer = requirement_answered(asked, workspace_slug=self.workspace, stamp=self.stamp)

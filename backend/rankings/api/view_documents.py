@@ -16,7 +16,7 @@ from backend.common.rest.documents import FlagField, Strict, TextField
 from backend.common.rest.permissions import WRITE
 from backend.common.rest.views import View
 from backend.rankings.api.views import ViewDocument
-from backend.rankings.selectors.views import kept_params, views_visible
+from backend.rankings.selectors.views import view_params, views_visible
 from backend.rankings.services.views import views_apply
 
 MOST = 1_000
@@ -50,7 +50,7 @@ class ViewDocumentsView(View):
             {
                 "name": view.name,
                 "slug": view.slug,
-                "params": kept_params(view),
+                "params": view_params(view),
                 "visibility": view.visibility,
                 "owner": view.owner,
             }

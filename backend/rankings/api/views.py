@@ -21,10 +21,10 @@ from backend.common.rest.documents import Strict, TextField
 from backend.common.rest.parameters import InvalidParameters, Reader, text
 from backend.common.rest.permissions import WRITE
 from backend.common.rest.table import Column, ColumnType
-from backend.common.rest.views import ListAnswer, ListView, View, created
+from backend.common.rest.views import ListAnswer, ListView, View, created_response
 from backend.domain.errors import InvalidValue
 from backend.rankings.models import FeedKey, SavedView, Visibility
-from backend.rankings.selectors.views import is_owner, kept_params, view_get, views_visible
+from backend.rankings.selectors.views import is_owner, view_get, view_params, views_visible
 from backend.rankings.services.feeds import (
     DEFAULT_LIFE,
     LONGEST_LIFE,
@@ -130,14 +130,14 @@ def _cells(view: SavedView) -> dict[str, Any]:
         "name": view.name,
         "visibility": view.visibility,
         "owner": view.owner,
-        "query": urlencode(kept_params(view), doseq=True, safe=","),
+        "query": urlencode(view_params(view), doseq=True, safe=","),
         "created_at": view.created_at,
         "updated_at": view.updated_at,
     }
 
 
 def _detail(view: SavedView) -> Any:
-    return ViewDetail({**_cells(view), "params": kept_params(view)}).data
+    return ViewDetail({**_cells(view), "params": view_params(view)}).data
 
 
 def _view(request: Request, slug: str) -> SavedView:
@@ -185,7 +185,7 @@ class ViewsView(ListView):
             actor=actor(request),
             **document.validated_data,
         )
-        return created(request, _detail(view), "view", slug=view.slug)
+        return created_response(request, _detail(view), "view", slug=view.slug)
 
 
 class ViewView(View):
@@ -265,7 +265,7 @@ class FeedKeysView(ListView):
         made = {"id": key.pk, "view": view.slug, "name": key.name, "expires_at": key.expires_at}
         address = request.build_absolute_uri(f"/feeds/{plaintext}/{view.slug}.csv")
         shown = FeedKeyMade(made | {"key": plaintext, "feed_url": address}).data
-        answer = created(request, shown, "feed-key", key_id=key.pk)
+        answer = created_response(request, shown, "feed-key", key_id=key.pk)
         answer["Cache-Control"] = "no-store"
         return answer
 

@@ -27,7 +27,7 @@ from backend.domain.metrics import Metric
 from backend.domain.pricing.discounts import Discount
 from backend.domain.ranking import break_even_price
 from backend.domain.stats import DISTURBED
-from backend.domain.texts import joined, number
+from backend.domain.texts import join_texts, number
 from backend.domain.texts import text as _
 from backend.domain.units import EXACT, exact_decimal
 from backend.providers.registry import provider
@@ -118,7 +118,7 @@ class BestBuy:
     def sentence(self) -> str:
         """All of the conclusion as one text."""
         parts = (self.conclusion.sentence, self.conclusion.detail)
-        return joined(" ", [part for part in parts if part])
+        return join_texts(" ", [part for part in parts if part])
 
 
 @dataclass(frozen=True)
@@ -311,13 +311,15 @@ def _conclusion(buy: BestBuy) -> Conclusion:
         detail.append(_("{n} more have no score.", n=number(f"{count:,}")))
     detail += [_standing_words(machine, buy.best.row) for machine in buy.own[:MOST_NAMES]]
     if buy.options.goal == CHEAPEST:
-        said = Conclusion(_cheapest_words(buy.best.row, _named_at(buy.best)), Certainty.CLEAR)
+        said = Conclusion(
+            _cheapest_words(buy.best.row, _name_with_price(buy.best)), Certainty.CLEAR
+        )
     else:
-        names = [named(rival) for rival in buy.rivals]
-        said = likely_best(_named_at(buy.best), buy.best.p_best or 0, names)
+        names = [candidate_name(rival) for rival in buy.rivals]
+        said = likely_best(_name_with_price(buy.best), buy.best.p_best or 0, names)
         parts = (said.sentence, _least_of(buy.contenders, buy.best), _cheapest_beside(buy))
-        said = replace(said, sentence=joined(" ", [part for part in parts if part]))
-    return replace(said, detail=joined(" ", [part for part in detail if part]))
+        said = replace(said, sentence=join_texts(" ", [part for part in parts if part]))
+    return replace(said, detail=join_texts(" ", [part for part in detail if part]))
 
 
 def _nothing(buy: BestBuy) -> Conclusion:
@@ -333,9 +335,9 @@ def _nothing(buy: BestBuy) -> Conclusion:
     sentence = _(
         "No server that meets this has a score, so the best value is not known. The cheapest is"
         " {name}. Choose another metric, or measure one.",
-        name=_named_at(buy.cheapest),
+        name=_name_with_price(buy.cheapest),
     )
-    warned = joined(" ", [part for part in (stock_words([buy.cheapest.row]), detail) if part])
+    warned = join_texts(" ", [part for part in (stock_words([buy.cheapest.row]), detail) if part])
     return Conclusion(sentence, Certainty.UNKNOWN, warned)
 
 
@@ -346,7 +348,7 @@ def _least_of(contenders: Sequence[Candidate], best: Candidate) -> str:
     )
     if least.row == best.row:
         return ""
-    return _("Of these, {name} costs least.", name=_named_at(least))
+    return _("Of these, {name} costs least.", name=_name_with_price(least))
 
 
 def _cheapest_beside(buy: BestBuy) -> str:
@@ -354,7 +356,7 @@ def _cheapest_beside(buy: BestBuy) -> str:
         return ""
     if buy.cheapest.row.offer_id == buy.best.row.offer_id:
         return _("The best value is also the cheapest.")
-    return _cheapest_words(buy.cheapest.row, _named_at(buy.cheapest))
+    return _cheapest_words(buy.cheapest.row, _name_with_price(buy.cheapest))
 
 
 def _cheapest_words(row: RankingRow, name: str) -> str:
@@ -378,10 +380,10 @@ def _standing_words(standing: OwnStanding, best: RankingRow) -> str:
     if standing.rank and standing.row.price is not None:
         price = _cost(standing.row.price, best)
         said.append(_("At {cost} it takes rank {rank}.", cost=price, rank=standing.rank))
-    return joined(" ", said)
+    return join_texts(" ", said)
 
 
-def named(candidate: Candidate) -> str:
+def candidate_name(candidate: Candidate) -> str:
     """A candidate as a sentence names it: its provider, type and place."""
     row = candidate.row
     name = row.offer if row.provider == OWN else f"{provider(row.provider).short_name} {row.offer}"
@@ -390,10 +392,10 @@ def named(candidate: Candidate) -> str:
     return f"{name} ({row.region})" if row.region else name
 
 
-def _named_at(candidate: Candidate) -> str:
+def _name_with_price(candidate: Candidate) -> str:
     # A candidate has a price.
     cost = _cost(candidate.row.price or Decimal(0), candidate.row)
-    return _("{name} at {cost}", name=named(candidate), cost=cost)
+    return _("{name} at {cost}", name=candidate_name(candidate), cost=cost)
 
 
 def _cost(amount: Decimal, row: RankingRow) -> str:

@@ -19,7 +19,7 @@ from backend.domain.credit_columns import surplus_per_hour
 from backend.domain.credits import STANDARD, UNLIMITED
 from backend.domain.errors import InvalidValue, UnknownRate
 from backend.domain.ranking import CUP_METRIC, values_per_cost
-from backend.domain.units import rounded_decimal
+from backend.domain.units import round_derived
 from backend.rankings.selectors.coded import Coded
 from backend.rankings.selectors.offer_table import OfferTable, key_of
 from backend.rankings.selectors.price_table import PriceTable
@@ -114,7 +114,7 @@ class BasisTable:
         cells: dict[str, Any] = {}
         for name in FIGURES:
             figure = float(self._figures[name][number])
-            exact = float if name in MEASURED else rounded_decimal
+            exact = float if name in MEASURED else round_derived
             cells[name] = None if isnan(figure) else exact(figure)
         is_credit = bool(self._has_credits[number]) and self.shared.query.load == SUSTAINED
         mode = UNLIMITED if self._is_unlimited[number] else STANDARD
@@ -154,7 +154,7 @@ class BasisTable:
         """Key of all cells but those of the offer alone, the figures, and the score's source:
         numbers of what differs in it, and the first offer of each."""
         of = self.offers.fields
-        has_disk = of["disk_bytes"].mapped([bool(value) for value in of["disk_bytes"].values])
+        has_disk = of["disk_bytes"].map_codes([bool(value) for value in of["disk_bytes"].values])
         return codes_of(
             *(
                 of[name].codes
@@ -203,11 +203,11 @@ class BasisTable:
     @cached_property
     def _figures(self) -> dict[str, Floats]:
         """All figures by column, in the credit mode of each offer; NaN is unknown."""
-        query, metric = self.shared.query, self.shared.query.ranked_metric
+        query, metric = self.shared.query, self.shared.query.ranking_metric
         is_unlimited = self._is_unlimited
         ratio = np.where(is_unlimited, 1.0, self._standard_ratio)
         measured = (self.scores.value, self.scores.low, self.scores.high)
-        scores = [_slowed_scores(figures, ratio) for figures in measured]
+        scores = [_scores_in_mode(figures, ratio) for figures in measured]
         price = self._machine_price(query.currency)
         dollars = price if query.currency == "USD" else self._machine_price("USD")
         price, dollars = (
@@ -215,7 +215,7 @@ class BasisTable:
             for amounts, currency in ((price, query.currency), (dollars, "USD"))
         )
         per_hour = np.where(self._is_purchase, np.nan, 1.0 / running_hours(query))
-        compared = self._compared(price)
+        compared = self._comparison_prices(price)
         # From scores that are not rounded: equal values would part in their last digit.
         value, low, high = (values_per_cost(of * ratio, compared, metric) for of in measured)
         cup = np.full(len(self.offers), np.nan)
@@ -230,7 +230,7 @@ class BasisTable:
             "burst_score": np.where(self._has_credits, self.scores.value, np.nan),
         }
 
-    def _compared(self, price: Floats) -> Floats:
+    def _comparison_prices(self, price: Floats) -> Floats:
         """The prices that take part in a comparison."""
         compared = np.where(self.is_unfit, np.nan, price)
         if not self.shared.is_tax_ranked:
@@ -347,9 +347,9 @@ class BasisTable:
             return np.nan
 
 
-def _slowed_scores(scores: Floats, ratio: Floats) -> Floats:
+def _scores_in_mode(scores: Floats, ratio: Floats) -> Floats:
     """Scores in the credit mode of each offer; those that follow from a measured one as printed."""
     slowed = scores.copy()
     for row in np.flatnonzero(ratio != 1.0).tolist():
-        slowed[row] = rounded_decimal(scores[row] * ratio[row])
+        slowed[row] = round_derived(scores[row] * ratio[row])
     return slowed

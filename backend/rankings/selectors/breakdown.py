@@ -14,7 +14,7 @@ from backend.domain.pricing.extras import EXTRAS
 from backend.domain.units import EXACT
 from backend.rankings.selectors.prices import Context, price_cells, total_price
 from backend.rankings.selectors.query import RankingQuery
-from backend.rankings.selectors.ranking import known_rates
+from backend.rankings.selectors.ranking import rates_of_day
 
 MACHINE_ALONE = "machine"
 CREDITS = "credits"
@@ -58,7 +58,7 @@ def price_breakdown(
     if choice is None:
         return None
     today: dt.date = query.as_of or clock.now().date()
-    rates = known_rates(stamp or data_stamp(), query.as_of)
+    rates = rates_of_day(stamp or data_stamp(), query.as_of)
     shared = Context(query, rates, today, tariffs(query.as_of))
 
     def price(

@@ -47,7 +47,7 @@ class StampedCache:
             if not self._admits(stamp):
                 gate = Lock()
             elif entry in self._values:
-                cached: Value = self._touched(entry)
+                cached: Value = self._touch(entry)
                 return cached
             else:
                 # One gate a key, so that a slow basis does not hold up the others.
@@ -56,7 +56,7 @@ class StampedCache:
             with self._lock:
                 # Asked again: whoever held the gate may have made it.
                 if entry in self._values:
-                    made: Value = self._touched(entry)
+                    made: Value = self._touch(entry)
                     return made
             # Outside the lock: it takes a second, and other keys are served meanwhile.
             value = compute()
@@ -113,6 +113,6 @@ class StampedCache:
                 values.extend(getattr(value, "holds", ()))
         return sum(getattr(value, "nbytes", BYTES_OF_SMALL) for value in different.values())
 
-    def _touched(self, entry: tuple[DataStamp, Hashable]) -> Any:
+    def _touch(self, entry: tuple[DataStamp, Hashable]) -> Any:
         self._values.move_to_end(entry)
         return self._values[entry]

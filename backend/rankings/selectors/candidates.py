@@ -10,7 +10,7 @@ from backend.benchmarks.selectors.scores import DERIVED
 from backend.domain.amounts import Floats, Ints, codes_of
 from backend.domain.best import best_probabilities, smallest_set
 from backend.domain.pairwise import NO_FIGURE, log_sigmas, merge_equal
-from backend.rankings.selectors.listing import cells, floats, marked, rows_at, selected
+from backend.rankings.selectors.listing import cells, floats, mark_rows, rows_at, select_rows
 from backend.rankings.selectors.rows import RankingRow
 
 
@@ -36,7 +36,7 @@ class Candidates:
     @classmethod
     def of(cls, listing: Sequence[RankingRow]) -> "Candidates":
         """Candidates of a list; rows without a price are left out."""
-        priced = selected(listing, ~np.isnan(floats(listing, "price")))
+        priced = select_rows(listing, ~np.isnan(floats(listing, "price")))
         prices = np.unique(merge_equal(floats(priced, "price")), return_inverse=True)[1]
         codes, first = codes_of(
             cells(priced, "provider").codes, cells(priced, "offer").codes, prices
@@ -101,8 +101,8 @@ def _source_figures(rows: Sequence[RankingRow]) -> Ints:
 
     # A published figure is one for a type in all its regions, a derived one for a processor.
     derived, published = numbers("hardware"), numbers("provider", "offer")
-    is_derived = marked(rows, "flags", lambda flags: DERIVED in flags.split())
-    is_published = marked(rows, "source", lambda source: source == "published")
+    is_derived = mark_rows(rows, "flags", lambda flags: DERIVED in flags.split())
+    is_published = mark_rows(rows, "source", lambda source: source == "published")
     of_type = np.where(is_published, published + derived.max(initial=0) + 1, NO_FIGURE)
     figures: Ints = np.where(is_derived, derived, of_type)
     return figures

@@ -32,7 +32,7 @@ class Coded:
         """The same column of some rows, in their order."""
         return Coded(self.codes[rows], self.values)
 
-    def followed_by(self, other: "Coded") -> "Coded":
+    def concat(self, other: "Coded") -> "Coded":
         """This column and another one below it; values that no row has are left out."""
         positions = {value: code for code, value in enumerate(self.values)}
         theirs = [positions.setdefault(value, len(positions)) for value in other.values]
@@ -42,13 +42,13 @@ class Coded:
         anew = (np.cumsum(is_met) - 1).astype(np.int32)
         return Coded(anew[codes], [values[code] for code in np.flatnonzero(is_met).tolist()])
 
-    def mapped(self, by_value: Sequence[bool]) -> Flags:
+    def map_codes(self, by_value: Sequence[bool]) -> Flags:
         """Values by row, from one for each code."""
         return np.array(by_value, bool)[self.codes] if self.values else np.zeros(0, bool)
 
     def meets(self, accepts: Callable[[Any], bool]) -> Flags:
         """Rows whose value is accepted."""
-        return self.mapped([accepts(value) for value in self.values])
+        return self.map_codes([accepts(value) for value in self.values])
 
     def ranks(self) -> Ints:
         """Number of different lower values for each row; −1 is unknown."""

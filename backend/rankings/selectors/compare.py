@@ -98,7 +98,7 @@ class Comparison:
         return {cell.licence for item in self.items for cell in item.cells}
 
 
-def compared_slugs(values: Sequence[str]) -> list[str]:
+def slugs_to_compare(values: Sequence[str]) -> list[str]:
     """Slugs from repeated or comma-separated parameters, each once."""
     parts = [part.strip() for value in values for part in value.split(",")]
     return list(dict.fromkeys(part for part in parts if part))
@@ -277,12 +277,12 @@ def _score(score: Score | None) -> ComparedCell:
 def _against(item: ComparedItem, base_index: int) -> ComparedItem:
     base = item.cells[base_index]
     cells = [
-        cell if n == base_index else _compared(cell, base) for n, cell in enumerate(item.cells)
+        cell if n == base_index else _compare_cell(cell, base) for n, cell in enumerate(item.cells)
     ]
     return replace(item, cells=cells)
 
 
-def _compared(cell: ComparedCell, base: ComparedCell) -> ComparedCell:
+def _compare_cell(cell: ComparedCell, base: ComparedCell) -> ComparedCell:
     """Estimates by the rule of the ranking, exact figures when they differ."""
     if cell.value is None or base.value is None:
         return cell

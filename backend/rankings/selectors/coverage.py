@@ -12,7 +12,7 @@ from django.db.models import Count
 from backend.accounts.services.workspaces import DEFAULT_WORKSPACE
 from backend.benchmarks.models import StoredSummary
 from backend.catalog.selectors.offers import offers_visible
-from backend.rankings.selectors.listing import counted, floats, marked, selected
+from backend.rankings.selectors.listing import floats, mark_rows, select_rows, value_counts
 from backend.rankings.selectors.query import RankingQuery
 from backend.rankings.selectors.ranking import ranking
 from backend.rankings.selectors.rows import RankingRow
@@ -44,12 +44,12 @@ def market_coverage(
     rows: Sequence[RankingRow], workspace_slug: str = DEFAULT_WORKSPACE
 ) -> list[ProviderCoverage]:
     """The priced rows by provider, most of them first; providers without any are named, too."""
-    priced = selected(rows, ~np.isnan(floats(rows, "price")))
+    priced = select_rows(rows, ~np.isnan(floats(rows, "price")))
     covered = []
-    for slug, count in counted(priced, "provider").items():
-        own = selected(priced, marked(priced, "provider", partial(eq, slug)))
-        regions = sorted(region for region in counted(own, "region") if region)
-        days = [day for day in counted(own, "price_observed_on") if day]
+    for slug, count in value_counts(priced, "provider").items():
+        own = select_rows(priced, mark_rows(priced, "provider", partial(eq, slug)))
+        regions = sorted(region for region in value_counts(own, "region") if region)
+        days = [day for day in value_counts(own, "price_observed_on") if day]
         covered.append(ProviderCoverage(slug, tuple(regions), count, max(days) if days else None))
     covered.sort(key=lambda provider: (-provider.offer_count, provider.provider))
     visible = offers_visible(workspace_slug).filter(discontinued_on=None).order_by()
@@ -66,7 +66,7 @@ class MetricCoverage:
     lacking: Sequence[RankingRow]
 
 
-def scored_counts(workspace_slug: str = DEFAULT_WORKSPACE) -> tuple[Mapping[str, int], int]:
+def score_counts(workspace_slug: str = DEFAULT_WORKSPACE) -> tuple[Mapping[str, int], int]:
     """Offers with a score by metric (metrics without any are absent), and offers in all."""
     visible = offers_visible(workspace_slug).order_by()
     rows = StoredSummary.objects.filter(offer__in=visible.values("pk")).order_by()

@@ -11,7 +11,7 @@ from backend.accounts.services.workspaces import DEFAULT_WORKSPACE
 from backend.catalog.selectors.data_version import DataStamp
 from backend.domain.amounts import Flags
 from backend.domain.metrics import Metric
-from backend.rankings.selectors.listing import counted, floats, marked, selected
+from backend.rankings.selectors.listing import floats, mark_rows, select_rows, value_counts
 from backend.rankings.selectors.query import Filter, RankingQuery
 from backend.rankings.selectors.ranking import ranking
 from backend.rankings.selectors.rows import RankingRow
@@ -38,8 +38,10 @@ class Frontier:
     def line(self) -> list[RankingRow]:
         """The offers that nothing beats, cheapest first."""
         rows = self.within
-        is_on_line = _unbeaten(rows, self.metric) if self.is_part else marked(rows, "pareto", bool)
-        front = selected(rows, is_on_line)
+        is_on_line = (
+            _unbeaten(rows, self.metric) if self.is_part else mark_rows(rows, "pareto", bool)
+        )
+        front = select_rows(rows, is_on_line)
         return sorted(front, key=lambda row: (row.price or Decimal(), row.offer_id))
 
     def of(
@@ -75,9 +77,11 @@ def frontier(
             stamp=stamp,
             has_rank_bounds=False,
         )
-        kept = counted(within, "offer_id")
+        kept = value_counts(within, "offer_id")
         drawable = _drawable(everyone.rows)
-        beyond = selected(drawable, marked(drawable, "offer_id", lambda slug: slug not in kept))
+        beyond = select_rows(
+            drawable, mark_rows(drawable, "offer_id", lambda slug: slug not in kept)
+        )
         left_out_count = everyone.count - len(drawable)
     return Frontier(
         metric=listed.metric,
@@ -105,4 +109,4 @@ def _unbeaten(rows: Sequence[RankingRow], metric: Metric) -> Flags:
 
 
 def _drawable(rows: Sequence[RankingRow]) -> Sequence[RankingRow]:
-    return selected(rows, ~np.isnan(floats(rows, "price") + floats(rows, "value_per_cost")))
+    return select_rows(rows, ~np.isnan(floats(rows, "price") + floats(rows, "value_per_cost")))

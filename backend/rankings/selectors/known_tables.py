@@ -10,7 +10,7 @@ from threading import Lock
 from typing import Any, Protocol, TypeVar
 from uuid import UUID
 
-from backend.catalog.selectors.data_changes import changed_offers
+from backend.catalog.selectors.data_changes import offers_with_changes
 from backend.catalog.selectors.data_version import Position
 from backend.common.shared_files import SharedFiles
 
@@ -64,18 +64,18 @@ class KnownTables:
             # A slow request: what is newer than it asks for serves it as what it would read itself.
             if now.precedes(since):
                 return patched(old, frozenset())
-            offers = changed_offers(changes[0], since, now, changes[1])
+            offers = offers_with_changes(changes[0], since, now, changes[1])
             return None if offers is None else patched(old, offers)
 
         with self._lock:
             earlier = self._known.get(key)
         table: Table | None = renewed(earlier)
         if table is None:
-            table = self._shared(key, now, renewed, read, known)
+            table = self._share(key, now, renewed, read, known)
         self._keep(key, now, table, known)
         return table
 
-    def _shared(
+    def _share(
         self,
         key: Hashable,
         now: Position,
@@ -88,7 +88,7 @@ class KnownTables:
         name = f"{now.database[1:]} {key!r}"
         table = renewed(self._files.load(name, known))
         if table is None:
-            with self._files.made_alone(name):
+            with self._files.lock_out_others(name):
                 # Whoever had the lock before has made it.
                 table = renewed(self._files.load(name, known))
                 if table is None:

@@ -14,7 +14,7 @@ import numpy as np
 from backend.domain.amounts import Figures, Flags, Floats, Ints, as_one
 from backend.domain.metrics import Metric
 from backend.domain.ranking import RankingInput, Standings, standings
-from backend.domain.units import rounded_decimal
+from backend.domain.units import round_derived
 from backend.rankings.selectors.basis_table import FIGURES, MEASURED, BasisTable
 from backend.rankings.selectors.coded import Coded, CodedBuilder
 from backend.rankings.selectors.filters import meets
@@ -76,10 +76,10 @@ class Listing(Sequence[RankingRow]):
         """The same rows, which do not say between which ranks they lie."""
         return replace(self, has_rank_bounds=False)
 
-    def followed_by(self, other: "Listing") -> "Listing":
+    def concat(self, other: "Listing") -> "Listing":
         """These rows and those of another list of the basis."""
         numbers = np.concatenate((self.numbers, other.numbers))
-        return replace(self, numbers=numbers, standings=self.standings.followed_by(other.standings))
+        return replace(self, numbers=numbers, standings=self.standings.concat(other.standings))
 
     # --- columns ------------------------------------------------------------------------------
 
@@ -120,7 +120,7 @@ class Listing(Sequence[RankingRow]):
         """Rows that have no figure in a column."""
         return int(np.isnan(self.basis.floats(name)[self.numbers]).sum())
 
-    def sorted_by(self, sort: Sequence[tuple[str, bool]], *, is_ranked: bool = True) -> "Listing":
+    def sort_by(self, sort: Sequence[tuple[str, bool]], *, is_ranked: bool = True) -> "Listing":
         """Disturbed rows last where the list is ranked, then as asked; the default order of a
         ranked list is its own. Unknown last in both directions, equal rows by slug."""
         if is_ranked and tuple(sort) == DEFAULT_SORT:
@@ -158,7 +158,7 @@ class _Texts:
             cells.clear()
         unknown = self._text(None)
         # Scores are shown as measured, derived figures at 12 digits.
-        cell = float if name in MEASURED else rounded_decimal
+        cell = float if name in MEASURED else round_derived
         for value in values:
             if value not in cells:
                 cells[value] = unknown if isnan(value) else self._text(cell(value))
@@ -181,7 +181,7 @@ class RankedLists:
         return (self.scored.basis,)
 
 
-def ranked_lists(basis: BasisTable, numbers: Ints, metric: Metric) -> RankedLists:
+def rank_lists(basis: BasisTable, numbers: Ints, metric: Metric) -> RankedLists:
     """The offers of these numbers of a basis, ranked among each other."""
     low, high, value, price, score = (
         basis.floats(name)[numbers] for name in (*BOUNDS, "value_per_cost", "price", "score")
@@ -232,10 +232,10 @@ def _sort_key(column: Coded | Figures, is_descending: bool) -> Ints:
 # --- what pages ask of rows -------------------------------------------------------------------
 
 
-def joined(rows: Sequence[RankingRow], others: Sequence[RankingRow]) -> Sequence[RankingRow]:
+def join_lists(rows: Sequence[RankingRow], others: Sequence[RankingRow]) -> Sequence[RankingRow]:
     """Two lists of one basis as one."""
     if isinstance(rows, Listing) and isinstance(others, Listing):
-        return rows.followed_by(others)
+        return rows.concat(others)
     return [*rows, *others]
 
 
@@ -253,7 +253,7 @@ def without_rank_bounds(rows: Sequence[RankingRow]) -> Sequence[RankingRow]:
     return rows.without_rank_bounds() if isinstance(rows, Listing) else rows
 
 
-def called(rows: Sequence[RankingRow], slug: str) -> RankingRow | None:
+def row_of_offer(rows: Sequence[RankingRow], slug: str) -> RankingRow | None:
     """The row of an offer; None where the list has none."""
     if not isinstance(rows, Listing):
         return next((row for row in rows if row.offer_id == slug), None)
@@ -262,7 +262,7 @@ def called(rows: Sequence[RankingRow], slug: str) -> RankingRow | None:
     return rows[positions[0]] if positions else None
 
 
-def counted(rows: Sequence[RankingRow], name: str) -> Counter[Any]:
+def value_counts(rows: Sequence[RankingRow], name: str) -> Counter[Any]:
     """How many rows have each value of a column, in the order of the first of each."""
     column = rows.column(name) if isinstance(rows, Listing) else None
     if not isinstance(column, Coded):
@@ -308,10 +308,10 @@ def has_any(rows: Sequence[RankingRow], name: str) -> bool:
     """True if any row has something in a column."""
     if name in FIGURES:
         return not np.isnan(floats(rows, name)).all()
-    return any(counted(rows, name))
+    return any(value_counts(rows, name))
 
 
-def selected(rows: Sequence[RankingRow], kept: Flags) -> Sequence[RankingRow]:
+def select_rows(rows: Sequence[RankingRow], kept: Flags) -> Sequence[RankingRow]:
     """The rows of a list that are marked."""
     return rows_at(rows, np.flatnonzero(kept))
 
@@ -323,7 +323,7 @@ def rows_at(rows: Sequence[RankingRow], positions: Ints) -> Sequence[RankingRow]
     return [rows[at] for at in positions.tolist()]
 
 
-def marked(rows: Sequence[RankingRow], name: str, accepts: Callable[[Any], bool]) -> Flags:
+def mark_rows(rows: Sequence[RankingRow], name: str, accepts: Callable[[Any], bool]) -> Flags:
     """Which rows have a cell that is accepted; of a column that is no figure."""
     return cells(rows, name).meets(accepts)
 
@@ -343,4 +343,4 @@ def with_words(rows: Sequence[RankingRow], searched: str) -> Sequence[RankingRow
     """The rows whose offer holds each of the words, in any order and case."""
     if not isinstance(rows, Listing):
         raise TypeError("only the rows of a ranking know their texts")
-    return selected(rows, rows.basis.offers.with_words(searched)[rows.numbers])
+    return select_rows(rows, rows.basis.offers.with_words(searched)[rows.numbers])

@@ -8,7 +8,7 @@ from uuid import UUID
 from backend.benchmarks.models import Source
 from backend.common.rest.parameters import InvalidParameters
 from backend.domain.metrics import METRICS
-from backend.domain.mix import MIX, MixPart, mix_log, mixed
+from backend.domain.mix import MIX, MixPart, mix_log, mix_summary
 from backend.rankings.selectors.scores import Score
 
 # A mix is as good as the weakest of its figures.
@@ -64,7 +64,7 @@ def _score(parts: Sequence[MixPart], of: Sequence[Score], baseline_log: float) -
     """An offer's scores in one; what they rest on is the least that holds for all of them."""
     return Score(
         metric=MIX,
-        summary=mixed(parts, [score.summary for score in of], baseline_log),
+        summary=mix_summary(parts, [score.summary for score in of], baseline_log),
         variant="",
         is_unfit=any(score.is_unfit for score in of),
         flags=_once(flag for score in of for flag in score.flags),

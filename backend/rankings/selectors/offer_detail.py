@@ -9,11 +9,11 @@ from django.db.models import QuerySet
 
 from backend.accounts.services.workspaces import DEFAULT_WORKSPACE
 from backend.benchmarks.models import Sample
-from backend.benchmarks.selectors.samples import of_offer, seen_by
-from backend.benchmarks.selectors.scores import mixed_metrics, score_groups
-from backend.benchmarks.services.summaries import stored
+from backend.benchmarks.selectors.samples import of_offer, visible_samples
+from backend.benchmarks.selectors.scores import metrics_of_many_methods, score_groups
+from backend.benchmarks.services.summaries import summary_scores
 from backend.catalog.models import Offer, PriceObservation
-from backend.catalog.selectors.current_prices import NEWEST_FIRST, begun, end_of
+from backend.catalog.selectors.current_prices import NEWEST_FIRST, end_of, has_begun
 from backend.catalog.selectors.data_changes import require_unchanged
 from backend.catalog.selectors.data_version import DataStamp
 from backend.catalog.selectors.offers import offers_visible
@@ -65,13 +65,13 @@ def offer_detail(
     if stamp:
         require_unchanged(stamp, [offer.pk])
     day = query.as_of or clock.now().date()
-    prices = offer.prices.filter(begun(day), is_published=True)
+    prices = offer.prices.filter(has_begun(day), is_published=True)
     known: dict[str, dt.datetime] = {}
     if query.as_of is not None:
         prices = prices.filter(observed_at__lt=end_of(query.as_of))
         known = {"measured_at__lt": end_of(query.as_of)}
     samples = (
-        seen_by(Sample.objects.filter(of_offer(offer.pk), **known), workspace_slug)
+        visible_samples(Sample.objects.filter(of_offer(offer.pk), **known), workspace_slug)
         .select_related("run", "evidence", "host")
         .defer("evidence__raw_gzip", "evidence__series")
         .order_by("-measured_at", "id")
@@ -108,8 +108,8 @@ def _groups(
     is of an earlier day and where some samples may be of an earlier method or machine."""
     if known or not are_many:
         return score_groups(offer.pk, **known)
-    newest = {score.metric.key: [score] for _, score in stored(offer_id=offer.pk)}
-    mixed = mixed_metrics(offer.pk)
+    newest = {score.metric.key: [score] for _, score in summary_scores(offer_id=offer.pk)}
+    mixed = metrics_of_many_methods(offer.pk)
     return newest | (score_groups(offer.pk, metric__in=mixed) if mixed else {})
 
 

@@ -159,7 +159,7 @@ class OfferTable:
         )
         for name, text in parts:
             column = self.fields[name]
-            met |= column.mapped([word in text(value).lower() for value in column.values])
+            met |= column.map_codes([word in text(value).lower() for value in column.values])
         return met
 
 

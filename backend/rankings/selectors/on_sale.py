@@ -11,11 +11,11 @@ import numpy as np
 
 from backend.catalog.models import VcpuKind
 from backend.domain.amounts import Flags
-from backend.domain.conclusions import listed
-from backend.domain.texts import joined, number
+from backend.domain.conclusions import name_list
+from backend.domain.texts import join_texts, number
 from backend.domain.texts import text as _
 from backend.providers.registry import provider
-from backend.rankings.selectors.listing import counted, marked, selected
+from backend.rankings.selectors.listing import mark_rows, select_rows, value_counts
 from backend.rankings.selectors.prices import TAX_UNKNOWN
 from backend.rankings.selectors.query import RANKED, SUSTAINED, RankingQuery
 from backend.rankings.selectors.rows import NOT_ORDERABLE, RankingRow
@@ -85,31 +85,31 @@ def _marks(
     rows: Sequence[RankingRow], query: RankingQuery, *, has_burstable: bool
 ) -> Iterator[tuple[NotOnSale, Flags]]:
     yield NotOnSale.AUCTION, _single_lots(rows)
-    yield NotOnSale.WAITING, marked(rows, "flags", _has_word(NotOnSale.WAITING))
-    yield NotOnSale.STOCK, marked(rows, "flags", _has_word(NotOnSale.STOCK))
+    yield NotOnSale.WAITING, mark_rows(rows, "flags", _has_word(NotOnSale.WAITING))
+    yield NotOnSale.STOCK, mark_rows(rows, "flags", _has_word(NotOnSale.STOCK))
     is_tax_unknown = _has_word(TAX_UNKNOWN)
     # Where no price at all is net they are like each other, as in the ranking.
-    if query.tax_unknown != RANKED and not all(map(is_tax_unknown, counted(rows, "flags"))):
-        yield NotOnSale.TAX, marked(rows, "flags", is_tax_unknown)
+    if query.tax_unknown != RANKED and not all(map(is_tax_unknown, value_counts(rows, "flags"))):
+        yield NotOnSale.TAX, mark_rows(rows, "flags", is_tax_unknown)
     if not has_burstable:
         yield NotOnSale.BURST, _burst_scores(rows, query)
 
 
 def _burst_scores(rows: Sequence[RankingRow], query: RankingQuery) -> Flags:
     """Types with CPU credits whose score is a burst of seconds."""
-    earns_credits = marked(rows, "vcpu_kind", lambda kind: kind == VcpuKind.BURSTABLE)
+    earns_credits = mark_rows(rows, "vcpu_kind", lambda kind: kind == VcpuKind.BURSTABLE)
     if query.load != SUSTAINED:
         return earns_credits
-    return earns_credits & marked(rows, "cpu_baseline_ratio", lambda ratio: ratio is None)
+    return earns_credits & mark_rows(rows, "cpu_baseline_ratio", lambda ratio: ratio is None)
 
 
 def _single_lots(rows: Sequence[RankingRow]) -> Flags:
     """Offers of which there is one only, which somebody else may have bought."""
     single = np.zeros(len(rows), bool)
-    for slug in counted(rows, "provider"):
+    for slug in value_counts(rows, "provider"):
         if names := provider(slug).single:
-            is_lot = marked(rows, "offer", _matches(names))
-            single |= is_lot & marked(rows, "provider", partial(eq, slug))
+            is_lot = mark_rows(rows, "offer", _matches(names))
+            single |= is_lot & mark_rows(rows, "provider", partial(eq, slug))
     return single
 
 
@@ -129,13 +129,13 @@ def rows_on_sale(
     if not marked_out:
         return rows, {}
     is_out = np.logical_or.reduce([marks for _, marks in marked_out])
-    return selected(rows, ~is_out), {reason: int(marks.sum()) for reason, marks in marked_out}
+    return select_rows(rows, ~is_out), {reason: int(marks.sum()) for reason, marks in marked_out}
 
 
 def left_out_words(counts: Mapping[NotOnSale, int]) -> str:
     """The counts in a sentence; empty where there are none."""
-    parts = [joined(" ", (number(f"{n:,}"), WORDS[reason][1])) for reason, n in counts.items()]
-    return _("Left out: {parts}.", parts=listed(parts, len(parts))) if parts else ""
+    parts = [join_texts(" ", (number(f"{n:,}"), WORDS[reason][1])) for reason, n in counts.items()]
+    return _("Left out: {parts}.", parts=name_list(parts, len(parts))) if parts else ""
 
 
 def stock_words(rows: Iterable[RankingRow]) -> str:
@@ -144,14 +144,14 @@ def stock_words(rows: Iterable[RankingRow]) -> str:
     for row in rows:
         if row.no_orders_on is not None:
             names.setdefault((row.no_orders_on, row.provider), {})[row.offer] = None
-    return joined(
+    return join_texts(
         " ",
         [
             _(
                 "On {day} {provider} took no orders for {names}: check before you plan.",
                 day=str(day),
                 provider=provider(slug).short_name,
-                names=listed(list(offers)),
+                names=name_list(list(offers)),
             )
             for (day, slug), offers in names.items()
         ],

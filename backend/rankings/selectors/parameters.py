@@ -336,7 +336,7 @@ def idle_parameters(value_of: Callable[[str], Collection[Any]]) -> set[str]:
     }
 
 
-def described_parameters() -> dict[str, str]:
+def parameter_descriptions() -> dict[str, str]:
     """Names and meanings of the parameters; those of paging left out."""
     filters: dict[str, str] = {}
     for column in COLUMN.values():

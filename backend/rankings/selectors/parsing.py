@@ -13,7 +13,7 @@ from backend.common.rest.parameters import (
     number,
     one_of,
     time,
-    unknown_warning,
+    warning_of_unknown,
 )
 from backend.common.rest.table import ColumnType
 from backend.rankings.selectors.columns import COLUMN
@@ -21,8 +21,8 @@ from backend.rankings.selectors.parameters import (
     PARAMETER,
     READERS,
     canonical_names,
-    described_parameters,
     idle_parameters,
+    parameter_descriptions,
     split,
 )
 from backend.rankings.selectors.query import DEFAULTS, Filter, RankingQuery
@@ -31,12 +31,12 @@ from backend.rankings.selectors.ranking_column import RankingColumn
 # Filters that a reader may state to be none.
 # Check boxes of a form cannot send nothing, and so send "any".
 HAS_ANY = ("measured", "available")
-KNOWN = frozenset(described_parameters()) | frozenset(READERS)
+KNOWN = frozenset(parameter_descriptions()) | frozenset(READERS)
 # The longer ones first: `price__gte` also ends like `price__gt` plus a letter.
 OPERATORS = ("__gte", "__lte", "__gt", "__lt", "!")
 
 
-def parsed_query(
+def parse_query(
     params: Mapping[str, Sequence[str]],
     *,
     currencies: frozenset[str],
@@ -64,7 +64,7 @@ def parsed_query(
             else:
                 # A warning and no error: addresses of newer versions and trackers' parameters still work.
                 known = KNOWN | also_known if len(warnings) < SHOWN_WARNINGS else ()
-                warnings.append(unknown_warning(name, known))
+                warnings.append(warning_of_unknown(name, known))
         except ValueError as error:
             # All of them at once: who corrects an address should not do it error by error.
             errors.append((name, str(error)))

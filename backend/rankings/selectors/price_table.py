@@ -14,9 +14,9 @@ from backend.catalog.selectors.price_choice import (
     SIDE_BY_SIDE,
     PriceBasis,
     PriceChoice,
+    best_choice,
     kind_of,
-    preferred,
-    preferred_terms,
+    preference_terms,
 )
 from backend.catalog.selectors.read_prices import EPOCH, MICROSECOND, ReadPrices
 from backend.domain.amounts import Flags, Ints, codes_of, equal_groups
@@ -90,8 +90,8 @@ class PriceTable:
             offers=numbers[order],
             keys=np.concatenate((self.keys[kept], others.keys))[order],
             seen_us=np.concatenate((self.seen_us[kept], others.seen_us))[order],
-            quotes=self.quotes.at(kept).followed_by(others.quotes).at(order),
-            kinds=self.kinds.at(kept).followed_by(others.kinds).at(order),
+            quotes=self.quotes.at(kept).concat(others.quotes).at(order),
+            kinds=self.kinds.at(kept).concat(others.kinds).at(order),
             table=self.table,
             _chosen=chosen,
         )
@@ -116,21 +116,21 @@ class PriceTable:
         """By number of the offer the row of the price that is preferred; −1 without one."""
         if (known := self._chosen.get(basis)) is not None:
             return known
-        chosen = self._preferred(basis)
+        chosen = self._prefer(basis)
         while len(self._chosen) >= MOST_BASES:
             self._chosen.pop(next(iter(self._chosen), basis), None)
         self._chosen[basis] = chosen
         return chosen
 
-    def _preferred(self, basis: PriceBasis) -> Ints:
+    def _prefer(self, basis: PriceBasis) -> Ints:
         chosen = np.full(len(self.table), -1, np.int32)
         rows = np.flatnonzero(self.kinds.meets(lambda kind: kind.basis in basis.allowed))
         if not rows.size:
             return chosen
         amounts, _ = equal_groups(self.quotes.charges.over("hour", SIDE_BY_SIDE))
         hour = amounts[self.quotes.codes[rows]]
-        terms = self._ranked(rows, lambda choice: preferred_terms(choice, basis))
-        order = np.lexsort((self._ranked(rows, kind_of), -self.seen_us[rows], hour, terms,
+        terms = self._rank(rows, lambda choice: preference_terms(choice, basis))
+        order = np.lexsort((self._rank(rows, kind_of), -self.seen_us[rows], hour, terms,
                             self.offers[rows]))  # fmt: skip
         rows = rows[order]
         starts = np.flatnonzero(np.diff(self.offers[rows], prepend=-1))
@@ -142,7 +142,7 @@ class PriceTable:
         for at in np.unique(np.searchsorted(starts, first[unclear])).tolist():
             of = rows[starts[at] : ends[at]].tolist()
             choices = [self.choice(row) for row in of]
-            best = preferred(choices, basis)
+            best = best_choice(choices, basis)
             chosen[self.offers[of[0]]] = next(
                 row for row, choice in zip(of, choices, strict=True) if choice is best
             )
@@ -153,7 +153,7 @@ class PriceTable:
         known = self.quotes.meets(lambda shape: not shape.is_tax_unknown)
         return bool(known[chosen[chosen >= 0]].any())
 
-    def _ranked(self, rows: Ints, key: Callable[[PriceChoice], Any]) -> Ints:
+    def _rank(self, rows: Ints, key: Callable[[PriceChoice], Any]) -> Ints:
         """Ranks by a key that nothing but kind, currency and kind of charge decides."""
         codes, first = codes_of(self.kinds.codes[rows], self.quotes.shape_codes[rows])
         keys = [key(self.choice(row)) for row in rows[first].tolist()]

@@ -15,7 +15,7 @@ from backend.domain.amounts import Flags, Floats
 from backend.domain.credit_columns import FloatOrArray, surplus_per_hour
 from backend.domain.errors import UnknownRate
 from backend.domain.money import RateTable
-from backend.domain.pricing.discounts import Discount, DiscountService, discount_of, discounted
+from backend.domain.pricing.discounts import Discount, DiscountService, apply_discount, discount_of
 from backend.domain.pricing.effective import TERM_HOURS
 from backend.domain.pricing.extras import (
     DISK,
@@ -26,11 +26,11 @@ from backend.domain.pricing.extras import (
     Extra,
     ExtraAmounts,
     extras_of_month,
-    included_of,
+    inclusions_of,
 )
 from backend.domain.pricing.price_columns import ChargeColumns, spans
 from backend.domain.pricing.purchase import PurchaseModel
-from backend.domain.units import EXACT, rounded_decimal
+from backend.domain.units import EXACT, round_derived
 from backend.rankings.selectors.query import CONTRACT, RankingQuery
 
 # Lists of providers change about monthly; a price not read for longer may have changed.
@@ -82,7 +82,7 @@ def price_cells(
     if choice is None:
         return cells
     flags = _flags(choice, shared)
-    cells["included"] = _included(offer, choice)
+    cells["included"] = _inclusions(offer, choice)
     extras = extras_of(offer, choice, shared)
     cells["price_basis"] = _basis_words(
         choice, extras, query, has_contract=contract_ratio(offer, choice, shared) < 1
@@ -131,16 +131,16 @@ def total_price(
         dollars, _ = shared.rates.rate("USD", query.currency)
         total += float(surplus_price(_surplus_per_hour(offer) * float(dollars), query))
     total *= contract_ratio(offer, choice, shared)
-    return rounded_decimal(total + extras_price(month, query))
+    return round_derived(total + extras_price(month, query))
 
 
 def contract_ratio(offer: Offer, choice: PriceChoice, shared: Context) -> float:
     """Share of a machine's price that is left after the workspace's contract; 1 without one."""
-    discount = _agreed(offer, DiscountService.COMPUTE, choice.purchase_model, shared)
-    return float(discounted(Decimal(1), discount))
+    discount = _agreement(offer, DiscountService.COMPUTE, choice.purchase_model, shared)
+    return float(apply_discount(Decimal(1), discount))
 
 
-def _agreed(offer: Offer, service: str, purchase_model: str, shared: Context) -> Discount | None:
+def _agreement(offer: Offer, service: str, purchase_model: str, shared: Context) -> Discount | None:
     return discount_of(
         shared.query.discounts,
         provider=offer.provider.slug,
@@ -209,8 +209,8 @@ def _flags(choice: PriceChoice, shared: Context) -> list[str]:
     return flags
 
 
-def _included(offer: Offer, choice: PriceChoice) -> tuple[str, ...]:
-    included = included_of(choice.included, offer.disk_bytes, choice.currency)
+def _inclusions(offer: Offer, choice: PriceChoice) -> tuple[str, ...]:
+    included = inclusions_of(choice.included, offer.disk_bytes, choice.currency)
     # Which extras are inside decides whether two prices are of the same thing.
     has_address = [IP] if included.ipv4_count else []
     has_traffic = included.is_traffic_unlimited or included.traffic_bytes
@@ -224,7 +224,7 @@ def extras_of(offer: Offer, choice: PriceChoice, shared: Context) -> list[Extra]
     # Nearly all requests: no table of tariffs is read for them.
     if extra_amounts == NOTHING:
         return []
-    included = included_of(choice.included, offer.disk_bytes, choice.currency)
+    included = inclusions_of(choice.included, offer.disk_bytes, choice.currency)
     own = tariffs_of(shared.tariffs, offer.provider_id, offer.region_id)
     extras = extras_of_month(extra_amounts, included, own, shared.query.hours_per_month)
     return [_after_contract(extra, offer, shared) for extra in extras]
@@ -232,10 +232,10 @@ def extras_of(offer: Offer, choice: PriceChoice, shared: Context) -> list[Extra]
 
 def _after_contract(extra: Extra, offer: Offer, shared: Context) -> Extra:
     service = SERVICES.get(extra.name, DiscountService.ALL)
-    discount = _agreed(offer, service, PurchaseModel.ON_DEMAND, shared)
+    discount = _agreement(offer, service, PurchaseModel.ON_DEMAND, shared)
     if discount is None or extra.amount is None:
         return extra
-    return replace(extra, amount=discounted(extra.amount, discount))
+    return replace(extra, amount=apply_discount(extra.amount, discount))
 
 
 def missing_extras(extras: Iterable[Extra], *, is_purchase: bool) -> tuple[str, ...]:

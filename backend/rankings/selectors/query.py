@@ -77,7 +77,7 @@ class RankingQuery:
     per_page: int = PER_PAGE
 
     @property
-    def ranked_metric(self) -> Metric:
+    def ranking_metric(self) -> Metric:
         """The metric that ranks: the one asked for, or the mix of several."""
         return MIX if self.weights else METRICS[self.metric]
 

@@ -91,7 +91,7 @@ class QuoteColumn:
         """The same column of some rows, in their order."""
         return replace(self, codes=self.codes[rows])
 
-    def followed_by(self, other: "QuoteColumn") -> "QuoteColumn":
+    def concat(self, other: "QuoteColumn") -> "QuoteColumn":
         """This column and another one below it; quotes that no row has are left out."""
         size = self.amounts.utf8.size
         may_be = np.flatnonzero(np.isin(self.charges.amount, other.charges.amount)).tolist()
@@ -99,11 +99,11 @@ class QuoteColumn:
         theirs = [known.get(other._key(code), size + code) for code in range(len(other.amounts))]
         both = QuoteColumn(
             np.concatenate((self.codes, np.array(theirs, np.int32)[other.codes])),
-            self.amounts.followed_by(other.amounts),
-            self.setups.followed_by(other.setups),
-            self.caps.followed_by(other.caps),
-            self.shapes.followed_by(other.shapes),
-            self.charges.followed_by(other.charges),
+            self.amounts.concat(other.amounts),
+            self.setups.concat(other.setups),
+            self.caps.concat(other.caps),
+            self.shapes.concat(other.shapes),
+            self.charges.concat(other.charges),
         )
         return both._without_unused()
 

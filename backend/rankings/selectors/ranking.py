@@ -14,7 +14,7 @@ from django.conf import settings
 
 from backend.accounts.services.workspaces import DEFAULT_WORKSPACE
 from backend.benchmarks.services.summaries import scores_read
-from backend.catalog.selectors.current_prices import newest_prices, stored_prices
+from backend.catalog.selectors.current_prices import current_prices_of, newest_prices
 from backend.catalog.selectors.data_changes import OFFERS, PRICES, SUMMARIES, read_of
 from backend.catalog.selectors.data_version import DataStamp, data_stamp
 from backend.catalog.selectors.discounts import no_discounts
@@ -36,22 +36,22 @@ from backend.rankings.selectors.known_tables import KnownTables
 from backend.rankings.selectors.listing import (
     Listing,
     RankedLists,
-    called,
-    joined,
+    join_lists,
     meeting,
-    ranked_lists,
+    rank_lists,
+    row_of_offer,
 )
 from backend.rankings.selectors.mix import Mix, mix
 from backend.rankings.selectors.offer_table import OfferTable
-from backend.rankings.selectors.parsing import parsed_query
+from backend.rankings.selectors.parsing import parse_query
 from backend.rankings.selectors.price_table import PriceTable
 from backend.rankings.selectors.prices import NOTHING, Context
 from backend.rankings.selectors.query import CONTRACT, DEFAULT_SORT, RANKED, RankingQuery
 from backend.rankings.selectors.rows import RankingRow
 from backend.rankings.selectors.score_table import ScoreTable
 from backend.rankings.selectors.scores import scores_by_metric, scores_seen
-from backend.rankings.selectors.stated_basis import stated_basis, stated_mix
-from backend.rankings.selectors.sustained import mixed_ratio, sustained_ratio
+from backend.rankings.selectors.stated_basis import basis_words, mix_words
+from backend.rankings.selectors.sustained import mix_ratio_under_load, ratio_under_load
 
 # About; a hundred thousand offers take 9 MB, their prices of a term 5 MB, each basis of them 14
 # MB, and a list 3 MB.
@@ -106,11 +106,11 @@ class Ranking:
     @property
     def everyone(self) -> Sequence[RankingRow]:
         """All rows, those without a score last."""
-        return joined(self.rows, self.unscored)
+        return join_lists(self.rows, self.unscored)
 
     def row(self, slug: str) -> RankingRow | None:
         """The row of an offer; None where the filters leave it out."""
-        return called(self.everyone, slug)
+        return row_of_offer(self.everyone, slug)
 
     @property
     def count(self) -> int:
@@ -141,8 +141,8 @@ def query_from(
     # The table of rates is read only for codes that are not always known.
     if not requested <= known:
         stamp = data_stamp()
-        known = known_currencies(stamp, *requested)
-    query, warnings = parsed_query(params, currencies=known, also_known=also_known)
+        known = currencies_with_rate(stamp, *requested)
+    query, warnings = parse_query(params, currencies=known, also_known=also_known)
     if query.base:
         _mix(query, stamp or data_stamp(), workspace_slug)  # says what is wrong with the base
     if CONTRACT in query.basis:
@@ -150,14 +150,14 @@ def query_from(
     return query, warnings
 
 
-def known_currencies(stamp: DataStamp, *codes: str) -> frozenset[str]:
+def currencies_with_rate(stamp: DataStamp, *codes: str) -> frozenset[str]:
     """Currencies of which a rate is known; the database is not read where all `codes` always are."""
     if ALWAYS_KNOWN.issuperset(codes):
         return ALWAYS_KNOWN
     return _cache.get(stamp, "currencies", lambda: read_of(stamp, currencies))
 
 
-def known_rates(stamp: DataStamp, as_of: dt.date | None) -> RateTable:
+def rates_of_day(stamp: DataStamp, as_of: dt.date | None) -> RateTable:
     """The exchange rates of a day, None being today, read once for a state of the data."""
     return _cache.get(stamp, ("rates", as_of), lambda: read_of(stamp, lambda: rate_table(as_of)))
 
@@ -184,7 +184,7 @@ def ranking(
     return _list(key, present)
 
 
-def sustained_ratios(
+def ratios_under_load(
     offer_ids: Sequence[UUID], metric: str, *, workspace_slug: str
 ) -> dict[UUID, float]:
     """By offer the share of its score that it holds under load at its list price."""
@@ -192,7 +192,7 @@ def sustained_ratios(
     offers = _offers(stamp, workspace_slug)
     scores = _scores(RankingQuery(metric=metric), stamp, workspace_slug, offers)
     numbers = offers.numbers(b"".join(offer_id.bytes for offer_id in offer_ids)).tolist()
-    ratios = sustained_ratio(scores)
+    ratios = ratio_under_load(scores)
     return {
         offer_id: float(ratios[number])
         for offer_id, number in zip(offer_ids, numbers, strict=True)
@@ -229,7 +229,7 @@ def _basis_table(
     offers = _offers(stamp, workspace_slug)
     prices = _prices(query, stamp, today, workspace_slug, offers)
     chosen = prices.chosen(query.price_basis)
-    rates = known_rates(stamp, query.as_of)
+    rates = rates_of_day(stamp, query.as_of)
     extras: Tariffs = {}
     # Most readers ask for the machine alone.
     if query.extra_amounts != NOTHING:
@@ -246,11 +246,11 @@ def _basis_table(
     day = query.as_of or today
     shared = Context(query, rates, day, extras, is_tax_ranked)
     lacking = _mix(query, stamp, workspace_slug).lacking if query.weights else {}
-    ratio = _sustained_ratio(query, stamp, workspace_slug, offers, of)
+    ratio = _ratio_under_load(query, stamp, workspace_slug, offers, of)
     return BasisTable(offers, prices, of, shared, chosen, stamp.number, lacking, ratio)
 
 
-def _sustained_ratio(
+def _ratio_under_load(
     query: RankingQuery,
     stamp: DataStamp,
     workspace_slug: str,
@@ -258,18 +258,18 @@ def _sustained_ratio(
     scores: ScoreTable,
 ) -> Floats:
     if not query.weights:
-        return sustained_ratio(scores)
+        return ratio_under_load(scores)
     # Each part of a mix is slowed before the mean.
     shares = mix_shares([MixPart(METRICS[key], weight) for key, weight in query.weights])
     single = (replace(query, weights=(), metric=key) for key, _ in query.weights)
     tables = [_scores(part, stamp, workspace_slug, offers) for part in single]
-    return mixed_ratio(list(zip(tables, shares, strict=True)))
+    return mix_ratio_under_load(list(zip(tables, shares, strict=True)))
 
 
 def _scores(
     query: RankingQuery, stamp: DataStamp, workspace_slug: str, offers: OfferTable
 ) -> ScoreTable:
-    metric = query.ranked_metric
+    metric = query.ranking_metric
     if query.weights:
         mixed = _mix(query, stamp, workspace_slug)
         return ScoreTable.of(mixed.scores.items(), metric, offers)
@@ -320,10 +320,10 @@ def _prices(
     def patched(old: PriceTable, changed: AbstractSet[UUID]) -> PriceTable | None:
         if old.table is not offers:
             return None
-        return old.patched(stored_prices(basis, changed), changed) if changed else old
+        return old.patched(current_prices_of(basis, changed), changed) if changed else old
 
     def read() -> PriceTable:
-        rows = newest_prices(basis) if query.as_of else stored_prices(basis)
+        rows = newest_prices(basis) if query.as_of else current_prices_of(basis)
         return PriceTable.of(rows, offers)
 
     def table() -> PriceTable:
@@ -386,25 +386,25 @@ def _ranking(key: ListKey, stamp: DataStamp) -> Ranking:
     by_rank = [condition for condition in query.filters if COLUMN[condition.column].needs_ranking]
     others = tuple(condition for condition in query.filters if condition not in by_rank)
     listed = replace(query, filters=others, sort=DEFAULT_SORT)
-    both = _ranked_lists(listed, stamp, today, workspace_slug)
-    rows = both.scored.kept(by_rank).sorted_by(query.sort)
-    unscored = both.unscored.kept(by_rank).sorted_by(query.sort, is_ranked=False)
+    both = _rank_lists(listed, stamp, today, workspace_slug)
+    rows = both.scored.kept(by_rank).sort_by(query.sort)
+    unscored = both.unscored.kept(by_rank).sort_by(query.sort, is_ranked=False)
     if not has_rank_bounds:
         rows, unscored = rows.without_rank_bounds(), unscored.without_rank_bounds()
     unpriced_count = rows.unknown_count("price")
-    metric = query.ranked_metric
-    of_mix = stated_mix(query, _mix(query, stamp, workspace_slug)) if query.weights else {}
+    metric = query.ranking_metric
+    of_mix = mix_words(query, _mix(query, stamp, workspace_slug)) if query.weights else {}
     return Ranking(
         rows=rows,
         unscored=unscored,
-        basis=stated_basis(query, metric, unpriced_count, len(unscored)) | of_mix,
+        basis=basis_words(query, metric, unpriced_count, len(unscored)) | of_mix,
         data_version=stamp.number,
         metric=metric,
         unpriced_count=unpriced_count,
     )
 
 
-def _ranked_lists(
+def _rank_lists(
     query: RankingQuery, stamp: DataStamp, today: dt.date, workspace_slug: str
 ) -> RankedLists:
     """The rows with a score that the filters keep, in the ranking's order, and those without."""
@@ -427,5 +427,5 @@ def _rank(
         kept &= meeting(everyone.column(condition.column), condition)
     # Filters that hide nothing, as of what can be bought.
     if basis != query and kept.all():
-        return _ranked_lists(basis, stamp, today, workspace_slug)
-    return ranked_lists(everyone, np.flatnonzero(kept), query.ranked_metric)
+        return _rank_lists(basis, stamp, today, workspace_slug)
+    return rank_lists(everyone, np.flatnonzero(kept), query.ranking_metric)

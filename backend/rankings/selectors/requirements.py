@@ -20,7 +20,7 @@ from backend.catalog.selectors.extras import Tariffs, tariffs, tariffs_of
 from backend.catalog.selectors.rates import rate_table
 from backend.common.rest.parameters import InvalidParameters, boolean
 from backend.common.work import calculation
-from backend.domain.conclusions import listed
+from backend.domain.conclusions import name_list
 from backend.domain.credits import STANDARD
 from backend.domain.errors import InvalidDocument, UnknownRate
 from backend.domain.fleets import (
@@ -34,9 +34,9 @@ from backend.domain.fleets import (
 )
 from backend.domain.metrics import CPU_METRICS, METRICS
 from backend.domain.money import RateTable
-from backend.domain.pricing.extras import DISK, EGRESS, Included, Tariff, Tiers, included_of
+from backend.domain.pricing.extras import DISK, EGRESS, Included, Tariff, Tiers, inclusions_of
 from backend.domain.requirement_document import RequirementDocument
-from backend.domain.requirements import InfeasibleOffer, Solution, solved
+from backend.domain.requirements import InfeasibleOffer, Solution, solve
 from backend.domain.stats import UNFIT
 from backend.domain.texts import text as _
 from backend.domain.units import BYTES_PER_GB, EXACT, exact_decimal
@@ -112,7 +112,7 @@ def requirement_answered(
     servers = _servers(rows, asked, query)
     steps = STEPS_PER_OFFER * len(servers) + (STEPS_MIXED if asked.mixed else 0)
     with calculation(steps, advice="filter the offers, or mix no types") as check:
-        solution = solved(servers, requirement, is_mixed=asked.mixed, check=check)
+        solution = solve(servers, requirement, is_mixed=asked.mixed, check=check)
     return RequirementAnswer(
         asked=asked,
         query=query,
@@ -286,7 +286,7 @@ def _refusal(row: RankingRow, asked: RequirementDocument, unfit: Sequence[str]) 
         return (
             _("{name} is not known", name=names[0])
             if len(names) == 1
-            else _("{names} are not known", names=listed(names, len(names)))
+            else _("{names} are not known", names=name_list(names, len(names)))
         )
     if not unfit:
         return ""
@@ -334,7 +334,7 @@ class _Extras:
         self.factor = 1 + (query.tax_rate or Decimal(0))
         self.rates: RateTable = rate_table(query.as_of)
         self.tariffs: Tariffs = tariffs(query.as_of)
-        self.included = _included({row.price_id for row in rows if row.price_id})
+        self.included = _price_inclusions({row.price_id for row in rows if row.price_id})
 
     def bill(self, row: RankingRow, asked: RequirementDocument) -> _Bill:
         """GB that one server includes, at most all that is asked for; and the tiers beyond, None
@@ -348,19 +348,19 @@ class _Extras:
             traffic = EXACT.divide(Decimal(included.traffic_bytes or 0), Decimal(BYTES_PER_GB))
             gb = min(requested, traffic)
         tariff = (included and included.egress) or self._tariff(row, EGRESS)
-        return gb, None if tariff is None else self._converted(tariff)
+        return gb, None if tariff is None else self._convert(tariff)
 
     def fills(self, row: RankingRow) -> Mapping[str, Tiers]:
         """The price of a GB of disk and month where the server stands, as the ranking adds it."""
         tariff = self._tariff(row, DISK)
-        tiers = None if tariff is None else self._converted(tariff)
+        tiers = None if tariff is None else self._convert(tariff)
         return {} if tiers is None else {DISK_GB: tiers}
 
     def _tariff(self, row: RankingRow, extra: str) -> Tariff | None:
         offer = self.offers[row.offer_id]
         return tariffs_of(self.tariffs, offer.provider_id, offer.region_id).get(extra)
 
-    def _converted(self, tariff: Tariff) -> Tiers | None:
+    def _convert(self, tariff: Tariff) -> Tiers | None:
         try:
             rate, _ = self.rates.rate(tariff.currency, self.currency)
         except UnknownRate:
@@ -369,11 +369,11 @@ class _Extras:
         return tuple((bound, EXACT.multiply(price, factor)) for bound, price in tariff.tiers)
 
 
-def _included(price_ids: set[UUID]) -> dict[UUID, Included]:
+def _price_inclusions(price_ids: set[UUID]) -> dict[UUID, Included]:
     """Stated inclusions of the prices; those that say nothing left out."""
     rows = PriceObservation.objects.filter(pk__in=price_ids).exclude(included={})
     return {
-        price_id: included_of(included, None, currency)
+        price_id: inclusions_of(included, None, currency)
         for price_id, included, currency in rows.values_list("pk", "included", "currency")
     }
 

@@ -165,7 +165,7 @@ def ranking_row(
         "hours_run": simple_number(shared.query.hours_run or shared.query.hours_per_month),
         "setup_months": shared.query.setup_months,
         "currency": shared.query.currency,
-        **_score_cells(score, shared.query.ranked_metric.key),
+        **_score_cells(score, shared.query.ranking_metric.key),
         "hardware": _hardware(offer, score),
         "load": shared.query.load,
         **figures,

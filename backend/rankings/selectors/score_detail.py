@@ -7,7 +7,7 @@ from django.db.models import Prefetch, prefetch_related_objects
 
 from backend.accounts.services.workspaces import DEFAULT_WORKSPACE
 from backend.benchmarks.models import Evidence, Sample
-from backend.benchmarks.selectors.samples import of_offer, seen_by
+from backend.benchmarks.selectors.samples import of_offer, visible_samples
 from backend.benchmarks.selectors.scores import ScoreOrigin, score_origin
 from backend.catalog.models import Offer
 from backend.catalog.selectors.offers import offers_visible
@@ -46,7 +46,7 @@ def score_detail(
     if origin is None:
         return None
     of_metric = Sample.objects.filter(of_offer(offer.pk), metric=metric.key)
-    samples = seen_by(of_metric, workspace_slug).order_by("-measured_at", "id")
+    samples = visible_samples(of_metric, workspace_slug).order_by("-measured_at", "id")
     pooled, left_out = [], []
     for sample in samples:
         if sample.pk in origin.pooled:

@@ -82,7 +82,7 @@ class ScoreTable:
             )
             for key, score in scores
         )
-        return cls._made(rows, CodedBuilder(), metric, table)
+        return cls._make(rows, CodedBuilder(), metric, table)
 
     @classmethod
     def read(cls, rows: Iterable[ReadScore], metric: Metric, table: OfferTable) -> "ScoreTable":
@@ -91,10 +91,10 @@ class ScoreTable:
         def about(text: str) -> ScoreAbout:
             return _about(score_of(metric.key, text))
 
-        return cls._made(rows, CodedBuilder(about), metric, table)
+        return cls._make(rows, CodedBuilder(about), metric, table)
 
     @classmethod
-    def _made(
+    def _make(
         cls,
         rows: Iterable[tuple[bytes, float, float, float, Hashable]],
         about: CodedBuilder,
@@ -118,7 +118,12 @@ class ScoreTable:
         value, low, high = np.array(figures).reshape(-1, 3)[at].T.copy()
         columns = zip(*known.values, NOTHING, strict=True)
         return cls(
-            metric, table, value, low, high, *(_coded(column, codes[at]) for column in columns)
+            metric,
+            table,
+            value,
+            low,
+            high,
+            *(_code_column(column, codes[at]) for column in columns),
         )
 
     @cached_property
@@ -161,7 +166,7 @@ class ScoreTable:
             for name in ("value", "low", "high")
         )
         coded = (
-            getattr(self, name).followed_by(getattr(others, name)).at(rows)
+            getattr(self, name).concat(getattr(others, name)).at(rows)
             for name in ("kinds", "measured_at", "results", "cpu_models")
         )
         return ScoreTable(self.metric, self.table, value, low, high, *coded)
@@ -221,7 +226,7 @@ def _about(score: Score) -> ScoreAbout:
     return ScoreAbout(kind, score.measured_at, score.result_url, tuple(score.cpu_models.items()))
 
 
-def _coded(values: Iterable[Hashable], codes: NDArray[np.int32]) -> Coded:
+def _code_column(values: Iterable[Hashable], codes: NDArray[np.int32]) -> Coded:
     """A column by numbers of values, some of which may be equal."""
     builder = CodedBuilder()
     for value in values:

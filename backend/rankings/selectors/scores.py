@@ -10,8 +10,8 @@ from uuid import UUID
 from django.conf import settings
 
 from backend.accounts.services.workspaces import DEFAULT_WORKSPACE
-from backend.benchmarks.selectors.scores import Score, computed
-from backend.benchmarks.services.summaries import stored
+from backend.benchmarks.selectors.scores import Score, compute_scores
+from backend.benchmarks.services.summaries import summary_scores
 from backend.catalog.models import Offer
 from backend.catalog.selectors.current_prices import end_of
 from backend.domain.metrics import METRICS, Metric
@@ -62,7 +62,7 @@ def scores(
 ) -> Iterator[tuple[UUID, Score]]:
     """Id and score of every offer, or of some, that has one for the metric."""
     of = {} if offer_ids is None else {"offer_id__in": offer_ids}
-    return _known(as_of, metric=metric.key, **of)
+    return _present_scores(as_of, metric=metric.key, **of)
 
 
 def scores_by_metric(
@@ -70,7 +70,7 @@ def scores_by_metric(
 ) -> dict[str, dict[UUID, Score]]:
     """The same of several metrics (one query)."""
     by_key: dict[str, dict[UUID, Score]] = {key: {} for key in keys}
-    for offer_id, score in _known(as_of, metric__in=list(by_key)):
+    for offer_id, score in _present_scores(as_of, metric__in=list(by_key)):
         by_key[score.metric.key][offer_id] = score
     return by_key
 
@@ -78,12 +78,12 @@ def scores_by_metric(
 def scores_of(offer_ids: Iterable[UUID], as_of: dt.date | None = None) -> dict[UUID, list[Score]]:
     """Every ranking metric of each offer, in the order of METRICS; an empty list without any."""
     by_key: dict[UUID, dict[str, Score]] = {offer_id: {} for offer_id in offer_ids}
-    for offer_id, score in _known(as_of, offer_id__in=list(by_key)):
+    for offer_id, score in _present_scores(as_of, offer_id__in=list(by_key)):
         by_key[offer_id][score.metric.key] = score
     return {offer_id: [of[key] for key in METRICS if key in of] for offer_id, of in by_key.items()}
 
 
-def _known(as_of: dt.date | None, **conditions: Any) -> Iterator[tuple[UUID, Score]]:
+def _present_scores(as_of: dt.date | None, **conditions: Any) -> Iterator[tuple[UUID, Score]]:
     if as_of is None:
-        return stored(**conditions)
-    return computed(measured_at__lt=end_of(as_of), **conditions)
+        return summary_scores(**conditions)
+    return compute_scores(measured_at__lt=end_of(as_of), **conditions)

@@ -7,7 +7,7 @@ import numpy as np
 from backend.domain.amounts import CLOSE, Floats, codes_of
 from backend.domain.comparison import UNKNOWN_DISTANCE, distance
 from backend.rankings.selectors.basis_table import FIGURES
-from backend.rankings.selectors.listing import cells, floats, marked, rows_at, selected
+from backend.rankings.selectors.listing import cells, floats, mark_rows, rows_at, select_rows
 from backend.rankings.selectors.rows import RankingRow
 
 MOST_SIMILAR = 5
@@ -29,8 +29,8 @@ def similar_offers(row: RankingRow, everyone: Sequence[RankingRow]) -> list[Rank
 
 def _types(rows: Sequence[RankingRow], own: RankingRow) -> Sequence[RankingRow]:
     """The first row of each other type that the same programs run on."""
-    others = selected(
-        rows, marked(rows, "arch", lambda arch: own.arch is None or arch in {None, own.arch})
+    others = select_rows(
+        rows, mark_rows(rows, "arch", lambda arch: own.arch is None or arch in {None, own.arch})
     )
     providers, names = cells(others, "provider"), cells(others, "offer")
     is_same = providers.meets(lambda name: name == own.provider) & names.meets(
@@ -52,7 +52,7 @@ def _nearest(rows: Sequence[RankingRow], own: Mapping[str, float | None]) -> Seq
             squares += np.nan_to_num(ratios, nan=UNKNOWN_DISTANCE) ** 2
     # A little farther, since these are not worked out to the last position.
     farthest = np.partition(squares, MOST_SIMILAR - 1)[MOST_SIMILAR - 1] * (1 + CLOSE) + CLOSE
-    return selected(rows, squares <= farthest)
+    return select_rows(rows, squares <= farthest)
 
 
 def _trait(rows: Sequence[RankingRow], name: str) -> Floats:

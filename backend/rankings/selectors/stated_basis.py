@@ -8,7 +8,7 @@ from backend.rankings.selectors.mix import Mix
 from backend.rankings.selectors.query import RankingQuery
 
 
-def stated_basis(
+def basis_words(
     query: RankingQuery, metric: Metric, unpriced_count: int, without_score_count: int
 ) -> dict[str, Any]:
     """Basis of a list's figures, in words that JSON carries."""
@@ -47,7 +47,7 @@ def _amounts(query: RankingQuery) -> dict[str, Any]:
     return {name: json_cell(value) for name, value in stated.items() if value is not None}
 
 
-def stated_mix(query: RankingQuery, mixed: Mix) -> dict[str, Any]:
+def mix_words(query: RankingQuery, mixed: Mix) -> dict[str, Any]:
     """The weights of several metrics, and what their scores are relative to."""
     weights = {key: json_cell(weight) for key, weight in query.weights}
     return {"weights": weights, "base": mixed.base}

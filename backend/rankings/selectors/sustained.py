@@ -7,7 +7,7 @@ import numpy as np
 
 from backend.catalog.models import VcpuKind
 from backend.domain.amounts import Flags, Floats, Ints, codes_of
-from backend.domain.credit_columns import sustained_ratios
+from backend.domain.credit_columns import ratios_without_credits
 from backend.domain.metrics import CPU_METRICS
 from backend.rankings.selectors.coded import Coded
 from backend.rankings.selectors.offer_table import OfferTable
@@ -17,7 +17,7 @@ from backend.rankings.selectors.score_table import ScoreTable
 RATIO = "cmips_sustained_ratio"
 
 
-def sustained_ratio(scores: ScoreTable) -> Floats:
+def ratio_under_load(scores: ScoreTable) -> Floats:
     """By offer the share of its score that it holds under load in the mode "standard".
 
     1 without credits, and for metrics that credits do not slow.
@@ -32,13 +32,15 @@ def sustained_ratio(scores: ScoreTable) -> Floats:
     # The score of one thread is the same on any number of vCPUs.
     per_vcpu = scores.value if "single" in metric.key else scores.value / vcpus
     full_speed = _full_speed(scores, per_vcpu, rows)
-    ratios[rows] = sustained_ratios(scores.value[rows], vcpus[rows], baselines[rows], full_speed)
+    ratios[rows] = ratios_without_credits(
+        scores.value[rows], vcpus[rows], baselines[rows], full_speed
+    )
     return ratios
 
 
-def mixed_ratio(parts: Sequence[tuple[ScoreTable, float]]) -> Floats:
+def mix_ratio_under_load(parts: Sequence[tuple[ScoreTable, float]]) -> Floats:
     """The same of a mix: each part is slowed before the mean; `parts` have their signed shares."""
-    logs = [share * np.log(sustained_ratio(scores)) for scores, share in parts]
+    logs = [share * np.log(ratio_under_load(scores)) for scores, share in parts]
     ratios: Floats = np.exp(np.sum(logs, axis=0))
     return ratios
 

@@ -45,7 +45,7 @@ class Texts(Sequence[str]):
         """Texts of some rows, in their order."""
         return Texts(self.utf8[rows])
 
-    def followed_by(self, other: "Texts") -> "Texts":
+    def concat(self, other: "Texts") -> "Texts":
         """These texts and the other ones behind them."""
         return Texts(np.concatenate((self.utf8, other.utf8)))
 

@@ -11,7 +11,9 @@ from backend.rankings.selectors.query import RankingQuery
 from backend.rankings.selectors.ranking import ranking
 
 
-def unknown_values(query: RankingQuery, workspace_slug: str, stamp: DataStamp) -> Iterator[str]:
+def warnings_of_unknown(
+    query: RankingQuery, workspace_slug: str, stamp: DataStamp
+) -> Iterator[str]:
     """A warning for each name that a filter asks for and no offer has under the same basis."""
     asked = [
         (condition.column, str(value))

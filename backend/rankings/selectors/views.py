@@ -46,7 +46,7 @@ def view_get(slug: str, *, workspace_slug: str, reader: str) -> SavedView:
     return view
 
 
-def kept_params(view: SavedView) -> Params:
+def view_params(view: SavedView) -> Params:
     """The parameters of a view as lists of text, by name: a database keeps no order."""
     return {name: list(view.params[name]) for name in sorted(view.params)}
 
@@ -62,7 +62,7 @@ class OpenedView:
     @property
     def kept(self) -> Params:
         """Parameters of the view alone; empty without one."""
-        return kept_params(self.view) if self.view else {}
+        return view_params(self.view) if self.view else {}
 
 
 def open_view(
@@ -74,16 +74,18 @@ def open_view(
     if not slug:
         return OpenedView(rest)
     view = view_get(slug, workspace_slug=workspace_slug, reader=reader)
-    return OpenedView(merged(rest, kept_params(view)), view)
+    return OpenedView(merge_params(rest, view_params(view)), view)
 
 
-def merged(given: Mapping[str, Sequence[str]], kept: Mapping[str, Sequence[str]]) -> Params:
+def merge_params(given: Mapping[str, Sequence[str]], kept: Mapping[str, Sequence[str]]) -> Params:
     """The view's parameters under those given; a name given empty is in neither."""
     both = {name: list(values) for name, values in {**kept, **given}.items()}
     return {name: values for name, values in both.items() if any(text.strip() for text in values)}
 
 
-def modified(params: Mapping[str, Sequence[str]], kept: Mapping[str, Sequence[str]]) -> list[str]:
+def changes_from_view(
+    params: Mapping[str, Sequence[str]], kept: Mapping[str, Sequence[str]]
+) -> list[str]:
     """Names whose values are not those of the view; the caller leaves defaults out of both."""
     names = (set(params) | set(kept)) - NOT_KEPT
     return sorted(
@@ -91,11 +93,11 @@ def modified(params: Mapping[str, Sequence[str]], kept: Mapping[str, Sequence[st
     )
 
 
-def shortened(
+def shorten_params(
     params: Mapping[str, Sequence[str]], kept: Mapping[str, Sequence[str]], slug: str
 ) -> Params:
     """The fewest parameters that, with `view=<slug>`, ask for `params` again."""
-    differing = {name: list(params.get(name, [""])) for name in modified(params, kept)}
+    differing = {name: list(params.get(name, [""])) for name in changes_from_view(params, kept)}
     paging = {name: list(params[name]) for name in params if name in NOT_KEPT - {"view"}}
     return {"view": [slug], **differing, **paging}
 

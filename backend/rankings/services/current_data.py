@@ -44,13 +44,17 @@ class ShownStamp:
             return current_stamp(present)
         early_s = self._early_s(behind_s)
         # While one makes the next one, the others go on.
-        if known := self._known(present, asked_at, behind_s if self._making.locked() else early_s):
+        if known := self._remembered_stamp(
+            present, asked_at, behind_s if self._making.locked() else early_s
+        ):
             return known
         with self._making:
             # Whoever had the lock before may have made it.
-            return self._known(present, asked_at, early_s) or self._newest()
+            return self._remembered_stamp(present, asked_at, early_s) or self._newest()
 
-    def _known(self, present: DataStamp, asked_at: float, most_s: float) -> DataStamp | None:
+    def _remembered_stamp(
+        self, present: DataStamp, asked_at: float, most_s: float
+    ) -> DataStamp | None:
         with self._lock:
             if self._shown is None:
                 return None

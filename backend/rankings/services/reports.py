@@ -31,7 +31,7 @@ def reports_visible(workspace: Workspace, *, has_bills: bool = False) -> QuerySe
     return reports if has_bills else reports.exclude(kind=ReportKind.BILL)
 
 
-def ranked_document(
+def ranking_document(
     basis: Mapping[str, Any], rows: Sequence[RankingRow], top: int = TOP
 ) -> dict[str, Any]:
     """Frozen content of ranked rows; it shows the first `top` of them before the others.

@@ -38,7 +38,7 @@ def view_create(
 
     Raises InvalidValue for a blank name, a bad or taken slug, or parameters that mean nothing.
     """
-    fields = _checked({"name": name, "visibility": visibility, "params": params})
+    fields = _check_fields({"name": name, "visibility": visibility, "params": params})
     view = SavedView(
         workspace=workspace,
         slug=_slug(workspace, slug, fields["name"]),
@@ -50,7 +50,7 @@ def view_create(
         with transaction.atomic():
             view.save(force_insert=True)
     except IntegrityError as error:
-        raise _taken(view, error) from None
+        raise _conflict(view, error) from None
     detail = {"slug": view.slug, **fields}
     _record(view, actor, "view_create", detail, is_private=view.is_private)
     return view
@@ -70,7 +70,7 @@ def view_update(
     A view that becomes private ends the feed keys that others made of it.
     """
     given = {"name": name, "visibility": visibility, "params": params}
-    fields = _checked({field: value for field, value in given.items() if value is not None})
+    fields = _check_fields({field: value for field, value in given.items() if value is not None})
     view = SavedView.objects.select_for_update(of=("self",)).get(pk=view.pk)
     changes = {
         field: {"from": getattr(view, field), "to": value}
@@ -86,7 +86,7 @@ def view_update(
         with transaction.atomic():
             view.save()
     except IntegrityError as error:
-        raise _taken(view, error) from None
+        raise _conflict(view, error) from None
     if view.is_private and not was_private:
         others = FeedKey.objects.filter(view=view, revoked_at=None).exclude(created_by=view.owner)
         others.update(revoked_at=clock.now())
@@ -141,7 +141,7 @@ def view_delete(*, view: SavedView, actor: str) -> None:
     view.delete()
 
 
-def _taken(view: SavedView, error: IntegrityError) -> InvalidValue:
+def _conflict(view: SavedView, error: IntegrityError) -> InvalidValue:
     """Which of slug and name another view has."""
     if "view_name_once" in str(error):
         return InvalidValue("/name", f"you have a view named {view.name!r}")
@@ -163,7 +163,7 @@ def _record(
     )
 
 
-def _checked(fields: Mapping[str, Any]) -> dict[str, Any]:
+def _check_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
     """The fields in the form in which they are kept."""
     checks: Mapping[str, Callable[[Any], Any]] = {
         "name": _name,
@@ -209,11 +209,11 @@ def _params(given: Mapping[str, Sequence[str]]) -> Params:
             raise InvalidValue(_pointer(name), detail)
     if sum(len(text) for values in params.values() for text in values) > MOST_CHARACTERS:
         raise InvalidValue("/params", f"more than {MOST_CHARACTERS} characters")
-    _understood(params)
+    _check_parameters(params)
     return params
 
 
-def _understood(params: Params) -> None:
+def _check_parameters(params: Params) -> None:
     """Raises InvalidValue for the first parameter that a ranking does not understand."""
     current_stamp()
     try:

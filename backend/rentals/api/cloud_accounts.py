@@ -18,7 +18,7 @@ from backend.common.rest.documents import FlagField, NoDocument, Problem, Strict
 from backend.common.rest.permissions import ADMIN
 from backend.common.rest.problem import BadGateway, Conflict
 from backend.common.rest.table import Column, ColumnType
-from backend.common.rest.views import ListAnswer, ListView, View, created
+from backend.common.rest.views import ListAnswer, ListView, View, created_response
 from backend.common.rest.waiting import wait_for_worker
 from backend.domain.rentals import Budget
 from backend.providers.accounts import is_static_key
@@ -242,7 +242,7 @@ class CloudAccountsView(ListView):
             budget=Budget(**budget) if budget else None,
             actor=actor(request),
         )
-        return created(
+        return created_response(
             request, _detail(request, account.pk), "cloud-account", account_id=account.pk
         )
 

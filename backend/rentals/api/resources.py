@@ -8,7 +8,7 @@ from rest_framework.request import Request
 
 from backend.accounts.services.acting import workspace_of
 from backend.benchmarks.models import Resource, ResourceState
-from backend.benchmarks.selectors.rental_prices import resource_cost, unpriced_parts
+from backend.benchmarks.selectors.rental_prices import parts_without_price, resource_cost
 from backend.catalog.selectors.read_prices import as_quoted
 from backend.common.rest.parameters import identifier, one_of, text
 from backend.common.rest.table import Column, ColumnType
@@ -92,7 +92,7 @@ def _cells(resource: Any) -> dict[str, Any]:
         "last_error": resource.last_error or None,
         "created_at": resource.created_at,
         "credit_mode": resource.credit_mode or None,
-        "unpriced": ", ".join(unpriced_parts(resource)) or None,
+        "unpriced": ", ".join(parts_without_price(resource)) or None,
     }
 
 

@@ -10,7 +10,7 @@ from django.db.models import Case, IntegerField, Q, QuerySet, Sum, Value, When
 from backend.accounts.models import CloudAccount
 from backend.benchmarks.models import LedgerEntry, Resource, ResourceState
 from backend.benchmarks.selectors.costs import DEFAULT_CURRENCY, Cost, part_of
-from backend.benchmarks.selectors.rental_prices import unpriced_parts
+from backend.benchmarks.selectors.rental_prices import parts_without_price
 from backend.catalog.selectors.rates import rate_table
 from backend.common import clock
 from backend.domain.errors import UnknownRate
@@ -44,7 +44,7 @@ def account_month(account: CloudAccount) -> Cost:
             known = EXACT.add(known, rates.convert(money, currency).amount)
         except UnknownRate:
             unknown[money.currency] = None
-    unknown |= dict.fromkeys(_unpriced(account))
+    unknown |= dict.fromkeys(_parts_without_price(account))
     return Cost(known, currency, tuple(unknown))
 
 
@@ -112,13 +112,13 @@ def _month_start() -> dt.datetime:
     return now.replace(day=1, hour=0, minute=0, second=0, microsecond=0)
 
 
-def _unpriced(account: CloudAccount) -> Iterator[str]:
+def _parts_without_price(account: CloudAccount) -> Iterator[str]:
     """Parts without a known price, of the machines that `month_amounts` adds up."""
     gone = Q(ledger__period_start__gte=_month_start(), state=ResourceState.GONE)
     counted = account.resources.filter(gone | Q(state__in=COUNTED)).order_by()
     columns = ("parts", "machine_type", "state", "provider_id")
     for resource in counted.only(*columns).distinct("machine_type", "parts"):
-        for kind in unpriced_parts(resource):
+        for kind in parts_without_price(resource):
             yield part_of(kind, resource.machine_type)
 
 

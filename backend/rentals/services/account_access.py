@@ -10,7 +10,7 @@ from django.db import connection, transaction
 from backend.accounts.models import AuditEntry, CloudAccount
 from backend.accounts.services.audit import audit_record
 from backend.common import clock
-from backend.common.crypto import opened
+from backend.common.crypto import unseal
 from backend.common.logs import scrub
 from backend.common.sealing import identity_of
 
@@ -26,7 +26,7 @@ def account_secret(*, account: CloudAccount) -> dict[str, str]:
     if account.sealed_secret is None:
         return {}
     secret: dict[str, str] = json.loads(
-        opened(bytes(account.sealed_secret), identity=identity_of(account))
+        unseal(bytes(account.sealed_secret), identity=identity_of(account))
     )
     for value in secret.values():
         scrub(value)

@@ -10,7 +10,7 @@ from django.db.models.functions import Coalesce
 
 from backend.accounts.models import CloudAccount
 from backend.benchmarks.models import Resource, ResourcePurchase, ResourceState, Run
-from backend.benchmarks.selectors.rental_prices import charged, rental_prices, run_sending
+from backend.benchmarks.selectors.rental_prices import rental_price, rental_prices, run_sending
 from backend.benchmarks.services.run_notes import event_record
 from backend.catalog.models import Offer
 from backend.catalog.selectors.extras import tariffs
@@ -18,7 +18,7 @@ from backend.catalog.selectors.rates import rate_table
 from backend.domain.errors import DomainError
 from backend.domain.money import Money
 from backend.domain.rentals import Budget, Cap, refusal
-from backend.domain.rented_parts import parts_document, unpriced
+from backend.domain.rented_parts import kinds_without_price, parts_document
 from backend.rentals.selectors.spending import (
     COUNTED,
     machine_amounts,
@@ -55,7 +55,7 @@ def resource_reserve(*, run: Run) -> None:
     price = rental_prices([resource.offer_id], is_spot=is_spot).get(resource.offer_id)
     account = CloudAccount.objects.get(pk=resource.account_id)
     sending, mode = run_sending(run), resource.credit_mode
-    price = charged(price, resource.offer, mode, account, tariffs(), sending=sending)
+    price = rental_price(price, resource.offer, mode, account, tariffs(), sending=sending)
     if price is None:
         raise BudgetExceeded(f"no price is known for {resource.offer} any more")
     # Last of all locks, so that nobody who has it waits for a row (services.resources).
@@ -72,7 +72,7 @@ def resource_reserve(*, run: Run) -> None:
         reserved_amount=cost.amount,
         currency=cost.currency,
     )
-    if names := ", ".join(unpriced(price.parts)):
+    if names := ", ".join(kinds_without_price(price.parts)):
         detail = f"{names}: no price is known in {resource.region}; no budget and no cost has it"
         event_record(run=run, kind="warning", detail=detail)
     Run.objects.filter(pk=run.pk).update(price_id=price.observation_id)

@@ -16,14 +16,14 @@ from backend.accounts.services.audit import audit_record
 from backend.accounts.services.workspaces import default_workspace
 from backend.benchmarks.models import ResourceState
 from backend.common import clock
-from backend.common.crypto import sealed
+from backend.common.crypto import seal
 from backend.common.queue import Task, enqueue
 from backend.common.sealing import identity_of
 from backend.domain.errors import DomainError, InvalidValue
 from backend.domain.rentals import Budget
 from backend.providers.accounts import (
-    checked_secret,
-    checked_settings,
+    check_secret,
+    check_settings,
     identity_settings,
     needs_secret,
 )
@@ -59,10 +59,8 @@ def account_create(
     are_allowed = server.CLOUD_ENDPOINTS
     _check_identity(workspace, access)
     account = CloudAccount(workspace=workspace, provider=provider, access=access)
-    account.settings = checked_settings(
-        provider, access, settings, are_endpoints_allowed=are_allowed
-    )
-    _seal(account, checked_secret(provider, access, secret, are_endpoints_allowed=are_allowed))
+    account.settings = check_settings(provider, access, settings, are_endpoints_allowed=are_allowed)
+    _seal(account, check_secret(provider, access, secret, are_endpoints_allowed=are_allowed))
     _name(account, name)
     _limit(account, max_machines, max_vcpus, budget)
     account.save()
@@ -96,8 +94,8 @@ def account_update(
     Where a secret is kept, another address of the provider's interface needs the secret again
     (account_secret_replace): whoever may write addresses shall not have it sent there.
     """
-    account = _locked(account)
-    checked = checked_settings(
+    account = _lock_account(account)
+    checked = check_settings(
         account.provider,
         account.access,
         settings,
@@ -135,13 +133,11 @@ def account_secret_replace(
     actor: str,
 ) -> CloudAccount:
     """Another secret, perhaps another authentication method; raises InvalidValue with a pointer."""
-    account = _locked(account)
+    account = _lock_account(account)
     _check_identity(account.workspace, access)
     are_allowed = server.CLOUD_ENDPOINTS
-    checked = checked_settings(
-        account.provider, access, settings, are_endpoints_allowed=are_allowed
-    )
-    fields = checked_secret(account.provider, access, secret, are_endpoints_allowed=are_allowed)
+    checked = check_settings(account.provider, access, settings, are_endpoints_allowed=are_allowed)
+    fields = check_secret(account.provider, access, secret, are_endpoints_allowed=are_allowed)
     _refuse_stranding(account, checked)
     account.settings, account.access = checked, access
     _seal(account, fields)
@@ -171,7 +167,7 @@ def account_delete(*, account: CloudAccount, actor: str) -> CloudAccount:
 
     Raises AccountInUse while one of its machines may exist: it could not be ended without access.
     """
-    account = _locked(account)
+    account = _lock_account(account)
     _refuse_in_use(account)
     account.is_enabled = False
     account.sealed_secret, account.secret_set_at = None, None
@@ -180,7 +176,7 @@ def account_delete(*, account: CloudAccount, actor: str) -> CloudAccount:
     return account
 
 
-def _locked(account: CloudAccount) -> CloudAccount:
+def _lock_account(account: CloudAccount) -> CloudAccount:
     return CloudAccount.objects.select_for_update().get(pk=account.pk)
 
 
@@ -256,5 +252,5 @@ def _audit(account: CloudAccount, action: str, actor: str) -> None:
 
 def _seal(account: CloudAccount, secret: Mapping[str, str]) -> None:
     text = json.dumps(secret).encode()
-    account.sealed_secret = sealed(text, identity=identity_of(account)) if secret else None
+    account.sealed_secret = seal(text, identity=identity_of(account)) if secret else None
     account.secret_set_at = clock.now() if secret else None

@@ -20,13 +20,13 @@ from backend.benchmarks.models import (
 )
 from backend.benchmarks.services.login_keys import fresh_private_key, host_key_seal
 from backend.common import clock
-from backend.domain.rentals import charges, stored
-from backend.domain.rented_parts import LedgerKind, known_hourly, parts_of, traffic_cost
+from backend.domain.rentals import charges, round_to_column
+from backend.domain.rented_parts import LedgerKind, hourly_price_of_parts, parts_of, traffic_cost
 from backend.providers.registry import provider as provider_record
 
 
 @transaction.atomic
-def rented_key_create(*, host: Host) -> None:
+def create_rental_key(*, host: Host) -> None:
     """A fresh key pair for a rented host, sealed; one that is there stays."""
     _lock_host(host)
     # A machine may have been launched with the first key; another one would lock us out of it.
@@ -36,7 +36,7 @@ def rented_key_create(*, host: Host) -> None:
 
 
 @transaction.atomic
-def rented_host_pin(*, host: Host, address: str, port: int, username: str, host_key: str) -> None:
+def pin_rental_host(*, host: Host, address: str, port: int, username: str, host_key: str) -> None:
     """Trust the key that the machine presents and its console showed, at that address."""
     _lock_host(host)
     host.address, host.port, host.username = address, port, username
@@ -214,7 +214,7 @@ def _record(resource: Resource, until: dt.datetime) -> None:
                 kind=kind,
                 period_start=charge.period_start,
                 seconds=charge.seconds,
-                amount=stored(charge.amount),
+                amount=round_to_column(charge.amount),
                 currency=resource.currency,
             )
             for kind, amount in hourly.items()
@@ -250,7 +250,9 @@ def surplus_record(
     resource.surplus[provider_id] = life
     resource.save(update_fields=["surplus"])
     if resource.hourly_amount is not None:
-        _record_surplus(resource, resource.hourly_amount + known_hourly(parts_of(resource.parts)))
+        _record_surplus(
+            resource, resource.hourly_amount + hourly_price_of_parts(parts_of(resource.parts))
+        )
 
 
 def _unbook_surplus(resource: Resource, provider_id: str) -> None:
@@ -259,7 +261,9 @@ def _unbook_surplus(resource: Resource, provider_id: str) -> None:
         return
     resource.ledger.filter(kind=LedgerKind.SURPLUS).delete()
     if resource.surplus and resource.hourly_amount is not None:
-        _record_surplus(resource, resource.hourly_amount + known_hourly(parts_of(resource.parts)))
+        _record_surplus(
+            resource, resource.hourly_amount + hourly_price_of_parts(parts_of(resource.parts))
+        )
 
 
 def _record_surplus(resource: Resource, hourly: Decimal) -> None:
@@ -276,7 +280,7 @@ def _record_surplus(resource: Resource, hourly: Decimal) -> None:
         period_start=resource.called_at or lives[0][0],
         defaults={
             "seconds": sum(charge.seconds for charge in charged),
-            "amount": sum((stored(charge.amount) for charge in charged), Decimal(0)),
+            "amount": sum((round_to_column(charge.amount) for charge in charged), Decimal(0)),
             "currency": resource.currency,
         },
     )
@@ -301,7 +305,7 @@ def _record_traffic(resource: Resource, launched_at: dt.datetime) -> None:
         period_start=launched_at,
         defaults={
             "seconds": 0,
-            "amount": stored(traffic_cost(parts, sent)),
+            "amount": round_to_column(traffic_cost(parts, sent)),
             "currency": resource.currency,
         },
     )

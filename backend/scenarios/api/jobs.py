@@ -40,7 +40,7 @@ def scenario_job(job: ScenarioJob, request: Request) -> Any:
     )
 
 
-def queued(request: Request) -> Response:
+def queue_job(request: Request) -> Response:
     """202 with a job for the document of the request."""
     if not request.user.is_authenticated:
         raise NotAuthenticated("jobs are of a workspace: a token or a session is needed")

@@ -19,7 +19,7 @@ from backend.common.rest.permissions import READ, WRITE
 from backend.common.rest.preferences import RESPOND_ASYNC, prefers
 from backend.common.rest.problem import Conflict
 from backend.common.rest.table import Column, ColumnType
-from backend.common.rest.views import ListAnswer, ListView, View, created
+from backend.common.rest.views import ListAnswer, ListView, View, created_response
 from backend.common.work import WorkRefused
 from backend.domain.errors import InvalidDocument
 from backend.domain.scenarios.document import ScenarioDocument
@@ -30,14 +30,14 @@ from backend.scenarios.api.documents import (
     ScenarioNote,
     ScenarioResult,
 )
-from backend.scenarios.api.jobs import naming_jobs, queued
+from backend.scenarios.api.jobs import naming_jobs, queue_job
 from backend.scenarios.models import Scenario
 from backend.scenarios.selectors.scenarios import (
     scenario_by_slug,
     scenario_result,
     scenarios_visible,
     scope_to_delete,
-    simulated,
+    simulate_document,
 )
 from backend.scenarios.services.scenarios import (
     MOST_BYTES,
@@ -62,7 +62,7 @@ COLUMNS = (
 )
 
 
-def requested_scenario(request: Request, slug: str) -> Scenario:
+def scenario_of(request: Request, slug: str) -> Scenario:
     """The scenario of this slug in the caller's workspace."""
     scenario = scenario_by_slug(workspace_slug(request), slug)
     if scenario is None:
@@ -108,9 +108,11 @@ class ScenarioSimulateView(View):
             detail = "simulate takes no parameters: everything stands in the document"
             raise InvalidParameters([(name, detail) for name in unknown])
         if prefers(request, RESPOND_ASYNC):
-            return queued(request)
+            return queue_job(request)
         try:
-            return Response(simulated(request.data, workspace_slug=workspace_slug(request)).result)
+            return Response(
+                simulate_document(request.data, workspace_slug=workspace_slug(request)).result
+            )
         except (TooMuchWork, WorkRefused) as error:
             raise naming_jobs(error) from error
 
@@ -137,7 +139,7 @@ class ScenariosView(ListView):
         scenario = scenario_create(
             workspace=workspace_of(request), document=request.data, actor=actor(request)
         )
-        return created(request, _detail(scenario), "scenario", slug=scenario.slug)
+        return created_response(request, _detail(scenario), "scenario", slug=scenario.slug)
 
 
 class ScenarioView(View):
@@ -149,7 +151,7 @@ class ScenarioView(View):
 
     @extend_schema(operation_id="scenarios_get", responses={200: ScenarioDetail})
     def get(self, request: Request, slug: str) -> Response:
-        return Response(_detail(requested_scenario(request, slug)))
+        return Response(_detail(scenario_of(request, slug)))
 
     @extend_schema(
         operation_id="scenarios_change",
@@ -160,7 +162,7 @@ class ScenarioView(View):
         """Replace members of the document; null takes one away."""
         if not isinstance(request.data, Mapping):
             raise InvalidDocument([("", "an object is needed")])
-        scenario = requested_scenario(request, slug)
+        scenario = scenario_of(request, slug)
         merged = {**scenario.document, **request.data}
         # A null that is stored already stays: only one of the request takes its member away.
         document = {k: v for k, v in merged.items() if v is not None or k not in request.data}
@@ -173,7 +175,7 @@ class ScenarioView(View):
     @extend_schema(operation_id="scenarios_delete", responses={204: None, 403: Problem})
     def delete(self, request: Request, slug: str) -> Response:
         """Remove it; a frozen one with the scope admin only."""
-        scenario = requested_scenario(request, slug)
+        scenario = scenario_of(request, slug)
         person: Any = request.user
         if not person.scope.includes(scope_to_delete(scenario)):
             raise PermissionDenied("a frozen scenario is deleted with the scope admin only")
@@ -189,7 +191,7 @@ class ScenarioResultView(View):
         responses={200: ScenarioResult, 409: Problem, 422: Problem, 503: Problem},
     )
     def get(self, request: Request, slug: str) -> Response:
-        scenario = requested_scenario(request, slug)
+        scenario = scenario_of(request, slug)
         try:
             return Response(scenario_result(scenario))
         except InvalidDocument as error:
@@ -207,8 +209,8 @@ class ScenarioDuplicateView(View):
     )
     def post(self, request: Request, slug: str) -> Response:
         """Copy it, also a frozen one; the copy may be changed."""
-        copy = scenario_duplicate(scenario=requested_scenario(request, slug), actor=actor(request))
-        return created(request, _detail(copy), "scenario", slug=copy.slug)
+        copy = scenario_duplicate(scenario=scenario_of(request, slug), actor=actor(request))
+        return created_response(request, _detail(copy), "scenario", slug=copy.slug)
 
 
 class ScenarioFreezeView(View):
@@ -225,7 +227,7 @@ class ScenarioFreezeView(View):
         """Keep document, prices, scores and result as they are now."""
         stated = ScenarioNote(data=request.data)
         stated.is_valid(raise_exception=True)
-        scenario = requested_scenario(request, slug)
+        scenario = scenario_of(request, slug)
         try:
             frozen = scenario_freeze(
                 scenario=scenario, note=stated.validated_data["note"], actor=actor(request)

@@ -19,7 +19,7 @@ from backend.common.rest.views import ListAnswer, ListView, View
 from backend.domain.errors import InvalidDocument
 from backend.domain.scenarios.results import money
 from backend.scenarios.api.documents import OfferMix
-from backend.scenarios.api.scenarios import requested_scenario
+from backend.scenarios.api.scenarios import scenario_of
 from backend.scenarios.selectors.screening import (
     LIMIT,
     MOST_LIMIT,
@@ -29,7 +29,7 @@ from backend.scenarios.selectors.screening import (
     ScreeningQuery,
     market_mix,
     market_of,
-    screened_market,
+    screen_market,
 )
 
 COLUMNS = (
@@ -83,7 +83,7 @@ DESCRIBED = {
 
 
 def _market(request: Request, slug: str, asked: Mapping[str, Any]) -> LoadMarket:
-    scenario = requested_scenario(request, slug)
+    scenario = scenario_of(request, slug)
     names = ("term", "provider", "region", "burstable", "limit")
     query = ScreeningQuery(**{name: asked[name] for name in names if name in asked})
     current_stamp()
@@ -100,9 +100,9 @@ class ScenarioScreeningView(ListView):
     columns = COLUMNS
     refused = frozenset({422, 503})
 
-    def described_parameters(self) -> Mapping[str, str]:
+    def parameter_descriptions(self) -> Mapping[str, str]:
         limit = f"Offers to list, 1 to {MOST_LIMIT} (default {LIMIT})"
-        return {**super().described_parameters(), **DESCRIBED, "limit": limit}
+        return {**super().parameter_descriptions(), **DESCRIBED, "limit": limit}
 
     def parameter_readers(self) -> Mapping[str, Reader]:
         return {**READERS, "limit": whole(1, MOST_LIMIT), **super().parameter_readers()}
@@ -111,7 +111,7 @@ class ScenarioScreeningView(ListView):
         asked, shown = self.parameters(request)
         market = _market(request, self.kwargs["slug"], asked)
         try:
-            its = screened_market(market)
+            its = screen_market(market)
         except InvalidDocument as error:
             raise Unprocessable(NOT_COMPARED, error.errors) from error
         return ListAnswer(

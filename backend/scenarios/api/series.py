@@ -13,7 +13,7 @@ from backend.common.rest.table import Column, ColumnType
 from backend.common.rest.views import MAX_EXPORT_ROWS, ListAnswer, ListView
 from backend.domain.errors import InvalidDocument
 from backend.domain.scenarios.series import MOST_POINTS
-from backend.scenarios.api.scenarios import requested_scenario
+from backend.scenarios.api.scenarios import scenario_of
 from backend.scenarios.models import Scenario
 from backend.scenarios.selectors.scenarios import scenario_series
 
@@ -130,9 +130,9 @@ class ScenarioSeriesView(ListView):
     name = "scenario-series"
     columns = tuple(COLUMN.values())
 
-    def described_parameters(self) -> Mapping[str, str]:
+    def parameter_descriptions(self) -> Mapping[str, str]:
         return {
-            **super().described_parameters(),
+            **super().parameter_descriptions(),
             "table": f"Of {', '.join(TABLES)} (default steps)",
             "points": "The most points of a table; each shows the highest value of its time "
             f"(default {MOST_POINTS})",
@@ -148,7 +148,7 @@ class ScenarioSeriesView(ListView):
     def listing(self, request: Request) -> ListAnswer:
         asked, shown = self.parameters(request)
         names, rows_of = TABLES[asked.get("table", "steps")]
-        scenario = requested_scenario(request, self.kwargs["slug"])
+        scenario = scenario_of(request, self.kwargs["slug"])
         try:
             of = scenario_series(scenario, most_points=_points(scenario, asked.get("points")))
         except InvalidDocument as error:

@@ -51,12 +51,12 @@ def _read(file: str) -> Any:
     try:
         # As the API reads it: amounts keep their digits, and NaN or Infinity, which Python takes,
         # are no JSON. Nesting that goes too deep is a RecursionError.
-        return json.loads(text, parse_float=Decimal, parse_constant=_refused)
+        return json.loads(text, parse_float=Decimal, parse_constant=_refuse)
     except (ValueError, RecursionError) as error:
         raise CommandError(f"{file}: no JSON: {error}") from None
 
 
-def _refused(word: str) -> None:
+def _refuse(word: str) -> None:
     raise ValueError(f"{word} is no number")
 
 

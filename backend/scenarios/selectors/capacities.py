@@ -6,13 +6,13 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from backend.benchmarks.selectors.scores import Score, computed
+from backend.benchmarks.selectors.scores import Score, compute_scores
 from backend.catalog.models import Offer
 from backend.domain import figures
 from backend.domain.credits import STANDARD, credit_flag
 from backend.domain.documents.values import exact
 from backend.domain.metrics import METRICS
-from backend.rankings.selectors.ranking import sustained_ratios
+from backend.rankings.selectors.ranking import ratios_under_load
 from backend.scenarios.selectors.quoted import DIGITS, text
 
 METRIC, UNITS = "metric", "units_per_score"
@@ -42,12 +42,14 @@ def capacities_put(
     stated = document.get("capacity")
     capacity: Mapping[str, Any] = stated if isinstance(stated, Mapping) else {}
     is_scored = METRIC in capacity or UNITS in capacity
-    key, units = asked_capacity(capacity, faults) if is_scored else ("", Fraction(1))
+    key, units = capacity_of_question(capacity, faults) if is_scored else ("", Fraction(1))
     ids = {offer.pk for _, offer in parts.values()}
     metrics = [name for name in (key, BOOT) if name]
-    scores = {(pk, s.metric.key): s for pk, s in computed(offer_id__in=ids, metric__in=metrics)}
+    scores = {
+        (pk, s.metric.key): s for pk, s in compute_scores(offer_id__in=ids, metric__in=metrics)
+    }
     if key:
-        scores |= _sustained_scores(parts, key, scores, workspace_slug)
+        scores |= _scores_under_load(parts, key, scores, workspace_slug)
         _put(parts, key, units, scores, faults)
         _note_scores(parts, key, scores, assumptions)
     if is_scored:
@@ -56,14 +58,14 @@ def capacities_put(
     _spread(document, parts, key, scores, assumptions)
 
 
-def _sustained_scores(parts: Parts, key: str, scores: Scores, workspace_slug: str) -> Scores:
+def _scores_under_load(parts: Parts, key: str, scores: Scores, workspace_slug: str) -> Scores:
     """The scores of types with CPU credits as they hold them under load."""
     offers = [offer for _, offer in parts.values() if offer.cpu_baseline_ratio is not None]
     ids = [offer.pk for offer in offers if (offer.pk, key) in scores]
     if not ids:
         return {}
     sustained: Scores = {}
-    for offer_id, ratio in sustained_ratios(ids, key, workspace_slug=workspace_slug).items():
+    for offer_id, ratio in ratios_under_load(ids, key, workspace_slug=workspace_slug).items():
         score = scores[offer_id, key]
         ends = ("value", "ci95_low", "ci95_high")
         slowed = {name: getattr(score.summary, name) * ratio for name in ends}
@@ -73,7 +75,9 @@ def _sustained_scores(parts: Parts, key: str, scores: Scores, workspace_slug: st
     return sustained
 
 
-def asked_capacity(capacity: Mapping[str, Any], faults: dict[str, str]) -> tuple[str, Fraction]:
+def capacity_of_question(
+    capacity: Mapping[str, Any], faults: dict[str, str]
+) -> tuple[str, Fraction]:
     """The metric and the units of one point of it; no metric where it is of no use."""
     key, units = capacity.get(METRIC), exact(capacity.get(UNITS))
     metric = METRICS.get(key) if isinstance(key, str) else None
@@ -97,10 +101,10 @@ def _put(parts: Parts, key: str, units: Fraction, scores: Scores, faults: dict[s
         if score is None:
             faults[f"{pointer}/price/offer"] = f"{key} of {offer.slug} is not known"
             continue
-        part["capacity"] = carried(score, units)
+        part["capacity"] = carrying_text(score, units)
 
 
-def carried(score: Score, units: Fraction) -> str:
+def carrying_text(score: Score, units: Fraction) -> str:
     """Units of the demand that a server of the score carries, as a document states them."""
     # By its shortest digits, not by its binary value: 0.1 must not become
     # 0.1000000000000000055….

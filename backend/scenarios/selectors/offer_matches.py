@@ -7,11 +7,11 @@ from uuid import UUID
 
 from backend.accounts.services.workspaces import DEFAULT_WORKSPACE
 from backend.benchmarks.selectors.scores import Score
-from backend.benchmarks.services.summaries import stored
+from backend.benchmarks.services.summaries import summary_scores
 from backend.catalog.models import HardwareModel, Offer
 from backend.catalog.selectors.offers import offers_visible, offers_with_words
 from backend.domain.metrics import CPU_METRICS
-from backend.scenarios.selectors.resolving import NamedPrice, named_prices
+from backend.scenarios.selectors.resolving import NamedPrice, prices_by_name
 
 MOST_MATCHES = 8
 # More are priced than shown, for those with a price come first; a word like a provider's name fits
@@ -45,20 +45,20 @@ def offer_matches(
     rows = list(offers.order_by("slug")[:MOST_CONSIDERED])
     price = {"term": term, **({"currency": currency} if currency else {})}
     options = [{"parts": [{"price": {"offer": row.slug, **price}}]} for row in rows]
-    prices = named_prices({"options": options}, workspace_slug=workspace_slug, today=today)
+    prices = prices_by_name({"options": options}, workspace_slug=workspace_slug, today=today)
     by_offer = {price.offer.pk: price for price in prices.values()}
     # The sort is stable: within both kinds the order by slug stays.
     rows.sort(key=lambda offer: offer.pk not in by_offer)
     shown = rows[:MOST_MATCHES]
-    scores = known_scores((offer.pk for offer in shown), metric)
+    scores = scores_of_offers((offer.pk for offer in shown), metric)
     return [OfferMatch(offer, by_offer.get(offer.pk), scores.get(offer.pk)) for offer in shown]
 
 
-def known_scores(offer_ids: Iterable[UUID], metric: str = "") -> dict[UUID, Score]:
+def scores_of_offers(offer_ids: Iterable[UUID], metric: str = "") -> dict[UUID, Score]:
     """A score of each offer: of the metric, or where none is asked for the newest of its CPU."""
     metrics = {metric} if metric else CPU_METRICS
     scores: dict[UUID, Score] = {}
-    for pk, score in stored(offer_id__in=list(offer_ids), metric__in=metrics):
+    for pk, score in summary_scores(offer_id__in=list(offer_ids), metric__in=metrics):
         if pk not in scores or scores[pk].measured_at < score.measured_at:
             scores[pk] = score
     return scores

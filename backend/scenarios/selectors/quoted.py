@@ -73,7 +73,7 @@ def plain_price(quote: OfferQuote, beside: Mapping[str, Any], into: Exchange) ->
         return {"billing": "purchase", "hardware": dict(own), **beside}
     charge = quote.choice.charge
     converted = charge if rate == 1 else charge.times(rate)
-    billing, amount, unit, fields = _billed(quote, converted, is_own=own is not None)
+    billing, amount, unit, fields = _bill_hourly(quote, converted, is_own=own is not None)
     chosen = beside.get("billing", billing)
     if billing == "savings" and chosen == billing:
         amount, fields = _savings(quote, charge, rate)
@@ -86,7 +86,7 @@ def plain_price(quote: OfferQuote, beside: Mapping[str, Any], into: Exchange) ->
 Billed = tuple[str, Decimal, str, dict[str, Any]]
 
 
-def _billed(quote: OfferQuote, charge: Charge, *, is_own: bool) -> Billed:
+def _bill_hourly(quote: OfferQuote, charge: Charge, *, is_own: bool) -> Billed:
     """Billing rule, amount, its unit, and the rule's own fields."""
     model, unit, amount = quote.choice.purchase_model, charge.unit, charge.amount
     if unit == "year":
@@ -97,7 +97,7 @@ def _billed(quote: OfferQuote, charge: Charge, *, is_own: bool) -> Billed:
             raise InvalidValue("offer", f"{quote.offer.slug} {detail}")
         unit, amount = "month", DIGITS.divide(amount, Decimal(MONTHS[charge.term]))
     if model in COMMITTED:
-        return _committed(charge, amount, unit)
+        return _bill_commitment(charge, amount, unit)
     if unit == "month":
         return _by_month(quote, charge, amount, is_own=is_own)
     return _by_hour(model, charge, amount)
@@ -116,7 +116,7 @@ def _by_hour(model: str, charge: Charge, amount: Decimal) -> Billed:
     return str(billing), amount, "hour", fields
 
 
-def _committed(charge: Charge, amount: Decimal, unit: str) -> Billed:
+def _bill_commitment(charge: Charge, amount: Decimal, unit: str) -> Billed:
     """Paid for the term whether used or not."""
     if unit == "month":
         amount = DIGITS.divide(amount, HOURS_PER_MONTH)
@@ -154,7 +154,7 @@ def _savings(quote: OfferQuote, charge: Charge, rate: Decimal) -> tuple[Decimal,
     }
 
 
-def assumed(quote: OfferQuote, into: Exchange) -> Assumption:
+def assumption_of(quote: OfferQuote, into: Exchange) -> Assumption:
     """The price as quoted, its day and its source; the rate, where it was converted."""
     choice = quote.choice
     rate, rate_date = into.rate(choice.currency)

@@ -32,7 +32,7 @@ from backend.scenarios.selectors.capacities import capacities_put
 from backend.scenarios.selectors.quoted import (
     Exchange,
     OfferQuote,
-    assumed,
+    assumption_of,
     at_list_price,
     discount_left_out,
     is_rate_assumed,
@@ -71,7 +71,7 @@ class CatalogPart:
     quote: OfferQuote | None = None
 
 
-def resolved(
+def resolve(
     document: object, *, workspace_slug: str = DEFAULT_WORKSPACE, today: dt.date
 ) -> Resolved:
     """The document as the domain reads it.
@@ -82,13 +82,13 @@ def resolved(
     # Before the prices are read: should they change meanwhile, the result counts as older than it
     # is, never as newer.
     version = data_version()
-    opened, entries = _opened(document)
+    opened, entries = _open_document(document)
     faults: dict[str, str] = {}
     assumptions: list[Assumption] = []
     if entries:
         _quote(entries, workspace_slug, faults)
         into = Exchange(_currency(opened, entries), rate_table(today), today)
-        assumptions += _priced(entries, into, faults)
+        assumptions += _price_parts(entries, into, faults)
         assumptions += _beside_commitments(entries)
     if isinstance(opened, dict):
         offers = {p.pointer: (p.part, p.quote.offer) for p in entries if p.quote is not None}
@@ -111,11 +111,11 @@ class NamedPrice:
     assumption: Assumption
 
 
-def named_prices(
+def prices_by_name(
     document: object, *, workspace_slug: str = DEFAULT_WORKSPACE, today: dt.date
 ) -> dict[str, NamedPrice]:
     """Each price that a name stands for, by JSON pointer of its part; without those at fault."""
-    opened, entries = _opened(document)
+    opened, entries = _open_document(document)
     if not entries:
         return {}
     _quote(entries, workspace_slug, {})
@@ -128,7 +128,7 @@ def named_prices(
             beside = _beside(entry.price)
             listed = plain_price(entry.quote, {}, into)
             used = plain_price(entry.quote, beside, into) if beside else listed
-            assumption = assumed(entry.quote, into)
+            assumption = assumption_of(entry.quote, into)
         except InvalidValue:
             continue
         prices[entry.pointer] = NamedPrice(
@@ -151,7 +151,7 @@ def _other_faults(opened: Any, entries: Iterable[CatalogPart]) -> dict[str, str]
     return {}
 
 
-def _opened(document: object) -> tuple[Any, list[CatalogPart]]:
+def _open_document(document: object) -> tuple[Any, list[CatalogPart]]:
     """A copy of the document as deep as it will be changed, and the parts to be changed."""
     if not isinstance(document, Mapping) or not isinstance(document.get("options"), list):
         return document, []
@@ -191,7 +191,7 @@ def _currency(document: Mapping[str, Any], entries: Iterable[CatalogPart]) -> st
     return quoted.pop() if len(quoted) == 1 else DOLLAR
 
 
-def _priced(
+def _price_parts(
     entries: Iterable[CatalogPart], into: Exchange, faults: dict[str, str]
 ) -> list[Assumption]:
     """Puts a plain price into each part that has a quote; what the prices rest on, each once."""
@@ -202,7 +202,7 @@ def _priced(
         try:
             beside = _beside(entry.price)
             entry.part["price"] = plain_price(entry.quote, beside, into)
-            made = [assumed(entry.quote, into)]
+            made = [assumption_of(entry.quote, into)]
             made += [rate_assumed(entry.quote)] if is_rate_assumed(entry.quote, beside) else []
         except InvalidValue as error:
             faults[f"{entry.pointer}/price/{error.field}"] = error.detail
@@ -274,7 +274,7 @@ def _by_offer(
     # A query for each term and none for each part: a document may name hundreds of offers.
     choices = {term: best_prices(PriceBasis(term=term), ids) for term in terms}
     ids_of_prices = [c.observation_id for of in choices.values() for c in of.values()]
-    kept = _kept(ids_of_prices)
+    kept = _observation_facts(ids_of_prices)
     for term, named in by_term.items():
         for entry, slug in named:
             offer = offers.get(slug)
@@ -297,7 +297,7 @@ def _by_observation(
         return
     prices = prices_by_id((pk for _, pk in named), workspace_slug)
     offers = offers_visible(workspace_slug).in_bulk([price.offer_id for price in prices.values()])
-    kept = _kept(prices)
+    kept = _observation_facts(prices)
     for entry, pk in named:
         choice = prices.get(pk)
         if choice is None:
@@ -310,7 +310,9 @@ def _by_observation(
             entry.quote = OfferQuote(offers[choice.offer_id], choice, *kept[pk])
 
 
-def _kept(price_ids: Iterable[UUID]) -> dict[UUID, tuple[Mapping[str, Any] | None, str]]:
+def _observation_facts(
+    price_ids: Iterable[UUID],
+) -> dict[UUID, tuple[Mapping[str, Any] | None, str]]:
     """Document of own hardware, and source, of observations."""
     rows = PriceObservation.objects.filter(pk__in=list(price_ids))
     read = rows.values_list("pk", "hardware__document", "source")

@@ -25,10 +25,10 @@ from backend.domain.scenarios.work import (
     MOST_WORK,
     check_curve_work,
     check_work,
-    coarsened,
+    coarsen,
 )
 from backend.scenarios.models import Scenario
-from backend.scenarios.selectors.resolving import resolved
+from backend.scenarios.selectors.resolving import resolve
 
 # Results that a process keeps; each has some 10 to 100 kB.
 MOST_STORED = 64
@@ -91,13 +91,13 @@ def scenario_by_slug(workspace_slug: str, slug: str) -> Scenario | None:
     return rows.filter(workspace__slug=workspace_slug, slug=slug).first()
 
 
-def simulated(document: object, *, workspace_slug: str = DEFAULT_WORKSPACE) -> Simulated:
+def simulate_document(document: object, *, workspace_slug: str = DEFAULT_WORKSPACE) -> Simulated:
     """Present result of a document.
 
     The result has, beside the members of the domain's, `data_version`; prices and scores of offers
     are among its assumptions. InvalidDocument names every field that is wrong.
     """
-    plain = resolved(document, workspace_slug=workspace_slug, today=clock.now().date())
+    plain = resolve(document, workspace_slug=workspace_slug, today=clock.now().date())
     steps = check_work(plain.document, most_steps(MOST_WORK))
     result = _stored_results.get(plain.document, steps)
     result["assumptions"] += plain.assumptions
@@ -110,7 +110,7 @@ def scenario_result(scenario: Scenario) -> dict[str, Any]:
     is not known any more."""
     if scenario.result is not None:
         return dict(scenario.result)
-    return simulated(scenario.document, workspace_slug=scenario.workspace.slug).result
+    return simulate_document(scenario.document, workspace_slug=scenario.workspace.slug).result
 
 
 def follows_from(scenario: Scenario) -> str:
@@ -119,7 +119,7 @@ def follows_from(scenario: Scenario) -> str:
     if scenario.result is not None:
         return input_sha256({"frozen": str(scenario.frozen_at), "result": scenario.result})
     slug = scenario.workspace.slug
-    plain = resolved(scenario.document, workspace_slug=slug, today=clock.now().date())
+    plain = resolve(scenario.document, workspace_slug=slug, today=clock.now().date())
     # The number of the data grows with every result of every machine; what is equal stays equal.
     return input_sha256(
         {"stated": scenario.document, "plain": plain.document, "assumed": plain.assumptions}
@@ -131,17 +131,17 @@ def scenario_series(scenario: Scenario, *, most_points: int = MOST_POINTS) -> di
     if scenario.resolved is not None:
         return _series(scenario.resolved, most_points)
     slug = scenario.workspace.slug
-    return simulated_series(scenario.document, workspace_slug=slug, most_points=most_points)
+    return series_of_document(scenario.document, workspace_slug=slug, most_points=most_points)
 
 
-def simulated_series(
+def series_of_document(
     document: object,
     *,
     workspace_slug: str = DEFAULT_WORKSPACE,
     most_points: int = MOST_POINTS,
 ) -> dict[str, Any]:
     """Series of a document; InvalidDocument names every field that is wrong."""
-    plain = resolved(document, workspace_slug=workspace_slug, today=clock.now().date())
+    plain = resolve(document, workspace_slug=workspace_slug, today=clock.now().date())
     return _series(plain.document, most_points)
 
 
@@ -157,7 +157,7 @@ def scenario_curves(document: Mapping[str, Any]) -> tuple[tuple[CostCurve, ...],
     """Cost curves of a plain document, and the length of their steps where the document's own are
     too many; InvalidDocument for one that is too large in any steps."""
     most = most_steps(MOST_MAP_WORK)
-    coarser, step_s = coarsened(document, lambda document: check_curve_work(document, most))
+    coarser, step_s = coarsen(document, lambda document: check_curve_work(document, most))
     check_curve_work(coarser, most)
     # As text, for a cache needs what can be hashed and nobody can change.
     return _curves(json.dumps(storable(coarser), sort_keys=True)), step_s

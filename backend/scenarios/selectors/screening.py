@@ -15,9 +15,9 @@ from django.db.models import QuerySet
 
 from backend.benchmarks.models import StoredSummary
 from backend.benchmarks.selectors.scores import Score
-from backend.benchmarks.services.summaries import stored
+from backend.benchmarks.services.summaries import summary_scores
 from backend.catalog.models import HardwareModel, Offer, OfferKind, VcpuKind
-from backend.catalog.selectors.current_prices import stored_prices
+from backend.catalog.selectors.current_prices import current_prices_of
 from backend.catalog.selectors.data_version import data_version
 from backend.catalog.selectors.offers import offers_visible
 from backend.catalog.selectors.price_choice import (
@@ -25,7 +25,7 @@ from backend.catalog.selectors.price_choice import (
     TERMS,
     PriceBasis,
     PriceChoice,
-    chosen_prices,
+    choose_prices,
 )
 from backend.catalog.selectors.rates import rate_table
 from backend.common import clock
@@ -35,13 +35,18 @@ from backend.domain.scenarios.document import OptionDocument, ScenarioDocument
 from backend.domain.scenarios.documents import option_from, scenario_from
 from backend.domain.scenarios.model import Option, ScenarioInput
 from backend.domain.scenarios.peak_mix import PeakMix, peak_mix
-from backend.domain.scenarios.screening import screened
+from backend.domain.scenarios.screening import screen
 from backend.domain.scenarios.work import MOST_WORK, check_screening_work
 from backend.providers.registry import provider as provider_record
 from backend.scenarios.models import Scenario
-from backend.scenarios.selectors.capacities import METRIC, UNITS, asked_capacity, carried
+from backend.scenarios.selectors.capacities import (
+    METRIC,
+    UNITS,
+    capacity_of_question,
+    carrying_text,
+)
 from backend.scenarios.selectors.quoted import Exchange, OfferQuote, plain_price
-from backend.scenarios.selectors.resolving import resolved
+from backend.scenarios.selectors.resolving import resolve
 
 # A savings plan commits to an amount of money, which nobody has stated; what is bought is no offer.
 SCREENED_TERMS = tuple(t for t in TERMS if not t.startswith(("savings", "purchase")))
@@ -142,7 +147,7 @@ def market_of(scenario: Scenario, query: ScreeningQuery) -> LoadMarket:
     version = data_version()
     # The load of a frozen one is as it was; what else could carry it now is what is asked for.
     document = (
-        scenario.resolved or resolved(scenario.document, workspace_slug=slug, today=today).document
+        scenario.resolved or resolve(scenario.document, workspace_slug=slug, today=today).document
     )
     whole = ScenarioDocument.read(document)
     offers = _offers(slug, query)
@@ -153,12 +158,12 @@ def market_of(scenario: Scenario, query: ScreeningQuery) -> LoadMarket:
     steps = check_screening_work(document, 1, count, most_steps(MOST_WORK))
     with calculation(steps, advice=ADVICE) as check:
         load = scenario_from(document, check)
-        scores = dict(stored(metric=metric, offer__in=offers.values("pk")))
+        scores = dict(summary_scores(metric=metric, offer__in=offers.values("pk")))
         choices, hardware = _choices(offers, query.term), _hardware(offers)
         into = Exchange(load.currency, rate_table(today), today)
         left_out: Counter[str] = Counter()
         made: dict[str, MarketOffer] = {}
-        for offer in _shared(offers):
+        for offer in _with_relations(offers):
             score, choice = scores.get(offer.pk), choices.get(offer.pk)
             price = None if choice is None else _price(offer, choice, hardware, into)
             # Its first result came after the scores were read.
@@ -175,7 +180,7 @@ def market_of(scenario: Scenario, query: ScreeningQuery) -> LoadMarket:
     return LoadMarket(query, load, document, metric, made, +left_out, version)
 
 
-def screened_market(market: LoadMarket) -> ScreenedMarket:
+def screen_market(market: LoadMarket) -> ScreenedMarket:
     """The cheapest of its offers that carry the load alone."""
     limit = market.query.limit
     sizes = {offer.option.parts[0].units_per_server for offer in market.offers.values()}
@@ -185,7 +190,7 @@ def screened_market(market: LoadMarket) -> ScreenedMarket:
     with calculation(steps, advice=ADVICE) as check:
         load = replace(market.load, check=check)
         options = [offer.option for offer in market.offers.values()]
-        screening = screened(load, options, limit=limit)
+        screening = screen(load, options, limit=limit)
     rows = (
         ScreenedOffer(row.rank, market.offers[row.option.name], row.result)
         for row in screening.rows
@@ -209,7 +214,7 @@ def _capacity(scenario: Scenario) -> tuple[str, Fraction]:
     if not isinstance(stated, Mapping) or METRIC not in stated:
         raise NotSized
     faults: dict[str, str] = {}
-    sized = asked_capacity(stated, faults)
+    sized = capacity_of_question(stated, faults)
     for pointer, detail in faults.items():
         raise NotSized(pointer.rsplit("/", 1)[1], detail)
     return sized
@@ -224,14 +229,14 @@ def _offers(workspace_slug: str, query: ScreeningQuery) -> QuerySet[Offer]:
     return offers
 
 
-def _shared(offers: QuerySet[Offer]) -> QuerySet[Offer]:
+def _with_relations(offers: QuerySet[Offer]) -> QuerySet[Offer]:
     """With each provider and region once: read with every offer they take most of the time."""
     return offers.select_related(None).prefetch_related("provider", "region")
 
 
 def _choices(offers: QuerySet[Offer], term: str) -> dict[UUID, PriceChoice]:
     basis = PriceBasis(term=term)
-    return chosen_prices(stored_prices(basis, offers.values("pk")), basis)
+    return choose_prices(current_prices_of(basis, offers.values("pk")), basis)
 
 
 def _hardware(offers: QuerySet[Offer]) -> dict[UUID, Mapping[str, Any]]:
@@ -278,7 +283,7 @@ def _option(
     whole: ScenarioDocument,
 ) -> Option:
     """The offer as an option of the scenario, under its slug."""
-    part = {"price": dict(price), "capacity": carried(score, units)}
+    part = {"price": dict(price), "capacity": carrying_text(score, units)}
     if price["billing"] in ALWAYS_ON or offer.kind == OfferKind.ONPREM:
         part["count"] = "peak"
     return option_from(OptionDocument.read({"name": offer.slug, "parts": [part]}), whole)

@@ -15,7 +15,7 @@ from backend.domain.parsing.texts import why_not_kept
 from backend.domain.scenarios.documents import scenario_from
 from backend.domain.scenarios.work import ADVICE, check_job_work
 from backend.scenarios.models import OPEN_STATES, ScenarioJob, ScenarioJobPiece
-from backend.scenarios.selectors.resolving import resolved
+from backend.scenarios.selectors.resolving import resolve
 from backend.scenarios.selectors.scenarios import storable
 from backend.scenarios.services.jobs import job_wake
 
@@ -34,7 +34,7 @@ def job_create(*, workspace: Workspace, document: object, actor: str) -> Scenari
 
     Raises InvalidDocument with everything that is wrong, and TooManyJobs.
     """
-    plain = resolved(document, workspace_slug=workspace.slug, today=clock.now().date())
+    plain = resolve(document, workspace_slug=workspace.slug, today=clock.now().date())
     work = check_job_work(plain.document)
     with calculation(work, advice=ADVICE) as check:
         scenario = scenario_from(plain.document, check)

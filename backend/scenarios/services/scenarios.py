@@ -15,7 +15,7 @@ from backend.domain.errors import DomainError, InvalidDocument, InvalidValue
 from backend.domain.parsing.texts import why_not_kept
 from backend.domain.scenarios.templates import TEMPLATES
 from backend.scenarios.models import Scenario
-from backend.scenarios.selectors.scenarios import simulated, storable
+from backend.scenarios.selectors.scenarios import simulate_document, storable
 
 RESERVED = frozenset({"new", "simulate", "compare", "preview"})
 # Of a document that is kept.
@@ -41,8 +41,8 @@ def scenario_create(
     """
     if template and template not in TEMPLATES:
         raise InvalidDocument([("/template", f"{template[:40]!r} is not a template")])
-    kept = _checked(workspace, document)
-    scenario = _stored(workspace, kept, actor, template, slug)
+    kept = _check_document(workspace, document)
+    scenario = _store(workspace, kept, actor, template, slug)
     _record(scenario, actor, "scenario_create", {"template": template})
     return scenario
 
@@ -53,8 +53,8 @@ def scenario_update(*, scenario: Scenario, document: object, actor: str) -> Scen
 
     Raises ScenarioFrozen, or InvalidDocument with everything that is wrong.
     """
-    locked = _locked(scenario)
-    kept = _checked(locked.workspace, document)
+    locked = _lock_scenario(scenario)
+    kept = _check_document(locked.workspace, document)
     # What changes nothing leaves no entry in the audit trail.
     if kept == locked.document:
         return locked
@@ -104,7 +104,7 @@ def scenario_duplicate(*, scenario: Scenario, actor: str) -> Scenario:
     """A copy that may be changed, also of a frozen one."""
     words = f"{scenario.name[: MOST_NAME - 5]} copy"
     document = {**scenario.document, "name": words}
-    copy = _stored(scenario.workspace, document, actor, scenario.template)
+    copy = _store(scenario.workspace, document, actor, scenario.template)
     _record(copy, actor, "scenario_duplicate", {"of": scenario.slug})
     return copy
 
@@ -118,8 +118,8 @@ def scenario_freeze(*, scenario: Scenario, note: str = "", actor: str) -> Scenar
     """
     if len(note) > MOST_NOTE or why_not_kept(note):
         raise InvalidValue("/note", f"text of at most {MOST_NOTE} characters is needed")
-    locked = _locked(scenario)
-    now = simulated(locked.document, workspace_slug=locked.workspace.slug)
+    locked = _lock_scenario(scenario)
+    now = simulate_document(locked.document, workspace_slug=locked.workspace.slug)
     locked.resolved, locked.result = storable(now.resolved), now.result
     locked.data_version, locked.note, locked.frozen_at = now.data_version, note, clock.now()
     locked.save()
@@ -135,7 +135,7 @@ def scenario_delete(*, scenario: Scenario, actor: str) -> None:
     scenario.delete()
 
 
-def _locked(scenario: Scenario) -> Scenario:
+def _lock_scenario(scenario: Scenario) -> Scenario:
     rows = Scenario.objects.select_related("workspace").select_for_update(of=("self",))
     locked = rows.get(pk=scenario.pk)
     if locked.frozen_at is not None:
@@ -143,10 +143,10 @@ def _locked(scenario: Scenario) -> Scenario:
     return locked
 
 
-def _checked(workspace: Workspace, document: object) -> dict[str, Any]:
+def _check_document(workspace: Workspace, document: object) -> dict[str, Any]:
     """The document as it is kept, after it has had a result."""
     # Calculated before it is kept, so that nothing is stored that has no result.
-    simulated(document, workspace_slug=workspace.slug)
+    simulate_document(document, workspace_slug=workspace.slug)
     kept: dict[str, Any] = storable(document)
     name = kept.get("name")
     if not isinstance(name, str) or not name.strip() or len(name.strip()) > MOST_NAME:
@@ -158,7 +158,7 @@ def _checked(workspace: Workspace, document: object) -> dict[str, Any]:
     return kept | {"name": name.strip()}
 
 
-def _stored(
+def _store(
     workspace: Workspace, document: dict[str, Any], actor: str, template: str, slug: str = ""
 ) -> Scenario:
     scenario = Scenario(

@@ -17,7 +17,7 @@ from backend.benchmarks.services.offers import OfferInUse, offer_delete
 from backend.catalog.models import Offer, OfferKind, VcpuKind
 from backend.catalog.selectors.offers import offers_visible
 from backend.catalog.services.offers import MOST_NAME, offer_update
-from backend.common.rest.deleting import deleted, deleting
+from backend.common.rest.deleting import delete_response, deleting
 from backend.common.rest.documents import Strict, TextField
 from backend.common.rest.parameters import printable
 from backend.common.rest.permissions import WRITE
@@ -89,7 +89,7 @@ class OneOfferView(OfferView):
         are of it: it can be retired then."""
         workspace, offer = workspace_of(request), _offer(request, slug)
         try:
-            return deleted(
+            return delete_response(
                 request,
                 partial(offer_mentions, offer, workspace),
                 partial(offer_delete, workspace=workspace, offer=offer, actor=actor(request)),

@@ -71,13 +71,13 @@ def _matches(words: list[str], workspace: Workspace, reader: str) -> Iterator[Ma
 def _having(rows: QuerySet[Any], words: list[str], *fields: str) -> QuerySet[Any]:
     """The first rows that have each word in one of the fields."""
     # Joined: the case of one text is folded, not that of each field for each word.
-    rows = rows.annotate(joined=Lower(Concat(*_separated(fields), output_field=TextField())))
+    rows = rows.annotate(joined=Lower(Concat(*_separate(fields), output_field=TextField())))
     for word in words:
         rows = rows.filter(joined__contains=word.lower())
     return rows[:MOST_OF_A_KIND]
 
 
-def _separated(fields: tuple[str, ...]) -> Iterator[Any]:
+def _separate(fields: tuple[str, ...]) -> Iterator[Any]:
     yield Value("")
     for field in fields:
         yield from (Value("\n"), Cast(field, TextField()))

@@ -18,11 +18,11 @@ from backend.accounts.services.acting import workspace_of
 from backend.accounts.services.people import BY_LINK, password_set, sessions_end
 from backend.accounts.services.sessions import browser_sessions, session_end
 from backend.web.people.forms import WorkspaceForm
-from backend.web.shared.access import person_of, signed_in
+from backend.web.shared.access import person_of, sign_in_required
 from backend.web.shared.language import _
 
 
-@signed_in
+@sign_in_required
 @never_cache
 @require_safe
 def account_page(request: HttpRequest) -> HttpResponse:
@@ -44,7 +44,7 @@ def account_page(request: HttpRequest) -> HttpResponse:
 
 
 @sensitive_post_parameters()
-@signed_in
+@sign_in_required
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def password_page(request: HttpRequest) -> HttpResponse:
@@ -70,7 +70,7 @@ def password_page(request: HttpRequest) -> HttpResponse:
     )
 
 
-@signed_in
+@sign_in_required
 @require_POST
 def session_end_form(request: HttpRequest, name: str) -> HttpResponse:
     """Ends one session of the person."""
@@ -80,7 +80,7 @@ def session_end_form(request: HttpRequest, name: str) -> HttpResponse:
     return HttpResponseRedirect(reverse("account"))
 
 
-@signed_in
+@sign_in_required
 @require_POST
 def sessions_end_form(request: HttpRequest) -> HttpResponse:
     """Ends all sessions of the person but this one."""

@@ -22,7 +22,7 @@ from backend.accounts.services.second_factor import (
     second_factor_remove,
 )
 from backend.common import clock
-from backend.web.shared.access import person_of, signed_in
+from backend.web.shared.access import person_of, sign_in_required
 from backend.web.shared.forms import WriteForm, text
 from backend.web.shared.language import _, lazy
 
@@ -74,7 +74,7 @@ def code_page(request: HttpRequest) -> HttpResponse:
     return render(request, "account/code.html", {"form": form})
 
 
-@signed_in
+@sign_in_required
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def second_factor_set_page(request: HttpRequest) -> HttpResponse:
@@ -98,7 +98,7 @@ def second_factor_set_page(request: HttpRequest) -> HttpResponse:
     return render(request, "account/second_factor.html", context)
 
 
-@signed_in
+@sign_in_required
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def second_factor_remove_page(request: HttpRequest) -> HttpResponse:

@@ -27,10 +27,10 @@ from backend.accounts.services.openid import (
 )
 from backend.accounts.services.sign_ins import single_sign_on_refused
 from backend.common import clock
-from backend.common.rest.throttles import client_network, spent
+from backend.common.rest.throttles import client_network, spend
 from backend.web.accounts.second_factor import sign_in
-from backend.web.accounts.views import NEXT_COOKIE, locked_out, next_page
-from backend.web.shared.access import person_of, signed_in
+from backend.web.accounts.views import NEXT_COOKIE, lockout_page, next_page
+from backend.web.shared.access import person_of, sign_in_required
 from backend.web.shared.forms import WriteForm
 from backend.web.shared.language import _, lazy
 
@@ -58,13 +58,13 @@ REASONS = {
 def single_sign_on_begin(request: HttpRequest) -> HttpResponse:
     """Leads to the provider. A link and no form: the content policy lets no form lead elsewhere."""
     _demand_switched_on()
-    tries = spent("sign-in", settings.THROTTLE_SIGN_IN, client_network(request))
+    tries = spend("sign-in", settings.THROTTLE_SIGN_IN, client_network(request))
     if tries is not None and tries.is_exceeded:
-        return locked_out(request)
+        return lockout_page(request)
     try:
         address, kept = authorization_begin(return_address=_return_address())
     except SignInRefused as refused:
-        return _refused(request, refused.reason)
+        return _refuse(request, refused.reason)
     request.session[BEGUN] = {
         **kept,
         "at": clock.now().timestamp(),
@@ -86,10 +86,10 @@ def single_sign_on_return(request: HttpRequest) -> HttpResponse:
             answer=request.GET.dict(), kept=kept, return_address=_return_address()
         )
         if person := kept.get("person"):
-            return _linked(request, person, claims)
+            return _link_account(request, person, claims)
         user = identity_person(claims)
     except SignInRefused as refused:
-        return _refused(request, refused.reason)
+        return _refuse(request, refused.reason)
     page = next_page(request)
     if settings.OIDC_SECOND_FACTOR:
         login(request, user, backend=SIGN_IN_BACKEND)
@@ -111,7 +111,7 @@ class PasswordForm(WriteForm):
 
 
 @sensitive_post_parameters()
-@signed_in
+@sign_in_required
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def identity_link_page(request: HttpRequest) -> HttpResponse:
@@ -126,7 +126,7 @@ def identity_link_page(request: HttpRequest) -> HttpResponse:
 
 
 @sensitive_post_parameters()
-@signed_in
+@sign_in_required
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def identity_unlink_page(request: HttpRequest) -> HttpResponse:
@@ -163,7 +163,7 @@ def _who_links(request: HttpRequest) -> str | None:
     return str(person_of(request).pk)
 
 
-def _linked(request: HttpRequest, person: str, claims: Any) -> HttpResponse:
+def _link_account(request: HttpRequest, person: str, claims: Any) -> HttpResponse:
     # Somebody else may have signed in within this browser meanwhile.
     if str(request.user.pk) != person:
         raise SignInRefused("state")
@@ -184,7 +184,7 @@ def _return_address() -> str:
     return settings.PUBLIC_URL.rstrip("/") + reverse("single-sign-on-return")
 
 
-def _refused(request: HttpRequest, reason: str) -> HttpResponse:
+def _refuse(request: HttpRequest, reason: str) -> HttpResponse:
     single_sign_on_refused(request=request, reason=reason)
     why = REASONS.get(reason, _("Its answer is not for this sign-in. Start again."))
     context = {"provider": settings.OIDC_NAME, "why": why}

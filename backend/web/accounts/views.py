@@ -16,7 +16,7 @@ from backend.accounts.models import User
 from backend.accounts.selectors.people import sign_in_links
 from backend.accounts.services.people import BY_LINK, sign_in_link_use
 from backend.accounts.services.sign_ins import must_wait
-from backend.common.rest.throttles import client_network, spent
+from backend.common.rest.throttles import client_network, spend
 from backend.web.accounts.second_factor import sign_in
 
 # Half an hour: time to get a link from somebody who can make one.
@@ -28,11 +28,11 @@ class SignInPage(LoginView):
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         # Each try costs half a second of a core, whether or not the name is one.
-        tries = spent("sign-in", settings.THROTTLE_SIGN_IN, client_network(request))
+        tries = spend("sign-in", settings.THROTTLE_SIGN_IN, client_network(request))
         if tries is not None and tries.is_exceeded:
-            return locked_out(request)
+            return lockout_page(request)
         if must_wait(request.POST.get("username", "")):
-            return locked_out(request)
+            return lockout_page(request)
         return super().post(request, *args, **kwargs)
 
     def get_context_data(self, **given: Any) -> dict[str, Any]:
@@ -62,7 +62,7 @@ class SignInPage(LoginView):
         return answer
 
 
-def locked_out(request: HttpRequest, *_: Any, **__: Any) -> HttpResponse:
+def lockout_page(request: HttpRequest, *_: Any, **__: Any) -> HttpResponse:
     """Too many wrong passwords: of one name from one address (django-axes), or of an address."""
     return render(request, "registration/locked.html", status=HTTPStatus.TOO_MANY_REQUESTS)
 

@@ -17,7 +17,7 @@ from backend.accounts.services.acting import workspace_of
 from backend.web.shared.access import demand, may, readable
 from backend.web.shared.forms import Day, text
 from backend.web.shared.language import _, lazy
-from backend.web.shared.paging import paged
+from backend.web.shared.paging import paging_context
 
 # Pages of the objects that the trail names.
 PAGES = {
@@ -93,7 +93,7 @@ def activity_page(request: HttpRequest) -> HttpResponse:
     """Every write with its author and what it changed, fifty a page; for analysts and above."""
     demand(request, Scope.WRITE)
     form = ActivityForm(request.GET, audit_entries(workspace_of(request)))
-    context = {"form": form, **paged(request, form.kept())}
+    context = {"form": form, **paging_context(request, form.kept())}
     context["is_admin"] = may(request, Scope.ADMIN)
     context["lines"] = [
         _line(entry, is_admin=context["is_admin"]) for entry in context["page"].object_list

@@ -10,12 +10,12 @@ from backend.rankings.selectors.answer import BestBuy, OwnStanding
 from backend.rankings.selectors.candidates import Candidate
 from backend.rankings.selectors.coverage import ProviderCoverage
 from backend.rankings.selectors.frontier import Frontier
-from backend.rankings.selectors.listing import counted, floats
+from backend.rankings.selectors.listing import floats, value_counts
 from backend.rankings.selectors.rows import RankingRow
 from backend.web.frontier.page import frontier_chart
 from backend.web.shared import figures, state
 from backend.web.shared.basis import basis_words, picture
-from backend.web.shared.language import counted as counted_words
+from backend.web.shared.language import count_words as counted_words
 from backend.web.shared.offer_lines import OfferLine, offer_lines
 from backend.web.shared.price_age import price_banner
 
@@ -58,7 +58,7 @@ class CoverageLine:
     newest_price_on: str
 
 
-def answered(its: BestBuy, front: Frontier, params: state.Params) -> dict[str, Any]:
+def answer_context(its: BestBuy, front: Frontier, params: state.Params) -> dict[str, Any]:
     """The context of an answer; `params` are those of the ranking that it is taken from."""
     metric, cost = its.ranking.metric, state.cost(params)
     basis = basis_words(params, its.candidates.rows)
@@ -82,7 +82,7 @@ def answered(its: BestBuy, front: Frontier, params: state.Params) -> dict[str, A
 
     top = [its.candidates.at(n) for n in range(min(ROWS_SHOWN, len(its.candidates)))]
     captions = picture(f"answer-{metric.key}", params, basis, its.ranking.data_version)
-    drawn = [_drawn(standing) for standing in own]
+    drawn = [_point_of(standing) for standing in own]
     chart = frontier_chart(front, scale, cost, captions, own=drawn, most=(MOST_POINTS, MOST_DOTS))
     return {
         "conclusion": its.conclusion,
@@ -114,7 +114,7 @@ def answered(its: BestBuy, front: Frontier, params: state.Params) -> dict[str, A
         "age": price_banner(its.candidates.rows),
         "frontier": {"beyond": bool(front.beyond)},
         "chart": chart,
-        "attributions": attributions(counted(its.candidates.rows, "licence")),
+        "attributions": attributions(value_counts(its.candidates.rows, "licence")),
     }
 
 
@@ -133,7 +133,7 @@ def _coverage_line(covered: ProviderCoverage) -> CoverageLine:
     )
 
 
-def _drawn(standing: OwnStanding) -> RankingRow:
+def _point_of(standing: OwnStanding) -> RankingRow:
     """The machine as a point: without a price it stands where it would be the best value."""
     row = standing.row
     if row.price is not None:

@@ -23,8 +23,8 @@ from backend.rankings.selectors.answer import (
 from backend.rankings.selectors.default_metric import metrics_on_sale
 from backend.rankings.selectors.frontier import frontier
 from backend.web.answer.forms import NeedForm
-from backend.web.answer.presentation import answered
-from backend.web.ranking.remembered import remembered
+from backend.web.answer.presentation import answer_context
+from backend.web.ranking.remembered import remember
 from backend.web.ranking.views import ranking_page, ranking_request
 from backend.web.shared import state
 from backend.web.shared.access import may, readable
@@ -70,21 +70,21 @@ def answer_page(request: HttpRequest) -> HttpResponse:
             {**requested.params, **given},
             currencies=sorted(currencies()),
             # A metric of offers that are no longer sold would lead to an empty answer.
-            scored=remembered(
+            scored=remember(
                 its.ranking, "metrics", partial(metrics_on_sale, requested.workspace_slug)
             ).keys(),
             errors=[*wrong, *by_need(requested.errors)],
         )
-        asked = state.encoded(params)
+        asked = state.encode(params)
         return {
             "form": form,
             "asked": asked,
             "ranking_url": reverse("offers") + asked,
-            "by_price_url": request.path + state.encoded({**given, "goal": [CHEAPEST]}),
+            "by_price_url": request.path + state.encode({**given, "goal": [CHEAPEST]}),
             "goal": options.goal,
             "best_title": _("Lowest price") if options.goal == CHEAPEST else _("Best value"),
             "may_write": may_write,
-            **answered(its, drawn, params),
+            **answer_context(its, drawn, params),
         }
 
     known_as = requested.known_as and (requested.known_as, may_write, repr(options), wrong)

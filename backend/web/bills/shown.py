@@ -13,10 +13,10 @@ from backend.domain.bills.elsewhere import Alternative
 from backend.domain.bills.estate_document import WEEK_HOURS
 from backend.domain.bills.notes import note_text
 from backend.domain.bills.replacing import HOURLY, SAME, Destination
-from backend.domain.conclusions import MOST_LIKELY, Certainty, Conclusion, listed
-from backend.domain.texts import joined
+from backend.domain.conclusions import MOST_LIKELY, Certainty, Conclusion, name_list
+from backend.domain.texts import join_texts
 from backend.web.shared import figures
-from backend.web.shared.language import _, counted, lazy, localized
+from backend.web.shared.language import _, count_words, lazy, localize
 from backend.web.shared.plots import Axis, Mark, Plot
 
 KINDS: Mapping[str, str] = {
@@ -61,7 +61,7 @@ def note_sentences(estate: Mapping[str, Any]) -> list[str]:
 def sentence(estate: Mapping[str, Any]) -> str:
     """Total of the bill, and the part of it that machines are."""
     total, currency = Decimal(estate["total"]), estate["currency"]
-    said = counted(
+    said = count_words(
         "{total} {currency} in {n} month.",
         "{total} {currency} in {n} months.",
         len(estate["months"]),
@@ -71,7 +71,7 @@ def sentence(estate: Mapping[str, Any]) -> str:
     cost = next((row["cost"] for row in estate["by_kind"] if row["kind"] == "machine"), None)
     if cost is None or total <= 0:
         return said
-    machines = counted(
+    machines = count_words(
         "{share} % of it is for machines of {n} type.",
         "{share} % of it is for machines of {n} types.",
         len({(machine["provider"], machine["type"]) for machine in estate["machines"]}),
@@ -84,7 +84,7 @@ def sentence(estate: Mapping[str, Any]) -> str:
     return f"{said} {machines} {committed}"
 
 
-def wasted(estate: Mapping[str, Any]) -> str:
+def waste_words(estate: Mapping[str, Any]) -> str:
     """Waste on the bill; "" where it names none."""
     # Bills that were imported before it was read have none.
     sums = {name: float(cost) for name, cost in estate.get("wasted", {}).items() if float(cost) > 0}
@@ -152,7 +152,7 @@ def cheapest(answer: Elsewhere) -> Alternative | None:
 def elsewhere_conclusion(answer: Elsewhere) -> Conclusion:
     """Where equal capacity is cheapest, what that saves, and how sure it is."""
     best = cheapest(answer)
-    detail = joined(" ", tuple(_left_out(answer)))
+    detail = join_texts(" ", tuple(_left_out(answer)))
     if best is None:
         return Conclusion(_nothing_compared(answer), Certainty.UNKNOWN, detail)
     saved = answer.today - best.cost
@@ -169,7 +169,7 @@ def elsewhere_conclusion(answer: Elsewhere) -> Conclusion:
         "certain.",
         **values,
     )
-    detail = joined(" ", (about, *_left_out(answer)))
+    detail = join_texts(" ", (about, *_left_out(answer)))
     if saved <= 0 or best.probability_cheaper <= 1 - CLEAR:
         said = _(
             "Nothing is cheaper: today costs {today} a month. The cheapest move, {target}, would cost "
@@ -206,7 +206,7 @@ def elsewhere_conclusion(answer: Elsewhere) -> Conclusion:
         "Moving pays for itself after {months} months.",
         months=figures.quantity(ceil(best.payback_months or 0)),
     )
-    return Conclusion(joined(" ", (said, pays)), Certainty.CLEAR, detail)
+    return Conclusion(join_texts(" ", (said, pays)), Certainty.CLEAR, detail)
 
 
 def _nothing_compared(answer: Elsewhere) -> str:
@@ -227,7 +227,7 @@ def _left_out(answer: Elsewhere) -> Iterator[str]:
         if not of:
             continue
         amount = _amount(float(sum(alternative.cost for alternative in of)), answer.currency)
-        names = listed(list(dict.fromkeys(alternative.name for alternative in of)))
+        names = name_list(list(dict.fromkeys(alternative.name for alternative in of)))
         match why:
             case WhyLeftOut.NO_PROVIDER:
                 yield _(
@@ -258,7 +258,7 @@ def _sentence_amount(amount: float, currency: str) -> str:
     """Three significant digits: a sentence is for the size of it, the table for the cents."""
     digits = max(2 - floor(log10(amount)), 0) if amount > 0 else 0
     rounded = round(amount, 2 - floor(log10(amount))) if amount > 0 else 0.0
-    return f"{localized(f'{rounded:,.{min(digits, 2)}f}')} {currency}"
+    return f"{localize(f'{rounded:,.{min(digits, 2)}f}')} {currency}"
 
 
 def _amount(amount: float, currency: str) -> str:

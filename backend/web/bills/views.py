@@ -38,11 +38,11 @@ from backend.web.bills.shown import (
     note_sentences,
     sentence,
     target_rows,
-    wasted,
+    waste_words,
     week_plot,
 )
 from backend.web.shared.access import demand, readable
-from backend.web.shared.confirming import Question, confirmed
+from backend.web.shared.confirming import Question, confirm_first
 from backend.web.shared.forms import refusals_said
 from backend.web.shared.language import _
 
@@ -72,7 +72,7 @@ def bills_page(request: HttpRequest) -> HttpResponse:
             return HttpResponseRedirect(f"{reverse('bills')}?sent={upload.pk}")
     if (bill := _read_since(request)) is not None:
         return HttpResponseRedirect(reverse("bill", args=[bill.slug]))
-    return render(request, "bills/list.html", {"form": form, **_listed(request)})
+    return render(request, "bills/list.html", {"form": form, **_list_context(request)})
 
 
 def _read_since(request: HttpRequest) -> Bill | None:
@@ -85,7 +85,7 @@ def _read_since(request: HttpRequest) -> Bill | None:
     return upload.bill if upload is not None and request.method != "POST" else None
 
 
-def _listed(request: HttpRequest) -> dict[str, object]:
+def _list_context(request: HttpRequest) -> dict[str, object]:
     uploads = uploads_of(workspace_of(request)).exclude(state=UploadState.DONE)
     latest = list(uploads.order_by("-created_at")[:SHOWN_UPLOADS])
     return {
@@ -125,7 +125,7 @@ def bills_state(request: HttpRequest) -> HttpResponse:
     if (bill := _read_since(request)) is not None:
         # Of those who sent it, the browser goes to what they wait for.
         return HttpResponse(headers={"HX-Redirect": reverse("bill", args=[bill.slug])})
-    return render(request, "bills/_listed.html", _listed(request))
+    return render(request, "bills/_listed.html", _list_context(request))
 
 
 @readable
@@ -147,7 +147,7 @@ def bill_page(request: HttpRequest, slug: str) -> HttpResponse:
         "estate": bill.estate,
         "sentence": sentence(bill.estate),
         "notes": note_sentences(bill.estate),
-        "wasted": wasted(bill.estate),
+        "wasted": waste_words(bill.estate),
         "idle": idle_words(answer) if answer else "",
         "kinds": kind_rows(bill.estate),
         "services": [
@@ -218,7 +218,7 @@ def _delete_question(request: HttpRequest, slug: str) -> Question:
 
 
 @readable
-@confirmed(_delete_question)
+@confirm_first(_delete_question)
 def bill_delete_form(request: HttpRequest, slug: str) -> HttpResponse:
     bill = bill_or_404(request, slug)
     bill_delete(bill=bill, actor=request.user.get_username())

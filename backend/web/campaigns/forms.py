@@ -161,8 +161,8 @@ class CampaignForm(ParameterForm):
         beside = self.cleaned_data.get("offer")
         return pasted if not beside or beside in pasted else [*pasted, beside]
 
-    def chosen_parameters(self) -> dict[str, object]:
-        chosen = super().chosen_parameters()
+    def run_parameters(self) -> dict[str, object]:
+        chosen = super().run_parameters()
         for name in ("purchase_model", "credit_mode"):
             if self.cleaned_data["offers"] and self.cleaned_data[name]:
                 chosen[name] = self.cleaned_data[name]
@@ -180,7 +180,7 @@ class CampaignForm(ParameterForm):
         currency = (data["budget_currency"] or "USD").upper()
         return {
             **{name: data[name] for name in (*PLAIN_FIELDS, "hosts", "offers", "install_tools")},
-            "probes": self.chosen_probes(),
-            "parameters": kept | self.chosen_parameters(),
+            "probes": self.probe_choice(),
+            "parameters": kept | self.run_parameters(),
             "budget": None if amount is None else {"amount": amount, "currency": currency},
         }

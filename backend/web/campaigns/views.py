@@ -44,10 +44,10 @@ from backend.domain.campaign_document import CampaignDocument
 from backend.web.campaigns.forms import PAIR_WORDS, CampaignForm, form_values
 from backend.web.shared import figures, machines, words
 from backend.web.shared.access import demand, may, readable
-from backend.web.shared.confirming import Question, confirmed
+from backend.web.shared.confirming import Question, confirm_first
 from backend.web.shared.forms import refusals_said
 from backend.web.shared.language import _
-from backend.web.shared.paging import PER_PAGE, paged
+from backend.web.shared.paging import PER_PAGE, paging_context
 
 
 @dataclass(frozen=True)
@@ -145,9 +145,9 @@ def _campaign(request: HttpRequest, campaign_id: UUID) -> Campaign:
 
 def _context(request: HttpRequest, campaign: Campaign) -> dict[str, Any]:
     targets = RoundTargets(campaign)
-    pages = paged(request, targets, per_page=targets.per_page(PER_PAGE))
+    pages = paging_context(request, targets, per_page=targets.per_page(PER_PAGE))
     view = campaign_view(campaign, pages["page"].object_list)
-    is_over = view.figures.finished_count == view.figures.run_count
+    is_over = view.figures.end_count == view.figures.run_count
     return {
         **pages,
         "campaign": campaign,
@@ -276,7 +276,7 @@ def _delete_question(request: HttpRequest, campaign_id: UUID) -> Question:
 
 
 @readable
-@confirmed(_delete_question)
+@confirm_first(_delete_question)
 def campaign_delete_form(request: HttpRequest, campaign_id: UUID) -> HttpResponse:
     """Deletes a campaign with its schedules; while a round runs nothing changes."""
     demand(request, Scope.RUN)

@@ -12,7 +12,7 @@ from django.utils.text import capfirst
 
 from backend.accounts.models import AccessKind, CloudAccount
 from backend.domain.rentals import Budget
-from backend.providers.accounts import COMMON, declared_settings
+from backend.providers.accounts import COMMON, settings_of_account
 from backend.providers.base import SecretField, Setting, SettingForm
 from backend.providers.registry import provider as provider_record
 from backend.rentals.services.cloud_accounts import MAX_MACHINES, MAX_VCPUS
@@ -57,12 +57,12 @@ class _CloudForm(WriteForm):
             field.initial = uuid4
         self.fields[f"{SETTING}{name}"] = field
 
-    def typed_settings(self) -> dict[str, object]:
+    def setting_values(self) -> dict[str, object]:
         """The settings of which this form has a field, those with a value."""
         values = {name: self.cleaned_data.get(f"{SETTING}{name}") for name in self.setting_names()}
-        declared = declared_settings(self.record, *self.record.auth_methods.values())
+        declared = settings_of_account(self.record, *self.record.auth_methods.values())
         for name in values.keys() & declared:
-            values[name] = parsed_setting(declared[name].form, str(values[name] or ""))
+            values[name] = parse_setting(declared[name].form, str(values[name] or ""))
         # An empty field is no setting: the provider's own choice holds.
         return {name: value for name, value in values.items() if value not in (None, "", [], {})}
 
@@ -146,7 +146,7 @@ def _lines(label: str, help_text: str) -> forms.CharField:
     return forms.CharField(label=label, required=False, help_text=help_text, widget=widget)
 
 
-def parsed_setting(form: SettingForm, typed: str) -> object:
+def parse_setting(form: SettingForm, typed: str) -> object:
     """A setting as it is stored, from what was typed for it."""
     lines = [line.strip() for line in typed.splitlines() if line.strip()]
     if form == SettingForm.LIST:
@@ -164,7 +164,7 @@ def _by_name(lines: Iterable[str], separator: str) -> dict[str, str]:
     return {name.strip(): value.strip() for name, _, value in parts}
 
 
-def shown_setting(form: SettingForm, value: Any) -> object:
+def setting_text(form: SettingForm, value: Any) -> object:
     """A stored setting as it is typed."""
     if isinstance(value, dict):
         between = "=" if form == SettingForm.PAIRS else ": "
@@ -304,9 +304,9 @@ def initial_of(account: CloudAccount) -> dict[str, object]:
     settings = dict(account.settings)
     zones = settings.pop("zones", {})
     record = provider_record(account.provider)
-    declared = declared_settings(record, *record.auth_methods.values())
+    declared = settings_of_account(record, *record.auth_methods.values())
     shown = {
-        f"{SETTING}{name}": shown_setting(declared[name].form, value) if name in declared else value
+        f"{SETTING}{name}": setting_text(declared[name].form, value) if name in declared else value
         for name, value in settings.items()
     }
     return shown | {

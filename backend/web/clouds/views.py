@@ -34,7 +34,7 @@ from backend.web.clouds.forms import AccountForm, LimitsForm, LoginForm, initial
 from backend.web.clouds.policies import policies
 from backend.web.shared import figures, machines
 from backend.web.shared.access import demand, readable
-from backend.web.shared.confirming import Question, confirmed
+from backend.web.shared.confirming import Question, confirm_first
 from backend.web.shared.forms import refusals_said
 from backend.web.shared.language import _
 
@@ -111,7 +111,7 @@ def cloud_new(request: HttpRequest, provider: str) -> HttpResponse:
     )
     if request.method == "POST" and form.is_valid():
         with form.refusals():
-            account = _created(request, form)
+            account = _create(request, form)
             messages.success(
                 request, _("The account is saved. Its credentials are being verified.")
             )
@@ -120,13 +120,13 @@ def cloud_new(request: HttpRequest, provider: str) -> HttpResponse:
     return render(request, "clouds/new.html", context)
 
 
-def _created(request: HttpRequest, form: AccountForm) -> CloudAccount:
+def _create(request: HttpRequest, form: AccountForm) -> CloudAccount:
     return account_create(
         workspace=workspace_of(request),
         name=form.cleaned_data["name"],
         provider=form.provider,
         access=form.cleaned_data["access"],
-        settings=_method_settings(form, form.typed_settings()),
+        settings=_method_settings(form, form.setting_values()),
         secret=form.secret(),
         **form.limits(),
         actor=request.user.get_username(),
@@ -175,11 +175,11 @@ def _login_form(account: CloudAccount, data: Any = None) -> LoginForm:
     )
 
 
-def _merged_settings(account: CloudAccount, form: LimitsForm | LoginForm) -> dict[str, object]:
+def _merge_settings(account: CloudAccount, form: LimitsForm | LoginForm) -> dict[str, object]:
     # The services store settings as a whole, and each form of the page has only some of them.
     names = form.setting_names()
     others = {name: value for name, value in account.settings.items() if name not in names}
-    return others | form.typed_settings()
+    return others | form.setting_values()
 
 
 def _page(request: HttpRequest, account: CloudAccount, **given: Any) -> HttpResponse:
@@ -221,7 +221,7 @@ def cloud_limits_form(request: HttpRequest, account_id: UUID) -> HttpResponse:
             account_update(
                 account=account,
                 name=form.cleaned_data["name"],
-                settings=_merged_settings(account, form),
+                settings=_merge_settings(account, form),
                 **form.limits(),
                 is_enabled=account.is_enabled,
                 actor=request.user.get_username(),
@@ -243,7 +243,7 @@ def cloud_login_form(request: HttpRequest, account_id: UUID) -> HttpResponse:
             account_secret_replace(
                 account=account,
                 access=form.cleaned_data["access"],
-                settings=_method_settings(form, _merged_settings(account, form)),
+                settings=_method_settings(form, _merge_settings(account, form)),
                 secret=form.secret(),
                 actor=request.user.get_username(),
             )
@@ -299,7 +299,7 @@ def _removal_question(request: HttpRequest, account_id: UUID) -> Question:
 
 
 @readable
-@confirmed(_removal_question)
+@confirm_first(_removal_question)
 def cloud_delete_form(request: HttpRequest, account_id: UUID) -> HttpResponse:
     """Removes the account: nothing is rented there, and its secret is deleted."""
     demand(request, Scope.ADMIN)

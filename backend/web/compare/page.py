@@ -130,12 +130,13 @@ def _line(item: ComparedItem, labels: Sequence[str]) -> ComparedLine:
         unit=scale.unit,
         is_metric=item.group == METRIC,
         cells=[
-            _shown(label, cell, item, scale) for label, cell in zip(labels, item.cells, strict=True)
+            _show_cell(label, cell, item, scale)
+            for label, cell in zip(labels, item.cells, strict=True)
         ],
     )
 
 
-def _shown(
+def _show_cell(
     label: str, cell: ComparedCell, item: ComparedItem, scale: figures.UnitScale
 ) -> ShownCell:
     if cell.value is None:
@@ -149,7 +150,7 @@ def _shown(
         text=scale.text(cell.value) if is_measure else figures.quantity(scale.shown(cell.value)),
         title=f"{figures.plain(cell.value)} {item.unit}".strip(),
         interval=figures.ends(scale, cell.ci95_low, cell.ci95_high),
-        delta=figures.signed_percent(cell.delta_ratio),
+        delta=figures.percent_change(cell.delta_ratio),
         outcome=outcome,
         tone=tone,
         origin=_origin(cell),
@@ -183,16 +184,16 @@ def _origin(cell: ComparedCell) -> str:
 def small_charts(comparison: Comparison, items: Sequence[ComparedItem]) -> list[dict[str, Any]]:
     """A bar for each offer and metric that at least two of them have; data of the page's script."""
     # A single bar compares nothing.
-    drawn = [item for item in items if item.is_estimate and len(list(_known(item))) > 1]
+    drawn = [item for item in items if item.is_estimate and len(list(_cells_with_value(item))) > 1]
     return [_chart(item, comparison) for item in drawn[:MOST_CHARTS]]
 
 
-def _known(item: ComparedItem) -> Iterator[ComparedCell]:
+def _cells_with_value(item: ComparedItem) -> Iterator[ComparedCell]:
     return (cell for cell in item.cells if cell.value is not None)
 
 
 def _chart(item: ComparedItem, comparison: Comparison) -> dict[str, Any]:
-    scale = figures.scale(item.unit, [cell.value for cell in _known(item) if cell.value])
+    scale = figures.scale(item.unit, [cell.value for cell in _cells_with_value(item) if cell.value])
     # The region is needed only where the same type stands there twice, and labels are narrow.
     are_types_distinct = len({row.offer for row in comparison.rows}) == len(comparison.rows)
     bars = [

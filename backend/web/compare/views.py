@@ -14,8 +14,8 @@ from backend.catalog.selectors.offers import offers_visible
 from backend.catalog.selectors.rates import currencies
 from backend.domain.attributions import attributions
 from backend.domain.metrics import METRICS
-from backend.rankings.selectors.compare import MOST_OFFERS, Comparison, compared_slugs, comparison
-from backend.rankings.selectors.listing import marked, selected, with_words
+from backend.rankings.selectors.compare import MOST_OFFERS, Comparison, comparison, slugs_to_compare
+from backend.rankings.selectors.listing import mark_rows, select_rows, with_words
 from backend.rankings.selectors.query import DEFAULT_SORT, RankingQuery
 from backend.rankings.selectors.ranking import ranking
 from backend.rankings.selectors.rows import RankingRow
@@ -44,13 +44,15 @@ class ComparedRequest(NamedTuple):
     notes: list[str]
 
 
-def compared_request(request: HttpRequest) -> ComparedRequest:
+def comparison_of(request: HttpRequest) -> ComparedRequest:
     """The offers in `o`, the baseline among them, and the basis of their prices."""
     given = dict(request.GET.lists())
     basis = {name: values for name, values in given.items() if name not in OWN}
     requested = ranking_request(request, basis)
     # Each slug that is not known becomes a sentence of the page, so not more than a few are read.
-    slugs, notes = _visible(workspace_slug(request), compared_slugs(given.get("o", []))[:MOST_READ])
+    slugs, notes = _visible(
+        workspace_slug(request), slugs_to_compare(given.get("o", []))[:MOST_READ]
+    )
     base = request.GET.get("base", "").strip()
     if base and base not in slugs:
         notes.append(_("The baseline {base!r} is not among the offers compared.", base=base[:80]))
@@ -63,7 +65,7 @@ def compared_request(request: HttpRequest) -> ComparedRequest:
 @require_safe
 def compare_page(request: HttpRequest) -> HttpResponse:
     """The offers in `o` against `base`; `add` looks for one more."""
-    requested, slugs, base, params, notes = compared_request(request)
+    requested, slugs, base, params, notes = comparison_of(request)
     # Before `differences` is put in: a report has all lines, whatever is hidden at the moment.
     freeze_url = reverse("report-new-comparison") + state.query(params)
     if request.GET.get("differences") == "1":
@@ -74,7 +76,7 @@ def compare_page(request: HttpRequest) -> HttpResponse:
         # One match, or the exact name of one: there is nothing to choose.
         added = words if len(matches) > 1 else matches[0].offer_id
         # Adding leads to an address of its own, so that reloading does not add again.
-        return HttpResponseRedirect(request.path + state.query(params, o=_joined(slugs, added)))
+        return HttpResponseRedirect(request.path + state.query(params, o=_add_slug(slugs, added)))
     context = {
         "notes": notes,
         "add": words,
@@ -82,7 +84,7 @@ def compare_page(request: HttpRequest) -> HttpResponse:
             (
                 charts.row_label(row),
                 row.provider,
-                request.path + state.query(params, o=_joined(slugs, row.offer_id)),
+                request.path + state.query(params, o=_add_slug(slugs, row.offer_id)),
             )
             for row in matches[:MATCHES_SHOWN]
         ],
@@ -135,7 +137,7 @@ def _params(requested: RankingRequest, slugs: Sequence[str], base: str) -> state
     return params | ({"base": [base]} if base else {})
 
 
-def _joined(slugs: Sequence[str], added: str) -> str:
+def _add_slug(slugs: Sequence[str], added: str) -> str:
     return ",".join([*slugs, added])
 
 
@@ -149,7 +151,7 @@ def _matches(words: str, slugs: Sequence[str], requested: RankingRequest) -> Seq
         has_rank_bounds=False,
     )
     matching = with_words(everyone.everyone, words)
-    return selected(matching, marked(matching, "offer_id", lambda slug: slug not in slugs))
+    return select_rows(matching, mark_rows(matching, "offer_id", lambda slug: slug not in slugs))
 
 
 def _comparison(

@@ -11,7 +11,7 @@ from backend.common.rest.public_address import is_local, public_address
 from backend.rankings.models import SavedView
 from backend.rankings.selectors.columns import COLUMN
 from backend.rankings.selectors.query import RankingQuery
-from backend.rankings.selectors.views import OpenedView, shortened
+from backend.rankings.selectors.views import OpenedView, shorten_params
 from backend.web.data.formulas import LONGEST_ADDRESS, Formula, FormulaSource, formulas
 from backend.web.shared import state
 
@@ -51,8 +51,8 @@ def api_list(request: HttpRequest, asked_view: OpenedView, query: RankingQuery) 
     params = asked_view.params
     if asked_view.view and not asked_view.view.is_private:
         # The slug alone follows later changes of the view; parameters would be those of today.
-        params = shortened(asked_view.params, asked_view.kept, asked_view.view.slug)
-    asked = state.encoded(params)
+        params = shorten_params(asked_view.params, asked_view.kept, asked_view.view.slug)
+    asked = state.encode(params)
     urls = {
         kind: public_address(request, reverse("api:rankings-as", kwargs={"format": kind}) + asked)
         for kind in FORMATS

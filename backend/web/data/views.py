@@ -44,15 +44,15 @@ def data_page(request: HttpRequest) -> HttpResponse:
         "shown": shown,
         "view": asked_view.view,
         "views": views_visible(workspace_slug(request), reader),
-        "chips": state.chips(state.cleaned(kept), ""),
+        "chips": state.chips(state.clean(kept), ""),
         "errors": errors,
         "unknown": unknown,
-        "here": state.encoded(dict(request.GET.lists())),
-        "params": state.encoded(kept),
+        "here": state.encode(dict(request.GET.lists())),
+        "params": state.encode(kept),
         "columns": COLUMNS,
         "changes": SCHEMA_CHANGES,
         "may_write": may(request, Scope.WRITE),
-        **_tried(request, shown.csv_url),
+        **_try_address(request, shown.csv_url),
     }
     return render(request, "data/page.html", context)
 
@@ -78,7 +78,7 @@ def data_request(request: HttpRequest) -> tuple[OpenedView, RankingQuery, list[t
         return OpenedView(params, asked_view.view), query_from(params)[0], errors
 
 
-def _tried(request: HttpRequest, csv_url: str) -> dict[str, Any]:
+def _try_address(request: HttpRequest, csv_url: str) -> dict[str, Any]:
     """Outcome of trying the address that was posted."""
     if request.method != "POST":
         return {"address": csv_url}

@@ -10,7 +10,7 @@ import numpy as np
 
 from backend.domain.amounts import Flags, Floats, Ints
 from backend.rankings.selectors.frontier import Frontier
-from backend.rankings.selectors.listing import cells, floats, marked, rows_at, selected
+from backend.rankings.selectors.listing import cells, floats, mark_rows, rows_at, select_rows
 from backend.rankings.selectors.query import Filter
 from backend.rankings.selectors.rows import RankingRow
 from backend.web.ranking.cells import is_own
@@ -56,7 +56,7 @@ def frontier_chart(
     # These come first, so that thinning never takes one's own or one of the line.
     first = {row.offer_id: row for row in (*own, *line)}
     within, beyond = (
-        selected(rows, marked(rows, "offer_id", lambda slug: slug not in first))
+        select_rows(rows, mark_rows(rows, "offer_id", lambda slug: slug not in first))
         for rows in (frontier.within, frontier.beyond)
     )
     # One's own are always among the points with a name.
@@ -81,7 +81,8 @@ def frontier_chart(
         "dots": dots,
         "providers": {name: words.provider(name) for name in providers},
         "line": [
-            [charts.rounded(_price(row)), charts.rounded(scale.shown(row.score))] for row in line
+            [charts.round_for_chart(_price(row)), charts.round_for_chart(scale.shown(row.score))]
+            for row in line
         ],
         # Zero lies nowhere on a logarithmic axis.
         "limits": [_limit(limit, scale, cost) for limit in frontier.limits if limit.values[0] > 0],
@@ -130,7 +131,7 @@ def _above_zero(values: Floats) -> tuple[float, float]:
 
 def _are_own(rows: Sequence[RankingRow]) -> Flags:
     """`is_own` of each row."""
-    own = np.flatnonzero(marked(rows, "provider", lambda name: name == "own"))
+    own = np.flatnonzero(mark_rows(rows, "provider", lambda name: name == "own"))
     are_own = np.zeros(len(rows), bool)
     are_own[own] = [is_own(row) for row in rows_at(rows, own)]
     return are_own
@@ -161,8 +162,8 @@ def _points(
             "offer": offer,
             "label": charts.offer_label(*label),
             "provider": provider,
-            "x": charts.rounded(price),
-            "y": charts.rounded(scale.shown(score)),
+            "x": charts.round_for_chart(price),
+            "y": charts.round_for_chart(scale.shown(score)),
             "low": _end(bounds.floor if is_cut else low, scale),
             "high": _end(high, scale),
             "isCut": is_cut,
@@ -173,7 +174,7 @@ def _points(
 
 def _end(value: float, scale: figures.UnitScale) -> float | None:
     """End of an interval; None where it is unknown."""
-    return None if math.isnan(value) else charts.rounded(scale.shown(value))
+    return None if math.isnan(value) else charts.round_for_chart(scale.shown(value))
 
 
 def _texts(rows: Sequence[RankingRow], name: str) -> list[Any]:
@@ -194,7 +195,7 @@ def _dots(
     Of thousands of offers no rows are made: those drawn lie apart from what is drawn before them.
     """
     positions = _Positions.of(parts)
-    kept = _thinned(positions, _Positions.of(named), bounds, most)
+    kept = _thin(positions, _Positions.of(named), bounds, most)
     dots: list[list[Any]] = []
     start = 0
     for rows in parts:
@@ -204,7 +205,7 @@ def _dots(
         columns = (_texts(some, name) for name in ("offer_id", "provider", *LABELLED_BY))
         figures_at = (column[at].tolist() for column in positions)
         for offer, provider, *label, price, score in zip(*columns, *figures_at, strict=True):
-            x, y = charts.rounded(price), charts.rounded(scale.shown(score))
+            x, y = charts.round_for_chart(price), charts.round_for_chart(scale.shown(score))
             dots.append([offer, charts.offer_label(*label), provider, x, y, rows is parts[-1]])
         start = end
     return dots
@@ -243,7 +244,7 @@ def _cells(values: Floats, ends: Sequence[float], count: float) -> Ints:
     return ((np.log(values) - low) / width).astype(np.int64)
 
 
-def _thinned(candidates: _Positions, points: _Positions, bounds: _Bounds, most: int) -> Ints:
+def _thin(candidates: _Positions, points: _Positions, bounds: _Bounds, most: int) -> Ints:
     """Positions of the places that lie apart from the points and from what is drawn before them, in
     the finest grid that keeps to the most."""
     kept = np.zeros(0, np.int64)

@@ -8,12 +8,12 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
-from backend.catalog.selectors.price_refresh import unread_provider_count
+from backend.catalog.selectors.price_refresh import failed_provider_count
 from backend.catalog.selectors.rates import currencies
 from backend.domain.attributions import attributions
 from backend.domain.metrics import METRICS
 from backend.rankings.selectors.frontier import Frontier, frontier
-from backend.rankings.selectors.listing import counted, floats, marked, selected
+from backend.rankings.selectors.listing import floats, mark_rows, select_rows, value_counts
 from backend.rankings.selectors.rows import RankingRow
 from backend.web.frontier.page import frontier_chart
 from backend.web.ranking.views import RankingRequest, ranking_request
@@ -44,7 +44,9 @@ def frontier_page(request: HttpRequest) -> HttpResponse:
 
     content = fragment(request, "frontier/_content.html", requested.known_as, context)
     return render(
-        request, "frontier/page.html", {"content": content, "metric": requested.query.ranked_metric}
+        request,
+        "frontier/page.html",
+        {"content": content, "metric": requested.query.ranking_metric},
     )
 
 
@@ -73,7 +75,7 @@ def _context(path: str, requested: RankingRequest, front: Frontier) -> dict[str,
         "metric": front.metric,
         "is_measured": front.metric.key in METRICS,
         "basis": basis,
-        "age": age.banner(unread_provider_count()),
+        "age": age.banner(failed_provider_count()),
         "cost": cost,
         "units": (scale.unit, figures.value_scale(scale, front.metric.better, cost).unit),
         "chart": chart,
@@ -91,7 +93,7 @@ def _context(path: str, requested: RankingRequest, front: Frontier) -> dict[str,
             (_("On the line that nothing beats"), marked_lines(line)),
             (_("Others, best value first"), marked_lines(others)),
         ],
-        "attributions": attributions(counted(front.within, "licence")),
+        "attributions": attributions(value_counts(front.within, "licence")),
         "more_count": len(front.within) - len(line) - ROWS_SHOWN,
         "warnings": requested.warnings,
     }
@@ -117,5 +119,5 @@ def _form(requested: RankingRequest, front: Frontier, cost: str) -> BasisForm:
 
 def _others(front: Frontier, line: Sequence[RankingRow]) -> list[RankingRow]:
     on_line = {row.offer_id for row in line}
-    others = marked(front.within, "offer_id", lambda slug: slug not in on_line)
-    return list(selected(front.within, others)[:ROWS_SHOWN])
+    others = mark_rows(front.within, "offer_id", lambda slug: slug not in on_line)
+    return list(select_rows(front.within, others)[:ROWS_SHOWN])

@@ -11,7 +11,7 @@ from backend.domain.hardware_document import ITEM_FIELDS, WHOLE
 from backend.web.shared import figures
 from backend.web.shared.forms import WriteForm, text
 from backend.web.shared.language import _, lazy
-from backend.web.shared.number_fields import RATIO, WATTS, Units, document_number, written
+from backend.web.shared.number_fields import RATIO, WATTS, Units, document_number, number_text
 
 LABELS: Mapping[str, str] = {
     "life_months": lazy("Life"),
@@ -62,7 +62,7 @@ UNITS: Mapping[str, Units] = {
 }
 
 
-def described(assumption: HardwareAssumption) -> str:
+def describe_range(assumption: HardwareAssumption) -> str:
     """Unit and range of an assumption, in words."""
     return f"{assumption.unit}; {figures.bounds(assumption.low, assumption.high)}"
 
@@ -93,14 +93,14 @@ class HardwareForm(WriteForm):
     def __init__(self, data: Any = None, *, document: Mapping[str, Any] | None = None) -> None:
         """With what was typed, or with a document to begin from."""
         initial = dict(document or {})
-        items = [_written(item) for item in initial.pop("items", ())]
-        initial = _written(initial)
+        items = [_write_values(item) for item in initial.pop("items", ())]
+        initial = _write_values(initial)
         super().__init__(data, initial=initial)
         for name, assumption in ASSUMPTIONS.items():
             self.fields[name] = text(
                 LABELS[name],
                 required=False,
-                help_text=described(assumption),
+                help_text=describe_range(assumption),
                 inputmode="decimal",
                 placeholder=(
                     _("{n} a server", n=figures.plain(assumption.default))
@@ -126,12 +126,12 @@ class HardwareForm(WriteForm):
         for index, form in enumerate(self.items.forms):
             form.full_clean()
             # None where the request has not even the number of the lines.
-            typed = _typed(getattr(form, "cleaned_data", {}), ITEM_FIELDS)
+            typed = _typed_values(getattr(form, "cleaned_data", {}), ITEM_FIELDS)
             if typed:
                 self._rows.append(index)
                 items.append(typed)
         names = ("name", "currency", "servers", *DESCRIBED, *ASSUMPTIONS)
-        return {**_typed(self.cleaned_data, names), "items": items}
+        return {**_typed_values(self.cleaned_data, names), "items": items}
 
     def report(self, error: InvalidDocument | InvalidValue) -> None:
         """Puts each refusal beside the field that it names."""
@@ -156,7 +156,7 @@ class HardwareForm(WriteForm):
                 self.refuse(InvalidValue(pointer, detail))
 
 
-def _typed(values: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
+def _typed_values(values: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
     """The values that were typed; whole numbers as such where the document wants them."""
     entries = {
         name: text if name in TEXTS else document_number(text, UNITS.get(name, {}))
@@ -169,6 +169,6 @@ def _typed(values: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
     }
 
 
-def _written(values: Mapping[str, Any]) -> dict[str, Any]:
+def _write_values(values: Mapping[str, Any]) -> dict[str, Any]:
     """The values of a document as the page's language writes them."""
-    return {name: value if name in TEXTS else written(value) for name, value in values.items()}
+    return {name: value if name in TEXTS else number_text(value) for name, value in values.items()}

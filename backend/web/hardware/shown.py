@@ -6,11 +6,11 @@ from typing import Any
 from backend.catalog.models import HardwareModel
 from backend.domain.hardware import CostBreakdown
 from backend.domain.hardware_assumptions import ASSUMPTIONS, HardwareAssumption
-from backend.domain.hardware_document import stated_names
+from backend.domain.hardware_document import names_that_differ
 from backend.web.hardware.forms import LABELS
 
 
-def shown_cost(cost: dict[str, Any]) -> dict[str, Any]:
+def cost_rows(cost: dict[str, Any]) -> dict[str, Any]:
     """The stored cost with its parts as rows: name, of one server, of the set."""
     server_cost, whole = cost["breakdown"], cost["set_breakdown"]
     # In the order of a stack, which the database does not keep.
@@ -24,9 +24,9 @@ def shown_cost(cost: dict[str, Any]) -> dict[str, Any]:
     return {**cost, "parts": parts}
 
 
-def assumed(model: HardwareModel) -> list[tuple[str, str, bool, HardwareAssumption]]:
+def assumption_rows(model: HardwareModel) -> list[tuple[str, str, bool, HardwareAssumption]]:
     """(label, value, whether it is the default, the assumption) of each assumption."""
-    stated = stated_names(model.document)
+    stated = names_that_differ(model.document)
     return [
         (LABELS[name], value, name not in stated, assumption)
         for name, assumption in ASSUMPTIONS.items()

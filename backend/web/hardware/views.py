@@ -20,13 +20,13 @@ from backend.domain.errors import InvalidDocument, InvalidValue
 from backend.domain.facts import PARTS
 from backend.domain.hardware import HardwareCost, costs_by_year
 from backend.domain.hardware_assumptions import ASSUMPTIONS, PUBLISHED
-from backend.domain.hardware_document import cost_document, hardware_from, stated_document
+from backend.domain.hardware_document import cost_document, hardware_from, shortest_document
 from backend.domain.scenarios.templates import OWN_SERVERS
 from backend.web.hardware.forms import LABELS, HardwareForm
 from backend.web.hardware.plots import conclusion, hardware_plot
-from backend.web.hardware.shown import assumed, shown_cost
+from backend.web.hardware.shown import assumption_rows, cost_rows
 from backend.web.shared.access import demand, may, readable
-from backend.web.shared.confirming import Question, confirmed
+from backend.web.shared.confirming import Question, confirm_first
 from backend.web.shared.language import _
 
 
@@ -56,9 +56,9 @@ def hardware_model_page(request: HttpRequest, model_id: UUID) -> HttpResponse:
     labels = [_("version {version}", version=version.version) for version in versions]
     context = {
         "model": model,
-        "cost": shown_cost(model.cost),
+        "cost": cost_rows(model.cost),
         "conclusion": conclusion(model.cost),
-        "assumptions": assumed(model),
+        "assumptions": assumption_rows(model),
         "by_year": costs_by_year(hardware_from(model.document)),
         "versions": versions,
         # The list begins with the newest, time runs from the left.
@@ -99,7 +99,7 @@ def hardware_new(request: HttpRequest) -> HttpResponse:
             form.report(error)
     context = {
         "form": form,
-        "cost": None if cost is None else shown_cost(cost_document(cost)),
+        "cost": None if cost is None else cost_rows(cost_document(cost)),
         "is_example": request.method != "POST" and not request.GET.get("from"),
     }
     return render(request, "hardware/new.html", context)
@@ -109,13 +109,13 @@ def _document(request: HttpRequest) -> dict[str, Any] | None:
     """The version that the address names with `from`, else an example to change."""
     original = request.GET.get("from", "")
     if not original:
-        return stated_document(OWN_SERVERS)
+        return shortest_document(OWN_SERVERS)
     every = hardware_visible(workspace_of(request), is_newest_only=False)
     try:
         model = every.filter(pk=UUID(original)).first()
     except ValueError:
         return None
-    return stated_document(model.document) if model else None
+    return shortest_document(model.document) if model else None
 
 
 def _delete_question(request: HttpRequest, model_id: UUID) -> Question:
@@ -135,7 +135,7 @@ def _deletable(request: HttpRequest, model_id: UUID) -> HardwareModel:
 
 
 @readable
-@confirmed(_delete_question)
+@confirm_first(_delete_question)
 def hardware_delete_form(request: HttpRequest, model_id: UUID) -> HttpResponse:
     """Deletes one version of a cost model with its price."""
     model = _deletable(request, model_id)

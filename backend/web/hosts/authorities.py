@@ -16,7 +16,7 @@ from backend.benchmarks.selectors.hosts import fingerprint, host_authorities
 from backend.benchmarks.services.host_authorities import host_authority_remove, host_authority_set
 from backend.web.hosts.forms import HostAuthorityForm
 from backend.web.shared.access import demand, readable
-from backend.web.shared.confirming import Question, confirmed
+from backend.web.shared.confirming import Question, confirm_first
 from backend.web.shared.language import _
 
 
@@ -76,7 +76,7 @@ def _removal_question(request: HttpRequest, authority_id: UUID) -> Question:
 
 
 @readable
-@confirmed(_removal_question)
+@confirm_first(_removal_question)
 def host_authority_remove_form(request: HttpRequest, authority_id: UUID) -> HttpResponse:
     """Its hosts are asked anew, as another authority may have signed their keys, too."""
     demand(request, Scope.RUN)

@@ -12,7 +12,7 @@ from backend.benchmarks.selectors.consequences import earlier_key_consequences
 from backend.benchmarks.selectors.hosts import hosts_with_login_key, login_key_of
 from backend.benchmarks.services.login_keys import login_key_drop, login_key_replace
 from backend.web.shared.access import demand, may, readable
-from backend.web.shared.confirming import Question, confirmed
+from backend.web.shared.confirming import Question, confirm_first
 from backend.web.shared.language import _
 
 
@@ -41,7 +41,7 @@ def _replacement(request: HttpRequest) -> Question:
 
 
 @readable
-@confirmed(_replacement)
+@confirm_first(_replacement)
 def login_key_replace_form(request: HttpRequest) -> HttpResponse:
     """Shows the new line to copy."""
     demand(request, Scope.ADMIN)
@@ -61,7 +61,7 @@ def _dropping(request: HttpRequest) -> Question:
 
 
 @readable
-@confirmed(_dropping)
+@confirm_first(_dropping)
 def login_key_drop_form(request: HttpRequest) -> HttpResponse:
     """Only the newest key logs in from then on."""
     demand(request, Scope.ADMIN)

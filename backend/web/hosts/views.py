@@ -43,7 +43,7 @@ from backend.web.hosts.forms import HostChangeForm, HostForm, HostListForm
 from backend.web.runs.forms import RunForm
 from backend.web.shared import lines
 from backend.web.shared.access import demand, may, readable
-from backend.web.shared.confirming import Question, confirmed
+from backend.web.shared.confirming import Question, confirm_first
 from backend.web.shared.forms import refusals_said
 from backend.web.shared.history_plots import history_plots
 from backend.web.shared.language import _
@@ -91,13 +91,13 @@ def host_new(request: HttpRequest) -> HttpResponse:
     form = HostForm(request.POST if request.method == "POST" else None, bastions=bastions)
     if request.method == "POST" and form.is_valid():
         with form.refusals():
-            host = _created(request, form)
+            host = _create(request, form)
             messages.success(request, _("The host is added. It is asked for its key now."))
             return HttpResponseRedirect(reverse("host", args=[host.pk]))
     return render(request, "hosts/new.html", {"form": form})
 
 
-def _created(request: HttpRequest, form: HostForm) -> Host:
+def _create(request: HttpRequest, form: HostForm) -> Host:
     data = form.cleaned_data
     host = host_create(
         workspace=workspace_of(request),
@@ -233,7 +233,7 @@ def _removal_question(request: HttpRequest, host_id: UUID) -> Question:
 
 
 @readable
-@confirmed(_removal_question)
+@confirm_first(_removal_question)
 def host_remove_form(request: HttpRequest, host_id: UUID) -> HttpResponse:
     """Logs in to a host no more; while runs use it nothing changes."""
     demand(request, Scope.RUN)
@@ -289,18 +289,18 @@ def host_run_form(request: HttpRequest, host_id: UUID) -> HttpResponse:
     if form.is_valid():
         try:
             with form.refusals():
-                run = _started(host, form, request.user.get_username())
+                run = _start_run(host, form, request.user.get_username())
                 return HttpResponseRedirect(reverse("run", args=[run.pk]))
         except HostNotTrusted as error:
             form.add_error(None, f"{error}.".capitalize())
     return render(request, "hosts/host.html", _context(request, host, form))
 
 
-def _started(host: Host, form: RunForm, actor: str) -> Run:
+def _start_run(host: Host, form: RunForm, actor: str) -> Run:
     return run_create(
         host=host,
         profile=form.cleaned_data["profile"],
-        probes=form.chosen_probes(),
-        parameters=form.chosen_parameters(),
+        probes=form.probe_choice(),
+        parameters=form.run_parameters(),
         actor=actor,
     )

@@ -8,7 +8,7 @@ from django.core.files.uploadedfile import UploadedFile
 from backend.benchmarks.services.archive_members import MAX_PACKED_BYTES
 from backend.domain.parsing import dd
 from backend.domain.parsing.importing import TOOLS
-from backend.domain.parsing.texts import MAX_CHARACTERS, decoded
+from backend.domain.parsing.texts import MAX_CHARACTERS, decode_text
 from backend.web.shared import number_fields
 from backend.web.shared.forms import WriteForm
 from backend.web.shared.language import _, lazy
@@ -145,7 +145,7 @@ class ImportForm(WriteForm):
             return ""
         try:
             content: bytes = upload.read()
-            return decoded(content)
+            return decode_text(content)
         except UnicodeDecodeError as error:
             self.add_error(
                 "file",

@@ -12,14 +12,14 @@ from backend.accounts.models import Scope
 from backend.accounts.services.acting import workspace_of, workspace_slug
 from backend.benchmarks.models import Evidence, Run
 from backend.benchmarks.services.archive_import import run_import
-from backend.benchmarks.services.imports import known_parameters, result_import
+from backend.benchmarks.services.imports import import_parameters, result_import
 from backend.catalog.models import Offer
 from backend.catalog.selectors.offers import offer_called, offers_visible, offers_with_words
 from backend.common.bodies import takes_files
 from backend.domain.errors import DomainError, InvalidValue, ProbeError
 from backend.domain.metrics import METRICS
 from backend.domain.parsing import ParsedSample
-from backend.domain.parsing.importing import Imported, imported
+from backend.domain.parsing.importing import Imported, read_text
 from backend.domain.stats import UNFIT
 from backend.web.imports.examples import EXAMPLES
 from backend.web.imports.forms import TOOL_WORDS, ArchiveForm, ImportForm
@@ -48,7 +48,7 @@ def import_page(request: HttpRequest) -> HttpResponse:
         return _page(request, form)
     # A second step of its own: what a parser took from the text is seen before it counts in a ranking.
     if "store" in request.POST:
-        stored = _stored(request, form, offer)
+        stored = _store(request, form, offer)
         if stored is not None:
             messages.success(request, _("Stored for {name}, marked as imported.", name=offer.name))
             return HttpResponseRedirect(lines.evidence_url(stored))
@@ -67,13 +67,13 @@ def archive_page(request: HttpRequest) -> HttpResponse:
         offer = offer_called(name, workspace_slug(request))
         if offer is None:
             form.add_error("run_offer", _("No offer is called {name!r}.", name=name))
-        elif run := _taken_in(request, form, offer):
+        elif run := _take_in(request, form, offer):
             messages.success(request, _("The run is taken in for {name}.", name=offer.name))
             return HttpResponseRedirect(reverse("run", args=[run.pk]))
     return _page(request, ImportForm(), archive_form=form)
 
 
-def _taken_in(request: HttpRequest, form: ArchiveForm, offer: Offer) -> Run | None:
+def _take_in(request: HttpRequest, form: ArchiveForm, offer: Offer) -> Run | None:
     try:
         return run_import(
             workspace=workspace_of(request),
@@ -114,8 +114,8 @@ def _read(request: HttpRequest, form: ImportForm) -> tuple[Offer | None, Importe
         form.add_error("offer", _("No offer is called {data!r}.", data=data["offer"]))
     try:
         stated = form.parameters()
-        known = known_parameters(offer, data["tool"], stated) if offer else stated
-        return offer, imported(data["tool"], data["text"], known)
+        known = import_parameters(offer, data["tool"], stated) if offer else stated
+        return offer, read_text(data["tool"], data["text"], known)
     except ProbeError as error:
         form.add_error("text", str(error))
     except InvalidValue as error:
@@ -123,7 +123,7 @@ def _read(request: HttpRequest, form: ImportForm) -> tuple[Offer | None, Importe
     return offer, None
 
 
-def _stored(request: HttpRequest, form: ImportForm, offer: Offer) -> Evidence | None:
+def _store(request: HttpRequest, form: ImportForm, offer: Offer) -> Evidence | None:
     """The text as it was stored; what speaks against it stands in the form's errors."""
     data = form.cleaned_data
     try:

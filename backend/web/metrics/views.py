@@ -5,7 +5,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from backend.accounts.services.acting import workspace_slug
-from backend.benchmarks.selectors.calibration import measured_spreads, published_spreads
+from backend.benchmarks.selectors.calibration import spreads_of_machines, spreads_of_sources
 from backend.benchmarks.selectors.correlations import (
     correlation_row,
     correlation_rows,
@@ -15,7 +15,7 @@ from backend.benchmarks.services.current_data import current_stamp
 from backend.domain.attributions import attributions
 from backend.domain.errors import InvalidValue
 from backend.domain.metrics import BURSTABLE_CPU_CV, CPU_METRICS, METRICS, metric
-from backend.rankings.selectors.coverage import coverage, licences_of, scored_counts
+from backend.rankings.selectors.coverage import coverage, licences_of, score_counts
 from backend.web.shared import charts
 from backend.web.shared.access import readable
 
@@ -28,7 +28,7 @@ LACKING_SHOWN = 50
 def metrics_page(request: HttpRequest) -> HttpResponse:
     """All metrics with their unit, direction and the number of offers that have them."""
     current_stamp()
-    counts, offer_count = scored_counts(workspace_slug(request))
+    counts, offer_count = score_counts(workspace_slug(request))
     lines = [(metric, counts.get(key, 0)) for key, metric in METRICS.items()]
     # Most read are those with figures; among the rest those that could rank.
     lines.sort(key=lambda line: (-line[1], not line[0].ranking_variants))
@@ -61,8 +61,8 @@ def metric_page(request: HttpRequest, key: str) -> HttpResponse:
         "correlations": correlation_row(chosen),
         "correlation_rows": correlation_rows(),
         "database": database_correlations().get(key),
-        "published_spreads": published_spreads(chosen),
-        "measured_spreads": measured_spreads(chosen),
+        "published_spreads": spreads_of_sources(chosen),
+        "measured_spreads": spreads_of_machines(chosen),
         "attributions": attributions(licences_of([key])),
     }
     return render(request, "metrics/page.html", context)

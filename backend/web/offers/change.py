@@ -21,7 +21,7 @@ from backend.domain.units import BYTES_PER_GB, BYTES_PER_GIB
 from backend.search.selectors.mentions import offer_mentions
 from backend.web.shared import number_fields, words
 from backend.web.shared.access import demand, readable
-from backend.web.shared.confirming import Question, confirmed
+from backend.web.shared.confirming import Question, confirm_first
 from backend.web.shared.forms import Day, WriteForm, refusal_said, text
 from backend.web.shared.language import _, lazy
 
@@ -79,7 +79,7 @@ class OfferForm(WriteForm):
         return self.cleaned_data | sizes
 
 
-def _stated(offer: Offer) -> dict[str, Any]:
+def _initial_values(offer: Offer) -> dict[str, Any]:
     sizes = {
         name: size and Decimal(size) / unit_bytes
         for name, unit_bytes in SIZES.items()
@@ -98,7 +98,7 @@ def _own(request: HttpRequest, slug: str) -> Offer:
 def offer_change(request: HttpRequest, slug: str) -> HttpResponse:
     """The form for what is known of an offer of one's own."""
     offer, workspace = _own(request, slug), workspace_of(request)
-    form = OfferForm(request.POST or None, initial=_stated(offer))
+    form = OfferForm(request.POST or None, initial=_initial_values(offer))
     try:
         # Before anything is typed in.
         demand_own(workspace, offer)
@@ -125,7 +125,7 @@ def _delete_question(request: HttpRequest, slug: str) -> Question:
 
 
 @readable
-@confirmed(_delete_question)
+@confirm_first(_delete_question)
 def offer_delete_form(request: HttpRequest, slug: str) -> HttpResponse:
     """Deletes an offer of one's own; one that hosts or runs are of stays and can be retired."""
     offer = _own(request, slug)

@@ -10,7 +10,7 @@ from backend.catalog.selectors.rates import currencies
 from backend.domain.credits import UNLIMITED
 from backend.domain.stats import UNFIT
 from backend.rankings.selectors.breakdown import PriceBreakdown, price_breakdown
-from backend.rankings.selectors.listing import marked
+from backend.rankings.selectors.listing import mark_rows
 from backend.rankings.selectors.offer_detail import OfferDetail
 from backend.rankings.selectors.query import RankingQuery
 from backend.rankings.selectors.rows import RankingRow
@@ -18,7 +18,7 @@ from backend.rankings.selectors.similar import similar_offers
 from backend.web.ranking.views import RankingRequest
 from backend.web.shared import charts, figures, state, words
 from backend.web.shared.basis_form import BasisForm
-from backend.web.shared.language import _, localized
+from backend.web.shared.language import _, localize
 from backend.web.shared.words import MISSING
 
 
@@ -77,7 +77,7 @@ def offer_context(detail: OfferDetail, requested: RankingRequest) -> dict[str, A
         "form": form,
         "hidden": state.pairs(params.keys() - form.fields.keys(), params),
         "standing": _standing(detail, query, params),
-        "metric_label": query.ranked_metric.label,
+        "metric_label": query.ranking_metric.label,
         "ranking_url": reverse("offers") + state.query(basis),
         "data_version": detail.row and detail.row.data_version,
         "breakdown": breakdown,
@@ -95,13 +95,13 @@ def _standing(detail: OfferDetail, query: RankingQuery, params: state.Params) ->
     row = detail.row
     if row is None:
         return []
-    metric, cost = query.ranked_metric, state.cost(params)
+    metric, cost = query.ranking_metric, state.cost(params)
     scale = figures.scale(metric.unit, [row.score] if row.score else [])
     values = (row.value_per_cost, row.value_per_cost_ci95_low, row.value_per_cost_ci95_high)
     value = figures.value_scale(scale, metric.better, cost, values)
-    ranked = int(marked(detail.everyone, "rank", lambda rank: rank is not None).sum())
+    ranked = int(mark_rows(detail.everyone, "rank", lambda rank: rank is not None).sum())
     rank = (
-        _("{rank} of {ranked}", rank=localized(f"{row.rank:,}"), ranked=localized(f"{ranked:,}"))
+        _("{rank} of {ranked}", rank=localize(f"{row.rank:,}"), ranked=localize(f"{ranked:,}"))
         if row.rank
         else ""
     )
@@ -156,7 +156,7 @@ def _money(breakdown: PriceBreakdown) -> str:
 
 
 def _scale(rows: Sequence[RankingRow], query: RankingQuery) -> figures.UnitScale:
-    return figures.scale(query.ranked_metric.unit, (row.score for row in rows if row.score))
+    return figures.scale(query.ranking_metric.unit, (row.score for row in rows if row.score))
 
 
 def _similar(
@@ -164,7 +164,7 @@ def _similar(
 ) -> list[SimilarLine]:
     scale = _scale(rows, query)
     values = (row.value_per_cost for row in rows)
-    value = figures.value_scale(scale, query.ranked_metric.better, state.cost(basis), values)
+    value = figures.value_scale(scale, query.ranking_metric.better, state.cost(basis), values)
     return [
         SimilarLine(
             row=row,

@@ -27,8 +27,8 @@ from backend.catalog.selectors.waiting_prices import prices_to_come
 from backend.domain.attributions import attributions
 from backend.domain.errors import InvalidValue
 from backend.domain.money import Money
-from backend.domain.pricing.discounts import Discount, discounted
-from backend.domain.rented_parts import unpriced
+from backend.domain.pricing.discounts import Discount, apply_discount
+from backend.domain.rented_parts import kinds_without_price
 from backend.providers.registry import provider
 from backend.rankings.selectors.offer_detail import OfferDetail, offer_detail
 from backend.rankings.selectors.scores import Score
@@ -97,19 +97,19 @@ def offer_measure_form(request: HttpRequest, slug: str) -> HttpResponse:
     form = RentalForm(request.POST, offer=offer)
     if form.is_valid():
         with form.refusals():
-            run = _rented(request, offer, form)
+            run = _rent(request, offer, form)
             messages.success(request, _("The run is queued. Its machine ends with it."))
             return HttpResponseRedirect(reverse("run", args=[run.pk]))
     return _page(request, slug, form)
 
 
-def _rented(request: HttpRequest, offer: Offer, form: RentalForm) -> Run:
+def _rent(request: HttpRequest, offer: Offer, form: RentalForm) -> Run:
     return rented_run_create(
         workspace=workspace_of(request),
         offer=offer,
         profile=form.cleaned_data["profile"],
         probes=None,
-        parameters=form.chosen_parameters(),
+        parameters=form.run_parameters(),
         budget=form.budget(),
         actor=request.user.get_username(),
     )
@@ -160,19 +160,19 @@ def _rental_part(request: HttpRequest, offer: Offer, form: RentalForm | None) ->
         (rental,) = rentals(workspace=workspace, offers=[offer], parameters={})
     except InvalidValue as error:
         return RentalPart(refusal=error.detail)
-    reserved = {name: _reserved(rental, name) for name in PROFILE_WORDS}
+    reserved = {name: _reservation(rental, name) for name in PROFILE_WORDS}
     # In the dearest of its modes, whichever is chosen.
     dearest = {"credit_mode": modes[-1]} if (modes := credit_modes(offer)) else {}
     (most,) = rentals(workspace=workspace, offers=[offer], parameters=dearest)
     initial = {
         # Up, or the budget that we propose ourselves would be below what is reserved.
-        "budget_amount": figures.plain(_rounded_up(_reserved(most, "quick").amount)),
+        "budget_amount": figures.plain(_round_up(_reservation(most, "quick").amount)),
         "budget_currency": rental.price.currency,
     }
     return RentalPart(
         form=form or RentalForm(offer=offer, initial=initial),
         account=rental.account.name,
-        unpriced=machines.parts_named(unpriced(rental.price.parts)),
+        unpriced=machines.parts_named(kinds_without_price(rental.price.parts)),
         profiles=tuple(
             (profile, rental_life_s(name, {}), f"{figures.figure(cost.amount)} {cost.currency}")
             for (name, profile), cost in zip(PROFILE_WORDS.items(), reserved.values(), strict=True)
@@ -180,11 +180,11 @@ def _rental_part(request: HttpRequest, offer: Offer, form: RentalForm | None) ->
     )
 
 
-def _reserved(rental: Rental, profile: str) -> Money:
+def _reservation(rental: Rental, profile: str) -> Money:
     return rental.price.reserved(rental.account.provider, rental_life_s(profile, {}))
 
 
-def _rounded_up(amount: Decimal) -> Decimal:
+def _round_up(amount: Decimal) -> Decimal:
     return amount.quantize(Decimal("0.0001"), ROUND_CEILING)
 
 
@@ -204,7 +204,7 @@ def _contract_line(request: HttpRequest, offer: Offer) -> ContractLine | None:
     discount = machine_discount(contract(workspace_of(request)), price)
     if discount is None:
         return None
-    return ContractLine(price, discount, discounted(price.amount, discount))
+    return ContractLine(price, discount, apply_discount(price.amount, discount))
 
 
 def _context(detail: OfferDetail, params: state.Params) -> dict[str, Any]:
@@ -267,7 +267,7 @@ def _shares(cpu_models: Mapping[str, int]) -> str:
     return ", ".join(f"{model} {figures.percent(count / total, 0)}" for model, count in ordered)
 
 
-def _sustained_share(offer: Offer) -> str:
+def _baseline_words(offer: Offer) -> str:
     """Share of its CPUs that a type with credits keeps up, and the price of the rest."""
     ratio, price = offer.cpu_baseline_ratio, offer.cpu_credit_price_usd_per_vcpu_hour
     if ratio is None:
@@ -300,7 +300,7 @@ def _facts(offer: Offer) -> list[tuple[str, str]]:
         (_("Architecture"), offer.arch or ""),
         ("vCPU", " ".join(part for part in (vcpu, offer.vcpu_kind) if part) or ""),
         (_("vCPU counted as"), derived),
-        (_("Sustained share"), _sustained_share(offer)),
+        (_("Sustained share"), _baseline_words(offer)),
         (_("Hardware threads"), figures.quantity(offer.thread_count) or ""),
         (_("Memory"), memory or ""),
         (_("Disk included"), disk or ""),

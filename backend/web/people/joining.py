@@ -15,7 +15,7 @@ from backend.accounts.services.members import invitation_accept, member_remove, 
 from backend.web.people.forms import JoinForm, WorkspaceForm
 from backend.web.people.views import feeds_ending
 from backend.web.shared.access import demand_installation, person_of, readable
-from backend.web.shared.confirming import Question, confirmed
+from backend.web.shared.confirming import Question, confirm_first
 from backend.web.shared.forms import refusals_said
 from backend.web.shared.language import _
 
@@ -70,7 +70,7 @@ def _leave_question(request: HttpRequest, slug: str) -> Question:
 
 
 @readable
-@confirmed(_leave_question)
+@confirm_first(_leave_question)
 def workspace_leave_form(request: HttpRequest, slug: str) -> HttpResponse:
     member = _own_membership(request, slug)
     member_remove(membership=member, actor=request.user.get_username())
@@ -86,9 +86,9 @@ def invitation_page(request: HttpRequest, secret: str) -> HttpResponse:
     invitation = invitations(secret).first()
     form = JoinForm(request.POST if request.method == "POST" else None)
     if request.method == "POST" and invitation is not None:
-        person = _joined(request, secret, form)
+        person = _join(request, secret, form)
         if person is not None:
-            return _entered(request, person, invitation)
+            return _enter(request, person, invitation)
     context = {"invitation": invitation, "form": form}
     status = 404 if invitation is None else 200
     answer = render(request, "people/invitation.html", context, status=status)
@@ -97,7 +97,7 @@ def invitation_page(request: HttpRequest, secret: str) -> HttpResponse:
     return answer
 
 
-def _joined(request: HttpRequest, secret: str, form: JoinForm) -> User | None:
+def _join(request: HttpRequest, secret: str, form: JoinForm) -> User | None:
     if isinstance(request.user, User):
         with refusals_said(request):
             return invitation_accept(
@@ -109,7 +109,7 @@ def _joined(request: HttpRequest, secret: str, form: JoinForm) -> User | None:
     return None
 
 
-def _entered(request: HttpRequest, person: User, invitation: Invitation) -> HttpResponse:
+def _enter(request: HttpRequest, person: User, invitation: Invitation) -> HttpResponse:
     is_new = not isinstance(request.user, User)
     if is_new:
         login(request, person, backend=SIGN_IN_BACKEND)

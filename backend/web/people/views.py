@@ -24,7 +24,7 @@ from backend.accounts.services.people import sign_in_link_create, user_switch
 from backend.rankings.services.feeds import feed_keys_of
 from backend.web.people.forms import InvitationForm
 from backend.web.shared.access import demand, demand_installation, person_of, readable
-from backend.web.shared.confirming import Question, confirmed
+from backend.web.shared.confirming import Question, confirm_first
 from backend.web.shared.forms import refusals_said
 from backend.web.shared.language import _
 
@@ -74,7 +74,7 @@ def _member(request: HttpRequest, member_id: UUID) -> Membership:
     return get_object_or_404(members_of(workspace_of(request)), pk=member_id)
 
 
-def _managed(request: HttpRequest, member_id: UUID) -> Membership:
+def _manageable_member(request: HttpRequest, member_id: UUID) -> Membership:
     """A member who belongs to this workspace alone, or anybody for who runs the installation."""
     member = _member(request, member_id)
     if not manages(person_of(request), member.user, workspace_of(request)):
@@ -101,7 +101,7 @@ def member_role_form(request: HttpRequest, member_id: UUID) -> HttpResponse:
 @require_POST
 def member_switch_form(request: HttpRequest, member_id: UUID) -> HttpResponse:
     """Lets a person in no more, or again."""
-    member = _managed(request, member_id)
+    member = _manageable_member(request, member_id)
     with refusals_said(request):
         user_switch(
             user=member.user,
@@ -117,7 +117,7 @@ def member_switch_form(request: HttpRequest, member_id: UUID) -> HttpResponse:
 @require_POST
 def member_link_form(request: HttpRequest, member_id: UUID) -> HttpResponse:
     """A link that signs the person in once, for who has forgotten the password; shown this once."""
-    member = _managed(request, member_id)
+    member = _manageable_member(request, member_id)
     made: dict[str, Any] = {}
     with refusals_said(request):
         link, secret = sign_in_link_create(user=member.user, actor=request.user.get_username())
@@ -152,7 +152,7 @@ def _remove_question(request: HttpRequest, member_id: UUID) -> Question:
 
 
 @readable
-@confirmed(_remove_question)
+@confirm_first(_remove_question)
 def member_remove_form(request: HttpRequest, member_id: UUID) -> HttpResponse:
     member = _member(request, member_id)
     member_remove(membership=member, actor=request.user.get_username())

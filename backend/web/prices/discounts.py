@@ -17,7 +17,7 @@ from backend.catalog.selectors.offers import providers
 from backend.catalog.services.discounts import discount_create, discount_delete
 from backend.domain.pricing.discounts import DiscountService
 from backend.web.shared.access import demand, readable
-from backend.web.shared.confirming import Question, confirmed
+from backend.web.shared.confirming import Question, confirm_first
 from backend.web.shared.forms import Day, WriteForm
 from backend.web.shared.language import _, lazy
 
@@ -77,7 +77,7 @@ def _question(request: HttpRequest, discount_id: UUID) -> Question:
 
 
 @readable
-@confirmed(_question)
+@confirm_first(_question)
 def discount_delete_form(request: HttpRequest, discount_id: UUID) -> HttpResponse:
     demand(request, Scope.WRITE)
     row = get_object_or_404(discounts_visible(workspace_of(request)), pk=discount_id)

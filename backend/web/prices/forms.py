@@ -17,7 +17,7 @@ from backend.common import clock
 from backend.domain.parsing.tables import Options
 from backend.domain.pricing.purchase import PriceUnit, PurchaseModel
 from backend.domain.pricing.quoted import ALL_MACHINES, NEW_MACHINES
-from backend.domain.texts import joined
+from backend.domain.texts import join_texts
 from backend.providers.registry import PROVIDERS
 from backend.web.shared import number_fields, words
 from backend.web.shared.forms import Day, WriteForm, text
@@ -51,7 +51,7 @@ LOCALES = tuple(
 MOST_KEPT = 1_400_000
 
 
-def kept_text(content: bytes | str) -> str:
+def text_to_keep(content: bytes | str) -> str:
     """A table for the hidden field of the next look; "" for one that no import would take."""
     raw = content if isinstance(content, bytes) else content.encode("utf-8", "surrogatepass")
     encoded = base64.b64encode(raw).decode()
@@ -183,7 +183,7 @@ class FeedForm(WriteForm):
     list = forms.ChoiceField(
         label=lazy("List"),
         choices=[
-            (f"{slug}/{feed.kind}", joined(": ", (record.short_name, feed.meaning)))
+            (f"{slug}/{feed.kind}", join_texts(": ", (record.short_name, feed.meaning)))
             for slug, record in PROVIDERS.items()
             for feed in record.feeds
         ],
@@ -255,9 +255,9 @@ class TableForm(WriteForm):
                 raise forms.ValidationError(_("{line!r} has no =.", line=line))
             if sign:
                 pairs[header.strip()] = column.strip()
-        return pairs | self._chosen()
+        return pairs | self._header_choices()
 
-    def _chosen(self) -> dict[str, str]:
+    def _header_choices(self) -> dict[str, str]:
         """The meanings that were chosen for headers nobody knew."""
         data = cast("QueryDict", self.data)
         headers, meanings = (data.getlist(name) for name in ("header", "meaning"))

@@ -85,4 +85,4 @@ def change_words(ratio: object) -> str:
     """A ratio as a change: `−44%`; empty for none."""
     if ratio is None:
         return ""
-    return figures.signed_percent(Decimal(str(ratio)) - 1)
+    return figures.percent_change(Decimal(str(ratio)) - 1)

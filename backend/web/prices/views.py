@@ -16,7 +16,7 @@ from backend.benchmarks.services.current_data import current_stamp
 from backend.catalog.models import Offer, PriceFeed, PriceObservation, PricePayload
 from backend.catalog.selectors.consequences import price_consequences
 from backend.catalog.selectors.current_prices import current_price
-from backend.catalog.selectors.feeds import payload_of, unpriced_types
+from backend.catalog.selectors.feeds import payload_of, types_without_price
 from backend.catalog.selectors.offers import offers_visible
 from backend.catalog.selectors.price_before import price_before
 from backend.catalog.selectors.price_history import (
@@ -53,17 +53,17 @@ from backend.web.prices.forms import (
     PriceForm,
     PricesForm,
     TableForm,
-    kept_text,
+    text_to_keep,
 )
 from backend.web.prices.plots import change_words, price_plot
 from backend.web.prices.refresh import refresh_context
 from backend.web.shared import figures, state
 from backend.web.shared.access import demand, may, readable
-from backend.web.shared.confirming import Question, confirmed
+from backend.web.shared.confirming import Question, confirm_first
 from backend.web.shared.forms import refusals_said
-from backend.web.shared.language import _, counted
-from backend.web.shared.page_defaults import preferred_currency
-from backend.web.shared.paging import paged
+from backend.web.shared.language import _, count_words
+from backend.web.shared.page_defaults import default_currency
+from backend.web.shared.paging import paging_context
 
 
 @readable
@@ -127,9 +127,9 @@ def price_list_review_form(request: HttpRequest, feed_id: UUID) -> HttpResponse:
             count=int(seen) if seen.isascii() and seen.isdigit() else 0,
         )
         said = (
-            counted("{n} price is published.", "{n} prices are published.", count)
+            count_words("{n} price is published.", "{n} prices are published.", count)
             if is_accepted
-            else counted("{n} price is left out.", "{n} prices are left out.", count)
+            else count_words("{n} price is left out.", "{n} prices are left out.", count)
         )
         messages.success(request, said)
     return HttpResponseRedirect(reverse("prices"))
@@ -139,7 +139,9 @@ def _prices(request: HttpRequest, feed_form: FeedForm | None = None) -> HttpResp
     form = PricesForm(request.GET)
     price_filter = form.price_filter()
     rows = price_list(price_filter, workspace_slug(request))
-    context = paged(request, rows, price_count(price_filter, rows, workspace_slug(request)))
+    context = paging_context(
+        request, rows, price_count(price_filter, rows, workspace_slug(request))
+    )
     lists = freshness()
     context |= {
         "form": form,
@@ -150,7 +152,7 @@ def _prices(request: HttpRequest, feed_form: FeedForm | None = None) -> HttpResp
         "waiting": price_list(PriceFilter(state=QUARANTINED), workspace_slug(request)).count(),
         "waiting_lists": waiting_lists(),
         "may_review": may(request, Scope.ADMIN),
-        "unpriced": unpriced_types().count(),
+        "unpriced": types_without_price().count(),
         "may_write": may(request, Scope.WRITE),
         "feed_form": (feed_form or FeedForm()) if may(request, Scope.ADMIN) else None,
         **refresh_context(request),
@@ -172,7 +174,7 @@ def price_changes_page(request: HttpRequest) -> HttpResponse:
             change=form.cleaned_data.get("change") or None,
             workspace_slug=workspace_slug(request),
         )
-        context |= paged(request, rows, rows.count())
+        context |= paging_context(request, rows, rows.count())
         context["counts"] = change_counts(
             difference(*days, price_filter, workspace_slug=workspace_slug(request))
         )
@@ -191,10 +193,10 @@ def price_changes_page(request: HttpRequest) -> HttpResponse:
 
 @readable
 @require_safe
-def unpriced_page(request: HttpRequest) -> HttpResponse:
+def page_without_prices(request: HttpRequest) -> HttpResponse:
     """Types that a list names without any price, and why."""
-    rows = unpriced_types()
-    return render(request, "prices/unpriced.html", paged(request, rows, rows.count()))
+    rows = types_without_price()
+    return render(request, "prices/unpriced.html", paging_context(request, rows, rows.count()))
 
 
 def _price(request: HttpRequest, price_id: UUID) -> PriceObservation:
@@ -241,13 +243,13 @@ def price_review_form(request: HttpRequest, price_id: UUID) -> HttpResponse:
     return HttpResponseRedirect(reverse("price", args=[price_id]))
 
 
-def _entered(request: HttpRequest, price_id: UUID) -> PriceObservation:
+def _price_to_change(request: HttpRequest, price_id: UUID) -> PriceObservation:
     demand(request, Scope.WRITE)
     return _price(request, price_id)
 
 
 def _delete_question(request: HttpRequest, price_id: UUID) -> Question:
-    row = _entered(request, price_id)
+    row = _price_to_change(request, price_id)
     return Question(
         _("Delete this price of {name}?", name=row.offer.name),
         _("Delete price"),
@@ -257,9 +259,9 @@ def _delete_question(request: HttpRequest, price_id: UUID) -> Question:
 
 
 @readable
-@confirmed(_delete_question)
+@confirm_first(_delete_question)
 def price_delete_form(request: HttpRequest, price_id: UUID) -> HttpResponse:
-    row = _entered(request, price_id)
+    row = _price_to_change(request, price_id)
     price_remove(
         workspace=workspace_of(request), observation=row, actor=request.user.get_username()
     )
@@ -287,7 +289,7 @@ def price_new(request: HttpRequest, slug: str) -> HttpResponse:
     # Before anything is typed in: of what is shared only its owner enters prices.
     demand_owner(workspace_of(request), offer)
     initial = _last_terms(offer) or {
-        "currency": preferred_currency(request, current_stamp()),
+        "currency": default_currency(request, current_stamp()),
         "unit": "month",
     }
     if offer.provider.slug == OWN_PROVIDER:
@@ -351,7 +353,7 @@ def tables_page(request: HttpRequest) -> HttpResponse:
             context |= {
                 "report": report,
                 # Kept, since a browser never fills in a file again.
-                "kept": kept_text(given["text"]) if report.is_dry or unknown else "",
+                "kept": text_to_keep(given["text"]) if report.is_dry or unknown else "",
                 "unknown": unknown,
                 "meanings": COLUMNS[form.cleaned_data["kind"]],
             }

@@ -11,11 +11,11 @@ from django.utils.safestring import SafeString
 from backend.common.rest.table import ColumnType
 from backend.domain.stats import LOWER_BOUND
 from backend.rankings.selectors.columns import COLUMN, COLUMNS
-from backend.rankings.selectors.listing import counted
+from backend.rankings.selectors.listing import value_counts
 from backend.rankings.selectors.ranking import Ranking
 from backend.rankings.selectors.ranking_column import ColumnScale, RankingColumn
 from backend.rankings.selectors.rows import RankingRow
-from backend.web.ranking.remembered import remembered
+from backend.web.ranking.remembered import remember
 from backend.web.shared import figures, lines, state, words
 from backend.web.shared.language import _
 from backend.web.shared.price_age import price_age
@@ -42,12 +42,12 @@ class Marked(SafeString):
         return made
 
 
-def unknown(name: str) -> Marked:
+def empty_cell(name: str) -> Marked:
     """Words for an empty cell."""
     return Marked.of(conditional_escape(COLUMN[name].empty), "unknown")
 
 
-def _noted(shown: Any, note: str) -> SafeString:
+def _note_cell(shown: Any, note: str) -> SafeString:
     """A value and on the line below it a note: columns in NOTED tell them apart by their lines."""
     return format_html("{}\n{}", shown, note) if note else format_html("{}", shown)
 
@@ -82,8 +82,8 @@ class Cells:
         self.basis = ranking.basis
         self.score_unit = ranking.metric.unit
         self.sources = sources
-        self.age = remembered(ranking, "price age", lambda: price_age(ranking.rows))
-        self.tied = remembered(ranking, "tied", lambda: counted(ranking.rows, "tie_group"))
+        self.age = remember(ranking, "price age", lambda: price_age(ranking.rows))
+        self.tied = remember(ranking, "tied", lambda: value_counts(ranking.rows, "tie_group"))
         self.units: dict[str, str] = {
             **{column.name: unit for column in COLUMNS if (unit := self._unit(column))},
             "price": self.cost,
@@ -100,9 +100,9 @@ class Cells:
         return partial(render, self) if render else self._plain(name)
 
     def _plain(self, name: str) -> Render:
-        shown = self._shown(COLUMN[name])
+        shown = self._show(COLUMN[name])
         # Made once for the column and not for each of hundreds of rows.
-        nothing = unknown(name)
+        nothing = empty_cell(name)
 
         def render(row: RankingRow) -> Any:
             value = getattr(row, name)
@@ -110,7 +110,7 @@ class Cells:
 
         return render
 
-    def _shown(self, column: RankingColumn) -> Callable[[Any], Any]:
+    def _show(self, column: RankingColumn) -> Callable[[Any], Any]:
         if scale := self._scale(column):
             return scale.text
         if column.name in words.OF_VALUES:
@@ -139,11 +139,11 @@ class Cells:
 
     def render_rank(self, row: RankingRow) -> SafeString:
         if row.rank is None:
-            return unknown("rank")
+            return empty_cell("rank")
         # The range of ranks that the intervals allow, so that nobody reads a tie as a lead.
         notes = [f"{row.rank_low}–{row.rank_high}"] if row.rank_low != row.rank_high else []
         notes += [_("tied")] if self.tied[row.tie_group] > 1 else []
-        return _noted(row.rank, ", ".join(notes))
+        return _note_cell(row.rank, ", ".join(notes))
 
     def render_offer(self, row: RankingRow) -> SafeString:
         link = reverse("offer", args=[row.offer_id])
@@ -159,11 +159,11 @@ class Cells:
 
     def render_vcpu(self, row: RankingRow) -> Any:
         if row.vcpu is None:
-            return unknown("vcpu")
+            return empty_cell("vcpu")
         shown = figures.quantity(row.vcpu)
         # Of shared and burstable processors the count says less; dedicated ones need no word.
         if row.vcpu_kind in {"shared", "burstable"}:
-            return _noted(shown, row.vcpu_kind)
+            return _note_cell(shown, row.vcpu_kind)
         return shown
 
     def render_score(self, row: RankingRow) -> SafeString:
@@ -171,7 +171,7 @@ class Cells:
             link = reverse("offer", args=[row.offer_id])
             return format_html(
                 '<span class="unknown">{}</span><small><a href="{}#measure">{}</a></small>',
-                unknown("score"),
+                empty_cell("score"),
                 link,
                 _("measure or import"),
             )
@@ -181,14 +181,14 @@ class Cells:
         if LOWER_BOUND in row.flags.split():
             # An interval around a bound would say that the true figure may be smaller.
             shown, spread = f"> {shown}", _("a bound")
-        return self._explained(row, shown, spread)
+        return self._explain(row, shown, spread)
 
     def render_price(self, row: RankingRow) -> SafeString:
         if row.price is None:
             lacking = [words.MISSING[m] for m in row.missing.split() if m.endswith("_price")]
             return format_html(
                 '<span class="unknown">{}</span><small>{}</small>',
-                unknown("price"),
+                empty_cell("price"),
                 ", ".join(map(str, lacking)),
             )
         # What is as asked for stands above the table; only a different term is worth the space.
@@ -200,7 +200,7 @@ class Cells:
             notes = [_("sold by the month only")]
         notes += [str(row.price_observed_on)] if row.price_observed_on else []
         shown = figures.money(row.price, row.period)
-        return self._explained(row, shown, ", ".join(notes) or "price")
+        return self._explain(row, shown, ", ".join(notes) or "price")
 
     def render_value_per_cost(self, row: RankingRow) -> SafeString:
         value = row.value_per_cost
@@ -209,10 +209,10 @@ class Cells:
             return Marked.of(conditional_escape(text), "unknown")
         low, high = row.value_per_cost_ci95_low, row.value_per_cost_ci95_high
         shown = self.value_scale.text(value)
-        return _noted(shown, figures.ends(self.value_scale, low, high))
+        return _note_cell(shown, figures.ends(self.value_scale, low, high))
 
     def render_cup(self, row: RankingRow) -> Any:
-        return unknown("cup") if row.cup is None else figures.figure(row.cup)
+        return empty_cell("cup") if row.cup is None else figures.figure(row.cup)
 
     def render_flags(self, row: RankingRow) -> SafeString:
         marks = ((tone, label) for label, tone, _ in map(words.flag, self.age.flags(row)))
@@ -221,19 +221,21 @@ class Cells:
     def render_result_url(self, row: RankingRow) -> SafeString:
         link = lines.own_path(row.result_url)
         return (
-            format_html('<a href="{}">{}</a>', link, _("open")) if link else unknown("result_url")
+            format_html('<a href="{}">{}</a>', link, _("open"))
+            if link
+            else empty_cell("result_url")
         )
 
     def render_measured_at(self, row: RankingRow) -> SafeString:
         if row.score is None:
-            return unknown("score")
+            return empty_cell("score")
         notes = [str(row.measured_at.date()) if row.measured_at else _("undated")]
         notes += [f"n = {count}"] if (count := _count(row)) else []
-        return _noted(_source(row), "\n".join(notes))
+        return _note_cell(_source(row), "\n".join(notes))
 
     # --- what a row rests on --------------------------------------------------------------------
 
-    def _explained(self, row: RankingRow, shown: str, note: str) -> SafeString:
+    def _explain(self, row: RankingRow, shown: str, note: str) -> SafeString:
         """A figure with a line below it that opens what the row rests on."""
         # popovertarget needs no script, which the strict policy would forbid within the page.
         index = self.indices[row.offer_id]

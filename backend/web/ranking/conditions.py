@@ -96,7 +96,7 @@ def _parameters(name: str, sign: str, value: str) -> list[tuple[str, str]]:
     if suffix.startswith("__") and not is_ordered:
         raise ValueError(_("{name} has no order: say {name}= or {name}!=", name=column.name))
     for part in [value] if suffix.startswith("__") else value.split(","):
-        _checked(column.kind, part)
+        _check_value(column.kind, part)
     return [(column.name + suffix, value)]
 
 
@@ -104,7 +104,7 @@ def _bounds(name: str, kind: ColumnType, value: str) -> list[tuple[str, str]]:
     low, _dots, high = value.partition(RANGE)
     if not low and not high:
         raise ValueError(_("{name} .. has no bound", name=name))
-    ends = [_checked(kind, end) for end in (low, high) if end]
+    ends = [_check_value(kind, end) for end in (low, high) if end]
     if len(ends) == 2 and ends[0] > ends[1]:
         raise ValueError(
             _(
@@ -116,7 +116,7 @@ def _bounds(name: str, kind: ColumnType, value: str) -> list[tuple[str, str]]:
     return [(name + suffix, end) for suffix, end in (("__gte", low), ("__lte", high)) if end]
 
 
-def _checked(kind: ColumnType, value: str) -> Any:
+def _check_value(kind: ColumnType, value: str) -> Any:
     """The value as its column compares it."""
     if kind.is_numeric:
         return number(value)

@@ -26,7 +26,7 @@ def is_form_only(name: str) -> bool:
     return name in NAMES or name.startswith(WEIGHT)
 
 
-def folded(given: Mapping[str, Sequence[str]]) -> tuple[state.Params, list[tuple[str, str]]]:
+def fold(given: Mapping[str, Sequence[str]]) -> tuple[state.Params, list[tuple[str, str]]]:
     """The parameters that all fields ask for together, and what is wrong with a field.
 
     Conditions in error are left out as a whole.

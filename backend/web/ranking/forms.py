@@ -8,11 +8,11 @@ from django import forms
 
 from backend.catalog.selectors.price_choice import TERMS
 from backend.rankings.selectors.columns import COLUMN
-from backend.rankings.selectors.listing import counted
+from backend.rankings.selectors.listing import value_counts
 from backend.rankings.selectors.parameters import RANKING_METRICS
 from backend.rankings.selectors.query import CONTRACT
 from backend.rankings.selectors.ranking import Ranking
-from backend.web.ranking.remembered import remembered
+from backend.web.ranking.remembered import remember
 from backend.web.shared import columns, state, words
 from backend.web.shared.forms import with_chosen
 from backend.web.shared.language import _, lazy
@@ -128,14 +128,14 @@ def menus(names: Iterable[str], params: state.Params, ranked: Ranking) -> list[M
 def _counts(name: str, ranked: Ranking) -> Counter[str]:
     counts: Counter[str] = Counter()
     # Of whole cells first: there are thousands of rows and few different cells.
-    for cell, count in counted(ranked.rows, name).items():
+    for cell, count in value_counts(ranked.rows, name).items():
         for code in (cell or "").split() if name == "flags" else [cell] if cell else []:
             counts[code] += count
     return counts
 
 
 def _menu(name: str, params: state.Params, ranked: Ranking) -> Menu:
-    counts = remembered(ranked, ("counts", name), lambda: _counts(name, ranked))
+    counts = remember(ranked, ("counts", name), lambda: _counts(name, ranked))
     # A menu shows one of both; where an address has both, the values that are asked for.
     is_not = name not in params and f"{name}!" in params
     chosen = dict.fromkeys(state.values(params, f"{name}!" if is_not else name), 0)

@@ -4,12 +4,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from backend.domain.conclusions import listed
+from backend.domain.conclusions import name_list
 from backend.domain.pricing.extras import EXTRAS, PRICE_MISSING
-from backend.rankings.selectors.listing import counted, floats, selected
+from backend.rankings.selectors.listing import floats, select_rows, value_counts
 from backend.rankings.selectors.query import RankingQuery
 from backend.rankings.selectors.ranking import Ranking, ranking
-from backend.web.ranking.remembered import remembered
+from backend.web.ranking.remembered import remember
 from backend.web.shared import state, words
 from backend.web.shared.language import _
 
@@ -31,9 +31,9 @@ def list_notice(
     if not ranked.rows:
         return None
     if ranked.unpriced_count >= ranked.count:
-        return _unpriced(ranked, address, query, workspace_slug)
+        return _notice_without_price(ranked, address, query, workspace_slug)
     basis = state.values(address.params, "basis")
-    is_mixed = remembered(ranked, "is mixed", lambda: _is_mixed(ranked))
+    is_mixed = remember(ranked, "is mixed", lambda: _is_mixed(ranked))
     # With the extras in the basis all prices hold the same, whatever each provider includes.
     if not is_mixed or not set(EXTRAS).isdisjoint(basis):
         return None
@@ -44,30 +44,30 @@ def list_notice(
     )
 
 
-def unpriced_counts(ranked: Ranking) -> dict[str, int]:
+def counts_without_price(ranked: Ranking) -> dict[str, int]:
     """Rows without a price: those whose machine has one and only an extra lacks it, and the rest."""
     of_extras = {PRICE_MISSING[name] for name in EXTRAS}
     # Without a rate the machine's own price is lacking, too, whatever else is.
     extras = sum(
         count
-        for missing, count in counted(ranked.rows, "missing").items()
+        for missing, count in value_counts(ranked.rows, "missing").items()
         if "fx_rate" not in missing.split() and of_extras & {*missing.split()}
     )
     return {"terms": ranked.unpriced_count - extras, "extras": extras}
 
 
 def _is_mixed(ranked: Ranking) -> bool:
-    priced = selected(ranked.rows, ~np.isnan(floats(ranked.rows, "price")))
-    return len(counted(priced, "included")) > 1
+    priced = select_rows(ranked.rows, ~np.isnan(floats(ranked.rows, "price")))
+    return len(value_counts(priced, "included")) > 1
 
 
-def _unpriced(
+def _notice_without_price(
     ranked: Ranking, address: state.Address, query: RankingQuery, workspace_slug: str
 ) -> ListNotice | None:
-    lacking = {name for missing in counted(ranked.rows, "missing") for name in missing.split()}
+    lacking = {name for missing in value_counts(ranked.rows, "missing") for name in missing.split()}
     term = state.value(address.params, "term")
     if extras := [name for name in EXTRAS if PRICE_MISSING[name] in lacking]:
-        said = listed([words.EXTRAS[name] for name in extras], len(extras))
+        said = name_list([words.EXTRAS[name] for name in extras], len(extras))
         return ListNotice(
             _("No price is known here for {said}, so nothing is ranked by cost.", said=said),
             _("Leave the extras out"),

@@ -10,28 +10,28 @@ from django.utils.html import json_script
 
 from backend.accounts.services.acting import workspace_slug
 from backend.catalog.selectors.data_version import DataStamp
-from backend.catalog.selectors.price_refresh import unread_provider_count
+from backend.catalog.selectors.price_refresh import failed_provider_count
 from backend.catalog.selectors.rates import currencies
 from backend.common.rest.parameters import MAX_PER_PAGE, PER_PAGE
 from backend.domain.attributions import attributions
 from backend.rankings.models import SavedView
 from backend.rankings.selectors.columns import COLUMN, COLUMNS
 from backend.rankings.selectors.coverage import metrics_scored
-from backend.rankings.selectors.listing import counted, floats
+from backend.rankings.selectors.listing import floats, value_counts
 from backend.rankings.selectors.provenance import price_sources
 from backend.rankings.selectors.query import RankingQuery
 from backend.rankings.selectors.ranking import Ranking, query_from, ranking
 from backend.rankings.selectors.rows import RankingRow
-from backend.rankings.selectors.views import modified, views_visible
+from backend.rankings.selectors.views import changes_from_view, views_visible
 from backend.web.ranking import forms
 from backend.web.ranking.exports import exports
-from backend.web.ranking.notices import list_notice, unpriced_counts
-from backend.web.ranking.remembered import remembered
+from backend.web.ranking.notices import counts_without_price, list_notice
+from backend.web.ranking.remembered import remember
 from backend.web.ranking.tables import RankingTable
 from backend.web.shared import charts, columns, figures, state, words
 from backend.web.shared.basis import basis_words, picture
 from backend.web.shared.conclusions import of_ranking
-from backend.web.shared.language import _, lazy, spoken
+from backend.web.shared.language import _, lazy, translate_document
 
 SIZES = (25, 50, 100, 250)
 VIEWS_SHOWN = 30
@@ -57,18 +57,18 @@ def results(
 ) -> dict[str, Any]:
     """Everything that changes with filters and order."""
     params = address.params
-    scale = remembered(ranked, "scale", lambda: _scale(ranked))
+    scale = remember(ranked, "scale", lambda: _scale(ranked))
     cost = state.cost(params)
     # Who asks for an offer by name wants to see it, measured or not; so does who gets nothing else.
     is_unscored_listed = bool(ranked.unscored) and ("q" in params or not ranked.rows)
     listed = ranked.everyone if is_unscored_listed else ranked.rows
     page = _page(params, listed)
     said = ("basis", *(state.value(params, name) for name in ("term", "hours_per_month")))
-    basis = remembered(ranked, said, lambda: basis_words(params, ranked.rows))
+    basis = remember(ranked, said, lambda: basis_words(params, ranked.rows))
     captions = picture(ranked.metric.key, params, basis, ranked.data_version)
     sources = price_sources(page)
     table = RankingTable(list(page), ranking=ranked, address=address, scale=scale, sources=sources)
-    bars = remembered(
+    bars = remember(
         ranked, ("chart", cost), lambda: charts.ranking_chart(ranked, scale, cost, captions)
     )
     chart = {**bars, "picture": captions}
@@ -76,33 +76,33 @@ def results(
         "address": address,
         "ranking": ranked,
         "metric": ranked.metric,
-        "conclusion": remembered(ranked, "conclusion", lambda: of_ranking(ranked, query)),
+        "conclusion": remember(ranked, "conclusion", lambda: of_ranking(ranked, query)),
         "is_mix": "weights" in params,
-        "unpriced": remembered(ranked, "unpriced", lambda: unpriced_counts(ranked)),
+        "unpriced": remember(ranked, "unpriced", lambda: counts_without_price(ranked)),
         "page": page,
         "table": table,
         "legend": _legend(page, table),
-        "attributions": remembered(
-            ranked, "attributions", lambda: attributions(counted(ranked.rows, "licence"))
+        "attributions": remember(
+            ranked, "attributions", lambda: attributions(value_counts(ranked.rows, "licence"))
         ),
         "chart": chart,
-        "chart_json": json_script(spoken(chart), "chart-json", encoder=_CompactJson),
+        "chart_json": json_script(translate_document(chart), "chart-json", encoder=_CompactJson),
         "chips": (chips := address.chips()),
         "is_available_only": state.value(params, "available") == "TRUE",
         "is_narrowed": len(chips) > ("available" in params),
         "clear_url": address.without_filters(),
-        "alike": [(label, *address.switched(filters)) for label, filters in ALIKE],
+        "alike": [(label, *address.toggle(filters)) for label, filters in ALIKE],
         "basis": basis,
         "cost": cost,
         "order": _order_words(params),
         "sorting": address.sorting(),
         "sortable": _sortable(params, table.names),
-        "hidden": _hidden(address),
+        "hidden": _hidden_fields(address),
         "page_links": _page_links(address, page),
         "sizes": [(size, address.url(per_page=str(size), page=None)) for size in SIZES],
         "size": page.paginator.per_page,
         "exports": exports(request, params),
-        "age": table.cells.age.banner(unread_provider_count()),
+        "age": table.cells.age.banner(failed_provider_count()),
         "notice": list_notice(ranked, address, query, workspace_slug(request)),
         "is_unscored_listed": is_unscored_listed,
         "columns_url": address.url(open="columns"),
@@ -191,8 +191,8 @@ def controls(
 ) -> dict[str, Any]:
     """The form above the results, with what is wrong beside its fields."""
     wrong = dict(errors)
-    offered = remembered(ranked, "currencies", lambda: sorted(currencies()))
-    scored = remembered(ranked, "metrics", metrics_scored)
+    offered = remember(ranked, "currencies", lambda: sorted(currencies()))
+    scored = remember(ranked, "metrics", metrics_scored)
     form = forms.RankingForm(params, currencies=offered, scored=scored, errors=wrong)
     # The second group is drawn when its panel is opened, which keeps the page small.
     rarer = columns.BOUNDS[1][1]
@@ -299,7 +299,7 @@ def _query_pairs(url: str) -> list[tuple[str, str]]:
     ]
 
 
-def _hidden(address: state.Address) -> list[tuple[str, str]]:
+def _hidden_fields(address: state.Address) -> list[tuple[str, str]]:
     """Parameters that travel with the form above because it has no field for them."""
     params = address.params
     drawn = {*forms.RankingForm.base_fields, "q", *BOUND_FIELDS, *PRICE_FIELDS, *MIX_FIELDS}
@@ -363,11 +363,14 @@ def _views(request: HttpRequest, address: state.Address, view: SavedView | None)
     return {
         "view": view,
         "views": list(visible[:VIEWS_SHOWN]),
-        "is_modified": bool(view and modified(_kept(address.params), _kept(address.kept))),
+        "is_modified": bool(
+            view
+            and changes_from_view(_view_parameters(address.params), _view_parameters(address.kept))
+        ),
         "asked": f"?{asked}" if asked else "",
     }
 
 
-def _kept(params: state.Params) -> state.Params:
+def _view_parameters(params: state.Params) -> state.Params:
     """Parameters that a view is compared by: the picks are none of them."""
     return {name: values for name, values in params.items() if name != "o"}

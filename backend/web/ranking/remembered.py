@@ -13,7 +13,7 @@ Value = TypeVar("Value")
 _cached: dict[int, tuple[ref[Ranking], dict[Hashable, Any]]] = {}
 
 
-def remembered(ranked: Ranking, key: Hashable, compute: Callable[[], Value]) -> Value:
+def remember(ranked: Ranking, key: Hashable, compute: Callable[[], Value]) -> Value:
     """The value under `key`, computed once for this very ranking and language.
 
     A ranking stands for one query on one state of the data, so whatever follows from both alone

@@ -11,7 +11,7 @@ from backend.rankings.selectors.listing import has_any
 from backend.rankings.selectors.ranking import Ranking
 from backend.rankings.selectors.rows import RankingRow
 from backend.web.ranking.cells import NOTED, STRONG, Cells, Marked, is_own
-from backend.web.ranking.remembered import remembered
+from backend.web.ranking.remembered import remember
 from backend.web.shared import columns, figures, state
 
 # More than are seen of a table that scrolls.
@@ -33,7 +33,7 @@ class RankingTable:
         sources: dict[str, str],
     ) -> None:
         params = address.params
-        self.names = shown_columns(ranking, params)
+        self.names = visible_columns(ranking, params)
         self.cells = Cells(ranking, params, scale, rows, sources)
         self.units = self.cells.units
         self._frames: dict[tuple[str, str], str] = {}
@@ -107,11 +107,11 @@ class RankingTable:
         return (self.cells.explanation(row, self.names) for row in self.rows)
 
 
-def shown_columns(ranking: Ranking, params: state.Params) -> tuple[str, ...]:
+def visible_columns(ranking: Ranking, params: state.Params) -> tuple[str, ...]:
     """The columns asked for, else the standard ones that say something here."""
     if "cols" in params:
         return columns.shown(state.values(params, "cols"))
-    hidden = remembered(ranking, "says nothing", lambda: _says_nothing(ranking))
+    hidden = remember(ranking, "says nothing", lambda: _says_nothing(ranking))
     return tuple(name for name in columns.STANDARD if name not in hidden)
 
 

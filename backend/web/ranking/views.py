@@ -21,7 +21,7 @@ from backend.rankings.selectors.query import RankingQuery
 from backend.rankings.selectors.ranking import Ranking, query_from, ranking
 from backend.rankings.selectors.views import OpenedView, open_view
 from backend.web.ranking import page as ranking_parts
-from backend.web.ranking.folding import folded, is_form_only
+from backend.web.ranking.folding import fold, is_form_only
 from backend.web.shared import columns, state
 from backend.web.shared.access import may, readable
 from backend.web.shared.language import _
@@ -82,7 +82,7 @@ def ranking_request(request: HttpRequest, given: state.Params | None = None) -> 
     """
     # First, and once: rows, menus and chart of one answer are all of the same state of the data.
     stamp, slug = stamp_shown(request), workspace_slug(request)
-    params, errors = folded(dict(request.GET.lists()) if given is None else given)
+    params, errors = fold(dict(request.GET.lists()) if given is None else given)
     params, unread = read_numbers(params)
     errors += unread
     try:
@@ -92,7 +92,7 @@ def ranking_request(request: HttpRequest, given: state.Params | None = None) -> 
         both = OpenedView({name: values for name, values in params.items() if name != "view"})
     # A view means the same for everybody, so the reader's own currency is not filled in.
     defaults = state.API_DEFAULTS if both.view else page_defaults(request, stamp)
-    params = {**defaults, **state.cleaned(both.params)}
+    params = {**defaults, **state.clean(both.params)}
     ranked_by = partial(
         query_from, also_known=OFFERS, workspace_slug=slug, discounts=discounts_of(request)
     )
@@ -105,7 +105,7 @@ def ranking_request(request: HttpRequest, given: state.Params | None = None) -> 
         wrong = {name for name, _ in errors}
         sound = {name: values for name, values in params.items() if name not in wrong}
         query, warnings = ranked_by({**defaults, **sound})
-    kept = {**state.API_DEFAULTS, **state.cleaned(both.kept)} if both.view else {}
+    kept = {**state.API_DEFAULTS, **state.clean(both.kept)} if both.view else {}
     return RankingRequest(
         state.known(params),
         query,
@@ -142,7 +142,7 @@ def ranking_page(request: HttpRequest) -> HttpResponse:
     context["is_default"] = not (requested.view or state.values(given, "metric"))
     if "columns" in given.get("open", []):
         context |= ranking_parts.column_choice(context["address"]) | {"is_choosing": True}
-    return _answered(request, requested, render(request, "ranking/page.html", context))
+    return _answer(request, requested, render(request, "ranking/page.html", context))
 
 
 def _controls(
@@ -170,7 +170,7 @@ def _partial(request: HttpRequest, given: state.Params, requested: RankingReques
         return HttpResponse(headers={"HX-Redirect": requested.address(request.path).url()})
     requested, origin = _with_columns(request, given, requested)
     if "open" in given:
-        return _varied(_piece(request, given, requested, origin))
+        return _vary(_piece(request, given, requested, origin))
     context = _context(request, requested, origin) | {"is_partial": True}
     if HtmxDetails(request).trigger == "ranking-form":
         context |= ranking_parts.filter_menus(
@@ -184,7 +184,7 @@ def _partial(request: HttpRequest, given: state.Params, requested: RankingReques
     response = render(request, "ranking/_results.html", context)
     # The address of the page follows the form, so that it can be copied, reloaded and gone back from.
     response.headers["HX-Push-Url"] = context["address"].url()
-    return _answered(request, requested, response)
+    return _answer(request, requested, response)
 
 
 def _piece(
@@ -211,14 +211,14 @@ def _context(request: HttpRequest, requested: RankingRequest, origin: str) -> di
     return context | {"warnings": requested.warnings, "columns_from": origin}
 
 
-def _answered(
+def _answer(
     request: HttpRequest, requested: RankingRequest, response: HttpResponse
 ) -> HttpResponse:
     currency_remembered(request, response, requested.sound["currency"][0])
-    return _varied(response)
+    return _vary(response)
 
 
-def _varied(response: HttpResponse) -> HttpResponse:
+def _vary(response: HttpResponse) -> HttpResponse:
     patch_vary_headers(response, ["Accept-Language", "Cookie", "HX-Request", "HX-Trigger"])
     return response
 

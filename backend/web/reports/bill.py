@@ -17,11 +17,11 @@ from backend.web.bills.shown import (
     kind_rows,
     sentence,
     target_rows,
-    wasted,
+    waste_words,
 )
 from backend.web.reports.sheet import Sheet, SheetColumn, bar, some
 from backend.web.shared import figures
-from backend.web.shared.language import _, localized
+from backend.web.shared.language import _, localize
 
 MOST_SWINGS = 5
 
@@ -108,7 +108,7 @@ def _facts(bill: Bill, answer: Elsewhere) -> Iterator[tuple[str, str]]:
             ]
         ),
     )
-    if not_used := [text for text in (wasted(bill.estate), idle_words(answer)) if text]:
+    if not_used := [text for text in (waste_words(bill.estate), idle_words(answer)) if text]:
         yield _("Paid for and not used"), "; ".join(not_used)
     if answer.uncompared:
         parts = [
@@ -154,7 +154,7 @@ def _facts(bill: Bill, answer: Elsewhere) -> Iterator[tuple[str, str]]:
         _("Files"),
         _(
             "{lines} lines, sha256 {sha256}",
-            lines=localized(f"{bill.line_count:,}"),
+            lines=localize(f"{bill.line_count:,}"),
             sha256=bill.sha256[:12],
         ),
     )

@@ -18,16 +18,16 @@ from backend.benchmarks.services.current_data import current_stamp
 from backend.catalog.selectors.data_version import data_version
 from backend.catalog.selectors.hardware import hardware_visible
 from backend.common import clock
-from backend.domain.conclusions import listed
+from backend.domain.conclusions import name_list
 from backend.domain.errors import InvalidDocument, InvalidValue
 from backend.rankings.models import Report, ReportKind
 from backend.rankings.selectors.compare import comparison
 from backend.rankings.selectors.query import CONTRACT
 from backend.rankings.selectors.ranking import ranking
-from backend.rankings.services.reports import MOST_TITLE, ranked_document, report_create
+from backend.rankings.services.reports import MOST_TITLE, ranking_document, report_create
 from backend.scenarios.services.scenarios import ScenarioFrozen, scenario_freeze
 from backend.web.bills.views import bill_or_404, elsewhere_request
-from backend.web.compare.views import compared_request
+from backend.web.compare.views import comparison_of
 from backend.web.prices.forms import ChangesForm
 from backend.web.ranking.views import ranking_request
 from backend.web.reports.bill import bill_sheet
@@ -39,7 +39,7 @@ from backend.web.scenarios.page import scenario_outcome
 from backend.web.scenarios.views import scenario_or_404
 from backend.web.shared import charts, state
 from backend.web.shared.access import demand, readable
-from backend.web.shared.language import _, counted
+from backend.web.shared.language import _, count_words
 
 
 @readable
@@ -59,16 +59,16 @@ def report_new(request: HttpRequest) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         with form.refusals():
             return _leads_to(
-                _stored(
+                _store(
                     request,
                     form,
                     kind=ReportKind.RANKING,
                     params=_lasting(requested.params),
-                    document=ranked_document(ranked.basis, ranked.rows, form.cleaned_data["top"]),
+                    document=ranking_document(ranked.basis, ranked.rows, form.cleaned_data["top"]),
                     data_version=ranked.data_version,
                 )
             )
-    offers = counted("{n} offer", "{n} offers", ranked.count)
+    offers = count_words("{n} offer", "{n} offers", ranked.count)
     context = {
         "what": _("this ranking"),
         "lede": _(
@@ -89,7 +89,7 @@ def report_new(request: HttpRequest) -> HttpResponse:
 def report_new_comparison(request: HttpRequest) -> HttpResponse:
     """Freezes the offers that the address compares."""
     demand(request, Scope.WRITE)
-    requested, slugs, base, params, _notes = compared_request(request)
+    requested, slugs, base, params, _notes = comparison_of(request)
     if not slugs:
         raise Http404(_("No offer is compared."))
     compared = comparison(
@@ -99,7 +99,7 @@ def report_new_comparison(request: HttpRequest) -> HttpResponse:
         workspace_slug=requested.workspace_slug,
         stamp=requested.stamp,
     )
-    names = listed([charts.row_label(row) for row in compared.rows])
+    names = name_list([charts.row_label(row) for row in compared.rows])
     form = ReportForm(request.POST or None, initial={"title": names[:MOST_TITLE]})
     if request.method == "POST" and form.is_valid():
         unpriced = sum(row.price is None for row in compared.rows)
@@ -107,12 +107,12 @@ def report_new_comparison(request: HttpRequest) -> HttpResponse:
         basis = {**compared.basis, "unpriced_count": unpriced, "without_score_count": 0}
         with form.refusals():
             return _leads_to(
-                _stored(
+                _store(
                     request,
                     form,
                     kind=ReportKind.COMPARISON,
                     params=params,
-                    document=ranked_document(basis, compared.rows),
+                    document=ranking_document(basis, compared.rows),
                     data_version=compared.data_version,
                 )
             )
@@ -148,7 +148,7 @@ def report_new_scenario(request: HttpRequest, slug: str) -> HttpResponse:
                     scenario = scenario_freeze(scenario=scenario, note=note, actor=actor)
                 outcome = scenario_outcome(scenario)
                 return _leads_to(
-                    _stored(
+                    _store(
                         request,
                         form,
                         kind=ReportKind.SCENARIO,
@@ -181,7 +181,7 @@ def report_new_hardware(request: HttpRequest, model_id: UUID) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         with form.refusals():
             return _leads_to(
-                _stored(
+                _store(
                     request,
                     form,
                     kind=ReportKind.HARDWARE,
@@ -215,7 +215,7 @@ def report_new_bill(request: HttpRequest, slug: str) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         with form.refusals():
             return _leads_to(
-                _stored(
+                _store(
                     request,
                     form,
                     kind=ReportKind.BILL,
@@ -255,7 +255,7 @@ def report_new_prices(request: HttpRequest) -> HttpResponse:
                 asked.price_filter(), asked.days, workspace_slug=slug, stamp=stamp
             )
             return _leads_to(
-                _stored(
+                _store(
                     request,
                     form,
                     kind=ReportKind.PRICES,
@@ -272,7 +272,7 @@ def report_new_prices(request: HttpRequest) -> HttpResponse:
     return render(request, "reports/new.html", {"form": form, **context})
 
 
-def _stored(
+def _store(
     request: HttpRequest,
     form: ReportForm,
     *,

@@ -6,16 +6,16 @@ from typing import Any
 
 from backend.catalog.models import HardwareModel
 from backend.web.hardware.plots import band_costs, conclusion
-from backend.web.hardware.shown import assumed, shown_cost
+from backend.web.hardware.shown import assumption_rows, cost_rows
 from backend.web.reports.sheet import Sheet, SheetColumn, bar, some
-from backend.web.scenarios.figures import shown_value
+from backend.web.scenarios.figures import value_text
 from backend.web.shared import figures
 from backend.web.shared.language import _
 
 
 def hardware_sheet(model: HardwareModel) -> Sheet:
     """Monthly cost of one server and of the set."""
-    cost = shown_cost(model.cost)
+    cost = cost_rows(model.cost)
     unit = _("{cost} a month", cost=cost["currency"])
     return Sheet(
         conclusion=conclusion(model.cost),
@@ -84,8 +84,8 @@ def _facts(model: HardwareModel, cost: Mapping[str, Any]) -> Iterator[tuple[str,
         ),
     )
     stated, defaults = [], []
-    for label, value, is_default, assumption in assumed(model):
-        said = f"{label} {shown_value(value)} {assumption.unit}"
+    for label, value, is_default, assumption in assumption_rows(model):
+        said = f"{label} {value_text(value)} {assumption.unit}"
         if is_default:
             defaults.append(f"{said} ({assumption.source})")
         else:

@@ -58,7 +58,7 @@ def source(report: Report) -> LivePage:
     return LivePage(_("The same ranking today"), reverse("offers") + state.query(report.params))
 
 
-def frozen(workspace: Workspace, *, has_bills: bool) -> list[Frozen]:
+def frozen_reports(workspace: Workspace, *, has_bills: bool) -> list[Frozen]:
     """Reports, and scenarios that were frozen without one; the newest first."""
     reports = list(reports_visible(workspace, has_bills=has_bills))
     rows = [

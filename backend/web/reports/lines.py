@@ -100,7 +100,7 @@ def _delta(row: Mapping[str, Any], base: Mapping[str, Any], column: str) -> str:
     value, of_base = _decimal(row[column]), _decimal(base.get(column))
     if row is base or value is None or of_base is None:
         return ""
-    return figures.signed_percent(delta_ratio(value, of_base))
+    return figures.percent_change(delta_ratio(value, of_base))
 
 
 def _decimal(cell: str | None) -> Decimal | None:

@@ -80,7 +80,7 @@ def _parts(cover: Frame, sheet: Sheet, width: float) -> Iterator[Flowable]:
         yield _text(sheet.conclusion.detail, SMALL)
     if cover.note:
         yield Spacer(0, 4)
-        yield _text(_shortened(cover.note), TEXT)
+        yield _text(_shorten(cover.note), TEXT)
     if sheet.chart:
         yield _text(f"{sheet.chart['title']}, {sheet.chart['unit']}", HEAD)
         yield _bars(sheet.chart["bars"], width)
@@ -94,7 +94,7 @@ def _parts(cover: Frame, sheet: Sheet, width: float) -> Iterator[Flowable]:
     yield _text(cover.footer, SMALL)
 
 
-def _shortened(note: str) -> str:
+def _shorten(note: str) -> str:
     if len(note) <= MOST_NOTE_SHOWN:
         return note
     return _(
@@ -142,7 +142,7 @@ def _bars(bars: Sequence[Mapping[str, Any]], width: float) -> Drawing:
     scale = (width - LABEL_WIDTH - 8) / longest
     for number, bar in enumerate(bars):
         y = step * (len(bars) - number) - 9
-        label = _fitted(bar["label"], LABEL_WIDTH - 6)
+        label = _fit_label(bar["label"], LABEL_WIDTH - 6)
         drawing.add(String(0, y + 1, label, fontName=FONT, fontSize=7.5, fillColor=INK))
         solid: Any = {"fillColor": BAR, "strokeColor": None}
         drawing.add(Rect(LABEL_WIDTH, y, bar["value"] * scale, 7, **solid))
@@ -154,7 +154,7 @@ def _bars(bars: Sequence[Mapping[str, Any]], width: float) -> Drawing:
     return drawing
 
 
-def _fitted(label: str, width: float) -> str:
+def _fit_label(label: str, width: float) -> str:
     """A label that fits beside its bar; the table has the whole name."""
     shown = label
     while stringWidth(shown, FONT, 7.5) > width:

@@ -12,17 +12,17 @@ import numpy as np
 from backend.catalog.selectors.data_version import DataStamp
 from backend.catalog.selectors.price_list import PriceFilter
 from backend.catalog.selectors.price_movements import LineMovement, Movement, price_movements
-from backend.domain.conclusions import Certainty, Conclusion, listed, price_words
-from backend.domain.texts import joined
-from backend.rankings.selectors.answer import best_of_ranking, named
+from backend.domain.conclusions import Certainty, Conclusion, name_list, price_words
+from backend.domain.texts import join_texts
+from backend.rankings.selectors.answer import best_of_ranking, candidate_name
 from backend.rankings.selectors.candidates import Candidate
 from backend.rankings.selectors.default_metric import default_metric
-from backend.rankings.selectors.listing import cells, floats, selected
+from backend.rankings.selectors.listing import cells, floats, select_rows
 from backend.rankings.selectors.query import RankingQuery
 from backend.rankings.selectors.ranking import Ranking, query_from, ranking
 from backend.web.reports.sheet import Sheet, SheetColumn, some
 from backend.web.shared import figures, words
-from backend.web.shared.language import _, counted
+from backend.web.shared.language import _, count_words
 
 # With sentence and facts that is one sheet of paper.
 MAX_LINES, MAX_TYPES = 12, 3
@@ -41,7 +41,7 @@ def changes_sheet(
     lines = price_movements(*days, price_filter, workspace_slug=workspace_slug)
     best = list(_best_answers(lines, price_filter, days, workspace_slug, stamp))
     return Sheet(
-        conclusion=replace(_conclusion(lines, days), detail=joined(" ", best)),
+        conclusion=replace(_conclusion(lines, days), detail=join_texts(" ", best)),
         chart=None,
         columns=[
             SheetColumn(_("Line and type"), 3.4),
@@ -56,7 +56,7 @@ def changes_sheet(
 
 
 def _change(ratio: Decimal) -> str:
-    return figures.signed_percent(ratio - 1)
+    return figures.percent_change(ratio - 1)
 
 
 def _conclusion(lines: Sequence[LineMovement], days: tuple[dt.date, dt.date]) -> Conclusion:
@@ -78,7 +78,7 @@ def _conclusion(lines: Sequence[LineMovement], days: tuple[dt.date, dt.date]) ->
             "From {first} to {last}, {parts}.",
             first=first,
             last=last,
-            parts=listed(parts),
+            parts=name_list(parts),
         )
     ]
     kept = sum(
@@ -94,15 +94,15 @@ def _conclusion(lines: Sequence[LineMovement], days: tuple[dt.date, dt.date]) ->
                 n=kept,
             )
         )
-    return Conclusion(joined(" ", said), Certainty.CLEAR)
+    return Conclusion(join_texts(" ", said), Certainty.CLEAR)
 
 
 def _rose(n: int) -> str:
-    return counted("{n} price rose", "{n} prices rose", n)
+    return count_words("{n} price rose", "{n} prices rose", n)
 
 
 def _fell(n: int) -> str:
-    return counted("{n} price fell", "{n} prices fell", n)
+    return count_words("{n} price fell", "{n} prices fell", n)
 
 
 def _rows(line: LineMovement) -> Iterator[list[str]]:
@@ -189,8 +189,8 @@ def _best_answers(
             "Best value of {vcpu} vCPU and {gib} GiB: {before} before, {after} after ({change}).",
             vcpu=vcpu,
             gib=gib,
-            before=_named_at(before, before.row.price),
-            after=_named_at(after, after.row.price),
+            before=_name_with_price(before, before.row.price),
+            after=_name_with_price(after, after.row.price),
             change=_change(after.row.price / before.row.price),
         )
 
@@ -203,22 +203,22 @@ def _best_of_both(
         ranking(query, workspace_slug=workspace_slug, stamp=stamp, has_rank_bounds=False)
         for query in queries
     ]
-    slugs = [_priced_slugs(each) for each in rankings]
+    slugs = [_slugs_with_price(each) for each in rankings]
     common = set.intersection(*slugs)
     chosen = []
     for ranked, query in zip(rankings, queries, strict=True):
         is_common = cells(ranked.rows, "offer_id").meets(lambda slug: slug in common)
-        kept = replace(ranked, rows=selected(ranked.rows, is_common))
+        kept = replace(ranked, rows=select_rows(ranked.rows, is_common))
         chosen.append(best_of_ranking(kept, query).choice.best)
     return chosen
 
 
-def _priced_slugs(ranked: Ranking) -> set[str]:
+def _slugs_with_price(ranked: Ranking) -> set[str]:
     slugs = cells(ranked.rows, "offer_id")
     is_priced = ~np.isnan(floats(ranked.rows, "price"))
     return {slugs.value(row) for row in np.flatnonzero(is_priced).tolist()}
 
 
-def _named_at(candidate: Candidate, price: Decimal) -> str:
+def _name_with_price(candidate: Candidate, price: Decimal) -> str:
     cost = price_words(price, candidate.row.currency, candidate.row.period)
-    return _("{name} at {cost}", name=named(candidate), cost=cost)
+    return _("{name} at {cost}", name=candidate_name(candidate), cost=cost)

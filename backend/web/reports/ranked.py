@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from backend.domain.conclusions import listed
+from backend.domain.conclusions import name_list
 from backend.web.reports.lines import (
     ReportLine,
     base_label,
@@ -23,7 +23,7 @@ MOST_SOURCES = 4
 INTERVALS = lazy("Intervals are 95 %; ranks in brackets are those the data allow.")
 
 
-def ranked_sheet(document: Mapping[str, Any], params: state.Params) -> Sheet:
+def ranking_sheet(document: Mapping[str, Any], params: state.Params) -> Sheet:
     """The first rows; `params` are those of the page that was frozen."""
     units = report_units(document)
     lines = report_lines(document)[: top_count(document)]
@@ -94,7 +94,7 @@ def _facts(
     )
     chips = state.chips(params, "")
     yield _("Filters"), "; ".join(f"{chip.label}: {chip.value}" for chip in chips) or "none"
-    yield _("Offers"), f"{_counted(document, len(lines))} {INTERVALS}"
+    yield _("Offers"), f"{_count_words(document, len(lines))} {INTERVALS}"
     for label, column in (
         (_("Measured or published at"), "result_url"),
         (_("Exchange rates"), "fx_date"),
@@ -102,12 +102,12 @@ def _facts(
         # Of the rows shown only: the sheet must name the source of every figure on it.
         known = sorted({str(line.cells[column]) for line in lines if line.cells[column]})
         if known:
-            yield label, listed(known, MOST_SOURCES)
+            yield label, name_list(known, MOST_SOURCES)
     for report_attribution in report_attributions(document):
         yield report_attribution.figures, report_attribution.text
 
 
-def _counted(document: Mapping[str, Any], shown: int) -> str:
+def _count_words(document: Mapping[str, Any], shown: int) -> str:
     basis = document["basis"]
     if base := base_label(document):
         return _(

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from backend.domain.attributions import attributions
-from backend.domain.scenarios.conclusion import concluded
+from backend.domain.scenarios.conclusion import conclude
 from backend.domain.scenarios.ready_options import options_with_examples
 from backend.scenarios.models import Scenario
 from backend.scenarios.selectors.scenarios import Simulated
@@ -13,11 +13,11 @@ from backend.web.scenarios.figures import (
     cost,
     currency_of,
     horizon_words,
-    marked,
+    mark_options,
     share,
-    shown_value,
+    value_text,
 )
-from backend.web.scenarios.page import assumed
+from backend.web.scenarios.page import assumption_rows
 from backend.web.shared import figures
 from backend.web.shared.language import _
 
@@ -28,12 +28,12 @@ def scenario_sheet(scenario: Scenario, outcome: Simulated) -> Sheet:
     """The options, those first that serve the demand, each time the cheapest first."""
     result, currency = outcome.result, currency_of(outcome)
     span = horizon_words(outcome.resolved)
-    options = marked(result["options"], outcome)
+    options = mark_options(result["options"], outcome)
     # Those that serve too little come last however cheap they are.
     shown = sorted(options, key=lambda option: (option["is_short"], cost(option)))[:MOST_OPTIONS]
     price_per_unserved = outcome.resolved.get("price_per_unserved_unit_hour")
     return Sheet(
-        conclusion=concluded(
+        conclusion=conclude(
             result, currency, span, price_per_unserved, options_with_examples(outcome.resolved)
         ),
         chart=_chart(shown, currency, span),
@@ -123,7 +123,7 @@ def _facts(scenario: Scenario, outcome: Simulated, shown: int) -> Iterator[tuple
             _("Options"),
             _("{shown} of {count} shown", shown=shown, count=len(result["options"])),
         )
-    rows = assumed(scenario, outcome)
+    rows = assumption_rows(scenario, outcome)
     sources = result["assumptions"]
     prices = [row for row in rows if row["name"].startswith("price, ")]
     known = {*(source["name"] for source in sources), "currency"}
@@ -133,16 +133,16 @@ def _facts(scenario: Scenario, outcome: Simulated, shown: int) -> Iterator[tuple
         # How long it is stands in the sentence.
         if row not in prices and row["name"] not in known and not row["name"].startswith("horizon,")
     ]
-    yield _("Prices"), some([_said(price) for price in prices])
+    yield _("Prices"), some([_row_words(price) for price in prices])
     if sources:
         yield (
             _("Sources and limits"),
-            some([f"{_said(source)} ({source['source']})" for source in sources]),
+            some([f"{_row_words(source)} ({source['source']})" for source in sources]),
         )
     for attribution in attributions(source["source"] for source in sources):
         yield attribution.figures, attribution.text
     for words, is_stated in ((_("Stated"), True), (_("Assumed"), False)):
-        said = [_said(row) for row in others if row["is_stated"] == is_stated]
+        said = [_row_words(row) for row in others if row["is_stated"] == is_stated]
         if said:
             yield words, some(said)
     if any(option["interval"] for option in result["options"]):
@@ -160,6 +160,6 @@ def _facts(scenario: Scenario, outcome: Simulated, shown: int) -> Iterator[tuple
     )
 
 
-def _said(row: Mapping[str, Any]) -> str:
+def _row_words(row: Mapping[str, Any]) -> str:
     name = row["name"].removeprefix("price, ").replace("_", " ")
-    return " ".join(filter(None, (name, shown_value(row["value"]), row["unit"])))
+    return " ".join(filter(None, (name, value_text(row["value"]), row["unit"])))

@@ -32,7 +32,7 @@ class Sheet:
     facts: Sequence[tuple[str, str]]
 
     @property
-    def labelled_rows(self) -> list[list[tuple[SheetColumn, str]]]:
+    def rows_with_labels(self) -> list[list[tuple[SheetColumn, str]]]:
         """The rows, each cell with its column."""
         return [list(zip(self.columns, row, strict=True)) for row in self.rows]
 

@@ -12,7 +12,7 @@ from backend.accounts.models import Scope
 from backend.accounts.services.acting import workspace_of
 from backend.rankings.models import Report, ReportKind
 from backend.rankings.services.reports import report_delete
-from backend.web.reports.kinds import frozen, is_ranked, source
+from backend.web.reports.kinds import frozen_reports, is_ranked, source
 from backend.web.reports.lines import (
     base_label,
     report_attributions,
@@ -22,11 +22,11 @@ from backend.web.reports.lines import (
     report_units,
     top_count,
 )
-from backend.web.reports.ranked import ranked_sheet
+from backend.web.reports.ranked import ranking_sheet
 from backend.web.reports.sheet import Sheet, sheet_of
 from backend.web.shared import state, words
 from backend.web.shared.access import demand, may, readable
-from backend.web.shared.confirming import Question, confirmed
+from backend.web.shared.confirming import Question, confirm_first
 from backend.web.shared.language import _
 
 
@@ -34,7 +34,7 @@ from backend.web.shared.language import _
 @require_safe
 def reports_page(request: HttpRequest) -> HttpResponse:
     """All that was frozen, newest first."""
-    reports = frozen(workspace_of(request), has_bills=may(request, Scope.WRITE))
+    reports = frozen_reports(workspace_of(request), has_bills=may(request, Scope.WRITE))
     return render(request, "reports/list.html", {"reports": reports})
 
 
@@ -50,14 +50,14 @@ def report_page(request: HttpRequest, slug: str) -> HttpResponse:
         "is_ranked": is_ranked(report),
     }
     if is_ranked(report):
-        context |= _ranked(report, is_whole=request.GET.get("rows") == "all")
+        context |= _ranking_rows(report, is_whole=request.GET.get("rows") == "all")
     else:
         sheet = sheet_of(report.document)
         context |= {"sheet": sheet, "conclusion": sheet.conclusion, "chart": sheet.chart}
     return render(request, "reports/page.html", context)
 
 
-def _ranked(report: Report, *, is_whole: bool) -> dict[str, Any]:
+def _ranking_rows(report: Report, *, is_whole: bool) -> dict[str, Any]:
     """Ranked rows, all of them or the first."""
     document, params = report.document, report.params
     lines, shown = report_lines(document), top_count(document)
@@ -121,7 +121,7 @@ def report_pdf(request: HttpRequest, slug: str) -> HttpResponse:
 def _sheet(report: Report) -> Sheet:
     if is_ranked(report):
         # Ranked rows are stored as cells and put in words here; other kinds store their words.
-        return ranked_sheet(report.document, report.params)
+        return ranking_sheet(report.document, report.params)
     return sheet_of(report.document)
 
 
@@ -153,7 +153,7 @@ def _removal_question(request: HttpRequest, slug: str) -> Question:
 
 
 @readable
-@confirmed(_removal_question)
+@confirm_first(_removal_question)
 def report_remove(request: HttpRequest, slug: str) -> HttpResponse:
     report = _removable(request, slug)
     report_delete(report=report, actor=request.user.get_username())

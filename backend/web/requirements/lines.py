@@ -11,7 +11,7 @@ from backend.rankings.selectors.requirements import FleetLine, RequirementAnswer
 from backend.rankings.selectors.rows import RankingRow
 from backend.web.shared import figures, words
 from backend.web.shared.charts import row_label
-from backend.web.shared.language import _, counted, lazy
+from backend.web.shared.language import _, count_words, lazy
 
 # Of a drawn fleet: more small squares are not counted by eye; the number stands beside.
 MOST_BLOCKS = 24
@@ -93,10 +93,10 @@ def _choice(line: FleetLine) -> FleetChoice:
 
 def fleet_lines(answer: RequirementAnswer) -> list[ShownFleet]:
     """The fleets, in their order."""
-    return [_shown(line, answer) for line in answer.fleets]
+    return [_show_fleet(line, answer) for line in answer.fleets]
 
 
-def _shown(line: FleetLine, answer: RequirementAnswer) -> ShownFleet:
+def _show_fleet(line: FleetLine, answer: RequirementAnswer) -> ShownFleet:
     fleet = line.fleet
     return ShownFleet(
         line=line,
@@ -166,7 +166,7 @@ def _title(failure: InfeasibleOffer, answer: RequirementAnswer) -> str:
         return reason[0].upper() + reason[1:].replace("_", " ")
     if failure.fault is Fault.SERVERS:
         most = answer.requirement.max_servers or 0
-        return counted(
+        return count_words(
             "More than {n} server would be needed", "More than {n} servers would be needed", most
         )
     if failure.fault is Fault.TRAFFIC:

@@ -48,7 +48,7 @@ def requirements_page(request: HttpRequest) -> HttpResponse:
     given, unread = read_numbers(dict(request.GET.lists()))
     given, unread_amounts = _with_amounts(given)
     unread_filters = {name: detail for name, detail in unread if name not in OWN}
-    filters = state.cleaned(
+    filters = state.clean(
         {n: values for n, values in given.items() if n not in OWN and n not in unread_filters}
     )
     own = {name: given[name] for name in OWN if name in given}
@@ -58,7 +58,7 @@ def requirements_page(request: HttpRequest) -> HttpResponse:
     answer = None
     # Without any demand the page is an empty form and not an error.
     if target_pairs(own) or any("".join(own.get(name, [])).strip() for name in SIZES):
-        answer, errors = _answered(slug, stamp, own, filters)
+        answer, errors = _answer(slug, stamp, own, filters)
     if unread_fields:
         # The document's reader takes 1.000 for one, so its answer is not what was asked.
         pointers = {pointer for pointer, _ in unread_fields}
@@ -100,7 +100,7 @@ def _with_amounts(given: state.Params) -> tuple[state.Params, list[tuple[str, st
     return {**given, "amount": amounts} if amounts else given, errors
 
 
-def _answered(
+def _answer(
     workspace_slug: str, stamp: DataStamp, own: state.Params, filters: state.Params
 ) -> tuple[RequirementAnswer | None, list[tuple[str, str]]]:
     """The answer, and what is wrong: filters in error filter nothing, without a demand there is
@@ -115,7 +115,7 @@ def _answered(
         return None, errors
     kept = {name: values for name, values in filters.items() if name not in names}
     # Once more without the filters in error, as the ranking leaves those out that it cannot read.
-    answer, more = _answered(workspace_slug, stamp, own, kept)
+    answer, more = _answer(workspace_slug, stamp, own, kept)
     return answer, [*errors, *more]
 
 
@@ -129,7 +129,7 @@ def _canonical(own: state.Params) -> state.Params:
 
 def _chips(path: str, filters: state.Params, own: state.Params) -> list[state.Chip]:
     """The filters in force, each with the link that takes it away and keeps the requirement."""
-    query = state.encoded(own).removeprefix("?")
+    query = state.encode(own).removeprefix("?")
     chips = []
     for chip in state.chips(filters, path):
         joint = "&" if "?" in chip.url else "?"
@@ -153,16 +153,16 @@ def _results(answer: RequirementAnswer, params: state.Params, path: str) -> dict
         "headings": headings(answer),
         "groups": failure_groups(answer),
         "age": price_banner(rows),
-        "basis": [state.included_parts(params), *basis_words(params, rows)],
+        "basis": [state.parts_words(params), *basis_words(params, rows)],
         "currency": answer.query.currency,
         "exports": {
-            kind: reverse("api:requirements") + f".{kind}{state.encoded(params)}"
+            kind: reverse("api:requirements") + f".{kind}{state.encode(params)}"
             for kind in ("csv", "xlsx", "json")
         },
-        "more_url": path + state.encoded({**without_limit, "limit": [str(MOST_LIMIT)]})
+        "more_url": path + state.encode({**without_limit, "limit": [str(MOST_LIMIT)]})
         if is_more
         else "",
-        "compare_url": reverse("compare") + state.encoded({**selectors, "o": [",".join(best)]})
+        "compare_url": reverse("compare") + state.encode({**selectors, "o": [",".join(best)]})
         if len(best) > 1
         else "",
         "best_gap": _gap(answer),

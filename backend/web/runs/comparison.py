@@ -17,9 +17,9 @@ from backend.benchmarks.selectors.run_changes import (
     LEAST_LOSS_RATIO,
     NotCompared,
     RunComparison,
+    metrics_left_out,
     run_comparison,
     run_differences,
-    uncompared,
 )
 from backend.benchmarks.selectors.runs import runs_listed, runs_visible
 from backend.domain.conclusions import Certainty, Conclusion
@@ -27,7 +27,7 @@ from backend.domain.metrics import METRICS
 from backend.domain.run_changes import MetricChange, RunChange
 from backend.web.shared import figures, lines, words
 from backend.web.shared.access import readable
-from backend.web.shared.language import _, counted, lazy
+from backend.web.shared.language import _, count_words, lazy
 
 MAX_CANDIDATES = 20
 REASONS = {
@@ -56,7 +56,7 @@ def run_compare_page(request: HttpRequest) -> HttpResponse:
         query: dict[str, Any] = dict(zip("ab", reversed(ticked[:2]), strict=False))
         more = {"ticked": len(ticked)} if len(ticked) > 2 else {}
         return HttpResponseRedirect(f"{reverse('run-compare')}?{urlencode(query | more)}")
-    first, second = (_named(request, name) for name in ("a", "b"))
+    first, second = (_run_of(request, name) for name in ("a", "b"))
     context: dict[str, Any] = {
         "first": first,
         "second": second,
@@ -67,11 +67,11 @@ def run_compare_page(request: HttpRequest) -> HttpResponse:
         context["candidates"] = _candidates(request, first or second)
         context["chosen"] = first or second
     else:
-        context |= _compared(request, first, second)
+        context |= _comparison(request, first, second)
     return render(request, "runs/compare.html", context)
 
 
-def _named(request: HttpRequest, name: str) -> Run | None:
+def _run_of(request: HttpRequest, name: str) -> Run | None:
     """The run of a parameter; None without one, 404 where it names none."""
     text = request.GET.get(name, "").strip()
     if not text:
@@ -100,24 +100,26 @@ def _address(**runs: Run) -> str:
     return f"{reverse('run-compare')}?{query}"
 
 
-def _compared(request: HttpRequest, first: Run, second: Run) -> dict[str, Any]:
+def _comparison(request: HttpRequest, first: Run, second: Run) -> dict[str, Any]:
     compared = run_comparison(first, second, least_loss_ratio=LEAST_LOSS_RATIO)
     redactions = [redaction_for(request.user, run) for run in (first, second)]
     differences = [
         (_fact(name), *(r.message(text) for r, text in zip(redactions, texts, strict=True)))
-        for name, *texts in map(_shown_difference, run_differences(first, second))
+        for name, *texts in map(_difference_words, run_differences(first, second))
     ]
     return {
         "conclusion": conclusion_of(compared),
         "rows": [_row(change) for change in compared.metrics],
-        "uncompared": [(words.metric(key), REASONS[why]) for key, why in uncompared(first, second)],
+        "uncompared": [
+            (words.metric(key), REASONS[why]) for key, why in metrics_left_out(first, second)
+        ],
         "differences": differences,
         "swapped": _address(a=second, b=first),
         "runs": (first, second),
     }
 
 
-def _shown_difference(difference: tuple[str, Any, Any]) -> tuple[str, str, str]:
+def _difference_words(difference: tuple[str, Any, Any]) -> tuple[str, str, str]:
     name, *values = difference
     before, after = (_value(name, value) for value in values)
     return name, before, after
@@ -148,11 +150,11 @@ def _row(change: MetricChange) -> dict[str, Any]:
         "before": scale.text(change.before),
         "after": scale.text(change.after),
         "titles": (figures.plain(change.before), figures.plain(change.after)),
-        "change": "" if ratio is None else figures.signed_percent(ratio),
+        "change": "" if ratio is None else figures.percent_change(ratio),
         "interval": _(
             "{low} to {high}",
-            low=figures.signed_percent(low),
-            high=figures.signed_percent(high),
+            low=figures.percent_change(low),
+            high=figures.percent_change(high),
         )
         if known
         else "",
@@ -202,13 +204,13 @@ def conclusion_of(compared: RunComparison) -> Conclusion:
     better = [metric for metric in compared.metrics if _is_better(metric)]
     unclear = [metric for metric in compared.metrics if metric.outcome == RunChange.UNCLEAR]
     if worse:
-        text = _("The second run is worse: {changes}.", changes=_listed(worse))
+        text = _("The second run is worse: {changes}.", changes=_largest_change(worse))
     elif better:
-        text = _("The second run is better: {changes}.", changes=_listed(better))
+        text = _("The second run is better: {changes}.", changes=_largest_change(better))
     elif unclear:
         text = _("Too uncertain to say: repeats scatter too much, or there are too few.")
     else:
-        text = counted(
+        text = count_words(
             "No difference: the metric compared lost less than {loss}.",
             "No difference: each of the {n} metrics compared lost less than {loss}.",
             len(compared.metrics),
@@ -217,17 +219,17 @@ def conclusion_of(compared: RunComparison) -> Conclusion:
     is_clear = bool(worse or better or not unclear)
     detail = ""
     if is_clear and unclear:
-        detail = counted("{n} metric is unclear.", "{n} metrics are unclear.", len(unclear))
+        detail = count_words("{n} metric is unclear.", "{n} metrics are unclear.", len(unclear))
     return Conclusion(text, Certainty.CLEAR if is_clear else Certainty.TIE, detail)
 
 
-def _listed(changes: Sequence[MetricChange]) -> str:
+def _largest_change(changes: Sequence[MetricChange]) -> str:
     """The largest change by name, and how many others there are."""
     ordered = sorted(changes, key=lambda change: -abs(change.change_ratio or 0))
     named = [
-        f"{words.metric(change.metric)} {figures.signed_percent(change.change_ratio)}".strip()
+        f"{words.metric(change.metric)} {figures.percent_change(change.change_ratio)}".strip()
         for change in ordered[:2]
     ]
     rest = len(ordered) - len(named)
-    more = [counted("{n} more", "{n} more", rest)] if rest else []
+    more = [count_words("{n} more", "{n} more", rest)] if rest else []
     return ", ".join([*named, *more])

@@ -9,8 +9,8 @@ from backend.domain.probes import PROBES
 from backend.web.runs.series_plots import rate_scale
 from backend.web.runs.spreads import RepeatSpread, Spreads, bars, over_time
 from backend.web.shared import figures
-from backend.web.shared.language import _, counted
-from backend.web.shared.plots import Axis, Mark, Plot, thinned
+from backend.web.shared.language import _, count_words
+from backend.web.shared.plots import Axis, Mark, Plot, thin
 
 IOPS = {"disk_rand_read_iops": "read", "disk_rand_write_iops": "write"}
 P99 = {"disk_rand_read_p99_ns": "read", "disk_rand_write_p99_ns": "write"}
@@ -57,13 +57,13 @@ def _depths(repeats: Spreads, metric: str) -> Plot | None:
     scale = figures.scale("ns", (spread.middle for spread in tails.values()))
     marks = []
     for tone, count in enumerate(jobs):
-        name = counted("{n} job", "{n} jobs", count)
+        name = count_words("{n} job", "{n} jobs", count)
         marks.append(bars(name, [cells.get((depth, count)) for depth in depths], tone))
     for tone, count in enumerate(jobs):
         spread = [tails.get((depth, count)) for depth in depths]
         if any(spread):
             values = [scale.shown(s.middle) if s else None for s in spread]
-            name = counted("p99, {n} job", "p99, {n} jobs", count)
+            name = count_words("p99, {n} job", "p99, {n} jobs", count)
             marks.append(Mark(name, values, kind="dots", axis="y2", tone=tone))
     best = max(cells, key=lambda cell: cells[cell].middle)
     return Plot(
@@ -84,7 +84,7 @@ def _depths(repeats: Spreads, metric: str) -> Plot | None:
             last=depths[-1],
             most=figures.figure(cells[best].middle),
             depth=best[0],
-            jobs=counted("{n} job", "{n} jobs", best[1]),
+            jobs=count_words("{n} job", "{n} jobs", best[1]),
         ),
         note=_("Bars: requests a second, left axis. Dots: 99th percentile of latency, right axis."),
     )
@@ -151,7 +151,7 @@ def _disk_over_time(evidence: Sequence[Evidence]) -> Plot | None:
         if key not in SEQUENTIAL or not piece.series:
             continue
         label, column = SEQUENTIAL[key]
-        x, (values,) = thinned(
+        x, (values,) = thin(
             [float(t or 0) for t in piece.series.get("t_s", ())], [piece.series.get(column, ())]
         )
         # The first repeat: a mean over repeats would smooth away what such a chart is for.

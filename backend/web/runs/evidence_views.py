@@ -27,7 +27,7 @@ from backend.benchmarks.services.imports import import_delete
 from backend.web.runs.series_plots import series_plots
 from backend.web.shared import lines
 from backend.web.shared.access import demand, may, readable
-from backend.web.shared.confirming import Question, confirmed
+from backend.web.shared.confirming import Question, confirm_first
 from backend.web.shared.language import _
 
 # A browser is slow with more; the whole text is one link away.
@@ -80,7 +80,7 @@ def evidence_page(request: HttpRequest, run_id: UUID, n: int) -> HttpResponse:
 
 @readable
 @require_safe
-def imported_page(request: HttpRequest, evidence_id: int) -> HttpResponse:
+def import_page(request: HttpRequest, evidence_id: int) -> HttpResponse:
     """A text that was imported, with who imported it and when; a run's own goes to its page."""
     workspace = workspace_of(request)
     evidence = get_object_or_404(evidence_visible(workspace), pk=evidence_id)
@@ -96,13 +96,13 @@ def imported_page(request: HttpRequest, evidence_id: int) -> HttpResponse:
     return render(request, "runs/imported.html", context)
 
 
-def _imported(request: HttpRequest, evidence_id: int) -> Evidence:
+def _import_of(request: HttpRequest, evidence_id: int) -> Evidence:
     demand(request, Scope.WRITE)
     return get_object_or_404(evidence_visible(workspace_of(request)), pk=evidence_id, run=None)
 
 
 def _delete_question(request: HttpRequest, evidence_id: int) -> Question:
-    evidence = _imported(request, evidence_id)
+    evidence = _import_of(request, evidence_id)
     return Question(
         _("Delete this imported result?"),
         _("Delete result"),
@@ -112,10 +112,10 @@ def _delete_question(request: HttpRequest, evidence_id: int) -> Question:
 
 
 @readable
-@confirmed(_delete_question)
+@confirm_first(_delete_question)
 def import_delete_form(request: HttpRequest, evidence_id: int) -> HttpResponse:
     """Deletes a text that was imported, with its figures."""
-    evidence = _imported(request, evidence_id)
+    evidence = _import_of(request, evidence_id)
     import_delete(
         workspace=workspace_of(request), evidence=evidence, actor=request.user.get_username()
     )

@@ -44,7 +44,7 @@ class RunForm(ParameterForm):
         chosen = [(str(host.pk), host.name) for host in peers]
         self.fields["peer"].choices = [("", "none"), *chosen]  # type: ignore[attr-defined]
 
-    def chosen_parameters(self) -> dict[str, object]:
+    def run_parameters(self) -> dict[str, object]:
         # A box that is not ticked states nothing, so a profile's own default stays in force.
         flags = {name: True for name in ("install_tools", "careful") if self.cleaned_data[name]}
-        return super().chosen_parameters() | flags
+        return super().run_parameters() | flags

@@ -19,7 +19,7 @@ from backend.domain.profiles import PROFILES
 from backend.web.shared.access import readable
 from backend.web.shared.language import _, lazy
 from backend.web.shared.offer_field import offer_field
-from backend.web.shared.paging import paged
+from backend.web.shared.paging import paging_context
 
 GOING_ON = "active"
 
@@ -76,4 +76,4 @@ class RunsForm(forms.Form):
 def runs_page(request: HttpRequest) -> HttpResponse:
     """Runs, newest first, fifty a page."""
     form = RunsForm(request.GET, workspace_of(request))
-    return render(request, "runs/list.html", {"form": form, **paged(request, form.kept())})
+    return render(request, "runs/list.html", {"form": form, **paging_context(request, form.kept())})

@@ -9,7 +9,7 @@ from backend.domain.probes import NETWORK, PROBES
 from backend.web.runs.spreads import RepeatSpread, Spreads, bars, over_time
 from backend.web.shared import figures
 from backend.web.shared.language import _
-from backend.web.shared.plots import Axis, Plot, PlotRow, thinned
+from backend.web.shared.plots import Axis, Plot, PlotRow, thin
 
 TCP = {s.variant: s.chart_label for s in PROBES[NETWORK].series if s.chart_label}
 
@@ -110,7 +110,7 @@ def _network_over_time(repeats: Spreads) -> Plot | None:
         values = list(spread.parameters.get("intervals") or ()) if spread else []
         if spread and len(values) > 1:
             # An interval ends at its second: the first figure is that of second 1.
-            x, (column,) = thinned([float(n + 1) for n in range(len(values))], [values])
+            x, (column,) = thin([float(n + 1) for n in range(len(values))], [values])
             lines[_stream_words(variant, spread)] = dict(zip(x, column, strict=True))
     known = [v for line in lines.values() for v in line.values() if v]
     return over_time(

@@ -34,7 +34,7 @@ PREFIX = "parameter_"
 LISTS = ("matrix_depths", "matrix_jobs")
 
 
-def shown_unit(parameter: RunParameter) -> tuple[str, int]:
+def unit_of_field(parameter: RunParameter) -> tuple[str, int]:
     """Unit in which a parameter is typed, and its size."""
     return SHOWN_UNITS.get(parameter.unit, (parameter.unit, 1))
 
@@ -44,7 +44,7 @@ def profile_default(profile: Profile, name: str) -> str:
     if name == "repeats":
         few, many = profile.min_repeats, profile.max_repeats
         return f"{few}" if few == many else _("{few} to {many}", few=few, many=many)
-    size = shown_unit(PARAMETERS[name])[1]
+    size = unit_of_field(PARAMETERS[name])[1]
     return figures.quantity(profile.values[name] / size) if name in profile.values else ""
 
 
@@ -53,7 +53,7 @@ def parameters_typed(parameters: Mapping[str, Any]) -> dict[str, Any]:
     typed: dict[str, Any] = {}
     for name, value in parameters.items():
         if name in PARAMETERS:
-            size = shown_unit(PARAMETERS[name])[1]
+            size = unit_of_field(PARAMETERS[name])[1]
             typed[f"{PREFIX}{name}"] = value if size == 1 else value / size
         elif name in LISTS:
             typed[name] = ", ".join(map(str, value))
@@ -66,7 +66,7 @@ class ParameterField(number_fields.FloatField):
     """A number of PARAMETERS within its range, in the unit that is shown."""
 
     def __init__(self, name: str, parameter: RunParameter) -> None:
-        unit, self.size = shown_unit(parameter)
+        unit, self.size = unit_of_field(parameter)
         # Bytes are whole, mebibytes need not be: 0.5 MiB is typed and 524,288 stored.
         self.is_whole = parameter.is_whole and self.size == 1
         defaults = {key: profile_default(profile, name) for key, profile in PROFILES.items()}
@@ -213,11 +213,11 @@ class ParameterForm(WriteForm):
         names = [field.name for field in (*self.numbers, *self.target_fields)]
         return any(self[name].value() or self[name].errors for name in names)
 
-    def chosen_probes(self) -> list[str] | None:
+    def probe_choice(self) -> list[str] | None:
         """The probes ticked; None = all of the profile."""
         return self.cleaned_data["probes"] or None
 
-    def chosen_parameters(self) -> dict[str, object]:
+    def run_parameters(self) -> dict[str, object]:
         """The document's `parameters`: only what was typed."""
         data = self.cleaned_data
         numbers = {name: data.get(f"{PREFIX}{name}") for name in PARAMETERS}

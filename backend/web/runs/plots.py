@@ -11,7 +11,7 @@ from backend.web.runs.spreads import Spreads, spreads
 from backend.web.shared import figures
 from backend.web.shared.charts import strip
 from backend.web.shared.language import _
-from backend.web.shared.plots import Axis, Mark, Plot, thinned
+from backend.web.shared.plots import Axis, Mark, Plot, thin
 
 
 def run_plots(samples: Iterable[Sample], evidence: Iterable[Evidence]) -> list[Plot]:
@@ -20,11 +20,11 @@ def run_plots(samples: Iterable[Sample], evidence: Iterable[Evidence]) -> list[P
     `evidence` needs `series` of the disk tests only.
     """
     repeats = spreads(samples)
-    plots = [*disk_plots(repeats, evidence), _sustained(repeats), *network_plots(repeats)]
+    plots = [*disk_plots(repeats, evidence), _windows_plot(repeats), *network_plots(repeats)]
     return [plot for plot in plots if plot is not None]
 
 
-def _sustained(repeats: Spreads) -> Plot | None:
+def _windows_plot(repeats: Spreads) -> Plot | None:
     """The score of each window of the long run."""
     spread = repeats.get(("cmips_sustained_ratio", "all"))
     parameters = spread.parameters if spread else {}
@@ -33,7 +33,7 @@ def _sustained(repeats: Spreads) -> Plot | None:
     # A single window shows no course.
     if len(windows) < 2 or not window_s:
         return None
-    x, (values,) = thinned([window_s * (n + 1) for n in range(len(windows))], [windows])
+    x, (values,) = thin([window_s * (n + 1) for n in range(len(windows))], [windows])
     last = float(parameters.get("last") or windows[-1])
     drop = figures.percent(1 - last / windows[0]) if windows[0] else _("unknown")
     return Plot(

@@ -69,7 +69,7 @@ class RentalForm(WriteForm):
         if len(credit_modes(offer)) < 2:
             del self.fields["credit_mode"]
 
-    def chosen_parameters(self) -> dict[str, object]:
+    def run_parameters(self) -> dict[str, object]:
         names = ("purchase_model", "credit_mode")
         chosen: dict[str, object] = {name: self.cleaned_data.get(name) for name in names}
         chosen = {name: value for name, value in chosen.items() if value}

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from backend.web.shared import figures
 from backend.web.shared.language import _, lazy
-from backend.web.shared.plots import Axis, Mark, Plot, Values, thinned
+from backend.web.shared.plots import Axis, Mark, Plot, Values, thin
 
 Series = Mapping[str, Values]
 
@@ -26,7 +26,7 @@ TIME = "t_s"
 WIDTH, HEIGHT = 600.0, 64.0
 
 
-def _known(series: Series, names: Iterable[str]) -> list[str]:
+def _present_columns(series: Series, names: Iterable[str]) -> list[str]:
     return [n for n in names if any(value is not None for value in series.get(n, ()))]
 
 
@@ -42,9 +42,9 @@ def series_plots(series: Series | None) -> list[Plot]:
 
 
 def _cpu(series: Series) -> Plot | None:
-    names = _known(series, RATIOS)
-    clock = _known(series, [CLOCK])
-    x, columns = thinned(_times(series), [series[n] for n in [*names, *clock]])
+    names = _present_columns(series, RATIOS)
+    clock = _present_columns(series, [CLOCK])
+    x, columns = thin(_times(series), [series[n] for n in [*names, *clock]])
     marks = [
         Mark(RATIOS[name], [None if v is None else v * 100 for v in column])
         for name, column in zip(names, columns, strict=False)
@@ -75,11 +75,11 @@ def _cpu(series: Series) -> Plot | None:
 
 def _throughput(series: Series) -> Plot | None:
     # A disk or network that moved nothing at all is left out of the picture.
-    names = [n for n in _known(series, RATES) if any(series[n])]
+    names = [n for n in _present_columns(series, RATES) if any(series[n])]
     if not names:
         return None
     scale = rate_scale(v for n in names for v in series[n] if v)
-    x, columns = thinned(_times(series), [series[n] for n in names])
+    x, columns = thin(_times(series), [series[n] for n in names])
     marks = [
         Mark(RATES[name], [scale.shown(v) for v in column])
         for name, column in zip(names, columns, strict=True)
@@ -143,7 +143,7 @@ def live_strips(series: Series | None) -> list[Strip]:
     if not series or len(series.get(TIME, ())) < 2:
         return []
     strips = []
-    if ratios := _known(series, RATIOS):
+    if ratios := _present_columns(series, RATIOS):
         traces = [
             StripTrace(
                 RATIOS[n], _percent(_last(series[n])), path(_times(series), series[n], 1.0), tone
@@ -151,7 +151,7 @@ def live_strips(series: Series | None) -> list[Strip]:
             for tone, n in enumerate(ratios)
         ]
         strips.append(Strip("CPU", figures.percent(1), traces))
-    if rates := _known(series, RATES):
+    if rates := _present_columns(series, RATES):
         most = max((v for n in rates for v in series[n] if v), default=0.0)
         scale = rate_scale([most])
         top = most or 1.0

@@ -6,7 +6,7 @@ from statistics import median
 from typing import Any
 
 from backend.benchmarks.models import Sample
-from backend.domain.stats import counted_repeats
+from backend.domain.stats import repeats_that_count
 from backend.web.shared import figures
 from backend.web.shared.language import _
 from backend.web.shared.plots import Axis, Mark, Plot, Values
@@ -45,7 +45,7 @@ def spreads(samples: Iterable[Sample]) -> dict[tuple[str, str], RepeatSpread]:
     for sample in samples:
         if not sample.excluded_reason:
             groups.setdefault((sample.metric, sample.variant), []).append(sample)
-    return {key: RepeatSpread(counted_repeats(group)[0], group) for key, group in groups.items()}
+    return {key: RepeatSpread(repeats_that_count(group)[0], group) for key, group in groups.items()}
 
 
 def bars(

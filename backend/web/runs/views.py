@@ -24,7 +24,7 @@ from backend.web.runs import disk_plots, series_plots
 from backend.web.runs import plots as run_plots
 from backend.web.shared import figures, lines, machines
 from backend.web.shared.access import demand, may, readable
-from backend.web.shared.confirming import Question, confirmed
+from backend.web.shared.confirming import Question, confirm_first
 from backend.web.shared.language import _
 from backend.web.shared.scaling import scaling
 
@@ -153,13 +153,13 @@ def run_cancel_form(request: HttpRequest, run_id: UUID) -> HttpResponse:
     return HttpResponseRedirect(reverse("run", args=[run_id]))
 
 
-def _archived(request: HttpRequest, run_id: UUID) -> Run:
+def _archive_run(request: HttpRequest, run_id: UUID) -> Run:
     demand(request, Scope.WRITE)
     return _run(request, run_id)
 
 
 def _delete_question(request: HttpRequest, run_id: UUID) -> Question:
-    run = _archived(request, run_id)
+    run = _archive_run(request, run_id)
     return Question(
         _("Delete the run on {name}?", name=run.host.name),
         _("Delete run"),
@@ -169,10 +169,10 @@ def _delete_question(request: HttpRequest, run_id: UUID) -> Question:
 
 
 @readable
-@confirmed(_delete_question)
+@confirm_first(_delete_question)
 def run_delete_form(request: HttpRequest, run_id: UUID) -> HttpResponse:
     """Deletes a run that came as an archive."""
-    run = _archived(request, run_id)
+    run = _archive_run(request, run_id)
     offer = run.offer
     archived_run_delete(workspace=workspace_of(request), run=run, actor=request.user.get_username())
     messages.success(request, _("The run is deleted."))

@@ -20,11 +20,11 @@ from backend.domain.errors import InvalidValue
 from backend.rankings.models import FeedKey, SavedView
 from backend.rankings.selectors.ranking import query_from
 from backend.rankings.selectors.views import (
+    changes_from_view,
     is_owner,
     keepable,
-    kept_params,
-    modified,
     view_get,
+    view_params,
     views_visible,
 )
 from backend.rankings.services.feeds import (
@@ -39,7 +39,7 @@ from backend.web.data.views import data_request
 from backend.web.saved_views.forms import FeedKeyForm, ViewForm
 from backend.web.shared import state, words
 from backend.web.shared.access import demand, may, readable
-from backend.web.shared.confirming import Question, confirmed
+from backend.web.shared.confirming import Question, confirm_first
 from backend.web.shared.language import _, lazy
 
 # What a view says beside its filters.
@@ -82,7 +82,7 @@ def _own_view(request: HttpRequest, slug: str) -> SavedView:
 def views_page(request: HttpRequest) -> HttpResponse:
     """The shared views and one's own."""
     views = views_visible(workspace_slug(request), request.user.get_username())
-    lines = [(view, state.chips(state.cleaned(kept_params(view)), "")) for view in views]
+    lines = [(view, state.chips(state.clean(view_params(view)), "")) for view in views]
     context = {"lines": lines, "may_write": may(request, Scope.WRITE)}
     return render(request, "views/list.html", context)
 
@@ -108,14 +108,14 @@ def view_new(request: HttpRequest) -> HttpResponse:
     base = opened.view if opened.view and may_change(request, opened.view) else None
     context = {
         "form": form,
-        "chips": state.chips(state.cleaned(params), ""),
+        "chips": state.chips(state.clean(params), ""),
         "choices": _choices(params),
         "errors": errors,
         "unknown": unknown,
         "base": base,
-        "changed": _changed_words(params, opened.kept),
-        "asked": state.encoded(params),
-        "back": reverse("offers") + state.encoded(dict(request.GET.lists())),
+        "changed": _difference_words(params, opened.kept),
+        "asked": state.encode(params),
+        "back": reverse("offers") + state.encode(dict(request.GET.lists())),
     }
     return render(request, "views/new.html", context)
 
@@ -135,10 +135,10 @@ def view_params_form(request: HttpRequest, slug: str) -> HttpResponse:
     return HttpResponseRedirect(reverse("view", args=[slug]))
 
 
-def _changed_words(params: state.Params, kept: state.Params) -> list[str]:
+def _difference_words(params: state.Params, kept: state.Params) -> list[str]:
     """Differences of the page from its view; none without one."""
     # Both cleaned, so that an empty field is no change.
-    names = modified(state.cleaned(params), state.cleaned(kept)) if kept else []
+    names = changes_from_view(state.clean(params), state.clean(kept)) if kept else []
     return [CHOICES.get(name) or words.parameter(name)[1] for name in names]
 
 
@@ -147,18 +147,18 @@ def _changed_words(params: state.Params, kept: state.Params) -> list[str]:
 
 def _choices(params: state.Params) -> list[tuple[str, str]]:
     """A view's choices beside its filters: label and value."""
-    shown = state.cleaned(params)
+    shown = state.clean(params)
     return [(label, ", ".join(shown[name])) for name, label in CHOICES.items() if name in shown]
 
 
 def _page(request: HttpRequest, view: SavedView, **given: Any) -> HttpResponse:
     reader = request.user.get_username()
     keys = feed_keys_visible(workspace_slug(request), reader, is_admin=may(request, Scope.ADMIN))
-    params = kept_params(view)
+    params = view_params(view)
     initial = {"name": view.name, "visibility": view.visibility}
     context = {
         "view": view,
-        "chips": state.chips(state.cleaned(params), ""),
+        "chips": state.chips(state.clean(params), ""),
         "choices": _choices(params),
         "keys": [(key, is_in_force(key)) for key in keys.filter(view=view)],
         "now": clock.now(),
@@ -206,7 +206,7 @@ def _view_question(request: HttpRequest, slug: str) -> Question:
 
 
 @readable
-@confirmed(_view_question)
+@confirm_first(_view_question)
 def view_delete_form(request: HttpRequest, slug: str) -> HttpResponse:
     """Removes the view and ends its feeds."""
     view_delete(view=_own_view(request, slug), actor=request.user.get_username())
@@ -228,7 +228,7 @@ def feed_key_new(request: HttpRequest, slug: str) -> HttpResponse:
         try:
             with form.refusals():
                 # Before the key is made: a view that can no longer be asked gets no feed.
-                query, _errors = query_from(kept_params(view))
+                query, _errors = query_from(view_params(view))
                 made, text = feed_key_create(
                     view=view,
                     name=form.cleaned_data["name"],
@@ -270,7 +270,7 @@ def _feed_key_question(request: HttpRequest, slug: str, key_id: UUID) -> Questio
 
 
 @readable
-@confirmed(_feed_key_question)
+@confirm_first(_feed_key_question)
 def feed_key_revoke_form(request: HttpRequest, slug: str, key_id: UUID) -> HttpResponse:
     key = _feed_key(request, slug, key_id)
     feed_key_revoke(key=key, actor=request.user.get_username())

@@ -31,7 +31,7 @@ class _Words(NamedTuple):
     factor: float
 
 
-def shown_curves(outcome: Simulated) -> tuple[list[ShownCurve], str]:
+def visible_curves(outcome: Simulated) -> tuple[list[ShownCurve], str]:
     """The curves of a result and, where they are drawn in coarser steps than it, the length of
     those; InvalidDocument for one that is too large to calculate."""
     currency, span = currency_of(outcome), horizon_words(outcome.resolved)
@@ -42,7 +42,9 @@ def shown_curves(outcome: Simulated) -> tuple[list[ShownCurve], str]:
         # A day of one step has no hours to vary.
         if len(curve.at) > 1:
             words = _words(curve, unit)
-            shown.append(ShownCurve(_plot(curve, words, currency, span), list(_said(curve, words))))
+            shown.append(
+                ShownCurve(_plot(curve, words, currency, span), list(_sentences(curve, words)))
+            )
     return shown, "" if step_s is None else step_words(step_s)
 
 
@@ -86,7 +88,7 @@ def _plot(curve: CostCurve, words: _Words, currency: str, span: str) -> Plot:
         note=_(
             "{note} A line is left out where the option does not serve the demand.", note=words.note
         ),
-        summary=f"{words.title}: " + " ".join(_said(curve, words)),
+        summary=f"{words.title}: " + " ".join(_sentences(curve, words)),
     )
 
 
@@ -96,7 +98,7 @@ def _costs(line: CostLine) -> list[float | None]:
     return [float(cost) if is_serving else None for cost, is_serving in pairs]
 
 
-def _said(curve: CostCurve, words: _Words) -> Iterator[str]:
+def _sentences(curve: CostCurve, words: _Words) -> Iterator[str]:
     """A sentence for each option, in the order of the stretches, then those that never win."""
     last = curve.stretches[-1]
     for stretch in curve.stretches:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from backend.domain.pareto import undominated
+from backend.domain.pareto import pareto_indexes
 from backend.web.scenarios.figures import Option, beside, cost, share
 from backend.web.scenarios.plots import MOST_BARS
 from backend.web.shared import figures
@@ -15,7 +15,7 @@ def pareto_plot(options: Sequence[Option], currency: str) -> Plot:
     """Cost against unmet demand, a sign for each option."""
     # One x for all marks: a chart has its x values once, so each option is a mark with a single value.
     ordered = sorted(options, key=cost)
-    front = undominated([(cost(option), option["unserved_share"]) for option in ordered])
+    front = pareto_indexes([(cost(option), option["unserved_share"]) for option in ordered])
     line = {ordered[index]["name"] for index in front}
     marks = [
         Mark(

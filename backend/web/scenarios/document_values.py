@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from backend.web.shared.number_fields import document_number, written
+from backend.web.shared.number_fields import document_number, number_text
 
 DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 REST = "rest"
@@ -16,7 +16,7 @@ REST = "rest"
 MOST_DIGITS = 18
 
 
-def typed(text: str, kind: str) -> Any:
+def parse_value(text: str, kind: str) -> Any:
     """The value that a text stands for; the text itself where it stands for none."""
     return _READS.get(kind, str)(text)
 
@@ -26,7 +26,7 @@ def entry_text(value: Any, kind: str) -> str:
     if value is None:
         return ""
     if kind == "decimal":
-        return str(written(value))
+        return str(number_text(value))
     return value if isinstance(value, str) else _WRITES.get(kind, str)(value)
 
 

@@ -5,14 +5,14 @@ from typing import Any, NamedTuple
 
 from backend.benchmarks.services.current_data import current_stamp
 from backend.domain.scenarios.ready_options import READY_OPTIONS
-from backend.domain.scenarios.shapes import SHAPES, LoadShape, outline, reshaped, shape_of
+from backend.domain.scenarios.shapes import SHAPES, LoadShape, outline, reshape, shape_of
 from backend.rankings.selectors.coverage import metrics_scored
 from backend.rankings.selectors.default_metric import default_metric
 from backend.rankings.selectors.ranking import query_from, ranking
-from backend.web.scenarios.edits import calculated
+from backend.web.scenarios.edits import calculate
 from backend.web.scenarios.form_shown import ShownForm
 from backend.web.scenarios.forms import ScenarioForm
-from backend.web.scenarios.outlines import Outline, outlined
+from backend.web.scenarios.outlines import Outline, outline_of
 from backend.web.scenarios.part_prices import part_prices
 from backend.web.scenarios.preview import Preview, preview
 from backend.web.shared import figures, words
@@ -37,7 +37,7 @@ class BestOffer(NamedTuple):
 
 def editor_context(form: ScenarioForm, workspace_slug: str, *, is_refused: bool) -> dict[str, Any]:
     """The form in its steps with what was typed calculated; a refusal has reported its errors."""
-    typed = calculated(form)
+    typed = calculate(form)
     # A document that is made anew would forget what was reported of the last one.
     shown = (
         Preview(None, None, list(form.refused)) if is_refused else preview(typed, workspace_slug)
@@ -61,8 +61,8 @@ def _shape_cards(document: Mapping[str, Any], chosen: LoadShape | None) -> list[
     for shape in SHAPES.values():
         is_chosen = shape is chosen
         # The chosen shape with the numbers that were typed, the others with numbers of their own.
-        levels = outline(document if is_chosen else reshaped(document, shape), shape.days)
-        cards.append(ShapeCard(shape, outlined(levels, unit), is_chosen))
+        levels = outline(document if is_chosen else reshape(document, shape), shape.days)
+        cards.append(ShapeCard(shape, outline_of(levels, unit), is_chosen))
     return cards
 
 

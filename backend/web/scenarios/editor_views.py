@@ -20,7 +20,7 @@ from backend.scenarios.services.job_requests import TooManyJobs
 from backend.scenarios.services.scenarios import ScenarioFrozen, scenario_create, scenario_update
 from backend.web.bills.views import bill_document
 from backend.web.scenarios.editor import editor_context
-from backend.web.scenarios.edits import MOST_NAMED, asked_for, edited, with_offer
+from backend.web.scenarios.edits import MOST_NAMED, document_of_address, edit, with_offer
 from backend.web.scenarios.forms import ScenarioForm, is_editable
 from backend.web.scenarios.job_views import job_begun
 from backend.web.scenarios.part_prices import part_prices
@@ -42,16 +42,16 @@ def scenario_new(request: HttpRequest) -> HttpResponse:
     if request.method != "POST":
         if bill := request.GET.get("bill"):
             return _page(request, ScenarioForm(document=bill_document(request, bill)))
-        form = ScenarioForm(document=_asked(request, template.document))
+        form = ScenarioForm(document=_template_of(request, template.document))
         return _page(request, form, template=template, is_unknown=chosen not in TEMPLATES)
-    form = edited(request.POST, workspace_slug(request))
+    form = edit(request.POST, workspace_slug(request))
     if "save" in request.POST:
         demand(request, Scope.WRITE)
-        scenario = _saved(request, form, None, template.key)
+        scenario = _save(request, form, None, template.key)
         if scenario is not None:
             messages.success(request, _("“{name}” is saved.", name=scenario.name))
             return HttpResponseRedirect(reverse("scenario", args=[scenario.slug]))
-    elif "background" in request.POST and (begun := _begun(request, form)):
+    elif "background" in request.POST and (begun := _begin_job(request, form)):
         return begun
     return _page(request, form, template=template)
 
@@ -70,13 +70,13 @@ def scenario_edit(request: HttpRequest, slug: str) -> HttpResponse:
         return HttpResponseRedirect(reverse("scenario", args=[slug]))
     if request.method != "POST":
         return _page(request, ScenarioForm(document=document), scenario=scenario)
-    form = edited(request.POST, workspace_slug(request))
+    form = edit(request.POST, workspace_slug(request))
     if "save" in request.POST:
         demand(request, Scope.WRITE)
-        if _saved(request, form, scenario, "") is not None:
+        if _save(request, form, scenario, "") is not None:
             messages.success(request, _("The changes are saved."))
             return HttpResponseRedirect(reverse("scenario", args=[slug]))
-    elif "background" in request.POST and (begun := _begun(request, form)):
+    elif "background" in request.POST and (begun := _begin_job(request, form)):
         return begun
     return _page(request, form, scenario=scenario)
 
@@ -93,7 +93,7 @@ def scenario_preview(request: HttpRequest) -> HttpResponse:
     return retry_later(render(request, "scenarios/_followed.html", context), shown.wait_s)
 
 
-def _saved(
+def _save(
     request: HttpRequest, form: ScenarioForm, scenario: Scenario | None, template: str
 ) -> Scenario | None:
     """The scenario as it is now kept; None where it is refused, which the form then says."""
@@ -111,7 +111,7 @@ def _saved(
     return None
 
 
-def _begun(request: HttpRequest, form: ScenarioForm) -> HttpResponse | None:
+def _begin_job(request: HttpRequest, form: ScenarioForm) -> HttpResponse | None:
     """The way to the job of what was typed; None where it is refused, which the form then says."""
     try:
         return job_begun(request, form.document())
@@ -148,9 +148,9 @@ def _with_offer_asked_for(request: HttpRequest, scenario: Scenario) -> Mapping[s
     return with_offer(scenario.document, slug, name, "", term=request.GET.get("term", ""))
 
 
-def _asked(request: HttpRequest, document: Mapping[str, Any]) -> Mapping[str, Any]:
+def _template_of(request: HttpRequest, document: Mapping[str, Any]) -> Mapping[str, Any]:
     """A template with the shape and the options that the address asks for."""
     slugs = [slug.replace("\0", "") for slug in request.GET.getlist("offer")[:MOST_NAMED]]
-    return asked_for(
+    return document_of_address(
         document, request.GET, offer_names(slugs, workspace_slug(request)) if slugs else {}
     )

@@ -7,7 +7,7 @@ from typing import Any
 from django.http import QueryDict
 
 from backend.domain.scenarios.ready_options import READY_OPTIONS, with_option
-from backend.domain.scenarios.shapes import SHAPES, reshaped
+from backend.domain.scenarios.shapes import SHAPES, reshape
 from backend.scenarios.selectors.offer_matches import is_own_hardware, offer_names
 from backend.web.scenarios.forms import CURRENCY, ScenarioForm
 
@@ -17,29 +17,29 @@ MOST_NAMED = 6
 PICK = re.compile(r"(options\.\d{1,2}\.parts\.[01]\.price\.)offer=([-\w]{1,120})")
 
 
-def edited(data: QueryDict, workspace_slug: str) -> ScenarioForm:
+def edit(data: QueryDict, workspace_slug: str) -> ScenarioForm:
     """The form with what was typed, after the change that its button asks for."""
     texts = {name: str(text) for name, text in data.items()}
     if match := PICK.fullmatch(texts.get("pick", "")):
-        return ScenarioForm(_picked(texts, match[1], match[2]))
+        return ScenarioForm(_pick_offer(texts, match[1], match[2]))
     if texts.get("remove", "").isdecimal():
         start = f"options.{texts['remove']}."
         # The document is made anew without the line, so the lines below it move up.
         texts = {name: text for name, text in texts.items() if not name.startswith(start)}
-        return _opened(ScenarioForm(texts).document())
+        return _open_form(ScenarioForm(texts).document())
     form = ScenarioForm(data)
     if shape := SHAPES.get(texts.get("shape", "")):
-        return _opened(reshaped(form.document(), shape))
+        return _open_form(reshape(form.document(), shape))
     if ready := READY_OPTIONS.get(texts.get("add", "")):
         currency = texts.get(CURRENCY) or "USD"
-        return _opened(with_option(form.document(), ready.title, ready.parts, currency))
+        return _open_form(with_option(form.document(), ready.title, ready.parts, currency))
     if slug := texts.get("offer", "").replace("\0", ""):
         named = offer_names([slug], workspace_slug).get(slug, slug)
-        return _opened(with_offer(form.document(), slug, named, texts.get(CURRENCY, "")))
+        return _open_form(with_offer(form.document(), slug, named, texts.get(CURRENCY, "")))
     return form
 
 
-def asked_for(
+def document_of_address(
     document: Mapping[str, Any], asked_of: QueryDict, offers: Mapping[str, str]
 ) -> dict[str, Any]:
     """The document with the shape of an address, and its options instead of those of a template;
@@ -47,7 +47,7 @@ def asked_for(
     currency = asked_of.get("currency", "")[:3].upper()
     asked = dict(document)
     if shape := SHAPES.get(asked_of.get("shape", "")):
-        asked = reshaped(asked, shape)
+        asked = reshape(asked, shape)
     known = [READY_OPTIONS[key] for key in asked_of.getlist("add") if key in READY_OPTIONS]
     if known or offers:
         asked["options"] = []
@@ -56,7 +56,7 @@ def asked_for(
     for slug, name in offers.items():
         asked = with_offer(asked, slug, name, currency, count=count or None)
     if count and offers:
-        asked = _scaled_to(asked, count)
+        asked = _scale_windows(asked, count)
     for template in known:
         asked = with_option(asked, template.title, template.parts, currency or "USD")
     return asked
@@ -83,7 +83,7 @@ def with_offer(
     return with_option(document, name, (part,), currency)
 
 
-def _scaled_to(document: Mapping[str, Any], servers: int) -> dict[str, Any]:
+def _scale_windows(document: Mapping[str, Any], servers: int) -> dict[str, Any]:
     """The document with its windows scaled so that the highest level needs so many servers."""
     demand = dict(document.get("demand") or {})
     levels = [window["level"] for window in demand.get("windows") or ()]
@@ -99,7 +99,7 @@ def _scaled_to(document: Mapping[str, Any], servers: int) -> dict[str, Any]:
     return {**document, "demand": demand}
 
 
-def _picked(texts: Mapping[str, str], price: str, slug: str) -> dict[str, str]:
+def _pick_offer(texts: Mapping[str, str], price: str, slug: str) -> dict[str, str]:
     """The offer in a part, priced as the catalog has it."""
     kept = {
         name: text
@@ -110,11 +110,11 @@ def _picked(texts: Mapping[str, str], price: str, slug: str) -> dict[str, str]:
     return kept | {f"{price}offer": slug}
 
 
-def _opened(document: Mapping[str, Any]) -> ScenarioForm:
-    return calculated(ScenarioForm(document=document))
+def _open_form(document: Mapping[str, Any]) -> ScenarioForm:
+    return calculate(ScenarioForm(document=document))
 
 
-def calculated(form: ScenarioForm) -> ScenarioForm:
+def calculate(form: ScenarioForm) -> ScenarioForm:
     """The form itself where something was typed, else one in which the document was."""
     if form.is_bound:
         return form

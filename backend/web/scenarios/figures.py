@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
-from backend.domain.scenarios.conclusion import judged_cost, may_win, unmet_cost
+from backend.domain.scenarios.conclusion import decisive_cost, may_win, unmet_cost
 from backend.domain.scenarios.ready_options import options_with_examples
 from backend.scenarios.selectors.scenarios import Simulated
 from backend.web.shared import figures
@@ -35,14 +35,14 @@ def cost(option: Option) -> float:
     return float(option["cost_total"])
 
 
-def marked(options: Sequence[Option], simulated: Simulated) -> list[dict[str, Any]]:
+def mark_options(options: Sequence[Option], simulated: Simulated) -> list[dict[str, Any]]:
     """The options with what sets each apart: the cheapest that serves, unless a price is an example,
     and those that serve too little."""
     serving = [option for option in options if may_win(option)]
-    lost = lost_cost(simulated)
+    lost = cost_of_unmet_demand(simulated)
     # By the cost with what unserved demand loses, or serving nothing would be the cheapest.
     is_open = not serving or bool(options_with_examples(simulated.resolved))
-    cheapest = None if is_open else min(serving, key=lambda option: judged_cost(option, lost))
+    cheapest = None if is_open else min(serving, key=lambda option: decisive_cost(option, lost))
     return [
         {
             **option,
@@ -54,7 +54,7 @@ def marked(options: Sequence[Option], simulated: Simulated) -> list[dict[str, An
     ]
 
 
-def lost_cost(simulated: Simulated) -> float:
+def cost_of_unmet_demand(simulated: Simulated) -> float:
     """Cost of leaving all demand of a result unmet."""
     return unmet_cost(simulated.result, simulated.resolved.get("price_per_unserved_unit_hour"))
 
@@ -104,14 +104,14 @@ def horizon_words(document: Mapping[str, Any]) -> str:
 def _tier(entry: object) -> str:
     """A value of a list, or a pair of a tier's upper bound and its price or factor."""
     if not isinstance(entry, list | tuple) or len(entry) != 2:
-        return shown_value(entry)
+        return value_text(entry)
     bound, value = entry
     if bound is None:
-        return _("beyond that: {value}", value=shown_value(value))
-    return _("up to {bound}: {value}", bound=shown_value(bound), value=shown_value(value))
+        return _("beyond that: {value}", value=value_text(value))
+    return _("up to {bound}: {value}", bound=value_text(bound), value=value_text(value))
 
 
-def shown_value(value: object) -> str:
+def value_text(value: object) -> str:
     """A value of a document; a number with more digits than people read is rounded."""
     if isinstance(value, list | tuple):
         return ", ".join(map(_tier, value))

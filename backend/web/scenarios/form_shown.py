@@ -91,7 +91,7 @@ class ShownForm:
         of_shape = shape.fields if shape else ()
         self._first = {*(f"demand/{name}" for name in of_shape), *NAMED}
 
-    def _shown(self, entries: Iterable[Entry], *indexes: int) -> list[ShownField]:
+    def _show(self, entries: Iterable[Entry], *indexes: int) -> list[ShownField]:
         return [
             ShownField(
                 field=self.form[field_name(entry.path, indexes)],
@@ -108,14 +108,14 @@ class ShownForm:
     @property
     def load(self) -> list[ShownField]:
         """The numbers that matter in the shape, with its unit and what a server carries of it."""
-        return self._shown(
+        return self._show(
             entry for entry in (*layout.DEMAND, *layout.CAPACITY) if entry.path in self._first
         )
 
     @property
     def expert_load(self) -> list[ShownField]:
         """The other fields of the demand."""
-        return self._shown(entry for entry in layout.DEMAND if entry.path not in self._first)
+        return self._show(entry for entry in layout.DEMAND if entry.path not in self._first)
 
     @property
     def sections(self) -> list[ShownSection]:
@@ -124,7 +124,7 @@ class ShownForm:
             ShownSection(
                 title,
                 SECTION_HINTS.get(title, ""),
-                self._shown(entry for entry in entries if entry.path not in NAMED),
+                self._show(entry for entry in entries if entry.path not in NAMED),
             )
             for title, entries in SECTIONS.items()
         ]
@@ -143,7 +143,7 @@ class ShownForm:
         return self._lines("policy.windows", layout.POLICY_WINDOWS)
 
     def _lines(self, of: str, entries: Sequence[Entry]) -> list[list[ShownField]]:
-        return [self._shown(entries, index) for index in range(self.form.counts[of])]
+        return [self._show(entries, index) for index in range(self.form.counts[of])]
 
     @property
     def options(self) -> list[ShownOption]:
@@ -158,14 +158,14 @@ class ShownForm:
             parts=[
                 ShownPart(
                     role=None if n else self.form[role],
-                    fields=self._shown((*layout.KEY_ENTRIES, *layout.KEY_HARDWARE), index, n),
-                    expert=self._shown((*layout.EXPERT_HARDWARE, *layout.EXPERT_ENTRIES), index, n),
+                    fields=self._show((*layout.KEY_ENTRIES, *layout.KEY_HARDWARE), index, n),
+                    expert=self._show((*layout.EXPERT_HARDWARE, *layout.EXPERT_ENTRIES), index, n),
                     when=role if n else "",
                     price=self._prices.get(f"options.{index}.parts.{n}", PartPrice(index, n)),
                 )
                 for n in range(PARTS)
             ],
-            extras=self._shown(layout.OWN_EXTRAS, index),
+            extras=self._show(layout.OWN_EXTRAS, index),
             # The last line is the free one that the form keeps below those that are filled.
             is_empty=index == self.form.counts["options"] - 1,
         )

@@ -10,7 +10,7 @@ from backend.domain.errors import InvalidDocument, InvalidValue
 from backend.domain.scenarios.price_document import PURCHASE
 from backend.domain.scenarios.work import TooMuchWork
 from backend.web.scenarios import form_layout as layout
-from backend.web.scenarios.document_values import entry_text, typed
+from backend.web.scenarios.document_values import entry_text, parse_value
 from backend.web.scenarios.form_help import help_for
 from backend.web.scenarios.form_layout import Entry
 from backend.web.shared.forms import WriteForm
@@ -48,7 +48,7 @@ class ScenarioForm(WriteForm):
         super().__init__(data, initial=initial)
         # The fields depend on what is in the form, whether it comes from a document or from a person.
         texts = initial if data is None else data
-        said = _said(texts)
+        said = _filled_fields(texts)
         self.counts = {of: min(_rows(said, of) + 1, most) for of, most in MOST_LINES.items()}
         self.fields[CURRENCY] = _text(
             _("Currency"), _("Of every price that is typed here."), maxlength=3
@@ -58,7 +58,7 @@ class ScenarioForm(WriteForm):
                 if _is_there(name, texts):
                     self.fields[name] = _field(entry)
         for index in range(self.counts["options"]):
-            self.fields[f"options.{index}.parts.0.role"] = _chosen(_("Servers are"), _ROLES)
+            self.fields[f"options.{index}.parts.0.role"] = _choice_field(_("Servers are"), _ROLES)
 
     def _names(self, entry: Entry) -> Iterator[str]:
         path = entry.path.replace("/", ".")
@@ -87,14 +87,14 @@ class ScenarioForm(WriteForm):
             rows = self._windows(of)
             if rows:
                 document[of]["windows"] = rows
-        document["options"] = [self._option(n) for n in self._filled("options")]
+        document["options"] = [self._option(n) for n in self._filled_lines("options")]
         self.stated = document
         return document
 
     def _text(self, name: str) -> str:
         return str(self.cleaned_data.get(name) or "")
 
-    def _filled(self, of: str) -> list[int]:
+    def _filled_lines(self, of: str) -> list[int]:
         """Indexes of the lines in which something was typed; remembers which line each becomes."""
         entries = [e for e in layout.EVERY if e.path.startswith(f"{of.replace('.', '/')}/*")]
         filled: list[int] = []
@@ -122,7 +122,7 @@ class ScenarioForm(WriteForm):
             into = values
             for level in above:
                 into = into.setdefault(level, {})
-            into[last] = typed(text, entry.kind)
+            into[last] = parse_value(text, entry.kind)
         return values
 
     def _counts(self, entry: Entry, indexes: tuple[int, ...]) -> bool:
@@ -136,7 +136,7 @@ class ScenarioForm(WriteForm):
         entries = layout.DEMAND_WINDOWS if of == "demand" else layout.POLICY_WINDOWS
         if self._text(f"{of}.kind") not in entries[0].values:
             return []
-        return [self._values(entries, (index,)) for index in self._filled(f"{of}.windows")]
+        return [self._values(entries, (index,)) for index in self._filled_lines(f"{of}.windows")]
 
     def _option(self, index: int) -> dict[str, Any]:
         option = {**self._values((layout.OPTION, *layout.OWN_EXTRAS), (index,))}
@@ -172,7 +172,7 @@ class ScenarioForm(WriteForm):
         for pointer, detail in errors:
             name = self.field_of(pointer)
             self.add_error(name or None, detail if name else f"{pointer}: {detail}".strip(": "))
-            said.append((name, f"{self._spoken(name)}: {detail}" if name else detail))
+            said.append((name, f"{self._speak(name)}: {detail}" if name else detail))
         self.refused = said
         self.is_too_much = isinstance(error, TooMuchWork)
         return said
@@ -200,7 +200,7 @@ class ScenarioForm(WriteForm):
                 return f"{own}{name[len(prefix) :]}".rstrip(".")
         return name
 
-    def _spoken(self, name: str) -> str:
+    def _speak(self, name: str) -> str:
         label = str(self.fields[name].label)
         indexes = re.findall(r"(options|windows|parts)\.(\d+)", name)
         return ", ".join([*(f"{of[:-1]} {int(n) + 1}" for of, n in indexes), label])
@@ -231,7 +231,7 @@ def field_name(path: str, indexes: tuple[int, ...]) -> str:
     return path.replace("/", ".")
 
 
-def _said(texts: Mapping[str, Any]) -> list[str]:
+def _filled_fields(texts: Mapping[str, Any]) -> list[str]:
     """Names of the fields that say something; a line that is as it was offered does not."""
     return [name for name, text in texts.items() if text and (name[-5:], text) != (".role", "all")]
 
@@ -290,9 +290,9 @@ def _at(values: Any, path: str) -> Any:
 def _field(entry: Entry) -> forms.Field:
     said = help_for(entry)
     if entry.kind == "choice":
-        return _chosen(entry.label, entry.choices, said.text)
+        return _choice_field(entry.label, entry.choices, said.text)
     if entry.kind == "flag":
-        return _chosen(entry.label, (("", _("yes")), ("false", _("no"))), said.text)
+        return _choice_field(entry.label, (("", _("yes")), ("false", _("no"))), said.text)
     if entry.kind in LINES:
         rows = {"points": 6, "numbers": 2}.get(entry.kind, 3)
         widget = forms.Textarea(attrs={"rows": rows, "placeholder": said.placeholder})
@@ -314,6 +314,8 @@ def _text(label: str, help_text: str = "", **attributes: Any) -> forms.Field:
     return forms.CharField(label=label, required=False, help_text=help_text, widget=widget)
 
 
-def _chosen(label: str, choices: Sequence[tuple[str, str]], help_text: str = "") -> forms.Field:
+def _choice_field(
+    label: str, choices: Sequence[tuple[str, str]], help_text: str = ""
+) -> forms.Field:
     widget = forms.Select(choices=choices)
     return forms.CharField(label=label, required=False, help_text=help_text, widget=widget)

@@ -12,14 +12,14 @@ from django.views.decorators.http import require_POST, require_safe
 from backend.accounts.models import Scope
 from backend.accounts.services.acting import workspace_of
 from backend.domain.errors import DomainError
-from backend.domain.scenarios.conclusion import concluded
+from backend.domain.scenarios.conclusion import conclude
 from backend.scenarios.models import OPEN_STATES, ScenarioJob
 from backend.scenarios.selectors.jobs import job_by_id, job_document, job_progress, job_result
 from backend.scenarios.selectors.scenarios import Simulated
 from backend.scenarios.services.job_requests import job_create
 from backend.scenarios.services.jobs import job_cancel
 from backend.web.scenarios import plots
-from backend.web.scenarios.figures import currency_of, horizon_words, marked
+from backend.web.scenarios.figures import currency_of, horizon_words, mark_options
 from backend.web.scenarios.views import scenario_or_404
 from backend.web.shared.access import demand, readable
 
@@ -89,8 +89,8 @@ def _result(job: ScenarioJob) -> dict[str, Any]:
     return {
         "result": result,
         "currency": currency,
-        "options": marked(result["options"], outcome),
+        "options": mark_options(result["options"], outcome),
         "has_spread": any(option["interval"] for option in result["options"]),
-        "conclusion": concluded(result, currency, horizon_words(outcome.resolved), price),
+        "conclusion": conclude(result, currency, horizon_words(outcome.resolved), price),
         "plot": plots.cost_plot(result, currency),
     }

@@ -31,16 +31,16 @@ from backend.scenarios.selectors.screening import (
     ScreeningQuery,
     market_mix,
     market_of,
-    screened_market,
+    screen_market,
 )
-from backend.web.scenarios.figures import horizon_words, lost_cost, marked
+from backend.web.scenarios.figures import cost_of_unmet_demand, horizon_words, mark_options
 from backend.web.scenarios.form_layout import BILLING_WORDS
 from backend.web.scenarios.page import scenario_outcome
 from backend.web.scenarios.views import scenario_or_404
 from backend.web.shared import words
 from backend.web.shared.access import may, readable
 from backend.web.shared.fragments import fragment
-from backend.web.shared.language import _, counted, lazy
+from backend.web.shared.language import _, count_words, lazy
 
 # What is said of offers by what they lack, after their number.
 LEFT_OUT = {
@@ -104,7 +104,7 @@ def scenario_offers(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 def _context(scenario: Scenario, market: LoadMarket) -> dict[str, Any]:
-    its, mix = screened_market(market), market_mix(market)
+    its, mix = screen_market(market), market_mix(market)
     query = market.query
     asked = {
         "term": query.term,
@@ -121,7 +121,7 @@ def _context(scenario: Scenario, market: LoadMarket) -> dict[str, Any]:
         "count": len(market.offers),
         "is_cut": len(its.rows) == query.limit,
         "left_out": [
-            (LEFT_OUT[name], counted("{n} offer", "{n} offers", count))
+            (LEFT_OUT[name], count_words("{n} offer", "{n} offers", count))
             for name, count in its.left_out.items()
         ],
         "metric": words.metric(market.metric),
@@ -141,14 +141,14 @@ def _rows(scenario: Scenario, its: ScreenedMarket) -> list[dict[str, Any]]:
     """The offers with the options of the scenario among them, the cheapest first; each bar is its
     share of the dearest offer's cost, at most all of it."""
     outcome = scenario_outcome(scenario)
-    lost = lost_cost(outcome)
+    lost = cost_of_unmet_demand(outcome)
     own = [
         {"result": row, "is_short": row["is_short"], "option": n, "of": None}
-        for n, row in enumerate(marked(outcome.result["options"], outcome), start=1)
+        for n, row in enumerate(mark_options(outcome.result["options"], outcome), start=1)
     ]
     rows = [*own, *(_row(row, its.market) for row in its.rows)]
     # As they are ranked: where unserved demand has a price, it counts.
-    rows.sort(key=lambda row: (row["is_short"], _judged(row["result"], lost)))
+    rows.sort(key=lambda row: (row["is_short"], _judge(row["result"], lost)))
     # Of the offers: an option that costs twenty times as much would leave points of their bars.
     dearest = max((float(row["result"]["cost_total"]) for row in rows if row["of"]), default=0.0)
     for row in rows:
@@ -157,7 +157,7 @@ def _rows(scenario: Scenario, its: ScreenedMarket) -> list[dict[str, Any]]:
     return rows
 
 
-def _judged(result: Mapping[str, Any], lost: float) -> float:
+def _judge(result: Mapping[str, Any], lost: float) -> float:
     return float(result["cost_total"]) + lost * float(result["unserved_share"])
 
 

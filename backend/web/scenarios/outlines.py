@@ -22,7 +22,7 @@ class Outline(NamedTuple):
     words: str
 
 
-def outlined(levels: Sequence[float], unit: str) -> Outline:
+def outline_of(levels: Sequence[float], unit: str) -> Outline:
     """The picture of levels at equal distances; empty for none."""
     if not levels:
         return Outline("", "", "")
@@ -62,4 +62,4 @@ def template_cards() -> tuple[TemplateCard, ...]:
 
 def _of_template(template: Template) -> Outline:
     days = min(int(template.document["horizon"].get("days", MOST_DAYS)), MOST_DAYS)
-    return outlined(outline(template.document, days), template.document["demand"]["unit"])
+    return outline_of(outline(template.document, days), template.document["demand"]["unit"])

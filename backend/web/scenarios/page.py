@@ -7,30 +7,30 @@ from backend.common.work import calculation, most_steps
 from backend.domain.attributions import attributions
 from backend.domain.documents.model import every_field
 from backend.domain.errors import InvalidDocument
-from backend.domain.scenarios.conclusion import concluded
+from backend.domain.scenarios.conclusion import conclude
 from backend.domain.scenarios.document import ScenarioDocument
 from backend.domain.scenarios.price_document import UNITS_OF_BILLINGS
 from backend.domain.scenarios.ready_options import options_with_examples
 from backend.domain.scenarios.regimes import PRICES, regimes
-from backend.domain.scenarios.work import ADVICE, MOST_MAP_WORK, check_map_work, coarsened
+from backend.domain.scenarios.work import ADVICE, MOST_MAP_WORK, check_map_work, coarsen
 from backend.scenarios.models import Scenario
 from backend.scenarios.selectors.scenarios import (
     Simulated,
     scenario_by_slug,
     scenario_series,
-    simulated,
+    simulate_document,
 )
 from backend.web.scenarios import decisions, plots
 from backend.web.scenarios.figures import (
     currency_of,
     horizon_words,
     is_shorter_than_a_month,
-    marked,
+    mark_options,
     share,
-    shown_value,
     step_words,
+    value_text,
 )
-from backend.web.scenarios.span import DEFAULT_SPAN, SPANS, spanned
+from backend.web.scenarios.span import DEFAULT_SPAN, SPANS, series_of_worst_span
 from backend.web.shared import figures
 from backend.web.shared.language import _
 from backend.web.shared.plots import MOST_POINTS, Plot
@@ -45,13 +45,13 @@ def result_context(scenario: Scenario, *, option: str, span: str) -> dict[str, A
     outcome = scenario_outcome(scenario)
     result, currency = outcome.result, currency_of(outcome)
     options = result["options"]
-    shown = marked(options, outcome)
+    shown = mark_options(options, outcome)
     index = _option_index(option, shown)
     # Once for the whole page: each call simulates.
     series = scenario_series(scenario, most_points=MOST_POINTS)
     # A word that no longer exists comes from an old link, which still deserves a page.
     span = span if span in SPANS else DEFAULT_SPAN
-    near = spanned(scenario, series, index, span)
+    near = series_of_worst_span(scenario, series, index, span)
     return {
         "result": result,
         "currency": currency,
@@ -60,8 +60,8 @@ def result_context(scenario: Scenario, *, option: str, span: str) -> dict[str, A
         "chosen_name": options[index]["name"],
         "spans": SPANS.items(),
         "span": span,
-        "over_time": [plots.served_plot(near, index), plots.duration_plot(series, index)],
-        "conclusion": concluded(
+        "over_time": [plots.service_plot(near, index), plots.duration_plot(series, index)],
+        "conclusion": conclude(
             result,
             currency,
             horizon_words(outcome.resolved),
@@ -74,7 +74,7 @@ def result_context(scenario: Scenario, *, option: str, span: str) -> dict[str, A
         "deciding": deciding(result, currency),
         "has_spread": any(option["interval"] for option in options),
         "has_contract": any(option.get("contract") for option in options),
-        "assumed": assumed(scenario, outcome),
+        "assumed": assumption_rows(scenario, outcome),
         "attributions": attributions(assumption["source"] for assumption in result["assumptions"]),
     }
 
@@ -93,7 +93,7 @@ def scenario_outcome(scenario: Scenario) -> Simulated:
     """Result and plain document, of a frozen one as they were."""
     # A frozen one is never calculated anew: the catalog and the arithmetic have changed since.
     if scenario.result is None or scenario.resolved is None:
-        return simulated(scenario.document, workspace_slug=scenario.workspace.slug)
+        return simulate_document(scenario.document, workspace_slug=scenario.workspace.slug)
     return Simulated(scenario.result, scenario.resolved, scenario.data_version or 0)
 
 
@@ -129,7 +129,7 @@ def _option_index(chosen: str, options: Sequence[Mapping[str, Any]]) -> int:
 NAMES = frozenset({"/schema", "/name"})
 
 
-def assumed(scenario: Scenario, outcome: Simulated) -> list[dict[str, Any]]:
+def assumption_rows(scenario: Scenario, outcome: Simulated) -> list[dict[str, Any]]:
     """The ledger: what was assumed, the prices, what the document states, defaults with sources."""
     document = scenario.document
     rows = [{**assumption, "is_stated": False} for assumption in outcome.result["assumptions"]]
@@ -178,7 +178,7 @@ def _prices(document: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
                 continue
             terms = {name: value for name, value in price.items() if name not in PRICED}
             more = ", ".join(
-                f"{name.replace('_', ' ')} {shown_value(value)}" for name, value in terms.items()
+                f"{name.replace('_', ' ')} {value_text(value)}" for name, value in terms.items()
             )
             yield {
                 "name": _(
@@ -212,7 +212,7 @@ def map_context(scenario: Scenario) -> dict[str, Any]:
     that has none or is too large."""
     outcome = scenario_outcome(scenario)
     most = most_steps(MOST_MAP_WORK)
-    document, step_s = coarsened(outcome.resolved, lambda document: check_map_work(document, most))
+    document, step_s = coarsen(outcome.resolved, lambda document: check_map_work(document, most))
     steps = check_map_work(document, most)
     with calculation(steps, advice=ADVICE) as check:
         # The check ends it within the caller's time, between two simulations.
@@ -274,7 +274,7 @@ def comparison(slugs: Sequence[str], *, workspace_slug: str) -> dict[str, Any]:
         currencies.add(currency_of(outcome))
         lines += [
             {**option, "scenario": scenario, "currency": currency_of(outcome)}
-            for option in marked(outcome.result["options"], outcome)
+            for option in mark_options(outcome.result["options"], outcome)
         ]
     named = [  # a month's cost, for the horizons need not be of one length
         {

@@ -12,8 +12,8 @@ from backend.domain.errors import InvalidDocument
 from backend.domain.hardware import monthly_cost
 from backend.domain.hardware_document import hardware_from
 from backend.domain.scenarios.ready_options import is_example
-from backend.scenarios.selectors.offer_matches import OfferMatch, known_scores, offer_matches
-from backend.scenarios.selectors.resolving import NamedPrice, named_prices
+from backend.scenarios.selectors.offer_matches import OfferMatch, offer_matches, scores_of_offers
+from backend.scenarios.selectors.resolving import NamedPrice, prices_by_name
 from backend.web.scenarios.form_layout import BILLING_WORDS
 from backend.web.scenarios.forms import CURRENCY, ScenarioForm
 from backend.web.shared import figures, words
@@ -66,9 +66,9 @@ def part_prices(
     form: ScenarioForm, document: Mapping[str, Any], workspace_slug: str
 ) -> dict[str, PartPrice]:
     """By the name of the part in the form; `document` is the one of the form."""
-    named = named_prices(document, workspace_slug=workspace_slug, today=clock.now().date())
+    named = prices_by_name(document, workspace_slug=workspace_slug, today=clock.now().date())
     metric = str((document.get("capacity") or {}).get("metric") or "")
-    scores = known_scores((price.offer.pk for price in named.values()), metric) if named else {}
+    scores = scores_of_offers((price.offer.pk for price in named.values()), metric) if named else {}
     shown: dict[str, PartPrice] = {}
     searched = 0
     for n, option in enumerate(document["options"]):
@@ -82,7 +82,7 @@ def part_prices(
                 shown[name] = _of_offer(at, known, scores.get(known.offer.pk), price)
             elif price.get("offer") and searched < MOST_SEARCHED:
                 searched += 1
-                shown[name] = _searched(at, price, metric, workspace_slug)
+                shown[name] = _search(at, price, metric, workspace_slug)
             elif price.get("billing") == "purchase":
                 shown[name] = PartPrice(
                     *at, figures=_of_hardware(price.get("hardware")), is_example=is_example(price)
@@ -115,7 +115,7 @@ def _of_offer(
     )
 
 
-def _searched(
+def _search(
     at: tuple[int, int], price: Mapping[str, Any], metric: str, workspace_slug: str
 ) -> PartPrice:
     term = str(price.get("term") or ON_DEMAND)

@@ -40,7 +40,7 @@ def demand_plot(series: Series) -> Plot:
     return _over_time("plot-demand", _("Demand and what the servers carry"), series, marks)
 
 
-def served_plot(series: Series, index: int) -> Plot:
+def service_plot(series: Series, index: int) -> Plot:
     """Demand, servers in service and unserved demand of one option."""
     unit, option = series["unit"], series["options"][index]
     marks = [
@@ -108,13 +108,20 @@ def duration_plot(series: Series, index: int) -> Plot:
     option = curve["options"][index]
     words = {"servers": _("always on"), "reservations": "reserved"}
     beyond = _("beyond it") if option["base_kind"] else _("as needed")
-    marks = [Mark(beyond, _ended(option["burst"]), "area", tone=4)]
+    marks = [Mark(beyond, _hold_last(option["burst"]), "area", tone=4)]
     if option["base_kind"]:
-        marks.insert(0, Mark(words[option["base_kind"]], _ended(option["base"]), "area", tone=2))
+        marks.insert(
+            0, Mark(words[option["base_kind"]], _hold_last(option["base"]), "area", tone=2)
+        )
     marks += [
-        Mark(_("demand, {unit}", unit=unit), _ended(curve["demand"]), axis="y2", tone=DEMAND_TONE),
         Mark(
-            _("unmet, {unit}", unit=unit), _ended(option["unserved"]), axis="y2", tone=UNSERVED_TONE
+            _("demand, {unit}", unit=unit), _hold_last(curve["demand"]), axis="y2", tone=DEMAND_TONE
+        ),
+        Mark(
+            _("unmet, {unit}", unit=unit),
+            _hold_last(option["unserved"]),
+            axis="y2",
+            tone=UNSERVED_TONE,
         ),
     ]
     base, peak = option["base"][0], option["base"][0] + option["burst"][0]
@@ -141,7 +148,7 @@ def duration_plot(series: Series, index: int) -> Plot:
     )
 
 
-def _ended(values: Sequence[float]) -> list[float]:
+def _hold_last(values: Sequence[float]) -> list[float]:
     """Values up to 100 % of the time: the last one holds to the end."""
     return [*values, values[-1]]
 
@@ -182,7 +189,7 @@ def months_plot(series: Series, index: int) -> Plot:
         ]
         if is_unmet
         else spans,
-        [_summed([option["breakdown"] for _, option in group]) for group in groups],
+        [_sums([option["breakdown"] for _, option in group]) for group in groups],
         series["currency"],
     )
     note = f"{words}." if size == 1 else _("{words} in the worst of them.", words=words)
@@ -213,7 +220,7 @@ def _month(text: str) -> str:
     return f"{dt.date.fromisoformat(f'{text}-01'):%b %Y}"
 
 
-def _summed(breakdowns: Sequence[Mapping[str, str]]) -> dict[str, float]:
+def _sums(breakdowns: Sequence[Mapping[str, str]]) -> dict[str, float]:
     return {name: sum(float(breakdown[name]) for breakdown in breakdowns) for name in COMPONENTS}
 
 

@@ -5,12 +5,12 @@ from typing import Any, NamedTuple
 from backend.common.work import WorkRefused
 from backend.domain.errors import InvalidDocument
 from backend.domain.scenarios.ready_options import options_with_examples
-from backend.scenarios.selectors.scenarios import Simulated, simulated
+from backend.scenarios.selectors.scenarios import Simulated, simulate_document
 from backend.web.scenarios.figures import (
     currency_of,
     horizon_words,
     is_shorter_than_a_month,
-    marked,
+    mark_options,
 )
 from backend.web.scenarios.forms import ScenarioForm
 from backend.web.scenarios.plots import demand_plot
@@ -37,7 +37,11 @@ class Preview(NamedTuple):
 
     @property
     def lines(self) -> list[dict[str, Any]]:
-        return marked(self.simulation.result["options"], self.simulation) if self.simulation else []
+        return (
+            mark_options(self.simulation.result["options"], self.simulation)
+            if self.simulation
+            else []
+        )
 
     @property
     def span(self) -> str:
@@ -60,7 +64,7 @@ def preview(form: ScenarioForm, workspace_slug: str) -> Preview:
     # Draws multiply the work by their number, which would not be done before the next key.
     is_spread = document.pop("uncertainty", None) is not None
     try:
-        simulation = simulated(document, workspace_slug=workspace_slug)
+        simulation = simulate_document(document, workspace_slug=workspace_slug)
         series = first_week(document, MOST_SHOWN, workspace_slug=workspace_slug)
     except InvalidDocument as error:
         return Preview(None, None, form.report(error))

@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import Any
 
 from backend.scenarios.models import Scenario
-from backend.scenarios.selectors.scenarios import scenario_series, simulated_series
+from backend.scenarios.selectors.scenarios import scenario_series, series_of_document
 from backend.web.shared.language import lazy
 from backend.web.shared.plots import MOST_POINTS
 
@@ -19,7 +19,9 @@ DAYS = {"day": 1, "week": 7}
 MOST_FETCHED = 120_000
 
 
-def spanned(scenario: Scenario, whole: dict[str, Any], index: int, span: str) -> dict[str, Any]:
+def series_of_worst_span(
+    scenario: Scenario, whole: dict[str, Any], index: int, span: str
+) -> dict[str, Any]:
     """The series of the day or week in which an option leaves most unserved, or else the demand is
     highest; everything where that is no longer."""
     days = DAYS.get(span)
@@ -51,14 +53,14 @@ def first_week(
     document: Mapping[str, Any], most_points: int, *, workspace_slug: str
 ) -> dict[str, Any]:
     """Series of its first seven days where the demand is the same every week, else of all."""
-    whole = simulated_series(document, most_points=most_points, workspace_slug=workspace_slug)
+    whole = series_of_document(document, most_points=most_points, workspace_slug=workspace_slug)
     times = [dt.datetime.fromisoformat(at) for at in whole["t"]]
     week = dt.timedelta(days=7)
     length = times[-1] - times[0] + dt.timedelta(seconds=whole["point_s"])
     if document["demand"].get("kind") != "daily" or length <= week:
         return whole
     points = min(int(most_points * (length / week)), MOST_FETCHED)
-    close = simulated_series(document, most_points=points, workspace_slug=workspace_slug)
+    close = series_of_document(document, most_points=points, workspace_slug=workspace_slug)
     return _cut(close, times[0], times[0] + week)
 
 

@@ -16,16 +16,16 @@ from backend.common.bodies import takes_files
 from backend.common.work import calculation
 from backend.domain.errors import InvalidDocument, InvalidValue
 from backend.domain.parsing.encodings import text_of
-from backend.domain.scenarios.recorded import recorded, steps_of
+from backend.domain.scenarios.recorded import steps_of, with_recorded_demand
 from backend.domain.scenarios.templates import TEMPLATES
-from backend.domain.scenarios.trace_files import STATISTICS, imported
+from backend.domain.scenarios.trace_files import STATISTICS, import_trace
 from backend.domain.scenarios.traces import MOST_POINTS
 from backend.scenarios.models import Scenario
 from backend.scenarios.services.scenarios import scenario_create
 from backend.web.shared import number_fields
 from backend.web.shared.access import demand, readable
 from backend.web.shared.forms import WriteForm, text
-from backend.web.shared.language import _, lazy, localized
+from backend.web.shared.language import _, lazy, localize
 
 
 class TraceForm(WriteForm):
@@ -36,7 +36,7 @@ class TraceForm(WriteForm):
         help_text=lazy(
             "CSV with a time and a value a line (up to {most}), or the JSON of CloudWatch"
             " (get-metric-data, get-metric-statistics) or Prometheus (query_range).",
-            most=localized(f"{MOST_POINTS:,}"),
+            most=localize(f"{MOST_POINTS:,}"),
         ),
     )
     name = text(lazy("Name"), required=False, placeholder=lazy("of the file"), maxlength=100)
@@ -73,7 +73,7 @@ def scenario_trace(request: HttpRequest) -> HttpResponse:
             # What a line of a recording takes to read is what some forty steps do.
             steps = form.cleaned_data["file"].size
             with calculation(steps, advice=_("leave points out, or take longer steps")):
-                scenario = _kept(request, form.cleaned_data)
+                scenario = _keep_trace(request, form.cleaned_data)
         except InvalidDocument as error:
             for field, detail in error.errors:
                 form.add_error(None, f"{field.removeprefix('/')}: {detail}")
@@ -86,12 +86,14 @@ def scenario_trace(request: HttpRequest) -> HttpResponse:
     return render(request, "scenarios/trace.html", {"form": form})
 
 
-def _kept(request: HttpRequest, data: dict[str, Any]) -> Scenario:
+def _keep_trace(request: HttpRequest, data: dict[str, Any]) -> Scenario:
     try:
-        trace = imported(text_of(data["file"]), series=data["series"], statistic=data["statistic"])
+        trace = import_trace(
+            text_of(data["file"]), series=data["series"], statistic=data["statistic"]
+        )
     except UnicodeDecodeError:
         raise InvalidValue("file", _("is no text in UTF-8")) from None
-    document = recorded(
+    document = with_recorded_demand(
         trace,
         steps_of(trace, data["step_s"]),
         TEMPLATES[data["template"]].document,

@@ -23,7 +23,7 @@ from backend.scenarios.selectors.scenarios import (
     scope_to_delete,
 )
 from backend.scenarios.services.scenarios import scenario_delete, scenario_duplicate
-from backend.web.scenarios.curves import shown_curves
+from backend.web.scenarios.curves import visible_curves
 from backend.web.scenarios.outlines import template_cards
 from backend.web.scenarios.page import (
     MOST_COMPARED,
@@ -33,7 +33,7 @@ from backend.web.scenarios.page import (
     scenario_outcome,
 )
 from backend.web.shared.access import demand, may, readable
-from backend.web.shared.confirming import Question, confirmed
+from backend.web.shared.confirming import Question, confirm_first
 from backend.web.shared.fragments import fragment
 from backend.web.shared.language import _, lazy
 
@@ -119,7 +119,7 @@ def scenario_curves(request: HttpRequest, slug: str) -> HttpResponse:
     context: dict[str, Any] = {"scenario": scenario}
     try:
         outcome = scenario_outcome(scenario)
-        context["curves"], context["coarser"] = shown_curves(outcome)
+        context["curves"], context["coarser"] = visible_curves(outcome)
         context["examples"] = options_with_examples(outcome.resolved)
     except InvalidDocument as error:
         context["errors"] = error.errors
@@ -166,7 +166,7 @@ def _delete_question(request: HttpRequest, slug: str) -> Question:
 
 
 @readable
-@confirmed(_delete_question)
+@confirm_first(_delete_question)
 def scenario_delete_form(request: HttpRequest, slug: str) -> HttpResponse:
     scenario = _deletable(request, slug)
     scenario_delete(scenario=scenario, actor=request.user.get_username())

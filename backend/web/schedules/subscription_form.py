@@ -7,13 +7,13 @@ from uuid import UUID
 from django import forms
 
 from backend.benchmarks.models import Campaign
-from backend.domain.texts import joined
+from backend.domain.texts import join_texts
 from backend.notifications.channels import CHANNELS
 from backend.notifications.models import USUAL_KINDS, NoticeKind
 from backend.web.shared.forms import WriteForm
 from backend.web.shared.language import _, lazy
 
-SIGNED = joined(", ", (channel.label for channel in CHANNELS.values() if channel.is_signed))
+SIGNED = join_texts(", ", (channel.label for channel in CHANNELS.values() if channel.is_signed))
 
 
 def _addresses() -> str:

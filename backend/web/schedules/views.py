@@ -36,7 +36,7 @@ from backend.notifications.services.subscriptions import subscription_create, su
 from backend.web.schedules.forms import ScheduleForm, time_zones
 from backend.web.schedules.subscription_form import SubscriptionForm
 from backend.web.shared.access import demand, may, readable
-from backend.web.shared.confirming import Question, confirmed
+from backend.web.shared.confirming import Question, confirm_first
 from backend.web.shared.forms import refusals_said
 from backend.web.shared.language import _
 
@@ -98,17 +98,17 @@ def schedules_page(request: HttpRequest) -> HttpResponse:
     form = _form(request, request.POST)
     times: list[dt.datetime] = []
     if "preview" in request.POST:
-        times = _previewed(form)
+        times = _preview(form)
     elif form.is_valid():
         # What is refused leaves no campaign without a schedule.
         with form.refusals(), transaction.atomic():
-            _scheduled(request, form)
+            _create_schedule(request, form)
             messages.success(request, _("The schedule is saved."))
             return HttpResponseRedirect(reverse("schedules"))
     return render(request, "schedules/page.html", _context(request, form=form, times=times))
 
 
-def _scheduled(request: HttpRequest, form: ScheduleForm) -> None:
+def _create_schedule(request: HttpRequest, form: ScheduleForm) -> None:
     """The schedule, the campaign of the hosts ticked, and the alert about it that was asked for."""
     data = form.cleaned_data
     if data["campaign"]:
@@ -134,7 +134,7 @@ def _scheduled(request: HttpRequest, form: ScheduleForm) -> None:
         )
 
 
-def _previewed(form: ScheduleForm) -> list[dt.datetime]:
+def _preview(form: ScheduleForm) -> list[dt.datetime]:
     """The next starts, whatever starts then; what is wrong stands in the form's errors."""
     # Dates can be looked at before it is decided what starts then.
     form.errors.pop("campaign", None)
@@ -149,7 +149,7 @@ def _previewed(form: ScheduleForm) -> list[dt.datetime]:
 def schedule_preview(request: HttpRequest) -> HttpResponse:
     """The next starts of what stands in the form, as a fragment."""
     form = _form(request, request.GET)
-    times = _previewed(form)
+    times = _preview(form)
     # The fragment is no page, so whoever opens its address by hand gets the one that holds it.
     if not HtmxDetails(request):
         return HttpResponseRedirect(reverse("schedules"))
@@ -195,7 +195,7 @@ def _schedule_question(request: HttpRequest, schedule_id: UUID) -> Question:
 
 
 @readable
-@confirmed(_schedule_question)
+@confirm_first(_schedule_question)
 def schedule_remove(request: HttpRequest, schedule_id: UUID) -> HttpResponse:
     """Deletes a schedule; its campaign stays."""
     schedule = _schedule(request, schedule_id)
@@ -263,7 +263,7 @@ def _subscription_question(request: HttpRequest, subscription_id: UUID) -> Quest
 
 
 @readable
-@confirmed(_subscription_question)
+@confirm_first(_subscription_question)
 def subscription_remove(request: HttpRequest, subscription_id: UUID) -> HttpResponse:
     """Notifies an address no more."""
     subscription = _subscription(request, subscription_id)

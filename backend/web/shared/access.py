@@ -31,7 +31,7 @@ def readable(view: View[P]) -> View[P]:
     return guarded
 
 
-def signed_in(view: View[P]) -> View[P]:
+def sign_in_required(view: View[P]) -> View[P]:
     """Page for people who have signed in, whatever is public."""
 
     @wraps(view)

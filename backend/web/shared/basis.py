@@ -4,7 +4,7 @@ import datetime as dt
 from collections.abc import Iterable, Sequence
 
 from backend.common import clock
-from backend.rankings.selectors.listing import counted
+from backend.rankings.selectors.listing import value_counts
 from backend.rankings.selectors.rows import RankingRow
 from backend.web.shared import state, words
 from backend.web.shared.language import _
@@ -13,9 +13,9 @@ from backend.web.shared.language import _
 def basis_words(params: state.Params, rows: Sequence[RankingRow]) -> list[str]:
     """Term, days of the prices and of the rates, hours of a month, months of setup fees."""
     said = [words.term(state.value(params, "term"))]
-    if observed := _span(counted(rows, "price_observed_on")):
+    if observed := _span(value_counts(rows, "price_observed_on")):
         said.append(_("prices as of {observed}", observed=observed))
-    if rated := _span(counted(rows, "fx_date")):
+    if rated := _span(value_counts(rows, "fx_date")):
         said.append(_("rates as of {rated}", rated=rated))
     # What is bought is paid once, so the hours of a month play no part.
     if state.value(params, "term") != "purchase":
@@ -25,7 +25,7 @@ def basis_words(params: state.Params, rows: Sequence[RankingRow]) -> list[str]:
             if run
             else _("{month} h/month", month=month)
         )
-    if any("setup" in (basis or "").split("+") for basis in counted(rows, "price_basis")):
+    if any("setup" in (basis or "").split("+") for basis in value_counts(rows, "price_basis")):
         said.append(
             _("set-up fees over {months} months", months=state.value(params, "setup_months"))
         )

@@ -12,7 +12,7 @@ from backend.common import clock
 from backend.domain.figures import Number
 from backend.domain.metrics import Metric
 from backend.domain.stats import DISTURBED, UNFIT
-from backend.rankings.selectors.listing import best_of, floats, marked, selected
+from backend.rankings.selectors.listing import best_of, floats, mark_rows, select_rows
 from backend.rankings.selectors.offer_detail import OfferDetail
 from backend.rankings.selectors.ranking import Ranking
 from backend.rankings.selectors.rows import RankingRow
@@ -48,7 +48,7 @@ def bar(
     interval: Sequence[Number | None],
 ) -> dict[str, Any]:
     """A bar of the page's script; `interval` is value, low and high end in the metric's unit."""
-    value, low, high = (rounded(scale.shown(bound)) for bound in interval)
+    value, low, high = (round_for_chart(scale.shown(bound)) for bound in interval)
     return {
         "offer": offer,
         "label": label,
@@ -60,7 +60,7 @@ def bar(
     }
 
 
-def rounded(value: float | None) -> float | None:
+def round_for_chart(value: float | None) -> float | None:
     """With the digits that a chart can show."""
     return None if value is None else float(f"{value:.{SIGNIFICANT_DIGITS}g}")
 
@@ -128,8 +128,8 @@ def ranking_chart(
     """Both faces of the ranking chart, by value per cost and by score; bars best first."""
     metric = ranking.metric
     # What takes no rank must not stand first in the chart of the ranks.
-    is_fit = marked(ranking.rows, "flags", lambda flags: UNFIT.isdisjoint(flags.split()))
-    rows = selected(ranking.rows, is_fit)
+    is_fit = mark_rows(ranking.rows, "flags", lambda flags: UNFIT.isdisjoint(flags.split()))
+    rows = select_rows(ranking.rows, is_fit)
     value = figures.value_scale(scale, metric.better, cost)
     modes = {
         "value": _mode(

@@ -9,8 +9,8 @@ from backend.domain.conclusions import (
     lead_words,
     likely_best,
 )
-from backend.domain.texts import joined
-from backend.rankings.selectors.answer import best_of_ranking, named
+from backend.domain.texts import join_texts
+from backend.rankings.selectors.answer import best_of_ranking, candidate_name
 from backend.rankings.selectors.on_sale import (
     WORDS,
     NotOnSale,
@@ -53,15 +53,15 @@ def of_ranking(ranked: Ranking, query: RankingQuery) -> Conclusion:
             detail,
         )
     rivals = ranked_best.choice.rivals
-    names = [named(rival) for rival in rivals]
+    names = [candidate_name(rival) for rival in rivals]
     stock = stock_words(candidate.row for candidate in (best, *rivals))
-    said = likely_best(named(best), best.p_best or 0, names)
+    said = likely_best(candidate_name(best), best.p_best or 0, names)
     if not names and len(ranked_best.candidates) > 1:
         following = ranked_best.candidates.at(1)
         pair = [
             contender(candidate.row, has_burstable=True).value for candidate in (best, following)
         ]
         if pair[0] and pair[1]:
-            lead = lead_words(named(following), pair[0], pair[1])
-            said = replace(said, sentence=joined(" ", (said.sentence, lead)))
-    return replace(said, detail=joined(" ", [part for part in (stock, detail) if part]))
+            lead = lead_words(candidate_name(following), pair[0], pair[1])
+            said = replace(said, sentence=join_texts(" ", (said.sentence, lead)))
+    return replace(said, detail=join_texts(" ", [part for part in (stock, detail) if part]))

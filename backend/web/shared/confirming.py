@@ -22,7 +22,7 @@ class Question(NamedTuple):
     consequences: tuple[str, ...] = ()
 
 
-def confirmed(
+def confirm_first(
     asked: Callable[Concatenate[HttpRequest, P], Question],
 ) -> Callable[[View[P]], View[P]]:
     """Answers GET with the question; the view itself is called by POST alone. Where a service

@@ -10,7 +10,7 @@ import numpy as np
 from backend.domain import figures
 from backend.domain.amounts import Floats
 from backend.domain.figures import Number
-from backend.web.shared.language import _, counted, localized
+from backend.web.shared.language import _, count_words, localize
 
 # A figure that much smaller than the middle one gets no decimals of its own in all others.
 FAR_BELOW = 100
@@ -40,7 +40,7 @@ class UnitScale:
         if shown != 0 and abs(shown) < 10.0**-self.digits:
             return figure(shown)
         decimals = min(self.digits, figures.decimals_of(abs(shown)))
-        return localized(f"{figures.significant(shown):,.{decimals}f}")
+        return localize(f"{figures.significant(shown):,.{decimals}f}")
 
 
 def scale(unit: str, values: Iterable[Number] | Floats) -> UnitScale:
@@ -88,27 +88,27 @@ def value_scale(
 
 def figure(value: Number | None) -> str:
     """At most four significant digits with thousands separators; empty for None."""
-    return localized(figures.figure(value))
+    return localize(figures.figure(value))
 
 
 def measure(value: Number, unit: str) -> str:
     """A value with its unit scaled, as 1.64 GB/s or 388 µs."""
-    return localized(figures.measure(value, unit))
+    return localize(figures.measure(value, unit))
 
 
 def money(amount: Number | None, period: str = "") -> str:
     """An amount of a column that names its currency; empty for None."""
-    return "" if amount is None else localized(figures.money(amount, period))
+    return "" if amount is None else localize(figures.money(amount, period))
 
 
 def price(amount: Number | None, currency: str, period: str = "") -> str:
     """An amount with its currency and period, as $3.07/mo or 3,07 €/Monat; empty for None."""
-    return "" if amount is None else localized(figures.price(amount, currency, period))
+    return "" if amount is None else localize(figures.price(amount, currency, period))
 
 
 def quote(amount: Decimal, currency: str, period: str = "") -> str:
     """A price exactly as its seller states it."""
-    return localized(figures.quote(amount, currency, period))
+    return localize(figures.quote(amount, currency, period))
 
 
 def column_period(periods: Iterable[str]) -> str:
@@ -128,12 +128,12 @@ def plain(value: Number | None) -> str:
 
 
 def percent(ratio: float, digits: int = 1) -> str:
-    return localized(figures.percent(ratio, digits))
+    return localize(figures.percent(ratio, digits))
 
 
-def signed_percent(ratio: Number | None) -> str:
+def percent_change(ratio: Number | None) -> str:
     """A difference in percent with its sign; empty for None."""
-    return "" if ratio is None else localized(figures.signed_percent(ratio))
+    return "" if ratio is None else localize(figures.percent_change(ratio))
 
 
 def ends(scale: UnitScale, low: Number | None, high: Number | None) -> str:
@@ -152,7 +152,7 @@ def bounds(low: Number, high: Number) -> str:
 
 def quantity(value: Number | None) -> str:
     """A count or size as stated; empty for None."""
-    return localized(figures.quantity(value))
+    return localize(figures.quantity(value))
 
 
 def duration(seconds: float | None) -> str:
@@ -169,13 +169,13 @@ def duration(seconds: float | None) -> str:
 def interval(seconds: int) -> str:
     """A whole number of the largest unit that fits: 2 hours, 1 week, 90 s."""
     if seconds % 604_800 == 0:
-        return counted("{n} week", "{n} weeks", seconds // 604_800)
+        return count_words("{n} week", "{n} weeks", seconds // 604_800)
     if seconds % 86_400 == 0:
-        return counted("{n} day", "{n} days", seconds // 86_400)
+        return count_words("{n} day", "{n} days", seconds // 86_400)
     if seconds % 3600 == 0:
-        return counted("{n} hour", "{n} hours", seconds // 3600)
+        return count_words("{n} hour", "{n} hours", seconds // 3600)
     if seconds % 60 == 0:
-        return counted("{n} minute", "{n} minutes", seconds // 60)
+        return count_words("{n} minute", "{n} minutes", seconds // 60)
     return f"{seconds} s"
 
 

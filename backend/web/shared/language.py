@@ -17,7 +17,7 @@ from django.utils.cache import patch_vary_headers
 from backend.domain import texts
 from backend.domain.texts import text as lazy
 
-__all__ = ["PageLanguage", "_", "counted", "language", "lazy", "localized", "spoken"]
+__all__ = ["PageLanguage", "_", "count_words", "language", "lazy", "localize", "translate_document"]
 
 # Read for every text and figure of a page, so not from Django, whose thread-locals are slower.
 _language = ContextVar("language", default=settings.LANGUAGE_CODE)
@@ -64,11 +64,11 @@ def _(message: str, /, **values: Any) -> str:
 
     `lazy` is for what a module says once for all readers.
     """
-    said = _translated(message)
+    said = _translate(message)
     return said.format(**values) if values else said
 
 
-def _translated(message: str) -> str:
+def _translate(message: str) -> str:
     code = language()
     return message if code == settings.LANGUAGE_CODE else _in(code, message)
 
@@ -80,12 +80,12 @@ def _in(code: str, message: str) -> str:
         return translation.gettext(message)
 
 
-def counted(one: str, many: str, n: int, /, **values: Any) -> str:
+def count_words(one: str, many: str, n: int, /, **values: Any) -> str:
     """A message that depends on a number, which is its {n}."""
-    return translation.ngettext(one, many, n).format(n=localized(f"{n:,}"), **values)
+    return translation.ngettext(one, many, n).format(n=localize(f"{n:,}"), **values)
 
 
-def localized(shown: str) -> str:
+def localize(shown: str) -> str:
     """An English figure such as 1,234.5, 95% or $3.07/mo as the reader's language writes it."""
     code = language()
     if code == settings.LANGUAGE_CODE:
@@ -106,7 +106,7 @@ def _separators(code: str) -> Mapping[int, str]:
     return {ord("."): decimal, ord(","): thousand}
 
 
-def spoken(value: Any) -> Any:
+def translate_document(value: Any) -> Any:
     """A JSON document with its texts in the reader's language; an encoder would take their English."""
     # First what most of a document is: charts have thousands of numbers and names.
     if type(value) in (str, int, float, bool):
@@ -114,10 +114,10 @@ def spoken(value: Any) -> Any:
     if isinstance(value, texts.Local):
         return str(value)
     if isinstance(value, dict):
-        return {name: spoken(part) for name, part in value.items()}
+        return {name: translate_document(part) for name, part in value.items()}
     if isinstance(value, list | tuple):
-        return [spoken(part) for part in value]
+        return [translate_document(part) for part in value]
     return value
 
 
-texts.install(_translated, localized)
+texts.install(_translate, localize)

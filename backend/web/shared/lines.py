@@ -10,7 +10,7 @@ from django.urls import reverse
 
 from backend.benchmarks.models import Evidence, Sample
 from backend.domain.metrics import BESIDE
-from backend.domain.stats import counted_repeats
+from backend.domain.stats import repeats_that_count
 from backend.providers.base import Volume
 from backend.web.shared import figures, words
 from backend.web.shared.language import _, lazy
@@ -208,7 +208,7 @@ def _result_line(group: Sequence[SampleLine], scale: figures.UnitScale) -> Resul
     there is a line from which to take them back."""
     first = group[0]
     samples = [line.sample for line in group]
-    counted, _ = counted_repeats(samples)
+    counted, _ = repeats_that_count(samples)
     summarised = counted or samples
     values = [sample.value for sample in summarised]
     is_single = len(values) == 1

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from backend.benchmarks.models import Resource, ResourcePurchase, ResourceState
-from backend.benchmarks.selectors.rental_prices import resource_cost, unpriced_parts
+from backend.benchmarks.selectors.rental_prices import parts_without_price, resource_cost
 from backend.domain.rented_parts import LedgerKind
 from backend.web.shared import figures
 from backend.web.shared.language import _, lazy
@@ -65,8 +65,8 @@ def line(resource: Resource) -> MachineLine:
         location=" · ".join(part for part in (resource.region, resource.zone) if part),
         reserved=_amount(resource.reserved_amount, resource.currency),
         cost=_amount(cost, resource.currency),
-        lived_s=_lived_s(resource),
-        unpriced=parts_named(unpriced_parts(resource)),
+        lived_s=_lifetime_s(resource),
+        unpriced=parts_named(parts_without_price(resource)),
     )
 
 
@@ -80,7 +80,7 @@ def _amount(amount: object, currency: str) -> str:
     return f"{text} {currency}" if text else ""
 
 
-def _lived_s(resource: Resource) -> float | None:
+def _lifetime_s(resource: Resource) -> float | None:
     if resource.launched_at is None or resource.gone_at is None:
         return None
     # The end may be the time that the provider states, and its clock is not ours.

@@ -9,7 +9,7 @@ from django import forms
 from django.core.exceptions import ValidationError
 
 from backend.domain.decimals import read_decimal
-from backend.domain.parsing.table_figures import AmbiguousNumber, decimal_mark, typed_number
+from backend.domain.parsing.table_figures import AmbiguousNumber, decimal_mark, parse_number
 from backend.web.shared import figures
 from backend.web.shared.language import _, language
 
@@ -56,7 +56,7 @@ def read_typed(text: str, units: Units = {}) -> Decimal:  # noqa: B006  (never c
             else _("{text} is not a number. Type digits alone.", text=text)
         )
     try:
-        number = typed_number(digits, language())
+        number = parse_number(digits, language())
     except AmbiguousNumber:
         whole, part = digits.replace(".", ""), digits.replace(".", ",").rstrip("0")
         raise AmbiguousTyped(
@@ -83,7 +83,7 @@ def document_number(text: str, units: Units = {}) -> str:  # noqa: B006  (never 
         return text
 
 
-def written(value: Any) -> Any:
+def number_text(value: Any) -> Any:
     """A number as its field shows it, so that it is read back as the same."""
     number = read_decimal(value)
     if number is None:
@@ -110,7 +110,7 @@ class _Typed:
 
     def prepare_value(self, value: Any) -> Any:
         """A number in the page's language; what was typed stays as it is."""
-        return value if isinstance(value, str) else written(value)
+        return value if isinstance(value, str) else number_text(value)
 
 
 class DecimalField(_Typed, forms.DecimalField):

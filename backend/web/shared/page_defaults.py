@@ -12,7 +12,7 @@ from django.utils.translation.trans_real import parse_accept_lang_header
 from backend.accounts.services.acting import workspace_slug
 from backend.catalog.selectors.data_version import DataStamp
 from backend.rankings.selectors.default_metric import default_metric
-from backend.rankings.selectors.ranking import known_currencies
+from backend.rankings.selectors.ranking import currencies_with_rate
 from backend.web.shared import state
 
 CURRENCY_COOKIE = "currency"
@@ -46,17 +46,17 @@ def page_defaults(request: HttpRequest, stamp: DataStamp) -> state.Params:
     return {
         "metric": [default_metric(stamp, workspace_slug(request))],
         "period": ["month"],
-        "currency": [preferred_currency(request, stamp)],
+        "currency": [default_currency(request, stamp)],
         "available": ["TRUE"],
     }
 
 
-def preferred_currency(request: HttpRequest, stamp: DataStamp) -> str:
+def default_currency(request: HttpRequest, stamp: DataStamp) -> str:
     """The currency chosen last, else that of the first language asked for, else the dollar."""
     last = request.COOKIES.get(CURRENCY_COOKIE, "")
     code = last if re.fullmatch("[A-Z]{3}", last) else language_currency(request)
     # A currency without a rate here would leave every price empty.
-    return code if code in known_currencies(stamp, code) else OTHERWISE
+    return code if code in currencies_with_rate(stamp, code) else OTHERWISE
 
 
 def language_currency(request: HttpRequest) -> str:

@@ -9,7 +9,7 @@ from django.http import HttpRequest
 PER_PAGE = 50
 
 
-def paged(
+def paging_context(
     request: HttpRequest, rows: Any, count: int | None = None, per_page: int = PER_PAGE
 ) -> dict[str, Any]:
     """Context of a list: its page, the addresses beside it, and what it is narrowed to.

@@ -156,7 +156,7 @@ def _axis(axis: Axis) -> dict[str, Any]:
     }
 
 
-def thinned(x: Sequence[float], columns: Sequence[Values]) -> tuple[list[float], list[Values]]:
+def thin(x: Sequence[float], columns: Sequence[Values]) -> tuple[list[float], list[Values]]:
     """The series averaged over equal groups of neighbours, at most MOST_POINTS of them."""
     # Rounded up, since one group more than fits would be one point too many.
     size = -(-len(x) // MOST_POINTS)

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 from django.utils.formats import date_format
 
-from backend.catalog.selectors.price_refresh import unread_provider_count
+from backend.catalog.selectors.price_refresh import failed_provider_count
 from backend.common import clock
-from backend.rankings.selectors.listing import counted as counts_of
+from backend.rankings.selectors.listing import value_counts as counts_of
 from backend.rankings.selectors.prices import STALE_AFTER
 from backend.rankings.selectors.rows import RankingRow
-from backend.web.shared.language import _, counted
+from backend.web.shared.language import _, count_words
 
 STALE_PRICE = "stale_price"
 
@@ -31,7 +31,7 @@ class PriceAge:
 
     def banner(self, unread_provider_count: int) -> str:
         """How old prices are, where they are old, and how many providers could not be read."""
-        return " ".join(filter(None, (self._age(), _unread(unread_provider_count))))
+        return " ".join(filter(None, (self._age(), _failed_providers(unread_provider_count))))
 
     def _age(self) -> str:
         if not self._are_old:
@@ -46,7 +46,7 @@ class PriceAge:
             months = _("{first} to {last}", first=first, last=last)
         if not self.older_count:
             return _("Prices are of {months}.", months=months)
-        return counted(
+        return count_words(
             "Prices are of {months}; {n} older one is marked.",
             "Prices are of {months}; {n} older ones are marked.",
             self.older_count,
@@ -85,7 +85,7 @@ def price_age(rows: Sequence[RankingRow]) -> PriceAge:
 
 def price_banner(rows: Sequence[RankingRow]) -> str:
     """How old the prices of a list are and what could not be read; empty where nothing is to say."""
-    return price_age(rows).banner(unread_provider_count())
+    return price_age(rows).banner(failed_provider_count())
 
 
 def _is_older(day: dt.date, typical: dt.date) -> bool:
@@ -96,9 +96,9 @@ def _month(day: dt.date) -> str:
     return date_format(day, "F Y")
 
 
-def _unread(provider_count: int) -> str:
+def _failed_providers(provider_count: int) -> str:
     if not provider_count:
         return ""
-    return counted(
+    return count_words(
         "{n} provider could not be read.", "{n} providers could not be read.", provider_count
     )

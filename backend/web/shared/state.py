@@ -15,7 +15,7 @@ from backend.rankings.selectors.parameters import (
     idle_parameters,
 )
 from backend.rankings.selectors.query import DEFAULTS as QUERY_DEFAULTS
-from backend.rankings.selectors.views import shortened
+from backend.rankings.selectors.views import shorten_params
 from backend.web.shared import columns, words
 from backend.web.shared.language import _, lazy
 
@@ -53,7 +53,7 @@ _YES, _NO = lazy("yes"), lazy("no")
 BOOLEANS = {"1": _YES, "true": _YES, "yes": _YES, "0": _NO, "false": _NO, "no": _NO}
 
 
-def cleaned(given: Mapping[str, Sequence[str]]) -> Params:
+def clean(given: Mapping[str, Sequence[str]]) -> Params:
     """Parameters that say something: no empties, no defaults, lists joined by commas."""
     params: Params = {}
     for name, values in given.items():
@@ -68,7 +68,7 @@ def cleaned(given: Mapping[str, Sequence[str]]) -> Params:
         if name == "currency":
             said = [code.upper() for code in said]
         if name == "sort" and said:
-            said = [_ordered(said[-1])]
+            said = [_clean_order(said[-1])]
         # Every price includes the machine with its automatic discounts, so naming it says nothing.
         if name == "basis" and said:
             unsaid = {MACHINE, *BASIS_ALIASES}
@@ -88,7 +88,7 @@ def _is_of_alternatives(name: str) -> bool:
     return name not in PARAMETER and name.removesuffix("!") in COLUMN
 
 
-def _ordered(sort: str) -> str:
+def _clean_order(sort: str) -> str:
     """An order without the keys that change nothing: each column counts where it stands first."""
     # Each link would else grow by a key, and an address can be made as long as a server takes.
     keys = dict.fromkeys(key.strip() for key in sort.split(",") if key.strip())
@@ -110,7 +110,7 @@ def known(params: Params) -> Params:
     }
 
 
-def changed(params: Params, **changes: str | None) -> Params:
+def change(params: Params, **changes: str | None) -> Params:
     """The parameters after the changes; None takes a parameter out."""
     merged = {**params, **{k: [v] for k, v in changes.items() if v is not None}}
     for name, new in changes.items():
@@ -119,7 +119,7 @@ def changed(params: Params, **changes: str | None) -> Params:
     return merged
 
 
-def encoded(params: Params) -> str:
+def encode(params: Params) -> str:
     """Query string with its `?`; empty without parameters."""
     # These three may stand unescaped in a query (RFC 3986, 3.4), and addresses are read by people.
     text = urlencode(params, doseq=True, safe=",!:")
@@ -128,7 +128,7 @@ def encoded(params: Params) -> str:
 
 def query(params: Params, **changes: str | None) -> str:
     """Query string (with its `?`) after the changes; None takes a parameter out."""
-    return encoded(changed(params, **changes))
+    return encode(change(params, **changes))
 
 
 def pairs(names: Container[str], params: Params) -> list[tuple[str, str]]:
@@ -167,7 +167,7 @@ class Chip:
 
 def _chip_text(params: Params, name: str, column: str) -> str:
     if name == "basis":
-        return included_parts(params)
+        return parts_words(params)
     if name == "weights":
         return mix(params)
     if name == "tax_rate":
@@ -180,7 +180,7 @@ def _chip_text(params: Params, name: str, column: str) -> str:
     return ", ".join(texts)
 
 
-def included_parts(params: Params) -> str:
+def parts_words(params: Params) -> str:
     """Parts of prices, in words: `machine + disk 500 GB + traffic 1,000 GB a month`."""
     parts = values(params, "basis")
     said = [] if "list" in parts else ["machine"]
@@ -240,10 +240,10 @@ class Address:
 
     def url(self, **changes: str | None) -> str:
         """The address after the changes; None takes a parameter out."""
-        params = changed(self.params, **changes)
+        params = change(self.params, **changes)
         if self.view:
-            params = shortened(params, self.kept, self.view)
-        return self.path + encoded(params)
+            params = shorten_params(params, self.kept, self.view)
+        return self.path + encode(params)
 
     def chips(self) -> list[Chip]:
         """The filters in force, each with the link that takes it away."""
@@ -268,7 +268,7 @@ class Address:
         gone = [name for name in self.params if name not in SELECTORS | ARRANGEMENT]
         return self.url(**dict.fromkeys([*gone, "page"]))
 
-    def switched(self, switch: Mapping[str, str]) -> tuple[bool, str]:
+    def toggle(self, switch: Mapping[str, str]) -> tuple[bool, str]:
         """True if a ready-made filter is in force, and the URL that turns it on, or off again."""
         is_on = all(self.params.get(name) == [text] for name, text in switch.items())
         changes: dict[str, str | None] = dict.fromkeys(switch) if is_on else {**switch}
@@ -298,13 +298,13 @@ class Address:
                 name=name,
                 label=COLUMN[name].label,
                 is_descending=is_descending,
-                turn_url=self._sorted_by([*keys[:n], (name, not is_descending), *keys[n + 1 :]]),
-                without_url=self._sorted_by([*keys[:n], *keys[n + 1 :]]),
+                turn_url=self._sort_link([*keys[:n], (name, not is_descending), *keys[n + 1 :]]),
+                without_url=self._sort_link([*keys[:n], *keys[n + 1 :]]),
             )
             for n, (name, is_descending) in enumerate(keys)
         ]
 
-    def _sorted_by(self, keys: Iterable[tuple[str, bool]]) -> str:
+    def _sort_link(self, keys: Iterable[tuple[str, bool]]) -> str:
         joined = ",".join(_key(name, is_descending=down) for name, down in keys)
         return self.url(sort=joined or None, page=None)
 

@@ -27,7 +27,7 @@ from backend.domain.storage.memory import (
     population,
 )
 from backend.web.shared.forms import WriteForm
-from backend.web.shared.language import _, lazy, localized
+from backend.web.shared.language import _, lazy, localize
 from backend.web.shared.number_fields import DISK_TB, RATE_MB_PER_S
 from backend.web.storage.fields import MB, MOST_MB_PER_S, TB, Given, first, number, speeds, whole
 
@@ -111,7 +111,7 @@ class ArrayForm(WriteForm):
             (
                 str(bits),
                 lazy(
-                    "{ashift}: sectors of {size} bytes", ashift=bits, size=localized(f"{2**bits:,}")
+                    "{ashift}: sectors of {size} bytes", ashift=bits, size=localize(f"{2**bits:,}")
                 ),
             )
             for bits in ASHIFTS
@@ -172,7 +172,7 @@ class ArrayForm(WriteForm):
             self.add_error("read", _("A speed or a kind of disk is needed."))
         return given
 
-    def solved(self) -> tuple[Array, Estimate] | None:
+    def solve(self) -> tuple[Array, Estimate] | None:
         """The array and what it holds and does; None where something is wrong."""
         if not self.is_valid():
             return None
@@ -202,23 +202,23 @@ class ArrayForm(WriteForm):
 
     def measured(self, name: str) -> float | None:
         """Bytes per second that were measured."""
-        return _scaled(self.cleaned_data[name], MB)
+        return _scale(self.cleaned_data[name], MB)
 
     def _array(self) -> Array:
         given = self.cleaned_data
         kind = PRESETS.get(given["disk"])
-        read = _scaled(given["read"], MB)
+        read = _scale(given["read"], MB)
         # What is stated counts before the kind of disk, which only fills in.
         read = kind.bytes_per_s if read is None and kind else read or 0.0
-        write = _scaled(given["write"], MB)
-        write_iops = _scaled(given["write_iops"], 1)
+        write = _scale(given["write"], MB)
+        write_iops = _scale(given["write_iops"], 1)
         if write_iops is None and kind:
             write_iops = kind.write_iops
         disk = ArrayDisk(
             bytes=int(given["size"] * TB),
             read_bytes_per_s=read,
             write_bytes_per_s=read if write is None else write,
-            read_iops=_scaled(given["read_iops"], 1),
+            read_iops=_scale(given["read_iops"], 1),
             write_iops=write_iops,
         )
         return Array(
@@ -230,7 +230,7 @@ class ArrayForm(WriteForm):
             data_disks=given["data"] or DEFAULT_DATA_DISKS,
             record_bytes=int(Decimal(given["record"] or DEFAULT_RECORD_KIB) * KIB),
             ashift=int(given["ashift"] or DEFAULT_ASHIFT),
-            controller_bytes_per_s=_scaled(given["bus"], MB),
+            controller_bytes_per_s=_scale(given["bus"], MB),
         )
 
 
@@ -248,7 +248,7 @@ class MemoryForm(WriteForm):
         for name, field in self.fields.items():
             field.required = name != "runs_at"
 
-    def solved(self) -> tuple[Memory, Population] | None:
+    def solve(self) -> tuple[Memory, Population] | None:
         """The memory and its bandwidth; None where something is wrong."""
         if not self.is_valid():
             return None
@@ -263,5 +263,5 @@ class MemoryForm(WriteForm):
         return memory, population(memory)
 
 
-def _scaled(value: Decimal | None, factor: int) -> float | None:
+def _scale(value: Decimal | None, factor: int) -> float | None:
     return None if value is None else float(value * factor)

@@ -23,7 +23,7 @@ from backend.domain.storage import (
     slowdowns,
 )
 from backend.web.shared import figures
-from backend.web.shared.language import _, counted, localized
+from backend.web.shared.language import _, count_words, localize
 from backend.web.storage.fields import MB
 
 TIB = 2**40
@@ -82,14 +82,14 @@ def flow_lines(
             asks=demand,
             rate=share.rate_bytes_per_s / MB,
             together=flow.count * share.rate_bytes_per_s / MB,
-            limited_by=_limited_by(share, full),
+            limited_by=_limit_words(share, full),
             transfer_s=share.transfer_s,
         )
         for flow, share, demand in zip(chain.flows, chain.shares.flows, asked, strict=True)
     ]
 
 
-def _limited_by(share: FlowShare, full: set[str]) -> str:
+def _limit_words(share: FlowShare, full: set[str]) -> str:
     if share.bottleneck is None:
         return ""
     # A bottleneck that is not full is the share of one link in a bond, which a single flow cannot exceed.
@@ -105,7 +105,7 @@ def summary(links: Sequence[LinkShown], flows: Sequence[FlowShown]) -> str:
     """The result in one line."""
     full = [link.name for link in links if link.is_full]
     first = (
-        counted("{links} is full", "{links} are full", len(full), links=", ".join(full))
+        count_words("{links} is full", "{links} are full", len(full), links=", ".join(full))
         if full
         else _("No link full")
     )
@@ -129,7 +129,7 @@ def array_summary(label: str, array: Array, estimate: Estimate) -> str:
     usable = figures.size(estimate.capacity.usable_bytes)
     count = estimate.survived_failures
     loss = (
-        counted(
+        count_words(
             "any {n} disk of a group may fail at once",
             "any {n} disks of a group may fail at once",
             count,
@@ -255,7 +255,7 @@ class Measured:
         return self.ratio is not None and self.ratio > 1
 
 
-def measured_lines(
+def lines_of_measurements(
     estimate: Estimate, read_bytes_per_s: float | None, write_bytes_per_s: float | None
 ) -> list[Measured]:
     """Reading and writing."""
@@ -309,7 +309,7 @@ def speed_sources() -> list[tuple[str, float, str]]:
     return [(preset.label, preset.bytes_per_s / MB, preset.source) for preset in PRESETS.values()]
 
 
-def seen_sources() -> list[Measured]:
+def shares_by_source() -> list[Measured]:
     """Measured shares of what the parts should give."""
     return [
         Measured(
@@ -353,14 +353,14 @@ def memory_warnings(memory: Memory, population: Population) -> list[str]:
     if free:
         share = population.used_channels_per_socket / memory.channels_per_socket
         warnings.append(
-            counted(
+            count_words(
                 "{n} of {channels} channels of each socket is empty: that leaves {percent} % of"
                 " the bandwidth.",
                 "{n} of {channels} channels of each socket are empty: that leaves {percent} % of"
                 " the bandwidth.",
                 free,
                 channels=memory.channels_per_socket,
-                percent=localized(f"{100 * share:.0f}"),
+                percent=localize(f"{100 * share:.0f}"),
             )
         )
     speed = memory.configured_mt_per_s
@@ -371,7 +371,7 @@ def memory_warnings(memory: Memory, population: Population) -> list[str]:
                 " {percent} % of the bandwidth.",
                 speed=speed,
                 rated=memory.rated_mt_per_s,
-                percent=localized(f"{100 * speed / memory.rated_mt_per_s:.0f}"),
+                percent=localize(f"{100 * speed / memory.rated_mt_per_s:.0f}"),
             )
         )
     if population.is_uneven:

@@ -164,14 +164,14 @@ class LinksForm:
         links, flows = list(LinkLine.base_fields), list(FlowLine.base_fields)
         typed = [LinkLine(line, n + 1) for n, line in enumerate(_lines(given, links))]
         # Numbered before blank ones are left out, so that ids stay those of the lines that were sent.
-        self.links = self._kept("links", [line for line in typed if not line.is_blank])
+        self.links = self._rows_of("links", [line for line in typed if not line.is_blank])
         asked = [FlowLine(line, n + 1) for n, line in enumerate(_lines(given, flows))]
-        self.flows = self._kept("flows", [line for line in asked if not line.is_blank])
+        self.flows = self._rows_of("flows", [line for line in asked if not line.is_blank])
         self.free_link = LinkLine(None, len(typed) + 1)
         self.free_flow = FlowLine(None, len(asked) + 1)
         self.total = MoveForm(first(given, ["move"]))
 
-    def _kept(self, sort: str, lines: list[L]) -> list[L]:
+    def _rows_of(self, sort: str, lines: list[L]) -> list[L]:
         if len(lines) > MOST_LINES:
             self.other_errors.append(
                 _(
@@ -183,7 +183,7 @@ class LinksForm:
             )
         return lines[:MOST_LINES]
 
-    def solved(self) -> Chain | None:
+    def solve(self) -> Chain | None:
         """The shares; None where something is wrong or nothing flows, which the lines then say."""
         filled = [*self.links, *self.flows, self.total]
         if not all(line.is_valid() for line in filled) or self.other_errors or not self.flows:

@@ -43,7 +43,7 @@ class Market:
 def with_disk(request: HttpRequest, usable_bytes: int) -> Market:
     """The cheapest offers whose own disks have at least that much space."""
     least = usable_bytes // BYTES_OF_GB
-    listed, params = _listed(request, {"disk_gb__gte": [str(least)], "sort": ["price"]})
+    listed, params = _list_offers(request, {"disk_gb__gte": [str(least)], "sort": ["price"]})
     # A score is beside the point here: what counts is the space and its price.
     priced = [(row.price, row) for row in (*listed.rows, *listed.unscored) if row.price is not None]
     cheapest = [row for _, row in sorted(priced, key=lambda pair: (pair[0], pair[1].offer_id))]
@@ -56,7 +56,7 @@ def with_disk(request: HttpRequest, usable_bytes: int) -> Market:
 
 def best_by(request: HttpRequest, metric: str) -> Market:
     """The offers that give the most of the metric for their price."""
-    listed, params = _listed(request, {"metric": [metric]})
+    listed, params = _list_offers(request, {"metric": [metric]})
     ranked = [row for row in listed.rows if row.rank is not None]
     scale = figures.scale(listed.metric.unit, [row.score for row in ranked if row.score])
     title = _("{label}: offers with the most for their price", label=listed.metric.label)
@@ -65,7 +65,9 @@ def best_by(request: HttpRequest, metric: str) -> Market:
     )
 
 
-def _listed(request: HttpRequest, given: Mapping[str, list[str]]) -> tuple[Ranking, state.Params]:
+def _list_offers(
+    request: HttpRequest, given: Mapping[str, list[str]]
+) -> tuple[Ranking, state.Params]:
     requested = ranking_request(request, dict(given))
     return ranking(
         requested.query, workspace_slug=requested.workspace_slug, stamp=requested.stamp

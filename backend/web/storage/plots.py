@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from backend.domain.storage import Capacity, Chain
 from backend.web.shared import figures
-from backend.web.shared.language import _, localized
+from backend.web.shared.language import _, localize
 from backend.web.shared.plots import Axis, Mark, Plot
 from backend.web.storage.fields import TB
 from backend.web.storage.lines import FlowShown, LevelShown, LinkShown
@@ -28,7 +28,7 @@ def links_plot(chain: Chain, links: Sequence[LinkShown], flows: Sequence[FlowSho
         _(
             "{name} {percent} % of {capacity}",
             name=link.name,
-            percent=localized(f"{100 * link.ratio:.0f}"),
+            percent=localize(f"{100 * link.ratio:.0f}"),
             capacity=_speed(link.capacity),
         )
         for link in links
@@ -94,7 +94,7 @@ def _level_plot(key: str, title: str, shown: Sequence[tuple[LevelShown, Capacity
         title=title,
         x_label="",
         x_kind="category",
-        x=[_broken(level) for level, _ in shown],
+        x=[_break_label(level) for level, _ in shown],
         x_text=[level.label for level, _ in shown],
         # The same top for both pictures, as the same disks stand behind them.
         y=Axis("TB", most=max(space.raw_bytes for _, space in shown) / TB),
@@ -105,6 +105,6 @@ def _level_plot(key: str, title: str, shown: Sequence[tuple[LevelShown, Capacity
     )
 
 
-def _broken(level: LevelShown) -> str:
+def _break_label(level: LevelShown) -> str:
     """The label, which may be broken before its number where six stand side by side."""
     return f"{level.label[:-1]}, {level.label[-1]}" if level.is_zfs else level.label

@@ -22,12 +22,12 @@ from backend.web.storage.lines import (
     conclusion,
     flow_lines,
     level_lines,
+    lines_of_measurements,
     link_lines,
-    measured_lines,
     memory_summary,
     memory_warnings,
     module_lines,
-    seen_sources,
+    shares_by_source,
     space_lines,
     speed_sources,
     summary,
@@ -74,7 +74,7 @@ def storage_page(request: HttpRequest) -> HttpResponse:
         "unknown": sorted(given.keys() - known),
         "conclusion": _conclusion(in_order),
         "speeds": speed_sources(),
-        "seen": seen_sources(),
+        "seen": shares_by_source(),
         "jobs": JOBS,
         "servers": SERVERS,
     }
@@ -112,13 +112,13 @@ def _around(section: str, own: Mapping[str, Given], path: str) -> dict[str, Any]
 
 
 def _address(path: str, params: Given, section: str) -> str:
-    query = state.encoded({name: list(values) for name, values in params.items()})
+    query = state.encode({name: list(values) for name, values in params.items()})
     return f"{path}{query}#{section}"
 
 
 def _links(given: Given) -> dict[str, Any]:
     form = LinksForm(given)
-    chain = form.solved()
+    chain = form.solve()
     if chain is None:
         return {"form": form}
     links = link_lines(chain)
@@ -137,7 +137,7 @@ def _links(given: Given) -> dict[str, Any]:
 
 def _arrays(given: Given, own: Mapping[str, Given], path: str) -> dict[str, Any]:
     form = ArrayForm(given)
-    solved = form.solved()
+    solved = form.solve()
     if solved is None:
         return {"form": form}
     array, estimate = solved
@@ -156,7 +156,7 @@ def _arrays(given: Given, own: Mapping[str, Given], path: str) -> dict[str, Any]
         "summary": array_summary(label, array, estimate),
         "estimate": estimate,
         "space": space_lines(estimate),
-        "measured": measured_lines(
+        "measured": lines_of_measurements(
             estimate, form.measured("seen_read"), form.measured("seen_write")
         ),
         "levels": levels,
@@ -167,7 +167,7 @@ def _arrays(given: Given, own: Mapping[str, Given], path: str) -> dict[str, Any]
 
 def _memory(given: Given) -> dict[str, Any]:
     form = MemoryForm(given)
-    solved = form.solved()
+    solved = form.solve()
     if solved is None:
         return {"form": form}
     memory, population = solved

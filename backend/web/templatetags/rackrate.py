@@ -11,7 +11,7 @@ from django.utils.safestring import SafeString
 from backend.benchmarks.selectors.runs import STAGES
 from backend.web.scenarios import figures as scenario_figures
 from backend.web.shared import figures, words
-from backend.web.shared.language import spoken
+from backend.web.shared.language import translate_document
 
 register = template.Library()
 # The functions themselves, so that a template cannot round in another way than the code does.
@@ -21,7 +21,7 @@ register.filter("plain", figures.plain)
 register.filter("quantity", figures.quantity)
 register.filter("duration", figures.duration)
 register.filter("size", figures.size)
-register.filter("shown_value", scenario_figures.shown_value)
+register.filter("shown_value", scenario_figures.value_text)
 register.filter("interval", figures.interval)
 register.filter("bounds", figures.bounds)
 register.filter("measure", figures.measure)
@@ -111,7 +111,7 @@ def heads(words: str, *, are_numbers: bool = False) -> SafeString:
 @register.filter
 def page_json(document: Any, element_id: str) -> SafeString:
     """A document for the page's scripts, in the reader's language."""
-    return json_script(spoken(document), element_id)
+    return json_script(translate_document(document), element_id)
 
 
 class LaterNode(template.Node):

@@ -18,7 +18,7 @@ from backend.accounts.services.tokens import token_create, token_revoke
 from backend.common import clock
 from backend.web.saved_views.forms import TokenForm
 from backend.web.shared.access import demand, person_of, readable
-from backend.web.shared.confirming import Question, confirmed
+from backend.web.shared.confirming import Question, confirm_first
 from backend.web.shared.language import _
 
 
@@ -32,7 +32,7 @@ def tokens_page(request: HttpRequest) -> HttpResponse:
     form = TokenForm(request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():
         with form.refusals():
-            token, text = _created(request, form)
+            token, text = _create(request, form)
             # In the answer to the POST and not behind a redirect: the text is stored nowhere to be
             # shown later.
             made = {"made": token, "text": text}
@@ -43,7 +43,7 @@ def tokens_page(request: HttpRequest) -> HttpResponse:
     return render(request, "tokens/page.html", {"form": form, "lines": lines, **made})
 
 
-def _created(request: HttpRequest, form: TokenForm) -> tuple[ApiToken, str]:
+def _create(request: HttpRequest, form: TokenForm) -> tuple[ApiToken, str]:
     return token_create(
         workspace=workspace_of(request),
         owner=person_of(request),
@@ -75,7 +75,7 @@ def _token_question(request: HttpRequest, token_id: UUID) -> Question:
 
 
 @readable
-@confirmed(_token_question)
+@confirm_first(_token_question)
 def token_revoke_form(request: HttpRequest, token_id: UUID) -> HttpResponse:
     token = _token(request, token_id)
     token_revoke(token=token, actor=request.user.get_username())

@@ -129,11 +129,11 @@ def _list(server: Rackrate, options: argparse.Namespace) -> int:
         for run in server.newest_runs(max(0, options.limit), **filters)
     ]
     text = "\n".join("  ".join(str(value or "") for value in row.values()).rstrip() for row in rows)
-    return _printed(options, rows, text)
+    return _print(options, rows, text)
 
 
 def _show(server: Rackrate, options: argparse.Namespace) -> int:
-    return _shown(options, server.run(_run_id(server, options.run)))
+    return _show_run(options, server.run(_run_id(server, options.run)))
 
 
 def _cancel(server: Rackrate, options: argparse.Namespace) -> int:
@@ -143,14 +143,14 @@ def _cancel(server: Rackrate, options: argparse.Namespace) -> int:
         raise Ended(f"the run {run_id} is {before.state} already")
     run = server.run_cancel(run_id)
     text = "cancelled" if run.state == "cancelled" else "ends as soon as its host is cleaned up"
-    return _printed(options, run.to_dict(), f"{run.id}: {text}")
+    return _print(options, run.to_dict(), f"{run.id}: {text}")
 
 
 def _compare(server: Rackrate, options: argparse.Namespace) -> int:
     before, after = (_run_id(server, name) for name in (options.before, options.after))
     asked = options.fail_on_regression
     compared = server.run_compare(before, after, least_loss_ratio=asked, metrics=options.metric)
-    _printed(options, compared.to_dict(), "\n".join(_comparison_lines(compared)))
+    _print(options, compared.to_dict(), "\n".join(_comparison_lines(compared)))
     if asked is None or compared.exit_code == 0:
         return 0
     word = "worse" if compared.exit_code == FAILED else "unclear"
@@ -160,7 +160,7 @@ def _compare(server: Rackrate, options: argparse.Namespace) -> int:
 def _comparison_lines(compared: RunComparison) -> list[str]:
     lines = [f"differs: {text}" for text in compared.differences]
     for metric in compared.metrics:
-        change = "" if metric.change_ratio is None else _signed_percent(metric.change_ratio)
+        change = "" if metric.change_ratio is None else _percent_change(metric.change_ratio)
         before, after = (
             f"{_four_digits(value)} {metric.unit}" for value in (metric.before, metric.after)
         )
@@ -173,7 +173,7 @@ def _four_digits(value: float) -> str:
     return f"{float(f'{value:.4g}'):,.15g}"
 
 
-def _signed_percent(ratio: float) -> str:
+def _percent_change(ratio: float) -> str:
     size = f"{abs(ratio) * 100:.1f}".removesuffix(".0")
     return "±0%" if size == "0" else f"{'−' if ratio < 0 else '+'}{size}%"
 
@@ -196,11 +196,11 @@ def _benchmark(server: Rackrate, options: argparse.Namespace) -> int:
     except KeyboardInterrupt:
         server.run_cancel(started.id)
         raise
-    _shown(options, run)
+    _show_run(options, run)
     return 0 if run.state == DONE else FAILED
 
 
-def _shown(options: argparse.Namespace, run: RunDetail) -> int:
+def _show_run(options: argparse.Namespace, run: RunDetail) -> int:
     document = {"run": str(run.id), **run.to_dict()}
     lines = [f"{run.id}: {run.state}"]
     lines += [
@@ -210,7 +210,7 @@ def _shown(options: argparse.Namespace, run: RunDetail) -> int:
     ]
     if run.failure is not None:
         lines.append(f"  {run.failure.reason}: {run.failure.detail}")
-    return _printed(options, document, "\n".join(lines))
+    return _print(options, document, "\n".join(lines))
 
 
 # --- all others -------------------------------------------------------------------------------------
@@ -223,7 +223,7 @@ def _import(server: Rackrate, options: argparse.Namespace) -> int:
         done = server.table_import(options.kind, options.file, dry_run=options.dry_run, **stated)
     except OSError as error:
         raise Ended(f"{options.file}: {error.strerror}") from None
-    _printed(options, done.to_dict(), "\n".join(_table_lines(done)))
+    _print(options, done.to_dict(), "\n".join(_table_lines(done)))
     return FAILED if done.refused else 0
 
 
@@ -245,13 +245,13 @@ def _rankings(server: Rackrate, options: argparse.Namespace) -> int:
     rows = [row.to_dict() for row in table]
     names = ("rank", "offer_id", "score", "price", "currency", "value_per_cost")
     lines = ["  ".join(str(row.get(name) or "") for name in names).rstrip() for row in rows]
-    return _printed(options, rows, "\n".join(["  ".join(names), *lines]))
+    return _print(options, rows, "\n".join(["  ".join(names), *lines]))
 
 
 def _answer(server: Rackrate, options: argparse.Namespace) -> int:
     found = server.answer(**dict(options.filters)).to_dict()
     _warn(found.get("warnings", []))
-    return _printed(options, found, found.get("sentence", ""))
+    return _print(options, found, found.get("sentence", ""))
 
 
 def _simulate(server: Rackrate, options: argparse.Namespace) -> int:
@@ -265,10 +265,10 @@ def _simulate(server: Rackrate, options: argparse.Namespace) -> int:
         f"{option['name']}: {option['cost_total']} {currency}".rstrip()
         for option in result["options"]
     ]
-    return _printed(options, result, "\n".join(lines))
+    return _print(options, result, "\n".join(lines))
 
 
-def _printed(options: argparse.Namespace, document: Any, text: str) -> int:
+def _print(options: argparse.Namespace, document: Any, text: str) -> int:
     print(json.dumps(document, default=str) if options.json else text)
     return 0
 

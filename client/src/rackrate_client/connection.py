@@ -108,14 +108,14 @@ class Rackrate:
 
     def rankings(self, **filters: str) -> Rows[RankingsRow]:
         """The ranked list; filters are the parameters of the API (`metric`, `vcpu_gte`, …)."""
-        call = _filtered(rankings_list.sync_detailed, filters)
+        call = _with_filters(rankings_list.sync_detailed, filters)
         rows: Rows[RankingsRow] = self._rows(call)
         kinds = {str(row.column): str(row.kind) for row in self._rows(columns_list.sync_detailed)}
         return Rows(rows.rows, rows.warnings, rows.basis, rows.data_version, kinds)
 
     def answer(self, **need: str) -> AnswerGetResponse200:
         """Answer to a need: `vcpu`, `ram`, `budget` and the filters of a ranking."""
-        call = _filtered(answer_get.sync_detailed, need)
+        call = _with_filters(answer_get.sync_detailed, need)
         return cast("AnswerGetResponse200", _value(call(client=self.client)))
 
     def simulate(self, scenario: Mapping[str, Any]) -> ScenarioResult:
@@ -132,12 +132,14 @@ class Rackrate:
 
     def runs(self, **filters: Any) -> Rows[RunsRow]:
         """Runs, newest first; filters are `host`, `offer`, `campaign`, `state`, `profile`, `since`."""
-        return self._rows(_filtered(runs_list.sync_detailed, _typed(filters)))
+        return self._rows(_with_filters(runs_list.sync_detailed, _typed_filters(filters)))
 
     def newest_runs(self, count: int, **filters: Any) -> list[RunsRow]:
         """The newest ones alone."""
         rows: list[RunsRow] = []
-        for page in self._pages(_filtered(runs_list.sync_detailed, _typed(filters)), max(1, count)):
+        for page in self._pages(
+            _with_filters(runs_list.sync_detailed, _typed_filters(filters)), max(1, count)
+        ):
             rows += page.results
             if len(rows) >= count:
                 break
@@ -240,7 +242,7 @@ class Rackrate:
         )
 
 
-def _typed(filters: Mapping[str, Any]) -> dict[str, Any]:
+def _typed_filters(filters: Mapping[str, Any]) -> dict[str, Any]:
     """Filters of runs, with words in place of the generated types."""
     kinds: dict[str, Callable[[str], Any]] = {
         "state": RunsListState,
@@ -255,7 +257,7 @@ def _typed(filters: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _filtered(call: Callable[..., Any], filters: Mapping[str, Any]) -> Callable[..., Any]:
+def _with_filters(call: Callable[..., Any], filters: Mapping[str, Any]) -> Callable[..., Any]:
     """An operation with filters; ValueError where it does not know one.
 
     The generator writes the API's `x__gte` as `x_gte`, and `from` as `from_`.

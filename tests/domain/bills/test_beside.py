@@ -13,8 +13,8 @@ from backend.domain.bills.beside import (
     Services,
     Supply,
     beside_costs,
-    managed_cost,
-    tiered_cost,
+    cost_of_services,
+    cost_under_tiers,
 )
 from backend.domain.bills.classes import ChargeKind, charge_of
 from backend.domain.bills.elsewhere import alternatives, today_cost
@@ -58,7 +58,11 @@ def test_volume_counts_only_within_its_kind_of_charge():
 
 def test_tiers_are_summed_up_to_each_bound():
     """10 × 2 + 20 × 1; below the first bound 4 × 2."""
-    assert tiered_cost(np.array([30.0, 4.0, 0.0]), [(10, 2.0), (None, 1.0)]).tolist() == [40, 8, 0]
+    assert cost_under_tiers(np.array([30.0, 4.0, 0.0]), [(10, 2.0), (None, 1.0)]).tolist() == [
+        40,
+        8,
+        0,
+    ]
 
 
 def costs(supply, servers=2, services=STAY, **given):
@@ -93,7 +97,7 @@ def test_services_are_moved_only_where_they_may_be():
     assert BillPart.MANAGED not in costs(Supply())[0]
     assert costs(Supply(), services=run)[0][BillPart.MANAGED] == pytest.approx(120)
     assert costs(Supply(), services=run, has_services=True)[0][BillPart.MANAGED] == 100
-    assert managed_cost(Beside(), run) == 0
+    assert cost_of_services(Beside(), run) == 0
 
 
 @pytest.mark.parametrize("is_same_provider", [False, True])

@@ -21,7 +21,7 @@ from backend.domain.bills.estate import (
     hour_of,
 )
 from backend.domain.bills.estate_document import estate_document, week
-from backend.domain.bills.joined import joined_unreadable, joined_usage, refuse_repeated_months
+from backend.domain.bills.joined import join_unreadable, join_usage, refuse_repeated_months
 from backend.domain.bills.periods import MONTH
 from backend.domain.bills.volumes import BillVolume
 from backend.domain.errors import InvalidValue
@@ -159,11 +159,11 @@ def test_files_of_one_bill_join():
     begin = hour_of(START)
     one = usage(by_hour={KEY: {begin: 1.0}}, by_resource={KEY: {"a": 1.0}})
     other = usage(8, by_hour={KEY: {begin: 2.0}}, by_resource={KEY: {"a": 2.0}}, step=24 * HOUR)
-    both = joined_usage([one, other, MachineUsage(step=48 * HOUR)])
+    both = join_usage([one, other, MachineUsage(step=48 * HOUR)])
     assert (both.first, both.last, both.step) == (START, START + 7 * HOUR, HOUR)
     assert both.by_hour[KEY][begin] == 3.0
     assert both.by_resource[KEY]["a"] == 3.0
-    bad = joined_unreadable(
+    bad = join_unreadable(
         [("a.csv", Unreadable().with_line(2, "no date")), ("b.csv", Unreadable().with_line(3, "x"))]
     )
     assert (bad.lines, bad.named) == (2, ((2, "a.csv: no date"), (3, "b.csv: x")))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from backend.domain.bills.formats import FORMATS, recognised
+from backend.domain.bills.formats import FORMATS, recognise_format
 from backend.domain.errors import InvalidValue
 
 HEADERS = {
@@ -18,7 +18,7 @@ HEADERS = {
 @pytest.mark.parametrize("slug", HEADERS)
 def test_format_is_recognised_by_its_columns(slug):
     header = HEADERS[slug].split(",")
-    one = recognised(header)
+    one = recognise_format(header)
     assert one is FORMATS[slug]
     sources = one.sources(header)
     assert {"start", "billed", "currency"} <= set(sources)
@@ -33,7 +33,7 @@ def test_names_of_the_newer_report_of_aws_mean_the_same():
         "line_item_currency_code",
         "product_instance_type",
     ]
-    sources = recognised(header).sources(header)
+    sources = recognise_format(header).sources(header)
     assert sources["machine"] == "product_instance_type"
     assert sources["billed"] == "line_item_unblended_cost"
 
@@ -45,7 +45,7 @@ def test_first_known_name_of_a_column_wins():
 
 def test_unknown_columns_are_refused_with_the_formats_there_are():
     with pytest.raises(InvalidValue, match="FOCUS, AWS Cost and Usage Report, Azure"):
-        recognised(["a", "b"])
+        recognise_format(["a", "b"])
 
 
 def test_bill_without_its_money_is_refused_with_the_columns_it_lacks():

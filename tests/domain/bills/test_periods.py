@@ -11,12 +11,12 @@ from backend.domain.bills.periods import (
     DAY,
     HOUR,
     MONTH,
-    floored,
     is_calendar_months,
     is_even_months,
     is_whole_months,
     month_hours,
     period_end,
+    period_start,
     step_of,
     step_that_holds,
 )
@@ -39,15 +39,15 @@ def at(text):
     ],
 )
 def test_period_of_a_moment_is_that_of_the_calendar(step, start, end):
-    assert floored(at("2024-02-29T13:45:10.5"), step) == at(start)
+    assert period_start(at("2024-02-29T13:45:10.5"), step) == at(start)
     assert period_end(at(start), step) == at(end)
 
 
 @given(moments, st.sampled_from((HOUR, DAY, MONTH)))
 def test_each_moment_is_within_its_period(moment, step):
-    start = floored(moment, step)
+    start = period_start(moment, step)
     assert start <= moment < period_end(start, step)
-    assert floored(start, step) == start
+    assert period_start(start, step) == start
 
 
 @given(moments)

@@ -10,7 +10,7 @@ from backend.domain.parsing.host_lists import read_hosts
 from backend.domain.parsing.offers import offers
 from backend.domain.parsing.price_rows import prices_of_table
 from backend.domain.parsing.quotes import quotes
-from backend.domain.parsing.table_figures import shown_locale
+from backend.domain.parsing.table_figures import guess_locale
 from backend.domain.parsing.tables import Options
 from tests.domain.parsing.test_quotes import TODAY, table
 
@@ -47,7 +47,7 @@ def refused(**cells):
     ],
 )
 def test_figures_of_a_table_show_their_locale(cells, locale):
-    assert shown_locale(cells) == locale
+    assert guess_locale(cells) == locale
 
 
 @pytest.mark.parametrize(("figures", "ram"), [("0.5;1.249", 1.249), ("0,5;1,249", 1.249)])

@@ -44,7 +44,7 @@ from backend.domain.parsing import (
     web,
     yabs,
 )
-from backend.domain.parsing.importing import TOOLS, imported
+from backend.domain.parsing.importing import TOOLS, read_text
 from backend.domain.parsing.texts import why_not_kept
 
 FIXTURES = Path(__file__).resolve().parents[3] / "fixtures" / "probes"
@@ -69,7 +69,7 @@ PARSERS = {
     "yabs-": yabs.parse,
     "bonnie-": bonnie.parse,
     "sysbench-": sysbench.parse,
-    "stress-ng-typed-": lambda text: imported("stress-ng", text, None),
+    "stress-ng-typed-": lambda text: read_text("stress-ng", text, None),
     "stress-ng-": stress_ng.parse,
     "openssl-": openssl.parse,
     "redis-": redis.parse,
@@ -88,7 +88,7 @@ EVERY = {
     **PARSERS,
     "series": observe.series,
     "frames": lambda text: frames.sections("fuzz", text),
-    **{tool: lambda text, tool=tool: imported(tool, text, None) for tool in TOOLS},
+    **{tool: lambda text, tool=tool: read_text(tool, text, None) for tool in TOOLS},
 }
 NAMES = sorted(path.stem for path in FIXTURES.glob("*.txt"))
 NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?")
@@ -235,7 +235,7 @@ def test_parser_refuses_a_hundred_megabytes_within_bounds(tool, piece):
     before_kib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     started = time.monotonic()
     parsers = [parser for name, parser in PARSERS.items() if name.startswith(tool)]
-    for parser in [lambda text: imported(tool, text, None), *parsers]:
+    for parser in [lambda text: read_text(tool, text, None), *parsers]:
         with pytest.raises(ProbeError):
             parser(text)
     assert time.monotonic() - started < 20

@@ -6,7 +6,7 @@ import pytest
 
 from backend.domain.errors import InvalidValue, ProbeError
 from backend.domain.parsing import ParsedSample, passmark
-from backend.domain.parsing.importing import TOOLS, imported, takes
+from backend.domain.parsing.importing import TOOLS, read_text, takes
 from backend.domain.stats import UNFIT
 
 GIB = 1024**3
@@ -31,19 +31,19 @@ STATED = {"iperf3": {"loopback": True}}  # recorded from a machine to itself
 
 @pytest.mark.parametrize("tool", TOOLS)
 def test_every_tool_has_a_text_that_can_be_imported(recorded, tool):
-    found = imported(tool, recorded(KNOWN[tool]), STATED.get(tool))
+    found = read_text(tool, recorded(KNOWN[tool]), STATED.get(tool))
     assert found.samples
     assert all(sample.value > 0 for sample in found.samples)
 
 
 def test_samples_say_in_which_mode_of_credits_they_were_measured(recorded):
-    found = imported("cmips", recorded(KNOWN["cmips"]), {"credit_mode": "unlimited"})
+    found = read_text("cmips", recorded(KNOWN["cmips"]), {"credit_mode": "unlimited"})
     assert all("credit_unlimited" in sample.flags for sample in found.samples)
 
 
 def test_tool_versions_are_those_of_the_texts(recorded):
     versions = {
-        tool: imported(tool, recorded(name), STATED.get(tool)).tool_version
+        tool: read_text(tool, recorded(name), STATED.get(tool)).tool_version
         for tool, name in KNOWN.items()
     }
     assert versions["bonnie"] == "bonnie++ 2.00a"
@@ -55,7 +55,7 @@ def test_tool_versions_are_those_of_the_texts(recorded):
 
 @pytest.mark.parametrize("parameters", [None, {}, {"direction": None}, {"ram_bytes": GIB}])
 def test_dd_has_no_ranked_metric_without_conditions(parameters):
-    found = imported("dd", DD, parameters)
+    found = read_text("dd", DD, parameters)
     assert [sample.metric for sample in found.samples] == ["dd_bytes_per_s"]
     assert found.samples[0].flags == ("conditions_unknown",)
     assert "no rank" in found.warnings[0]
@@ -84,7 +84,7 @@ def test_dd_has_no_ranked_metric_without_conditions(parameters):
     ],
 )
 def test_dd_is_a_disk_metric_when_its_direction_is_given(parameters, variant, flags, warning):
-    found = imported("dd", DD, {"direction": "read", "source": "random", **parameters})
+    found = read_text("dd", DD, {"direction": "read", "source": "random", **parameters})
     (sample,) = found.samples
     assert (sample.metric, sample.variant) == ("disk_read_bytes_per_s", variant)
     assert sample.flags == flags
@@ -104,7 +104,7 @@ def test_dd_is_a_disk_metric_when_its_direction_is_given(parameters, variant, fl
 @pytest.mark.parametrize("direction", ["read", "write"])
 def test_dd_takes_no_rank_unless_its_source_is_random(direction, source, flags, warning):
     """S16: zeros, and what nobody names the source of, never rank."""
-    made = imported("dd", DD, {"direction": direction, "conditions": "direct", **source})
+    made = read_text("dd", DD, {"direction": direction, "conditions": "direct", **source})
     assert made.samples[0].flags == flags
     assert bool(flags) is not UNFIT.isdisjoint(flags)
     assert warning in "".join(made.warnings)
@@ -122,7 +122,7 @@ def test_dd_takes_no_rank_unless_its_source_is_random(direction, source, flags, 
 def test_dd_read_called_direct_is_cached_where_memory_explains_it(known, flags):
     """S16: 4.03 GB/s from the page cache, which a person called direct."""
     stated = {"direction": "read", "conditions": "direct", "source": "random", **known}
-    made = imported("dd", DD.replace("0.5 s", "0.2664 s"), stated)
+    made = read_text("dd", DD.replace("0.5 s", "0.2664 s"), stated)
     assert made.samples[0].flags == flags
     assert bool(flags) is ("faster than memory" in "".join(made.warnings))
 
@@ -130,9 +130,9 @@ def test_dd_read_called_direct_is_cached_where_memory_explains_it(known, flags):
 def test_dd_read_is_compared_with_the_memory_of_its_machine():
     """S16: the memory that was measured on the machine is the bound, not that of another."""
     stated = {"direction": "read", "conditions": "direct", "source": "random"}
-    (sample,) = imported("dd", DD, {**stated, "memory_bytes_per_s": 4e9}).samples
+    (sample,) = read_text("dd", DD, {**stated, "memory_bytes_per_s": 4e9}).samples
     assert sample.flags == ("cached",)
-    (sample,) = imported("dd", DD, {**stated, "memory_bytes_per_s": 5e9}).samples
+    (sample,) = read_text("dd", DD, {**stated, "memory_bytes_per_s": 5e9}).samples
     assert sample.flags == ()
 
 
@@ -155,7 +155,7 @@ def test_dd_read_is_compared_with_the_memory_of_its_machine():
 )
 def test_pasted_command_says_how_dd_was_run(command, metric, variant, flags):
     """W5, S16: the prompt and the command are skipped, kept, and say what nobody need state."""
-    made = imported("dd", f"root@web:~# {command}\n{DD}root@web:~# \n", None)
+    made = read_text("dd", f"root@web:~# {command}\n{DD}root@web:~# \n", None)
     (sample,) = made.samples
     assert made.command == command
     assert (sample.metric, sample.variant, sample.flags) == (
@@ -167,7 +167,7 @@ def test_pasted_command_says_how_dd_was_run(command, metric, variant, flags):
 
 def test_conditions_that_the_pasted_command_agrees_with_stay():
     stated = {"direction": "write", "conditions": "fdatasync"}
-    made = imported("dd", f"$ dd if=/dev/urandom of=x conv=fdatasync\n{DD}", stated)
+    made = read_text("dd", f"$ dd if=/dev/urandom of=x conv=fdatasync\n{DD}", stated)
     assert made.samples[0].variant == "dd_fdatasync"
 
 
@@ -181,15 +181,15 @@ def test_conditions_that_the_pasted_command_agrees_with_stay():
 )
 def test_parameter_that_the_pasted_command_contradicts_is_refused(command, stated, field):
     with pytest.raises(InvalidValue) as refused:
-        imported("dd", f"$ {command}\n{DD}", stated)
+        read_text("dd", f"$ {command}\n{DD}", stated)
     assert refused.value.field == f"/parameters/{field}"
 
 
 @pytest.mark.parametrize("tool", ["fio", "iperf3", "sysbench", "coremark", "bonnie", "cmips"])
 def test_pasted_transcript_reads_as_the_output_alone(recorded, tool):
     text = recorded(KNOWN[tool])
-    pasted = imported(tool, f"[ann@web ~]$ ./{tool} --all\n{text}\n[ann@web ~]$", STATED.get(tool))
-    assert pasted.samples == imported(tool, text, STATED.get(tool)).samples
+    pasted = read_text(tool, f"[ann@web ~]$ ./{tool} --all\n{text}\n[ann@web ~]$", STATED.get(tool))
+    assert pasted.samples == read_text(tool, text, STATED.get(tool)).samples
     assert pasted.command == f"./{tool} --all"
 
 
@@ -207,8 +207,8 @@ def test_iperf3_from_a_machine_to_itself_is_no_network(recorded, remote, local):
     """W4: refused by name; kept on request, flagged, and without a rank."""
     text = _between(recorded(KNOWN["iperf3"]), local, remote)
     with pytest.raises(ProbeError, match="both ends are one machine"):
-        imported("iperf3", text, None)
-    kept = imported("iperf3", text, {"loopback": True})
+        read_text("iperf3", text, None)
+    kept = read_text("iperf3", text, {"loopback": True})
     assert {sample.flags[0] for sample in kept.samples} == {"cached"}
     assert "no rank" in "".join(kept.warnings)
 
@@ -216,7 +216,7 @@ def test_iperf3_from_a_machine_to_itself_is_no_network(recorded, remote, local):
 def test_iperf3_between_two_machines_is_no_loopback(recorded):
     text = _between(recorded(KNOWN["iperf3"]), "10.0.0.1", "10.0.0.2")
     for parameters in (None, {"loopback": True}):
-        assert "cached" not in imported("iperf3", text, parameters).samples[0].flags, parameters
+        assert "cached" not in read_text("iperf3", text, parameters).samples[0].flags, parameters
 
 
 def _between(text, local, remote):
@@ -237,7 +237,7 @@ def _between(text, local, remote):
 def test_fio_on_a_file_in_memory_is_flagged_cached(recorded, path, flags):
     """W5: /dev/shm is no disk, however deep its queue."""
     text = recorded(KNOWN["fio"]).replace("/srv/data/fio.tmp", path)
-    made = imported("fio", text, None)
+    made = read_text("fio", text, None)
     assert {sample.flags for sample in made.samples} == {flags}
     assert bool(flags) is ("lies in memory" in "".join(made.warnings))
 
@@ -245,27 +245,29 @@ def test_fio_on_a_file_in_memory_is_flagged_cached(recorded, path, flags):
 def test_fio_without_a_disk_is_cached_where_memory_explains_it(recorded):
     """W5: no disk beneath the file, and a rate that this memory can copy."""
     text = recorded(KNOWN["fio"]).replace('"disk_util"', '"elsewhere"')
-    rate = imported("fio", text, None).samples[0].parameters["bytes_per_s"]
-    assert imported("fio", text, {"memory_bytes_per_s": 2.1 * rate}).samples[0].flags == ()
-    assert imported("fio", text, {"memory_bytes_per_s": 1.9 * rate}).samples[0].flags == ("cached",)
+    rate = read_text("fio", text, None).samples[0].parameters["bytes_per_s"]
+    assert read_text("fio", text, {"memory_bytes_per_s": 2.1 * rate}).samples[0].flags == ()
+    assert read_text("fio", text, {"memory_bytes_per_s": 1.9 * rate}).samples[0].flags == (
+        "cached",
+    )
 
 
 def test_bonnie_warns_of_memory_and_of_tests_too_fast(recorded):
-    assert imported("bonnie", SEED, {"ram_bytes": 22 * GIB}).warnings == ()
-    assert "smaller than twice" in imported("bonnie", SEED, {"ram_bytes": 72 * GIB}).warnings[0]
-    ram, fast = imported("bonnie", recorded("bonnie-2.00a"), None).warnings
+    assert read_text("bonnie", SEED, {"ram_bytes": 22 * GIB}).warnings == ()
+    assert "smaller than twice" in read_text("bonnie", SEED, {"ram_bytes": 72 * GIB}).warnings[0]
+    ram, fast = read_text("bonnie", recorded("bonnie-2.00a"), None).warnings
     assert "ram_bytes is not given" in ram
     assert "too fast to be timed" in fast
     assert "get_block" in fast
 
 
 def test_coremark_of_one_context_comes_with_a_warning(recorded):
-    found = imported("coremark", recorded("coremark-single-synthetic"), None)
+    found = read_text("coremark", recorded("coremark-single-synthetic"), None)
     assert "one context" in found.warnings[0]
 
 
 def test_parameters_that_mean_nothing_for_the_tool_are_warned_of():
-    found = imported("passmark", "9459", {"ram_bytes": GIB, "direction": "write"})
+    found = read_text("passmark", "9459", {"ram_bytes": GIB, "direction": "write"})
     assert found.warnings == (
         "direction is not used for passmark",
         "ram_bytes is not used for passmark",
@@ -297,7 +299,7 @@ def test_parameters_that_mean_nothing_for_the_tool_are_warned_of():
 )
 def test_import_is_refused_when_a_field_is_unknown_or_has_no_meaning(tool, parameters, field):
     with pytest.raises(InvalidValue) as refused:
-        imported(tool, DD, parameters)
+        read_text(tool, DD, parameters)
     assert refused.value.field == field
 
 
@@ -305,7 +307,7 @@ def test_import_is_refused_when_a_field_is_unknown_or_has_no_meaning(tool, param
 @pytest.mark.parametrize("text", ["", " \n", "hello\n", "{}", "a\0b", "x" * (9 * 2**20)])
 def test_import_is_refused_when_the_text_is_no_result(tool, text):
     with pytest.raises(ProbeError) as refused:
-        imported(tool, text, None)
+        read_text(tool, text, None)
     assert refused.value.line is not None
 
 
@@ -325,13 +327,13 @@ def test_import_is_refused_when_the_text_is_no_result(tool, text):
 def test_import_is_refused_when_a_parser_gives_what_cannot_be_kept(monkeypatch, sample, detail):
     monkeypatch.setattr(passmark, "parse", lambda _: [] if sample is None else [sample])
     with pytest.raises(ProbeError, match=detail):
-        imported("passmark", "9459", None)
+        read_text("passmark", "9459", None)
 
 
 def test_loss_is_the_one_metric_that_may_be_zero(monkeypatch):
     sample = ParsedSample("net_udp_loss_ratio", "standard", 0, "ratio")
     monkeypatch.setattr(passmark, "parse", lambda _: [sample])
-    assert imported("passmark", "9459", None).samples == (sample,)
+    assert read_text("passmark", "9459", None).samples == (sample,)
 
 
 @pytest.mark.parametrize(
@@ -343,7 +345,7 @@ def test_loss_is_the_one_metric_that_may_be_zero(monkeypatch):
     ],
 )
 def test_stress_ng_is_of_all_cpus_where_its_command_says_so(recorded, command, variant):
-    made = imported("stress-ng", f"$ {command}\n{recorded('stress-ng-0.15.06-2')}", None)
+    made = read_text("stress-ng", f"$ {command}\n{recorded('stress-ng-0.15.06-2')}", None)
     assert (made.samples[0].variant, made.samples[0].value) == (variant, 507.65)
     # 1.16 + 0.00 s of CPU in 2 × 3.00 s: other work had the rest of a machine that was busy.
     assert made.samples[0].flags == ("disturbed",)
@@ -356,10 +358,10 @@ def test_figure_that_stress_ng_itself_does_not_trust_takes_no_rank(recorded):
     # Two workers with all of their time, 1523 in 6.00 s: only its own word speaks against it.
     text = recorded("stress-ng-0.15.06-2").replace("1.16      0.00", "6.00      0.00")
     text = text.replace("1314.64", " 253.83")
-    trusted = imported("stress-ng", typed + text, None)
+    trusted = read_text("stress-ng", typed + text, None)
     assert (trusted.samples[0].flags, trusted.warnings) == ((), ())
     warned = "stress-ng: warn:  [10349] metrics may be incorrect\n"
-    made = imported("stress-ng", typed + text + warned, None)
+    made = read_text("stress-ng", typed + text + warned, None)
     assert made.samples[0].flags == ("disturbed",)
     assert made.warnings[0] == "metrics may be incorrect"
     assert "flagged disturbed, and takes no rank" in made.warnings[1]
@@ -369,7 +371,7 @@ def test_stress_ng_is_refused_without_the_method_it_ran(recorded):
     text = recorded("stress-ng-0.15.06-2")
     for typed in ("", "$ stress-ng --cpu 2 -t 3 --metrics-brief\n"):
         with pytest.raises(ProbeError, match="--cpu-method div16"):
-            imported("stress-ng", typed + text, None)
+            read_text("stress-ng", typed + text, None)
 
 
 @pytest.mark.parametrize(
@@ -382,5 +384,5 @@ def test_stress_ng_is_refused_without_the_method_it_ran(recorded):
     ],
 )
 def test_openssl_is_imported_with_what_its_command_says(recorded, command, name, variant, warnings):
-    made = imported("openssl", f"$ {command}\n{recorded(f'openssl-{name}')}", None)
+    made = read_text("openssl", f"$ {command}\n{recorded(f'openssl-{name}')}", None)
     assert (made.samples[0].variant, len(made.warnings)) == (variant, warnings)

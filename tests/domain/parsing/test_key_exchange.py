@@ -2,7 +2,7 @@
 
 import pytest
 
-from backend.domain.parsing.key_exchange import KINDS, outdated, read_offer
+from backend.domain.parsing.key_exchange import KINDS, outdated_algorithms, read_offer
 
 LISTS = (b"curve25519-sha256,ext-info-s", b"ssh-rsa", b"aes128-ctr,aes128-cbc")
 OFFER = dict(zip(KINDS, (tuple(one.decode().split(",")) for one in LISTS), strict=True))
@@ -40,7 +40,7 @@ def test_bytes_that_are_no_whole_offer_give_none(content):
 
 def test_what_is_too_old_is_named_with_what_can_be_done():
     accepted = dict(zip(KINDS, (["curve25519-sha256"], ["ssh-rsa"], ["aes128-ctr"]), strict=True))
-    assert outdated(OFFER, accepted) == outdated({}, accepted) == ""
-    said = outdated(OFFER, accepted | {"host key signatures": ["ssh-ed25519"]})
+    assert outdated_algorithms(OFFER, accepted) == outdated_algorithms({}, accepted) == ""
+    said = outdated_algorithms(OFFER, accepted | {"host key signatures": ["ssh-ed25519"]})
     assert "only host key signatures that are no longer safe" in said
     assert "(ssh-rsa): OpenSSH 7.2 of 2016 or newer" in said

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from backend.domain.errors import ProbeError
 from backend.domain.parsing import fio, iperf3, stress_ng, yabs
-from backend.domain.parsing.importing import TOOLS, imported
-from backend.domain.parsing.texts import decoded
+from backend.domain.parsing.importing import TOOLS, read_text
+from backend.domain.parsing.texts import decode_text
 from tests.domain.parsing.test_importing import KNOWN, STATED
 
 REMEDY = re.compile(r"\b(?:give|run|choose|install)\b")
@@ -49,15 +49,15 @@ def test_stress_ng_gives_one_figure_in_each_layout(values, info, metric):
 
 def test_stress_ng_that_had_a_third_of_the_cpu_takes_no_rank():
     command = "$ stress-ng --cpu 0 --cpu-method div16 -t 1 --metrics-brief\n"
-    made = imported("stress-ng", command + stress_ng_text(PLAIN, "", ""), None)
+    made = read_text("stress-ng", command + stress_ng_text(PLAIN, "", ""), None)
     assert [(sample.variant, sample.flags) for sample in made.samples] == [("all", ("disturbed",))]
     # (0.31 + 0.01) s of CPU in one second
     assert "got 32% of the CPU time" in made.warnings[0]
     busy = {**PLAIN, "user": "0.99"}
     assert (
-        imported("stress-ng", command + stress_ng_text(busy, "", ""), None).samples[0].flags == ()
+        read_text("stress-ng", command + stress_ng_text(busy, "", ""), None).samples[0].flags == ()
     )
-    both = imported("stress-ng", command + stress_ng_text(busy, "", "", workers=2), None)
+    both = read_text("stress-ng", command + stress_ng_text(busy, "", "", workers=2), None)
     assert "got 50% of the CPU time" in both.warnings[0]
 
 
@@ -94,7 +94,7 @@ def test_fio_reads_its_json_before_its_report(recorded):
     with pytest.raises(ProbeError, match="terminating on signal"):
         fio.parse_json(text + "\nfio: terminating on signal 2\n")
     with pytest.raises(ProbeError, match="a second JSON follows"):
-        imported("fio", text + text, None)
+        read_text("fio", text + text, None)
 
 
 def test_fio_counts_each_direction_once_next_to_their_sum(recorded):
@@ -105,7 +105,7 @@ def test_fio_counts_each_direction_once_next_to_their_sum(recorded):
     assert fio.parse_json(json.dumps(document)).samples == fio.parse_json(text).samples
     del job["read"], job["write"]
     with pytest.raises(ProbeError, match="run fio without unified_rw_reporting"):
-        imported("fio", json.dumps(document), None)
+        read_text("fio", json.dumps(document), None)
 
 
 # --- iperf3 ---------------------------------------------------------------------------------------
@@ -127,9 +127,9 @@ def test_iperf3_gives_the_same_by_events_as_in_one_document(recorded, name):
     assert made.samples == whole.samples
     for end in range(1, len(lines)):
         with pytest.raises(ProbeError, match=r"no end event came, so the run was cut off.*give"):
-            imported("iperf3", "\n".join(lines[:end]), None)
+            read_text("iperf3", "\n".join(lines[:end]), None)
     with pytest.raises(ProbeError, match="two start events"):
-        imported("iperf3", "\n".join([*lines, *lines]), None)
+        read_text("iperf3", "\n".join([*lines, *lines]), None)
 
 
 def test_error_event_of_iperf3_is_what_it_says(recorded):
@@ -137,9 +137,9 @@ def test_error_event_of_iperf3_is_what_it_says(recorded):
     lines = streamed(json.loads(text[text.index("{") :]))[:-1]
     lines.append('{"event":"error","data":"interrupt - the client has terminated"}')
     with pytest.raises(ProbeError, match="interrupt - the client has terminated"):
-        imported("iperf3", "\n".join(lines), None)
+        read_text("iperf3", "\n".join(lines), None)
     with pytest.raises(ProbeError, match="iperf3: error - unable to"):
-        imported("iperf3", f"{text}\niperf3: error - unable to receive results\n", None)
+        read_text("iperf3", f"{text}\niperf3: error - unable to receive results\n", None)
 
 
 # --- YABS, JSON -------------------------------------------------------------------------------------
@@ -168,9 +168,9 @@ def test_wrong_json_is_shown_with_line_and_column(tool):
     text = 'note\n{"a":1,"b":[1,2],"here":,"c":3}'
     # The value is missing at the 25th character of the second line.
     with pytest.raises(ProbeError, match=r'at column 25, near .*"here":,"c".*\(line 2\)'):
-        imported(tool, text, None)
+        read_text(tool, text, None)
     with pytest.raises(ProbeError, match="it is cut off at column"):
-        imported(tool, '{"a":[1,', None)
+        read_text(tool, '{"a":[1,', None)
 
 
 # --- all of them ------------------------------------------------------------------------------------
@@ -203,13 +203,13 @@ def test_wrong_json_is_shown_with_line_and_column(tool):
 )  # fmt: skip
 def test_known_layout_is_refused_with_its_remedy(tool, text, way):
     with pytest.raises(ProbeError, match=way):
-        imported(tool, text, None)
+        read_text(tool, text, None)
 
 
 def refusal(tool, text):
     """The message of a refusal; "" for a text that is read."""
     try:
-        imported(tool, text, None)
+        read_text(tool, text, None)
     except ProbeError as error:
         return str(error)
     return ""
@@ -235,5 +235,5 @@ def test_any_text_is_refused_with_a_remedy(tool, text):
 def test_encoding_and_line_ends_change_no_figure(recorded, tool, encoding):
     text, stated = recorded(KNOWN[tool]), STATED.get(tool)
     content = text.replace("\n", "\r\n").encode(encoding)
-    expected = imported(tool, text, stated).samples
-    assert imported(tool, decoded(content), stated).samples == expected
+    expected = read_text(tool, text, stated).samples
+    assert read_text(tool, decode_text(content), stated).samples == expected

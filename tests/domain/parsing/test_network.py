@@ -250,7 +250,7 @@ def test_ping_is_refused_with_the_line_when_the_text_is_damaged(text, line, mess
     ],
 )
 def test_bytes_sent_are_those_of_the_end_that_sent(recorded, name, is_reverse):
-    sent = network.sent_bytes(recorded(f"network-{name}"))
+    sent = network.bytes_of_test(recorded(f"network-{name}"))
     assert sent[is_reverse] > 100_000
     assert sent[not is_reverse] == 0
 
@@ -261,24 +261,24 @@ SENT = "=== sent\nbytes 123456\n=== end sent rc=0\n"
 @pytest.mark.parametrize(("name", "at"), [("tcp-parallel", 0), ("tcp-single-reverse", 1)])
 def test_bytes_of_the_device_count_before_those_of_iperf3(recorded, name, at):
     text = recorded(f"network-{name}")
-    assert network.sent_bytes(text + SENT)[at] == 123456
-    assert network.sent_bytes(text + SENT)[1 - at] == 0
+    assert network.bytes_of_test(text + SENT)[at] == 123456
+    assert network.bytes_of_test(text + SENT)[1 - at] == 0
     assert network.parse(text + SENT) == network.parse(text)
     # Without a device that counts, iperf3 does.
-    assert network.sent_bytes(text + SENT.replace("123456", "0")) == network.sent_bytes(text)
-    assert network.sent_bytes(text + SENT.replace("123456", "many")) == (0, 0)
+    assert network.bytes_of_test(text + SENT.replace("123456", "0")) == network.bytes_of_test(text)
+    assert network.bytes_of_test(text + SENT.replace("123456", "many")) == (0, 0)
 
 
 def test_bytes_of_a_test_that_was_ended_count_too(recorded):
     head, _, _ = recorded("network-tcp-parallel").partition("=== iperf3")
     text = f"{head}{SENT}=== failure unavailable: all is sent\n"
-    assert network.sent_bytes(text) == (123456, 0)
+    assert network.bytes_of_test(text) == (123456, 0)
     with pytest.raises(ProbeError, match="not the conditions and one test"):
         network.parse(head + SENT)
 
 
 def test_no_bytes_were_sent_when_no_test_was_done(recorded):
     text = recorded("network-tcp-parallel")
-    assert network.sent_bytes(text[: len(text) // 2]) == (0, 0)
-    assert network.sent_bytes(recorded("network-ping")) == (0, 0)
-    assert network.sent_bytes(recorded("network-tcp-refused")) == (0, 0)
+    assert network.bytes_of_test(text[: len(text) // 2]) == (0, 0)
+    assert network.bytes_of_test(recorded("network-ping")) == (0, 0)
+    assert network.bytes_of_test(recorded("network-tcp-refused")) == (0, 0)

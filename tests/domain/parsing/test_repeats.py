@@ -13,10 +13,10 @@ from backend.domain.probes import PROBES
 from backend.domain.repeats import (
     STDERR_MARK,
     RawResult,
+    flags_by_sample,
     output_of,
     reparse,
     repeat_of,
-    stored_flags,
     was_disturbed,
 )
 
@@ -170,19 +170,19 @@ def test_stored_conditions_give_the_flags_anew(made, recorded):
     repeat = made("cmips-all-0", json.dumps(line) + "\n", steal_ratio=0.2)
     stored = asdict(repeat.conditions)
     key = ("cmips_score", "all")
-    assert stored_flags("cmips", repeat.samples, stored, ["disturbed"])[key] == []
+    assert flags_by_sample("cmips", repeat.samples, stored, ["disturbed"])[key] == []
     foreign = {**stored, "foreign_cpu_ratio": 0.06}
-    assert stored_flags("cmips", repeat.samples, foreign)[key] == ["disturbed"]
+    assert flags_by_sample("cmips", repeat.samples, foreign)[key] == ["disturbed"]
     for unknown in ({}, {"wall_s": 2.5}, {**stored, "steal_ratio": "much"}):
-        assert stored_flags("cmips", repeat.samples, unknown)[key] == []
-        flags = stored_flags("cmips", repeat.samples, unknown, ["disturbed"])
+        assert flags_by_sample("cmips", repeat.samples, unknown)[key] == []
+        flags = flags_by_sample("cmips", repeat.samples, unknown, ["disturbed"])
         assert flags[key] == ["disturbed"]
 
 
 @pytest.mark.parametrize("flag", ["credit_standard", "volume_small"])
 def test_how_a_machine_was_rented_is_kept_when_flags_are_made_anew(made, recorded, flag):
     repeat = made("cmips-all-0", recorded(CMIPS))
-    flags = stored_flags("cmips", repeat.samples, {}, [flag, "of an older version"])
+    flags = flags_by_sample("cmips", repeat.samples, {}, [flag, "of an older version"])
     assert flags["cmips_score", "all"] == [flag]
 
 

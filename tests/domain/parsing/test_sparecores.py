@@ -13,7 +13,7 @@ from backend.domain.parsing.sparecores import (
     quote,
     region_code,
     server,
-    settled,
+    settle_quotes,
 )
 from backend.domain.pricing.purchase import PriceUnit, PurchaseModel
 
@@ -243,13 +243,13 @@ def zones(allocation, *told):
 
 def test_zones_that_agree_are_one_price_of_the_newest_day():
     for allocation in ("ONDEMAND", "SPOT"):
-        [one] = settled(zones(allocation, ("a", 0.1, 20), ("b", 0.1, 22), ("c", 0.1, 21)))
+        [one] = settle_quotes(zones(allocation, ("a", 0.1, 20), ("b", 0.1, 22), ("c", 0.1, 21)))
         assert (one.price.zone, one.price.amount, one.price.note) == ("", Decimal("0.1"), "")
         assert one.observed_at == dt.datetime(2026, 8, 22, tzinfo=dt.UTC)
 
 
 def test_spot_prices_stay_those_of_their_zone_where_zones_differ():
-    found = settled(zones("SPOT", ("a", 0.1, 20), ("b", 0.09, 20)))
+    found = settle_quotes(zones("SPOT", ("a", 0.1, 20), ("b", 0.09, 20)))
     assert {one.price.zone: one.price.amount for one in found} == {
         "a": Decimal("0.1"),
         "b": Decimal("0.09"),
@@ -257,17 +257,17 @@ def test_spot_prices_stay_those_of_their_zone_where_zones_differ():
 
 
 def test_on_demand_price_is_the_lowest_and_says_so_where_zones_differ():
-    [one] = settled(zones("ONDEMAND", ("a", 0.1, 20), ("b", 0.09, 20), ("c", 0.2, 20)))
+    [one] = settle_quotes(zones("ONDEMAND", ("a", 0.1, 20), ("b", 0.09, 20), ("c", 0.2, 20)))
     assert (one.price.zone, one.price.amount) == ("", Decimal("0.09"))
     assert one.price.note == "lowest of 3 zones: b"
 
 
 def test_purchase_models_are_never_merged():
-    found = settled([*zones("SPOT", ("a", 0.1, 20)), *zones("ONDEMAND", ("a", 0.2, 20))])
+    found = settle_quotes([*zones("SPOT", ("a", 0.1, 20)), *zones("ONDEMAND", ("a", 0.2, 20))])
     assert {str(one.price.purchase_model) for one in found} == {"spot", "on_demand"}
 
 
 def test_newest_price_counts_when_a_zone_is_doubled():
-    [one] = settled(zones("ONDEMAND", ("a", 0.1, 22), ("a", 0.2, 20)))
+    [one] = settle_quotes(zones("ONDEMAND", ("a", 0.1, 22), ("a", 0.2, 20)))
     assert isinstance(one, ListedPrice)
     assert one.price.amount == Decimal("0.1")

@@ -5,7 +5,7 @@ import pytest
 from backend.domain.errors import ProbeError
 from backend.domain.facts import JOBS
 from backend.domain.parsing import stated
-from backend.domain.parsing.importing import imported
+from backend.domain.parsing.importing import read_text
 from backend.domain.stats import UNFIT
 
 
@@ -30,7 +30,7 @@ def test_lines_of_one_job_are_its_repeats():
 
 
 def test_aborted_job_is_kept_and_never_ranks(recorded):
-    result = imported("stated", recorded("stated-aborted-synthetic"), None)
+    result = read_text("stated", recorded("stated-aborted-synthetic"), None)
     (sample,) = result.samples
     assert (sample.value, sample.flags) == (600, ("aborted",))
     assert sample.parameters == {"job": "tar_nfs", "outcome": "aborted"}
@@ -39,7 +39,7 @@ def test_aborted_job_is_kept_and_never_ranks(recorded):
 
 
 def test_bound_of_a_score_is_kept_and_never_ranks(recorded):
-    result = imported("stated", recorded("stated-bound"), None)
+    result = read_text("stated", recorded("stated-bound"), None)
     (sample,) = result.samples
     assert (sample.metric, sample.variant, sample.value) == ("cmips_score", "all", 16_000)
     assert sample.flags == ("lower_bound",)
@@ -71,6 +71,6 @@ def test_line_that_is_no_figure_is_refused(text, detail):
 
 def test_time_of_nothing_is_no_figure():
     with pytest.raises(ProbeError, match="job_time_s is 0"):
-        imported("stated", "job_time_s tar_nfs 0", None)
+        read_text("stated", "job_time_s tar_nfs 0", None)
     with pytest.raises(ProbeError, match="holds no result"):
-        imported("stated", "# nothing\n", None)
+        read_text("stated", "# nothing\n", None)

@@ -4,7 +4,7 @@ import pytest
 
 from backend.domain.errors import ProbeError
 from backend.domain.parsing import sysbench
-from backend.domain.parsing.importing import imported
+from backend.domain.parsing.importing import read_text
 
 
 def test_sysbench_cpu_is_events_per_second(recorded):
@@ -37,7 +37,7 @@ def test_sysbench_at_a_stated_rate_is_a_bound(recorded):
     assert sysbench.parse(text)[0].flags == ()
     held = text.replace("Number of", "Target transaction rate: 10/sec\nNumber of")
     assert sysbench.parse(held)[0].flags == ("lower_bound",)
-    made = imported("sysbench", held, None)
+    made = read_text("sysbench", held, None)
     assert made.warnings == ("--rate held the test back: kept, and takes no rank",)
 
 

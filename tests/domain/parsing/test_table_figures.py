@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backend.domain.parsing.table_figures import AmbiguousNumber, typed_number
+from backend.domain.parsing.table_figures import AmbiguousNumber, parse_number
 
 
 @pytest.mark.parametrize(
@@ -29,22 +29,22 @@ from backend.domain.parsing.table_figures import AmbiguousNumber, typed_number
     ],
 )
 def test_number_is_read_as_it_is_typed(text, language, number):
-    assert typed_number(text, language) == Decimal(number)
+    assert parse_number(text, language) == Decimal(number)
 
 
 @pytest.mark.parametrize(("text", "language"), [("1.000", "de"), ("1.000", "es"), ("1,000", "")])
 def test_number_that_may_be_a_thousand_or_one_is_ambiguous(text, language):
     with pytest.raises(AmbiguousNumber, match=r"may be 1000 or 1\.000"):
-        typed_number(text, language)
+        parse_number(text, language)
 
 
 @pytest.mark.parametrize("text", ["", "x", ".", "1..5", "12,34,56", "1" * 41])
 def test_text_that_is_no_number_is_refused(text):
     with pytest.raises(ValueError, match="is not a decimal number"):
-        typed_number(text, "en")
+        parse_number(text, "en")
 
 
 @given(st.decimals("0", "999", places=2), st.sampled_from(("de", "en")))
 def test_two_decimals_are_read_with_either_mark(number, language):
     for mark in ".,":
-        assert typed_number(str(number).replace(".", mark), language) == number
+        assert parse_number(str(number).replace(".", mark), language) == number

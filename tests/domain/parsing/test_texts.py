@@ -3,11 +3,11 @@
 import pytest
 
 from backend.domain.errors import ProbeError
-from backend.domain.parsing.texts import checked_text, why_not_kept
+from backend.domain.parsing.texts import check_text, why_not_kept
 
 
 def test_text_comes_back_without_mark_and_carriage_returns():
-    assert checked_text("dd", "\ufeffa\r\nb\n") == "a\nb\n"
+    assert check_text("dd", "\ufeffa\r\nb\n") == "a\nb\n"
 
 
 @pytest.mark.parametrize(
@@ -22,7 +22,7 @@ def test_text_comes_back_without_mark_and_carriage_returns():
 )
 def test_text_is_refused_with_its_line(text, line, detail):
     with pytest.raises(ProbeError, match=detail) as refused:
-        checked_text("dd", text, most=10)
+        check_text("dd", text, most=10)
     assert refused.value.line == line
 
 

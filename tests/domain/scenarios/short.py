@@ -11,7 +11,7 @@ from backend.domain.errors import InvalidDocument
 from backend.domain.scenarios.documents import scenario_from
 from backend.domain.scenarios.model import Demand, ScenarioInput
 from backend.domain.scenarios.results import OptionOutcome, option_members, outcome
-from backend.domain.scenarios.service import unserved
+from backend.domain.scenarios.service import unserved_units
 from backend.domain.scenarios.simulate import simulate
 from backend.domain.scenarios.steps import Steps
 from tests.domain.scenarios.documents import Document, all_of, price, startup
@@ -70,7 +70,7 @@ def serving(document: Document) -> list[int]:
 def missing(document: Document) -> list[float]:
     scenario = scenario_of(document)
     fleet = outcome(scenario, scenario.options[0]).fleet
-    found = unserved(scenario, fleet.serving, fleet.units_elastic, fleet.carried_always)
+    found = unserved_units(scenario, fleet.serving, fleet.units_elastic, fleet.base_units)
     return list(found.tolist())
 
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from backend.domain.conclusions import Certainty
-from backend.domain.scenarios.conclusion import concluded
+from backend.domain.scenarios.conclusion import conclude
 
 
 def option(name: str, cost: str, unmet: float = 0.0, **given: Any) -> dict[str, Any]:
@@ -20,7 +20,7 @@ def drawn(name: str, cost: str, odds: float, unmet: float = 0.0, **more: Any) ->
 
 def said(*options: dict[str, Any], price: str | None = None) -> Any:
     result = {"options": list(options), "demand": {"unit_hours": 1000.0}}
-    return concluded(result, "USD", "30 days", price)
+    return conclude(result, "USD", "30 days", price)
 
 
 def test_conclusion_names_the_cheapest_and_by_how_much() -> None:
@@ -80,7 +80,7 @@ def test_conclusion_says_that_what_launches_may_not_keep_up() -> None:
 
 def test_conclusion_waits_for_prices_that_are_still_examples() -> None:
     result = {"options": [option("a", "1"), option("b", "2")], "demand": {"unit_hours": 1.0}}
-    one = concluded(result, "USD", "30 days", examples=["a"])
+    one = conclude(result, "USD", "30 days", examples=["a"])
     assert one.certainty is Certainty.UNKNOWN
     assert one.sentence == (
         "No answer yet: the prices of “a” are examples. Open the editor and put in the prices that you "

@@ -16,8 +16,8 @@ from backend.domain.pricing.billing.sustained_use import N1
 from backend.domain.pricing.billing.terms import Terms
 from backend.domain.scenarios import bills
 from backend.domain.scenarios.lives import lives
-from backend.domain.scenarios.needed import needed
-from backend.domain.scenarios.scan import clamped, shifted, sliding_max, sliding_min
+from backend.domain.scenarios.needed import servers_needed
+from backend.domain.scenarios.scan import clamp_steps, shift, sliding_max, sliding_min
 from backend.domain.scenarios.steps import MAX_STEPS, Steps, offsets
 from backend.domain.scenarios.windows import LevelWindow, levels
 from tests.oracles.billing.commitments import uncovered_s as uncovered_oracle
@@ -37,7 +37,7 @@ series = st.lists(st.integers(0, 9), min_size=1, max_size=60)
     st.decimals("0.01", 50, places=2),
 )
 def test_need_is_that_of_exact_decimals(demand: list[Decimal], units: Decimal) -> None:
-    found = needed(np.array([float(d) for d in demand]), Fraction(units))
+    found = servers_needed(np.array([float(d) for d in demand]), Fraction(units))
     expected = [
         max(0, -((-(Fraction(d) / Fraction(units) - Fraction(1, 10**9))) // 1)) for d in demand
     ]
@@ -46,13 +46,13 @@ def test_need_is_that_of_exact_decimals(demand: list[Decimal], units: Decimal) -
 
 def test_need_forgives_a_billionth_of_a_server_and_no_more() -> None:
     edge = np.array([3 + 1e-9, 3 + 2e-9, 3 - 1e-12, 0.0])
-    assert needed(edge, Fraction(1)).tolist() == [3, 4, 3, 0]
+    assert servers_needed(edge, Fraction(1)).tolist() == [3, 4, 3, 0]
 
 
 @pytest.mark.parametrize("units", [Fraction(0), Fraction(-1), Fraction(1, 10**9)])
 def test_need_is_refused_for_no_capacity_or_too_many_servers(units: Fraction) -> None:
     with pytest.raises(InvalidValue, match="units_per_server"):
-        needed(np.array([5.0]), units)
+        servers_needed(np.array([5.0]), units)
 
 
 # --- scans --------------------------------------------------------------------------------------
@@ -71,12 +71,12 @@ def looped(seen: list[int], out_width: int, in_width: int) -> list[int]:
 def test_scan_is_the_loop(seen: list[int], out_width: int, in_width: int) -> None:
     need = np.array(seen, dtype=np.uint8)
     low, high = sliding_min(need, out_width), sliding_max(need, in_width)
-    assert clamped(low, high).tolist() == looped(seen, out_width, in_width)
+    assert clamp_steps(low, high).tolist() == looped(seen, out_width, in_width)
 
 
 @given(series, st.integers(0, 70))
 def test_shift_shows_the_past_and_before_it_the_first(seen: list[int], lag: int) -> None:
-    found = shifted(np.array(seen), lag).tolist()
+    found = shift(np.array(seen), lag).tolist()
     assert found == [seen[max(0, t - lag)] for t in range(len(seen))]
 
 
@@ -176,7 +176,9 @@ def test_bills_are_those_of_single_lives(
     for name, rule in bills.SLOT_RULES.items():
         assert bills.total(rule(found, horizon, given)) == RULES[name](single, horizon, given), name
     usage = bills.usage(found, horizon, given.minimum_s)
-    assert bills.uncovered_s(usage, given.reservations) == uncovered_oracle(single, horizon, given)
+    assert bills.seconds_beyond_reservations(usage, given.reservations) == uncovered_oracle(
+        single, horizon, given
+    )
     assert bills.savings(usage, given) == RULES["savings"](single, horizon, given)
     assert bills.reserved(horizon, given) == RULES["reserved"](single, horizon, given)
 

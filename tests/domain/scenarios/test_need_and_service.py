@@ -12,9 +12,9 @@ from backend.domain.errors import InvalidValue
 from backend.domain.scenarios import needed as needs
 from backend.domain.scenarios.documents import scenario_from
 from backend.domain.scenarios.model import Demand, ScenarioInput
-from backend.domain.scenarios.needed import BLOCK, Needs, needed
-from backend.domain.scenarios.scan import marked
-from backend.domain.scenarios.service import served, unserved
+from backend.domain.scenarios.needed import BLOCK, Needs, servers_needed
+from backend.domain.scenarios.scan import flag_positions
+from backend.domain.scenarios.service import measure_service, unserved_units
 from backend.domain.scenarios.steps import Steps
 from tests.domain.scenarios.documents import all_of, price, startup
 
@@ -41,13 +41,15 @@ def test_need_near_whole_numbers_is_exact(
     units: Fraction, given: list[tuple[int, float, int]]
 ) -> None:
     demand = [float(n * units) * (1 + sign * offset) for n, offset, sign in given]
-    assert needed(np.array(demand), units).tolist() == [exactly(one, units) for one in demand]
+    assert servers_needed(np.array(demand), units).tolist() == [
+        exactly(one, units) for one in demand
+    ]
 
 
 @pytest.mark.parametrize("scale", [1e-300, 1e-45, 1e-20, 1e20, 1e38, 1e300])
 def test_need_of_demands_of_any_size_is_exact(scale: float) -> None:
     units, demand = Fraction(repr(scale)), [0.0, scale, 1.5 * scale, 7 * scale, 7.0001 * scale]
-    assert needed(np.array(demand), units).tolist() == [0, 1, 2, 7, 8]
+    assert servers_needed(np.array(demand), units).tolist() == [0, 1, 2, 7, 8]
     assert narrow(demand, units) == [0, 1, 2, 7, 8]
 
 
@@ -73,8 +75,8 @@ def test_every_size_is_answered_like_the_first(most: int) -> None:
     sizes = [Fraction(n, 7) for n in range(7, 7 + 3 * needs.FEW)]
     for units in sizes:
         servers = asked.of(units)
-        assert servers.tolist() == needed(demand, units).tolist()
-        assert servers.dtype == needed(demand, units).dtype
+        assert servers.tolist() == servers_needed(demand, units).tolist()
+        assert servers.dtype == servers_needed(demand, units).dtype
 
 
 @pytest.mark.parametrize("units", [Fraction(0), Fraction(1, 10**7)])
@@ -93,14 +95,14 @@ def test_demand_of_nothing_needs_nobody() -> None:
 @given(st.integers(0, 40), st.sets(st.integers(0, 39)))
 def test_marked_positions_are_those_of_the_flags(size: int, positions: set[int]) -> None:
     flags = np.isin(np.arange(size), list(positions))
-    assert marked(flags).tolist() == np.flatnonzero(flags).tolist()
+    assert flag_positions(flags).tolist() == np.flatnonzero(flags).tolist()
 
 
 def test_need_of_more_than_a_block_of_steps_is_exact() -> None:
     units = Fraction(7, 10)
     demand = np.random.default_rng(3).integers(0, 40, 2 * BLOCK + 5) * 0.7
     expected = {one: exactly(one, units) for one in np.unique(demand).tolist()}
-    assert needed(demand, units).tolist() == [expected[one] for one in demand.tolist()]
+    assert servers_needed(demand, units).tolist() == [expected[one] for one in demand.tolist()]
 
 
 @given(
@@ -122,25 +124,25 @@ def test_unserved_demand_is_what_servers_do_not_carry(
         max(0.0, one - float(always + servers * units))
         for one, servers in zip(demand, serving.tolist(), strict=True)
     ]
-    found = unserved(scenario, serving, units, always)
+    found = unserved_units(scenario, serving, units, always)
     near = 1e-12 * max(demand)
     np.testing.assert_allclose(found, missing, rtol=0, atol=near)
     # What is exactly carried is no step that is short of something.
     assert (found > 0).tolist() == [one > 0 for one in missing]
-    service = served(scenario, serving, units, always)
+    service = measure_service(scenario, serving, units, always)
     assert service.minutes == sum(one > 0 for one in missing)
     assert service.worst == pytest.approx(max(missing), abs=near)
     # Whatever was asked of that demand before, as by a policy with a target.
     for target in (Fraction(7, 10), Fraction(1), Fraction(2)):
         scenario.demand.needs.of(units * target)
-        assert served(scenario, serving, units, always) == service
+        assert measure_service(scenario, serving, units, always) == service
 
 
 @pytest.mark.parametrize("scale", [1e-300, 1e-45, 1e-20, 1e20, 1e38, 1e300])
 def test_unserved_demand_of_any_size_is_counted(scale: float) -> None:
     scenario = scenario_of([0.0, 2 * scale, 2.5 * scale, 3 * scale])
     serving = np.array([0, 2, 2, 2], np.uint8)
-    service = served(scenario, serving, Fraction(repr(scale)))
+    service = measure_service(scenario, serving, Fraction(repr(scale)))
     assert service.minutes == 2
     assert service.worst == pytest.approx(scale)
     assert service.share == pytest.approx(1.5 / 7.5)
@@ -150,7 +152,9 @@ def test_unserved_demand_of_any_size_is_counted(scale: float) -> None:
 @pytest.mark.parametrize("always", [Fraction(0), Fraction(1, 2)])
 def test_servers_far_too_small_leave_what_they_do_not_carry(highest: int, always: Fraction) -> None:
     demand = [0.0, 2.0, 2.25, float(highest)]
-    service = served(scenario_of(demand), np.array([0, 2, 2, 2], np.uint8), Fraction(1), always)
+    service = measure_service(
+        scenario_of(demand), np.array([0, 2, 2, 2], np.uint8), Fraction(1), always
+    )
     lost = [
         max(0, one - (carried + always)) for one, carried in zip(demand, [0, 2, 2, 2], strict=True)
     ]

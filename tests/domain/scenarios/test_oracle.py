@@ -11,7 +11,7 @@ from backend.domain.scenarios.contracts import contract_result
 from backend.domain.scenarios.documents import scenario_from
 from backend.domain.scenarios.policy_document import POLICIES
 from backend.domain.scenarios.results import money, outcome
-from backend.domain.scenarios.service import unserved
+from backend.domain.scenarios.service import unserved_units
 from tests.conftest import IS_DEEP
 from tests.domain.scenarios.documents import Document, all_of, hybrid, price
 from tests.domain.scenarios.oracle import Oracle
@@ -236,7 +236,7 @@ def test_engine_agrees_with_the_slow_calculation(document: Document) -> None:
     assert found.fleet.base == told.base
     assert is_same(found.total, told.cost, document)
     assert found.fleet.lives.count == len(told.lives)
-    assert is_same(found.fleet.charges.committed, told.committed, document)
+    assert is_same(found.fleet.charges.commitments, told.commitments, document)
     assert found.fleet.charges.interruptions == told.interruptions
     lost_units = float(sum(told.unserved) + told.outages)
     assert found.service.share * asked(oracle) == pytest.approx(lost_units, abs=1e-9)
@@ -252,7 +252,7 @@ def test_engine_agrees_with_the_slow_calculation(document: Document) -> None:
     if not told.outages:
         assert found.service.minutes == lost * oracle.step / 60
     fleet = found.fleet
-    missing = unserved(scenario, fleet.serving, fleet.units_elastic, fleet.carried_always)
+    missing = unserved_units(scenario, fleet.serving, fleet.units_elastic, fleet.base_units)
     assert missing.tolist() == pytest.approx([float(u) for u in told.unserved])
 
 

@@ -3,11 +3,11 @@
 import pytest
 
 from backend.domain.errors import InvalidValue
-from backend.domain.scenarios.recorded import gap_lines, recorded, steps_of
+from backend.domain.scenarios.recorded import gap_lines, steps_of, with_recorded_demand
 from backend.domain.scenarios.simulate import simulate
 from backend.domain.scenarios.steps import MAX_STEPS
 from backend.domain.scenarios.templates import TEMPLATES
-from backend.domain.scenarios.trace_files import imported
+from backend.domain.scenarios.trace_files import import_trace
 from backend.domain.scenarios.traces import DemandTrace
 
 START = 1767225600  # 2026-01-01
@@ -15,7 +15,7 @@ START = 1767225600  # 2026-01-01
 
 def trace(*rows: tuple[int, float], unit: str = "requests/s") -> DemandTrace:
     lines = [f"time,{unit}", *(f"{START + at},{value}" for at, value in rows)]
-    return imported(lines)
+    return import_trace(lines)
 
 
 def test_time_is_whole_days_in_steps_of_the_usual_distance() -> None:
@@ -47,7 +47,9 @@ def test_more_steps_than_possible_are_refused() -> None:
 
 def test_recorded_demand_replaces_that_of_the_templates() -> None:
     found = trace((0, 0), (300, 50), (600, 20))
-    document = recorded(found, steps_of(found), TEMPLATES["startup"].document, name="Shop")
+    document = with_recorded_demand(
+        found, steps_of(found), TEMPLATES["startup"].document, name="Shop"
+    )
     assert document["horizon"] == {
         "start": "2026-01-01T00:00:00+00:00",
         "days": 1,
@@ -62,7 +64,9 @@ def test_recorded_demand_replaces_that_of_the_templates() -> None:
 
 def test_demand_of_nothing_still_has_a_size_of_server() -> None:
     found = trace((0, 0), unit="value")
-    document = recorded(found, steps_of(found), TEMPLATES["startup"].document, name="Idle")
+    document = with_recorded_demand(
+        found, steps_of(found), TEMPLATES["startup"].document, name="Idle"
+    )
     assert document["capacity"]["units_per_server"] == "0.001"
     assert simulate(document)["demand"]["peak"] == 0
 

@@ -14,7 +14,7 @@ from backend.domain.scenarios.documents import scenario_from
 from backend.domain.scenarios.model import ScenarioInput
 from backend.domain.scenarios.peak_mix import peak_mix
 from backend.domain.scenarios.results import outcome
-from backend.domain.scenarios.screening import LeastCosts, Screening, least_rate, screened
+from backend.domain.scenarios.screening import LeastCosts, Screening, least_rate, screen
 from backend.domain.scenarios.simulate import simulate
 from tests.domain.scenarios.documents import Document, all_of, price, startup
 
@@ -41,7 +41,7 @@ def loaded(*options: Document, **given: Any) -> Document:
 
 def screened_of(document: Document, limit: int = 100) -> tuple[ScenarioInput, Screening]:
     scenario = scenario_from(document)
-    return scenario, screened(scenario, scenario.options, limit=limit)
+    return scenario, screen(scenario, scenario.options, limit=limit)
 
 
 def names(screening: Screening) -> list[str]:
@@ -145,7 +145,7 @@ def test_screening_names_what_cannot_be_calculated() -> None:
     grain = Fraction(1, 10**6)
     parts = [(replace(one.parts[0], units_per_server=grain),) for one in (good, tiny)]
     options = [good, replace(good, name="dust", parts=parts[0]), replace(tiny, parts=parts[1])]
-    screening = screened(scenario, options, limit=5)
+    screening = screen(scenario, options, limit=5)
     assert names(screening) == ["o"]
     assert set(screening.faults) == {"dust", "tiny"}
     assert all("at most 1000000 are possible" in why for why in screening.faults.values())
@@ -153,7 +153,7 @@ def test_screening_names_what_cannot_be_calculated() -> None:
 
 def test_screening_of_no_offers_is_empty() -> None:
     scenario = scenario_from(loaded(all_of("o", price("1"))))
-    assert screened(scenario, [], limit=5).rows == ()
+    assert screen(scenario, [], limit=5).rows == ()
 
 
 # --- fleets for the peak ------------------------------------------------------------------------

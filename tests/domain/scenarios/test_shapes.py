@@ -11,7 +11,7 @@ from backend.domain.scenarios.ready_options import (
     own_rack,
     with_option,
 )
-from backend.domain.scenarios.shapes import SHAPES, outline, reshaped, shape_of
+from backend.domain.scenarios.shapes import SHAPES, outline, reshape, shape_of
 from backend.domain.scenarios.templates import TEMPLATES
 
 STARTUP = TEMPLATES["startup"].document
@@ -19,7 +19,7 @@ STARTUP = TEMPLATES["startup"].document
 
 @pytest.mark.parametrize("key", SHAPES)
 def test_shape_names_itself_and_is_a_sound_demand(key: str) -> None:
-    document = reshaped(STARTUP, SHAPES[key])
+    document = reshape(STARTUP, SHAPES[key])
     assert shape_of(document["demand"]) is SHAPES[key]
     demand = scenario_from(document).demand
     assert demand.unit == "servers"
@@ -28,13 +28,13 @@ def test_shape_names_itself_and_is_a_sound_demand(key: str) -> None:
 
 def test_shape_keeps_the_levels_and_the_zone_of_the_demand_before() -> None:
     before = {**STARTUP["demand"], "time_zone": "Europe/Madrid", "base": "1.50"}
-    demand = reshaped({**STARTUP, "demand": before}, SHAPES["office"])["demand"]
+    demand = reshape({**STARTUP, "demand": before}, SHAPES["office"])["demand"]
     assert (demand["base"], demand["windows"][0]["level"]) == ("1.50", "20")
     assert demand["time_zone"] == "Europe/Madrid"
 
 
 def test_shape_begins_from_levels_of_its_own_where_none_are_stated() -> None:
-    document = reshaped({"demand": {"kind": "trace"}}, SHAPES["event"])
+    document = reshape({"demand": {"kind": "trace"}}, SHAPES["event"])
     assert document["demand"]["level"] == "3"
     assert document["demand"]["events"][0]["at"] == "2026-01-05T18:00:00+00:00"
 

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from backend.domain.errors import InvalidValue
 from backend.domain.scenarios import traces
 from backend.domain.scenarios.documents import scenario_from
-from backend.domain.scenarios.recorded import recorded, steps_of
+from backend.domain.scenarios.recorded import steps_of, with_recorded_demand
 from backend.domain.scenarios.simulate import simulate
 from backend.domain.scenarios.steps import Steps
 from backend.domain.scenarios.templates import TEMPLATES
-from backend.domain.scenarios.trace_files import imported
+from backend.domain.scenarios.trace_files import import_trace
 from backend.domain.scenarios.traces import DemandTrace, Gap
 from tests.domain.scenarios.documents import Document, all_of, price, startup
 
@@ -30,7 +30,7 @@ def pairs(trace: DemandTrace) -> list[tuple[int, float]]:
 
 def fault(text: str, **given: str) -> tuple[str, str]:
     with pytest.raises(InvalidValue) as error:
-        imported(text.splitlines(keepends=True), **given)
+        import_trace(text.splitlines(keepends=True), **given)
     return error.value.field, error.value.detail
 
 
@@ -60,11 +60,11 @@ def prometheus(*values: list[Any], **given: Any) -> str:
 
 def test_csv_has_iso_times_or_seconds_and_perhaps_a_header() -> None:
     text = f"\ufefftime,requests/s\n2026-01-01T01:00:00+01:00,3\n\n{START + 60}, 4.5 \n"
-    found = imported(text.splitlines(keepends=True))
+    found = import_trace(text.splitlines(keepends=True))
     assert (pairs(found), found.unit) == ([(0, 3), (60, 4.5)], "requests/s")
-    bare = imported([f"\ufeff{START},3\n"])
+    bare = import_trace([f"\ufeff{START},3\n"])
     assert (pairs(bare), bare.unit) == ([(0, 3)], "")
-    leading = imported(["\n", "  \n", f"{START},1\n"])
+    leading = import_trace(["\n", "  \n", f"{START},1\n"])
     assert pairs(leading) == [(0, 1)]
 
 
@@ -100,7 +100,7 @@ def test_csv_of_many_rows_is_read_line_by_line(monkeypatch: pytest.MonkeyPatch) 
         return (f"{START + n},{n % 100}\n" for n in range(count))
 
     tracemalloc.start()
-    found = imported(rows(200_000))
+    found = import_trace(rows(200_000))
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert found.at_s.size == 200_000
@@ -114,7 +114,7 @@ def test_csv_of_many_rows_is_read_line_by_line(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_metric_data_comes_newest_first_and_is_put_in_order() -> None:
-    found = imported(cloudwatch().splitlines(keepends=True))
+    found = import_trace(cloudwatch().splitlines(keepends=True))
     assert (pairs(found), found.unit) == ([(60, 10.5), (120, 20)], "RequestCount")
 
 
@@ -124,16 +124,16 @@ def test_statistics_come_in_any_order() -> None:
         {"Timestamp": "2026-01-01T00:01:00Z", "Sum": 60.0, "Unit": "Count"},
     ]
     text = json.dumps({"Label": "RequestCount", "Datapoints": points})
-    found = imported([text])
+    found = import_trace([text])
     assert (pairs(found), found.unit) == ([(60, 60), (120, 120)], "Count")
     both = json.dumps({"Datapoints": [point | {"Average": 1.0} for point in points]})
     assert fault(both) == ("/Datapoints", "choose one statistic of Average, Sum")
-    assert pairs(imported([both], statistic="Average")) == [(60, 1), (120, 1)]
+    assert pairs(import_trace([both], statistic="Average")) == [(60, 1), (120, 1)]
 
 
 def test_range_query_is_seen_from_the_next_whole_second_on() -> None:
     text = prometheus([START + 0.25, "1"], [START + 0.75, "2"], [START + 60, "3.5"])
-    found = imported([text])
+    found = import_trace([text])
     assert pairs(found) == [(1, 2), (60, 3.5)]
     assert found.unit == 'requests{job="web"}'
 
@@ -145,7 +145,7 @@ def test_series_is_chosen_by_its_name() -> None:
     field, detail = fault(text)
     assert field == "/data/result"
     assert detail == 'choose one of its 2 series: requests{job="web"}, up'
-    assert pairs(imported([text], series="up")) == [(0, 7)]
+    assert pairs(import_trace([text], series="up")) == [(0, 7)]
 
 
 @pytest.mark.parametrize(
@@ -189,7 +189,7 @@ def document(rows: list[tuple[int, float]]) -> Document:
 
 def test_gaps_are_listed_and_filled_with_the_value_before() -> None:
     rows = [(0, 1.0), (60, 2.0), (120, 3.0), (300, 4.0), (360, 5.0), (7560, 6.0)]
-    trace = imported(f"{START + at},{value}\n" for at, value in rows)
+    trace = import_trace(f"{START + at},{value}\n" for at, value in rows)
     assert trace.interval_s == 60
     assert trace.gaps() == [
         Gap(START + 120, START + 300, 2), Gap(START + 360, START + 7560, 119),
@@ -203,7 +203,7 @@ def test_gaps_are_listed_and_filled_with_the_value_before() -> None:
 def test_trace_without_gaps_says_nothing_of_them() -> None:
     told = simulate(document([(0, 1.0), (60, 2.0), (130, 1.0)]))["assumptions"]
     assert not [one for one in told if "gaps" in one["name"]]
-    one = imported([f"{START},1\n"])
+    one = import_trace([f"{START},1\n"])
     assert (one.interval_s, one.gaps()) == (None, [])
 
 
@@ -219,7 +219,7 @@ def test_steps_see_the_same_in_fewer_points(
     for distance, value in zip(distances, values, strict=False):
         rows.append(f"{at},{value}\n")
         at += distance
-    trace, steps = imported(rows), Steps(START, 60, 50)
+    trace, steps = import_trace(rows), Steps(START, 60, 50)
     seen = trace.seen(steps)
     assert seen.at_steps(steps).tolist() == trace.at_steps(steps).tolist()
     assert seen.at_s.size <= min(steps.count, trace.at_s.size + 1)
@@ -240,9 +240,9 @@ ROWS = "Metric;Time;Value\n" + "".join(
 
 
 def test_table_of_series_is_read_by_the_name_of_one() -> None:
-    found = imported(WIDE.splitlines(keepends=True), series="a")
+    found = import_trace(WIDE.splitlines(keepends=True), series="a")
     assert (pairs(found), found.unit) == ([(0, 1), (HOUR, 2), (2 * HOUR, 3)], "a")
-    rows = imported(ROWS.splitlines(keepends=True), series="b")
+    rows = import_trace(ROWS.splitlines(keepends=True), series="b")
     assert (pairs(rows), rows.unit) == ([(0, 1.5), (HOUR, 2.5)], "b")
 
 
@@ -253,7 +253,7 @@ def test_table_of_several_series_asks_which(text: str) -> None:
 
 
 def test_empty_value_of_a_point_is_a_gap_that_is_remarked_on() -> None:
-    found = imported(ROWS.replace("1,5", "null").splitlines(keepends=True), series="b")
+    found = import_trace(ROWS.replace("1,5", "null").splitlines(keepends=True), series="b")
     assert pairs(found) == [(HOUR, 2.5)]
     assert found.remarks == (
         "b: no value at 2026-01-01T00:00:00+00:00 (line 4); the value before holds",
@@ -262,7 +262,7 @@ def test_empty_value_of_a_point_is_a_gap_that_is_remarked_on() -> None:
 
 def test_many_gaps_are_counted_and_the_first_ones_named() -> None:
     text = f"{START},1\n" + "".join(f"{START + n * HOUR},\n" for n in range(1, 8))
-    found = imported(text.splitlines(keepends=True))
+    found = import_trace(text.splitlines(keepends=True))
     assert pairs(found) == [(0, 1)]
     assert [remark.partition(":")[0] for remark in found.remarks] == ["the series"] * 6
     assert "(line 2)" in found.remarks[0]
@@ -278,17 +278,17 @@ def test_point_of_a_series_without_its_three_columns_is_refused() -> None:
 def test_recordings_are_equal_by_their_points_unit_and_remarks() -> None:
     text = f"time,requests\n{START},1\n{START + 60},2\n"
     one, same, other = (
-        imported(each.splitlines(keepends=True))
+        import_trace(each.splitlines(keepends=True))
         for each in (text, text, text.replace("requests", "jobs"))
     )
     assert one == same
     assert one != other
-    assert one != imported([f"{START},1\n"])
+    assert one != import_trace([f"{START},1\n"])
     assert one != text
 
 
 def test_empty_cell_is_a_gap_that_is_remarked_on() -> None:
-    found = imported(WIDE.splitlines(keepends=True), series="b")
+    found = import_trace(WIDE.splitlines(keepends=True), series="b")
     assert pairs(found) == [(0, 9), (2 * HOUR, 9)]
     assert found.remarks == (
         "b: no value at 2026-01-01T01:00:00+00:00 (line 3); the value before holds",
@@ -326,7 +326,10 @@ def test_cell_that_may_mean_two_numbers_is_refused(cell: str, told: str) -> None
 )
 def test_recordings_of_other_tools_are_the_same_points(text: str) -> None:
     series = "%user" if "%user" in text else ""
-    assert pairs(imported(text.splitlines(keepends=True), series=series)) == [(0, 5.0), (600, 6.0)]
+    assert pairs(import_trace(text.splitlines(keepends=True), series=series)) == [
+        (0, 5.0),
+        (600, 6.0),
+    ]
 
 
 def test_report_of_sar_says_what_to_give() -> None:
@@ -337,7 +340,7 @@ def test_report_of_sar_says_what_to_give() -> None:
 def test_percentile_of_cloudwatch_is_a_statistic_like_others() -> None:
     point = {"Timestamp": "2026-01-01T00:00:00Z", "ExtendedStatistics": {"p99": 12.5}}
     text = json.dumps({"Datapoints": [point]})
-    assert pairs(imported(text.splitlines(keepends=True))) == [(0, 12.5)]
+    assert pairs(import_trace(text.splitlines(keepends=True))) == [(0, 12.5)]
 
 
 def test_error_of_prometheus_is_named() -> None:
@@ -359,7 +362,7 @@ def test_all_layouts_of_the_same_points_are_the_same_trace(values: list[int]) ->
         "time,web,other\n" + "".join(f"{at},{value},1\n" for at, value in points),
         "Series,Time,Value\n" + "".join(f"web,{at},{value}\n" for at, value in points),
     ]
-    found = [imported(text.splitlines(keepends=True), series="web") for text in texts]
+    found = [import_trace(text.splitlines(keepends=True), series="web") for text in texts]
     assert all(pairs(one) == pairs(found[0]) and one.unit == "web" for one in found)
 
 
@@ -369,11 +372,11 @@ def test_answer_of_cloudwatch_that_is_not_whole_says_so() -> None:
     stated["Messages"] = [{"Code": "MaxMetricsExceeded", "Value": "too many"}]
     failed = {"Id": "m2", "Label": "CPU", "Timestamps": [], "Values": [], "StatusCode": "Forbidden"}
     stated["MetricDataResults"].append(failed)
-    found = imported([json.dumps(stated)], series="m1")
+    found = import_trace([json.dumps(stated)], series="m1")
     for told in ("PartialData", "NextToken", "MaxMetricsExceeded", "m2 CPU, is Forbidden"):
         assert any(told in remark for remark in found.remarks)
     with pytest.raises(InvalidValue, match="Forbidden for CPU"):
-        imported([json.dumps(stated)], series="CPU")
+        import_trace([json.dumps(stated)], series="CPU")
 
 
 @pytest.mark.parametrize(
@@ -382,12 +385,14 @@ def test_answer_of_cloudwatch_that_is_not_whole_says_so() -> None:
 )
 def test_remarks_of_prometheus_stay_with_the_trace(given: dict[str, Any], told: str) -> None:
     stated = json.loads(prometheus([START, "1"], [START + 60, "2"])) | given
-    assert told in imported([json.dumps(stated)]).remarks[0]
+    assert told in import_trace([json.dumps(stated)]).remarks[0]
 
 
 def test_remarks_of_a_recording_stand_among_the_assumptions_of_its_result() -> None:
-    found = imported([cloudwatch(StatusCode="PartialData")])
-    document = recorded(found, steps_of(found), TEMPLATES["startup"].document, name="partial")
+    found = import_trace([cloudwatch(StatusCode="PartialData")])
+    document = with_recorded_demand(
+        found, steps_of(found), TEMPLATES["startup"].document, name="partial"
+    )
     told = [one["value"] for one in simulate(document)["assumptions"]]
     assert any("PartialData" in value for value in told)
 
@@ -395,7 +400,9 @@ def test_remarks_of_a_recording_stand_among_the_assumptions_of_its_result() -> N
 def test_even_recording_has_no_gaps_although_equal_points_are_left_out() -> None:
     """Points that repeat the one before are thinned, which looked like gaps."""
     lines = [f"{START + n * 60},{7 if n < 500 else 9}\n" for n in range(1440)]
-    found = imported(lines)
-    document = recorded(found, steps_of(found), TEMPLATES["startup"].document, name="even")
+    found = import_trace(lines)
+    document = with_recorded_demand(
+        found, steps_of(found), TEMPLATES["startup"].document, name="even"
+    )
     assert len(document["demand"]["points"]) == 2
     assert not [a for a in simulate(document)["assumptions"] if "gap" in a["name"]]

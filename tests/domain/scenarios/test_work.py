@@ -20,7 +20,7 @@ from backend.domain.scenarios.work import (
     check_map_work,
     check_screening_work,
     check_work,
-    coarsened,
+    coarsen,
 )
 from tests.domain.scenarios.documents import Document, all_of, hybrid, price, startup
 
@@ -166,12 +166,12 @@ def test_break_even_of_a_year_of_minutes_fits_in_coarser_steps(policy: str, chec
     document = startup(*options(3), horizon=LONG, policy={"kind": policy})
     with pytest.raises(TooMuchWork):
         check(document)
-    coarser, step_s = coarsened(document, check)
+    coarser, step_s = coarsen(document, check)
     assert step_s is not None
     assert coarser["horizon"]["step_s"] == step_s
     assert check(coarser) <= MOST_MAP_WORK
     # what fits as it is stays as it is
-    assert coarsened(coarser, check) == (coarser, None)
+    assert coarsen(coarser, check) == (coarser, None)
 
 
 @pytest.mark.parametrize(
@@ -188,12 +188,12 @@ def test_document_stays_as_it_is_where_no_coarser_steps_fit(horizon: dict[str, A
     def check(asked: Any) -> int:
         return check_work(asked, most=1_000)
 
-    assert coarsened(document, check) == (document, None)
+    assert coarsen(document, check) == (document, None)
 
 
 def test_coarser_steps_are_the_shortest_that_fit() -> None:
     document = startup(*options(1), horizon={**YEAR, "days": 1, "step_s": 60})
     # 1,440 minutes; 480 of two minutes would be 720, five 288
-    coarser, step_s = coarsened(document, lambda asked: check_work(asked, most=300))
+    coarser, step_s = coarsen(document, lambda asked: check_work(asked, most=300))
     assert (step_s, coarser["horizon"]["step_s"]) == (300, 300)
     assert coarser == {**document, "horizon": {**document["horizon"], "step_s": 300}}

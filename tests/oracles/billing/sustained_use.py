@@ -5,7 +5,7 @@ from fractions import Fraction
 
 from backend.domain.errors import InvalidValue
 from backend.domain.pricing.billing.lifetimes import HOUR_S, Horizon, months
-from backend.domain.pricing.billing.sustained_use import billed_share
+from backend.domain.pricing.billing.sustained_use import share_of_list_price
 from backend.domain.pricing.billing.terms import Terms
 from tests.oracles.billing.lifetimes import Lifetime, seconds_within
 
@@ -21,5 +21,5 @@ def sustained_use(lifetimes: Sequence[Lifetime], horizon: Horizon, terms: Terms)
         for slot in {life.slot for life in lifetimes}:
             lives = [life for life in lifetimes if life.slot == slot]
             used = Fraction(seconds_within(lives, start_s, end_s), length_s)
-            total += billed_share(used, terms.tiers) * length_s * terms.price / HOUR_S
+            total += share_of_list_price(used, terms.tiers) * length_s * terms.price / HOUR_S
     return total

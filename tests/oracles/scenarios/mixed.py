@@ -19,7 +19,7 @@ from backend.domain.covering import useful_types
 from backend.domain.errors import InvalidValue
 from backend.domain.pricing.billing.lifetimes import HOUR_S
 from backend.domain.scenarios.model import ScenarioInput
-from backend.domain.scenarios.needed import needed
+from backend.domain.scenarios.needed import servers_needed
 
 MOST_LEVELS = 4000
 
@@ -52,7 +52,7 @@ def mixed(scenario: ScenarioInput, candidates: Sequence[Candidate]) -> Mixed:
     if not candidates:
         raise InvalidValue("/options", "at least one offer is needed")
     grain, is_exact = _grain(scenario, candidates)
-    levels = needed(scenario.demand.values, grain * scenario.target_utilisation)
+    levels = servers_needed(scenario.demand.values, grain * scenario.target_utilisation)
     highest = int(levels.max())
     gives = [min(highest, one.units_per_server // grain) for one in candidates]
     kept = [place for place in _worthwhile(candidates, gives, highest) if gives[place]]

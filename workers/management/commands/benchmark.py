@@ -162,7 +162,7 @@ class Command(BaseCommand):
     def _host(self, options: dict[str, Any]) -> Host:
         name = options["host"]
         try:
-            return self._trusted(self._named(name), options["fingerprint"])
+            return self._trust(self._named(name), options["fingerprint"])
         except UnknownHost:
             hosts = self._ssh_hosts(options)
             there = hosts.login(name)
@@ -194,7 +194,7 @@ class Command(BaseCommand):
 
         def approve(host: Host, machine: int) -> Host:
             flag = "--fingerprint" if machine == 0 else "--jump-fingerprint"
-            return self._trusted(host, expected.get(machine), flag)
+            return self._trust(host, expected.get(machine), flag)
 
         return SshHosts(
             workspace=self.workspace,
@@ -228,7 +228,7 @@ class Command(BaseCommand):
             )
         return getpass(f"Passphrase of {key}: ")
 
-    def _trusted(self, host: Host, expected: str | None, flag: str = "--fingerprint") -> Host:
+    def _trust(self, host: Host, expected: str | None, flag: str = "--fingerprint") -> Host:
         """The host with a key that somebody approved; nothing runs on it before that."""
         if host.state == HostState.TRUSTED:
             return host

@@ -35,7 +35,7 @@ class Command(BaseCommand):
         workspace_argument(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        campaign = _named(options["campaign"], workspace_option(options))
+        campaign = _campaign_of(options["campaign"], workspace_option(options))
         if self._is_terminal():  # the bar says what the engine's log would
             logging.getLogger("workers").setLevel(logging.WARNING)
         if options["action"] == "run":
@@ -47,7 +47,7 @@ class Command(BaseCommand):
         else:
             if options["action"] == "cancel":
                 campaign = campaign_cancel(campaign=campaign, actor=ACTOR)
-            seen = _seen(campaign)
+            seen = _view(campaign)
         if options["json"]:
             self.stdout.write(json.dumps(_document(seen), default=str))
         else:
@@ -72,11 +72,11 @@ class Command(BaseCommand):
             nonlocal text
             campaign.refresh_from_db()
             figures = round_figures(campaign)
-            is_over = figures.finished_count == figures.run_count
+            is_over = figures.end_count == figures.run_count
             text = self._show(figures, text, is_over=is_over)
             if is_over:
                 campaign.refresh_from_db()  # it may have ended between the two reads
-                return _seen(campaign)
+                return _view(campaign)
             stand_in.look()
             return None
 
@@ -99,12 +99,12 @@ class Command(BaseCommand):
         return text
 
 
-def _seen(campaign: Campaign) -> CampaignView:
+def _view(campaign: Campaign) -> CampaignView:
     """Whole: a terminal and a file have no pages."""
     return campaign_view(campaign, RoundTargets(campaign)[:])
 
 
-def _named(name: str, workspace: Workspace) -> Campaign:
+def _campaign_of(name: str, workspace: Workspace) -> Campaign:
     campaigns = Campaign.objects.filter(workspace=workspace)
     is_named = Q(name=name)
     try:
@@ -134,7 +134,7 @@ def _counts(seen: RoundFigures) -> str:
     waiting = seen.count([RunState.QUEUED])
     counts = {
         **{str(state): seen.count([state]) for state in TERMINAL_STATES},
-        "active": seen.run_count - waiting - seen.finished_count,
+        "active": seen.run_count - waiting - seen.end_count,
         "waiting": waiting,
     }
     parts = ", ".join(f"{count} {name}" for name, count in counts.items() if count)

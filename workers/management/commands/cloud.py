@@ -13,7 +13,7 @@ from backend.accounts.models import CloudAccount
 from backend.accounts.services.installation import installation_adopt
 from backend.common import clock
 from backend.domain.errors import DriverError
-from backend.domain.rented_bills import billed_machines
+from backend.domain.rented_bills import match_machines
 from backend.providers.machines import Readiness
 from backend.rentals.selectors.cloud_accounts import preflight_by_region
 from backend.rentals.selectors.spending import month_ledger
@@ -46,10 +46,14 @@ class Command(BaseCommand):
         if options["action"] == "bill":
             months = _month(options["month"])
             bills = [_bill(account, *months) for account in _accounts(options["names"])]
-            text = json.dumps(bills, indent=2) if options["json"] else "\n".join(map(_shown, bills))
+            text = (
+                json.dumps(bills, indent=2)
+                if options["json"]
+                else "\n".join(map(_report_text, bills))
+            )
             self.stdout.write(text)
             return
-        accounts = [_checked(account) for account in _accounts(options["names"])]
+        accounts = [_check(account) for account in _accounts(options["names"])]
         if options["json"]:
             self.stdout.write(json.dumps([_document(account) for account in accounts], indent=2))
         else:
@@ -88,7 +92,7 @@ def _bill(account: CloudAccount, first: dt.date, end: dt.date) -> dict[str, Any]
         billed = asyncio.run(reader.month(first, end))
     except DriverError as error:
         raise CommandError(f"{account.name}: {error}") from None
-    machines = billed_machines(month_ledger(account, first, end), billed)
+    machines = match_machines(month_ledger(account, first, end), billed)
     return {
         "account": account.name,
         "month": f"{first:%Y-%m}",
@@ -104,7 +108,7 @@ def _bill(account: CloudAccount, first: dt.date, end: dt.date) -> dict[str, Any]
     }
 
 
-def _shown(document: dict[str, Any]) -> str:
+def _report_text(document: dict[str, Any]) -> str:
     machines = document["machines"]
     lines = [f"{document['account']}, {document['month']}: {len(machines)} machines"]
     for machine in machines:
@@ -115,7 +119,7 @@ def _shown(document: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def _checked(account: CloudAccount) -> CloudAccount:
+def _check(account: CloudAccount) -> CloudAccount:
     check(str(account.pk))
     account.refresh_from_db()
     return account

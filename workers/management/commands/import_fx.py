@@ -35,13 +35,13 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
-            report = _recorded(options["file"], is_history=options["history"])
+            report = _record(options["file"], is_history=options["history"])
         except (InvalidValue, FetchError, OSError) as error:
             raise CommandError(str(error)) from error
         self.stdout.write(_report_text(report, is_json=options["json"]))
 
 
-def _recorded(file: str | None, *, is_history: bool) -> RatesReport:
+def _record(file: str | None, *, is_history: bool) -> RatesReport:
     if file is None:
         return rates_now(is_history=is_history)
     if is_history:

@@ -122,7 +122,7 @@ class Command(BaseCommand):
         # Across lists: savings plans are joined on prices of the file before, and half an import is none.
         with transaction.atomic():
             for price_list in price_lists(options["provider"], options["files"], options["region"]):
-                report = _recorded(price_list, options, progress)
+                report = _record(price_list, options, progress)
                 reports.setdefault(price_list.feed.kind, ImportReport()).add(report)
         return reports
 
@@ -133,7 +133,7 @@ def _providers() -> list[str]:
     return sorted(slug for slug in feeds if feeds[slug])
 
 
-def _recorded(
+def _record(
     price_list: PriceList, options: Mapping[str, Any], progress: "_Progress"
 ) -> ImportReport:
     provider = options["provider"]

@@ -19,7 +19,7 @@ class Command(BaseCommand):
 
     def handle(self, *_: Any, **options: Any) -> None:
         is_dry = options["dry_run"]
-        rows = retention.counted() if is_dry else retention.forgotten(most=10**9)
+        rows = retention.count_expired() if is_dry else retention.delete_expired(most=10**9)
         word = "would be " if is_dry else ""
         try:
             for policy, count in rows:

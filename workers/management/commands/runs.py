@@ -172,7 +172,7 @@ def _line(metric_change: MetricChange) -> str:
     change = (
         ""
         if metric_change.change_ratio is None
-        else figures.signed_percent(metric_change.change_ratio)
+        else figures.percent_change(metric_change.change_ratio)
     )
     before, after = (
         figures.measure(value, metric_change.unit)

@@ -87,10 +87,10 @@ class Bundle:
 def host_arch() -> str:
     """The architecture of this machine by its probe name; BuildError when it has no probes."""
     machine = platform.machine().lower()
-    return _known({"amd64": "x86_64", "arm64": "aarch64"}.get(machine, machine))
+    return _check_arch({"amd64": "x86_64", "arm64": "aarch64"}.get(machine, machine))
 
 
-def _known(arch: str) -> str:
+def _check_arch(arch: str) -> str:
     if arch not in ARCHITECTURES:
         raise BuildError(f"no probes for {arch}; they exist for {', '.join(ARCHITECTURES)}")
     return arch
@@ -112,7 +112,7 @@ def build(
 ) -> Bundle:
     """Builds the probes of one architecture, unless sources, flags and compiler are as before."""
     compiler = compiler_path(zig)
-    flags = ["-target", f"{_known(arch)}-linux-musl", *FLAGS, *ARCH_FLAGS[arch]]
+    flags = ["-target", f"{_check_arch(arch)}-linux-musl", *FLAGS, *ARCH_FLAGS[arch]]
     expected: dict[str, object] = {
         "schema": 1,
         "arch": arch,

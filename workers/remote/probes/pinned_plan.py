@@ -81,7 +81,7 @@ class PinnedPlan:
         return RunBounds.of(self.step_count, self.deadline_s)
 
     @property
-    def changed_probes(self) -> list[str]:
+    def probe_changes(self) -> list[str]:
         """Probes that are of another version now, each with both."""
         now = {name: probe.version for name, probe in PROBES.items()}
         return [

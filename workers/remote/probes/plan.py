@@ -143,7 +143,7 @@ def plan(
     values[SENT_BYTES] = most_sent_bytes(profile.name, parameters)
     values[DIRECTORY] = parameters.get(DIRECTORY, run_directory)
     values |= {"peer_address": parameters.get("peer_address", peer_address), "peer_port": peer_port}
-    chosen = tuple(_chosen(profile, probes, parameters))
+    chosen = tuple(_choose_values(profile, probes, parameters))
     fixed = parameters.get("repeats")
     is_fixed = fixed is not None or profile.min_repeats == profile.max_repeats
     return Plan(
@@ -180,7 +180,7 @@ def _values(profile: Profile, parameters: Mapping[str, Value]) -> dict[str, Valu
     }
 
 
-def _chosen(
+def _choose_values(
     profile: Profile, probes: Iterable[str] | None, parameters: Mapping[str, Value]
 ) -> Iterator[tuple[str, str]]:
     names = profile.series if probes is None else set(probes)

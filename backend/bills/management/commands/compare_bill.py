@@ -8,7 +8,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from backend.accounts.management.workspaces import workspace_argument, workspace_option
 from backend.benchmarks.services.current_data import current_stamp
 from backend.bills.selectors.bills import bill_by_slug
-from backend.bills.selectors.compared import ASSUMED, READERS, compared_document
+from backend.bills.selectors.compared import ASSUMED, READERS, comparison_document
 from backend.bills.selectors.works import WhyLeftOut
 from backend.common.rest.parameters import InvalidParameters, read
 from backend.domain import figures
@@ -45,7 +45,7 @@ class Command(BaseCommand):
         given = {name: [options[name]] for name in ASSUMED if options[name] is not None}
         try:
             asked, _ = read(given, READERS)
-            said = compared_document(bill, current_stamp(), asked)
+            said = comparison_document(bill, current_stamp(), asked)
         except InvalidParameters as error:
             raise CommandError("; ".join(f"{name}: {why}" for name, why in error.errors)) from None
         if options["json"]:

@@ -29,7 +29,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         is_load = options["action"] == "load"
         try:
-            counts = _loaded(_parts(options)) if is_load else _removed()
+            counts = _load(_parts(options)) if is_load else _remove()
         except DomainError as error:
             raise CommandError(str(error)) from error
         if options["json"]:
@@ -46,12 +46,12 @@ def _parts(options: dict[str, Any]) -> tuple[str, ...]:
     return (MARKET, WORLD) if options["world"] else (MARKET,)
 
 
-def _loaded(parts: tuple[str, ...]) -> dict[str, int]:
+def _load(parts: tuple[str, ...]) -> dict[str, int]:
     counts = demo_load(settings.FIXTURE_DIR, parts)
     counts |= {"scenarios": demo_scenarios_load(settings.FIXTURE_DIR)}
     return counts | {"bills": demo_bill_load(settings.FIXTURE_DIR)}
 
 
-def _removed() -> dict[str, int]:
+def _remove() -> dict[str, int]:
     scenarios = demo_scenarios_remove(settings.FIXTURE_DIR)
     return demo_remove() | {"scenarios": scenarios, "bills": demo_bill_remove()}

@@ -42,7 +42,7 @@ class Command(BaseCommand):
             bill = bill_import(
                 workspace=workspace_option(options),
                 name=name[:100],
-                files=[BillFile(path.name, partial(_opened, path)) for path in paths],
+                files=[BillFile(path.name, partial(_open, path)) for path in paths],
                 slug=options["format"],
                 actor="command",
                 price_is=PriceIs(options["price_is"]),
@@ -82,5 +82,5 @@ class Command(BaseCommand):
             self.stderr.write(f"{unreadable['lines']} lines could not be read")
 
 
-def _opened(path: Path) -> BinaryIO:
+def _open(path: Path) -> BinaryIO:
     return cast("BinaryIO", path.open("rb"))

@@ -9,7 +9,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from backend.common.alone import schema_alone
 from backend.common.backups import BackupError, missing_keys, restore
 from backend.common.crypto import KeyMissing, SealBroken
-from backend.common.database_roles import grant, granted_roles
+from backend.common.database_roles import grant, roles_with_grants
 
 SEALED_UNDER = {"CREDENTIAL_KEY": "The stored credentials", "WEB_KEY": "Second factors"}
 
@@ -28,7 +28,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         # The copy comes without rights, and the schema that has them is dropped.
-        roles = granted_roles()
+        roles = roles_with_grants()
         try:
             manifest = restore(options["file"], is_replacing=options["replace"])
         except (BackupError, SealBroken, OSError) as error:

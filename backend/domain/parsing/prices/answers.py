@@ -27,7 +27,7 @@ def _printable(text: str) -> str:
     return text if text.isprintable() else "".join(c if c.isprintable() else "?" for c in text)
 
 
-def skipped(why: NoPrice, *, provider: str, raw_id: str, **known: str) -> Skipped:
+def skip_row(why: NoPrice, *, provider: str, raw_id: str, **known: str) -> Skipped:
     """The row that is no price; `known` is what it says of offer, region and purchase model."""
     detail = shown(why.detail)
     return Skipped(reason=why.reason, provider=provider, raw_id=raw_id, detail=detail, **known)

@@ -50,10 +50,10 @@ def unique(results: Iterable[Result], day: dt.date | None = None) -> Iterator[Re
         else:
             yield result
     for key, price in prices.items():
-        yield from _settled(more.get(key, [price]), day)
+        yield from _settle(more.get(key, [price]), day)
 
 
-def _settled(prices: list[ParsedPrice], day: dt.date | None) -> Iterator[Result]:
+def _settle(prices: list[ParsedPrice], day: dt.date | None) -> Iterator[Result]:
     present, announced = [], dict[dt.date | None, list[ParsedPrice]]()
     for price in prices:
         if day is not None and price.valid_until is not None and price.valid_until < day:
@@ -72,7 +72,7 @@ def _settled(prices: list[ParsedPrice], day: dt.date | None) -> Iterator[Result]
         else:
             yield not_used(price, SkipReason.SUPERSEDED, f"from {price.valid_from}")
     for rows in (current, *announced.values()):
-        yield from _agreed(rows)
+        yield from _agree(rows)
 
 
 def _first_day(price: ParsedPrice) -> dt.date:
@@ -84,7 +84,7 @@ def _sku(price: ParsedPrice) -> str:
     return price.raw_id.partition(".")[0]
 
 
-def _agreed(prices: list[ParsedPrice]) -> Iterator[Result]:
+def _agree(prices: list[ParsedPrice]) -> Iterator[Result]:
     if len({price.terms for price in prices}) > 1:
         amounts = ", ".join(sorted({str(price.amount) for price in prices}))
         yield from (not_used(price, SkipReason.AMBIGUOUS, amounts) for price in prices)
@@ -215,7 +215,7 @@ class Collected:
     def of(cls, results: Iterable[Result], day: dt.date | None = None) -> "Collected":
         """Reads the results of a day to their end; what their parser raises passes."""
         answer, coverage = cls(), Coverage(day)
-        for result in coverage.seen(map(_checked, unique(results, day))):
+        for result in coverage.seen(map(_check_result, unique(results, day))):
             if isinstance(result, ParsedPrice):
                 of_day = answer.announced if result.begins_after(day) else answer.prices
                 of_day.setdefault(result.region, []).append(result)
@@ -234,7 +234,7 @@ class Collected:
         return sorted(self.prices.keys() | self.announced.keys() | self.types.keys())
 
 
-def _checked(result: Result) -> Result:
+def _check_result(result: Result) -> Result:
     if isinstance(result, ParsedPrice):
         return storable(result)
     if isinstance(result, ParsedType) and not _is_name(result.name, result.region):

@@ -100,8 +100,8 @@ class PriceCheck(Generic[Known]):
         details = {
             Anomaly.ABOVE_ON_DEMAND: self._above_on_demand(price),
             Anomaly.PER_VCPU: self._far_from_family(price),
-            Anomaly.CHANGED: "" if old is None else self._changed(price, old),
-            Anomaly.LIST_MOVED: "" if old is None else self._moved_along(price, old),
+            Anomaly.CHANGED: "" if old is None else self._change_words(price, old),
+            Anomaly.LIST_MOVED: "" if old is None else self._why_with_list(price, old),
             Anomaly.OTHER_CURRENCY: self._other_currency(price) if old is None else "",
             Anomaly.OLDER: "" if old is None else _older(price, old),
             Anomaly.ROWS_MISSING: (
@@ -135,7 +135,7 @@ class PriceCheck(Generic[Known]):
             return ""
         return f"{_short(each)} per vCPU, median of the family {_short(middle)}"
 
-    def _changed(self, price: ParsedPrice, old: ParsedPrice) -> str:
+    def _change_words(self, price: ParsedPrice, old: ParsedPrice) -> str:
         now, before = self._comparable(price), self._comparable(old)
         if abs(now - before) > self._limits.change * before:
             return f"{_short(before)} before, {_short(now)} now"
@@ -150,7 +150,7 @@ class PriceCheck(Generic[Known]):
         pairs = [
             (price, old) for price in prices if (old := self._published.get(price.key)) is not None
         ]
-        moves = [self._sign(price, old) for price, old in pairs if self._changed(price, old)]
+        moves = [self._sign(price, old) for price, old in pairs if self._change_words(price, old)]
         for sign in (1, -1):
             if moves.count(sign) >= max(LEAST_MOVED, len(pairs) // 2 + 1):
                 return sign
@@ -160,7 +160,7 @@ class PriceCheck(Generic[Known]):
         now, before = self._monthly(price), self._monthly(old)
         return (now > before) - (now < before)
 
-    def _moved_along(self, price: ParsedPrice, old: ParsedPrice) -> str:
+    def _why_with_list(self, price: ParsedPrice, old: ParsedPrice) -> str:
         """A price that follows its list waits with it: one decision takes over all of it."""
         if not self._moved or self._sign(price, old) != self._moved:
             return ""

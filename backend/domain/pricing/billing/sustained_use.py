@@ -9,7 +9,7 @@ N1 = ((F(1, 4), F(1)), (F(1, 2), F(4, 5)), (F(3, 4), F(3, 5)), (F(1), F(2, 5)))
 N2 = ((F(1, 4), F(1)), (F(1, 2), F(8678, 10000)), (F(3, 4), F(733, 1000)), (F(1), F(3, 5)))
 
 
-def billed_share(used: Fraction, tiers: Sequence[tuple[Fraction, Fraction]]) -> Fraction:
+def share_of_list_price(used: Fraction, tiers: Sequence[tuple[Fraction, Fraction]]) -> Fraction:
     """Share of the list price of a whole month that a used share (0 to 1) costs."""
     billed, lower = Fraction(0), Fraction(0)
     for upper, factor in tiers:

@@ -7,7 +7,7 @@ from backend.domain.errors import InvalidValue
 from backend.domain.units import EXACT
 
 
-def tiered(volume: Decimal, tiers: Sequence[tuple[Decimal | None, Decimal]]) -> Decimal:
+def cost_under_tiers(volume: Decimal, tiers: Sequence[tuple[Decimal | None, Decimal]]) -> Decimal:
     """Cost of a monthly volume under tiers (cumulative upper bound, price per unit).
 
     The last bound is None = without limit. Raises InvalidValue for tiers that do not ascend.

@@ -44,7 +44,7 @@ class Command(BaseCommand):
         for warning in warnings:
             self.stderr.write(warning)
         slug = workspace_option(options).slug
-        content = _printed(ranking(ranking_query, workspace_slug=slug), ranking_query, kind)
+        content = _print_table(ranking(ranking_query, workspace_slug=slug), ranking_query, kind)
         if output is None:
             self.stdout.flush()
             sys.stdout.buffer.write(content)
@@ -68,7 +68,7 @@ def _query(query: list[str]) -> tuple[RankingQuery, list[str]]:
         raise CommandError(str(error)) from None
 
 
-def _printed(listed: Ranking, ranking_query: RankingQuery, kind: str) -> bytes:
+def _print_table(listed: Ranking, ranking_query: RankingQuery, kind: str) -> bytes:
     columns = tuple(COLUMN[name] for name in ranking_query.cols)
     rows = map(vars, listed.rows)
     if kind == "json":

@@ -11,9 +11,9 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from backend.domain.errors import InvalidValue
 from backend.domain.parsing.encodings import text_of
-from backend.domain.scenarios.recorded import recorded, steps_of
+from backend.domain.scenarios.recorded import steps_of, with_recorded_demand
 from backend.domain.scenarios.templates import TEMPLATES
-from backend.domain.scenarios.trace_files import STATISTICS, imported
+from backend.domain.scenarios.trace_files import STATISTICS, import_trace
 
 STDIN = "-"
 
@@ -37,10 +37,12 @@ class Command(BaseCommand):
         name = options["name"] or f"Demand of {Path(options['file']).name}"
         try:
             with self._opened(options["file"]) as lines:
-                trace = imported(lines, series=options["series"], statistic=options["statistic"])
+                trace = import_trace(
+                    lines, series=options["series"], statistic=options["statistic"]
+                )
             steps = steps_of(trace, options["step"])
             template = TEMPLATES[options["template"]].document
-            document = recorded(trace, steps, template, name=name[:100])
+            document = with_recorded_demand(trace, steps, template, name=name[:100])
         except (InvalidValue, UnicodeDecodeError) as error:
             raise CommandError(f"{options['file']}: {error}") from None
         # On standard error: standard output is the document, which may go into `simulate` by a

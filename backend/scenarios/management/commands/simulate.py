@@ -9,7 +9,7 @@ from django.core.management.base import CommandParser
 from backend.accounts.management.workspaces import workspace_argument, workspace_option
 from backend.domain import figures
 from backend.scenarios.management.documents import DocumentCommand, table
-from backend.scenarios.selectors.scenarios import simulated
+from backend.scenarios.selectors.scenarios import simulate_document
 
 HEAD = (
     "option",
@@ -32,7 +32,7 @@ class Command(DocumentCommand):
         workspace_argument(parser)
 
     def answer(self, document: Any, options: dict[str, Any]) -> dict[str, Any]:
-        return simulated(document, workspace_slug=workspace_option(options).slug).result
+        return simulate_document(document, workspace_slug=workspace_option(options).slug).result
 
     def lines(self, answer: Mapping[str, Any]) -> list[str]:
         demand = answer["demand"]

@@ -62,7 +62,7 @@ def _campaigns(workspace: Workspace) -> QuerySet[Campaign]:
     return Campaign.objects.filter(workspace=workspace)
 
 
-def _forgotten(row: Any) -> Iterable[str]:
+def _consequences(row: Any) -> Iterable[str]:
     return [_("{name} has to let in Rackrate's own key from then on.", name=row.name)]
 
 
@@ -76,7 +76,7 @@ KINDS: Mapping[str, Kind] = {
     "host-key": Kind(
         hosts_visible,
         "name",
-        _alone(_forgotten),
+        _alone(_consequences),
         _of(partial(host_update, changes={"private_key": ""}), "host", is_scoped=False),
     ),
     "offer": Kind(
