@@ -131,7 +131,7 @@ def seal(secret: bytes, *, identity: str, ring: Ring = CREDENTIALS) -> bytes:
 
 
 def unseal(value: bytes, *, identity: str, ring: Ring = CREDENTIALS) -> bytes:
-    """Decrypt what `sealed` made for the same identity; raises SealBroken."""
+    """Decrypt what `seal` made for the same identity; raises SealBroken."""
     envelope = _parse_envelope(value)
     nonce, ciphertext = envelope.content[:NONCE_BYTES], envelope.content[NONCE_BYTES:]
     try:

@@ -64,7 +64,7 @@ Machine = Mapping[str, Sequence[float]]
 
 
 class IntervalBasis(StrEnum):
-    """How a 95 % interval was made; see `summary` and `published_summary`."""
+    """How a 95 % interval was made; see `summary` and `summary_of_source`."""
 
     INSTANCES_ORDER = "instances_order"
     INSTANCES_T = "instances_t"
@@ -197,7 +197,7 @@ def summary(
     - 6 or more: of order statistics (`instances_order`), which holds the median of whatever
       distribution the machines have, such as two generations of processors behind one type;
     - 3 to 5: t interval of the logarithms of the medians (`instances_t`);
-    - 1 or 2, or all equal: `repeats_widened`, see `_widened_interval`, and `stated_spread` where
+    - 1 or 2, or all equal: `repeats_widened`, see `_interval_of_few`, and `stated_spread` where
       no machine has two repeats.
 
     `between_instance_cv` (ratio) is the metric's stated spread between machines, `method_ratio` the
@@ -386,7 +386,7 @@ def interval_of_source(
     cv: float,
     seen: tuple[float, float] | None = None,
 ) -> ScoreInterval:
-    """The interval of `published_summary`, whose arguments these are."""
+    """The interval of `summary_of_source`, whose arguments these are."""
     _check_values([value, *(seen or ())])
     of = _source_interval(value, sd_ratio, cv)
     if seen is None:

@@ -22,7 +22,7 @@ def run_failure(
     """Why a run whose runner is over is a failed one; None when it measured what it could.
 
     `repeats` are those that were read last, failed ones among them; `measured_probes` have figures.
-    A probe that failed beside others that measured is no failure of the run (`failed_probes`), and
+    A probe that failed beside others that measured is no failure of the run (`remarks_on_failed_probes`), and
     the inventory and the package manager are best effort.
     """
     status = snapshot.status

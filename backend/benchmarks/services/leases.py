@@ -217,7 +217,7 @@ def fence(claim: Claim) -> Iterator[Step]:
 
 @contextmanager
 def fence_all(claims: Iterable[Claim]) -> Iterator[dict[int, Step]]:
-    """As `fenced`, for many: the steps that are still ours by their id, each with its run."""
+    """As `fence`, for many: the steps that are still ours by their id, each with its run."""
     tokens = {claim.step_id: claim.token for claim in claims}
     with transaction.atomic():
         steps = (

@@ -1,7 +1,7 @@
 """The scores of offers, stored ready.
 
 `summaries_refresh` stores those of `selectors.scores` for what changed (see catalog.stored),
-`stored` reads what it stored.
+`summary_scores` reads what it stored.
 """
 
 import datetime as dt

@@ -24,7 +24,7 @@ class Consequences(serializers.Serializer[Any]):
 
 
 def deleting(operation_id: str | None = None) -> Callable[..., Any]:
-    """The description of a method that answers with `deleted`."""
+    """The description of a method that answers with `delete_response`."""
     return extend_schema(
         operation_id=operation_id,
         parameters=query_parameters(FLAGS, READERS),

@@ -37,7 +37,7 @@ class ExtraAmounts:
 
 @dataclass(frozen=True, slots=True)
 class Tariff:
-    """Net amounts of one currency; the tiers are those of `tiered`.
+    """Net amounts of one currency; the tiers are those of `cost_under_tiers`.
 
     Amounts are for each GB of a month (disk, egress), or for an hour of one address; a tier of
     addresses ends at so many hours of each address, which is how a cap of the month is told.

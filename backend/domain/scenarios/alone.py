@@ -1,7 +1,7 @@
 """The result of an option by itself, and all that comparing it with the others takes.
 
 Options need each other only where they are compared, so each may be calculated by another process:
-`written` and `alone_from` hand it on to the last digit.
+`document_json` and `alone_from` hand it on to the last digit.
 """
 
 from base64 import b64decode, b64encode

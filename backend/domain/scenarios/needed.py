@@ -31,7 +31,7 @@ class Needs:
         self._last: tuple[Fraction, Servers] | None = None
 
     def of(self, units_per_server: Fraction) -> Servers:
-        """As `needed`, of this demand; not to be written to."""
+        """As `servers_needed`, of this demand; not to be written to."""
         self._asked += 1
         is_worth = self._asked > FEW and units_per_server > 0
         servers = self._narrow(units_per_server) if is_worth else None

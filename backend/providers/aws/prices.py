@@ -307,7 +307,7 @@ def parse(pages: Iterable[str]) -> Iterator[Result]:
 
 
 def choose_json_product(sku: str, product: Mapping[str, Any]) -> Product | Skipped:
-    """As `chosen`, from a product in the form of the JSON answers."""
+    """As `choose_product`, from a product in the form of the JSON answers."""
     attributes = answers.inner(dict(product), "attributes")
     family = answers.word(dict(product), "productFamily")
     return choose_product(
