@@ -7,7 +7,7 @@ from backend.benchmarks.models import Resource, ResourceState
 
 
 def resources_visible(workspace: Workspace) -> QuerySet[Resource]:
-    """Machines rented by the workspace, newest first, with run, account and offer; `rental_price` is
+    """Machines rented by the workspace, newest first, with run, account and offer; `charged` is
     what the ledger holds of each."""
     rented = Resource.objects.filter(workspace=workspace)
     return rented.select_related("run", "account", "offer__provider").annotate(
