@@ -127,7 +127,7 @@ class LargeReference(Reference):
 
 def _ranked(rows: list[Row], metric: Metric) -> list[Row]:
     if len(rows) <= MOST_BOUNDED:
-        return reference._rank(rows, metric)
+        return reference._ranked(rows, metric)
     valued = [row for row in rows if row.cells["value_per_cost"] is not None]
     # As by pairs: another one is better whose value is above mine by more than a rounding.
     nearly = sorted(reference.order_value(row) * reference.NEARLY for row in valued)
@@ -136,7 +136,7 @@ def _ranked(rows: list[Row], metric: Metric) -> list[Row]:
     valued.sort(key=lambda row: (row.cells["rank"], row.cells["offer_id"]))
     _mark_pareto(valued, metric)
     others = [row for row in rows if row.cells["value_per_cost"] is None]
-    return [*valued, *reference._rank(others, metric)]
+    return [*valued, *reference._ranked(others, metric)]
 
 
 def _mark_pareto(rows: Iterable[Row], metric: Metric) -> None:

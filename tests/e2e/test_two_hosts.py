@@ -97,7 +97,7 @@ def installed(
         ports = [urlsplit(url).port for url in (stack.database.url, stack.broker_url)]
         ports += [sshd.port for sshd in sshds]
         stack.start("relay", [*RELAY, bridged.address, *map(str, ports)], env=stack.environment)
-        undo.enter_context(work_notes.note_interrupts())
+        undo.enter_context(work_notes.noted())
         machines = []
         for name in ("first", "second"):
             directory = tmp_path_factory.mktemp(name)

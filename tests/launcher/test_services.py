@@ -32,8 +32,8 @@ def packages(monkeypatch, tmp_path):
     def installed(pattern):
         return tmp_path / "packages" / pattern.replace("*", "x86_64")
 
-    monkeypatch.setattr(valkey_module, "installed", installed)
-    monkeypatch.setattr(postgres_module, "installed", installed)
+    monkeypatch.setattr(valkey_module, "package_path", installed)
+    monkeypatch.setattr(postgres_module, "package_path", installed)
     return tmp_path / "packages"
 
 
