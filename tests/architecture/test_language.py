@@ -34,6 +34,17 @@ TEXT = re.compile(
 )
 # Where a docstring begins so, it paraphrases the name in place of saying the thing.
 RELATIVE = re.compile(r"(What|Whether|Of|Those|That|One) ")
+# A function is named by what it does or by what it returns.
+PARTICIPLES_MAX_RATIO = 0.03
+IRREGULAR = re.compile(
+    r"begun|bought|bound|broken|brought|built|chosen|drawn|driven|found|frozen|given|gone|"
+    r"held|hidden|kept|known|laid|lost|made|met|paid|proven|rebuilt|said|seen|sent|shown|"
+    r"sold|spoken|stolen|taken|taught|thrown|told|understood|undone|unknown|unread|unseen|"
+    r"unsent|withdrawn|written"
+)
+VERBS_IN_ED = frozenset(
+    {"embed", "exceed", "feed", "need", "proceed", "seed", "shed", "speed", "succeed"}
+)
 TAG = re.compile(r"\{%.*?%\}|\{\{.*?\}\}|\{#.*?#\}|<[^>]*>", re.DOTALL)
 
 
@@ -172,6 +183,47 @@ def test_docstrings_begin_with_a_noun_or_a_verb():
 )  # fmt: skip
 def test_beginnings_of_docstrings_are_seen(text, is_relative):
     assert bool(RELATIVE.match(text)) is is_relative
+
+
+def is_participle(name: str) -> bool:
+    """True if the first word of the name is a past participle, by its ending or by IRREGULAR."""
+    word = name.strip("_").partition("_")[0]
+    return bool(IRREGULAR.fullmatch(word)) or (word.endswith("ed") and word not in VERBS_IN_ED)
+
+
+def nodes() -> Iterator[tuple[Path, ast.AST]]:
+    for path in [*production(), *sources.files("client")]:
+        for node in ast.walk(ast.parse(path.read_text())):
+            yield path, node
+
+
+def test_names_of_functions_are_seldom_participles():
+    functions = [
+        (path, node.name)
+        for path, node in nodes()
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    ]
+    named = [f"{path.relative_to(ROOT)}: {name}" for path, name in functions if is_participle(name)]
+    assert len(functions) > 5000
+    assert len(named) <= PARTICIPLES_MAX_RATIO * len(functions), "\n".join(named)
+
+
+@pytest.mark.parametrize(
+    ("name", "is_seen"),
+    [("_checked", True), ("known_by", True), ("check", False), ("feed_token", False), ("is_made", False)],
+)  # fmt: skip
+def test_participles_are_seen_at_the_beginning_of_names(name, is_seen):
+    assert is_participle(name) is is_seen
+
+
+def test_no_variable_is_called_one():
+    faults = [
+        f"{path.relative_to(ROOT)}:{node.lineno}"
+        for path, node in nodes()
+        if (isinstance(node, ast.arg) and node.arg == "one")
+        or (isinstance(node, ast.Name) and node.id == "one" and isinstance(node.ctx, ast.Store))
+    ]
+    assert not faults, "\n".join(faults)
 
 
 def _assigns_underscore(function: ast.AST) -> bool:

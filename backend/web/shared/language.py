@@ -80,9 +80,9 @@ def _in(code: str, message: str) -> str:
         return translation.gettext(message)
 
 
-def count_words(one: str, many: str, n: int, /, **values: Any) -> str:
+def count_words(singular: str, plural: str, n: int, /, **values: Any) -> str:
     """A message that depends on a number, which is its {n}."""
-    return translation.ngettext(one, many, n).format(n=localize(f"{n:,}"), **values)
+    return translation.ngettext(singular, plural, n).format(n=localize(f"{n:,}"), **values)
 
 
 def localize(shown: str) -> str:
