@@ -20,7 +20,7 @@ from babel.messages.pofile import read_po, write_po
 ROOT = Path(__file__).resolve().parent.parent
 CATALOGUES = ROOT / "frontend/src/locale"
 # Functions whose first texts are messages: the number of texts that each takes.
-KEYWORDS = {"_": None, "lazy": None, "counted": (1, 2)}
+KEYWORDS = {"_": None, "lazy": None, "count_words": (1, 2)}
 MODULES = ("backend", "workers")
 _IN_TEMPLATES = re.compile(
     r"""\b(?:n?gettext|_)\((u?(?:'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"))"""

@@ -136,7 +136,7 @@ class CampaignPlan(CampaignFields):
 
 
 def _ignore_order(value: object) -> object:
-    return frozenset(value) if isinstance(value, list) else value
+    return {repr(each) for each in value} if isinstance(value, list) else value
 
 
 class CampaignDocument(CampaignPlan):

@@ -66,6 +66,8 @@ def test_plans_differ_in_fields_and_not_in_the_order_of_lists():
     assert plan.differs_in(CampaignPlan(profile="quick", offers=["b", "a"])) == []
     other = CampaignPlan(profile="full", offers=["a"], concurrency=4)
     assert plan.differs_in(other) == ["offers", "profile"]
+    nobody_checked_these = CampaignPlan(profile="quick", offers=["a", "b"], probes=[["cmips"], {}])
+    assert nobody_checked_these.differs_in(plan) == ["probes"]
 
 
 def test_change_requires_nothing_and_has_no_defaults():

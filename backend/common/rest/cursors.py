@@ -114,7 +114,7 @@ def _page_keys(
     if len(taken) <= size:
         return taken, None
     last_row = taken[size - 1]
-    after = (_plain(getattr(last_row, "sort_by", None)), _plain(last_row.pk))
+    after = (_plain(getattr(last_row, "sorted_by", None)), _plain(last_row.pk))
     return taken[:size], ListPosition(position.sort, after=after)
 
 

@@ -343,7 +343,7 @@ class Oracle:
         result = OptionResult(
             self._bill(part, lives, count), None, nobody, nobody, unserved, carried
         )
-        result.commitments = self._committed(part, lives, count)
+        result.committed = self._committed(part, lives, count)
         return result
 
     def _run(
@@ -377,7 +377,7 @@ class Oracle:
     ) -> OptionResult:
         result = self._run(burst, burst, 0, is_base=False, is_free=is_free)
         result.cost = self._reservations(base, burst, result.lives, count)
-        result.base, result.commitments = count, self._committed(base, [], count)
+        result.base, result.committed = count, self._committed(base, [], count)
         return result
 
     # --- terms ----------------------------------------------------------------------------------

@@ -236,7 +236,7 @@ def test_engine_agrees_with_the_slow_calculation(document: Document) -> None:
     assert found.fleet.base == told.base
     assert is_same(found.total, told.cost, document)
     assert found.fleet.lives.count == len(told.lives)
-    assert is_same(found.fleet.charges.commitments, told.commitments, document)
+    assert is_same(found.fleet.charges.commitments, told.committed, document)
     assert found.fleet.charges.interruptions == told.interruptions
     lost_units = float(sum(told.unserved) + told.outages)
     assert found.service.share * asked(oracle) == pytest.approx(lost_units, abs=1e-9)

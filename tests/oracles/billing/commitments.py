@@ -12,7 +12,7 @@ from tests.oracles.billing.lifetimes import Lifetime, at_least, hours, seconds_w
 
 def reserved(lifetimes: Sequence[Lifetime], horizon: Horizon, terms: Terms) -> Fraction:
     """The fee of the reservations over the horizon, used or not; upfront money linear over the
-    term. What the servers use beyond them is told by `seconds_beyond_reservations`."""
+    term. What the servers use beyond them is told by `uncovered_s`."""
     upfront_per_hour = terms.upfront / (terms.term_months * HOURS_PER_MONTH)
     return terms.reservations * (terms.price + upfront_per_hour) * horizon.seconds / HOUR_S
 
