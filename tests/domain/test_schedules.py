@@ -270,3 +270,9 @@ def test_time_zone_is_refused_when_it_is_no_text(name):
 @pytest.mark.parametrize("name", ["UTC", "America/Argentina/Buenos_Aires", "Indian/Maldives"])
 def test_time_zone_of_a_region_is_taken(name):
     assert planned("0 3 * * *", time_zone=name).zone.key == Zone().read(name) == name
+
+
+@pytest.mark.parametrize("stated", ["02:30", "02:30:15"])
+def test_times_of_a_window_are_written_as_they_are_stated(stated):
+    document = Recurrence.read({"cron": "0 3 * * *", "window": {"from": stated, "to": "04:00"}})
+    assert document.model_dump(by_alias=True)["window"] == {"from": stated, "to": "04:00"}
