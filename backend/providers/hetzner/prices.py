@@ -55,8 +55,8 @@ def parse(pricing: str, server_types: Iterable[str]) -> Iterator[Result]:
 
 
 def _addresses(pricing: dict[str, Any], basis: _Basis) -> Iterator[ParsedExtra]:
-    for kind in _objects(pricing, "primary_ips"):
-        for price in _objects(kind, "prices"):
+    for kind in answers.inner_objects(pricing, "primary_ips"):
+        for price in answers.inner_objects(kind, "prices"):
             # An address without a price is no reason against the machine.
             with contextlib.suppress(NoPrice):
                 yield ParsedExtra(
@@ -71,18 +71,13 @@ def _addresses(pricing: dict[str, Any], basis: _Basis) -> Iterator[ParsedExtra]:
                 )
 
 
-def _objects(item: dict[str, Any], key: str) -> list[dict[str, Any]]:
-    value = item.get(key)
-    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
-
-
 def _net(price: dict[str, Any], key: str) -> object:
     return answers.inner(price, key).get("net")
 
 
 def _server_type(item: dict[str, Any], basis: _Basis) -> Iterator[Result]:
     name, raw_id = answers.word(item, "name"), answers.word(item, "id")
-    prices = _objects(item, "prices")
+    prices = answers.inner_objects(item, "prices")
     if not prices or not name:
         reason = SkipReason.NO_PRICE if name else SkipReason.NO_TYPE
         yield Skipped(reason=reason, provider=PROVIDER, raw_id=raw_id, offer=name)
@@ -130,7 +125,7 @@ def _not_offered(item: dict[str, Any]) -> set[str]:
     """Places that no longer sell the type; "" = all of them."""
     gone = {
         answers.word(location, "name")
-        for location in _objects(item, "locations")
+        for location in answers.inner_objects(item, "locations")
         if location.get("deprecation")
     }
     return gone | ({""} if item.get("deprecated") is True or item.get("deprecation") else set())

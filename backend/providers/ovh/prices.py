@@ -72,7 +72,7 @@ def _rates(item: dict[str, Any], capacity: str, unit: str) -> list[Decimal]:
     """Rates of the item without a commitment: one, or none."""
     return [
         amount.scaleb(-FRACTION_DIGITS)
-        for pricing in _objects(item, "pricings")
+        for pricing in answers.inner_objects(item, "pricings")
         if capacity in answers.words(pricing, "capacities")
         and answers.word(pricing, "intervalUnit") == unit
         and answers.word(pricing, "mode") == "default"
@@ -82,15 +82,10 @@ def _rates(item: dict[str, Any], capacity: str, unit: str) -> list[Decimal]:
 
 def _values(item: dict[str, Any], name: str) -> list[str]:
     """Choices of one kind."""
-    for choice in _objects(item, "configurations"):
+    for choice in answers.inner_objects(item, "configurations"):
         if answers.word(choice, "name") == name:
             return answers.words(choice, "values")
     return []
-
-
-def _objects(item: dict[str, Any], key: str) -> list[dict[str, Any]]:
-    value = item.get(key)
-    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
 # --- cloud instances ------------------------------------------------------------------------------
@@ -183,7 +178,7 @@ def _server(catalogue: _Catalogue, plan: dict[str, Any]) -> Iterator[Result]:
             raise NoPrice(SkipReason.NO_REGION)
         parts = [
             _choose_component(catalogue, family)
-            for family in _objects(plan, "addonFamilies")
+            for family in answers.inner_objects(plan, "addonFamilies")
             if family.get("mandatory") is True
         ]
         # Checked before the parts are added: a server that costs nothing itself is no price.
@@ -263,7 +258,7 @@ def _server_facts(catalogue: _Catalogue, item: dict[str, Any]) -> dict[str, Any]
 
 
 def _disks(technical: dict[str, Any]) -> list[dict[str, Any]]:
-    return _objects(answers.inner(technical, "storage"), "disks")
+    return answers.inner_objects(answers.inner(technical, "storage"), "disks")
 
 
 def _disk_bytes(technical: dict[str, Any]) -> int | None:

@@ -125,27 +125,9 @@ def _facts(bill: Bill, answer: Elsewhere) -> Iterator[tuple[str, str]]:
                 for swing in best.swings[:MOST_SWINGS]
             ),
         )
-    assumed = answer.assumed
-    if assumed.spread_commitments:
+    if answer.assumed.spread_commitments:
         yield _("today"), _("With commitments spread")
-    yield (
-        _("Assumed"),
-        _(
-            "compared by {metric}, {arch}; moving {moving} {currency} once; staff {staff} {currency} a "
-            "month and server, {spares} spare servers (dedicated and your own), {headroom} % of servers "
-            "kept free; disks and traffic at the target's prices; {services}",
-            services=_services(assumed, answer.currency),
-            arch=_("any CPU architecture")
-            if assumed.may_change_arch
-            else _("the same CPU architecture"),
-            metric=METRICS[answer.metric].label,
-            moving=_money(assumed.moving_cost),
-            staff=_money(assumed.staff_per_server),
-            spares=assumed.spares,
-            headroom=figures.quantity(Decimal(assumed.headroom_percent)),
-            currency=answer.currency,
-        ),
-    )
+    yield _("Assumed"), _assumption_words(answer)
     yield (
         _("Ranges"),
         _("from the 5th to the 95th percentile of {draws} draws of all scores", draws="2,000"),
@@ -157,4 +139,23 @@ def _facts(bill: Bill, answer: Elsewhere) -> Iterator[tuple[str, str]]:
             lines=localize(f"{bill.line_count:,}"),
             sha256=bill.sha256[:12],
         ),
+    )
+
+
+def _assumption_words(answer: Elsewhere) -> str:
+    assumed = answer.assumed
+    return _(
+        "compared by {metric}, {arch}; moving {moving} {currency} once; staff {staff} {currency} a "
+        "month and server, {spares} spare servers (dedicated and your own), {headroom} % of servers "
+        "kept free; disks and traffic at the target's prices; {services}",
+        services=_services(assumed, answer.currency),
+        arch=_("any CPU architecture")
+        if assumed.may_change_arch
+        else _("the same CPU architecture"),
+        metric=METRICS[answer.metric].label,
+        moving=_money(assumed.moving_cost),
+        staff=_money(assumed.staff_per_server),
+        spares=assumed.spares,
+        headroom=figures.quantity(Decimal(assumed.headroom_percent)),
+        currency=answer.currency,
     )

@@ -86,6 +86,11 @@ def values(item: dict[str, Any], key: str) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
+def inner_objects(item: dict[str, Any], key: str) -> list[dict[str, Any]]:
+    """The objects of the list under the key; what else it holds is left out."""
+    return [entry for entry in values(item, key) if isinstance(entry, dict)]
+
+
 def word(item: dict[str, Any], key: str) -> str:
     """The text or whole number under the key, printable; "" where there is none."""
     value = item.get(key)
