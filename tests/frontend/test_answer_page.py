@@ -81,7 +81,7 @@ def test_answer_states_value_interval_ties_own_machine_and_ten_rows(client, mark
         in text
     )
     assert "AWS near (here) could also be." in text
-    assert "Your mine would be the best value below 36.5 USD/month" in text
+    assert "Your server “mine” would be the best value below 36.5 USD/month" in text
     assert "today" not in text
     assert rows(text) == ["best", "near", *(f"more-{n:02}" for n in range(8)), "mine"]
     assert "best value below 36.50 USD/month" in text
