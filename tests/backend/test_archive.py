@@ -27,6 +27,7 @@ from backend.benchmarks.services.archive_import import run_import
 from backend.benchmarks.services.archive_members import ArchiveRefused
 from backend.benchmarks.services.hosts import host_scan
 from backend.benchmarks.services.imports import AlreadyImported
+from backend.benchmarks.services.results import with_web_store
 from backend.benchmarks.services.runs import run_create
 from backend.catalog.models import DataVersion, Offer
 from backend.domain.errors import InvalidValue
@@ -255,6 +256,25 @@ def test_imported_run_is_the_one_that_was_taken_along(run: Run, target: Offer, k
     again, first = unpacked(run_archive(taken)), unpacked(run_archive(taken, "tar.gz"))
     assert again == first
     assert again["evidence/003-dd-write-0.txt"].startswith(b"=== conditions")
+
+
+def test_imported_run_has_general_performance_with_web_again(target: Offer) -> None:
+    run = finished_run()
+    for n, (probe, variant, name) in enumerate(
+        (
+            ("general", "all", "general-openssl-3.0.19-redis-7.0.15"),
+            ("web", "64k", "web-nginx-1.22.1-wrk-4.1.0-64k"),
+            ("web", "1k", "web-nginx-1.22.1-wrk-4.1.0-1k"),
+        ),
+        start=10,
+    ):
+        measured(run, n, probe, variant, recorded(name))
+    with_web_store(run=run)
+    before = run.samples.get(variant="with_web")
+    made = run_archive(run)
+    gone(run)
+    sample = take(made, target).samples.get(variant="with_web")
+    assert (sample.value, sample.source) == (before.value, "imported")
 
 
 def test_import_is_audited_and_counts_up_the_data_version(content: bytes, target: Offer) -> None:

@@ -30,7 +30,7 @@ from backend.benchmarks.services.evidence_objects import objects_forget
 from backend.benchmarks.services.hosts import ARCHIVE_DRIVER
 from backend.benchmarks.services.imports import OUTLIER, AlreadyImported
 from backend.benchmarks.services.queue_lock import schedule_lock
-from backend.benchmarks.services.results import memory_figures_flag, sample_row
+from backend.benchmarks.services.results import memory_figures_flag, sample_row, with_web_store
 from backend.benchmarks.services.summaries import summaries_refresh
 from backend.catalog.models import Offer
 from backend.catalog.services.data_version import data_version_bump
@@ -96,6 +96,7 @@ def _store(workspace: Workspace, offer: Offer, taken: Taken, actor: str) -> Run:
         for item in taken.items:
             _store_item(run, item, taken.samples)
         memory_figures_flag(run=run)
+        with_web_store(run=run)
         _store_events(run, taken.root, actor)
     except ProbeError as error:
         raise ArchiveRefused(str(error)) from error
