@@ -7,6 +7,7 @@ from functools import wraps
 from typing import Any
 from uuid import UUID
 
+from django import forms
 from django.contrib import messages
 from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
@@ -26,14 +27,19 @@ from backend.rankings.models import Report, ReportKind
 from backend.rankings.selectors.compare import comparison
 from backend.rankings.selectors.query import CONTRACT
 from backend.rankings.selectors.ranking import ranking
-from backend.rankings.services.reports import MOST_TITLE, ranking_document, report_create
+from backend.rankings.services.reports import (
+    MOST_NOTE,
+    MOST_TITLE,
+    TOP,
+    ranking_document,
+    report_create,
+)
 from backend.scenarios.services.scenarios import ScenarioFrozen, scenario_freeze
 from backend.web.bills.views import bill_or_404, elsewhere_request
 from backend.web.compare.views import comparison_of
 from backend.web.prices.forms import ChangesForm
 from backend.web.ranking.views import ranking_request
 from backend.web.reports.bill import bill_sheet
-from backend.web.reports.forms import RankingReportForm, ReportForm
 from backend.web.reports.hardware import hardware_sheet
 from backend.web.reports.price_changes import changes_sheet
 from backend.web.reports.scenario import scenario_sheet
@@ -41,7 +47,36 @@ from backend.web.scenarios.page import scenario_outcome
 from backend.web.scenarios.views import scenario_or_404
 from backend.web.shared import charts, state
 from backend.web.shared.access import demand, readable
-from backend.web.shared.language import _, count_words
+from backend.web.shared.forms import WriteForm, text
+from backend.web.shared.language import _, count_words, lazy
+
+
+class ReportForm(WriteForm):
+    """Title and the words of the decision."""
+
+    title = text(lazy("Title"), maxlength=MOST_TITLE, placeholder=lazy("Web servers for 2027"))
+    note = forms.CharField(
+        label=lazy("What was decided, and why"),
+        required=False,
+        max_length=MOST_NOTE,
+        widget=forms.Textarea(attrs={"rows": 6}),
+    )
+
+
+class RankingReportForm(ReportForm):
+    """As a ranking is long, how many rows of it come first."""
+
+    top = forms.TypedChoiceField(
+        label=lazy("Offers on the first page"),
+        required=False,
+        coerce=int,
+        # A form without the field means the usual number.
+        empty_value=TOP,
+        initial=TOP,
+        # At most fifteen: with sentence, picture and sources that is one sheet of paper.
+        choices=[(count, str(count)) for count in (3, 5, TOP, 15)],
+        help_text=lazy("The others stay one click away; the PDF has these alone."),
+    )
 
 
 @dataclass(frozen=True)
