@@ -70,8 +70,6 @@ class RankingReportForm(ReportForm):
         label=lazy("Offers on the first page"),
         required=False,
         coerce=int,
-        # A form without the field means the usual number.
-        empty_value=TOP,
         initial=TOP,
         # At most fifteen: with sentence, picture and sources that is one sheet of paper.
         choices=[(count, str(count)) for count in (3, 5, TOP, 15)],
@@ -105,7 +103,7 @@ def freezing_form(
     @readable
     @require_http_methods(["GET", "HEAD", "POST"])
     @wraps(subject_of)
-    def page(request: HttpRequest, **address: Any) -> HttpResponse:
+    def page(request: HttpRequest, /, **address: Any) -> HttpResponse:
         demand(request, Scope.WRITE)
         subject = subject_of(request, **address)
         if isinstance(subject, HttpResponse):
@@ -170,7 +168,8 @@ def report_new(request: HttpRequest) -> Subject:
         ),
         back=reverse("offers") + state.query(requested.params),
         freeze=lambda fields: (
-            ranking_document(ranked.basis, ranked.rows, fields["top"]),
+            # A form without the field means the usual number.
+            ranking_document(ranked.basis, ranked.rows, fields["top"] or TOP),
             ranked.data_version,
         ),
         form_class=RankingReportForm,
@@ -244,7 +243,7 @@ def report_new_scenario(request: HttpRequest, slug: str) -> Subject:
 
 @freezing_form
 def report_new_hardware(request: HttpRequest, model_id: UUID) -> Subject:
-    """What a machine of one's own costs."""
+    """The cost of a machine of one's own."""
     every = hardware_visible(workspace_of(request), is_newest_only=False)
     model = get_object_or_404(every, pk=model_id)
     return Subject(

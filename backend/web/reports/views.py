@@ -1,7 +1,7 @@
 """Reports: what was frozen with the words of a decision, dated and fit for paper."""
 
 import datetime as dt
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from django.contrib import messages
@@ -20,7 +20,7 @@ from backend.web.reports.sheet import Sheet, sheet_of
 from backend.web.shared import state
 from backend.web.shared.access import demand, may, readable
 from backend.web.shared.confirming import Question, confirm_first
-from backend.web.shared.language import _
+from backend.web.shared.language import _, lazy
 
 
 class LivePage(NamedTuple):
@@ -28,6 +28,17 @@ class LivePage(NamedTuple):
 
     words: str
     url: str
+
+
+# Kind of report → words, page, and the parameter that is a part of its path.
+LIVE_PAGES: Mapping[str, tuple[str, str, str]] = {
+    ReportKind.RANKING: (lazy("The same ranking today"), "offers", ""),
+    ReportKind.COMPARISON: (lazy("The same comparison today"), "compare", ""),
+    ReportKind.SCENARIO: (lazy("All figures of the scenario"), "scenario", "scenario"),
+    ReportKind.HARDWARE: (lazy("The cost model"), "hardware-model", "model"),
+    ReportKind.BILL: (lazy("The bill today"), "bill", "bill"),
+    ReportKind.PRICES: (lazy("All changes of these days"), "price-changes", ""),
+}
 
 
 class ReportEntry(NamedTuple):
@@ -141,24 +152,10 @@ def _is_ranked(report: Report) -> bool:
 
 def _source(report: Report) -> LivePage:
     """Where the figures stand with everything around them."""
-    match report.kind:
-        case ReportKind.COMPARISON:
-            url = reverse("compare") + state.query(report.params)
-            return LivePage(_("The same comparison today"), url)
-        case ReportKind.SCENARIO:
-            slug = report.params["scenario"][0]
-            return LivePage(_("All figures of the scenario"), reverse("scenario", args=[slug]))
-        case ReportKind.HARDWARE:
-            model = report.params["model"][0]
-            return LivePage(_("The cost model"), reverse("hardware-model", args=[model]))
-        case ReportKind.BILL:
-            address = reverse("bill", args=[report.params["bill"][0]])
-            assumed = {k: v for k, v in report.params.items() if k != "bill"}
-            return LivePage(_("The bill today"), address + state.query(assumed))
-        case ReportKind.PRICES:
-            url = reverse("price-changes") + state.query(report.params)
-            return LivePage(_("All changes of these days"), url)
-    return LivePage(_("The same ranking today"), reverse("offers") + state.query(report.params))
+    words, page, subject = LIVE_PAGES[report.kind]
+    params = dict(report.params)
+    address = reverse(page, args=params.pop(subject, []))
+    return LivePage(words, address + state.query(params))
 
 
 def _sheet(report: Report) -> Sheet:
