@@ -42,7 +42,7 @@ class Refused(Exception):
 def _run(*command: str) -> None:
     try:
         subprocess.run(command, check=True, capture_output=True, text=True)
-    except FileNotFoundError:
+    except (FileNotFoundError, PermissionError):
         raise Refused(f"{command[0]} is not installed") from None
     except subprocess.CalledProcessError as error:
         raise Refused(f"{' '.join(command)}: {error.stderr.strip()}") from None
