@@ -5,6 +5,7 @@ The addresses are those set aside for benchmarks of networks (198.18.0.0/15).
 """
 
 import os
+import shutil
 import signal
 import subprocess
 from collections.abc import Iterator, Sequence
@@ -128,7 +129,7 @@ def network() -> Iterator[Network]:
 @contextmanager
 def shaped_hosts(directory: Path, count: int) -> Iterator[list[ShapedHost]]:
     """So many hosts on one bridge, both ends of each link shaped to 1 Gbit/s. Raises Refused."""
-    if not Path(SSHD).exists():
+    if shutil.which(SSHD) is None:
         raise Refused("no sshd is installed")
     with ExitStack() as undo:
         bridged = undo.enter_context(network())
