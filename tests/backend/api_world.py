@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
 from backend.accounts.services.tokens import token_create
-from backend.benchmarks.selectors.archive import TAR_GZ, run_archive
+from backend.benchmarks.selectors.archive import run_archive
 from backend.benchmarks.selectors.hosts import fingerprint
 from backend.benchmarks.services.hosts import host_scan, host_scan_record
 from backend.benchmarks.services.imports import result_import
@@ -274,7 +274,7 @@ def _views(world: World) -> None:
 def _archive() -> bytes:
     """A run that was measured elsewhere."""
     run = finished_run()
-    content = run_archive(run, TAR_GZ)
+    content = run_archive(run)
     gone(run)
     return content
 
