@@ -11,7 +11,7 @@ from django.db import IntegrityError, transaction
 from backend.accounts.models import Workspace
 from backend.accounts.services.audit import audit_record
 from backend.accounts.services.workspaces import demand_owner
-from backend.benchmarks.models import Event, Evidence, Host, Run, RunState, Sample, Source
+from backend.benchmarks.models import Event, Evidence, Host, Run, Sample, Source
 from backend.benchmarks.services.archive_reading import CheckedRun, Key, Output, read_archive
 from backend.benchmarks.services.evidence_objects import objects_forget
 from backend.benchmarks.services.hosts import ARCHIVE_DRIVER
@@ -140,7 +140,7 @@ def _run(workspace: Workspace, offer: Offer, host: Host, archived: RunFacts, act
         host=host,
         offer=offer,
         outcome=archived.state,
-        progress_ratio=1 if archived.state == RunState.DONE else 0,
+        progress_ratio=1 if archived.state == "done" else 0,
         requested_by=f"{actor} (archive)"[:150],
         **archived.model_dump(exclude={"id", "created_at"}),
     )
