@@ -169,8 +169,8 @@ def _drop_titles(schema: JsonSchema) -> None:
         described.pop("title", None)
 
 
-class Answer(BaseModel):
-    """An object of an answer, which is calculated here and read by others."""
+class Result(BaseModel):
+    """An object of an answer, described by its fields."""
 
     model_config = ConfigDict(frozen=True, json_schema_extra=_drop_titles)
 
@@ -188,7 +188,7 @@ def pointer(parts: tuple[int | str, ...]) -> str:
     return "".join(f"/{escape_pointer(part)}" for part in parts)
 
 
-def json_schema(model: type[Document | Answer]) -> JsonSchema:
+def json_schema(model: type[Document | Result]) -> JsonSchema:
     """The JSON Schema of a document, whole: every object where it belongs."""
     schema = model.model_json_schema()
     parts = schema.pop("$defs", {})

@@ -24,7 +24,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from backend.domain.documents.model import Answer, Document, Faults
+from backend.domain.documents.model import Document, Faults, Result
 from backend.domain.documents.values import Float, Object, Version, WholeNumber, Word
 from backend.domain.storage.zfs import (
     CURRENT,
@@ -172,7 +172,7 @@ class ArrayDocument(Document):
             yield "data_disks", f"{self.data_disks} is not a whole number from 1 to {most_data}"
 
 
-class CapacityResult(Answer):
+class CapacityResult(Result):
     """Where the raw bytes of an array go."""
 
     # The parts add up to `raw_bytes`, and those that are usable hold records of the array's size.
@@ -187,7 +187,7 @@ class CapacityResult(Answer):
     reported_bytes: int | None = Field(description="by zfs list")
 
 
-class ThroughputResult(Answer):
+class ThroughputResult(Result):
     """Expected of all disks together; null where the disk's own figure is not known."""
 
     read_bytes_per_s: float
@@ -196,7 +196,7 @@ class ThroughputResult(Answer):
     write_iops: float | None
 
 
-class ArrayResult(Answer):
+class ArrayResult(Result):
     """Space and performance of an array of disks."""
 
     capacity: CapacityResult

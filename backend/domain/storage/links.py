@@ -13,7 +13,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from backend.domain.documents.model import Answer, Document, Faults
+from backend.domain.documents.model import Document, Faults, Result
 from backend.domain.documents.values import (
     MOST,
     Float,
@@ -92,7 +92,7 @@ class ContentionDocument(Document):
                     yield f"flows/{index}/path/{step}", f"{name!r} occurs twice"
 
 
-class FlowResult(Answer):
+class FlowResult(Result):
     """Rate of each of the equal flows."""
 
     name: str
@@ -101,7 +101,7 @@ class FlowResult(Answer):
     transfer_s: float | None
 
 
-class LinkResult(Answer):
+class LinkResult(Result):
     """Use of a link by all flows together."""
 
     name: str
@@ -109,7 +109,7 @@ class LinkResult(Answer):
     utilisation: float
 
 
-class ContentionResult(Answer):
+class ContentionResult(Result):
     """Max-min fair shares."""
 
     flows: tuple[FlowResult, ...]

@@ -53,7 +53,7 @@ class ChainLine(CalculatorForm):
 
     title = ""
     """The field that names the line."""
-    telling: tuple[str, ...] = ()
+    content: tuple[str, ...] = ()
     """Fields that make it more than an empty one."""
 
     def __init__(self, data: Mapping[str, str] | None, index: int) -> None:
@@ -70,7 +70,7 @@ class ChainLine(CalculatorForm):
 
     @property
     def is_blank(self) -> bool:
-        return not any(self.data.get(name, "").strip() for name in self.telling)
+        return not any(self.data.get(name, "").strip() for name in self.content)
 
 
 class LinkLine(ChainLine):
@@ -97,7 +97,7 @@ class LinkLine(ChainLine):
     usable = _link("/usable_ratio", "Usable, %", unit=PERCENT)
 
     title = "link"
-    telling = ("link", "kind", "speed")
+    content = ("link", "kind", "speed")
 
     def clean(self) -> dict[str, Any]:
         given = super().clean()
@@ -139,7 +139,7 @@ class FlowLine(ChainLine):
     )
 
     title = "flow"
-    telling = ("flow", "flows", "asks", "over")
+    content = ("flow", "flows", "asks", "over")
 
 
 class MoveForm(CalculatorForm):
@@ -213,12 +213,9 @@ class LinksForm:
 
     def _report(self, pointer: str, detail: str) -> None:
         """Puts a refusal beside the field of the line that its pointer names."""
-        _start, sort, *place = pointer.split("/")
-        lines: Mapping[str, Sequence[ChainLine]] = {"links": self.links, "flows": self.flows}
-        if sort in lines:
-            lines[sort][int(place[0])].refuse(InvalidValue(f"/{place[1]}", detail))
-        else:
-            self.total.refuse(InvalidValue(pointer, detail))
+        sort, index, field = pointer.split("/")[1:4]
+        lines: Sequence[ChainLine] = self.links if sort == "links" else self.flows
+        lines[int(index)].refuse(InvalidValue(f"/{field}", detail))
 
     @property
     def problems(self) -> list[str]:
