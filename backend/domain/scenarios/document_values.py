@@ -52,14 +52,6 @@ class Seconds(Number):
 
 
 @dataclass(frozen=True)
-class Float(Number):
-    """A number that is calculated with in floating point."""
-
-    def read(self, value: Any) -> Any:
-        return float(super().read(value))
-
-
-@dataclass(frozen=True)
 class UnitNumber(Number):
     """Units, or servers, in a window."""
 
