@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import Any
 
 from django.db import models
 from django.dispatch import Signal
@@ -28,22 +29,30 @@ def audit_context(*, address: str, request_id: str) -> Iterator[None]:
 
 def audit_record(
     *,
-    workspace: Workspace,
     actor: str,
     action: str,
     target: models.Model,
+    workspace: Workspace | None = None,
     detail: dict[str, object] | None = None,
     is_private: bool = False,
 ) -> AuditEntry:
     """Append who did what to which object; `detail` holds no secret.
 
-    Before and after are those of the row as it was read and as it is now, where its model is
-    Remembering; not of something private, since others read the trail.
+    Into the trail of the workspace that owns the object where no other one is named. Before and
+    after are those of the row as it was read and as it is now, where its model is Remembering; not
+    of something private, since others read the trail.
     """
-    entry = _entry(workspace, actor, action, target, detail, is_private=is_private)
+    entry = _entry(
+        workspace or _owner_of(target), actor, action, target, detail, is_private=is_private
+    )
     entry.save(force_insert=True)
     recorded.send(AuditEntry, entries=[entry])
     return entry
+
+
+def _owner_of(target: Any) -> Workspace:
+    owner: Workspace = target if isinstance(target, Workspace) else target.workspace
+    return owner
 
 
 def audit_record_all(

@@ -41,7 +41,6 @@ def workspace_create(*, slug: str, name: str, admin: User | None, actor: str) ->
         Membership.objects.create(workspace=workspace, user=admin, role=Scope.ADMIN)
         foreign_access_end(user=admin)
     audit_record(
-        workspace=workspace,
         actor=actor,
         action="workspace_create",
         target=workspace,

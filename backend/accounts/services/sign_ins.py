@@ -63,7 +63,7 @@ def _on_failure(credentials: dict[str, Any], **_: Any) -> None:
         _record(user, "login_failed")
         return
     workspace = default_workspace()
-    audit_record(workspace=workspace, actor=UNKNOWN, action="login_failed", target=workspace)
+    audit_record(actor=UNKNOWN, action="login_failed", target=workspace)
 
 
 def refusal_record(*, request: HttpRequest, action: str, presented: str) -> Allowance | None:
@@ -76,7 +76,6 @@ def refusal_record(*, request: HttpRequest, action: str, presented: str) -> Allo
     if allowance is None or not allowance.is_exceeded:
         workspace = default_workspace()
         audit_record(
-            workspace=workspace,
             actor=UNKNOWN,
             action=action,
             target=workspace,
@@ -91,7 +90,6 @@ def single_sign_on_refused(*, request: HttpRequest, reason: str) -> None:
     if allowance is None or not allowance.is_exceeded:
         workspace = default_workspace()
         audit_record(
-            workspace=workspace,
             actor=UNKNOWN,
             action="login_failed",
             target=workspace,

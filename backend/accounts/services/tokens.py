@@ -66,7 +66,6 @@ def token_create(
     except IntegrityError:
         raise InvalidValue("/name", taken) from None
     audit_record(
-        workspace=workspace,
         actor=actor,
         action="token_create",
         target=token,
@@ -81,13 +80,7 @@ def token_revoke(*, token: ApiToken, actor: str = "command") -> ApiToken:
     if token.revoked_at is None:
         token.revoked_at = clock.now()
         token.save(update_fields=["revoked_at"])
-        audit_record(
-            workspace=token.workspace,
-            actor=actor,
-            action="token_revoke",
-            target=token,
-            detail={"name": token.name},
-        )
+        audit_record(actor=actor, action="token_revoke", target=token, detail={"name": token.name})
     return token
 
 

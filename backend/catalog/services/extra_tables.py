@@ -43,7 +43,6 @@ def extras_import(
     if report.prices_new:
         data_version_bump()
         audit_record(
-            workspace=workspace,
             actor=actor,
             action="extras_import",
             target=workspace,

@@ -52,11 +52,7 @@ def price_refresh(*, workspace: Workspace, actor: str) -> int:
         feed.next_due_at = now + dt.timedelta(microseconds=position - len(feeds))
     PriceFeed.objects.bulk_update(feeds, ("requested_at", "next_due_at"))
     audit_record(
-        workspace=workspace,
-        actor=actor,
-        action="price_refresh",
-        target=workspace,
-        detail={"lists": len(feeds)},
+        actor=actor, action="price_refresh", target=workspace, detail={"lists": len(feeds)}
     )
     enqueue(Task.FETCH_PRICES)
     return len(feeds)
