@@ -385,7 +385,7 @@ def test_feed_key_is_in_no_log_line_when_a_feed_is_refused_or_fails(
         raise RuntimeError(f"cannot note {feed(text)}")
 
     with monkeypatch.context() as patch:
-        patch.setattr("backend.rankings.api.feeds.feed_key_used", broken)
+        patch.setattr("backend.rankings.api.feeds.key_mark_used", broken)
         assert Client(raise_request_exception=False).get(feed(text)).status_code == 500
     feed_key_revoke(key=key, actor="ada")
     Client().get(feed(text))

@@ -13,6 +13,7 @@ from rest_framework.response import Response
 
 from backend.accounts.api.authentication import actor, person_of
 from backend.accounts.models import ApiToken, Scope
+from backend.accounts.selectors.tokens import tokens_of
 from backend.accounts.services.acting import workspace_of
 from backend.accounts.services.tokens import DEFAULT_LIFE, LONGEST_LIFE, token_create, token_revoke
 from backend.common import clock
@@ -54,7 +55,7 @@ class TokenMade(serializers.Serializer[Any]):
 
 
 def _cells(token: ApiToken) -> dict[str, Any]:
-    return {**vars(token), "owner": token.owner.username if token.owner else None}
+    return {**vars(token), "owner": token.owner.username}
 
 
 class TokensView(ListView):
@@ -68,11 +69,7 @@ class TokensView(ListView):
 
     def listing(self, request: Request) -> ListAnswer:
         _, shown = self.parameters(request)
-        tokens = (
-            ApiToken.objects.filter(workspace=workspace_of(request))
-            .select_related("owner")
-            .order_by("created_at")
-        )
+        tokens = tokens_of(workspace_of(request)).order_by("created_at")
         return ListAnswer(TOKEN_COLUMNS, tokens, tokens.count(), _cells, **shown)
 
     @extend_schema(request=TokenDocument, responses={201: TokenMade})
@@ -102,6 +99,6 @@ class TokenView(View):
     @extend_schema(responses={204: None})
     def delete(self, request: Request, token_id: UUID) -> Response:
         """Revoke it at once."""
-        token = get_object_or_404(ApiToken, pk=token_id, workspace=workspace_of(request))
+        token = get_object_or_404(tokens_of(workspace_of(request)), pk=token_id)
         token_revoke(token=token, actor=actor(request))
         return Response(status=204)

@@ -1,6 +1,6 @@
 """The audit trail: every entry is written here, with where the request of it came from."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
@@ -33,7 +33,7 @@ def audit_record(
     action: str,
     target: models.Model,
     workspace: Workspace | None = None,
-    detail: dict[str, object] | None = None,
+    detail: Mapping[str, object] | None = None,
     is_private: bool = False,
 ) -> AuditEntry:
     """Append who did what to which object; `detail` holds no secret.
@@ -61,7 +61,7 @@ def audit_record_all(
     actor: str,
     action: str,
     targets: Iterable[models.Model],
-    detail: dict[str, object] | None = None,
+    detail: Mapping[str, object] | None = None,
 ) -> None:
     """The same for many objects in one statement."""
     entries = [_entry(workspace, actor, action, target, detail) for target in targets]
@@ -93,7 +93,7 @@ def _entry(
     actor: str,
     action: str,
     target: models.Model,
-    detail: dict[str, object] | None,
+    detail: Mapping[str, object] | None,
     *,
     is_private: bool = False,
 ) -> AuditEntry:
@@ -107,7 +107,7 @@ def _entry(
         action=action,
         object_type=target._meta.model_name or "",
         object_id=str(target.pk),
-        detail=detail or {},
+        detail=dict(detail or {}),
         before=before,
         after=after,
         address=address,

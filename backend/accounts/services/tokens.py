@@ -1,11 +1,12 @@
-"""Writes of API tokens."""
+"""Writes of API tokens, and of the keys that let in as they do."""
 
 import datetime as dt
 import secrets
+from typing import Any
 
 from django.db import IntegrityError, transaction
 
-from backend.accounts.models import ApiToken, Scope, User, Workspace
+from backend.accounts.models import AccessKey, ApiToken, Scope, User, Workspace
 from backend.accounts.selectors.tokens import LOOKUP_LENGTH, TOKEN_PREFIX, token_digest
 from backend.accounts.services.audit import audit_record
 from backend.common import clock
@@ -48,9 +49,7 @@ def token_create(
         raise InvalidValue("/owner", f"{owner} is not active")
     if ApiToken.objects.filter(workspace=workspace, name=name, revoked_at=None).exists():
         raise InvalidValue("/name", taken)
-    # The part by which the row is found is stored in the clear; of the rest only a keyed digest.
-    lookup = secrets.token_hex(LOOKUP_LENGTH // 2)
-    plaintext = f"{TOKEN_PREFIX}{lookup}{secrets.token_hex(SECRET_BYTES)}"
+    plaintext, kept = key_secret(TOKEN_PREFIX)
     try:
         # A savepoint: after the refusal the outer transaction must still be usable.
         with transaction.atomic():
@@ -58,10 +57,9 @@ def token_create(
                 workspace=workspace,
                 owner=owner,
                 name=name,
-                lookup=lookup,
-                digest=token_digest(plaintext),
                 scope=scope,
                 expires_at=expires_at,
+                **kept,
             )
     except IntegrityError:
         raise InvalidValue("/name", taken) from None
@@ -84,10 +82,17 @@ def token_revoke(*, token: ApiToken, actor: str = "command") -> ApiToken:
     return token
 
 
-def token_mark_used(*, token: ApiToken, plaintext: str) -> None:
-    """Note the use of a token, at most once a minute; its digest is of the present pepper then."""
+def key_secret(prefix: str) -> tuple[str, dict[str, Any]]:
+    """Text of a new key, and what its row keeps of it: only the part to find it by is in the clear."""
+    lookup = secrets.token_hex(LOOKUP_LENGTH // 2)
+    plaintext = f"{prefix}{lookup}{secrets.token_hex(SECRET_BYTES)}"
+    return plaintext, {"lookup": lookup, "digest": token_digest(plaintext)}
+
+
+def key_mark_used(*, key: AccessKey, plaintext: str) -> None:
+    """Note the use of a key, at most once a minute; its digest is of the present pepper then."""
     now = clock.now()
-    if token.last_used_at is None or token.last_used_at <= now - USE_NOTED_EVERY:
+    if key.last_used_at is None or key.last_used_at <= now - USE_NOTED_EVERY:
         # One write a minute: a script that reads in a loop would else write as often.
-        digest = token_digest(plaintext)
-        ApiToken.objects.filter(pk=token.pk).update(last_used_at=now, digest=digest)
+        rows = type(key)._default_manager.filter(pk=key.pk)
+        rows.update(last_used_at=now, digest=token_digest(plaintext))

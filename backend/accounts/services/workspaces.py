@@ -4,7 +4,7 @@ from typing import Protocol
 
 from django.core.exceptions import PermissionDenied
 
-from backend.accounts.models import Workspace
+from backend.accounts.models import User, Workspace
 from backend.domain.errors import InvalidValue
 
 DEFAULT_WORKSPACE = "default"
@@ -38,6 +38,11 @@ class NotOwned(PermissionDenied):
 def default_workspace() -> Workspace:
     """The one workspace there is until there are more; made on first use."""
     return Workspace.objects.get_or_create(slug=DEFAULT_WORKSPACE, defaults={"name": "Default"})[0]
+
+
+def home_workspace(user: User) -> Workspace:
+    """The workspace whose audit trail tells of a person."""
+    return user.membership.workspace if user.membership else default_workspace()
 
 
 def workspace_named(slug: str) -> Workspace:

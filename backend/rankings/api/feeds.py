@@ -14,13 +14,14 @@ from rest_framework.request import Request
 
 from backend.accounts.api.authentication import refuse
 from backend.accounts.models import Scope
+from backend.accounts.services.tokens import key_mark_used
 from backend.common.rest.parameters import PAGING, InvalidParameters
 from backend.common.rest.table import Table
 from backend.common.rest.views import LIST_READERS, ListAnswer
 from backend.rankings.api.rankings import RankingsView
 from backend.rankings.models import FeedKey
 from backend.rankings.selectors.views import OpenedView, view_params
-from backend.rankings.services.feeds import feed_key_match, feed_key_used
+from backend.rankings.services.feeds import feed_key_match
 
 UNDERSTOOD = frozenset({*PAGING, *LIST_READERS})
 OFF = "feeds are switched off here; read /api/v1/rankings.csv?view=… with an API token"
@@ -75,7 +76,7 @@ class FeedView(RankingsView):
         if refused:
             detail = f"a feed takes only {', '.join(sorted(UNDERSTOOD))}; its view says the rest"
             raise InvalidParameters([(name[:60], detail) for name in refused])
-        feed_key_used(key=_key(request), plaintext=kwargs["key"])
+        key_mark_used(key=_key(request), plaintext=kwargs["key"])
 
     @cached_property
     def view_in_force(self) -> OpenedView:

@@ -5,28 +5,20 @@ its view and nothing else, until it expires or is revoked.
 """
 
 import datetime as dt
-import secrets
 
 from django.conf import settings
 from django.db import transaction
 from django.db.models import Q, QuerySet
 
 from backend.accounts.models import User, Workspace
-from backend.accounts.selectors.tokens import (
-    LOOKUP_LENGTH,
-    NO_DIGEST,
-    is_digest_of,
-    scope_of,
-    token_digest,
-)
+from backend.accounts.selectors.tokens import key_of_text, scope_of
 from backend.accounts.services.audit import audit_record
-from backend.accounts.services.tokens import USE_NOTED_EVERY
+from backend.accounts.services.tokens import key_secret
 from backend.common import clock
 from backend.common.logs import FEED_PREFIX
 from backend.domain.errors import InvalidValue
 from backend.rankings.models import FeedKey, SavedView
 
-SECRET_BYTES = 24
 DEFAULT_LIFE = dt.timedelta(days=365)
 LONGEST_LIFE = dt.timedelta(days=3_650)
 # Keys in force of one view.
@@ -37,24 +29,16 @@ MOST_KEYS = 50
 
 
 def feed_key_match(plaintext: str) -> FeedKey | None:
-    """The key in force that this text is, with its view and workspace; None for every other text.
-
-    The digests are compared in constant time, also when the lookup part is unknown.
-    """
-    key = None
-    if plaintext.startswith(FEED_PREFIX) and "\0" not in plaintext:
-        lookup = plaintext[len(FEED_PREFIX) :][:LOOKUP_LENGTH]
-        rows = FeedKey.objects.select_related("view__workspace", "owner")
-        key = rows.filter(lookup=lookup).first()
-    is_right = is_digest_of(bytes(key.digest) if key else NO_DIGEST, plaintext)
-    return key if key is not None and is_right and is_in_force(key) else None
+    """The key in force that this text is, with its view and workspace; None for every other text."""
+    keys = FeedKey.objects.select_related("view__workspace", "owner")
+    key = key_of_text(keys, FEED_PREFIX, plaintext)
+    return key if key is not None and is_in_force(key) else None
 
 
 def is_in_force(key: FeedKey) -> bool:
     """False once it is revoked or expired, or its owner is disabled or no member any more."""
-    if key.revoked_at is not None or key.expires_at <= clock.now():
-        return False
-    return key.owner is None or scope_of(key.owner, key.view.workspace) is not None
+    is_owned = key.owner is None or scope_of(key.owner, key.view.workspace) is not None
+    return key.is_current and is_owned
 
 
 def feed_keys_of(user: User, workspace: Workspace) -> list[FeedKey]:
@@ -99,13 +83,11 @@ def feed_key_create(
         raise InvalidValue("/name", f"a key named {name!r} is active; revoke it first")
     if in_force.count() >= MOST_KEYS:
         raise InvalidValue("/view", f"{MOST_KEYS} of its keys are active; revoke one first")
-    lookup = secrets.token_hex(LOOKUP_LENGTH // 2)
-    plaintext = f"{FEED_PREFIX}{lookup}{secrets.token_hex(SECRET_BYTES)}"
+    plaintext, kept = key_secret(FEED_PREFIX)
     key = FeedKey.objects.create(
         view=view,
         name=name,
-        lookup=lookup,
-        digest=token_digest(plaintext),
+        **kept,
         expires_at=now + life,
         created_by=actor,
         owner=User.objects.filter(username=actor).first(),
@@ -124,16 +106,8 @@ def feed_key_revoke(*, key: FeedKey, actor: str) -> FeedKey:
     return key
 
 
-def feed_key_used(*, key: FeedKey, plaintext: str) -> None:
-    """Note the use of a key, at most once a minute; its digest is of the present pepper then."""
-    now = clock.now()
-    if key.last_used_at is None or key.last_used_at <= now - USE_NOTED_EVERY:
-        FeedKey.objects.filter(pk=key.pk).update(last_used_at=now, digest=token_digest(plaintext))
-
-
 def _record(key: FeedKey, actor: str, action: str) -> None:
     """Into the audit trail, which others read: nothing of a private view."""
     view = key.view
-    said: dict[str, object] = {"name": key.name, "view": view.slug}
-    detail = {} if view.is_private else said
+    detail = {} if view.is_private else {"name": key.name, "view": view.slug}
     audit_record(workspace=view.workspace, actor=actor, action=action, target=key, detail=detail)

@@ -25,7 +25,7 @@ from backend.accounts.services.openid import (
     authorization_begin,
     authorization_finish,
 )
-from backend.accounts.services.sign_ins import single_sign_on_refused
+from backend.accounts.services.sign_ins import refusal_record
 from backend.common import clock
 from backend.common.rest.throttles import client_network, spend
 from backend.web.accounts.second_factor import sign_in
@@ -185,7 +185,8 @@ def _return_address() -> str:
 
 
 def _refuse(request: HttpRequest, reason: str) -> HttpResponse:
-    single_sign_on_refused(request=request, reason=reason)
+    # As seldom as other refusals.
+    refusal_record(request=request, action="login_failed", by="single sign-on", reason=reason)
     why = REASONS.get(reason, _("Its answer is not for this sign-in. Start again."))
     context = {"provider": settings.OIDC_NAME, "why": why}
     return render(request, "registration/single_sign_on.html", context, status=HTTPStatus.FORBIDDEN)

@@ -37,10 +37,8 @@ def tokens_page(request: HttpRequest) -> HttpResponse:
             # shown later.
             made = {"made": token, "text": text}
             form = TokenForm()
-    now = clock.now()
-    tokens = tokens_of(workspace_of(request))
-    lines = [(token, token.revoked_at is None and token.expires_at > now) for token in tokens]
-    return render(request, "tokens/page.html", {"form": form, "lines": lines, **made})
+    context = {"form": form, "tokens": tokens_of(workspace_of(request)), **made}
+    return render(request, "tokens/page.html", context)
 
 
 def _create(request: HttpRequest, form: TokenForm) -> tuple[ApiToken, str]:

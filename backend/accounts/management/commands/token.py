@@ -65,7 +65,7 @@ class Command(BaseCommand):
             "token": plaintext,
             "name": token.name,
             "scope": token.scope,
-            "owner": token.owner.username if token.owner else "",
+            "owner": token.owner.username,
             "expires_at": token.expires_at.isoformat(),
         }
 
@@ -74,7 +74,7 @@ def _owner(name: str | None) -> User:
     """The person of this name, else the first one who runs the installation."""
     if name is None and not User.objects.exists():
         # A script of an operator may come before any person: the first account is made for it.
-        return user_create(name=FIRST_PERSON, role="admin")
+        return user_create(name=FIRST_PERSON, scope=Scope.ADMIN)
     active = User.objects.filter(is_active=True)
     people = active.filter(username=name) if name else active.filter(is_superuser=True)
     person = people.order_by("date_joined").first()
