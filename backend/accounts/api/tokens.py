@@ -1,6 +1,5 @@
 """API tokens: make, list and revoke; for admins."""
 
-import datetime as dt
 from collections.abc import Mapping
 from typing import Any, ClassVar
 from uuid import UUID
@@ -15,8 +14,7 @@ from backend.accounts.api.authentication import actor, person_of
 from backend.accounts.models import ApiToken, Scope
 from backend.accounts.selectors.tokens import tokens_of
 from backend.accounts.services.acting import workspace_of
-from backend.accounts.services.tokens import DEFAULT_LIFE, LONGEST_LIFE, token_create, token_revoke
-from backend.common import clock
+from backend.accounts.services.tokens import DEFAULT_DAYS, MAX_DAYS, token_create, token_revoke
 from backend.common.rest.documents import Strict, TextField
 from backend.common.rest.permissions import ADMIN
 from backend.common.rest.table import Column, ColumnType
@@ -39,9 +37,7 @@ class TokenDocument(Strict):
 
     name = TextField(max_length=100)
     scope = serializers.ChoiceField(choices=Scope.choices)
-    expires_days = serializers.IntegerField(
-        min_value=1, max_value=LONGEST_LIFE.days, default=DEFAULT_LIFE.days
-    )
+    expires_days = serializers.IntegerField(min_value=1, max_value=MAX_DAYS, default=DEFAULT_DAYS)
 
 
 class TokenMade(serializers.Serializer[Any]):
@@ -77,14 +73,11 @@ class TokensView(ListView):
         """Make a token."""
         document = TokenDocument(data=request.data)
         document.is_valid(raise_exception=True)
-        values = document.validated_data
         token, plaintext = token_create(
             workspace=workspace_of(request),
             owner=person_of(request),
-            name=values["name"],
-            scope=values["scope"],
-            expires_at=clock.now() + dt.timedelta(days=values["expires_days"]),
             actor=actor(request),
+            **document.validated_data,
         )
         made = {"id": token.pk, "name": token.name, "scope": token.scope}
         made |= {"expires_at": token.expires_at, "token": plaintext}

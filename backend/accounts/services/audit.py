@@ -1,6 +1,6 @@
 """The audit trail: every entry is written here, with where the request of it came from."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
@@ -45,8 +45,7 @@ def audit_record(
     entry = _entry(
         workspace or _owner_of(target), actor, action, target, detail, is_private=is_private
     )
-    entry.save(force_insert=True)
-    recorded.send(AuditEntry, entries=[entry])
+    _append([entry])
     return entry
 
 
@@ -64,10 +63,7 @@ def audit_record_all(
     detail: Mapping[str, object] | None = None,
 ) -> None:
     """The same for many objects in one statement."""
-    entries = [_entry(workspace, actor, action, target, detail) for target in targets]
-    AuditEntry.objects.bulk_create(entries)
-    if entries:
-        recorded.send(AuditEntry, entries=entries)
+    _append([_entry(workspace, actor, action, target, detail) for target in targets])
 
 
 def audit_record_changes(
@@ -83,6 +79,10 @@ def audit_record_changes(
         entry = _entry(workspace, actor, action, target, None)
         entry.before, entry.after = before, after
         entries.append(entry)
+    _append(entries)
+
+
+def _append(entries: Sequence[AuditEntry]) -> None:
     AuditEntry.objects.bulk_create(entries, batch_size=1000)
     if entries:
         recorded.send(AuditEntry, entries=entries)

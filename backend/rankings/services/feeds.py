@@ -19,8 +19,7 @@ from backend.common.logs import FEED_PREFIX
 from backend.domain.errors import InvalidValue
 from backend.rankings.models import FeedKey, SavedView
 
-DEFAULT_LIFE = dt.timedelta(days=365)
-LONGEST_LIFE = dt.timedelta(days=3_650)
+DEFAULT_DAYS, MAX_DAYS = 365, 3_650
 # Keys in force of one view.
 MOST_KEYS = 50
 
@@ -62,11 +61,11 @@ def feed_keys_visible(workspace_slug: str, reader: str, *, is_admin: bool) -> Qu
 
 @transaction.atomic
 def feed_key_create(
-    *, view: SavedView, name: str, life: dt.timedelta = DEFAULT_LIFE, actor: str
+    *, view: SavedView, name: str, expires_days: int = DEFAULT_DAYS, actor: str
 ) -> tuple[FeedKey, str]:
     """A new key of the view and its text, which is shown once and never stored.
 
-    Raises InvalidValue for a blank or used name, a life out of range, or a view with too many keys.
+    Raises InvalidValue for a blank or used name, no days or too many, or a view with too many keys.
     """
     if not settings.FEEDS:
         raise InvalidValue("/view", "feeds are switched off here; use an API token")
@@ -74,8 +73,8 @@ def feed_key_create(
     name = " ".join(name.split())
     if not name or len(name) > 100 or not name.isprintable():
         raise InvalidValue("/name", "1 to 100 characters are needed")
-    if not dt.timedelta(0) < life <= LONGEST_LIFE:
-        raise InvalidValue("/expires_days", f"1 to {LONGEST_LIFE.days} days are allowed")
+    if not 1 <= expires_days <= MAX_DAYS:
+        raise InvalidValue("/expires_days", f"1 to {MAX_DAYS} days are allowed")
     # Two requests at once could otherwise both count one key less than the limit.
     view = SavedView.objects.select_for_update().get(pk=view.pk)
     in_force = view.feed_keys.filter(revoked_at=None, expires_at__gt=now)
@@ -88,7 +87,7 @@ def feed_key_create(
         view=view,
         name=name,
         **kept,
-        expires_at=now + life,
+        expires_at=now + dt.timedelta(days=expires_days),
         created_by=actor,
         owner=User.objects.filter(username=actor).first(),
     )
