@@ -19,7 +19,7 @@ from rest_framework.exceptions import (
 from rest_framework.permissions import SAFE_METHODS
 from rest_framework.request import Request
 
-from backend.accounts.models import ApiToken, User
+from backend.accounts.models import AccessKey, ApiToken, Scope, User
 from backend.accounts.selectors.tokens import token_in_force
 from backend.accounts.services.sign_ins import refusal_record
 from backend.accounts.services.tokens import key_mark_used
@@ -30,23 +30,29 @@ NO_SECRET = 11
 CHALLENGE = f'Bearer realm="{REALM}", Basic realm="{REALM}", charset="UTF-8"'
 
 
-class TokenHolder:
-    """The caller behind a token, where Django expects a user."""
+class KeyHolder:
+    """The caller behind a key, where Django expects a user."""
 
     # Permissions ask these three of whoever calls.
     is_authenticated = True
     is_anonymous = False
     is_active = True
 
-    def __init__(self, token: ApiToken) -> None:
-        self.token = token
-        self.owner = token.owner
-        self.pk = token.pk
-        self.scope = token.granted
-        self.username = f"token {token.name}"
+    def __init__(self, kind: str, key: AccessKey, scope: Scope) -> None:
+        self.pk = key.pk
+        self.scope = scope
+        self.username = f"{kind} {key.name}"
 
     def __str__(self) -> str:
         return self.username
+
+
+class TokenHolder(KeyHolder):
+    """The caller behind a token of the API, who acts for its owner."""
+
+    def __init__(self, token: ApiToken) -> None:
+        super().__init__("token", token, token.granted)
+        self.owner = token.owner
 
 
 class TokenAuthentication(BaseAuthentication):

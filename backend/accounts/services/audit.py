@@ -8,7 +8,8 @@ from typing import Any
 from django.db import models
 from django.dispatch import Signal
 
-from backend.accounts.models import AuditEntry, Workspace
+from backend.accounts.models import AuditEntry, User, Workspace
+from backend.accounts.services.workspaces import home_workspace
 from backend.common.models import Remembering
 
 # Sent with `entries`, all of one workspace and action, once they are written.
@@ -38,9 +39,9 @@ def audit_record(
 ) -> AuditEntry:
     """Append who did what to which object; `detail` holds no secret.
 
-    Into the trail of the workspace that owns the object where no other one is named. Before and
-    after are those of the row as it was read and as it is now, where its model is Remembering; not
-    of something private, since others read the trail.
+    Where no workspace is named it is the one that owns the object, of a person the one that they
+    act in. Before and after are those of the row as it was read and as it is now, where its model
+    is Remembering; not of something private, since others read the trail.
     """
     entry = _entry(
         workspace or _owner_of(target), actor, action, target, detail, is_private=is_private
@@ -50,6 +51,8 @@ def audit_record(
 
 
 def _owner_of(target: Any) -> Workspace:
+    if isinstance(target, User):
+        return home_workspace(target)
     owner: Workspace = target if isinstance(target, Workspace) else target.workspace
     return owner
 

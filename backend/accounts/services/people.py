@@ -13,7 +13,7 @@ from backend.accounts.selectors.people import sessions_of, sign_in_links
 from backend.accounts.selectors.tokens import token_digest
 from backend.accounts.services.audit import audit_record
 from backend.accounts.services.tokens import SECRET_BYTES
-from backend.accounts.services.workspaces import default_workspace, home_workspace
+from backend.accounts.services.workspaces import default_workspace
 from backend.common import clock
 from backend.domain.errors import InvalidValue
 
@@ -94,7 +94,6 @@ def password_set(*, user: User, password: str, is_by_link: bool = False) -> None
     user.set_password(password)
     user.save(update_fields=["password"])
     audit_record(
-        workspace=home_workspace(user),
         actor=user.username,
         action="password_set",
         target=user,
@@ -147,7 +146,6 @@ def sign_in_link_create(*, user: User, actor: str = COMMAND) -> tuple[SignInLink
         defaults={"digest": token_digest(secret), "expires_at": clock.now() + LINK_LIFE},
     )
     audit_record(
-        workspace=home_workspace(user),
         actor=actor,
         action="sign_in_link_create",
         target=user,
@@ -166,6 +164,5 @@ def sign_in_link_use(*, secret: str) -> User | None:
     user = link.user
     # Deleted and not marked: what is not there can be used by nobody, whatever reads the table.
     link.delete()
-    home = home_workspace(user)
-    audit_record(workspace=home, actor=user.username, action="sign_in_link_use", target=user)
+    audit_record(actor=user.username, action="sign_in_link_use", target=user)
     return user
