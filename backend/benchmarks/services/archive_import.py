@@ -60,7 +60,7 @@ def archived_run_delete(*, workspace: Workspace, run: Run, actor: str) -> None:
     if host.driver != ARCHIVE_DRIVER:
         raise InvalidValue("/run", "a run that was made here stays: leave its samples out")
     detail = {"offer": run.offer.slug, "host": host.name, "samples": run.samples.count()}
-    audit_record(workspace=workspace, actor=actor, action="run_delete", target=run, detail=detail)
+    audit_record(actor=actor, action="run_delete", target=run, detail=detail)
     objects_forget(run.evidence.all())
     run.delete()
     if not host.runs.exists():
@@ -89,7 +89,6 @@ def _store(workspace: Workspace, offer: Offer, checked: CheckedRun, actor: str) 
         raise ArchiveRefused(str(error)) from error
     _store_events(run, document, actor)
     audit_record(
-        workspace=workspace,
         actor=actor,
         action="run_import",
         target=run,
