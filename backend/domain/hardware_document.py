@@ -10,6 +10,8 @@ from dataclasses import asdict, dataclass
 from decimal import Decimal
 from typing import Annotated, Any, ClassVar
 
+from pydantic import Field
+
 from backend.domain.decimals import MAX_CHARS, read_decimal
 from backend.domain.documents.model import Document, Faults
 from backend.domain.documents.values import (
@@ -94,30 +96,25 @@ class CurrencyCode(Text):
         return {"type": "string", "pattern": "^[A-Z]{3}$"}
 
 
-def _assume(name: str) -> Amount:
-    assumption = ASSUMPTIONS[name]
+def _assumption(name: str) -> Any:
+    """A field with the default, range and words of an assumption."""
+    known = ASSUMPTIONS[name]
+    words = {"unit": known.unit, "label": known.label, "source": known.source}
+    if name == "life_months":
+        field = Field(int(known.default))
+        field.metadata.append(WholeNumber(low=int(known.low), high=int(known.high), **words))
+        return field
     is_derived = name in (*IN_EUROS, *OF_A_SERVER)
-    return Amount(
-        unit=assumption.unit,
-        source=assumption.source,
-        low=assumption.low,
-        high=assumption.high,
-        is_derived=is_derived,
-    )
-
-
-def _default(name: str) -> Decimal:
-    return ASSUMPTIONS[name].default
-
-
-_LIFE = ASSUMPTIONS["life_months"]
+    field = Field(known.default)
+    field.metadata.append(Amount(low=known.low, high=known.high, is_derived=is_derived, **words))
+    return field
 
 
 class ItemDocument(Document):
     """A line of the bill of materials: the count of the whole set, the mean watts of one piece."""
 
-    name: Annotated[str, Text(_("What it is"), most=100)]
     count: Annotated[int, WholeNumber(_("Pieces in the whole set"), low=1, high=MAX_COUNT)]
+    name: Annotated[str, Text(_("What it is"), most=100)]
     unit_price: Annotated[Decimal, Amount(_("Of one piece"), _("currency"))]
     watts: Annotated[Decimal, Amount(_("Mean draw of one piece"), "W", high=MAX_WATTS)] = Decimal(0)
 
@@ -151,82 +148,72 @@ class HardwareDocument(Document):
 
     name: Annotated[str, Text(_("Name for people"), most=100)]
     currency: Annotated[str, CurrencyCode(_("As bought"))]
-    servers: Annotated[int, WholeNumber(_("That the whole set holds"), low=1, high=MAX_SERVERS)]
-    items: Annotated[tuple[ItemDocument, ...], Many(_("Bill of materials"), low=1, high=MAX_ITEMS)]
-    life_months: Annotated[
+    servers: Annotated[
         int,
-        WholeNumber("", _LIFE.unit, source=_LIFE.source, low=int(_LIFE.low), high=int(_LIFE.high)),
-    ] = int(_LIFE.default)
-    residual_ratio: Annotated[Decimal, _assume("residual_ratio")] = _default("residual_ratio")
-    discount_rate_per_year: Annotated[Decimal, _assume("discount_rate_per_year")] = _default(
-        "discount_rate_per_year"
-    )
-    pue: Annotated[Decimal, _assume("pue")] = _default("pue")
-    energy_price_per_kwh: Annotated[Decimal, _assume("energy_price_per_kwh")] = _default(
-        "energy_price_per_kwh"
-    )
-    rack_units: Annotated[Decimal, _assume("rack_units")] = _default("rack_units")
-    rack_price_per_unit_month: Annotated[Decimal, _assume("rack_price_per_unit_month")] = _default(
-        "rack_price_per_unit_month"
-    )
-    support_ratio_per_year: Annotated[Decimal, _assume("support_ratio_per_year")] = _default(
-        "support_ratio_per_year"
-    )
-    staff_hours_per_month: Annotated[Decimal, _assume("staff_hours_per_month")] = _default(
-        "staff_hours_per_month"
-    )
-    staff_price_per_hour: Annotated[Decimal, _assume("staff_price_per_hour")] = _default(
-        "staff_price_per_hour"
-    )
-    network_price_per_month: Annotated[Decimal, _assume("network_price_per_month")] = _default(
-        "network_price_per_month"
-    )
-    annual_failure_rate: Annotated[Decimal, _assume("annual_failure_rate")] = _default(
-        "annual_failure_rate"
-    )
-    repair_days: Annotated[Decimal, _assume("repair_days")] = _default("repair_days")
-    resale_ratio_at_start: Annotated[Decimal, _assume("resale_ratio_at_start")] = _default(
-        "resale_ratio_at_start"
-    )
-    transit_mbit_per_s: Annotated[Decimal, _assume("transit_mbit_per_s")] = _default(
-        "transit_mbit_per_s"
-    )
-    transit_price_per_mbit_month: Annotated[Decimal, _assume("transit_price_per_mbit_month")] = (
-        _default("transit_price_per_mbit_month")
-    )
-    remote_hands_hours_per_year: Annotated[Decimal, _assume("remote_hands_hours_per_year")] = (
-        _default("remote_hands_hours_per_year")
-    )
-    remote_hands_price_per_hour: Annotated[Decimal, _assume("remote_hands_price_per_hour")] = (
-        _default("remote_hands_price_per_hour")
-    )
-    installation_price: Annotated[Decimal, _assume("installation_price")] = _default(
-        "installation_price"
-    )
-    migration_price: Annotated[Decimal, _assume("migration_price")] = _default("migration_price")
-    energy_inflation_per_year: Annotated[Decimal, _assume("energy_inflation_per_year")] = _default(
-        "energy_inflation_per_year"
-    )
-    wage_inflation_per_year: Annotated[Decimal, _assume("wage_inflation_per_year")] = _default(
-        "wage_inflation_per_year"
-    )
-    cpu: Annotated[str | None, Text(_("Processor model of one server"), most=150)] = None
-    cores: Annotated[int | None, WholeNumber(_("Cores of one server"), low=1, high=MAX_THREADS)] = (
-        None
-    )
+        WholeNumber(_("That the whole set holds"), label=_("Servers"), low=1, high=MAX_SERVERS),
+    ]
+    items: Annotated[
+        tuple[ItemDocument, ...],
+        Many(_("Bill of materials"), label=_("What is bought"), low=1, high=MAX_ITEMS),
+    ]
+    life_months: int = _assumption("life_months")
+    residual_ratio: Decimal = _assumption("residual_ratio")
+    discount_rate_per_year: Decimal = _assumption("discount_rate_per_year")
+    pue: Decimal = _assumption("pue")
+    energy_price_per_kwh: Decimal = _assumption("energy_price_per_kwh")
+    rack_units: Decimal = _assumption("rack_units")
+    rack_price_per_unit_month: Decimal = _assumption("rack_price_per_unit_month")
+    support_ratio_per_year: Decimal = _assumption("support_ratio_per_year")
+    staff_hours_per_month: Decimal = _assumption("staff_hours_per_month")
+    staff_price_per_hour: Decimal = _assumption("staff_price_per_hour")
+    network_price_per_month: Decimal = _assumption("network_price_per_month")
+    resale_ratio_at_start: Decimal = _assumption("resale_ratio_at_start")
+    transit_mbit_per_s: Decimal = _assumption("transit_mbit_per_s")
+    transit_price_per_mbit_month: Decimal = _assumption("transit_price_per_mbit_month")
+    remote_hands_hours_per_year: Decimal = _assumption("remote_hands_hours_per_year")
+    remote_hands_price_per_hour: Decimal = _assumption("remote_hands_price_per_hour")
+    installation_price: Decimal = _assumption("installation_price")
+    migration_price: Decimal = _assumption("migration_price")
+    energy_inflation_per_year: Decimal = _assumption("energy_inflation_per_year")
+    wage_inflation_per_year: Decimal = _assumption("wage_inflation_per_year")
+    annual_failure_rate: Decimal = _assumption("annual_failure_rate")
+    repair_days: Decimal = _assumption("repair_days")
+    cpu: Annotated[
+        str | None,
+        Text(_("Processor model of one server"), label=_("Processor of a server"), most=150),
+    ] = None
+    cores: Annotated[
+        int | None,
+        WholeNumber(
+            _("Cores of one server"), label=_("Cores of a server"), low=1, high=MAX_THREADS
+        ),
+    ] = None
     threads: Annotated[
-        int | None, WholeNumber(_("Threads of one server"), low=1, high=MAX_THREADS)
+        int | None,
+        WholeNumber(
+            _("Threads of one server"), label=_("Threads of a server"), low=1, high=MAX_THREADS
+        ),
     ] = None
     memory_gib: Annotated[
-        Decimal | None, Amount(_("Memory of one server"), "GiB", high=MAX_MEMORY_GIB)
+        Decimal | None,
+        Amount(
+            _("Memory of one server"),
+            "GiB",
+            label=_("Memory of a server, GiB"),
+            high=MAX_MEMORY_GIB,
+        ),
     ] = None
     disks: Annotated[
         tuple[HardwareDiskDocument, ...],
-        Many(_("Disks that are replaced when they fail"), high=MAX_ITEMS),
+        Many(_("Disks that are replaced when they fail"), label=_("Disks"), high=MAX_ITEMS),
     ] = ()
     lease: Annotated[
         LeaseDocument | None,
-        Object(_("A rate for the whole set instead of its purchase"), is_nullable=True),
+        Object(
+            _("A rate for the whole set instead of its purchase"),
+            label=_("Lease"),
+            is_nullable=True,
+        ),
     ] = None
 
     @property

@@ -158,8 +158,6 @@ class FactorList(Value):
 class Points(Value):
     """[time, value] pairs, which are read when all else is right: there may be millions."""
 
-    editor: ClassVar[str] = ""
-
     def read(self, value: Any) -> Any:
         if not isinstance(value, list | tuple):
             raise fault(f"a list of 1 to {MOST_POINTS} is needed")
@@ -290,7 +288,6 @@ class OwnHardware(Value):
     """The document of own hardware."""
 
     missing: str = "the document of own hardware is needed"
-    editor: ClassVar[str] = "json"
 
     def read(self, value: Any) -> Hardware:
         try:

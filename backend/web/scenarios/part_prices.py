@@ -11,10 +11,10 @@ from backend.common import clock
 from backend.domain.errors import InvalidDocument
 from backend.domain.hardware import monthly_cost
 from backend.domain.hardware_document import hardware_from
+from backend.domain.scenarios.price_document import BILLINGS
 from backend.domain.scenarios.ready_options import is_example
 from backend.scenarios.selectors.offer_matches import OfferMatch, offer_matches, scores_of_offers
 from backend.scenarios.selectors.resolving import NamedPrice, prices_by_name
-from backend.web.scenarios.form_layout import BILLING_WORDS
 from backend.web.scenarios.forms import CURRENCY, ScenarioForm
 from backend.web.shared import figures, words
 from backend.web.shared.language import _
@@ -152,7 +152,7 @@ def _price(price: Mapping[str, Any]) -> str:
     except ArithmeticError:
         return ""
     unit = str(price.get("unit") or "hour")
-    billed = BILLING_WORDS.get(str(price.get("billing")), "")
+    billed = BILLINGS.get(str(price.get("billing")), "")
     a_unit = _("an hour") if unit == "hour" else "a month"
     return _(
         "{amount} {currency} {a_unit}, billed {billed}",
