@@ -6,9 +6,9 @@ numbers. An assumption that is left out, or null, is taken from ASSUMPTIONS.
 
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import Field
 
@@ -26,23 +26,6 @@ from backend.domain.documents.values import (
     fault,
     shown,
 )
-from backend.domain.hardware import (
-    MAX_COUNT,
-    MAX_GB,
-    MAX_ITEMS,
-    MAX_LEASE_MONTHS,
-    MAX_MEMORY_GIB,
-    MAX_PRICE,
-    MAX_SERVERS,
-    MAX_THREADS,
-    MAX_WATTS,
-    Hardware,
-    HardwareCost,
-    HardwareDisk,
-    HardwareItem,
-    Lease,
-    costs_by_year,
-)
 from backend.domain.hardware_assumptions import (
     ASSUMPTIONS,
     DISK_FAILURE_RATES,
@@ -53,6 +36,17 @@ from backend.domain.hardware_assumptions import (
 )
 from backend.domain.pricing.quoted import MOST_DECIMALS
 from backend.domain.texts import text as _
+
+# Bounds of what anybody plans, and of sums that a column holds.
+MAX_SERVERS = 100_000
+MAX_ITEMS = 1_000
+MAX_COUNT = 1_000_000
+MAX_PRICE = Decimal(9_999_999_999)  # what a column of money holds
+MAX_WATTS = Decimal(1_000_000)
+MAX_THREADS = 100_000
+MAX_MEMORY_GIB = Decimal(1_000_000)
+MAX_GB = Decimal(10_000_000)
+MAX_LEASE_MONTHS = 240
 
 
 @dataclass(frozen=True)
@@ -99,14 +93,14 @@ class CurrencyCode(Text):
 def _assumption(name: str) -> Any:
     """A field with the default, range and words of an assumption."""
     known = ASSUMPTIONS[name]
-    words = {"unit": known.unit, "label": known.label, "source": known.source}
-    if name == "life_months":
-        field = Field(int(known.default))
-        field.metadata.append(WholeNumber(low=int(known.low), high=int(known.high), **words))
-        return field
+    is_whole = name == "life_months"
+    value: Value = Amount(low=known.low, high=known.high)
+    if is_whole:
+        value = WholeNumber(low=int(known.low), high=int(known.high))
+    field: Any = Field(int(known.default) if is_whole else known.default)
     is_derived = name in (*IN_EUROS, *OF_A_SERVER)
-    field = Field(known.default)
-    field.metadata.append(Amount(low=known.low, high=known.high, is_derived=is_derived, **words))
+    words = {"unit": known.unit, "label": known.label, "source": known.source}
+    field.metadata.append(replace(value, is_derived=is_derived, **words))
     return field
 
 
@@ -132,6 +126,11 @@ class HardwareDiskDocument(Document):
         Decimal | None,
         Amount(_("By default that of its kind"), _("failures per disk and year"), high=Decimal(1)),
     ] = None
+
+    @property
+    def failures_per_year(self) -> Decimal:
+        rate = self.annual_failure_rate
+        return self.count * (DISK_FAILURE_RATES[self.kind] if rate is None else rate)
 
 
 class LeaseDocument(Document):
@@ -217,20 +216,19 @@ class HardwareDocument(Document):
     ] = None
 
     @property
-    def hardware(self) -> Hardware:
-        """Inputs of the cost."""
-        nested = {"items", "disks", "lease"}
-        values = {name: getattr(self, name) for name in FIELDS if name not in nested}
-        for name in self._assumption_names((*OF_A_SERVER, *IN_EUROS)):
-            values[name] = _derive(name, self.servers, self.currency)
+    def hardware(self) -> Self:
+        """With the assumptions that follow from its servers, its currency and others of its own."""
+        names = self._assumption_names((*OF_A_SERVER, *IN_EUROS))
+        derived = {name: _derive(name, self.servers, self.currency) for name in names}
         if "resale_ratio_at_start" not in self.model_fields_set:
-            values["resale_ratio_at_start"] = max(self.resale_ratio_at_start, self.residual_ratio)
-        items = (
-            HardwareItem(item.name, item.count, item.unit_price, item.watts) for item in self.items
-        )
-        disks = (HardwareDisk(**vars(disk)) for disk in self.disks)
-        lease = Lease(**vars(self.lease)) if self.lease else None
-        return Hardware(**values, items=tuple(items), disks=tuple(disks), lease=lease)
+            derived["resale_ratio_at_start"] = max(self.resale_ratio_at_start, self.residual_ratio)
+        return self.model_copy(update=derived)
+
+    @property
+    def purchase_price(self) -> Decimal:
+        """Price of all items and disks; to be called in the context EXACT."""
+        items = sum((item.count * item.unit_price for item in self.items), Decimal(0))
+        return items + sum((disk.count * disk.unit_price for disk in self.disks), Decimal(0))
 
     def _assumption_names(self, names: tuple[str, ...]) -> list[str]:
         """Assumed values of the fields that the document leaves out."""
@@ -298,31 +296,22 @@ def shortest_document(document: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in document.items() if name not in idle}
 
 
-def hardware_from(document: object) -> Hardware:
+def hardware_from(document: object) -> HardwareDocument:
     """The hardware that a document describes; InvalidDocument names every field that is wrong."""
     return HardwareDocument.read(document).hardware
 
 
-def hardware_document(hardware: Hardware) -> dict[str, Any]:
+def hardware_document(hardware: HardwareDocument) -> dict[str, Any]:
     """The whole document, defaults included, that hardware_from reads back."""
-    return {name: _plain(value) for name, value in asdict(hardware).items()}
+    return {name: plain(value) for name, value in hardware.model_dump(include={*FIELDS}).items()}
 
 
-def cost_document(cost: HardwareCost) -> dict[str, Any]:
-    """The cost with amounts as decimal strings, not rounded."""
-    return {name: _plain(value) for name, value in asdict(cost).items()}
-
-
-def years_document(hardware: Hardware) -> list[dict[str, Any]]:
-    """The cost by year, amounts as decimal strings."""
-    return [_plain(asdict(year)) for year in costs_by_year(hardware)]
-
-
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
+    """A value as JSON has it, amounts as decimal strings."""
     if isinstance(value, Decimal):
         return format(value, "f")
     if isinstance(value, Mapping):
-        return {name: _plain(inner) for name, inner in value.items()}
+        return {name: plain(inner) for name, inner in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_plain(inner) for inner in value]
+        return [plain(inner) for inner in value]
     return value

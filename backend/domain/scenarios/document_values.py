@@ -21,7 +21,6 @@ from backend.domain.documents.values import (
     fault_at,
 )
 from backend.domain.errors import InvalidDocument
-from backend.domain.hardware import Hardware
 from backend.domain.hardware_document import HardwareDocument, hardware_from
 from backend.domain.pricing.billing.lifetimes import CALENDAR, THIRTY_DAYS
 from backend.domain.scenarios.traces import MOST_POINTS
@@ -41,22 +40,19 @@ CV = _("coefficient of variation")
 
 
 @dataclass(frozen=True)
-class Seconds(Number):
-    """A duration of at most a month."""
-
-    unit: str = "s"
-    high: str | None = str(31 * DAY_S)
+class Float(Number):
+    """A number that is calculated with in floating point."""
 
     def read(self, value: Any) -> Any:
         return float(super().read(value))
 
 
 @dataclass(frozen=True)
-class Float(Number):
-    """A number that is calculated with in floating point."""
+class Seconds(Float):
+    """A duration of at most a month."""
 
-    def read(self, value: Any) -> Any:
-        return float(super().read(value))
+    unit: str = "s"
+    high: str | None = str(31 * DAY_S)
 
 
 @dataclass(frozen=True)
@@ -289,7 +285,7 @@ class OwnHardware(Value):
 
     missing: str = "the document of own hardware is needed"
 
-    def read(self, value: Any) -> Hardware:
+    def read(self, value: Any) -> HardwareDocument:
         try:
             return hardware_from(value)
         except InvalidDocument as error:

@@ -5,7 +5,6 @@ from typing import Annotated, Any, ClassVar
 
 from backend.domain.documents.model import Document, Faults
 from backend.domain.documents.values import DAY_S, Flag, Number, Text, WholeNumber, Word
-from backend.domain.hardware import Hardware
 from backend.domain.pricing.billing.lifetimes import CALENDAR
 from backend.domain.pricing.billing.sustained_use import N1
 from backend.domain.pricing.billing.terms import Terms
@@ -220,7 +219,7 @@ class ServerPriceDocument(Document):
         str, Text(_("How the contract ends"), label=_("Notice"), when=("dedicated",))
     ] = ""
     hardware: Annotated[
-        Hardware | None,
+        Any,
         OwnHardware(_("Document of own hardware"), when=(PURCHASE,), is_needed=True),
     ] = None
 

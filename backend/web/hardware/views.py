@@ -18,9 +18,9 @@ from backend.catalog.selectors.rates import rate_table
 from backend.catalog.services.hardware import calculate_hardware, hardware_create, hardware_delete
 from backend.domain.errors import InvalidDocument, InvalidValue
 from backend.domain.facts import PARTS
-from backend.domain.hardware import HardwareCost, costs_by_year
+from backend.domain.hardware import HardwareCost, cost_document, costs_by_year
 from backend.domain.hardware_assumptions import ASSUMPTIONS, PUBLISHED
-from backend.domain.hardware_document import cost_document, hardware_from, shortest_document
+from backend.domain.hardware_document import hardware_from, shortest_document
 from backend.domain.scenarios.templates import OWN_SERVERS
 from backend.web.hardware.forms import HardwareForm
 from backend.web.hardware.plots import conclusion, hardware_plot
