@@ -111,8 +111,7 @@ def test_form_finds_the_field_that_a_pointer_means(pointer: str, name: str) -> N
 def test_form_has_lines_for_more_than_is_filled() -> None:
     shown = ShownForm(startup(), None, {})
     assert [one.is_open for one in shown.options] == [True, True, True, False]
-    assert len(shown.demand_windows) == 2
-    assert len(shown.policy_windows) == 1
+    assert {of: len(lines) for of, lines in shown.windows.items()} == {"demand": 2, "policy": 1}
 
 
 def test_form_stays_below_the_fields_that_may_be_sent() -> None:

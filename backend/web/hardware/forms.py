@@ -102,10 +102,7 @@ class HardwareForm(WriteForm):
 
     def report(self, error: InvalidDocument | InvalidValue) -> None:
         """Puts each refusal beside the field that it names."""
-        errors = (
-            error.errors if isinstance(error, InvalidDocument) else [(error.field, error.detail)]
-        )
-        for pointer, detail in errors:
+        for pointer, detail in error.errors:
             parts = pointer.removeprefix("/").split("/")
             # The document has no empty lines, so its positions are not those of the form.
             if len(parts) == 3 and parts[0] == "items":

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from decimal import Decimal
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from django import forms
 
@@ -73,12 +73,6 @@ def inner_model(field: Described) -> type[Document] | None:
 def default_text(field: Described) -> str:
     """Value where nothing is typed."""
     return "" if field.default is None else str(field.default)
-
-
-def text_field(label: str, help_text: str = "", **attributes: Any) -> forms.CharField:
-    """A line that may be left empty."""
-    widget = forms.TextInput(attrs={"autocomplete": "off", **attributes})
-    return forms.CharField(label=label, required=False, help_text=help_text, widget=widget)
 
 
 def bounds(value: Value) -> str:

@@ -83,14 +83,6 @@ class ShownOption(NamedTuple):
         return any(field.errors for field in folded)
 
 
-class ShownSection(NamedTuple):
-    """A part of the document that most leave as it is."""
-
-    title: str
-    hint: str
-    fields: Fields
-
-
 class ShownForm:
     """The fields of a form where the editor has them."""
 
@@ -124,12 +116,12 @@ class ShownForm:
         return self._bound(name for name in names if name not in self._first)
 
     @property
-    def sections(self) -> Iterator[ShownSection]:
-        """Sections that are the same for all options."""
+    def sections(self) -> Iterator[tuple[str, str, Fields]]:
+        """(title, hint, fields) of what is the same for all options, and most leave as it is."""
         for title, hint, beginnings in SECTIONS:
             names = self._outside_lines(*beginnings)
             fields = self._bound(name for name in names if name not in NAMED)
-            yield ShownSection(title, hint, fields)
+            yield title, hint, fields
 
     @property
     def glossary(self) -> list[tuple[Described, str, str]]:
@@ -142,15 +134,15 @@ class ShownForm:
         ]
 
     @property
-    def demand_windows(self) -> list[Fields]:
-        return self._lines("demand.windows")
-
-    @property
-    def policy_windows(self) -> list[Fields]:
-        return self._lines("policy.windows")
-
-    def _lines(self, of: str) -> list[Fields]:
-        return [self._bound(self._under(f"{of}.{n}.")) for n in range(self.form.counts[of])]
+    def windows(self) -> dict[str, list[Fields]]:
+        """Lines of the windows of the demand and of the policy."""
+        return {
+            of: [
+                self._bound(self._under(f"{of}.windows.{n}."))
+                for n in range(self.form.counts[f"{of}.windows"])
+            ]
+            for of in ("demand", "policy")
+        }
 
     @property
     def options(self) -> list[ShownOption]:

@@ -18,10 +18,9 @@ from backend.web.scenarios.fields import (
     Condition,
     DocumentField,
     inner_model,
-    text_field,
 )
 from backend.web.scenarios.kinds import KINDS, kind_of
-from backend.web.shared.forms import WriteForm
+from backend.web.shared.forms import WriteForm, text
 from backend.web.shared.language import _, lazy
 
 LIKE_HARDWARE = "price.hardware."
@@ -51,14 +50,13 @@ class ScenarioForm(WriteForm):
         super().__init__(data, initial=initial)
         # The fields depend on what is in the form, whether it comes from a document or from a person.
         self._begun = initial if data is None else data
-        said = _filled_fields(self._begun)
-        self.counts = {of: min(_rows(said, of) + 1, most) for of, most in MOST_LINES.items()}
+        filled = _filled_fields(self._begun)
+        self.counts = {of: min(_rows(filled, of) + 1, most) for of, most in MOST_LINES.items()}
         # Fields of the document by name.
         self.entries: dict[str, DocumentField] = {}
         self._add_fields(ScenarioDocument)
-        self.fields[CURRENCY] = text_field(
-            _("Currency"), _("Of every price that is typed here."), maxlength=3
-        )
+        said = _("Of every price that is typed here.")
+        self.fields[CURRENCY] = text(_("Currency"), required=False, help_text=said, maxlength=3)
         self.fields.update(self.entries)
         for index in range(self.counts["options"]):
             self.fields[f"options.{index}.parts.0.role"] = forms.CharField(
@@ -167,11 +165,8 @@ class ScenarioForm(WriteForm):
 
     def report(self, error: InvalidDocument | InvalidValue) -> list[tuple[str, str]]:
         """Puts each refusal beside its field; gives (name of the field or empty, words) of each."""
-        errors = (
-            error.errors if isinstance(error, InvalidDocument) else [(error.field, error.detail)]
-        )
         said = []
-        for pointer, detail in errors:
+        for pointer, detail in error.errors:
             name = self.field_of(pointer)
             self.add_error(name or None, detail if name else f"{pointer}: {detail}".strip(": "))
             said.append((name, f"{self._speak(name)}: {detail}" if name else detail))
