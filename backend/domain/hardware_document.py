@@ -98,9 +98,15 @@ def _assumption(name: str) -> Any:
     if is_whole:
         value = WholeNumber(low=int(known.low), high=int(known.high))
     field: Any = Field(int(known.default) if is_whole else known.default)
-    is_derived = name in (*IN_EUROS, *OF_A_SERVER)
-    words = {"unit": known.unit, "label": known.label, "source": known.source}
-    field.metadata.append(replace(value, is_derived=is_derived, **words))
+    field.metadata.append(
+        replace(
+            value,
+            unit=known.unit,
+            label=known.label,
+            source=known.source,
+            is_derived=name in (*IN_EUROS, *OF_A_SERVER),
+        )
+    )
     return field
 
 

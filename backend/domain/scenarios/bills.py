@@ -1,4 +1,4 @@
-"""The billing rules over arrays of lives, in exact sums.
+"""The billing rules over arrays of lives, in exact sums but for tiers within a month.
 
 Most rules bill each slot of the stack for itself; their answer is a cost for each slot, so that
 the cost of any number of oldest servers is a sum of its head. Reservations and savings plans look

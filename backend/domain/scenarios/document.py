@@ -81,10 +81,9 @@ class CapacityDocument(Document):
     ] = None
 
     def faults(self) -> Faults:
-        if self.metric is not None:
-            yield "metric", "a score needs the catalog of offers"
-        if self.units_per_score is not None:
-            yield "units_per_score", "a score needs the catalog of offers"
+        for name in ("metric", "units_per_score"):
+            if getattr(self, name) is not None:
+                yield name, "a score needs the catalog of offers"
 
 
 class Extras(Document):
