@@ -47,6 +47,9 @@ MAX_THREADS = 100_000
 MAX_MEMORY_GIB = Decimal(1_000_000)
 MAX_GB = Decimal(10_000_000)
 MAX_LEASE_MONTHS = 240
+RESALE = "resale_ratio_at_start"
+# Assumptions that follow from other fields.
+DERIVED = frozenset({*OF_A_SERVER, *IN_EUROS, RESALE})
 
 
 @dataclass(frozen=True)
@@ -104,7 +107,7 @@ def _assumption(name: str) -> Any:
             unit=known.unit,
             label=known.label,
             source=known.source,
-            is_derived=name in (*IN_EUROS, *OF_A_SERVER),
+            is_derived=name in DERIVED - {RESALE},
         )
     )
     return field
@@ -223,12 +226,10 @@ class HardwareDocument(Document):
 
     @property
     def hardware(self) -> Self:
-        """With the assumptions that follow from its servers, its currency and others of its own."""
-        names = self._assumption_names((*OF_A_SERVER, *IN_EUROS))
-        derived = {name: _derive(name, self.servers, self.currency) for name in names}
-        if "resale_ratio_at_start" not in self.model_fields_set:
-            derived["resale_ratio_at_start"] = max(self.resale_ratio_at_start, self.residual_ratio)
-        return self.model_copy(update=derived)
+        """With the assumptions that follow from what is stated."""
+        defaults = _defaults(self.servers, self.currency, self.residual_ratio)
+        left_out = DERIVED - self.model_fields_set
+        return self.model_copy(update={name: defaults[name] for name in left_out})
 
     @property
     def purchase_price(self) -> Decimal:
@@ -236,13 +237,9 @@ class HardwareDocument(Document):
         items = sum((item.count * item.unit_price for item in self.items), Decimal(0))
         return items + sum((disk.count * disk.unit_price for disk in self.disks), Decimal(0))
 
-    def _assumption_names(self, names: tuple[str, ...]) -> list[str]:
-        """Assumed values of the fields that the document leaves out."""
-        return [name for name in names if name not in self.model_fields_set]
-
     def faults(self) -> Faults:
         if self.currency not in EURO_RATES:
-            for name in self._assumption_names(IN_EUROS):
+            for name in set(IN_EUROS) - self.model_fields_set:
                 yield (
                     name,
                     f"state it: its default is in euros, and no rate of {self.currency} is known",
@@ -270,35 +267,30 @@ ITEM_FIELDS = tuple(ItemDocument.model_fields)
 WHOLE = frozenset({"servers", "life_months", "count", "cores", "threads", "term_months"})
 
 
-def _derive(name: str, servers: int, currency: str) -> Decimal:
-    """The default of an assumption that follows the number of servers or the currency."""
-    default = ASSUMPTIONS[name].default
-    return default * (servers if name in OF_A_SERVER else EURO_RATES[currency])
+def _defaults(servers: int, currency: str, residual_ratio: Decimal) -> dict[str, Decimal]:
+    """Each assumption of such a set; amounts are in euros where no rate of its currency is known."""
+    values = {name: assumption.default for name, assumption in ASSUMPTIONS.items()}
+    for name in OF_A_SERVER:
+        values[name] *= servers
+    for name in IN_EUROS:
+        values[name] *= EURO_RATES.get(currency, 1)
+    values[RESALE] = max(values[RESALE], residual_ratio)
+    return values
 
 
 def names_that_differ(document: Mapping[str, Any]) -> frozenset[str]:
     """Assumptions of a whole document that differ from what a document without them would have."""
-    servers, currency = document["servers"], document["currency"]
-    names = set()
-    for name, value in document.items():
-        if name not in ASSUMPTIONS:
-            continue
-        default = ASSUMPTIONS[name].default
-        if name in OF_A_SERVER or (name in IN_EUROS and currency in EURO_RATES):
-            default = _derive(name, servers, currency)
-        elif name == "resale_ratio_at_start":
-            default = max(default, Decimal(document["residual_ratio"]))
-        if Decimal(value) != default:
-            names.add(name)
-    return frozenset(names)
+    residual_ratio = Decimal(document.get("residual_ratio", 0))
+    defaults = _defaults(document["servers"], document["currency"], residual_ratio)
+    stated = defaults.keys() & document.keys()
+    return frozenset(name for name in stated if Decimal(document[name]) != defaults[name])
 
 
 def shortest_document(document: Mapping[str, Any]) -> dict[str, Any]:
     """A whole document without what follows its servers and currency, so that it follows again
     those of the version that is made from it."""
-    derived = {*OF_A_SERVER, *(IN_EUROS if document["currency"] in EURO_RATES else ())}
-    derived |= {"resale_ratio_at_start"}
-    idle = derived - names_that_differ(document)
+    without_rate = () if document["currency"] in EURO_RATES else IN_EUROS
+    idle = DERIVED - {*without_rate} - names_that_differ(document)
     return {name: value for name, value in document.items() if name not in idle}
 
 

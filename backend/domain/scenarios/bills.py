@@ -1,4 +1,4 @@
-"""The billing rules over arrays of lives, in exact sums but for tiers within a month.
+"""The billing rules over arrays of lives, in exact sums.
 
 Most rules bill each slot of the stack for itself; their answer is a cost for each slot, so that
 the cost of any number of oldest servers is a sum of its head. Reservations and savings plans look
@@ -28,6 +28,8 @@ from backend.domain.units import HOURS_PER_MONTH
 
 # A cap far above the price would overflow the 64 bits of the arrays.
 MOST_HOURS = 10**9
+# Of a second, so that those of a century still fit 64 bits.
+MOST_PARTS = 10**8
 # Cost of each slot, the oldest first.
 Costs = list[Fraction]
 SlotRule = Callable[[Lives, Horizon, Terms], Costs]
@@ -150,18 +152,37 @@ def sustained_use(lives: Lives, horizon: Horizon, terms: Terms) -> Costs:
     """Per slot and month, the share used is billed tier by tier."""
     if not terms.tiers or terms.tiers[-1][0] != 1:
         raise InvalidValue("tiers", "tiers up to the share 1 are needed")
-    # Seconds at the full price; tiers end within seconds, so they are counted in floats.
-    billed = np.zeros(lives.slots)
+    # Seconds are counted in parts so fine that the bounds of all tiers are whole.
+    # Shares such as a quarter of 2,678,400 s are whole, others are not; in floats the bounds would bill
+    # twice.
+    parts = math.lcm(*(upper.denominator for upper, _ in terms.tiers))
+    used = _use_by_month(lives, horizon, terms, parts)
+    costs = [Fraction(0)] * lives.slots
+    lower = 0
+    for upper_share, factor in terms.tiers:
+        upper = int(upper_share * parts)
+        within = np.zeros_like(used[0][0])
+        for ran, length_s in used:
+            # Google's tiers are cumulative: each lowers the price of the use within it only.
+            within += np.clip(ran - lower * length_s, 0, (upper - lower) * length_s)
+        price = factor * terms.price / (parts * HOUR_S)
+        costs = [cost + int(n) * price for cost, n in zip(costs, within.tolist(), strict=True)]
+        lower = upper
+    return costs
+
+
+def _use_by_month(
+    lives: Lives, horizon: Horizon, terms: Terms, parts: int
+) -> list[tuple[Whole, int]]:
+    """For each month the parts of a second that each slot ran, and the seconds that it has."""
+    # Python's whole numbers do not overflow; they are slower and seldom needed.
+    kind = np.int64 if parts < MOST_PARTS else object
+    by_month = []
     for start_s, end_s in months(horizon, terms.month_convention):
         within = np.minimum(lives.end_s, end_s) - np.maximum(lives.start_s, start_s)
         used = np.bincount(lives.slot, np.maximum(within, 0), lives.slots + 1)[1:]
-        lower = 0.0
-        for upper_share, factor in terms.tiers:
-            upper = float(upper_share * (end_s - start_s))
-            # Google's tiers are cumulative: each lowers the price of the use within it only.
-            billed += float(factor) * np.clip(used - lower, 0, upper - lower)
-            lower = upper
-    return [Fraction(seconds) * terms.price / HOUR_S for seconds in billed.tolist()]
+        by_month.append((used.astype(np.int64).astype(kind) * parts, end_s - start_s))
+    return by_month
 
 
 SLOT_RULES: Mapping[str, SlotRule] = MappingProxyType(

@@ -5,6 +5,7 @@ from typing import Annotated, Any, ClassVar
 
 from backend.domain.documents.model import Document, Faults
 from backend.domain.documents.values import DAY_S, Flag, Number, Text, WholeNumber, Word
+from backend.domain.hardware_document import HardwareDocument
 from backend.domain.pricing.billing.lifetimes import CALENDAR
 from backend.domain.pricing.billing.sustained_use import N1
 from backend.domain.pricing.billing.terms import Terms
@@ -219,7 +220,7 @@ class ServerPriceDocument(Document):
         str, Text(_("How the contract ends"), label=_("Notice"), when=("dedicated",))
     ] = ""
     hardware: Annotated[
-        Any,
+        HardwareDocument | None,
         OwnHardware(_("Document of own hardware"), when=(PURCHASE,), is_needed=True),
     ] = None
 
