@@ -81,9 +81,10 @@ class CapacityDocument(Document):
     ] = None
 
     def faults(self) -> Faults:
-        for name in ("metric", "units_per_score"):
-            if getattr(self, name) is not None:
-                yield name, "a score needs the catalog of offers"
+        if self.metric is not None:
+            yield "metric", "a score needs the catalog of offers"
+        if self.units_per_score is not None:
+            yield "units_per_score", "a score needs the catalog of offers"
 
 
 class Extras(Document):

@@ -252,8 +252,13 @@ class ServerPriceDocument(Document):
         )
 
     def faults(self) -> Faults:
-        for name in ("offer", "price_observation", "term"):
-            if getattr(self, name) is not None:
+        names = {
+            "offer": self.offer,
+            "price_observation": self.price_observation,
+            "term": self.term,
+        }
+        for name, value in names.items():
+            if value is not None:
                 yield name, "a price by its name needs the catalog of offers"
         unit = UNITS_OF_BILLINGS[self.billing]
         if self.unit not in ("", unit) and self.billing != PURCHASE:

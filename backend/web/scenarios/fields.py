@@ -13,7 +13,7 @@ from backend.domain.hardware_document import HardwareDocument
 from backend.domain.metrics import METRICS
 from backend.domain.scenarios.document_values import OwnHardware
 from backend.domain.scenarios.price_document import BILLINGS
-from backend.web.scenarios.kinds import Kind, kind_of
+from backend.web.scenarios.kinds import ValueKind, kind_of
 from backend.web.shared import figures, words
 from backend.web.shared.language import _, lazy
 
@@ -95,7 +95,7 @@ def _choices(field: Described) -> Choices:
     return tuple(choices.items()) if isinstance(choices, Mapping) else ()
 
 
-def _help(value: Value, kind: Kind, *, is_repeated: bool) -> str:
+def _help(value: Value, kind: ValueKind, *, is_repeated: bool) -> str:
     """Meaning, format, unit, range and source."""
     said = [] if kind.is_explained or is_repeated else [value.meaning]
     said += [kind.format, value.unit]
@@ -105,7 +105,7 @@ def _help(value: Value, kind: Kind, *, is_repeated: bool) -> str:
     return text if is_repeated else f"{text}. {value.source}".strip()
 
 
-def _typed(field: Described, kind: Kind) -> forms.Widget:
+def _typed(field: Described, kind: ValueKind) -> forms.Widget:
     placeholder = kind.placeholder or default_text(field)
     if field.name == "offer":
         placeholder = _("Search by type, provider or region")

@@ -113,7 +113,7 @@ class ScenarioForm(WriteForm):
         return document
 
     def _read(self, model: type[Document], at: str = "") -> dict[str, Any]:
-        """What was typed of an object whose names begin so, and counts for what is chosen."""
+        """Values typed of an object whose names begin so, as far as they count for what is chosen."""
         # Without a choice the document's default is not known here, so nothing is dropped.
         chosen = self._text(f"{at}{model.switch}") if model.switch else ""
         values: dict[str, Any] = {}
@@ -239,7 +239,7 @@ def _texts(document: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _texts_of(model: type[Document], values: Mapping[str, Any], at: str = "") -> dict[str, str]:
-    """Those of an object whose names begin so."""
+    """Texts of an object whose names begin so."""
     texts: dict[str, str] = {}
     for field in fields_of(model).values():
         name, value = f"{at}{field.name}", values.get(field.name)

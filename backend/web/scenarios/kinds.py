@@ -23,7 +23,7 @@ MOST_DIGITS = 18
 
 
 @dataclass(frozen=True)
-class Kind:
+class ValueKind:
     """A way to type a value."""
 
     read: Callable[[str], Any] = str
@@ -34,7 +34,7 @@ class Kind:
     is_explained: bool = False
     """True if the format says what the field means."""
     rows: int = 0
-    """Of a field of several lines."""
+    """Lines of the field; 0 for one that is typed in a single line."""
     keyboard: str = ""
     placeholder: str = ""
 
@@ -47,7 +47,7 @@ class Kind:
         return value if is_written else self.write(value)
 
 
-def kind_of(field: Described) -> Kind:
+def kind_of(field: Described) -> ValueKind:
     """The kind of a field; a list or an object that is typed as text has one of its own."""
     return KINDS[field.name if field.element or field.model else field.value.editor]
 
@@ -120,7 +120,7 @@ def _after_text(value: Any) -> str:
     return str(value.get("amount", "")) if isinstance(value, Mapping) else str(value)
 
 
-def _object(model: type[Document], form: str, *, between: str = ", ", **more: Any) -> Kind:
+def _object(model: type[Document], form: str, *, between: str = ", ", **more: Any) -> ValueKind:
     """A line with the fields of an object in their order."""
     columns = fields_of(model).values()
 
@@ -137,13 +137,13 @@ def _object(model: type[Document], form: str, *, between: str = ", ", **more: An
         stated = (value.get(field.name) for field in columns)
         return between.join("" if each is None else str(each) for each in stated)
 
-    return Kind(read, write, form, is_explained=True, **more)
+    return ValueKind(read, write, form, is_explained=True, **more)
 
 
-def _objects(model: type[Document], form: str, **more: Any) -> Kind:
+def _objects(model: type[Document], form: str, **more: Any) -> ValueKind:
     """Such a line for each object of a list."""
     line = _object(model, form, **more)
-    return Kind(
+    return ValueKind(
         lambda text: [line.read(each) for each in filter(None, map(str.strip, text.splitlines()))],
         lambda values: "\n".join(map(line.write, values)),
         form,
@@ -152,44 +152,44 @@ def _objects(model: type[Document], form: str, **more: Any) -> Kind:
     )
 
 
-KINDS: Mapping[str, Kind] = {
-    "text": Kind(),
-    "choice": Kind(),
-    "decimal": Kind(document_number, number_text, keyboard="decimal"),
-    "whole": Kind(_whole, keyboard="numeric"),
-    "count": Kind(
+KINDS: Mapping[str, ValueKind] = {
+    "text": ValueKind(),
+    "choice": ValueKind(),
+    "decimal": ValueKind(document_number, number_text, keyboard="decimal"),
+    "whole": ValueKind(_whole, keyboard="numeric"),
+    "count": ValueKind(
         _whole,
         format=lazy("Empty: as many as needed. Else a number, peak, or optimal"),
         is_explained=True,
         placeholder=lazy("as needed"),
     ),
-    "convention": Kind(_whole, format=lazy("calendar, 30d, or a number of hours")),
-    "days": Kind(_days, _days_text, lazy("Mon-Fri, or Sat, Sun. Empty: every day")),
-    "numbers": Kind(
+    "convention": ValueKind(_whole, format=lazy("calendar, 30d, or a number of hours")),
+    "days": ValueKind(_days, _days_text, lazy("Mon-Fri, or Sat, Sun. Empty: every day")),
+    "numbers": ValueKind(
         _numbers,
         lambda values: " ".join(map(str, values)),
         lazy("with spaces between"),
         rows=2,
     ),
-    "pairs": Kind(
+    "pairs": ValueKind(
         _pairs,
         _pairs_text,
         lazy("One a line, growing: up to, then the figure; rest instead of the last bound"),
         is_explained=True,
         rows=3,
     ),
-    "points": Kind(
+    "points": ValueKind(
         write=_points_text,
         format=lazy("One a line: time with zone or seconds since 1970, a comma, the value"),
         is_explained=True,
         rows=6,
     ),
-    "flag": Kind(
+    "flag": ValueKind(
         lambda text: {"true": True, "false": False}.get(text, text),
         lambda value: str(value).lower(),
     ),
-    "after": Kind(write=_after_text),
-    "remarks": Kind(str.splitlines, "\n".join, rows=3),
+    "after": ValueKind(write=_after_text),
+    "remarks": ValueKind(str.splitlines, "\n".join, rows=3),
     "events": _objects(
         EventDocument, lazy("One a line: time with zone, seconds, what it adds"), between=" "
     ),
