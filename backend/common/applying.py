@@ -22,9 +22,7 @@ class Faults:
         try:
             with transaction.atomic():
                 yield
-        except InvalidValue as error:
-            self.errors.append((f"{pointer}{error.field}", error.detail))
-        except InvalidDocument as error:
+        except (InvalidValue, InvalidDocument) as error:
             self.errors += [(f"{pointer}{field}", detail) for field, detail in error.errors]
         except DomainError as error:
             self.errors.append((pointer, str(error)))

@@ -42,6 +42,8 @@ class InvalidValue(DomainError):
         super().__init__(f"{field}: {detail}")
         self.field = field
         self.detail = detail
+        # As those of a document.
+        self.errors = [(field, detail)]
 
 
 class InvalidDocument(DomainError):

@@ -30,13 +30,11 @@ with the score of one: the set's cost / N. The costs of the whole set stand besi
 begin with `set_`.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from decimal import Decimal, localcontext
+from typing import Any
 
-from backend.domain.errors import InvalidValue
-from backend.domain.hardware_assumptions import ASSUMPTIONS, DISK_FAILURE_RATES, PRICED
-from backend.domain.money import Money
+from backend.domain.hardware_document import HardwareDocument, plain
 from backend.domain.pricing import price_per_period
 from backend.domain.units import EXACT, HOURS_PER_MONTH, MONTHS_PER_YEAR
 
@@ -44,101 +42,6 @@ from backend.domain.units import EXACT, HOURS_PER_MONTH, MONTHS_PER_YEAR
 SERVICE_LEVEL = Decimal("0.99")
 DAYS_PER_YEAR = 365
 WATTS_PER_KILOWATT = 1000
-
-# Bounds of what anybody plans, and of sums that a column holds.
-MAX_SERVERS = 100_000
-MAX_ITEMS = 1_000
-MAX_COUNT = 1_000_000
-MAX_PRICE = Decimal(9_999_999_999)  # what a column of money holds
-MAX_WATTS = Decimal(1_000_000)
-MAX_THREADS = 100_000
-MAX_MEMORY_GIB = Decimal(1_000_000)
-MAX_GB = Decimal(10_000_000)
-MAX_LEASE_MONTHS = 240
-
-
-@dataclass(frozen=True)
-class HardwareItem:
-    """A line of the bill of materials: `count` pieces in the whole set, mean watts of one."""
-
-    name: str
-    count: int
-    unit_price: Decimal
-    watts: Decimal = Decimal(0)
-
-
-@dataclass(frozen=True)
-class HardwareDisk:
-    """Equal disks of the set; `unit_price` is 0 where an item already holds them."""
-
-    count: int
-    gb: Decimal
-    kind: str = "ssd"
-    unit_price: Decimal = Decimal(0)
-    annual_failure_rate: Decimal | None = None
-    """None takes that of its kind."""
-
-    @property
-    def failures_per_year(self) -> Decimal:
-        rate = self.annual_failure_rate
-        return self.count * (DISK_FAILURE_RATES[self.kind] if rate is None else rate)
-
-
-@dataclass(frozen=True)
-class Lease:
-    """A rate for the whole set instead of its purchase."""
-
-    price_per_month: Decimal
-    term_months: int
-
-
-@dataclass(frozen=True)
-class Hardware:
-    """A set of servers of one's own; the fields of the document, defaults from ASSUMPTIONS.
-
-    Amounts are in `currency`. Ratios are 0 to 1.
-    """
-
-    name: str
-    currency: str
-    servers: int
-    items: tuple[HardwareItem, ...]
-    life_months: int = int(ASSUMPTIONS["life_months"].default)
-    residual_ratio: Decimal = ASSUMPTIONS["residual_ratio"].default
-    discount_rate_per_year: Decimal = ASSUMPTIONS["discount_rate_per_year"].default
-    pue: Decimal = ASSUMPTIONS["pue"].default
-    energy_price_per_kwh: Decimal = ASSUMPTIONS["energy_price_per_kwh"].default
-    rack_units: Decimal = ASSUMPTIONS["rack_units"].default
-    rack_price_per_unit_month: Decimal = ASSUMPTIONS["rack_price_per_unit_month"].default
-    support_ratio_per_year: Decimal = ASSUMPTIONS["support_ratio_per_year"].default
-    staff_hours_per_month: Decimal = ASSUMPTIONS["staff_hours_per_month"].default
-    staff_price_per_hour: Decimal = ASSUMPTIONS["staff_price_per_hour"].default
-    network_price_per_month: Decimal = ASSUMPTIONS["network_price_per_month"].default
-    annual_failure_rate: Decimal = ASSUMPTIONS["annual_failure_rate"].default
-    repair_days: Decimal = ASSUMPTIONS["repair_days"].default
-    resale_ratio_at_start: Decimal = ASSUMPTIONS["resale_ratio_at_start"].default
-    transit_mbit_per_s: Decimal = ASSUMPTIONS["transit_mbit_per_s"].default
-    transit_price_per_mbit_month: Decimal = ASSUMPTIONS["transit_price_per_mbit_month"].default
-    remote_hands_hours_per_year: Decimal = ASSUMPTIONS["remote_hands_hours_per_year"].default
-    remote_hands_price_per_hour: Decimal = ASSUMPTIONS["remote_hands_price_per_hour"].default
-    installation_price: Decimal = ASSUMPTIONS["installation_price"].default
-    migration_price: Decimal = ASSUMPTIONS["migration_price"].default
-    energy_inflation_per_year: Decimal = ASSUMPTIONS["energy_inflation_per_year"].default
-    wage_inflation_per_year: Decimal = ASSUMPTIONS["wage_inflation_per_year"].default
-    cpu: str | None = None
-    cores: int | None = None
-    threads: int | None = None
-    memory_gib: Decimal | None = None
-    disks: tuple[HardwareDisk, ...] = ()
-    lease: Lease | None = None
-
-    @property
-    def purchase_price(self) -> Decimal:
-        """Price of all items and disks; to be called in the context EXACT."""
-        items = sum((item.count * item.unit_price for item in self.items), Decimal(0))
-        return items + sum((disk.count * disk.unit_price for disk in self.disks), Decimal(0))
-
-
 # Parts of a cost that are paid month by month.
 RECURRING = (
     "energy", "space", "support", "staff", "network", "transit", "remote_hands", "disks",
@@ -211,13 +114,9 @@ class HardwareCost:
 
 
 def monthly_cost(
-    hardware: Hardware, *, hours_per_month: Decimal = Decimal(HOURS_PER_MONTH)
+    hardware: HardwareDocument, *, hours_per_month: Decimal = Decimal(HOURS_PER_MONTH)
 ) -> HardwareCost:
-    """Cost of the hardware per month and per hour of such a month.
-
-    Raises InvalidValue with the field as a JSON pointer into the document.
-    """
-    check(hardware)
+    """Cost of the hardware per month and per hour of such a month."""
     spares = spares_needed(hardware.servers, hardware.annual_failure_rate, hardware.repair_days)
     with localcontext(EXACT):
         bought, shelved = _purchase(hardware, spares)
@@ -243,7 +142,7 @@ def monthly_cost(
         )
 
 
-def _purchase(hardware: Hardware, spares: int) -> tuple[Decimal, Decimal]:
+def _purchase(hardware: HardwareDocument, spares: int) -> tuple[Decimal, Decimal]:
     """Cash for the set and for its spares; to be called in the context EXACT."""
     if hardware.lease is not None:
         return Decimal(0), Decimal(0)
@@ -251,14 +150,14 @@ def _purchase(hardware: Hardware, spares: int) -> tuple[Decimal, Decimal]:
     return hardware.purchase_price, spares * hardware.purchase_price / hardware.servers
 
 
-def _energy_kwh(hardware: Hardware, hours_per_month: Decimal) -> Decimal:
+def _energy_kwh(hardware: HardwareDocument, hours_per_month: Decimal) -> Decimal:
     """To be called in the context EXACT."""
     watts = sum((item.count * item.watts for item in hardware.items), Decimal(0))
     # Spares are switched off, so they cost capital and no energy.
     return hardware.pue * watts * hours_per_month / WATTS_PER_KILOWATT
 
 
-def _recurring(hardware: Hardware, hours_per_month: Decimal) -> dict[str, Decimal]:
+def _recurring(hardware: HardwareDocument, hours_per_month: Decimal) -> dict[str, Decimal]:
     """Recurring costs of the first month, by RECURRING; to be called in the context EXACT."""
     remote_hours = hardware.remote_hands_hours_per_year / MONTHS_PER_YEAR
     failing = (disk.failures_per_year * disk.unit_price for disk in hardware.disks)
@@ -275,7 +174,7 @@ def _recurring(hardware: Hardware, hours_per_month: Decimal) -> dict[str, Decima
     }
 
 
-def _inflation(hardware: Hardware, part: str) -> Decimal:
+def _inflation(hardware: HardwareDocument, part: str) -> Decimal:
     """By which ratio a recurring cost rises with each year."""
     if part == "energy":
         return hardware.energy_inflation_per_year
@@ -283,7 +182,7 @@ def _inflation(hardware: Hardware, part: str) -> Decimal:
 
 
 def _set_breakdown(
-    hardware: Hardware,
+    hardware: HardwareDocument,
     bought: Decimal,
     shelved: Decimal,
     residual: Decimal,
@@ -322,7 +221,7 @@ class YearCost:
 
 
 def costs_by_year(
-    hardware: Hardware, *, hours_per_month: Decimal = Decimal(HOURS_PER_MONTH)
+    hardware: HardwareDocument, *, hours_per_month: Decimal = Decimal(HOURS_PER_MONTH)
 ) -> tuple[YearCost, ...]:
     """Each year of the life; purchase and one-off costs are paid in the first one, and the residual
     value comes back in the last. Both columns have the same sum."""
@@ -390,82 +289,11 @@ def spares_needed(servers: int, annual_failure_rate: Decimal, repair_days: Decim
         return spares
 
 
-def check(hardware: Hardware) -> None:
-    """Raise InvalidValue, by JSON pointer, for the first field outside its range."""
-    for fault in faults(hardware):
-        raise fault
+def cost_document(cost: HardwareCost) -> dict[str, Any]:
+    """The cost with amounts as decimal strings, not rounded."""
+    return {name: plain(value) for name, value in asdict(cost).items()}
 
 
-def faults(hardware: Hardware) -> Iterator[InvalidValue]:
-    """An error, by JSON pointer, for every field outside its range."""
-    if not hardware.name.strip():
-        yield InvalidValue("/name", "a name is needed")
-    try:
-        Money(Decimal(0), hardware.currency)
-    except InvalidValue as error:
-        # Under the document's name of the field, not Money's.
-        yield InvalidValue("/currency", error.detail)
-    yield from _whole("/servers", hardware.servers, 1, MAX_SERVERS)
-    yield from _items(hardware.items)
-    yield from _disks(hardware.disks)
-    yield from _server_faults(hardware)
-    for amount, price in PRICED.items():
-        if getattr(hardware, amount) and not getattr(hardware, price):
-            yield InvalidValue(
-                f"/{price}", f"needed with {amount}: without a price it costs nothing"
-            )
-    for name, assumption in ASSUMPTIONS.items():
-        value = getattr(hardware, name)
-        if name == "life_months":
-            yield from _whole("/life_months", value, int(assumption.low), int(assumption.high))
-        else:
-            yield from _decimal(f"/{name}", value, assumption.low, assumption.high)
-
-
-def _server_faults(hardware: Hardware) -> Iterator[InvalidValue]:
-    """Faults of what describes one server, and of a lease."""
-    for name in ("cores", "threads"):
-        if getattr(hardware, name) is not None:
-            yield from _whole(f"/{name}", getattr(hardware, name), 1, MAX_THREADS)
-    if hardware.memory_gib is not None:
-        yield from _decimal("/memory_gib", hardware.memory_gib, Decimal(0), MAX_MEMORY_GIB)
-    if hardware.lease is not None:
-        yield from _whole("/lease/term_months", hardware.lease.term_months, 1, MAX_LEASE_MONTHS)
-        amount = hardware.lease.price_per_month
-        yield from _decimal("/lease/price_per_month", amount, Decimal(0), MAX_PRICE)
-
-
-def _disks(disks: tuple[HardwareDisk, ...]) -> Iterator[InvalidValue]:
-    for index, disk in enumerate(disks):
-        pointer = f"/disks/{index}"
-        yield from _whole(f"{pointer}/count", disk.count, 1, MAX_COUNT)
-        yield from _decimal(f"{pointer}/gb", disk.gb, Decimal(0), MAX_GB)
-        yield from _decimal(f"{pointer}/unit_price", disk.unit_price, Decimal(0), MAX_PRICE)
-        if disk.kind not in DISK_FAILURE_RATES:
-            yield InvalidValue(f"{pointer}/kind", f"{disk.kind!r} is no kind of disk")
-        if disk.annual_failure_rate is not None:
-            rate = disk.annual_failure_rate
-            yield from _decimal(f"{pointer}/annual_failure_rate", rate, Decimal(0), Decimal(1))
-
-
-def _items(items: tuple[HardwareItem, ...]) -> Iterator[InvalidValue]:
-    if not 1 <= len(items) <= MAX_ITEMS:
-        yield InvalidValue("/items", f"1 to {MAX_ITEMS} items are needed, not {len(items)}")
-    for index, item in enumerate(items):
-        pointer = f"/items/{index}"
-        if not item.name.strip():
-            yield InvalidValue(f"{pointer}/name", "a name is needed")
-        yield from _whole(f"{pointer}/count", item.count, 1, MAX_COUNT)
-        yield from _decimal(f"{pointer}/unit_price", item.unit_price, Decimal(0), MAX_PRICE)
-        yield from _decimal(f"{pointer}/watts", item.watts, Decimal(0), MAX_WATTS)
-
-
-def _whole(pointer: str, value: object, low: int, high: int) -> Iterator[InvalidValue]:
-    if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
-        yield InvalidValue(pointer, f"{value} is not a whole number from {low} to {high}")
-
-
-def _decimal(pointer: str, value: object, low: Decimal, high: Decimal) -> Iterator[InvalidValue]:
-    # A float would carry its binary error into every sum.
-    if not isinstance(value, Decimal) or not value.is_finite() or not low <= value <= high:
-        yield InvalidValue(pointer, f"{value} is not a decimal number from {low:f} to {high:f}")
+def years_document(hardware: HardwareDocument) -> list[dict[str, Any]]:
+    """The cost by year, amounts as decimal strings."""
+    return [plain(asdict(year)) for year in costs_by_year(hardware)]

@@ -23,6 +23,7 @@ class HardwareAssumption:
     """
 
     name: str
+    label: str
     default: Decimal
     unit: str
     low: Decimal
@@ -42,93 +43,109 @@ class Published:
 
 _TABLE = (
     HardwareAssumption(
-        "life_months", D(60), _("months"), D(1), D(240), "37signals: five years"
+        "life_months", _("Life"), D(60), _("months"), D(1), D(240), "37signals: five years"
     ),
     HardwareAssumption(
-        "residual_ratio", D(0), _("ratio of the purchase price"), D(0), D(1),
+        "residual_ratio", _("Residual value"), D(0), _("ratio of the purchase price"), D(0), D(1),
         _("our own assumption: old servers are given away"),
     ),
     HardwareAssumption(
-        "resale_ratio_at_start", D("0.6"), _("ratio of the purchase price"), D(0), D(1),
+        "resale_ratio_at_start", _("Resale value at the start"),
+        D("0.6"), _("ratio of the purchase price"), D(0), D(1),
         _("our own assumption: a used server loses 30 to 50 % at once"),
     ),
     HardwareAssumption(
-        "discount_rate_per_year", D("0.05"), _("ratio per year, a twelfth each month"), D(0), D(1),
+        "discount_rate_per_year", _("Discount rate"),
+        D("0.05"), _("ratio per year, a twelfth each month"), D(0), D(1),
         _("our own assumption: what money costs a company"),
     ),
     HardwareAssumption(
-        "pue", D("1.56"), _("power drawn by the site / by the machines"), D(1), D(5),
+        "pue", "PUE", D("1.56"), _("power drawn by the site / by the machines"), D(1), D(5),
         "mean of the Uptime Institute's survey of data centres, 2024",
     ),
     HardwareAssumption(
-        "energy_price_per_kwh", D("0.20"), _("currency per kWh"), D(0), D(1_000_000),
+        "energy_price_per_kwh", _("Energy price"),
+        D("0.20"), _("currency per kWh"), D(0), D(1_000_000),
         "Eurostat: mean of the EU for users other than households, second half of 2023, in EUR "
         "without VAT (countries: 0.089 to 0.276)",
     ),
     HardwareAssumption(
-        "rack_units", D(1), _("rack units of the whole set"), D(0), D(1_000_000),
+        "rack_units", _("Rack units"), D(1), _("rack units of the whole set"), D(0), D(1_000_000),
         _("our own assumption: one unit a server"),
     ),
     HardwareAssumption(
-        "rack_price_per_unit_month", D(30), _("currency per rack unit and month"),
+        "rack_price_per_unit_month", _("Price of a rack unit"),
+        D(30), _("currency per rack unit and month"),
         D(0), D(1_000_000_000),
         _("our own assumption: the middle of 500 to 2,000 EUR a month asked for cabinets of 42 units"),
     ),
     HardwareAssumption(
-        "support_ratio_per_year", D("0.05"), _("ratio of the purchase price per year"), D(0), D(1),
+        "support_ratio_per_year", _("Support contract"),
+        D("0.05"), _("ratio of the purchase price per year"), D(0), D(1),
         _("our own assumption: parts on the next working day"),
     ),
     HardwareAssumption(
-        "staff_hours_per_month", D(2), _("hours per month for the whole set"), D(0), D(1_000_000),
+        "staff_hours_per_month", _("Staff hours"),
+        D(2), _("hours per month for the whole set"), D(0), D(1_000_000),
         _("our own assumption: two hours a server, which a rented one would not take"),
     ),
     HardwareAssumption(
-        "staff_price_per_hour", D(60), _("currency per hour"), D(0), D(1_000_000_000),
+        "staff_price_per_hour", _("Staff price"),
+        D(60), _("currency per hour"), D(0), D(1_000_000_000),
         _("our own assumption: a wage of 60 EUR with everything that comes on top"),
     ),
     HardwareAssumption(
-        "network_price_per_month", D(0), _("currency per month for the whole set"),
+        "network_price_per_month", _("Network"), D(0), _("currency per month for the whole set"),
         D(0), D(9_999_999_999), _("our own assumption: the port comes with the rack"),
     ),
     HardwareAssumption(
-        "transit_mbit_per_s", D(0), _("Mbit/s of the whole set, 95th percentile"),
+        "transit_mbit_per_s", _("Transit"), D(0), _("Mbit/s of the whole set, 95th percentile"),
         D(0), D(100_000_000), _("our own assumption: transit comes with the port"),
     ),
     HardwareAssumption(
-        "transit_price_per_mbit_month", D(0), _("currency per Mbit/s and month"),
+        "transit_price_per_mbit_month", _("Price of transit"),
+        D(0), _("currency per Mbit/s and month"),
         D(0), D(1_000_000), _("no default: state it with the transit"),
     ),
     HardwareAssumption(
-        "remote_hands_hours_per_year", D(0), _("hours per year for the whole set"),
+        "remote_hands_hours_per_year", _("Remote hands"),
+        D(0), _("hours per year for the whole set"),
         D(0), D(1_000_000), _("our own assumption: your staff does the work on site"),
     ),
     HardwareAssumption(
-        "remote_hands_price_per_hour", D(0), _("currency per hour"), D(0), D(1_000_000),
+        "remote_hands_price_per_hour", _("Price of remote hands"),
+        D(0), _("currency per hour"), D(0), D(1_000_000),
         _("no default: state it with the hours"),
     ),
     HardwareAssumption(
-        "installation_price", D(0), _("currency, once for the whole set"), D(0), D(9_999_999_999),
+        "installation_price", _("Installation"),
+        D(0), _("currency, once for the whole set"), D(0), D(9_999_999_999),
         _("our own assumption: your staff installs it"),
     ),
     HardwareAssumption(
-        "migration_price", D(0), _("currency, once for the whole set"), D(0), D(9_999_999_999),
+        "migration_price", _("Migration"),
+        D(0), _("currency, once for the whole set"), D(0), D(9_999_999_999),
         _("our own assumption: nothing has to move"),
     ),
     HardwareAssumption(
-        "energy_inflation_per_year", D(0), _("ratio per year"), D(0), D(1),
+        "energy_inflation_per_year", _("Rise of energy prices"),
+        D(0), _("ratio per year"), D(0), D(1),
         _("our own assumption: the price of energy stays"),
     ),
     HardwareAssumption(
-        "wage_inflation_per_year", D(0), _("ratio per year, of staff and remote hands"), D(0), D(1),
+        "wage_inflation_per_year", _("Rise of wages"),
+        D(0), _("ratio per year, of staff and remote hands"), D(0), D(1),
         _("our own assumption: wages stay"),
     ),
     HardwareAssumption(
-        "annual_failure_rate", D("0.024"), _("failures per server and year"), D(0), D(1),
+        "annual_failure_rate", _("Failure rate"),
+        D("0.024"), _("failures per server and year"), D(0), D(1),
         "OSDI 2023, quoted by GreenSKU (ISCA 2024): a server without its memory and disks; "
         "each DIMM adds 0.001 and each SSD 0.002",
     ),
     HardwareAssumption(
-        "repair_days", D(7), _("days from a failure to the server's return"), D(0), D(365),
+        "repair_days", _("Repair time"),
+        D(7), _("days from a failure to the server's return"), D(0), D(365),
         _("our own assumption: found, ordered and fitted within a week"),
     ),
 )  # fmt: skip

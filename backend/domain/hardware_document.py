@@ -6,9 +6,11 @@ numbers. An assumption that is left out, or null, is taken from ASSUMPTIONS.
 
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Self
+
+from pydantic import Field
 
 from backend.domain.decimals import MAX_CHARS, read_decimal
 from backend.domain.documents.model import Document, Faults
@@ -24,23 +26,6 @@ from backend.domain.documents.values import (
     fault,
     shown,
 )
-from backend.domain.hardware import (
-    MAX_COUNT,
-    MAX_GB,
-    MAX_ITEMS,
-    MAX_LEASE_MONTHS,
-    MAX_MEMORY_GIB,
-    MAX_PRICE,
-    MAX_SERVERS,
-    MAX_THREADS,
-    MAX_WATTS,
-    Hardware,
-    HardwareCost,
-    HardwareDisk,
-    HardwareItem,
-    Lease,
-    costs_by_year,
-)
 from backend.domain.hardware_assumptions import (
     ASSUMPTIONS,
     DISK_FAILURE_RATES,
@@ -51,6 +36,20 @@ from backend.domain.hardware_assumptions import (
 )
 from backend.domain.pricing.quoted import MOST_DECIMALS
 from backend.domain.texts import text as _
+
+# Bounds of what anybody plans, and of sums that a column holds.
+MAX_SERVERS = 100_000
+MAX_ITEMS = 1_000
+MAX_COUNT = 1_000_000
+MAX_PRICE = Decimal(9_999_999_999)  # what a column of money holds
+MAX_WATTS = Decimal(1_000_000)
+MAX_THREADS = 100_000
+MAX_MEMORY_GIB = Decimal(1_000_000)
+MAX_GB = Decimal(10_000_000)
+MAX_LEASE_MONTHS = 240
+RESALE = "resale_ratio_at_start"
+# Assumptions that follow from other fields.
+DERIVED = frozenset({*OF_A_SERVER, *IN_EUROS, RESALE})
 
 
 @dataclass(frozen=True)
@@ -94,30 +93,31 @@ class CurrencyCode(Text):
         return {"type": "string", "pattern": "^[A-Z]{3}$"}
 
 
-def _assume(name: str) -> Amount:
-    assumption = ASSUMPTIONS[name]
-    is_derived = name in (*IN_EUROS, *OF_A_SERVER)
-    return Amount(
-        unit=assumption.unit,
-        source=assumption.source,
-        low=assumption.low,
-        high=assumption.high,
-        is_derived=is_derived,
+def _assumption(name: str) -> Any:
+    """A field with the default, range and words of an assumption."""
+    known = ASSUMPTIONS[name]
+    is_whole = name == "life_months"
+    value: Value = Amount(low=known.low, high=known.high)
+    if is_whole:
+        value = WholeNumber(low=int(known.low), high=int(known.high))
+    field: Any = Field(int(known.default) if is_whole else known.default)
+    field.metadata.append(
+        replace(
+            value,
+            unit=known.unit,
+            label=known.label,
+            source=known.source,
+            is_derived=name in DERIVED - {RESALE},
+        )
     )
-
-
-def _default(name: str) -> Decimal:
-    return ASSUMPTIONS[name].default
-
-
-_LIFE = ASSUMPTIONS["life_months"]
+    return field
 
 
 class ItemDocument(Document):
     """A line of the bill of materials: the count of the whole set, the mean watts of one piece."""
 
-    name: Annotated[str, Text(_("What it is"), most=100)]
     count: Annotated[int, WholeNumber(_("Pieces in the whole set"), low=1, high=MAX_COUNT)]
+    name: Annotated[str, Text(_("What it is"), most=100)]
     unit_price: Annotated[Decimal, Amount(_("Of one piece"), _("currency"))]
     watts: Annotated[Decimal, Amount(_("Mean draw of one piece"), "W", high=MAX_WATTS)] = Decimal(0)
 
@@ -136,6 +136,11 @@ class HardwareDiskDocument(Document):
         Amount(_("By default that of its kind"), _("failures per disk and year"), high=Decimal(1)),
     ] = None
 
+    @property
+    def failures_per_year(self) -> Decimal:
+        rate = self.annual_failure_rate
+        return self.count * (DISK_FAILURE_RATES[self.kind] if rate is None else rate)
+
 
 class LeaseDocument(Document):
     """A rate for the whole set instead of its purchase."""
@@ -151,107 +156,90 @@ class HardwareDocument(Document):
 
     name: Annotated[str, Text(_("Name for people"), most=100)]
     currency: Annotated[str, CurrencyCode(_("As bought"))]
-    servers: Annotated[int, WholeNumber(_("That the whole set holds"), low=1, high=MAX_SERVERS)]
-    items: Annotated[tuple[ItemDocument, ...], Many(_("Bill of materials"), low=1, high=MAX_ITEMS)]
-    life_months: Annotated[
+    servers: Annotated[
         int,
-        WholeNumber("", _LIFE.unit, source=_LIFE.source, low=int(_LIFE.low), high=int(_LIFE.high)),
-    ] = int(_LIFE.default)
-    residual_ratio: Annotated[Decimal, _assume("residual_ratio")] = _default("residual_ratio")
-    discount_rate_per_year: Annotated[Decimal, _assume("discount_rate_per_year")] = _default(
-        "discount_rate_per_year"
-    )
-    pue: Annotated[Decimal, _assume("pue")] = _default("pue")
-    energy_price_per_kwh: Annotated[Decimal, _assume("energy_price_per_kwh")] = _default(
-        "energy_price_per_kwh"
-    )
-    rack_units: Annotated[Decimal, _assume("rack_units")] = _default("rack_units")
-    rack_price_per_unit_month: Annotated[Decimal, _assume("rack_price_per_unit_month")] = _default(
-        "rack_price_per_unit_month"
-    )
-    support_ratio_per_year: Annotated[Decimal, _assume("support_ratio_per_year")] = _default(
-        "support_ratio_per_year"
-    )
-    staff_hours_per_month: Annotated[Decimal, _assume("staff_hours_per_month")] = _default(
-        "staff_hours_per_month"
-    )
-    staff_price_per_hour: Annotated[Decimal, _assume("staff_price_per_hour")] = _default(
-        "staff_price_per_hour"
-    )
-    network_price_per_month: Annotated[Decimal, _assume("network_price_per_month")] = _default(
-        "network_price_per_month"
-    )
-    annual_failure_rate: Annotated[Decimal, _assume("annual_failure_rate")] = _default(
-        "annual_failure_rate"
-    )
-    repair_days: Annotated[Decimal, _assume("repair_days")] = _default("repair_days")
-    resale_ratio_at_start: Annotated[Decimal, _assume("resale_ratio_at_start")] = _default(
-        "resale_ratio_at_start"
-    )
-    transit_mbit_per_s: Annotated[Decimal, _assume("transit_mbit_per_s")] = _default(
-        "transit_mbit_per_s"
-    )
-    transit_price_per_mbit_month: Annotated[Decimal, _assume("transit_price_per_mbit_month")] = (
-        _default("transit_price_per_mbit_month")
-    )
-    remote_hands_hours_per_year: Annotated[Decimal, _assume("remote_hands_hours_per_year")] = (
-        _default("remote_hands_hours_per_year")
-    )
-    remote_hands_price_per_hour: Annotated[Decimal, _assume("remote_hands_price_per_hour")] = (
-        _default("remote_hands_price_per_hour")
-    )
-    installation_price: Annotated[Decimal, _assume("installation_price")] = _default(
-        "installation_price"
-    )
-    migration_price: Annotated[Decimal, _assume("migration_price")] = _default("migration_price")
-    energy_inflation_per_year: Annotated[Decimal, _assume("energy_inflation_per_year")] = _default(
-        "energy_inflation_per_year"
-    )
-    wage_inflation_per_year: Annotated[Decimal, _assume("wage_inflation_per_year")] = _default(
-        "wage_inflation_per_year"
-    )
-    cpu: Annotated[str | None, Text(_("Processor model of one server"), most=150)] = None
-    cores: Annotated[int | None, WholeNumber(_("Cores of one server"), low=1, high=MAX_THREADS)] = (
-        None
-    )
+        WholeNumber(_("That the whole set holds"), label=_("Servers"), low=1, high=MAX_SERVERS),
+    ]
+    items: Annotated[
+        tuple[ItemDocument, ...],
+        Many(_("Bill of materials"), label=_("What is bought"), low=1, high=MAX_ITEMS),
+    ]
+    life_months: int = _assumption("life_months")
+    residual_ratio: Decimal = _assumption("residual_ratio")
+    discount_rate_per_year: Decimal = _assumption("discount_rate_per_year")
+    pue: Decimal = _assumption("pue")
+    energy_price_per_kwh: Decimal = _assumption("energy_price_per_kwh")
+    rack_units: Decimal = _assumption("rack_units")
+    rack_price_per_unit_month: Decimal = _assumption("rack_price_per_unit_month")
+    support_ratio_per_year: Decimal = _assumption("support_ratio_per_year")
+    staff_hours_per_month: Decimal = _assumption("staff_hours_per_month")
+    staff_price_per_hour: Decimal = _assumption("staff_price_per_hour")
+    network_price_per_month: Decimal = _assumption("network_price_per_month")
+    resale_ratio_at_start: Decimal = _assumption("resale_ratio_at_start")
+    transit_mbit_per_s: Decimal = _assumption("transit_mbit_per_s")
+    transit_price_per_mbit_month: Decimal = _assumption("transit_price_per_mbit_month")
+    remote_hands_hours_per_year: Decimal = _assumption("remote_hands_hours_per_year")
+    remote_hands_price_per_hour: Decimal = _assumption("remote_hands_price_per_hour")
+    installation_price: Decimal = _assumption("installation_price")
+    migration_price: Decimal = _assumption("migration_price")
+    energy_inflation_per_year: Decimal = _assumption("energy_inflation_per_year")
+    wage_inflation_per_year: Decimal = _assumption("wage_inflation_per_year")
+    annual_failure_rate: Decimal = _assumption("annual_failure_rate")
+    repair_days: Decimal = _assumption("repair_days")
+    cpu: Annotated[
+        str | None,
+        Text(_("Processor model of one server"), label=_("Processor of a server"), most=150),
+    ] = None
+    cores: Annotated[
+        int | None,
+        WholeNumber(
+            _("Cores of one server"), label=_("Cores of a server"), low=1, high=MAX_THREADS
+        ),
+    ] = None
     threads: Annotated[
-        int | None, WholeNumber(_("Threads of one server"), low=1, high=MAX_THREADS)
+        int | None,
+        WholeNumber(
+            _("Threads of one server"), label=_("Threads of a server"), low=1, high=MAX_THREADS
+        ),
     ] = None
     memory_gib: Annotated[
-        Decimal | None, Amount(_("Memory of one server"), "GiB", high=MAX_MEMORY_GIB)
+        Decimal | None,
+        Amount(
+            _("Memory of one server"),
+            "GiB",
+            label=_("Memory of a server, GiB"),
+            high=MAX_MEMORY_GIB,
+        ),
     ] = None
     disks: Annotated[
         tuple[HardwareDiskDocument, ...],
-        Many(_("Disks that are replaced when they fail"), high=MAX_ITEMS),
+        Many(_("Disks that are replaced when they fail"), label=_("Disks"), high=MAX_ITEMS),
     ] = ()
     lease: Annotated[
         LeaseDocument | None,
-        Object(_("A rate for the whole set instead of its purchase"), is_nullable=True),
+        Object(
+            _("A rate for the whole set instead of its purchase"),
+            label=_("Lease"),
+            is_nullable=True,
+        ),
     ] = None
 
     @property
-    def hardware(self) -> Hardware:
-        """Inputs of the cost."""
-        nested = {"items", "disks", "lease"}
-        values = {name: getattr(self, name) for name in FIELDS if name not in nested}
-        for name in self._assumption_names((*OF_A_SERVER, *IN_EUROS)):
-            values[name] = _derive(name, self.servers, self.currency)
-        if "resale_ratio_at_start" not in self.model_fields_set:
-            values["resale_ratio_at_start"] = max(self.resale_ratio_at_start, self.residual_ratio)
-        items = (
-            HardwareItem(item.name, item.count, item.unit_price, item.watts) for item in self.items
-        )
-        disks = (HardwareDisk(**vars(disk)) for disk in self.disks)
-        lease = Lease(**vars(self.lease)) if self.lease else None
-        return Hardware(**values, items=tuple(items), disks=tuple(disks), lease=lease)
+    def hardware(self) -> Self:
+        """With the assumptions that follow from what is stated."""
+        defaults = _defaults(self.servers, self.currency, self.residual_ratio)
+        left_out = DERIVED - self.model_fields_set
+        return self.model_copy(update={name: defaults[name] for name in left_out})
 
-    def _assumption_names(self, names: tuple[str, ...]) -> list[str]:
-        """Assumed values of the fields that the document leaves out."""
-        return [name for name in names if name not in self.model_fields_set]
+    @property
+    def purchase_price(self) -> Decimal:
+        """Price of all items and disks; to be called in the context EXACT."""
+        items = sum((item.count * item.unit_price for item in self.items), Decimal(0))
+        return items + sum((disk.count * disk.unit_price for disk in self.disks), Decimal(0))
 
     def faults(self) -> Faults:
         if self.currency not in EURO_RATES:
-            for name in self._assumption_names(IN_EUROS):
+            for name in set(IN_EUROS) - self.model_fields_set:
                 yield (
                     name,
                     f"state it: its default is in euros, and no rate of {self.currency} is known",
@@ -279,63 +267,49 @@ ITEM_FIELDS = tuple(ItemDocument.model_fields)
 WHOLE = frozenset({"servers", "life_months", "count", "cores", "threads", "term_months"})
 
 
-def _derive(name: str, servers: int, currency: str) -> Decimal:
-    """The default of an assumption that follows the number of servers or the currency."""
-    default = ASSUMPTIONS[name].default
-    return default * (servers if name in OF_A_SERVER else EURO_RATES[currency])
+def _defaults(servers: int, currency: str, residual_ratio: Decimal) -> dict[str, Decimal]:
+    """Each assumption of such a set; amounts are in euros where no rate of its currency is known."""
+    values = {name: assumption.default for name, assumption in ASSUMPTIONS.items()}
+    for name in OF_A_SERVER:
+        values[name] *= servers
+    for name in IN_EUROS:
+        values[name] *= EURO_RATES.get(currency, 1)
+    values[RESALE] = max(values[RESALE], residual_ratio)
+    return values
 
 
 def names_that_differ(document: Mapping[str, Any]) -> frozenset[str]:
     """Assumptions of a whole document that differ from what a document without them would have."""
-    servers, currency = document["servers"], document["currency"]
-    names = set()
-    for name, value in document.items():
-        if name not in ASSUMPTIONS:
-            continue
-        default = ASSUMPTIONS[name].default
-        if name in OF_A_SERVER or (name in IN_EUROS and currency in EURO_RATES):
-            default = _derive(name, servers, currency)
-        elif name == "resale_ratio_at_start":
-            default = max(default, Decimal(document["residual_ratio"]))
-        if Decimal(value) != default:
-            names.add(name)
-    return frozenset(names)
+    residual_ratio = Decimal(document.get("residual_ratio", 0))
+    defaults = _defaults(document["servers"], document["currency"], residual_ratio)
+    stated = defaults.keys() & document.keys()
+    return frozenset(name for name in stated if Decimal(document[name]) != defaults[name])
 
 
 def shortest_document(document: Mapping[str, Any]) -> dict[str, Any]:
     """A whole document without what follows its servers and currency, so that it follows again
     those of the version that is made from it."""
-    derived = {*OF_A_SERVER, *(IN_EUROS if document["currency"] in EURO_RATES else ())}
-    derived |= {"resale_ratio_at_start"}
-    idle = derived - names_that_differ(document)
+    without_rate = () if document["currency"] in EURO_RATES else IN_EUROS
+    idle = DERIVED - {*without_rate} - names_that_differ(document)
     return {name: value for name, value in document.items() if name not in idle}
 
 
-def hardware_from(document: object) -> Hardware:
+def hardware_from(document: object) -> HardwareDocument:
     """The hardware that a document describes; InvalidDocument names every field that is wrong."""
     return HardwareDocument.read(document).hardware
 
 
-def hardware_document(hardware: Hardware) -> dict[str, Any]:
+def hardware_document(hardware: HardwareDocument) -> dict[str, Any]:
     """The whole document, defaults included, that hardware_from reads back."""
-    return {name: _plain(value) for name, value in asdict(hardware).items()}
+    return {name: plain(value) for name, value in hardware.model_dump(include={*FIELDS}).items()}
 
 
-def cost_document(cost: HardwareCost) -> dict[str, Any]:
-    """The cost with amounts as decimal strings, not rounded."""
-    return {name: _plain(value) for name, value in asdict(cost).items()}
-
-
-def years_document(hardware: Hardware) -> list[dict[str, Any]]:
-    """The cost by year, amounts as decimal strings."""
-    return [_plain(asdict(year)) for year in costs_by_year(hardware)]
-
-
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
+    """A value as JSON has it, amounts as decimal strings."""
     if isinstance(value, Decimal):
         return format(value, "f")
     if isinstance(value, Mapping):
-        return {name: _plain(inner) for name, inner in value.items()}
+        return {name: plain(inner) for name, inner in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_plain(inner) for inner in value]
+        return [plain(inner) for inner in value]
     return value

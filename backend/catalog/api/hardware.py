@@ -28,9 +28,9 @@ from backend.common.rest.problem import Conflict
 from backend.common.rest.table import Column, ColumnType
 from backend.common.rest.views import ListAnswer, View, created_response
 from backend.domain.errors import InvalidValue
-from backend.domain.hardware import CostBreakdown
+from backend.domain.hardware import CostBreakdown, years_document
 from backend.domain.hardware_assumptions import ASSUMPTIONS, HardwareAssumption
-from backend.domain.hardware_document import OfferedHardwareDocument, hardware_from, years_document
+from backend.domain.hardware_document import OfferedHardwareDocument, hardware_from
 
 PARTS = tuple(part.name for part in fields(CostBreakdown))
 

@@ -18,10 +18,10 @@ from backend.catalog.services.prices import (
     price_observation_create,
 )
 from backend.domain.errors import InvalidValue
-from backend.domain.hardware import Hardware, HardwareCost, monthly_cost
+from backend.domain.hardware import HardwareCost, cost_document, monthly_cost
 from backend.domain.hardware_document import (
+    HardwareDocument,
     OfferedHardwareDocument,
-    cost_document,
     hardware_document,
 )
 from backend.domain.pricing.quoted import LARGEST_AMOUNT, LEAST_AMOUNT, kept
@@ -30,7 +30,7 @@ OFFER = "offer"
 GIB = 2**30
 
 
-def calculate_hardware(document: object) -> tuple[Hardware, HardwareCost]:
+def calculate_hardware(document: object) -> tuple[HardwareDocument, HardwareCost]:
     """Cost of the machines that a document describes, without storing anything.
 
     Raises InvalidDocument with everything that is wrong with it; InvalidValue for a cost that is no
@@ -39,7 +39,7 @@ def calculate_hardware(document: object) -> tuple[Hardware, HardwareCost]:
     return _calculate(OfferedHardwareDocument.read(document))
 
 
-def _calculate(document: OfferedHardwareDocument) -> tuple[Hardware, HardwareCost]:
+def _calculate(document: OfferedHardwareDocument) -> tuple[HardwareDocument, HardwareCost]:
     hardware = document.hardware
     cost = monthly_cost(hardware)
     if not LEAST_AMOUNT <= cost.price_per_month < LARGEST_AMOUNT:
@@ -112,7 +112,7 @@ def hardware_delete(*, model: HardwareModel, actor: str) -> None:
     price_delete(observation=price)
 
 
-def _describe(offer: Offer, hardware: Hardware) -> None:
+def _describe(offer: Offer, hardware: HardwareDocument) -> None:
     """Puts what is stated of one server into its offer, so that it can be compared."""
     memory = hardware.memory_gib
     facts = {
@@ -129,7 +129,7 @@ def _describe(offer: Offer, hardware: Hardware) -> None:
 
 
 def _offer(
-    workspace: Workspace, slug: str | None, hardware: Hardware, last: HardwareModel | None
+    workspace: Workspace, slug: str | None, hardware: HardwareDocument, last: HardwareModel | None
 ) -> Offer:
     if last is not None:
         # The earlier versions' prices would go on pricing another offer.

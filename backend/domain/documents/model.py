@@ -20,7 +20,15 @@ from pydantic import (
 from pydantic.fields import FieldInfo
 from pydantic_core import CoreSchema, InitErrorDetails, PydanticUndefined
 
-from backend.domain.documents.values import JsonSchema, Value, Word, escape_pointer, fault
+from backend.domain.documents.values import (
+    JsonSchema,
+    Many,
+    Object,
+    Value,
+    Word,
+    escape_pointer,
+    fault,
+)
 from backend.domain.errors import InvalidDocument
 
 # Pairs of the address of a field, relative to its object, and what is wrong with it.
@@ -214,7 +222,9 @@ def fields_of(model: type[Document]) -> Mapping[str, Described]:
     for name, info in model.model_fields.items():
         value = next(mark for mark in info.metadata if isinstance(mark, Value))
         shown = info.alias or name
-        inner = _model_in(info.annotation)
+        # Other values read a whole document by themselves.
+        is_nested = isinstance(value, Object | Many)
+        inner = _model_in(info.annotation) if is_nested else None
         is_list = get_origin(info.annotation) is tuple
         model_of, element = (None, inner) if is_list else (inner, None)
         fields[shown] = Described(shown, value, info, model_of, element)

@@ -5,6 +5,7 @@ A value stands in the annotation of a field: `Annotated[Fraction, Number("Price 
 
 import datetime as dt
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -82,7 +83,7 @@ class Value:
     """True if null leaves out an object; other fields may always be null."""
     missing: str = "a value is needed"
     editor: ClassVar[str] = "text"
-    """How the editor writes it; empty where it has no field for it."""
+    """How the editor writes it."""
 
     def read(self, value: Any) -> Any:
         """The value, or a fault."""
@@ -120,8 +121,6 @@ class Value:
 class Object(Value):
     """An object with fields of its own."""
 
-    editor: ClassVar[str] = ""
-
     def __get_pydantic_core_schema__(
         self, source: Any, handler: GetCoreSchemaHandler
     ) -> CoreSchema:
@@ -139,7 +138,6 @@ class Many(Value):
 
     low: int = 0
     high: int = 1000
-    editor: ClassVar[str] = "events"
 
     def read(self, value: Any) -> Any:
         if not isinstance(value, list | tuple) or not self.low <= len(value) <= self.high:
@@ -163,7 +161,6 @@ class Version(Value):
     """The number of the document's schema, 1."""
 
     missing: str = "1 is needed"
-    editor: ClassVar[str] = ""
 
     def read(self, value: Any) -> Any:
         # 1.0 and true are equal to 1 and harmless.
@@ -264,7 +261,8 @@ class Text(Value):
 class Word(Value):
     """A word of a fixed set."""
 
-    choices: tuple[str, ...] = ()
+    choices: Collection[str] = ()
+    """As a mapping, each with its label in the editor."""
     editor: ClassVar[str] = "choice"
 
     def read(self, value: Any) -> str:

@@ -43,7 +43,12 @@ from backend.domain.scenarios.windows import EVERY_DAY, LevelWindow
 from backend.domain.texts import number
 from backend.domain.texts import text as _
 
-DAILY, TRACE, COMPOSED = DEMANDS = ("daily", "trace", "composed")
+DAILY, TRACE, COMPOSED = "daily", "trace", "composed"
+DEMANDS = {
+    DAILY: _("Levels by time of day"),
+    TRACE: _("Recorded demand"),
+    COMPOSED: _("Day, week, growth and events"),
+}
 
 
 class HorizonDocument(Document):

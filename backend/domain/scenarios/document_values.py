@@ -9,6 +9,7 @@ from backend.domain.documents.model import Document, json_schema
 from backend.domain.documents.values import (
     DAY_S,
     PLAIN,
+    Float,
     JsonSchema,
     Number,
     Text,
@@ -21,7 +22,6 @@ from backend.domain.documents.values import (
     fault_at,
 )
 from backend.domain.errors import InvalidDocument
-from backend.domain.hardware import Hardware
 from backend.domain.hardware_document import HardwareDocument, hardware_from
 from backend.domain.pricing.billing.lifetimes import CALENDAR, THIRTY_DAYS
 from backend.domain.scenarios.traces import MOST_POINTS
@@ -41,14 +41,11 @@ CV = _("coefficient of variation")
 
 
 @dataclass(frozen=True)
-class Seconds(Number):
+class Seconds(Float):
     """A duration of at most a month."""
 
     unit: str = "s"
     high: str | None = str(31 * DAY_S)
-
-    def read(self, value: Any) -> Any:
-        return float(super().read(value))
 
 
 @dataclass(frozen=True)
@@ -149,8 +146,6 @@ class FactorList(Value):
 @dataclass(frozen=True)
 class Points(Value):
     """[time, value] pairs, which are read when all else is right: there may be millions."""
-
-    editor: ClassVar[str] = ""
 
     def read(self, value: Any) -> Any:
         if not isinstance(value, list | tuple):
@@ -282,9 +277,8 @@ class OwnHardware(Value):
     """The document of own hardware."""
 
     missing: str = "the document of own hardware is needed"
-    editor: ClassVar[str] = "json"
 
-    def read(self, value: Any) -> Hardware:
+    def read(self, value: Any) -> HardwareDocument:
         try:
             return hardware_from(value)
         except InvalidDocument as error:

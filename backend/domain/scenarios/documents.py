@@ -5,7 +5,8 @@ from dataclasses import replace
 from fractions import Fraction
 
 from backend.domain.errors import InvalidDocument
-from backend.domain.hardware import Hardware, monthly_cost
+from backend.domain.hardware import monthly_cost
+from backend.domain.hardware_document import HardwareDocument
 from backend.domain.pricing.billing.terms import Terms
 from backend.domain.scenarios.demand import demand_from
 from backend.domain.scenarios.document import OptionDocument, PartDocument, ScenarioDocument
@@ -90,7 +91,7 @@ def _price(document: ServerPriceDocument) -> Price:
     )
 
 
-def _purchase(hardware: Hardware, after_per_hour: Fraction | None) -> Price:
+def _purchase(hardware: HardwareDocument, after_per_hour: Fraction | None) -> Price:
     """Own hardware: what one server of the set costs a month of 730 hours, as it is calculated."""
     cost = monthly_cost(hardware)
     terms = Terms(

@@ -19,16 +19,16 @@ from backend.domain.scenarios.document_values import (
 )
 from backend.domain.texts import text as _
 
-POLICIES = (
-    "perfect",
-    "fixed",
-    "scheduled",
-    "hpa",
-    "cluster_autoscaler",
-    "target_tracking",
-    "step",
-    "predictive",
-)
+POLICIES = {
+    "perfect": _("Perfect: what is needed, at once"),
+    "fixed": _("A fixed number"),
+    "scheduled": _("By the clock"),
+    "hpa": _("Windows, as Kubernetes scales"),
+    "cluster_autoscaler": _("Cluster autoscaler"),
+    "target_tracking": _("Target tracking"),
+    "step": _("One step up or down"),
+    "predictive": _("Ahead of the demand"),
+}
 
 
 class PolicyWindow(DemandWindow):

@@ -5,7 +5,7 @@ from typing import Annotated, Any, ClassVar
 
 from backend.domain.documents.model import Document, Faults
 from backend.domain.documents.values import DAY_S, Flag, Number, Text, WholeNumber, Word
-from backend.domain.hardware import Hardware
+from backend.domain.hardware_document import HardwareDocument
 from backend.domain.pricing.billing.lifetimes import CALENDAR
 from backend.domain.pricing.billing.sustained_use import N1
 from backend.domain.pricing.billing.terms import Terms
@@ -25,20 +25,21 @@ from backend.domain.texts import text as _
 from backend.domain.units import HOURS_PER_MONTH
 
 PURCHASE = "purchase"
-UNITS_OF_BILLINGS = {
-    "per_second": HOUR,
-    "per_minute": HOUR,
-    "hour_ceil": HOUR,
-    "hour_ceil_cap": HOUR,
-    "monthly": MONTH,
-    "reserved": HOUR,
-    "savings": HOUR,
-    "sustained_use": HOUR,
-    "spot": HOUR,
-    PURCHASE: MONTH,
-    "dedicated": MONTH,
+BILLINGS = {
+    "per_second": _("by the second"),
+    "per_minute": _("by the minute"),
+    "hour_ceil": _("per started hour"),
+    "hour_ceil_cap": _("per started hour, capped a month"),
+    "monthly": _("per started month"),
+    "reserved": _("reserved, used or not"),
+    "savings": _("savings plan"),
+    "sustained_use": _("sustained use"),
+    "spot": "spot",
+    PURCHASE: _("own hardware"),
+    "dedicated": _("dedicated, with set-up and term"),
 }
-BILLINGS = tuple(UNITS_OF_BILLINGS)
+BY_MONTH = ("monthly", PURCHASE, "dedicated")
+UNITS_OF_BILLINGS = {billing: MONTH if billing in BY_MONTH else HOUR for billing in BILLINGS}
 # Rules that bill an amount; so does one that is not known.
 RENTED = ("", *(billing for billing in BILLINGS if billing != PURCHASE))
 # Rules that pay for a term, used or not.
@@ -219,13 +220,8 @@ class ServerPriceDocument(Document):
         str, Text(_("How the contract ends"), label=_("Notice"), when=("dedicated",))
     ] = ""
     hardware: Annotated[
-        Hardware | None,
-        OwnHardware(
-            _("Document of own hardware"),
-            label=_("Own hardware, as a document"),
-            when=(PURCHASE,),
-            is_needed=True,
-        ),
+        HardwareDocument | None,
+        OwnHardware(_("Document of own hardware"), when=(PURCHASE,), is_needed=True),
     ] = None
 
     @property

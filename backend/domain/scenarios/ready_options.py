@@ -22,26 +22,15 @@ class ReadyOption:
     parts: tuple[Document, ...]
 
 
-def hourly(amount: str = ON_DEMAND, billing: str = "per_second") -> Document:
+def hourly(amount: str = ON_DEMAND, billing: str = "per_second", *, unit: str = "hour") -> Document:
     """A price of an hour, in US dollars."""
-    return {
-        "amount": amount,
-        "currency": "USD",
-        "unit": "hour",
-        "billing": billing,
-        "example": amount,
-    }
+    price = {"amount": amount, "currency": "USD", "unit": unit, "billing": billing}
+    return {**price, "example": amount}
 
 
 def monthly(amount: str = MONTHLY) -> Document:
     """A price of a month, in US dollars."""
-    return {
-        "amount": amount,
-        "currency": "USD",
-        "unit": "month",
-        "billing": "monthly",
-        "example": amount,
-    }
+    return hourly(amount, "monthly", unit="month")
 
 
 def own_rack(servers: int) -> Document:

@@ -2,7 +2,7 @@
 
 import datetime as dt
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
@@ -419,6 +419,6 @@ def _comparable_document(
 
 def _with_plain_price(part: PartDocument) -> PartDocument:
     """A part without the unit, which follows from the billing, and the name of own hardware."""
-    hardware = part.price.hardware and replace(part.price.hardware, name="same")
+    hardware = part.price.hardware and part.price.hardware.model_copy(update={"name": "same"})
     price = part.price.model_copy(update={"unit": "", "hardware": hardware})
     return part.model_copy(update={"price": price})

@@ -69,17 +69,11 @@ def peak_count(scenario: ScenarioInput, part: OptionPart) -> int:
 
 def trajectory(scenario: ScenarioInput, part: OptionPart, count: int, base: OptionPart) -> Servers:
     """Elastic servers that the policy wants beside `count` of the base; the quota comes last."""
-    return _servers_by_policy(scenario, part.units_per_server, count, base.units_per_server)
-
-
-def _servers_by_policy(
-    scenario: ScenarioInput, units: Fraction, count: int, base_units: Fraction
-) -> Servers:
     needs = scenario.demand.needs
     if count:
         # At the target: the base takes its share of the demand before the elastic part is sized.
-        needs = Needs(_left(needs.demand, float(count * base_units * _target(scenario))))
-    load = Load(needs, units, scenario.target_utilisation, scenario.steps)
+        needs = Needs(_left(needs.demand, float(count * base.units_per_server * _target(scenario))))
+    load = Load(needs, part.units_per_server, scenario.target_utilisation, scenario.steps)
     return servers_of_policy(_beside(scenario.policy, count), load)
 
 

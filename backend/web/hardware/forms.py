@@ -5,50 +5,17 @@ from typing import Any
 
 from django import forms
 
+from backend.domain.documents.model import fields_of
 from backend.domain.errors import InvalidDocument, InvalidValue
 from backend.domain.hardware_assumptions import ASSUMPTIONS, OF_A_SERVER, HardwareAssumption
-from backend.domain.hardware_document import ITEM_FIELDS, WHOLE
+from backend.domain.hardware_document import ITEM_FIELDS, WHOLE, HardwareDocument
 from backend.web.shared import figures
 from backend.web.shared.forms import WriteForm, text
 from backend.web.shared.language import _, lazy
 from backend.web.shared.number_fields import RATIO, WATTS, Units, document_number, number_text
 
-LABELS: Mapping[str, str] = {
-    "life_months": lazy("Life"),
-    "residual_ratio": lazy("Residual value"),
-    "discount_rate_per_year": lazy("Discount rate"),
-    "pue": "PUE",
-    "energy_price_per_kwh": lazy("Energy price"),
-    "rack_units": lazy("Rack units"),
-    "rack_price_per_unit_month": lazy("Price of a rack unit"),
-    "support_ratio_per_year": lazy("Support contract"),
-    "staff_hours_per_month": lazy("Staff hours"),
-    "staff_price_per_hour": lazy("Staff price"),
-    "network_price_per_month": lazy("Network"),
-    "resale_ratio_at_start": lazy("Resale value at the start"),
-    "transit_mbit_per_s": lazy("Transit"),
-    "transit_price_per_mbit_month": lazy("Price of transit"),
-    "remote_hands_hours_per_year": lazy("Remote hands"),
-    "remote_hands_price_per_hour": lazy("Price of remote hands"),
-    "installation_price": lazy("Installation"),
-    "migration_price": lazy("Migration"),
-    "energy_inflation_per_year": lazy("Rise of energy prices"),
-    "wage_inflation_per_year": lazy("Rise of wages"),
-    "annual_failure_rate": lazy("Failure rate"),
-    "repair_days": lazy("Repair time"),
-}
-ITEM_LABELS: Mapping[str, str] = {
-    "name": lazy("Item"),
-    "count": lazy("Pieces in all"),
-    "unit_price": lazy("Price of one"),
-    "watts": lazy("Mean watts of one"),
-}
-DESCRIBED: Mapping[str, str] = {
-    "cpu": lazy("Processor of a server"),
-    "cores": lazy("Cores of a server"),
-    "threads": lazy("Threads of a server"),
-    "memory_gib": lazy("Memory of a server, GiB"),
-}
+FIELDS = fields_of(HardwareDocument)
+DESCRIBED = ("cpu", "cores", "threads", "memory_gib")
 # Without scripts no line can be added, and each calculation gives as many again.
 EMPTY_ROWS = 3
 TEXTS = frozenset({"name", "currency"})
@@ -70,10 +37,10 @@ def describe_range(assumption: HardwareAssumption) -> str:
 class ItemForm(forms.Form):
     """A line of the bill of materials; an empty one is left out."""
 
-    name = text(ITEM_LABELS["name"], required=False, maxlength=100)
-    count = text(ITEM_LABELS["count"], required=False, inputmode="numeric")
-    unit_price = text(ITEM_LABELS["unit_price"], required=False, inputmode="decimal")
-    watts = text(ITEM_LABELS["watts"], required=False, inputmode="decimal")
+    name = text(lazy("Item"), required=False, maxlength=100)
+    count = text(lazy("Pieces in all"), required=False, inputmode="numeric")
+    unit_price = text(lazy("Price of one"), required=False, inputmode="decimal")
+    watts = text(lazy("Mean watts of one"), required=False, inputmode="decimal")
 
 
 class HardwareForm(WriteForm):
@@ -85,10 +52,10 @@ class HardwareForm(WriteForm):
         lazy("Servers"), inputmode="numeric", help_text=lazy("That the whole set holds.")
     )
 
-    cpu = text(DESCRIBED["cpu"], required=False, maxlength=150)
-    cores = text(DESCRIBED["cores"], required=False, inputmode="numeric")
-    threads = text(DESCRIBED["threads"], required=False, inputmode="numeric")
-    memory_gib = text(DESCRIBED["memory_gib"], required=False, inputmode="decimal")
+    cpu = text(FIELDS["cpu"].value.label, required=False, maxlength=150)
+    cores = text(FIELDS["cores"].value.label, required=False, inputmode="numeric")
+    threads = text(FIELDS["threads"].value.label, required=False, inputmode="numeric")
+    memory_gib = text(FIELDS["memory_gib"].value.label, required=False, inputmode="decimal")
 
     def __init__(self, data: Any = None, *, document: Mapping[str, Any] | None = None) -> None:
         """With what was typed, or with a document to begin from."""
@@ -98,7 +65,7 @@ class HardwareForm(WriteForm):
         super().__init__(data, initial=initial)
         for name, assumption in ASSUMPTIONS.items():
             self.fields[name] = text(
-                LABELS[name],
+                assumption.label,
                 required=False,
                 help_text=describe_range(assumption),
                 inputmode="decimal",
@@ -135,10 +102,7 @@ class HardwareForm(WriteForm):
 
     def report(self, error: InvalidDocument | InvalidValue) -> None:
         """Puts each refusal beside the field that it names."""
-        errors = (
-            error.errors if isinstance(error, InvalidDocument) else [(error.field, error.detail)]
-        )
-        for pointer, detail in errors:
+        for pointer, detail in error.errors:
             parts = pointer.removeprefix("/").split("/")
             # The document has no empty lines, so its positions are not those of the form.
             if len(parts) == 3 and parts[0] == "items":

@@ -7,7 +7,6 @@ from backend.catalog.models import HardwareModel
 from backend.domain.hardware import CostBreakdown
 from backend.domain.hardware_assumptions import ASSUMPTIONS, HardwareAssumption
 from backend.domain.hardware_document import names_that_differ
-from backend.web.hardware.forms import LABELS
 
 
 def cost_rows(cost: dict[str, Any]) -> dict[str, Any]:
@@ -24,11 +23,11 @@ def cost_rows(cost: dict[str, Any]) -> dict[str, Any]:
     return {**cost, "parts": parts}
 
 
-def assumption_rows(model: HardwareModel) -> list[tuple[str, str, bool, HardwareAssumption]]:
-    """(label, value, whether it is the default, the assumption) of each assumption."""
+def assumption_rows(model: HardwareModel) -> list[tuple[str, bool, HardwareAssumption]]:
+    """(value, whether it is the default, the assumption) of each assumption."""
     stated = names_that_differ(model.document)
     return [
-        (LABELS[name], value, name not in stated, assumption)
+        (value, name not in stated, assumption)
         for name, assumption in ASSUMPTIONS.items()
         if (value := model.document.get(name)) is not None
     ]

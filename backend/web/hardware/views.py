@@ -18,11 +18,11 @@ from backend.catalog.selectors.rates import rate_table
 from backend.catalog.services.hardware import calculate_hardware, hardware_create, hardware_delete
 from backend.domain.errors import InvalidDocument, InvalidValue
 from backend.domain.facts import PARTS
-from backend.domain.hardware import HardwareCost, costs_by_year
+from backend.domain.hardware import HardwareCost, cost_document, costs_by_year
 from backend.domain.hardware_assumptions import ASSUMPTIONS, PUBLISHED
-from backend.domain.hardware_document import cost_document, hardware_from, shortest_document
+from backend.domain.hardware_document import hardware_from, shortest_document
 from backend.domain.scenarios.templates import OWN_SERVERS
-from backend.web.hardware.forms import LABELS, HardwareForm
+from backend.web.hardware.forms import HardwareForm
 from backend.web.hardware.plots import conclusion, hardware_plot
 from backend.web.hardware.shown import assumption_rows, cost_rows
 from backend.web.shared.access import demand, may, readable
@@ -38,7 +38,7 @@ def hardware_page(request: HttpRequest) -> HttpResponse:
     context = {
         "models": models,
         "plot": hardware_plot(models, [model.name for model in models], rate_table()),
-        "assumptions": [(LABELS[name], assumption) for name, assumption in ASSUMPTIONS.items()],
+        "assumptions": ASSUMPTIONS.values(),
         "published": PUBLISHED,
         "parts": PARTS,
         "may_write": may(request, Scope.WRITE),

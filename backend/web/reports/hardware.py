@@ -79,8 +79,8 @@ def _facts(model: HardwareModel, cost: Mapping[str, Any]) -> Iterator[tuple[str,
         ),
     )
     stated, defaults = [], []
-    for label, value, is_default, assumption in assumption_rows(model):
-        said = f"{label} {value_text(value)} {assumption.unit}"
+    for value, is_default, assumption in assumption_rows(model):
+        said = f"{assumption.label} {value_text(value)} {assumption.unit}"
         if is_default:
             defaults.append(f"{said} ({assumption.source})")
         else:

@@ -39,9 +39,7 @@ def editor_context(form: ScenarioForm, workspace_slug: str, *, is_refused: bool)
     """The form in its steps with what was typed calculated; a refusal has reported its errors."""
     typed = calculate(form)
     # A document that is made anew would forget what was reported of the last one.
-    shown = (
-        Preview(None, None, list(form.refused)) if is_refused else preview(typed, workspace_slug)
-    )
+    shown = Preview(form.refused) if is_refused else preview(typed, workspace_slug)
     document = typed.stated
     shape = shape_of(document.get("demand") or {})
     return {

@@ -13,7 +13,7 @@ from backend.accounts.models import Scope
 from backend.accounts.services.acting import workspace_of, workspace_slug
 from backend.common.work import retry_later
 from backend.domain.errors import InvalidDocument, InvalidValue
-from backend.domain.scenarios.templates import TEMPLATES, is_as_template
+from backend.domain.scenarios.templates import TEMPLATES, Template, is_as_template
 from backend.scenarios.models import Scenario
 from backend.scenarios.selectors.offer_matches import offer_names
 from backend.scenarios.services.job_requests import TooManyJobs
@@ -39,21 +39,12 @@ def scenario_new(request: HttpRequest) -> HttpResponse:
     """The editor, opened from a template; everybody may calculate, and who may write may save."""
     chosen = request.GET.get("template", FIRST)
     template = TEMPLATES.get(chosen) or TEMPLATES[FIRST]
-    if request.method != "POST":
-        if bill := request.GET.get("bill"):
-            return _page(request, ScenarioForm(document=bill_document(request, bill)))
-        form = ScenarioForm(document=_template_of(request, template.document))
-        return _page(request, form, template=template, is_unknown=chosen not in TEMPLATES)
-    form = edit(request.POST, workspace_slug(request))
-    if "save" in request.POST:
-        demand(request, Scope.WRITE)
-        scenario = _save(request, form, None, template.key)
-        if scenario is not None:
-            messages.success(request, _("“{name}” is saved.", name=scenario.name))
-            return HttpResponseRedirect(reverse("scenario", args=[scenario.slug]))
-    elif "background" in request.POST and (begun := _begin_job(request, form)):
-        return begun
-    return _page(request, form, template=template)
+    if request.method == "POST":
+        return _answer_button(request, None, template)
+    if bill := request.GET.get("bill"):
+        return _page(request, ScenarioForm(document=bill_document(request, bill)))
+    form = ScenarioForm(document=_template_of(request, template.document))
+    return _page(request, form, template=template, is_unknown=chosen not in TEMPLATES)
 
 
 @readable
@@ -68,17 +59,9 @@ def scenario_edit(request: HttpRequest, slug: str) -> HttpResponse:
     if not is_editable(document):
         messages.info(request, _("It has more options or windows than the editor: use the API."))
         return HttpResponseRedirect(reverse("scenario", args=[slug]))
-    if request.method != "POST":
-        return _page(request, ScenarioForm(document=document), scenario=scenario)
-    form = edit(request.POST, workspace_slug(request))
-    if "save" in request.POST:
-        demand(request, Scope.WRITE)
-        if _save(request, form, scenario, "") is not None:
-            messages.success(request, _("The changes are saved."))
-            return HttpResponseRedirect(reverse("scenario", args=[slug]))
-    elif "background" in request.POST and (begun := _begin_job(request, form)):
-        return begun
-    return _page(request, form, scenario=scenario)
+    if request.method == "POST":
+        return _answer_button(request, scenario)
+    return _page(request, ScenarioForm(document=document), scenario=scenario)
 
 
 @readable
@@ -91,6 +74,23 @@ def scenario_preview(request: HttpRequest) -> HttpResponse:
     context = {"preview": shown, "prices": prices.values()}
     # The script waits as long as the server asks it to, instead of asking at every key.
     return retry_later(render(request, "scenarios/_followed.html", context), shown.wait_s)
+
+
+def _answer_button(
+    request: HttpRequest, scenario: Scenario | None, template: Template | None = None
+) -> HttpResponse:
+    """The page with what its button changed, or the way to what it saved or began."""
+    form = edit(request.POST, workspace_slug(request))
+    if "save" in request.POST:
+        demand(request, Scope.WRITE)
+        saved = _save(request, form, scenario, template.key if template else "")
+        if saved is not None:
+            is_new = _("“{name}” is saved.", name=saved.name)
+            messages.success(request, _("The changes are saved.") if scenario else is_new)
+            return HttpResponseRedirect(reverse("scenario", args=[saved.slug]))
+    elif "background" in request.POST and (begun := _begin_job(request, form)):
+        return begun
+    return _page(request, form, scenario=scenario, template=template)
 
 
 def _save(

@@ -1,83 +1,86 @@
 """The editor's form in three steps: the shape of the load, what carries it, and the rest."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from django import forms
 
+from backend.domain.documents.model import Described, every_field
+from backend.domain.hardware_document import HardwareDocument
+from backend.domain.scenarios.document import PartDocument
 from backend.domain.scenarios.shapes import LoadShape
-from backend.web.scenarios import form_layout as layout
-from backend.web.scenarios.form_help import glossary
-from backend.web.scenarios.form_layout import Entry
-from backend.web.scenarios.forms import LINES, PARTS, ScenarioForm, field_name
+from backend.web.scenarios.fields import bounds, default_text
+from backend.web.scenarios.forms import PARTS, ScenarioForm
 from backend.web.scenarios.part_prices import PartPrice
 from backend.web.shared.language import lazy
 
-SECTIONS: Mapping[str, tuple[Entry, ...]] = {
-    lazy("Time"): layout.HORIZON,
-    lazy("Capacity of a server"): layout.CAPACITY,
-    lazy("How servers follow the demand"): layout.POLICY,
-    lazy("Other costs"): layout.EXTRAS,
-    lazy("Risk"): layout.RISKS,
-    lazy("Uncertainty"): layout.UNCERTAINTY,
-}
-SECTION_HINTS = {
-    "Other costs": lazy("Of every option, where it does not say otherwise."),
-    "Uncertainty": lazy(
-        "Coefficients of variation: 0.1 means that two of three draws lie within 10 %."
+Fields = Sequence[forms.BoundField]
+
+# Title, hint, and how the names of the fields begin.
+SECTIONS = (
+    (lazy("Time"), "", ("horizon.",)),
+    (lazy("Capacity of a server"), "", ("capacity.",)),
+    (lazy("How servers follow the demand"), "", ("policy.",)),
+    (
+        lazy("Other costs"),
+        lazy("Of every option, where it does not say otherwise."),
+        ("extras.",),
     ),
-}
+    (
+        lazy("Risk"),
+        "",
+        (
+            "hazard_per_month",
+            "contract.",
+            "tolerated_unserved_share",
+            "price_per_unserved_unit_hour",
+        ),
+    ),
+    (
+        lazy("Uncertainty"),
+        lazy("Coefficients of variation: 0.1 means that two of three draws lie within 10 %."),
+        ("uncertainty.",),
+    ),
+)
 # Fields that stand outside of their section: what is asked first.
-NAMED = frozenset({"name", "demand/unit", "capacity/units_per_server"})
-
-
-class ShownField(NamedTuple):
-    """A field with the name of the choice that it depends on, and the values for which it counts."""
-
-    field: forms.BoundField
-    when: str
-    values: str
-    is_wide: bool
-    is_long: bool
+NAMED = frozenset({"demand.unit", "capacity.units_per_server"})
+# What is asked first of a part: the offer, with which the catalog fills in the rest of the price.
+KEY = (
+    "price.offer",
+    "count",
+    "price.term",
+    "price.amount",
+    "price.billing",
+    "price.hardware.servers",
+    "price.hardware.items",
+)
 
 
 class ShownPart(NamedTuple):
-    """A part of an option: `role` is None in the second, which exists beside a base only."""
+    """A part of an option; the second exists `when` the role of the first is a base only."""
 
-    role: forms.BoundField | None
-    fields: Sequence[ShownField]
-    expert: Sequence[ShownField]
+    fields: Fields
+    expert: Fields
     when: str
     price: PartPrice
 
 
 class ShownOption(NamedTuple):
-    """An option; an empty one is there to be filled in."""
+    """An option; one that is not open is empty, to be filled in."""
 
     # Of the form, from 0 on.
     line: int
     name: forms.BoundField
+    role: forms.BoundField
     parts: Sequence[ShownPart]
-    extras: Sequence[ShownField]
-    is_empty: bool
-
-    @property
-    def is_open(self) -> bool:
-        return not self.is_empty
+    extras: Fields
+    is_open: bool
 
     @property
     def has_errors(self) -> bool:
         """True if a field that is folded away is wrong."""
         folded = [*self.extras, *(field for part in self.parts for field in part.expert)]
-        return any(shown.field.errors for shown in folded)
-
-
-class ShownSection(NamedTuple):
-    """A part of the document that most leave as it is."""
-
-    title: str
-    hint: str
-    fields: Sequence[ShownField]
+        return any(field.errors for field in folded)
 
 
 class ShownForm:
@@ -89,83 +92,85 @@ class ShownForm:
         """`prices` are those of the parts, by the name of the part in the form."""
         self.form, self.shape, self._prices = form, shape, prices
         of_shape = shape.fields if shape else ()
-        self._first = {*(f"demand/{name}" for name in of_shape), *NAMED}
+        self._first = {*(f"demand.{name}" for name in of_shape), *NAMED}
 
-    def _show(self, entries: Iterable[Entry], *indexes: int) -> list[ShownField]:
-        return [
-            ShownField(
-                field=self.form[field_name(entry.path, indexes)],
-                when=field_name(entry.when, indexes),
-                values=" ".join(sorted(entry.values)),
-                is_wide=entry.kind in LINES,
-                is_long=entry.name == "offer",
-            )
-            for entry in entries
-            # Fields of own hardware are only there where it is bought.
-            if field_name(entry.path, indexes) in self.form.fields
-        ]
+    def _bound(self, names: Iterable[str]) -> Fields:
+        return [self.form[name] for name in names]
+
+    def _under(self, *beginnings: str) -> list[str]:
+        return [name for name in self.form.entries if name.startswith(beginnings)]
+
+    def _outside_lines(self, *beginnings: str) -> list[str]:
+        return [name for name in self._under(*beginnings) if ".windows." not in name]
 
     @property
-    def load(self) -> list[ShownField]:
+    def load(self) -> Fields:
         """The numbers that matter in the shape, with its unit and what a server carries of it."""
-        return self._show(
-            entry for entry in (*layout.DEMAND, *layout.CAPACITY) if entry.path in self._first
-        )
+        names = self._outside_lines("demand.", "capacity.")
+        return self._bound(name for name in names if name in self._first)
 
     @property
-    def expert_load(self) -> list[ShownField]:
+    def expert_load(self) -> Fields:
         """The other fields of the demand."""
-        return self._show(entry for entry in layout.DEMAND if entry.path not in self._first)
+        names = self._outside_lines("demand.")
+        return self._bound(name for name in names if name not in self._first)
 
     @property
-    def sections(self) -> list[ShownSection]:
-        """Sections that are the same for all options."""
+    def sections(self) -> Iterator[tuple[str, str, Fields]]:
+        """(title, hint, fields) of what is the same for all options, and most leave as it is."""
+        for title, hint, beginnings in SECTIONS:
+            names = self._outside_lines(*beginnings)
+            fields = self._bound(name for name in names if name not in NAMED)
+            yield title, hint, fields
+
+    @property
+    def glossary(self) -> list[tuple[Described, str, str]]:
+        """(field, default, range) of every option's fields, for the table that explains them."""
+        fields = (*every_field(PartDocument), *every_field(HardwareDocument))
         return [
-            ShownSection(
-                title,
-                SECTION_HINTS.get(title, ""),
-                self._show(entry for entry in entries if entry.path not in NAMED),
-            )
-            for title, entries in SECTIONS.items()
+            (field, default_text(field), bounds(field.value))
+            for _path, field in fields
+            if field.value.label
         ]
 
     @property
-    def glossary(self) -> list[tuple[Entry, str]]:
-        """Meanings of every option's fields."""
-        return glossary(layout.PART_ENTRIES)
-
-    @property
-    def demand_windows(self) -> list[list[ShownField]]:
-        return self._lines("demand.windows", layout.DEMAND_WINDOWS)
-
-    @property
-    def policy_windows(self) -> list[list[ShownField]]:
-        return self._lines("policy.windows", layout.POLICY_WINDOWS)
-
-    def _lines(self, of: str, entries: Sequence[Entry]) -> list[list[ShownField]]:
-        return [self._show(entries, index) for index in range(self.form.counts[of])]
+    def windows(self) -> dict[str, list[Fields]]:
+        """Lines of the windows of the demand and of the policy."""
+        return {
+            of: [
+                self._bound(self._under(f"{of}.windows.{n}."))
+                for n in range(self.form.counts[f"{of}.windows"])
+            ]
+            for of in ("demand", "policy")
+        }
 
     @property
     def options(self) -> list[ShownOption]:
         """The options, the last one empty."""
-        return [self._option(index) for index in range(self.form.counts["options"])]
+        last = self.form.counts["options"] - 1
+        return [
+            ShownOption(
+                line=index,
+                name=self.form[f"options.{index}.name"],
+                role=self.form[f"options.{index}.parts.0.role"],
+                parts=[self._part(index, n) for n in range(PARTS)],
+                extras=self._bound(self._under(f"options.{index}.extras.")),
+                # The last line is the free one that the form keeps below those that are filled.
+                is_open=index < last,
+            )
+            for index in range(last + 1)
+        ]
 
-    def _option(self, index: int) -> ShownOption:
-        role = f"options.{index}.parts.0.role"
-        return ShownOption(
-            line=index,
-            name=self.form[f"options.{index}.name"],
-            parts=[
-                ShownPart(
-                    role=None if n else self.form[role],
-                    fields=self._show((*layout.KEY_ENTRIES, *layout.KEY_HARDWARE), index, n),
-                    expert=self._show((*layout.EXPERT_HARDWARE, *layout.EXPERT_ENTRIES), index, n),
-                    when=role if n else "",
-                    price=self._prices.get(f"options.{index}.parts.{n}", PartPrice(index, n)),
-                )
-                for n in range(PARTS)
-            ],
-            extras=self._show(layout.OWN_EXTRAS, index),
-            # The last line is the free one that the form keeps below those that are filled.
-            is_empty=index == self.form.counts["options"] - 1,
+    def _part(self, index: int, n: int) -> ShownPart:
+        at = f"options.{index}.parts.{n}"
+        names = self._under(f"{at}.")
+        key = [name for each in KEY if (name := f"{at}.{each}") in names]
+        # What own hardware is stands before the terms of its bill.
+        rest = (name for name in names if name not in key)
+        expert = sorted(rest, key=lambda name: ".hardware." not in name)
+        return ShownPart(
+            fields=self._bound(key),
+            expert=self._bound(expert),
+            when=f"options.{index}.parts.0.role" if n else "",
+            price=self._prices.get(at, PartPrice(index, n)),
         )

@@ -19,6 +19,7 @@ from backend.domain.attributions import attributions
 from backend.domain.errors import InvalidDocument
 from backend.domain.metrics import METRICS
 from backend.domain.scenarios.peak_mix import PeakMix
+from backend.domain.scenarios.price_document import BILLINGS
 from backend.domain.scenarios.results import money
 from backend.scenarios.models import Scenario
 from backend.scenarios.selectors.scenarios import follows_from
@@ -34,7 +35,6 @@ from backend.scenarios.selectors.screening import (
     screen_market,
 )
 from backend.web.scenarios.figures import cost_of_unmet_demand, horizon_words, mark_options
-from backend.web.scenarios.form_layout import BILLING_WORDS
 from backend.web.scenarios.page import scenario_outcome
 from backend.web.scenarios.views import scenario_or_404
 from backend.web.shared import words
@@ -171,7 +171,7 @@ def _row(row: ScreenedOffer, market: LoadMarket) -> dict[str, Any]:
         "of": row.of,
         "flags": " ".join(row.of.flags),
         "units": float(row.of.option.parts[0].units_per_server),
-        "billed": BILLING_WORDS.get(row.of.billing, row.of.billing),
+        "billed": BILLINGS.get(row.of.billing, row.of.billing),
         "added": urlencode(added),
     }
 

@@ -11,10 +11,10 @@ from backend.common import clock
 from backend.domain.errors import InvalidDocument
 from backend.domain.hardware import monthly_cost
 from backend.domain.hardware_document import hardware_from
+from backend.domain.scenarios.price_document import BILLINGS, PURCHASE
 from backend.domain.scenarios.ready_options import is_example
 from backend.scenarios.selectors.offer_matches import OfferMatch, offer_matches, scores_of_offers
 from backend.scenarios.selectors.resolving import NamedPrice, prices_by_name
-from backend.web.scenarios.form_layout import BILLING_WORDS
 from backend.web.scenarios.forms import CURRENCY, ScenarioForm
 from backend.web.shared import figures, words
 from backend.web.shared.language import _
@@ -83,12 +83,10 @@ def part_prices(
             elif price.get("offer") and searched < MOST_SEARCHED:
                 searched += 1
                 shown[name] = _search(at, price, metric, workspace_slug)
-            elif price.get("billing") == "purchase":
-                shown[name] = PartPrice(
-                    *at, figures=_of_hardware(price.get("hardware")), is_example=is_example(price)
-                )
             else:
-                shown[name] = PartPrice(*at, is_example=is_example(price))
+                is_bought = price.get("billing") == PURCHASE
+                cost = _of_hardware(price.get("hardware")) if is_bought else ""
+                shown[name] = PartPrice(*at, figures=cost, is_example=is_example(price))
     return shown
 
 
@@ -144,7 +142,7 @@ def _match(match: OfferMatch) -> ShownMatch:
 
 def _price(price: Mapping[str, Any]) -> str:
     """`0.3718 EUR an hour, by the second`."""
-    if price.get("billing") == "purchase":
+    if price.get("billing") == PURCHASE:
         return _of_hardware(price.get("hardware"))
     try:
         amount = Decimal(str(price["amount"]))
@@ -152,7 +150,7 @@ def _price(price: Mapping[str, Any]) -> str:
     except ArithmeticError:
         return ""
     unit = str(price.get("unit") or "hour")
-    billed = BILLING_WORDS.get(str(price.get("billing")), "")
+    billed = BILLINGS.get(str(price.get("billing")), "")
     a_unit = _("an hour") if unit == "hour" else "a month"
     return _(
         "{amount} {currency} {a_unit}, billed {billed}",

@@ -28,9 +28,7 @@ class WriteForm(forms.Form):
         """Puts a refusal of the services called within beside its field, and goes on after it."""
         try:
             yield
-        except InvalidValue as error:
-            self.refuse(error)
-        except InvalidDocument as error:
+        except (InvalidValue, InvalidDocument) as error:
             for field, detail in error.errors:
                 self.refuse(InvalidValue(field, detail))
 

@@ -9,8 +9,8 @@ import pytest
 from backend.domain.documents.model import Document as Model
 from backend.domain.documents.model import every_field
 from backend.domain.errors import InvalidDocument
-from backend.domain.hardware import monthly_cost
-from backend.domain.hardware_document import HardwareDocument, cost_document, hardware_from
+from backend.domain.hardware import cost_document, monthly_cost
+from backend.domain.hardware_document import HardwareDocument, hardware_from
 from backend.domain.scenarios.document import ScenarioDocument
 from backend.domain.scenarios.series import series
 from backend.domain.scenarios.simulate import simulate

@@ -139,7 +139,7 @@ def traces(draw: st.DrawFn) -> Document:
 
 @st.composite
 def policies(draw: st.DrawFn) -> Document:
-    kind = draw(st.sampled_from(POLICIES))
+    kind = draw(st.sampled_from(tuple(POLICIES)))
     low = draw(st.integers(0, 3))
     found: Document = {
         "kind": kind,
