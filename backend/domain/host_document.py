@@ -43,7 +43,7 @@ NO = frozenset(["no", "false", "nein", "falsch", "non", "faux", "falso", "0"])
 
 
 @dataclass(frozen=True)
-class Address(Text):
+class HostAddress(Text):
     """A host name or an IP address."""
 
     most: int = 255
@@ -77,7 +77,7 @@ Tags = list[Annotated[str, TAG]]
 
 
 class HostDescription(Document):
-    """What a host is to people, which everybody may see."""
+    """Description of a host, which everybody may see."""
 
     name: Annotated[str, Text("Name as given", most=MAX_NAME, is_line=True)]
     is_in_production: Annotated[bool, Flag("Whether all its runs are careful")] = False
@@ -85,9 +85,9 @@ class HostDescription(Document):
 
 
 class HostLogin(Document):
-    """Where a host is logged in to, which strangers do not see."""
+    """Login of a host, which strangers do not see."""
 
-    address: Annotated[str, Address("Name or IP address")]
+    address: Annotated[str, HostAddress("Name or IP address")]
     port: Annotated[int, WholeNumber("SSH port", low=1, high=MAX_PORT)] = SSH_PORT
     username: Annotated[str, USER]
 

@@ -104,20 +104,15 @@ class CampaignsView(FilteredListView):
         return _state_response(request, campaign, status=201)
 
 
-# Columns that a row of campaigns_visible has under another name.
-SOURCES = {
-    "id": "pk",
-    "runs_done": "done_count",
-    "runs_failed": "failed_count",
-    "runs_cancelled": "cancelled_count",
-}
-
-
 def _cells(campaign: Any) -> dict[str, Any]:
     """A row of campaigns_visible."""
-    names = [column.name for column in CampaignsView.columns]
-    cells = {name: getattr(campaign, SOURCES.get(name, name)) for name in names}
-    return cells | {"budget_currency": campaign.budget_currency or None}
+    return {
+        **vars(campaign),
+        "runs_done": campaign.done_count,
+        "runs_failed": campaign.failed_count,
+        "runs_cancelled": campaign.cancelled_count,
+        "budget_currency": campaign.budget_currency or None,
+    }
 
 
 def _campaign(request: Request, campaign_id: UUID) -> Campaign:

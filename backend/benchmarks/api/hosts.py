@@ -143,8 +143,7 @@ class HostsView(FilteredListView):
             document=HostDocument.read(request.data),
             actor=actor(request),
         )
-        seen = {"id": host.pk, "name": host.name, "state": host.state}
-        made = documents.HostMade(seen | {"login_key": login_key_line(host) or None})
+        made = documents.HostMade(vars(host) | {"login_key": login_key_line(host) or None})
         return created_response(request, made.data, "host", host_id=host.pk)
 
 

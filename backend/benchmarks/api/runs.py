@@ -121,15 +121,10 @@ class RunsView(FilteredListView):
 
 def _run_cells(run: Run) -> dict[str, Any]:
     return {
-        "id": run.pk,
+        **vars(run),
         "host": run.host_id,
         "offer": run.offer.slug,
-        "profile": run.profile,
-        "state": run.state,
         "progress": run.progress_ratio,
-        "created_at": run.created_at,
-        "started_at": run.started_at,
-        "finished_at": run.finished_at,
         "overhead_s": run.overhead_s,
         "failure_reason": run.failure_reason or None,
         "labels": labels_text(run.labels) or None,
@@ -207,15 +202,8 @@ def _run_sample(sample: Sample) -> dict[str, Any]:
 def _run_evidence(request: Request, item: Evidence) -> dict[str, Any]:
     key = {"run_id": item.run_id, "n": item.n}
     return {
-        "n": item.n,
-        "probe": item.probe,
-        "variant": item.variant,
-        "repeat": item.repeat,
-        "command": item.command,
-        "tool_version": item.tool_version,
-        "exit_code": item.exit_code,
+        **vars(item),
         "bytes": item.size_bytes,
-        "sha256": item.sha256,
         "url": reverse("api:run-evidence", kwargs=key, request=request),
         "series_url": reverse("api:run-evidence-series", kwargs=key, request=request)
         if getattr(item, "has_series", False)
@@ -322,17 +310,11 @@ class SamplesView(FilteredListView):
 
 def _sample_cells(sample: Sample) -> dict[str, Any]:
     return {
+        **vars(sample),
         "sample_id": sample.pk,
         "offer": sample.offer.slug,
-        "metric": sample.metric,
-        "variant": sample.variant,
-        "repeat": sample.repeat,
-        "value": sample.value,
-        "unit": sample.unit,
         "flags": sample.flags or None,
-        "source": sample.source,
         "source_note": sample.source_note or None,
-        "measured_at": sample.measured_at,
         "method_version": sample.method_version or None,
         "run": sample.run_id,
         "evidence": sample.evidence.n if sample.evidence else None,

@@ -18,7 +18,6 @@ from backend.benchmarks.selectors.hosts import (
 )
 from backend.benchmarks.services.host_authorities import host_authority_set
 from backend.benchmarks.services.hosts import (
-    HostBusy,
     KeyRevoked,
     host_approve,
     host_create,
@@ -138,10 +137,8 @@ def _import_lines(
                 done.unchanged += 1
             if host is not None and entry.keys and _pin_key(host, entry.keys, revoked, actor):
                 done.approved.append(host)
-        except (InvalidValue, InvalidDocument) as error:
+        except DomainError as error:
             errors.append((f"/text/{entry.line}", str(error).removeprefix("/")))
-        except (KeyDiffers, KeyRevoked, HostBusy) as error:
-            errors.append((f"/text/{entry.line}", str(error)))
     # After all others: a list may name a bastion below the hosts that are behind it.
     errors += _behind_bastions(reading.hosts, done.added, known, actor)
     # The transaction is undone with it: a list is taken as a whole or not at all.

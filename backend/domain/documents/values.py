@@ -253,8 +253,8 @@ class Text(Value):
     allowed: str = ""
 
     def read(self, value: Any) -> str:
-        is_text = isinstance(value, str) and len(value) <= self.most
-        if not is_text or len(text := value.strip()) < self.least:
+        text = value.strip() if isinstance(value, str) and len(value) <= self.most else None
+        if text is None or len(text) < self.least:
             raise fault(self.allowed or f"text of {self.least} to {self.most} characters is needed")
         # PostgreSQL stores neither.
         if NOT_TEXT.search(text):

@@ -8,12 +8,12 @@ from uuid import UUID
 from django import forms
 
 from backend.benchmarks.models import Host
-from backend.catalog.models import OfferKind
 from backend.domain.errors import InvalidDocument
-from backend.domain.host_document import MAX_NAME, MAX_PORT, SSH_PORT, UNITS
+from backend.domain.host_document import DEDICATED, MAX_NAME, MAX_PORT, SSH_PORT, UNITS
 from backend.domain.pricing.purchase import PriceUnit
+from backend.domain.requirement_document import KINDS
 from backend.web.shared import number_fields, words
-from backend.web.shared.forms import SecretText, WriteForm, currency, text
+from backend.web.shared.forms import SecretText, WriteForm, amount_typed, currency, text
 from backend.web.shared.language import _, lazy
 
 LIST_WORDS = {
@@ -24,7 +24,6 @@ LIST_WORDS = {
     "known_hosts": lazy("known_hosts: keys to approve, hosts to add, authorities"),
     "fingerprints": lazy("Fingerprints to approve, as ssh-keygen -l prints them"),
 }
-PRICE = ("amount", "currency", "unit")
 
 
 def private_key(help_text: str) -> forms.CharField:
@@ -42,6 +41,11 @@ def private_key(help_text: str) -> forms.CharField:
             }
         ),
     )
+
+
+def kind(label: str) -> forms.ChoiceField:
+    choices = [(slug, words.kind(slug)) for slug in KINDS]
+    return forms.ChoiceField(label=label, choices=choices, initial=DEDICATED)
 
 
 class HostLoginForm(WriteForm):
@@ -119,11 +123,7 @@ class HostListForm(WriteForm):
         autocapitalize="none",
         help_text=lazy("Empty: such hosts are not added, only their keys are approved."),
     )
-    kind = forms.ChoiceField(
-        label=lazy("Kind where none is stated"),
-        choices=[(kind, words.kind(kind)) for kind in OfferKind.values],
-        initial="dedicated",
-    )
+    kind = kind(lazy("Kind where none is stated"))
     file = forms.FileField(
         label=lazy("File"),
         required=False,
@@ -177,11 +177,7 @@ class HostChangeForm(HostLoginForm):
 class HostForm(HostLoginForm):
     """The same with kind, key and price of a machine of one's own."""
 
-    kind = forms.ChoiceField(
-        label=lazy("Kind"),
-        choices=[(kind, words.kind(kind)) for kind in OfferKind.values],
-        initial="dedicated",
-    )
+    kind = kind(lazy("Kind"))
     private_key = private_key(
         lazy(
             "OpenSSH or PEM, unencrypted. It is kept encrypted and never shown again. Empty: the"
@@ -202,11 +198,9 @@ class HostForm(HostLoginForm):
     pointers = {"/price": "price_amount"}
 
     def document(self) -> dict[str, Any]:
-        """The form as a document; raises nothing for what that refuses."""
-        data = dict(self.cleaned_data)
-        amount, currency, unit = (data.pop(f"price_{name}") for name in PRICE)
-        if amount is None:
-            return data
-        # Capitals, as exchange rates are looked up by them.
-        price = amount, (currency or "USD").upper(), unit or PriceUnit.MONTH
-        return data | {"price": dict(zip(PRICE, price, strict=True))}
+        """The form as a document."""
+        data = self.cleaned_data
+        stated = {name: value for name, value in data.items() if not name.startswith("price_")}
+        if price := amount_typed(data, "price"):
+            stated["price"] = price | {"unit": data["price_unit"] or PriceUnit.MONTH}
+        return stated
