@@ -14,7 +14,7 @@ from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler, ValidationError
 from pydantic_core import CoreSchema, InitErrorDetails, PydanticCustomError, core_schema
 
 from backend.domain.decimals import PATTERN, read_decimal
-from backend.domain.parsing.texts import NOT_TEXT
+from backend.domain.printable import NOT_TEXT
 from backend.domain.time_zones import region_zone
 
 JsonSchema = dict[str, Any]
