@@ -8,6 +8,7 @@ from typing import Any
 from backend.accounts.models import Membership, Scope, User, Workspace
 from backend.accounts.services.workspaces import default_workspace
 from backend.benchmarks.models import Host, HostState, Run, Sample, Source
+from backend.benchmarks.services.hosts import host_create
 from backend.catalog.models import (
     ExchangeRate,
     ExtraPrice,
@@ -17,6 +18,7 @@ from backend.catalog.models import (
     Provider,
     Region,
 )
+from backend.domain.host_document import HostDocument
 from backend.domain.pricing.purchase import PriceUnit, PurchaseModel
 
 AT = dt.datetime(2026, 11, 1, 12, tzinfo=dt.UTC)
@@ -120,6 +122,16 @@ def host(of: Offer | None = None, **given: Any) -> Host:
             **given,
         }
     )
+
+
+def ssh_host(machine: Any, name: str, **stated: Any) -> Host:
+    """The host that a server (port, username, keys) is to us; its key was approved."""
+    login = {"address": "127.0.0.1", "port": machine.port, "username": machine.username}
+    document = {"name": name, **login, "private_key": machine.private_key, **stated}
+    made = host_create(workspace=workspace(), document=HostDocument.read(document), actor="tester")
+    Host.objects.filter(pk=made.pk).update(state=HostState.TRUSTED, host_key=machine.host_key)
+    made.refresh_from_db()
+    return made
 
 
 def run(on: Host | None = None, **given: Any) -> Run:

@@ -17,9 +17,10 @@ from backend.catalog.api import documents as catalog_documents
 from backend.catalog.api.documents import AnyNumberField
 from backend.common.rest.documents import AmountField, AnswerField, Strict
 from backend.common.rest.views import View
-from backend.domain.campaign_document import CampaignDocument
+from backend.domain.campaign_document import CampaignDocument, RunDocument
 from backend.domain.documents.model import json_schema as schema_of
 from backend.domain.hardware_document import OfferedHardwareDocument
+from backend.domain.host_document import HostDocument
 from backend.domain.requirement_document import RequirementDocument
 from backend.domain.scenarios.document import ScenarioDocument
 from backend.domain.schedules import ScheduleDocument
@@ -47,9 +48,7 @@ TYPES: Mapping[type[serializers.Field[Any, Any, Any, Any]], Mapping[str, Any]] =
     serializers.CharField: {"type": "string"},
 }
 DOCUMENTS: Mapping[str, type[serializers.Serializer[Any]]] = {
-    "host": documents.HostDocument,
     "approval": documents.ApprovalDocument,
-    "run": documents.RunDocument,
     "run-detail": documents.RunDetail,
     **campaign_documents.DOCUMENTS,
     **subscription_documents.DOCUMENTS,
@@ -67,8 +66,10 @@ DOCUMENTS: Mapping[str, type[serializers.Serializer[Any]]] = {
 # Documents that no serializer reads.
 READ_BY_THE_DOMAIN: Mapping[str, Callable[[], dict[str, Any]]] = {
     "campaign": partial(schema_of, CampaignDocument),
+    "host": partial(schema_of, HostDocument),
     "hardware": partial(schema_of, OfferedHardwareDocument),
     "requirement": partial(schema_of, RequirementDocument),
+    "run": partial(schema_of, RunDocument),
     "scenario": partial(schema_of, ScenarioDocument),
     "schedule": partial(schema_of, ScheduleDocument),
     "setup": partial(schema_of, SetupDocument),

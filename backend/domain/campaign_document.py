@@ -1,31 +1,19 @@
-"""A campaign as people state it: the one description for API, files, forms and stored rows."""
+"""A campaign, and a run, as people state it: the one description for API, files, forms and stored rows."""
 
-import re
-from collections.abc import Mapping
-from dataclasses import dataclass
-from decimal import Decimal
 from enum import StrEnum
 from typing import Annotated, Any
 from uuid import UUID
 
-from pydantic import GetCoreSchemaHandler
-from pydantic_core import CoreSchema, core_schema
-
-from backend.domain.decimals import read_decimal
-from backend.domain.documents.model import Document
+from backend.domain.documents.model import Document, Faults
 from backend.domain.documents.stored_values import Identifier, Values
 from backend.domain.documents.values import (
-    PLAIN,
     Flag,
-    JsonSchema,
     Many,
     Text,
-    Value,
     WholeNumber,
     Word,
-    fault,
-    fault_at,
 )
+from backend.domain.money_document import Limit
 from backend.domain.profiles import PROFILES
 from backend.domain.rentals import Budget
 
@@ -33,9 +21,7 @@ MAX_REPEATS = 50
 MAX_CONCURRENCY = 10_000
 MAX_MACHINES = 10_000
 MAX_SLUG_LENGTH = 120
-# On each side of the point.
-MAX_AMOUNT_DIGITS = 10
-CURRENCY = re.compile(r"[A-Z]{3}")
+MAX_PROBE_LENGTH = 20
 INSTALL_MEANING = "Missing tools are installed; left out: on machines to rent, and on no hosts"
 PAIRS_MEANING = (
     "ring: each to the next; all: each to every other, hosts among themselves and offers among "
@@ -53,51 +39,34 @@ class NetworkPairs(StrEnum):
     TWINS = "twins"
 
 
-@dataclass(frozen=True)
-class Limit(Value):
-    """An amount of money: {"amount": "49.00", "currency": "EUR"}."""
+class MeasureFields(Document):
+    """Fields of a run and of a campaign."""
 
-    def read(self, value: Any) -> Budget:
-        if isinstance(value, Budget):
-            return value
-        if not isinstance(value, Mapping):
-            raise fault("an object with amount and currency is needed")
-        amount, currency = read_decimal(value.get("amount")), value.get("currency")
-        faults = [(f"/{name}", "unknown field") for name in {*value} - {"amount", "currency"}]
-        if amount is None or amount < 0:
-            faults.append(("/amount", "an amount is a decimal such as 49.00, not below zero"))
-        elif any(len(digits) > MAX_AMOUNT_DIGITS for digits in f"{amount:f}".split(".")):
-            detail = f"at most {MAX_AMOUNT_DIGITS} digits before and after the point"
-            faults.append(("/amount", detail))
-        if not isinstance(currency, str) or not CURRENCY.fullmatch(currency):
-            faults.append(("/currency", "three capital letters such as EUR are needed"))
-        if faults:
-            raise fault_at(*faults)
-        return Budget(Decimal(f"{amount:f}"), str(currency))
-
-    def schema(self) -> JsonSchema:
-        currency = {"type": "string", "pattern": f"^{CURRENCY.pattern}$"}
-        return {
-            "type": "object",
-            "properties": {"amount": PLAIN, "currency": currency},
-            "required": ["amount", "currency"],
-            "additionalProperties": False,
-        }
-
-    def __get_pydantic_core_schema__(
-        self, source: Any, handler: GetCoreSchemaHandler
-    ) -> CoreSchema:
-        as_stated = core_schema.plain_serializer_function_ser_schema(_budget_document)
-        return core_schema.no_info_plain_validator_function(self.read, serialization=as_stated)
+    profile: Annotated[str, Word("How thoroughly it is measured", choices=tuple(PROFILES))]
+    probes: Annotated[
+        list[Annotated[str, Text(most=MAX_PROBE_LENGTH)]] | None,
+        Many("All of the profile when left out"),
+    ] = None
+    parameters: Annotated[dict[str, Any], Values("Of the runs")] = {}
+    budget: Annotated[Budget | None, Limit("The most that a run, or a round, may cost")] = None
 
 
-def _budget_document(budget: Budget | None) -> dict[str, str] | None:
-    if budget is None:
-        return None
-    return {"amount": f"{budget.amount.normalize():f}", "currency": budget.currency}
+class RunDocument(MeasureFields):
+    """A run of one profile, on exactly one of a host and an offer; a machine of the offer is rented
+    for it, within the budget."""
+
+    host: Annotated[UUID | None, Identifier("Identifier of the host")] = None
+    offer: Annotated[str | None, Text("Slug of a machine to rent", most=MAX_SLUG_LENGTH)] = None
+    labels: Annotated[dict[str, Any], Values("Words that it is called by")] = {}
+
+    def faults(self) -> Faults:
+        if (self.host is None) == (self.offer is None):
+            yield "host", "exactly one of host and offer is needed"
+        elif self.offer is not None and self.budget is None:
+            yield "budget", "an offer to rent needs a budget"
 
 
-class CampaignFields(Document):
+class CampaignFields(MeasureFields):
     """Everything but the hosts, which files name and others identify. Machines to rent need a
     budget; the parameters purchase_model and lifetime_s are theirs."""
 
@@ -105,12 +74,8 @@ class CampaignFields(Document):
         list[Annotated[str, Text(most=MAX_SLUG_LENGTH)]],
         Many("Slugs of machines to rent", high=MAX_MACHINES),
     ] = []
-    profile: Annotated[str, Word("How thoroughly it is measured", choices=tuple(PROFILES))]
-    probes: Annotated[list[Any] | None, Many("All of the profile when left out")] = None
-    parameters: Annotated[dict[str, Any], Values("Of the runs")] = {}
     repeats: Annotated[int, WholeNumber("Runs of each machine", low=1, high=MAX_REPEATS)] = 1
     concurrency: Annotated[int, WholeNumber("Runs at a time", low=1, high=MAX_CONCURRENCY)] = 4
-    budget: Annotated[Budget | None, Limit("The most that a round may cost")] = None
     install_tools: Annotated[bool | None, Flag(INSTALL_MEANING)] = None
     network_pairs: Annotated[str, Word(PAIRS_MEANING, choices=tuple(NetworkPairs))] = "none"
 

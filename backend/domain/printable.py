@@ -8,6 +8,8 @@ MAX_LINE_CHARACTERS = 2000
 _CONTROLS = re.compile(
     "[\0-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
 )
+# PostgreSQL's texts have no NUL character, and half a surrogate pair has no form in UTF-8.
+NOT_TEXT = re.compile("[\0\ud800-\udfff]")
 _BREAKS = re.compile(r"[\t\r\n]+")
 
 

@@ -12,30 +12,14 @@ from backend.domain.documents.values import (
     Many,
     Text,
     Version,
-    WholeNumber,
-    Word,
 )
 from backend.domain.errors import InvalidDocument
+from backend.domain.host_document import HostEntry
 from backend.domain.schedules import ScheduleEntry
 
 MAX_FILE_BYTES = 1_000_000
 # A file of a few lines may nest so deep that reading it never ends.
 MAX_LEVELS = 20
-MAX_PORT = 65_535
-KINDS = ("cloud", "vps", "dedicated", "onprem")
-
-
-class HostEntry(Document):
-    """A host to log in to by Rackrate's own key or the one that it was given; no secret stands here."""
-
-    name: Annotated[str, Text("What it is called", most=100)]
-    address: Annotated[str, Text("Name or IP address", most=255)]
-    port: Annotated[int, WholeNumber("Of its SSH server", low=1, high=MAX_PORT)] = 22
-    username: Annotated[str, Text("Who logs in", most=64)]
-    bastion: Annotated[str | None, Text("Name of the host that it is reached through")] = None
-    tags: Annotated[list[Annotated[str, Text(most=40)]], Many("Words to find it by")] = []
-    is_in_production: Annotated[bool, Flag("Whether others need it")] = False
-    kind: Annotated[str, Word("Of its own offer, when it is made", choices=KINDS)] = "dedicated"
 
 
 class SubscriptionEntry(Document):

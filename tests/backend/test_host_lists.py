@@ -203,7 +203,7 @@ def test_command_names_wrong_lines_and_asks_for_a_format(capsys, tmp_path):
     err = StringIO()
     with pytest.raises(CommandError, match="1 lines are wrong; nothing was stored"):
         call_command("import_hosts", str(path), stderr=err)
-    assert err.getvalue() == "line 2: port: 'x' is not within 1 … 65535\n"
+    assert err.getvalue() == "line 2: port: 'x' is not a whole number from 1 to 65535\n"
     path = path.rename(tmp_path / "list.txt")
     with pytest.raises(CommandError, match="--format is needed: csv, ansible"):
         commanded(path)

@@ -155,9 +155,34 @@ def test_hosts_have_tags_and_those_in_production_only_careful_runs(operator: Cli
     assert Run.objects.get().parameters == {"careful": True}
     refused = post(operator, "runs", run | {"parameters": {"install_tools": True}})
     assert (refused.status_code, fields(refused)) == (400, ["/parameters/install_tools"])
-    change = {"tags": ["no blanks, please"]}
-    response = operator.patch(path, json.dumps(change), content_type="application/json")
-    assert (response.status_code, fields(response)) == (400, ["/tags/0"])
+    for change, pointer in (
+        ({"tags": ["no blanks, please"]}, "/tags/0"),
+        # What protects a host is not taken away by the way.
+        ({"is_in_production": None}, "/is_in_production"),
+        ({"name": None}, "/name"),
+        ({"kind": "vps"}, "/kind"),
+    ):
+        response = operator.patch(path, json.dumps(change), content_type="application/json")
+        assert (response.status_code, fields(response)) == (400, [pointer])
+    freed = operator.patch(path, json.dumps({"tags": None}), content_type="application/json")
+    assert (freed.status_code, freed.json()["tags"]) == (200, None)
+    assert freed.json()["is_in_production"] is True
+
+
+def test_host_without_a_login_of_its_own_keeps_to_its_description(operator: Client) -> None:
+    host = factories.host(driver="local", address="", username="")
+    for change, status, wrong in (
+        ({"name": "this one", "port": 22}, 200, []),
+        ({"port": 2222}, 400, ["/address"]),
+        ({"private_key": ""}, 400, ["/private_key"]),
+        ({"colour": "red"}, 400, ["/colour"]),
+    ):
+        response = operator.patch(
+            f"{API}/hosts/{host.pk}", json.dumps(change), content_type="application/json"
+        )
+        assert (response.status_code, fields(response) if wrong else []) == (status, wrong)
+    host.refresh_from_db()
+    assert (host.name, host.port) == ("this one", 22)
 
 
 def test_bastion_is_another_host_that_is_logged_in_to(operator: Client) -> None:

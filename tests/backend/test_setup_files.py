@@ -140,22 +140,20 @@ def test_nothing_is_deleted_without_prune_which_lists_it_first(applied):
 
 
 def test_every_fault_is_named_by_its_line_and_nothing_is_stored(applied):
-    text = (
-        TWO.replace("[build1]", "[build2]")
-        .replace("campaign: nightly", "campaign: weekly")
-        .replace("gate.example.org", "-oProxyCommand=x")
-    )
-    said = applied(text)
+    text = TWO.replace("[build1]", "[build2]").replace("campaign: nightly", "campaign: weekly")
+    said = applied(text.replace("bastion: gate", "bastion: none"))
     assert [line.partition(":")[0] for line in said[:-1]] == sorted(
         {line.partition(":")[0] for line in said[:-1]}, key=lambda one: int(one.split()[1])
     )
-    assert said[0].startswith("line 3: /hosts/0/address: ")
+    assert said[0] == "line 8: /hosts/1/bastion: no host is named 'none'"
     assert any(line == "line 11: /campaigns/0/hosts/0: no host is named 'build2'" for line in said)
     assert any("/schedules/0/campaign: no campaign is named 'weekly'" in line for line in said)
     assert said[-1].endswith("nothing was changed")
     assert not Host.objects.exists()
     needed = "minute, hour, day of month, month and day of week are needed"
-    (cron, *_) = applied(TWO.replace("0 3 * * *", "every day"))
+    unreadable = TWO.replace("0 3 * * *", "every day").replace("gate.example.org", "-oProxy=x")
+    address, cron, *_ = applied(unreadable)
+    assert address.startswith("line 3: /hosts/0/address: '-oProxy=x' is not a host name")
     assert cron == f"line 16: /schedules/0/cron: {needed}"
     assert not Host.objects.exists()
 

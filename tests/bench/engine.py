@@ -33,7 +33,7 @@ from django.db.models.functions import Now
 from django.test.utils import setup_databases, teardown_databases
 
 from backend.benchmarks.models import Host, HostState, Run, RunState, Sample, Step
-from backend.benchmarks.services.hosts import host_create, host_local
+from backend.benchmarks.services.hosts import host_local
 from backend.benchmarks.services.login_keys import host_private_key_replace
 from backend.benchmarks.services.runs import run_cancel, run_create
 from backend.common import clock
@@ -75,21 +75,7 @@ def overheads(host: Host) -> list[float]:
 
 
 def ssh_host(sshd: FakeSshd) -> Host:
-    host = host_create(
-        workspace=factories.workspace(),
-        name="target",
-        address="127.0.0.1",
-        port=sshd.port,
-        username=sshd.username,
-        private_key=sshd.private_key,
-        offer=None,
-        kind="dedicated",
-        price=None,
-        actor="bench",
-    )
-    host.state, host.host_key = HostState.TRUSTED, sshd.host_key
-    host.save()
-    return host
+    return factories.ssh_host(sshd, "target")
 
 
 def queue_runs() -> None:

@@ -65,8 +65,8 @@ def test_plans_differ_in_fields_and_not_in_the_order_of_lists():
     plan = CampaignPlan(profile="quick", offers=["a", "b"])
     assert plan.differs_in(CampaignPlan(profile="quick", offers=["b", "a"])) == []
     other = CampaignPlan(profile="full", offers=["a"], concurrency=4)
-    assert plan.differs_in(other) == ["offers", "profile"]
-    nobody_checked_these = CampaignPlan(profile="quick", offers=["a", "b"], probes=[["cmips"], {}])
+    assert plan.differs_in(other) == ["profile", "offers"]
+    nobody_checked_these = CampaignPlan(profile="quick", offers=["a", "b"], probes=["x", "x"])
     assert nobody_checked_these.differs_in(plan) == ["probes"]
 
 

@@ -15,13 +15,12 @@ from django.conf import settings
 from django.test import override_settings
 from pytest_django.live_server_helper import LiveServer
 
-from backend.accounts.services.workspaces import default_workspace
-from backend.benchmarks.models import Host, HostState, Run
-from backend.benchmarks.services.hosts import host_create
+from backend.benchmarks.models import Host, Run
 from backend.benchmarks.services.runs import run_create
 from backend.common import work
 from backend.web.ranking import views as ranking_views
 from backend.web.shared import state
+from tests import factories
 from tests.backend.conftest import roomy_throttles
 from tests.database import empty
 from tests.e2e.browser import browser
@@ -192,21 +191,7 @@ def make_host(tmp_path: Path) -> Iterator[Callable[[str], tuple[FakeSshd, Host]]
 
 def trusted_host(machine: Any, name: str | None = None) -> Host:
     """The host that a server (address, port, username, keys) is to us."""
-    host = host_create(
-        workspace=default_workspace(),
-        name=name or machine.name,
-        address=machine.address,
-        port=machine.port,
-        username=machine.username,
-        private_key=machine.private_key,
-        offer=None,
-        kind="dedicated",
-        price=None,
-        actor="tester",
-    )
-    host.state, host.host_key = HostState.TRUSTED, machine.host_key
-    host.save(update_fields=["state", "host_key"])
-    return host
+    return factories.ssh_host(machine, name or machine.name, address=machine.address)
 
 
 @pytest.fixture

@@ -319,6 +319,25 @@ def test_runs_are_filtered_by_host_state_profile_and_offer(client, django_assert
     assert "No run is like this" in text_of(client.get("/runs/?state=lost"))
 
 
+def test_runs_page_has_the_filters_of_the_api(client):
+    host = factories.host()
+    nightly = campaigns.campaign(host)
+    wanted = factories.run(host, campaign=nightly, round=2, state=RunState.DONE)
+    factories.run(host, campaign=nightly, round=1, state=RunState.DONE)
+    Run.objects.exclude(pk=wanted.pk).update(created_at=factories.AT)
+    for query in (f"campaign={nightly.pk}&round=2", "since=2026-11-02"):
+        listed = client.get(f"/api/v1/runs?{query}").json()["results"]
+        assert [run["id"] for run in listed] == [str(wanted.pk)]
+        page = text_of(client.get(f"/runs/?{query}"))
+        assert re.findall(r'<th scope="row" class="nowrap"><a href="/runs/([^/]+)/', page) == [
+            str(wanted.pk)
+        ]
+    page = text_of(client.get("/runs/?round=x&since=yesterday"))
+    assert 'id="round_error">Ignored:' in page
+    assert 'id="since_error">Ignored:' in page
+    assert "2 runs<" in page
+
+
 def test_run_lists_read_all_their_lines_at_once(client):
     host = factories.host()
     campaign = campaigns.campaign(host)

@@ -13,8 +13,7 @@ from typing import Any
 import pytest
 from django.db.models.functions import Now
 
-from backend.benchmarks.models import Host, HostState, Run, Step
-from backend.benchmarks.services.hosts import host_create
+from backend.benchmarks.models import Host, Run, Step
 from backend.benchmarks.services.runs import run_create
 from backend.providers.http import Patience
 from backend.providers.registry import PROVIDERS
@@ -71,21 +70,7 @@ def target(sshd: FakeSshd) -> Target:
 def ssh_host(sshd: FakeSshd, queued: list[Any], settings: Any) -> Host:
     """A host whose key was approved."""
     settings.SSH_ALLOW_PRIVATE = True
-    host = host_create(
-        workspace=factories.workspace(),
-        name="Target",
-        address="127.0.0.1",
-        port=sshd.port,
-        username=sshd.username,
-        private_key=sshd.private_key,
-        offer=None,
-        kind="dedicated",
-        price=None,
-        actor="tester",
-    )
-    Host.objects.filter(pk=host.pk).update(state=HostState.TRUSTED, host_key=sshd.host_key)
-    host.refresh_from_db()
-    return host
+    return factories.ssh_host(sshd, "Target")
 
 
 def tiny_run(host: Host, *, probes: list[str] | None = None, **parameters: Any) -> Run:

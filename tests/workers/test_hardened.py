@@ -9,10 +9,10 @@ from pathlib import Path
 import asyncssh
 import pytest
 
-from backend.benchmarks.models import Host, HostState, RunState
+from backend.benchmarks.models import HostState, RunState
 from backend.benchmarks.selectors.evidence import evidence_text
 from backend.benchmarks.selectors.hosts import login_key_line
-from backend.benchmarks.services.hosts import host_create, host_scan, host_update
+from backend.benchmarks.services.hosts import host_scan, host_update
 from backend.domain.errors import InvalidValue
 from tests import factories
 from tests.fakes.sshd import FakeSshd
@@ -60,23 +60,9 @@ def bastion_sshd(tmp_path):
     server.stop()
 
 
-def host_at(server, name, address="127.0.0.1", *, port=None, bastion=None, private_key=None):
-    host = host_create(
-        workspace=factories.workspace(),
-        name=name,
-        address=address,
-        port=port or server.port,
-        username=server.username,
-        private_key=server.private_key if private_key is None else private_key,
-        offer=None,
-        kind="dedicated",
-        price=None,
-        bastion=bastion,
-        actor="tester",
-    )
-    Host.objects.filter(pk=host.pk).update(state=HostState.TRUSTED, host_key=server.host_key)
-    host.refresh_from_db()
-    return host
+def host_at(server, name, address="127.0.0.1", *, bastion=None, **stated):
+    bastion_id = bastion and bastion.pk
+    return factories.ssh_host(server, name, address=address, bastion=bastion_id, **stated)
 
 
 @pytest.fixture
@@ -147,7 +133,7 @@ def test_bastion_that_does_not_reach_the_host_is_named_with_it(host, bastion_ssh
 
 def test_bastions_do_not_go_in_circles(host, bastion):
     with pytest.raises(InvalidValue, match="Rack 7 is itself reached through Bastion") as refusal:
-        host_update(host=bastion, changes={"bastion": host}, actor="tester")
+        host_update(host=bastion, changes={"bastion": host.pk}, actor="tester")
     assert refusal.value.field == "/bastion"
 
 

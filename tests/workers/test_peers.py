@@ -7,9 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from backend.benchmarks.models import Host, HostState, RunState, Step
+from backend.benchmarks.models import HostState, RunState, Step
 from backend.benchmarks.selectors.runs import run_view
-from backend.benchmarks.services.hosts import host_create
 from backend.benchmarks.services.runs import run_cancel, run_create
 from backend.domain.errors import DriverError, Reason
 from backend.domain.probes import PROBES
@@ -39,14 +38,7 @@ def other_end(tmp_path):
 
 @pytest.fixture
 def peer(other_end, ssh_host):
-    host = host_create(
-        workspace=factories.workspace(), name="Other end", address="127.0.0.1",
-        port=other_end.port, username=other_end.username, private_key=other_end.private_key,
-        offer=None, kind="dedicated", price=None, actor="tester",
-    )  # fmt: skip
-    Host.objects.filter(pk=host.pk).update(state=HostState.TRUSTED, host_key=other_end.host_key)
-    host.refresh_from_db()
-    return host
+    return factories.ssh_host(other_end, "Other end")
 
 
 def paired(host, peer, probes=("network",), **parameters):

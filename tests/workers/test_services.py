@@ -30,10 +30,10 @@ from backend.benchmarks.services.hosts import (
 from backend.benchmarks.services.leases import claim_due
 from backend.benchmarks.services.login_keys import host_private_key
 from backend.benchmarks.services.runs import run_cancel, run_create
-from backend.catalog.services.prices import PriceInput
 from backend.common import clock
 from backend.common.database import is_database_away
-from backend.domain.errors import InvalidValue
+from backend.domain.errors import InvalidDocument, InvalidValue
+from backend.domain.host_document import HostDocument
 from tests import factories
 from workers.engine import dispatch
 from workers.engine.host_scan import scan_host
@@ -59,26 +59,17 @@ KEY = pem(ed25519.Ed25519PrivateKey.generate())
 
 def created(**given):
     fields = {
-        "workspace": factories.workspace(),
-        "name": "Rack 1",
-        "address": "192.0.2.1",
-        "port": 22,
-        "username": "bench",
-        "private_key": KEY,
-        "offer": None,
-        "kind": "dedicated",
-        "price": None,
-        "actor": "tester",
-        **given,
-    }
-    return host_create(**fields)
+        "name": "Rack 1", "address": "192.0.2.1", "username": "bench", "private_key": KEY, **given,
+    }  # fmt: skip
+    document = HostDocument.read(fields)
+    return host_create(workspace=factories.workspace(), document=document, actor="tester")
 
 
 # --- hosts ----------------------------------------------------------------------------------------
 
 
 def test_host_without_an_offer_becomes_one_of_its_own_with_its_price():
-    host = created(price=PriceInput(Decimal("49.00"), "EUR", "month"))
+    host = created(price={"amount": "49.00", "currency": "EUR", "unit": "month"})
     assert (host.offer.slug, host.offer.name) == ("own-rack-1", "Rack 1")
     assert (host.offer.provider.slug, host.offer.kind) == ("own", "dedicated")
     price = host.offer.prices.get()
@@ -141,9 +132,9 @@ def test_host_takes_the_usual_kinds_of_key_in_both_forms(key):
     ],
 )  # fmt: skip
 def test_host_is_refused_with_the_field_that_is_wrong(field, given):
-    with pytest.raises(InvalidValue) as raised:
+    with pytest.raises((InvalidValue, InvalidDocument)) as raised:
         created(**given)
-    assert raised.value.field == field
+    assert str(raised.value).startswith(f"{field}: ")
     assert "secret" not in str(raised.value)
     assert not Host.objects.exists()
 
@@ -157,7 +148,9 @@ def test_host_name_is_taken_once():
 
 def test_host_of_an_offer_takes_no_price():
     with pytest.raises(InvalidValue) as raised:
-        created(offer=factories.offer(), price=PriceInput(Decimal(1), "EUR", "hour"))
+        created(
+            offer=factories.offer().slug, price={"amount": 1, "currency": "EUR", "unit": "hour"}
+        )
     assert raised.value.field == "/price"
 
 

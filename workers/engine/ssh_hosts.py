@@ -24,6 +24,7 @@ from backend.benchmarks.services.login_keys import (
 )
 from backend.benchmarks.services.workers import workers_alive
 from backend.domain.errors import DomainError, DriverError, Reason
+from backend.domain.host_document import MAX_NAME, HostDocument
 from workers.engine.steps import target_of
 from workers.remote import ssh
 from workers.remote.driver import Target
@@ -37,7 +38,6 @@ from workers.remote.ssh_config import (
     login,
 )
 
-MOST_NAME = 100
 # More hops than anybody has: two settings that name each other would go round for ever.
 MOST_JUMPS = 8
 
@@ -108,20 +108,19 @@ class SshHosts:
         # not know.
         if bastion is None:
             _check_resolves(there)
-        host = host_create(
-            workspace=self.workspace,
-            name=name or self._free_name(there),
-            address=there.address,
-            port=there.port,
-            username=there.username,
-            private_key=first.text,
-            certificate=first.certificate,
-            bastion=bastion,
-            offer=None,
-            kind=self.kind,
-            price=None,
-            actor=self.actor,
+        document = HostDocument.read(
+            {
+                "name": name or self._free_name(there),
+                "address": there.address,
+                "port": there.port,
+                "username": there.username,
+                "private_key": first.text,
+                "certificate": first.certificate,
+                "bastion": bastion and bastion.pk,
+                "kind": self.kind,
+            }
         )
+        host = host_create(workspace=self.workspace, document=document, actor=self.actor)
         if first.agent_socket:
             self._use(host, first)
         host = self.approve(host, depth)
@@ -148,7 +147,7 @@ class SshHosts:
         return host
 
     def _free_name(self, there: SshLogin) -> str:
-        base = there.name.replace(".", "-").replace(":", "-")[:MOST_NAME]
+        base = there.name.replace(".", "-").replace(":", "-")[:MAX_NAME]
         for name in (base, f"{base}-{there.port}", f"{base}-{there.port}-{there.username}"):
             if not hosts_visible(self.workspace).filter(name=name).exists():
                 return name

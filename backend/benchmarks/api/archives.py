@@ -16,8 +16,7 @@ from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
 from backend.accounts.api.authentication import actor
-from backend.accounts.services.acting import workspace_of
-from backend.benchmarks.api.results import visible_offer
+from backend.accounts.services.acting import workspace_of, workspace_slug
 from backend.benchmarks.selectors.archive import (
     AddressesInOutputs,
     RunNotFinished,
@@ -29,6 +28,7 @@ from backend.benchmarks.selectors.runs import runs_visible
 from backend.benchmarks.services.archive_import import run_import
 from backend.benchmarks.services.archive_reading import MAX_PACKED_BYTES
 from backend.benchmarks.services.imports import AlreadyImported
+from backend.catalog.selectors.offers import offer_with_slug
 from backend.common.rest.documents import Problem
 from backend.common.rest.permissions import WRITE
 from backend.common.rest.problem import Conflict
@@ -107,7 +107,7 @@ class RunImportView(View):
         offer = request.query_params.get("offer", "")
         if not offer:
             raise InvalidValue("offer", "the parameter offer names the offer that it belongs to")
-        target = visible_offer(request, offer)
+        target = offer_with_slug(offer, workspace_slug(request))
         content: object = request.data
         try:
             run = run_import(

@@ -15,7 +15,6 @@ from rest_framework.reverse import reverse
 from backend.accounts.api.authentication import actor
 from backend.accounts.services.acting import workspace_of
 from backend.benchmarks import models
-from backend.benchmarks.api import documents
 from backend.benchmarks.api.campaign_documents import (
     CampaignChange,
     CampaignDetail,
@@ -47,6 +46,7 @@ from backend.common.rest.problem import Conflict
 from backend.common.rest.table import Column, ColumnType
 from backend.common.rest.views import FilteredListView, ListAnswer, View, page_links, page_rows
 from backend.domain.campaign_document import CampaignDocument
+from backend.domain.profiles import PROFILES
 
 PAGES = {
     "page": "Number of the page, from 1",
@@ -61,7 +61,7 @@ class CampaignsView(FilteredListView):
     scopes: ClassVar[Mapping[str, str]] = {"POST": RUN}
     lookups = {
         "state": ("state", one_of(models.CampaignState.values)),
-        "profile": ("profile", one_of(documents.PROFILES)),
+        "profile": ("profile", one_of(tuple(PROFILES))),
     }
     since = "created_at"
     orders = {"name": "name", "state": "state", "created_at": "created_at"}
@@ -104,20 +104,15 @@ class CampaignsView(FilteredListView):
         return _state_response(request, campaign, status=201)
 
 
-# Columns that a row of campaigns_visible has under another name.
-SOURCES = {
-    "id": "pk",
-    "runs_done": "done_count",
-    "runs_failed": "failed_count",
-    "runs_cancelled": "cancelled_count",
-}
-
-
 def _cells(campaign: Any) -> dict[str, Any]:
     """A row of campaigns_visible."""
-    names = [column.name for column in CampaignsView.columns]
-    cells = {name: getattr(campaign, SOURCES.get(name, name)) for name in names}
-    return cells | {"budget_currency": campaign.budget_currency or None}
+    return {
+        **vars(campaign),
+        "runs_done": campaign.done_count,
+        "runs_failed": campaign.failed_count,
+        "runs_cancelled": campaign.cancelled_count,
+        "budget_currency": campaign.budget_currency or None,
+    }
 
 
 def _campaign(request: Request, campaign_id: UUID) -> Campaign:

@@ -6,67 +6,7 @@ from rest_framework import serializers
 
 from backend.benchmarks.services.host_lists import LIST_FORMATS, MAX_LIST_BYTES
 from backend.catalog.models import OfferKind
-from backend.common.rest.documents import AmountField, FlagField, Strict, TextField
-from backend.domain.pricing.purchase import PriceUnit
-
-PROFILES = ("quick", "standard", "full", "general")
-
-
-class PriceDocument(Strict):
-    """A price as stated by the host's owner."""
-
-    amount = AmountField()
-    # `$` would let a line feed at the end through.
-    currency = serializers.RegexField(r"^[A-Z]{3}\Z")
-    unit = serializers.ChoiceField(
-        choices=[PriceUnit.HOUR.value, PriceUnit.MONTH.value, PriceUnit.YEAR.value]
-    )
-    setup = AmountField(required=False, allow_null=True, default=None)
-
-
-class HostDocument(Strict):
-    """A host to log in to over SSH; the private key is kept encrypted and never shown. Without one
-    the host has to let in Rackrate's own key, which the answer shows."""
-
-    name = TextField(max_length=100)
-    address = TextField(max_length=255)
-    port = serializers.IntegerField(min_value=1, max_value=65535, default=22)
-    username = TextField(max_length=64)
-    private_key = TextField(
-        max_length=20_000,
-        trim_whitespace=False,
-        write_only=True,
-        allow_blank=True,
-        required=False,
-        default="",
-    )
-    certificate = TextField(max_length=20_000, allow_blank=True, required=False, default="")
-    is_in_production = FlagField(required=False, default=False)
-    tags = serializers.ListField(child=TextField(max_length=40), required=False, default=list)
-    offer = TextField(max_length=120, allow_null=True, required=False, default=None)
-    kind = serializers.ChoiceField(choices=OfferKind.values, default=OfferKind.DEDICATED.value)
-    price = PriceDocument(allow_null=True, required=False, default=None)
-    bastion = serializers.UUIDField(allow_null=True, required=False, default=None)
-
-
-class HostChange(Strict):
-    """Changed fields of a host; what is left out stays."""
-
-    name = TextField(max_length=100, required=False)
-    address = TextField(max_length=255, required=False)
-    port = serializers.IntegerField(min_value=1, max_value=65535, required=False)
-    username = TextField(max_length=64, required=False)
-    bastion = serializers.UUIDField(allow_null=True, required=False)
-    private_key = TextField(
-        max_length=20_000,
-        allow_blank=True,
-        required=False,
-        trim_whitespace=False,
-        help_text='another key to log in with; "" deletes the one that was given',
-    )
-    certificate = TextField(max_length=20_000, allow_blank=True, required=False)
-    is_in_production = FlagField(required=False)
-    tags = serializers.ListField(child=TextField(max_length=40), required=False)
+from backend.common.rest.documents import Strict, TextField
 
 
 class HostMade(serializers.Serializer[Any]):
@@ -123,35 +63,6 @@ class HostStateSerializer(serializers.Serializer[Any]):
     """A host's state after an approval."""
 
     state = serializers.CharField()
-
-
-class BudgetDocument(Strict):
-    """The most that a rented machine may cost."""
-
-    amount = AmountField()
-    currency = serializers.RegexField(r"^[A-Z]{3}\Z")
-
-
-class RunDocument(Strict):
-    """A run of one profile, on exactly one of a host and an offer; a machine of the offer is rented
-    for it, within the budget."""
-
-    host = serializers.UUIDField(allow_null=True, required=False, default=None)
-    offer = TextField(max_length=120, allow_null=True, required=False, default=None)
-    profile = serializers.ChoiceField(choices=PROFILES)
-    probes = serializers.ListField(
-        child=TextField(max_length=20), allow_null=True, required=False, default=None
-    )
-    parameters = serializers.DictField(required=False, default=dict)
-    labels = serializers.DictField(required=False, default=dict)
-    budget = BudgetDocument(allow_null=True, required=False, default=None)
-
-    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        if (attrs["host"] is None) == (attrs["offer"] is None):
-            raise serializers.ValidationError({"host": "exactly one of host and offer is needed"})
-        if attrs["offer"] is not None and attrs["budget"] is None:
-            raise serializers.ValidationError({"budget": "an offer to rent needs a budget"})
-        return attrs
 
 
 class RunStateSerializer(serializers.Serializer[Any]):

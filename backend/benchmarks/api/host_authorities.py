@@ -41,12 +41,4 @@ class HostAuthoritiesView(FilteredListView):
 
 
 def _cells(authority: Any) -> dict[str, Any]:
-    return {
-        "id": authority.pk,
-        "fingerprint_sha256": fingerprint(authority.public_key),
-        "public_key": authority.public_key,
-        "patterns": authority.patterns,
-        "is_revoked": authority.is_revoked,
-        "host_count": authority.host_count,
-        "created_at": authority.created_at,
-    }
+    return {**vars(authority), "fingerprint_sha256": fingerprint(authority.public_key)}

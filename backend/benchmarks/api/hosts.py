@@ -15,11 +15,9 @@ from rest_framework.response import Response
 from backend.accounts.api.authentication import actor
 from backend.accounts.services.acting import workspace_of
 from backend.benchmarks.api import documents
-from backend.benchmarks.api.results import visible_offer
 from backend.benchmarks.models import Host
 from backend.benchmarks.selectors.consequences import host_consequences
 from backend.benchmarks.selectors.hosts import (
-    bastions_of,
     fingerprint,
     hosts_visible,
     login_key_line,
@@ -37,9 +35,13 @@ from backend.benchmarks.services.hosts import (
     host_update,
 )
 from backend.catalog.models import OfferKind
-from backend.catalog.services.prices import PriceInput
 from backend.common.rest.deleting import delete_response, deleting
-from backend.common.rest.documents import NoDocument, Problem
+from backend.common.rest.documents import (
+    NoDocument,
+    Problem,
+    document_columns,
+    request_fields,
+)
 from backend.common.rest.openapi import row_schema
 from backend.common.rest.parameters import text
 from backend.common.rest.parsers import SingleKeysJSONParser
@@ -49,11 +51,18 @@ from backend.common.rest.table import Column, ColumnType, json_rows
 from backend.common.rest.views import FilteredListView, ListAnswer, View, created_response
 from backend.common.rest.waiting import wait_for_worker
 from backend.domain.errors import InvalidValue
+from backend.domain.host_document import (
+    HostDescription,
+    HostDocument,
+    HostLogin,
+    HostSettings,
+)
 
 SCAN_WAIT_S = 10.0
+NAME, *MARKS = document_columns(HostDescription)
 HOST_COLUMNS = (
     Column("id", ColumnType.TEXT, "Identifier"),
-    Column("name", ColumnType.TEXT, "Name as given"),
+    NAME,
     Column("offer", ColumnType.TEXT, "Slug of the offer that it is an instance of"),
     Column("driver", ColumnType.TEXT, "local or static"),
     Column("state", ColumnType.TEXT, "unverified, trusted or key_changed"),
@@ -63,14 +72,11 @@ HOST_COLUMNS = (
     Column("scanned_at", ColumnType.TIME, "Time of the last scan"),
     Column("scan_error", ColumnType.TEXT, "Why the last scan failed"),
     Column("created_at", ColumnType.TIME, "When it was added"),
-    Column("is_in_production", ColumnType.BOOLEAN, "Whether all its runs are careful"),
-    Column("tags", ColumnType.LIST, "Words that group hosts"),
+    *MARKS,
 )
 # Where to log in is shown to callers who are known, never to the public.
 LOGIN_COLUMNS = (
-    Column("address", ColumnType.TEXT, "Name or IP address"),
-    Column("port", ColumnType.INTEGER, "SSH port"),
-    Column("username", ColumnType.TEXT, "User to log in as"),
+    *document_columns(HostLogin),
     Column("login_key", ColumnType.TEXT, "Rackrate's own public key, for its authorized_keys"),
     Column("bastion", ColumnType.TEXT, "Identifier of the host that is logged in to first"),
     # It quotes the names of machines.
@@ -79,33 +85,30 @@ LOGIN_COLUMNS = (
 HOST_SCHEMA = row_schema(HOST_COLUMNS + LOGIN_COLUMNS)
 
 
+class HostChange(HostSettings):
+    """Changed fields of a host; what is left out stays."""
+
+    is_change = True
+
+
 def _columns(request: Request) -> tuple[Column, ...]:
     return HOST_COLUMNS + LOGIN_COLUMNS if request.user.is_authenticated else HOST_COLUMNS
 
 
 def _cells(request: Request, host: Host) -> dict[str, Any]:
     redaction = redaction_for(request.user, host)
-    return {
-        "id": host.pk,
-        "name": host.name,
+    cells = {
+        **vars(host),
         "offer": host.offer.slug,
-        "driver": host.driver,
-        "state": host.state,
-        "fingerprint_sha256": fingerprint(host.scanned_key) or None,
-        "approved_sha256": fingerprint(host.host_key) or None,
+        "fingerprint_sha256": fingerprint(host.scanned_key),
+        "approved_sha256": fingerprint(host.host_key),
         "authority_sha256": fingerprint(host.authority.public_key) if host.authority else None,
-        "certificate_refusal": host.certificate_refusal or None,
-        "scanned_at": host.scanned_at,
-        "scan_error": redaction.message(host.scan_error) or None,
-        "created_at": host.created_at,
-        "address": host.address or None,
-        "port": host.port,
-        "username": host.username or None,
+        "scan_error": redaction.message(host.scan_error),
         "bastion": host.bastion_id,
-        "login_key": login_key_line(host) or None,
-        "is_in_production": host.is_in_production,
-        "tags": host.tags or None,
+        "login_key": login_key_line(host),
     }
+    shown = {column.name: cells[column.name] for column in _columns(request)}
+    return {name: None if cell in ("", []) else cell for name, cell in shown.items()}
 
 
 class HostsView(FilteredListView):
@@ -132,35 +135,16 @@ class HostsView(FilteredListView):
             **paging,
         )
 
-    @extend_schema(request=documents.HostDocument, responses={201: documents.HostMade})
+    @extend_schema(request=HostDocument, responses={201: documents.HostMade})
     def post(self, request: Request, **_: Any) -> Response:
         """Add a host; it stays unverified until its key is scanned and approved."""
-        document = documents.HostDocument(data=request.data)
-        document.is_valid(raise_exception=True)
-        fields = document.validated_data
-        price, slug = fields.pop("price"), fields["offer"]
         host = host_create(
-            **fields
-            | {
-                "offer": None if slug is None else visible_offer(request, slug),
-                "bastion": _bastion(request, fields["bastion"]),
-            },
             workspace=workspace_of(request),
-            price=PriceInput(**price) if price else None,
+            document=HostDocument.read(request.data),
             actor=actor(request),
         )
-        seen = {"id": host.pk, "name": host.name, "state": host.state}
-        made = documents.HostMade(seen | {"login_key": login_key_line(host) or None})
+        made = documents.HostMade(vars(host) | {"login_key": login_key_line(host) or None})
         return created_response(request, made.data, "host", host_id=host.pk)
-
-
-def _bastion(request: Request, host_id: UUID | None) -> Host | None:
-    if host_id is None:
-        return None
-    bastion = bastions_of(workspace_of(request)).filter(pk=host_id).first()
-    if bastion is None:
-        raise InvalidValue("/bastion", f"no host that is logged in to has the id {host_id}")
-    return bastion
 
 
 def _host(request: Request, host_id: UUID) -> Host:
@@ -176,19 +160,12 @@ class HostView(View):
     def get(self, request: Request, host_id: UUID, **_: Any) -> Response:
         return Response(json_rows(_columns(request), [_cells(request, _host(request, host_id))])[0])
 
-    @extend_schema(
-        request=documents.HostChange, responses={200: HOST_SCHEMA, 400: Problem, 409: Problem}
-    )
+    @extend_schema(request=HostChange, responses={200: HOST_SCHEMA, 400: Problem, 409: Problem})
     def patch(self, request: Request, host_id: UUID, **_: Any) -> Response:
         """Change name, login, key, tags or whether it is in production; the rest stays. 409 with the runs under way."""
-        document = documents.HostChange(data=request.data)
-        document.is_valid(raise_exception=True)
-        host = _host(request, host_id)
-        changes = document.validated_data
-        if "bastion" in changes:
-            changes["bastion"] = _bastion(request, changes["bastion"])
+        changes = request_fields(request.data)
         with _conflicts():
-            host_update(host=host, changes=changes, actor=actor(request))
+            host_update(host=_host(request, host_id), changes=changes, actor=actor(request))
         return self.get(request, host_id)
 
     @deleting()
@@ -248,16 +225,7 @@ class HostImportView(View):
             text=text if file is None else file.read(),
             **fields,
         )
-        made = documents.HostListDone(
-            {
-                "added": [host.pk for host in done.added],
-                "approved": [host.pk for host in done.approved],
-                "changed": [host.pk for host in done.changed],
-                "authorities": done.authorities,
-                "unchanged": done.unchanged,
-            }
-        )
-        return Response(made.data)
+        return Response(documents.HostListDone(done.report("pk")).data)
 
 
 class HostScanView(View):

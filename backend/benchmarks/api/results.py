@@ -35,8 +35,7 @@ from backend.benchmarks.services.imports import (
     sample_include,
     samples_mark,
 )
-from backend.catalog.models import Offer
-from backend.catalog.selectors.offers import offers_visible
+from backend.catalog.selectors.offers import offer_with_slug
 from backend.common.rest.deleting import delete_response, deleting
 from backend.common.rest.documents import BoundedListField, NoDocument, Problem, Strict, TextField
 from backend.common.rest.permissions import WRITE
@@ -153,16 +152,6 @@ def _sample(sample: Sample) -> dict[str, Any]:
     }
 
 
-def visible_offer(request: Request, slug: str) -> Offer:
-    """The offer of this slug; raises InvalidValue("/offer")."""
-    visible = offers_visible(workspace_slug(request))
-    # Addresses may name NUL characters, which no text of the database holds.
-    offer = None if "\0" in slug else visible.filter(slug=slug).first()
-    if offer is None:
-        raise InvalidValue("/offer", f"no offer is called {slug!r}")
-    return offer
-
-
 class ResultImportView(View):
     """Bring a result along."""
 
@@ -180,7 +169,7 @@ class ResultImportView(View):
         try:
             made = result_import(
                 workspace=workspace_of(request),
-                offer=visible_offer(request, fields["offer"]),
+                offer=offer_with_slug(fields["offer"], workspace_slug(request)),
                 tool=fields["tool"],
                 text=fields["text"],
                 parameters=fields["parameters"],

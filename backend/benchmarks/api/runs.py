@@ -15,9 +15,8 @@ from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
 from backend.accounts.api.authentication import actor
-from backend.accounts.services.acting import workspace_of
+from backend.accounts.services.acting import workspace_of, workspace_slug
 from backend.benchmarks.api import documents
-from backend.benchmarks.api.results import visible_offer
 from backend.benchmarks.models import Evidence, Run, RunState, Sample, Source
 from backend.benchmarks.selectors.consequences import run_consequences
 from backend.benchmarks.selectors.evidence import (
@@ -36,6 +35,7 @@ from backend.benchmarks.services.archive_import import archived_run_delete
 from backend.benchmarks.services.hosts import HostNotTrusted
 from backend.benchmarks.services.rented_runs import rented_run_create
 from backend.benchmarks.services.runs import run_cancel, run_create
+from backend.catalog.selectors.offers import offer_with_slug
 from backend.common.rest.deleting import delete_response, deleting
 from backend.common.rest.documents import NoDocument, Problem
 from backend.common.rest.parameters import identifier, one_of, text, whole
@@ -44,10 +44,11 @@ from backend.common.rest.problem import Conflict
 from backend.common.rest.renderers import TextRenderer
 from backend.common.rest.table import Column, ColumnType
 from backend.common.rest.views import FilteredListView, ListAnswer, View
+from backend.domain.campaign_document import RunDocument
 from backend.domain.errors import InvalidValue
 from backend.domain.labels import labels_text
 from backend.domain.metrics import METRICS
-from backend.domain.rentals import Budget
+from backend.domain.profiles import PROFILES
 
 
 class RunsView(FilteredListView):
@@ -61,7 +62,7 @@ class RunsView(FilteredListView):
         "host": ("host_id", identifier),
         "offer": ("offer__slug", text),
         "state": ("state", one_of(RunState.values)),
-        "profile": ("profile", one_of(documents.PROFILES)),
+        "profile": ("profile", one_of(tuple(PROFILES))),
     }
     since = "created_at"
     orders = {
@@ -91,60 +92,39 @@ class RunsView(FilteredListView):
         runs = runs.order_by("-created_at", "id")
         return ListAnswer(self.columns, runs, runs.count(), cells=_run_cells, **shown)
 
-    @extend_schema(
-        request=documents.RunDocument, responses={202: documents.RunStateSerializer, 409: Problem}
-    )
+    @extend_schema(request=RunDocument, responses={202: documents.RunStateSerializer, 409: Problem})
     def post(self, request: Request, **_: Any) -> Response:
         """Start a run on a host, or on a machine of an offer that is rented for it.
 
         409 with the fingerprint seen when the host's key is not approved.
         """
-        document = documents.RunDocument(data=request.data)
-        document.is_valid(raise_exception=True)
-        fields = document.validated_data
-        if fields["offer"] is not None:
-            return _accept(request, _rent_run(request, fields))
-        host = hosts_visible(workspace_of(request)).filter(pk=fields["host"]).first()
-        if host is None:
-            raise InvalidValue("/host", f"no host has the id {fields['host']}")
-        try:
-            run = run_create(
-                host=host,
-                profile=fields["profile"],
-                probes=fields["probes"],
-                parameters=fields["parameters"],
-                labels=fields["labels"],
+        document = RunDocument.read(request.data)
+        stated = document.model_dump(include={"profile", "probes", "parameters", "labels"})
+        if document.offer is not None and document.budget is not None:
+            rented = rented_run_create(
+                workspace=workspace_of(request),
+                offer=offer_with_slug(document.offer, workspace_slug(request)),
+                budget=document.budget,
                 actor=actor(request),
+                **stated,
             )
+            return _accept(request, rented)
+        host = hosts_visible(workspace_of(request)).filter(pk=str(document.host)).first()
+        if host is None:
+            raise InvalidValue("/host", f"no host has the id {document.host}")
+        try:
+            run = run_create(host=host, actor=actor(request), **stated)
         except HostNotTrusted as error:
             raise Conflict(str(error), fingerprint_sha256=error.fingerprint) from error
         return _accept(request, run)
 
 
-def _rent_run(request: Request, fields: dict[str, Any]) -> Run:
-    return rented_run_create(
-        workspace=workspace_of(request),
-        offer=visible_offer(request, fields["offer"]),
-        profile=fields["profile"],
-        probes=fields["probes"],
-        parameters=fields["parameters"],
-        labels=fields["labels"],
-        budget=Budget(**fields["budget"]),
-        actor=actor(request),
-    )
-
-
 def _run_cells(run: Run) -> dict[str, Any]:
     return {
-        "id": run.pk,
+        **vars(run),
         "host": run.host_id,
         "offer": run.offer.slug,
-        "profile": run.profile,
-        "state": run.state,
         "progress": run.progress_ratio,
-        "created_at": run.created_at,
-        "started_at": run.started_at,
-        "finished_at": run.finished_at,
         "overhead_s": run.overhead_s,
         "failure_reason": run.failure_reason or None,
         "labels": labels_text(run.labels) or None,
@@ -222,15 +202,8 @@ def _run_sample(sample: Sample) -> dict[str, Any]:
 def _run_evidence(request: Request, item: Evidence) -> dict[str, Any]:
     key = {"run_id": item.run_id, "n": item.n}
     return {
-        "n": item.n,
-        "probe": item.probe,
-        "variant": item.variant,
-        "repeat": item.repeat,
-        "command": item.command,
-        "tool_version": item.tool_version,
-        "exit_code": item.exit_code,
+        **vars(item),
         "bytes": item.size_bytes,
-        "sha256": item.sha256,
         "url": reverse("api:run-evidence", kwargs=key, request=request),
         "series_url": reverse("api:run-evidence-series", kwargs=key, request=request)
         if getattr(item, "has_series", False)
@@ -337,17 +310,11 @@ class SamplesView(FilteredListView):
 
 def _sample_cells(sample: Sample) -> dict[str, Any]:
     return {
+        **vars(sample),
         "sample_id": sample.pk,
         "offer": sample.offer.slug,
-        "metric": sample.metric,
-        "variant": sample.variant,
-        "repeat": sample.repeat,
-        "value": sample.value,
-        "unit": sample.unit,
         "flags": sample.flags or None,
-        "source": sample.source,
         "source_note": sample.source_note or None,
-        "measured_at": sample.measured_at,
         "method_version": sample.method_version or None,
         "run": sample.run_id,
         "evidence": sample.evidence.n if sample.evidence else None,

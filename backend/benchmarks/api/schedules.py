@@ -110,14 +110,9 @@ class ScheduleView(View):
         """Change it; a cron line takes the place of an interval, and the other way round."""
         schedule = self._schedule(request, schedule_id)
         changes = request_fields(request.data)
-        # Its default would start what somebody has stopped.
-        if changes.get("enabled", True) is None:
-            raise InvalidValue("/enabled", "true or false is needed")
-        stored = schedule_document(schedule).model_dump(by_alias=True, exclude={"campaign"})
-        for name, other in ALTERNATIVES:
-            if changes.get(name) is not None:
-                stored[other] = None
-        when = Recurrence.read({**stored, **changes})
+        other = {other: None for name, other in ALTERNATIVES if changes.get(name) is not None}
+        stored = Recurrence.model_construct(**dict(schedule_document(schedule)))
+        when = stored.merge({**other, **changes})
         changed = schedule_update(schedule=schedule, when=when, actor=actor(request))
         return Response(_detail(changed))
 

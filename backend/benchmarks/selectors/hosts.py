@@ -1,18 +1,27 @@
 """Hosts that a workspace may see."""
 
 from collections.abc import Iterable
+from uuid import UUID
 
 from django.db.models import QuerySet
 
 from backend.accounts.models import Workspace
 from backend.benchmarks.models import Host, HostAuthority, HostState, LoginKey
 from backend.domain.addresses import key_fingerprint
+from backend.domain.errors import InvalidValue
 from backend.domain.host_certificates import names_match
+from backend.domain.host_document import STORED, HostSettings
 
 
 def fingerprint(key_line: str) -> str:
     """`SHA256:…` of a public key in OpenSSH form; empty for an empty key."""
     return key_fingerprint(key_line) if key_line else ""
+
+
+def host_document(host: Host) -> HostSettings:
+    """The host as a person would state it, but for its private key."""
+    stored = {name: getattr(host, name) for name in STORED}
+    return HostSettings.model_construct(bastion=host.bastion_id, **stored)
 
 
 def login_key_line(host: Host) -> str:
@@ -58,6 +67,16 @@ def tags_of(hosts: Iterable[Host]) -> list[str]:
 def bastions_of(workspace: Workspace) -> QuerySet[Host]:
     """Hosts that others may be reached through: those that we log in to by an address."""
     return hosts_standing(workspace).exclude(address="")
+
+
+def bastion_of(workspace: Workspace, host_id: UUID | None) -> Host | None:
+    """The bastion with the id, None for none; raises InvalidValue("/bastion")."""
+    if host_id is None:
+        return None
+    bastion = bastions_of(workspace).filter(pk=host_id).first()
+    if bastion is None:
+        raise InvalidValue("/bastion", f"no host that is logged in to has the id {host_id}")
+    return bastion
 
 
 def host_authorities(workspace: Workspace) -> QuerySet[HostAuthority]:

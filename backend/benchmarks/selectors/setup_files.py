@@ -5,8 +5,9 @@ from typing import Any
 from backend.accounts.models import Workspace
 from backend.benchmarks.models import Campaign, Host, Schedule
 from backend.benchmarks.selectors.campaign_documents import campaign_document
-from backend.benchmarks.selectors.hosts import hosts_visible
+from backend.benchmarks.selectors.hosts import host_document, hosts_visible
 from backend.benchmarks.selectors.schedules import schedule_document
+from backend.domain.host_document import HostFields
 from backend.domain.schedules import ScheduleEntry, WindowEntry
 from backend.notifications.models import Subscription
 
@@ -32,15 +33,8 @@ def setup_current(workspace: Workspace) -> dict[str, Any]:
 
 
 def host_entry(host: Host) -> dict[str, Any]:
-    return {
-        "name": host.name,
-        "address": host.address,
-        "port": host.port,
-        "username": host.username,
-        "bastion": host.bastion.name if host.bastion else None,
-        "tags": sorted(host.tags),
-        "is_in_production": host.is_in_production,
-    }
+    stated = host_document(host).model_dump(include=set(HostFields.model_fields))
+    return {**stated, "bastion": host.bastion.name if host.bastion else None}
 
 
 def campaign_entry(campaign: Campaign) -> dict[str, Any]:

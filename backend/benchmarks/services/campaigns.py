@@ -43,7 +43,7 @@ from backend.benchmarks.services.rounds import (
 )
 from backend.benchmarks.services.run_batches import runs_cancel
 from backend.catalog.models import Offer
-from backend.domain.campaign_document import CampaignDocument, CampaignPlan, NetworkPairs
+from backend.domain.campaign_document import CampaignPlan, NetworkPairs
 from backend.domain.errors import DomainError, InvalidValue
 from backend.notifications.services.subscriptions import campaign_subscriptions_delete
 
@@ -101,7 +101,7 @@ def campaign_update(*, campaign: Campaign, changes: Mapping[str, Any], actor: st
     _lock(campaign)
     _check_over(campaign)
     before = campaign_document(campaign)
-    after = CampaignDocument.read({**dict(before), **changes})
+    after = before.merge(changes)
     if after.name != before.name:
         _check_name(campaign.workspace, after.name)
     differing = after.differs_in(before)

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from django.db import transaction
 
@@ -10,13 +11,13 @@ from backend.accounts.services.audit import audit_record
 from backend.benchmarks.models import Host, HostState
 from backend.benchmarks.selectors.hosts import (
     fingerprint,
+    host_document,
     hosts_standing,
     hosts_visible,
     revoked_keys,
 )
 from backend.benchmarks.services.host_authorities import host_authority_set
 from backend.benchmarks.services.hosts import (
-    HostBusy,
     KeyRevoked,
     host_approve,
     host_create,
@@ -25,8 +26,9 @@ from backend.benchmarks.services.hosts import (
 )
 from backend.benchmarks.services.queue_lock import schedule_lock
 from backend.domain.errors import DomainError, InvalidDocument, InvalidValue
+from backend.domain.host_document import HostDocument, HostFields
 from backend.domain.parsing.host_lists import FORMATS, read_fingerprints, read_hosts
-from backend.domain.parsing.listed_hosts import HostReading, ListedHost
+from backend.domain.parsing.listed_hosts import HostLine, HostReading
 from backend.domain.parsing.table_files import text_lines
 from backend.domain.parsing.table_remarks import RefusedTable
 
@@ -47,6 +49,13 @@ class ImportedHosts:
     """Keys of authorities that are trusted now, or revoked."""
     unchanged: int = 0
     """Lines that say nothing new, or are about machines that are no hosts here."""
+
+    def report(self, key: str) -> dict[str, Any]:
+        """The outcome with this attribute of each host."""
+        return {
+            name: [getattr(host, key) for host in value] if isinstance(value, list) else value
+            for name, value in vars(self).items()
+        }
 
 
 @transaction.atomic
@@ -111,23 +120,25 @@ def _import_lines(
     for entry in reading.hosts:
         try:
             if host := exported.get(entry.host_id):
-                _change_host(host, entry, exported, done, actor)
+                stated = entry.host.stated_in(reading.columns)
+                if changes := _differences(host, stated, exported):
+                    done.changed.append(host_update(host=host, changes=changes, actor=actor))
+                else:
+                    done.unchanged += 1
                 continue
-            host = known.get((entry.address, entry.port))
-            if host is None and (user := entry.username or username):
-                host = _add_host(workspace, entry, user, entry.kind or kind, actor)
-                known[entry.address, entry.port] = host
+            listed = entry.host
+            host = known.get((listed.address, listed.port))
+            if host is None and (user := listed.username or username):
+                login = {"username": user, "kind": listed.kind or kind}
+                host = _add_host(workspace, entry, login, actor)
+                known[listed.address, listed.port] = host
                 done.added.append(host)
             elif host is None or not entry.keys:
                 done.unchanged += 1
             if host is not None and entry.keys and _pin_key(host, entry.keys, revoked, actor):
                 done.approved.append(host)
-        except InvalidValue as error:
-            errors.append(
-                (f"/text/{entry.line}", f"{error.field.removeprefix('/')}: {error.detail}")
-            )
-        except (KeyDiffers, KeyRevoked, HostBusy) as error:
-            errors.append((f"/text/{entry.line}", str(error)))
+        except DomainError as error:
+            errors.append((f"/text/{entry.line}", str(error).removeprefix("/")))
     # After all others: a list may name a bastion below the hosts that are behind it.
     errors += _behind_bastions(reading.hosts, done.added, known, actor)
     # The transaction is undone with it: a list is taken as a whole or not at all.
@@ -136,55 +147,26 @@ def _import_lines(
     return done
 
 
-def _change_host(
-    host: Host, entry: ListedHost, known: Mapping[str, Host], done: ImportedHosts, actor: str
-) -> None:
-    """Make a host what its line of an export says."""
-    if entry.bastion and entry.bastion not in known:
-        raise InvalidValue("/bastion", f"no host has the id {entry.bastion!r}")
-    stated = {
-        "name": entry.name,
-        "address": entry.address,
-        "port": entry.port,
-        "username": entry.username,
-        "tags": list(entry.tags),
-        "bastion": known.get(entry.bastion),
-        "is_in_production": entry.is_in_production,
-    }
-    changes = {
-        name: value
-        for name, value in stated.items()
-        if name in entry.stated and value != getattr(host, name)
-    }
-    if changes:
-        done.changed.append(host_update(host=host, changes=changes, actor=actor))
-    else:
-        done.unchanged += 1
+def _differences(host: Host, stated: dict[str, Any], known: Mapping[str, Host]) -> dict[str, Any]:
+    """Changes that make a host what its line of an export says."""
+    if bastion := stated.get("bastion"):
+        if bastion not in known:
+            raise InvalidValue("/bastion", f"no host has the id {bastion!r}")
+        stated["bastion"] = known[bastion].pk
+    stored = dict(host_document(host))
+    return {name: value for name, value in stated.items() if value != stored[name]}
 
 
 class KeyDiffers(DomainError):
     """A host has, or shows, another key than a list says."""
 
 
-def _add_host(
-    workspace: Workspace, entry: ListedHost, username: str, kind: str, actor: str
-) -> Host:
-    host = host_create(
-        workspace=workspace,
-        name=entry.name,
-        address=entry.address,
-        port=entry.port,
-        username=username,
-        private_key="",
-        offer=None,
-        kind=kind,
-        price=None,
-        tags=entry.tags,
-        is_in_production=entry.is_in_production,
-        actor=actor,
-    )
+def _add_host(workspace: Workspace, entry: HostLine, login: dict[str, str], actor: str) -> Host:
+    stated = entry.host.model_dump(include=set(HostFields.model_fields))
+    document = HostDocument.read(stated | login)
+    host = host_create(workspace=workspace, document=document, actor=actor)
     # A key of the list needs no scan, and behind a bastion it cannot come before that is set.
-    if not entry.keys and not entry.bastion:
+    if not entry.keys and not entry.host.bastion:
         host_scan(host=host, actor=actor)
     return host
 
@@ -213,7 +195,7 @@ def _pin_key(host: Host, keys: Sequence[str], revoked: Collection[str], actor: s
 
 
 def _behind_bastions(
-    listed: Sequence[ListedHost],
+    listed: Sequence[HostLine],
     added: Sequence[Host],
     known: dict[tuple[str, int], Host],
     actor: str,
@@ -222,22 +204,22 @@ def _behind_bastions(
     by_word = {host.address: host for host in known.values()}
     by_word |= {host.name: host for host in known.values()}
     by_word |= {
-        entry.host_id: known[entry.address, entry.port]
+        entry.host_id: known[entry.host.address, entry.host.port]
         for entry in listed
-        if entry.host_id and (entry.address, entry.port) in known
+        if entry.host_id and (entry.host.address, entry.host.port) in known
     }
-    named = {entry.name: entry for entry in listed if entry.bastion}
+    behind = {entry.host.name: entry for entry in listed if entry.host.bastion}
     errors = []
     for host in added:
-        if (bastion := named.get(host.name)) is None:
+        if (entry := behind.get(host.name)) is None:
             continue
         try:
-            if bastion.bastion not in by_word:
-                raise InvalidValue("/bastion", f"no host is called {bastion.bastion!r}")
-            changes = {"bastion": by_word[bastion.bastion]}
+            if (bastion := by_word.get(str(entry.host.bastion))) is None:
+                raise InvalidValue("/bastion", f"no host is called {entry.host.bastion!r}")
+            changes = {"bastion": bastion.pk}
             host_scan(host=host_update(host=host, changes=changes, actor=actor), actor=actor)
         except InvalidValue as error:
-            errors.append((f"/text/{bastion.line}", f"bastion: {error.detail}"))
+            errors.append((f"/text/{entry.line}", f"bastion: {error.detail}"))
     return errors
 
 

@@ -1,6 +1,5 @@
 """Writes of hosts: where they are logged in to, and which host key they have."""
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import UUID
@@ -12,7 +11,12 @@ from django.db.models import Q
 from backend.accounts.models import Workspace
 from backend.accounts.services.audit import audit_record
 from backend.benchmarks.models import TERMINAL_STATES, Host, HostState, Run, Worker
-from backend.benchmarks.selectors.hosts import fingerprint, revoked_keys
+from backend.benchmarks.selectors.hosts import (
+    bastion_of,
+    fingerprint,
+    host_document,
+    revoked_keys,
+)
 from backend.benchmarks.services.host_certificates import WORKER, host_certify
 from backend.benchmarks.services.login_keys import (
     check_certificate,
@@ -26,22 +30,26 @@ from backend.benchmarks.services.login_keys import (
 from backend.benchmarks.services.queue_lock import schedule_lock
 from backend.benchmarks.services.workers import LOCAL_DRIVER, worker_get
 from backend.catalog.models import Offer, OfferKind
+from backend.catalog.selectors.offers import offer_with_slug
 from backend.catalog.services.offers import OWN_PROVIDER, own_offer_create
 from backend.catalog.services.prices import PriceInput
 from backend.common import clock
 from backend.common.queue import Task, enqueue
-from backend.domain.addresses import check_address
 from backend.domain.errors import DomainError, InvalidValue
+from backend.domain.host_document import (
+    MAX_NAME,
+    STORED,
+    HostDescription,
+    HostDocument,
+    HostLogin,
+    HostSettings,
+)
 
 LOCAL_OFFER_NAME = "this machine"
 STATIC_DRIVER = "static"
 # A host that came with the archive of a run: there is nothing to log in to.
 ARCHIVE_DRIVER = "archive"
-MOST_NAME = 100
-MOST_TAGS = 20
-LOGIN_FIELDS = {"address", "port", "username", "bastion", "certificate"}
-_TAG = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:=-]{0,39}", re.ASCII)
-_USERNAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,63}", re.ASCII)
+LOGIN_FIELDS = {*HostLogin.model_fields, "bastion", "certificate"}
 
 
 class HostNotTrusted(DomainError):
@@ -73,23 +81,7 @@ class KeyMismatch(DomainError):
 
 
 @transaction.atomic
-def host_create(
-    *,
-    workspace: Workspace,
-    name: str,
-    address: str,
-    port: int,
-    username: str,
-    private_key: str,
-    offer: Offer | None,
-    kind: str,
-    price: PriceInput | None,
-    actor: str,
-    bastion: Host | None = None,
-    certificate: str = "",
-    is_in_production: bool = False,
-    tags: Sequence[str] = (),
-) -> Host:
+def host_create(*, workspace: Workspace, document: HostDocument, actor: str) -> Host:
     """A host to log in to over SSH, through its bastion if it has one; unverified until a person
     approves its key.
 
@@ -97,107 +89,104 @@ def host_create(
     Without an offer it becomes one of its own, `own-<slug of its name>`, of the kind and price.
     Raises InvalidValue with the field as a JSON pointer.
     """
-    _check_name(workspace, name)
-    _check_login(port, username)
-    if offer is not None and price is not None:
-        raise InvalidValue("/price", "an offer that is given has its own prices")
-    address = check_address(address)
+    _check_name(workspace, document.name)
     host = Host(
         workspace=workspace,
-        offer=offer or own_offer_create(workspace=workspace, name=name, kind=kind, price=price),
-        name=name,
+        offer=_offer(workspace, document),
         driver=STATIC_DRIVER,
-        address=address,
-        port=port,
-        username=username,
-        bastion=bastion,
-        is_in_production=is_in_production,
-        tags=_check_tags(tags),
+        bastion=bastion_of(workspace, document.bastion),
+        **{name: getattr(document, name) for name in STORED},
     )
-    if private_key.strip():
+    host.tags = sorted(set(host.tags))
+    if private_key := (document.private_key or "").strip():
         key = check_private_key(private_key)
         host_key_seal(host=host, private_key=key)
-        host.certificate = check_certificate(certificate, public_line(key))
+        public_key = public_line(key)
     else:
-        own = login_key_get(workspace=workspace)
-        host.certificate = check_certificate(certificate, own.public_key)
+        public_key = login_key_get(workspace=workspace).public_key
+    host.certificate = check_certificate(host.certificate, public_key)
     host.save()
-    audit_record(
-        workspace=workspace,
-        actor=actor,
-        action="host_create",
-        target=host,
-        detail={"name": name, "address": address, "port": port, "username": username}
-        | ({"bastion": bastion.name} if bastion else {}),
-    )
+    detail = document.model_dump(include={"name", *HostLogin.model_fields})
+    if host.bastion is not None:
+        detail["bastion"] = host.bastion.name
+    audit_record(workspace=workspace, actor=actor, action="host_create", target=host, detail=detail)
     return host
 
 
+def _offer(workspace: Workspace, document: HostDocument) -> Offer:
+    """The offer that the host is an instance of, which may be made for it."""
+    price = document.price
+    if document.offer is None:
+        return own_offer_create(
+            workspace=workspace,
+            name=document.name,
+            kind=document.kind,
+            price=PriceInput(**dict(price)) if price else None,
+        )
+    if price is not None:
+        raise InvalidValue("/price", "an offer that is given has its own prices")
+    return offer_with_slug(document.offer, workspace.slug)
+
+
 def _check_name(workspace: Workspace, name: str) -> None:
-    if not name.strip() or len(name) > MOST_NAME or not name.isprintable():
-        raise InvalidValue("/name", f"1 to {MOST_NAME} printable characters are needed")
     if Host.objects.filter(workspace=workspace, name=name).exists():
         raise InvalidValue("/name", f"a host named {name!r} exists")
 
 
-def _check_login(port: int, username: str) -> None:
-    if isinstance(port, bool) or not 1 <= port <= 65_535:
-        raise InvalidValue("/port", f"{port} is not within 1 … 65535")
-    if not _USERNAME.fullmatch(username):
-        raise InvalidValue("/username", "letters, digits, _ . - are allowed, a letter first")
-
-
-def _check_tags(tags: Sequence[str]) -> list[str]:
-    if len(tags) > MOST_TAGS:
-        raise InvalidValue("/tags", f"more than {MOST_TAGS} tags")
-    for index, tag in enumerate(tags):
-        if not _TAG.fullmatch(tag):
-            raise InvalidValue(
-                f"/tags/{index}", f"{tag[:50]!r}: up to 40 letters, digits, _ . : = - are allowed"
-            )
-    return sorted(set(tags))
-
-
 @transaction.atomic
 def host_update(*, host: Host, changes: Mapping[str, Any], actor: str) -> Host:
-    """Change how a host is called, where and how it is logged in to, its tags, or whether it is in
-    production; what is not named stays, and so does its pinned key. Another `private_key` replaces
-    the one that logs in, an empty one deletes it: the host has to let in Rackrate's own key then.
+    """Change settings of a host; what is not named stays, and so does its pinned key. Another
+    `private_key` replaces the one that logs in, an empty one deletes it: the host has to let in
+    Rackrate's own key then.
 
-    Raises InvalidValue by JSON pointer, and HostBusy while a run logs in to it.
+    Raises InvalidDocument and InvalidValue by JSON pointer, and HostBusy while a run logs in to it.
     """
     host = _lock_host(host)
-    stated = dict(changes)
-    private_key = stated.pop("private_key", None)
-    if private_key is not None:
-        _change_key(host, private_key, actor)
-    changed = {name: value for name, value in stated.items() if value != getattr(host, name)}
+    after = _merge(host, changes)
+    if after.private_key is not None:
+        _change_key(host, after.private_key, actor)
+    # A certificate is of the key that went, unless it came with the new one.
+    kept = {} if "certificate" in changes else {"certificate": host.certificate}
+    stated = {**dict(after), **kept, "tags": sorted(set(after.tags))}
+    changed = {name: stated[name] for name in STORED if stated[name] != getattr(host, name)}
+    if after.bastion != host.bastion_id:
+        changed["bastion"] = bastion_of(host.workspace, after.bastion)
     if not changed:
         return host
     if "name" in changed:
         _check_name(host.workspace, changed["name"])
-    if LOGIN_FIELDS & set(changed):
-        if host.driver != STATIC_DRIVER or host.is_rented:
-            raise InvalidValue("/address", f"{host.name} is not logged in to by an address")
+    if not changed.keys().isdisjoint(LOGIN_FIELDS):
         # A run logs in with every step: it would go on at another machine.
         _check_idle(host)
-    if "tags" in changed:
-        changed["tags"] = _check_tags(changed["tags"])
     bastion = changed.get("bastion")
     if bastion is not None and host in bastion.route:
         raise InvalidValue("/bastion", f"{bastion.name} is itself reached through {host.name}")
+    if "certificate" in changed:
+        own = None if host.sealed_private_key else login_key_get(workspace=host.workspace)
+        public_key = own.public_key if own else ""
+        changed["certificate"] = check_certificate(changed["certificate"], public_key)
     for name, value in changed.items():
         setattr(host, name, value)
-    if LOGIN_FIELDS & set(changed):
-        _check_login(host.port, host.username)
-        host.address = check_address(host.address)
-        if "certificate" in changed:
-            own = None if host.sealed_private_key else login_key_get(workspace=host.workspace)
-            host.certificate = check_certificate(host.certificate, own.public_key if own else "")
     host.save(update_fields=list(changed))
     detail = {name: getattr(value, "name", value) for name, value in changed.items()}
     audit_record(actor=actor, action="host_update", target=host, detail=detail)
     return host
+
+
+def _merge(host: Host, changes: Mapping[str, Any]) -> HostSettings:
+    """The settings as they are to be."""
+    before = host_document(host)
+    if host.driver == STATIC_DRIVER and not host.is_rented:
+        return before.merge(changes)
+    stored = dict(before)
+    differing = {n: value for n, value in changes.items() if n not in stored or value != stored[n]}
+    if "private_key" in differing:
+        detail = f"{host.name} is not logged in to by a key of a person's"
+        raise InvalidValue("/private_key", detail)
+    if differing.keys() & (HostSettings.model_fields.keys() - HostDescription.model_fields.keys()):
+        raise InvalidValue("/address", f"{host.name} is not logged in to by an address")
+    described = HostDescription.model_construct(**stored).merge(differing)
+    return before.model_copy(update=dict(described))
 
 
 @transaction.atomic
@@ -219,7 +208,7 @@ def host_remove(*, host: Host, actor: str) -> None:
     audit_record(actor=actor, action="host_remove", target=host, detail={"name": host.name})
     # A campaign that names a host nobody can log in to could never start again.
     host.campaigns.clear()
-    host.name = _free_name(host.workspace, f"{host.name[: MOST_NAME - 20]} (removed)")
+    host.name = _free_name(host.workspace, f"{host.name[: MAX_NAME - 20]} (removed)")
     host.state = HostState.GONE
     host.sealed_private_key = None
     host.bastion = None
@@ -231,10 +220,6 @@ def host_remove(*, host: Host, actor: str) -> None:
 
 
 def _change_key(host: Host, private_key: str, actor: str) -> None:
-    if host.driver != STATIC_DRIVER or host.is_rented:
-        raise InvalidValue(
-            "/private_key", f"{host.name} is not logged in to by a key of a person's"
-        )
     # A run logs in with every step.
     _check_idle(host)
     if private_key.strip():

@@ -24,7 +24,7 @@ from backend.benchmarks.models import (
 from backend.benchmarks.selectors.rentals import Rental, build_rental_host, build_resource
 from backend.benchmarks.services.queue_lock import schedule_lock
 from backend.benchmarks.services.run_completion import unlaunched_release
-from backend.benchmarks.services.runs import check_pair, run_cancel
+from backend.benchmarks.services.runs import check_pair, is_shared, run_cancel
 from backend.benchmarks.services.transitions import campaign_queued_due, next_queued_due
 from backend.catalog.selectors.current_prices import best_prices
 from backend.catalog.selectors.price_choice import ON_DEMAND, PriceBasis
@@ -97,7 +97,7 @@ def check_ends(host: Host | None, peer: Host | None) -> None:
 def _run(campaign: Campaign, request: RunRequest, prices: Mapping[UUID, UUID], actor: str) -> Run:
     peer = request.peer
     parameters = dict(request.parameters)
-    if any(host is not None and host.is_in_production for host in (request.host, peer)):
+    if is_shared(request.host, peer):
         parameters[CAREFUL] = True
         parameters.pop("install_tools", None)  # meant for the campaign's other hosts
     run = Run(

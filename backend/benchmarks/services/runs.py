@@ -55,8 +55,8 @@ def run_create(
     profile_named(profile)
     chosen = check_probes(probes)
     check_own(chosen)
-    if host.is_in_production:
-        # Not for the caller to choose: others need the host.
+    if is_shared(host):
+        # Not for the caller to choose.
         parameters = parameters | {CAREFUL: True}
     values, named = check_parameters(parameters), check_labels(labels)
     for index, probe in enumerate(chosen or ()):
@@ -77,7 +77,7 @@ def run_create(
         raise HostNotTrusted(fingerprint(host.scanned_key) or None)
     peer = run_peer(host.workspace, host, values, chosen)
     # The network tests load both ends alike.
-    if peer is not None and peer.is_in_production:
+    if is_shared(peer):
         values = check_parameters(values | {CAREFUL: True})
     run = Run.objects.create(
         workspace=host.workspace,
@@ -95,6 +95,11 @@ def run_create(
     )
     run_queue(run=run, actor=actor, detail={"host": host.name, "profile": profile})
     return run
+
+
+def is_shared(*hosts: Host | None) -> bool:
+    """True if others need one of the hosts: its runs have to be careful."""
+    return any(host is not None and host.is_in_production for host in hosts)
 
 
 def run_queue(*, run: Run, actor: str, detail: dict[str, object]) -> None:

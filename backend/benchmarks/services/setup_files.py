@@ -22,8 +22,9 @@ from backend.benchmarks.services.schedules import schedule_create, schedule_dele
 from backend.common.applying import Faults
 from backend.domain.campaign_document import CampaignDocument, CampaignEntry
 from backend.domain.errors import InvalidValue
+from backend.domain.host_document import HostDocument, HostEntry
 from backend.domain.schedules import ScheduleEntry
-from backend.domain.setup_document import HostEntry, SetupFile, SubscriptionEntry, with_lines
+from backend.domain.setup_document import SetupFile, SubscriptionEntry, with_lines
 from backend.notifications.models import Subscription
 from backend.notifications.services.subscriptions import (
     subscription_create,
@@ -113,20 +114,18 @@ class _Applying(Faults):
     # --- hosts --------------------------------------------------------------------------------
 
     def _host(self, entry: HostEntry) -> Host:
-        bastion = self._host_named(entry.bastion, "/bastion") if entry.bastion else None
+        bastion = self._host_named(entry.bastion, "/bastion").pk if entry.bastion else None
+        stated = {**dict(entry), "bastion": bastion}
         host = hosts_visible(self.workspace).filter(name=entry.name).first()
         if host is None:
             self.changes.append(SetupChange("create", "host", entry.name))
-            return host_create(
-                workspace=self.workspace, name=entry.name, address=entry.address, port=entry.port,
-                username=entry.username, private_key="", offer=None, kind=entry.kind, price=None,
-                bastion=bastion, tags=entry.tags, is_in_production=entry.is_in_production,
-                actor=self.actor,
-            )  # fmt: skip
-        stated = entry.model_dump(exclude={"kind"}) | {"tags": sorted(entry.tags)}
-        if self._apply_change("host", host.name, current.host_entry(host), stated):
-            changes = {**stated, "bastion": bastion}
-            return host_update(host=host, changes=changes, actor=self.actor)
+            document = HostDocument.read(stated)
+            return host_create(workspace=self.workspace, document=document, actor=self.actor)
+        # Of an offer that is made with it.
+        del stated["kind"]
+        after = entry.model_dump(exclude={"kind"}) | {"tags": sorted(entry.tags)}
+        if self._apply_change("host", host.name, current.host_entry(host), after):
+            return host_update(host=host, changes=stated, actor=self.actor)
         return host
 
     def _host_named(self, name: str, pointer: str) -> Host:

@@ -16,9 +16,9 @@ from backend.accounts.api.authentication import actor
 from backend.accounts.services.acting import workspace_of, workspace_slug
 from backend.catalog.api.documents import PriceDetail, PriceEntry, PriceReview
 from backend.catalog.api.lists import DataListView
-from backend.catalog.models import Offer, PriceObservation
+from backend.catalog.models import PriceObservation
 from backend.catalog.selectors.consequences import price_consequences
-from backend.catalog.selectors.offers import offers_visible
+from backend.catalog.selectors.offers import offer_with_slug
 from backend.catalog.selectors.price_list import (
     QUARANTINED,
     STATES,
@@ -146,7 +146,8 @@ class PricesView(PriceListView):
         document = PriceEntry(data=request.data)
         document.is_valid(raise_exception=True)
         fields = dict(document.validated_data)
-        reason, offer = fields.pop("reason"), _offer(request, fields.pop("offer"))
+        reason = fields.pop("reason")
+        offer = offer_with_slug(fields.pop("offer"), workspace_slug(request))
         stated = {name: value for name, value in fields.items() if value is not None}
         price = price_enter(
             workspace=workspace_of(request),
@@ -156,13 +157,6 @@ class PricesView(PriceListView):
             actor=actor(request),
         )
         return created_response(request, _detail(price, SETUP_MONTHS), "price", price_id=price.pk)
-
-
-def _offer(request: Request, slug: str) -> Offer:
-    offer = offers_visible(workspace_slug(request)).filter(slug=slug).first()
-    if offer is None:
-        raise InvalidValue("/offer", f"no offer is called {slug!r}")
-    return offer
 
 
 def kind_cells(row: PriceObservation) -> dict[str, Any]:

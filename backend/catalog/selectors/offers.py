@@ -6,6 +6,7 @@ from django.db.models import Q, QuerySet
 
 from backend.accounts.services.workspaces import DEFAULT_WORKSPACE
 from backend.catalog.models import Offer, Provider
+from backend.domain.errors import InvalidValue
 
 MOST_WORDS = 6
 SEARCHED = ("slug", "name", "provider__name", "region__name")
@@ -33,6 +34,15 @@ def offer_called(name: str, workspace_slug: str = DEFAULT_WORKSPACE) -> Offer | 
     offers = offers_visible(workspace_slug)
     rows = offers.filter(slug=name) or offers.filter(name__iexact=name)[:2]
     return rows[0] if len(rows) == 1 else None
+
+
+def offer_with_slug(slug: str, workspace_slug: str = DEFAULT_WORKSPACE) -> Offer:
+    """The offer; raises InvalidValue("/offer") where there is none."""
+    # Addresses may name NUL characters, which no text of the database holds.
+    offer = None if "\0" in slug else offers_visible(workspace_slug).filter(slug=slug).first()
+    if offer is None:
+        raise InvalidValue("/offer", f"no offer is called {slug!r}")
+    return offer
 
 
 def providers() -> QuerySet[Provider]:

@@ -16,6 +16,7 @@ from backend.domain.documents.values import JsonSchema
 from backend.domain.errors import InvalidDocument
 
 COLUMN_TYPES = {
+    "array": ColumnType.LIST,
     "boolean": ColumnType.BOOLEAN,
     "integer": ColumnType.INTEGER,
     "string": ColumnType.TEXT,

@@ -86,6 +86,15 @@ class Document(BaseModel):
         except ValidationError as error:
             raise invalid(error) from None
 
+    def merge(self, changes: Mapping[str, Any]) -> Self:
+        """The document with what was sent in place of what is stored (RFC 7396); null of a flag is
+        refused where its default is true or false."""
+        for name, field in fields_of(type(self)).items():
+            # Its default would start, or measure at full load, what somebody has stopped or marked.
+            if isinstance(field.info.default, bool) and changes.get(name, True) is None:
+                raise InvalidDocument([(f"/{name}", "true or false is needed")])
+        return self.read({**self.model_dump(by_alias=True), **changes})
+
     def faults(self) -> Faults:
         """Faults between fields that are right each for itself."""
         yield from ()

@@ -15,7 +15,7 @@ from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler, ValidationError
 from pydantic_core import CoreSchema, InitErrorDetails, PydanticCustomError, core_schema
 
 from backend.domain.decimals import PATTERN, read_decimal
-from backend.domain.parsing.texts import NOT_TEXT
+from backend.domain.printable import NOT_TEXT
 from backend.domain.time_zones import region_zone
 
 JsonSchema = dict[str, Any]
@@ -149,11 +149,16 @@ class Many(Value):
     ) -> CoreSchema:
         return core_schema.no_info_before_validator_function(self.read, handler(source))
 
+    def schema(self) -> JsonSchema:
+        return {"type": "array", **self._bounds()}
+
+    def _bounds(self) -> JsonSchema:
+        return {"maxItems": self.high} | ({"minItems": self.low} if self.low else {})
+
     def __get_pydantic_json_schema__(
         self, core: CoreSchema, handler: GetJsonSchemaHandler
     ) -> JsonSchema:
-        schema = {**handler(core), "maxItems": self.high, "description": self.description}
-        return schema | ({"minItems": self.low} if self.low else {})
+        return {**handler(core), **self._bounds(), "description": self.description}
 
 
 @dataclass(frozen=True)
@@ -244,17 +249,33 @@ class Text(Value):
     """Text of at most `most` characters, without the blanks around it."""
 
     most: int = MOST_TEXT
+    least: int = 1
+    """0: "" is a value."""
+    is_line: bool = False
+    """True if every character is printable."""
+    is_secret: bool = False
+    """True if it is never shown."""
+    pattern: str = ""
+    """Regular expression of the whole; `allowed` says it in words."""
+    allowed: str = ""
 
     def read(self, value: Any) -> str:
-        if not isinstance(value, str) or not value.strip() or len(value) > self.most:
-            raise fault(f"text of 1 to {self.most} characters is needed")
+        text = value.strip() if isinstance(value, str) and len(value) <= self.most else None
+        if text is None or len(text) < self.least:
+            raise fault(self.allowed or f"text of {self.least} to {self.most} characters is needed")
         # PostgreSQL stores neither.
-        if NOT_TEXT.search(value):
+        if NOT_TEXT.search(text):
             raise fault("a NUL character or half a character is not text")
-        return value.strip()
+        if self.is_line and not text.isprintable():
+            raise fault(f"{self.least} to {self.most} printable characters are needed")
+        if self.pattern and not re.fullmatch(self.pattern, text):
+            raise fault(f"{shown(text)}: {self.allowed}")
+        return text
 
     def schema(self) -> JsonSchema:
-        return {"type": "string", "minLength": 1, "maxLength": self.most}
+        schema = {"type": "string", "minLength": self.least, "maxLength": self.most}
+        pattern = {"pattern": f"^{self.pattern}$"} if self.pattern else {}
+        return schema | pattern | ({"writeOnly": True} if self.is_secret else {})
 
 
 @dataclass(frozen=True)

@@ -93,7 +93,7 @@ class _Inventory:
                 continue
             # Groups are the tags, except those that each host is in.
             tags = " ".join(group for group in order if group not in {"all", "ungrouped"})
-            self.reading.add(line, name=name, tags=tags, **login)
+            self.reading.add(line, {"name": name, "tags": tags, **login})
 
 
 def _refuse_templates(variables: Mapping[str, str]) -> None:

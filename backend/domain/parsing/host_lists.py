@@ -10,18 +10,15 @@ import re
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-from backend.domain.addresses import check_address
-from backend.domain.errors import InvalidDocument, InvalidValue
+from backend.domain.errors import InvalidDocument
+from backend.domain.host_document import LIST_COLUMNS, LIST_NAMES, SSH_PORT
 from backend.domain.host_keys import TYPES, host_key
 from backend.domain.parsing.ansible_inventories import read_ansible
 from backend.domain.parsing.listed_hosts import (
-    COLUMNS,
     EXPORTED,
     MAX_HOSTS,
-    SSH_PORT,
     HostReading,
     ListedAuthority,
-    ListedHost,
 )
 
 # 43 characters are the 32 bytes of SHA-256 in base64 without padding; a shorter text was cut.
@@ -39,10 +36,10 @@ def read_hosts(text: str, format: str) -> HostReading:  # noqa: A002
     reading = HostReading()
     FORMATS[format](text, reading)
     seen: dict[str, int] = {}
-    for host in reading.hosts:
+    for entry in reading.hosts:
         # Two lines of one name would be one host with the settings of either.
-        if (first := seen.setdefault(host.name, host.line)) != host.line:
-            reading.refuse(host.line, f"line {first} names {host.name}, too")
+        if (first := seen.setdefault(entry.host.name, entry.line)) != entry.line:
+            reading.refuse(entry.line, f"line {first} names {entry.host.name}, too")
     if len(reading.hosts) > MAX_HOSTS:
         reading.refuse(reading.hosts[MAX_HOSTS].line, f"more than {MAX_HOSTS} hosts")
     if reading.errors:
@@ -80,11 +77,13 @@ def _read_csv(text: str, reading: HostReading) -> None:
                 continue
             if not header:
                 header = [cell.lower() for cell in cells]
-                is_export = EXPORTED[0] in header
-                known_columns = (*COLUMNS, *EXPORTED) if is_export else COLUMNS
-                unknown = [name for name in header if name not in known_columns]
-                if unknown or "address" not in header:
-                    known = ", ".join(COLUMNS)
+                columns = set(LIST_COLUMNS)
+                if EXPORTED[0] in header:
+                    header = [LIST_NAMES.get(name, name) for name in header]
+                    reading.columns = frozenset(header)
+                    columns.update(EXPORTED)
+                if not columns.issuperset(header) or "address" not in header:
+                    known = ", ".join(LIST_COLUMNS)
                     detail = f"the first line names the columns, address among them: {known}"
                     reading.refuse(lines.line_num, detail)
                     return
@@ -92,7 +91,7 @@ def _read_csv(text: str, reading: HostReading) -> None:
                 reading.refuse(lines.line_num, f"{len(cells)} cells, not {len(header)}")
             else:
                 plain = [_GUARD.sub("", cell) for cell in cells]
-                reading.add(lines.line_num, **dict(zip(header, plain, strict=True)))
+                reading.add(lines.line_num, dict(zip(header, plain, strict=True)))
     except csv.Error as error:
         reading.refuse(lines.line_num, str(error))
 
@@ -130,14 +129,10 @@ def _read_known_hosts(text: str, reading: HostReading) -> None:
             endpoint = (bracketed[1], int(bracketed[2])) if bracketed else (name, SSH_PORT)
             keys.setdefault(endpoint, (number, []))[1].append(key)
     for (address, port), (number, presented) in keys.items():
-        try:
-            check_address(address)
-        except InvalidValue as error:
-            reading.refuse(number, error.detail)
-            continue
         ordered = sorted(presented, key=lambda key: TYPES.index(key.split()[0]))
         name = address if port == SSH_PORT else f"{address}:{port}"
-        reading.hosts.append(ListedHost(number, name, address, port, keys=tuple(ordered)))
+        cells = {"name": name, "address": address, "port": port}
+        reading.add(number, cells, tuple(ordered))
 
 
 FORMATS: Mapping[str, Callable[[str, HostReading], None]] = MappingProxyType(

@@ -5,11 +5,9 @@ import json
 import re
 
 from backend.domain.errors import ProbeError
-from backend.domain.printable import printable
+from backend.domain.printable import NOT_TEXT, printable
 
 MAX_CHARACTERS = 8 * 2**20
-# PostgreSQL's texts have no NUL character, and half a surrogate pair has no form in UTF-8.
-NOT_TEXT = re.compile("[\0\ud800-\udfff]")
 # Behind an odd number of other backslashes the first two are one backslash of the text, and no
 # escape begins.
 NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")

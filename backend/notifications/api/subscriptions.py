@@ -88,17 +88,12 @@ class SubscriptionsView(FilteredListView):
 def _cells(subscription: Any) -> dict[str, Any]:
     """A row of subscriptions_visible."""
     return {
-        "id": subscription.pk,
-        "channel": subscription.channel,
-        "address": subscription.address,
-        "kinds": subscription.kinds,
-        "campaign": subscription.campaign,
+        **vars(subscription),
         "enabled": subscription.is_enabled,
         "has_secret": subscription.sealed_secret is not None,
         "sent": subscription.sent_count,
         "waiting": subscription.waiting_count,
         "given_up": subscription.given_up_count,
-        "last_sent_at": subscription.last_sent_at,
         "last_error": subscription.last_error or None,
     }
 

@@ -13,8 +13,14 @@ from rest_framework.response import Response
 from backend.accounts.api.authentication import actor
 from backend.accounts.models import CloudAccount
 from backend.accounts.services.acting import workspace_of
-from backend.benchmarks.api.documents import BudgetDocument
-from backend.common.rest.documents import FlagField, NoDocument, Problem, Strict, TextField
+from backend.common.rest.documents import (
+    AmountField,
+    FlagField,
+    NoDocument,
+    Problem,
+    Strict,
+    TextField,
+)
 from backend.common.rest.permissions import ADMIN
 from backend.common.rest.problem import BadGateway, Conflict
 from backend.common.rest.table import Column, ColumnType
@@ -61,6 +67,14 @@ ACCOUNT_COLUMNS = (
     Column("reaped_at", ColumnType.TIME, "When its machines were last compared with ours"),
     Column("reap_error", ColumnType.TEXT, "Why they could not be"),
 )  # fmt: skip
+
+
+class BudgetDocument(Strict):
+    """The most that a month may cost."""
+
+    amount = AmountField()
+    # `$` would let a line feed at the end through.
+    currency = serializers.RegexField(r"^[A-Z]{3}\Z")
 
 
 class AccountChange(Strict):

@@ -71,26 +71,17 @@ class ResourcesView(FilteredListView):
 def _cells(resource: Any) -> dict[str, Any]:
     """A row of resources_visible."""
     return {
-        "id": resource.pk,
-        "state": resource.state,
+        **vars(resource),
         "run": resource.run_id,
         "offer": resource.offer.slug,
         "provider": resource.account.provider,
         "account": resource.account_id,
-        "machine_type": resource.machine_type,
-        "region": resource.region,
         "zone": resource.zone or None,
-        "purchase_model": resource.purchase_model,
         "provider_id": resource.provider_id or None,
-        "called_at": resource.called_at,
-        "launched_at": resource.launched_at,
-        "expires_at": resource.expires_at,
-        "gone_at": resource.gone_at,
         "reserved": resource.reserved_amount and as_quoted(resource.reserved_amount),
         "cost": _cost(resource),
         "currency": resource.currency or None,
         "last_error": resource.last_error or None,
-        "created_at": resource.created_at,
         "credit_mode": resource.credit_mode or None,
         "unpriced": ", ".join(parts_without_price(resource)) or None,
     }

@@ -14,7 +14,7 @@ from backend.domain.campaign_document import CampaignDocument, NetworkPairs
 from backend.web.runs.parameter_forms import PREFIX, ParameterForm, parameters_typed
 from backend.web.runs.rental_form import CREDIT_MODE_WORDS, PURCHASE_WORDS
 from backend.web.shared import number_fields
-from backend.web.shared.forms import currency, text
+from backend.web.shared.forms import amount_typed, currency, text
 from backend.web.shared.language import _, lazy
 from backend.web.shared.offer_field import offer_field
 
@@ -176,11 +176,9 @@ class CampaignForm(ParameterForm):
             for name, value in (before.parameters if before else {}).items()
             if name not in self.fields and f"{PREFIX}{name}" not in self.fields
         }
-        amount = data["budget_amount"]
-        currency = (data["budget_currency"] or "USD").upper()
         return {
             **{name: data[name] for name in (*PLAIN_FIELDS, "hosts", "offers", "install_tools")},
             "probes": self.probe_choice(),
             "parameters": kept | self.run_parameters(),
-            "budget": None if amount is None else {"amount": amount, "currency": currency},
+            "budget": amount_typed(data, "budget"),
         }

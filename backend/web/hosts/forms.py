@@ -3,16 +3,17 @@
 from collections.abc import Iterable
 from decimal import Decimal
 from typing import Any
+from uuid import UUID
 
 from django import forms
 
 from backend.benchmarks.models import Host
-from backend.catalog.models import OfferKind
-from backend.catalog.services.prices import PriceInput
 from backend.domain.errors import InvalidDocument
+from backend.domain.host_document import DEDICATED, MAX_NAME, MAX_PORT, SSH_PORT, UNITS
 from backend.domain.pricing.purchase import PriceUnit
+from backend.domain.requirement_document import KINDS
 from backend.web.shared import number_fields, words
-from backend.web.shared.forms import SecretText, WriteForm, currency, text
+from backend.web.shared.forms import SecretText, WriteForm, amount_typed, currency, text
 from backend.web.shared.language import _, lazy
 
 LIST_WORDS = {
@@ -23,8 +24,6 @@ LIST_WORDS = {
     "known_hosts": lazy("known_hosts: keys to approve, hosts to add, authorities"),
     "fingerprints": lazy("Fingerprints to approve, as ssh-keygen -l prints them"),
 }
-# Those in which a machine of one's own is paid for; lists have shorter ones, too.
-UNITS = (PriceUnit.HOUR, PriceUnit.MONTH, PriceUnit.YEAR)
 
 
 def private_key(help_text: str) -> forms.CharField:
@@ -44,18 +43,24 @@ def private_key(help_text: str) -> forms.CharField:
     )
 
 
+def kind(label: str) -> forms.ChoiceField:
+    choices = [(slug, words.kind(slug)) for slug in KINDS]
+    return forms.ChoiceField(label=label, choices=choices, initial=DEDICATED)
+
+
 class HostLoginForm(WriteForm):
     """Name and login of a host."""
 
-    name = text(lazy("Name"), maxlength=100)
+    name = text(lazy("Name"), maxlength=MAX_NAME)
     address = text(lazy("Address"), placeholder=lazy("192.0.2.10 or host.example.org"))
     port = number_fields.IntegerField(
-        label=lazy("SSH port"), initial=22, min_value=1, max_value=65_535
+        label=lazy("SSH port"), initial=SSH_PORT, min_value=1, max_value=MAX_PORT
     )
     username = text(lazy("User"), placeholder="bench", autocapitalize="none", spellcheck="false")
     bastion = forms.TypedChoiceField(
         label=lazy("Through the bastion"),
         required=False,
+        coerce=UUID,
         empty_value=None,
         help_text=lazy(
             "A host that is logged in to first (ssh -J). Its key has to be approved, too."
@@ -79,11 +84,8 @@ class HostLoginForm(WriteForm):
 
     def __init__(self, *args: Any, bastions: Iterable[Host] = (), **given: Any) -> None:
         super().__init__(*args, **given)
-        hosts = {str(host.pk): host for host in bastions}
         field: Any = self.fields["bastion"]
-        field.choices = [("", _("none")), *((key, host.name) for key, host in hosts.items())]
-        # A key that the person made up is none of the choices and coerces to None, never to another row.
-        field.coerce = hosts.get
+        field.choices = [("", _("none")), *((str(host.pk), host.name) for host in bastions)]
 
     def clean_tags(self) -> list[str]:
         return str(self.cleaned_data["tags"]).split()
@@ -121,11 +123,7 @@ class HostListForm(WriteForm):
         autocapitalize="none",
         help_text=lazy("Empty: such hosts are not added, only their keys are approved."),
     )
-    kind = forms.ChoiceField(
-        label=lazy("Kind where none is stated"),
-        choices=[(kind, words.kind(kind)) for kind in OfferKind.values],
-        initial="dedicated",
-    )
+    kind = kind(lazy("Kind where none is stated"))
     file = forms.FileField(
         label=lazy("File"),
         required=False,
@@ -168,7 +166,7 @@ class HostChangeForm(HostLoginForm):
     )
 
     def changes(self) -> dict[str, Any]:
-        """Stated fields, as the service takes them."""
+        """Stated fields of the document."""
         stated = dict(self.cleaned_data)
         forgets, key = stated.pop("forgets_key"), stated.pop("private_key")
         if key.strip():
@@ -179,11 +177,7 @@ class HostChangeForm(HostLoginForm):
 class HostForm(HostLoginForm):
     """The same with kind, key and price of a machine of one's own."""
 
-    kind = forms.ChoiceField(
-        label=lazy("Kind"),
-        choices=[(kind, words.kind(kind)) for kind in OfferKind.values],
-        initial="dedicated",
-    )
+    kind = kind(lazy("Kind"))
     private_key = private_key(
         lazy(
             "OpenSSH or PEM, unencrypted. It is kept encrypted and never shown again. Empty: the"
@@ -201,21 +195,12 @@ class HostForm(HostLoginForm):
         label=lazy("Per"), choices=[(unit, unit) for unit in UNITS], initial="month", required=False
     )
 
-    pointers = {
-        "/price": "price_amount",
-        "/price/amount": "price_amount",
-        "/price/currency": "price_currency",
-        "/price/unit": "price_unit",
-    }
+    pointers = {"/price": "price_amount"}
 
-    def price(self) -> PriceInput | None:
-        """The price typed; None for none."""
+    def document(self) -> dict[str, Any]:
+        """The form as a document."""
         data = self.cleaned_data
-        if data["price_amount"] is None:
-            return None
-        return PriceInput(
-            amount=data["price_amount"],
-            # Capitals, as exchange rates are looked up by them.
-            currency=(data["price_currency"] or "USD").upper(),
-            unit=data["price_unit"] or PriceUnit.MONTH,
-        )
+        stated = {name: value for name, value in data.items() if not name.startswith("price_")}
+        if price := amount_typed(data, "price"):
+            stated["price"] = price | {"unit": data["price_unit"] or PriceUnit.MONTH}
+        return stated

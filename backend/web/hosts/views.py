@@ -39,6 +39,7 @@ from backend.benchmarks.services.hosts import (
 )
 from backend.benchmarks.services.runs import run_create
 from backend.domain.errors import InvalidDocument
+from backend.domain.host_document import HostDocument
 from backend.web.hosts.forms import HostChangeForm, HostForm, HostListForm
 from backend.web.runs.forms import RunForm
 from backend.web.shared import lines
@@ -98,21 +99,9 @@ def host_new(request: HttpRequest) -> HttpResponse:
 
 
 def _create(request: HttpRequest, form: HostForm) -> Host:
-    data = form.cleaned_data
     host = host_create(
         workspace=workspace_of(request),
-        name=data["name"],
-        address=data["address"],
-        port=data["port"],
-        username=data["username"],
-        private_key=data["private_key"],
-        offer=None,
-        kind=data["kind"],
-        price=form.price(),
-        bastion=data["bastion"],
-        certificate=data["certificate"],
-        is_in_production=data["is_in_production"],
-        tags=data["tags"],
+        document=HostDocument.read(form.document()),
         actor=request.user.get_username(),
     )
     # At once: without a key to approve the new host's page would have nothing to do.

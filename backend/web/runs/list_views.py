@@ -11,7 +11,9 @@ from django.views.decorators.http import require_safe
 
 from backend.accounts.models import Workspace
 from backend.accounts.services.acting import workspace_of
+from backend.benchmarks.api.runs import RunsView
 from backend.benchmarks.models import TERMINAL_STATES, Run
+from backend.benchmarks.selectors.campaigns import campaigns_of
 from backend.benchmarks.selectors.hosts import hosts_visible
 from backend.benchmarks.selectors.runs import STAGES, runs_listed
 from backend.catalog.selectors.offers import offers_with_words
@@ -22,12 +24,34 @@ from backend.web.shared.offer_field import offer_field
 from backend.web.shared.paging import paging_context
 
 GOING_ON = "active"
+READERS = RunsView().parameter_readers()
+# The API's conditions of the query by their parameters.
+LOOKUPS = {name: lookup for name, (lookup, _reader) in RunsView.lookups.items()} | {
+    "since": f"{RunsView.since}__gte"
+}
+
+
+class ReadField(forms.CharField):
+    """A filter that is read as the API reads it."""
+
+    def __init__(self, name: str, **given: Any) -> None:
+        super().__init__(required=False, **given)
+        self.reader = READERS[name]
+
+    def clean(self, value: Any) -> Any:
+        text = super().clean(value)
+        try:
+            return self.reader(text) if text else None
+        except ValueError as error:
+            raise forms.ValidationError(str(error)) from None
 
 
 class RunsForm(forms.Form):
-    """Filters of the list; all of them are in the address."""
+    """Filters of the list, those of the API; all of them are in the address."""
 
     host = forms.ChoiceField(label=lazy("Host"), required=False)
+    campaign = forms.ChoiceField(label=lazy("Campaign"), required=False)
+    round = ReadField("round", label=lazy("Round"))
     state = forms.ChoiceField(
         label=lazy("State"),
         required=False,
@@ -43,32 +67,32 @@ class RunsForm(forms.Form):
         choices=[("", lazy("any")), *((p, p) for p in PROFILES)],
     )
     offer = offer_field(lazy("Offer"), required=False)
+    since = ReadField("since", label=lazy("Since"), widget=forms.DateInput(attrs={"type": "date"}))
 
     def __init__(self, data: Mapping[str, Any], workspace: Workspace) -> None:
         self.workspace = workspace
         super().__init__(data, auto_id="%s", label_suffix="")
-        # Rented ones, too: their runs stay when they are gone.
-        hosts = hosts_visible(workspace).values_list("pk", "name")
-        choices = [(str(pk), name) for pk, name in hosts]
-        self.fields["host"].choices = [("", _("any")), *choices]  # type: ignore[attr-defined]
+        rows: dict[str, QuerySet[Any]] = {
+            # Rented ones, too: their runs stay when they are gone.
+            "host": hosts_visible(workspace),
+            "campaign": campaigns_of(workspace.slug).order_by("name"),
+        }
+        for name, named in rows.items():
+            choices = [(str(pk), text) for pk, text in named.values_list("pk", "name")]
+            self.fields[name].choices = [("", _("any")), *choices]  # type: ignore[attr-defined]
 
     def kept(self) -> QuerySet[Run]:
         """The runs that pass; a field in error narrows nothing."""
         runs = runs_listed(self.workspace)
         self.full_clean()
-        data = self.cleaned_data
-        if data.get("host"):
-            runs = runs.filter(host=data["host"])
+        stated = {n: value for n, value in self.cleaned_data.items() if value not in ("", None)}
         # One word for the states in between, which change by the second and are of use to nobody here.
-        if data.get("state") == GOING_ON:
+        if stated.get("state") == GOING_ON:
             runs = runs.exclude(state__in=TERMINAL_STATES)
-        elif data.get("state"):
-            runs = runs.filter(state=data["state"])
-        if data.get("profile"):
-            runs = runs.filter(profile=data["profile"])
-        if data.get("offer"):
-            runs = runs.filter(offer__in=offers_with_words(data["offer"], self.workspace.slug))
-        return runs
+            del stated["state"]
+        if words := stated.pop("offer", ""):
+            runs = runs.filter(offer__in=offers_with_words(words, self.workspace.slug))
+        return runs.filter(**{LOOKUPS[name]: value for name, value in stated.items()})
 
 
 @readable

@@ -101,6 +101,14 @@ def currency(*, required: bool = False, initial: str | None = "USD") -> forms.Re
     )
 
 
+def amount_typed(data: Mapping[str, Any], prefix: str) -> dict[str, Any] | None:
+    """An amount and its currency as documents state them; None where no amount was typed."""
+    amount = data[f"{prefix}_amount"]
+    # Capitals, as exchange rates are looked up by them.
+    currency = (data[f"{prefix}_currency"] or "USD").upper()
+    return None if amount is None else {"amount": amount, "currency": currency}
+
+
 def text(label: str, *, required: bool = True, help_text: str = "", **attributes: Any) -> Any:
     """A line of text; `attributes` are those of the input element."""
     # What a browser remembers of fields with the same name would hide our own suggestions.

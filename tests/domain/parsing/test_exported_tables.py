@@ -138,16 +138,15 @@ def test_exported_hosts_keep_their_ids_and_leave_out_the_workers_own(mark):
         "c,here,local,,22,,,FALSE",
     ]
     text = "\ufeff" + "\r\n".join(lines).replace(",", mark)
-    rack, gate = read_hosts(text, "csv").hosts
-    assert (rack.host_id, rack.name, rack.bastion, rack.is_in_production) == (
-        "a",
-        "=rack",
-        "b",
-        True,
-    )
-    assert (rack.tags, gate.port, gate.is_in_production) == (("db", "web"), 2222, False)
-    assert {"name", "bastion"} <= rack.stated
-    assert "username" not in rack.stated
+    reading = read_hosts(text, "csv")
+    assert [entry.host_id for entry in reading.hosts] == ["a", "b"]
+    rack, gate = (entry.host.stated_in(reading.columns) for entry in reading.hosts)
+    assert rack == {
+        "name": "=rack", "address": "192.0.2.7", "port": 22, "tags": ["db", "web"], "bastion": "b",
+        "is_in_production": True,
+    }  # fmt: skip
+    assert (gate["tags"], gate["port"], gate["bastion"]) == ([], 2222, None)
+    assert gate["is_in_production"] is False
 
 
 @pytest.mark.parametrize(
@@ -163,7 +162,7 @@ def test_exported_hosts_keep_their_ids_and_leave_out_the_workers_own(mark):
 def test_flags_of_a_spreadsheet_in_another_language_are_read(yes, no):
     for column in ("is_in_production", "production"):
         text = f"id,name,address,{column}\na,rack,192.0.2.7,{yes}\nb,gate,192.0.2.1,{no}\n"
-        rack, gate = read_hosts(text, "csv").hosts
+        rack, gate = (entry.host for entry in read_hosts(text, "csv").hosts)
         assert (rack.is_in_production, gate.is_in_production) == (True, False)
 
 

@@ -65,7 +65,11 @@ all:
 
 
 def listed(text, kind):
-    return read_hosts(text, kind).hosts
+    return [entry.host for entry in read_hosts(text, kind).hosts]
+
+
+def lines_of(text, kind):
+    return {entry.host.name: entry.line for entry in read_hosts(text, kind).hosts}
 
 
 def wrong(text, kind):
@@ -81,10 +85,11 @@ def test_csv_names_its_columns_and_leaves_out_what_is_open():
         "gate.example.org,,,,,,,no\n"
     )
     first, second = listed(text, "csv")
-    assert (first.line, first.name, first.address, first.port) == (2, "rack 1", "192.0.2.1", 2222)
-    assert (first.username, first.kind, first.tags) == ("bench", "onprem", ("db", "berlin"))
+    assert lines_of(text, "csv") == {"rack 1": 2, "gate.example.org": 4}
+    assert (first.name, first.address, first.port) == ("rack 1", "192.0.2.1", 2222)
+    assert (first.username, first.kind, first.tags) == ("bench", "onprem", ["db", "berlin"])
     assert (first.bastion, first.is_in_production) == ("gate", True)
-    assert (second.name, second.port, second.tags) == ("gate.example.org", 22, ())
+    assert (second.name, second.port, second.tags) == ("gate.example.org", 22, [])
     assert not second.is_in_production
 
 
@@ -93,8 +98,8 @@ def test_csv_names_its_columns_and_leaves_out_what_is_open():
     [
         ("name,colour\na,red\n", 1, "the first line names the columns"),
         ("name\na\n", 1, "address among them"),
-        ("address,port\n192.0.2.1,0\n", 2, "port: '0' is not within"),
-        ("address,port\n192.0.2.1,x\n", 2, "port: 'x' is not within"),
+        ("address,port\n192.0.2.1,0\n", 2, "port: '0' is not a whole number from 1 to 65535"),
+        ("address,port\n192.0.2.1,x\n", 2, "port: 'x' is not a whole number from 1 to 65535"),
         ("address\n192.0.2.1\nhttp://a\n", 3, "address: 'http://a' is not a host name"),
         ("address,production\n192.0.2.1,maybe\n", 2, "production: 'maybe' is neither yes nor no"),
         ("address,port\n192.0.2.1\n", 2, "1 cells, not 2"),
@@ -118,11 +123,12 @@ def test_inventory_gives_ranges_groups_variables_and_bastions():
         "bastion", "db-a", "db-b", *(f"web{n}.example.org" for n in ("08", "09", "10")),
     }  # fmt: skip
     web = hosts["web09.example.org"]
-    assert (web.line, web.address, web.port, web.username) == (5, web.name, 2222, "bench")
+    assert (web.address, web.port, web.username) == (web.name, 2222, "bench")
+    assert lines_of(INVENTORY, "ansible")[web.name] == 5
     assert (web.bastion, set(web.tags)) == ("bastion", {"web", "europe", "loop"})
-    assert (hosts["db-a"].username, hosts["db-b"].username) == ("deploy", "")
+    assert (hosts["db-a"].username, hosts["db-b"].username) == ("deploy", None)
     assert set(hosts["db-a"].tags) == {"web", "db", "europe", "loop"}
-    assert (hosts["bastion"].address, hosts["bastion"].bastion) == ("198.51.100.1", "")
+    assert (hosts["bastion"].address, hosts["bastion"].bastion) == ("198.51.100.1", None)
 
 
 @pytest.mark.parametrize(
@@ -147,17 +153,19 @@ def test_yaml_inventory_gives_what_its_ini_form_does():
         "bastion", "db-a", "db-c", *(f"web{n}.example.org" for n in ("08", "09", "10")),
     }  # fmt: skip
     web = hosts["web09.example.org"]
-    assert (web.line, web.address, web.port, web.username) == (16, web.name, 2222, "bench")
+    assert (web.address, web.port, web.username) == (web.name, 2222, "bench")
     assert (web.bastion, set(web.tags)) == ("bastion", {"web", "europe"})
-    assert (hosts["db-a"].line, hosts["db-a"].username, hosts["db-a"].port) == (18, "deploy", 22)
+    assert (hosts["db-a"].username, hosts["db-a"].port) == ("deploy", 22)
+    lines = lines_of(YAML, "ansible")
+    assert (lines[web.name], lines["db-a"]) == (16, 18)
     assert set(hosts["db-a"].tags) == {"web", "db", "europe"}
-    assert (hosts["db-c"].address, hosts["db-c"].tags) == ("192.0.2.7", ("db",))
+    assert (hosts["db-c"].address, hosts["db-c"].tags) == ("192.0.2.7", ["db"])
     assert (hosts["bastion"].address, hosts["bastion"].username) == ("198.51.100.1", "root")
 
 
 def test_json_inventory_and_empty_yaml_are_read_as_yaml():
     (host,) = listed('{"web": {"hosts": {"a": {"ansible_port": 2200}}}}', "ansible")
-    assert (host.name, host.port, host.tags) == ("a", 2200, ("web",))
+    assert (host.name, host.port, host.tags) == ("a", 2200, ["web"])
     assert listed("---\n", "ansible") == []
 
 
@@ -190,10 +198,14 @@ def test_two_ranges_end_at_the_most_hosts():
 
 def test_known_hosts_gives_the_keys_of_each_the_preferred_first():
     text = f"# ours\n\nrack,192.0.2.1 {ECDSA} me@here\n[192.0.2.1]:2222 {ED25519}\nrack {ED25519}\n"
-    hosts = {(host.address, host.port): host for host in listed(text, "known_hosts")}
+    entries = read_hosts(text, "known_hosts").hosts
+    hosts = {(entry.host.address, entry.host.port): entry for entry in entries}
     assert hosts["rack", 22].keys == (ED25519, ECDSA)
     assert hosts["192.0.2.1", 22].keys == (ECDSA,)
-    assert (hosts["192.0.2.1", 2222].name, hosts["192.0.2.1", 2222].line) == ("192.0.2.1:2222", 4)
+    assert (hosts["192.0.2.1", 2222].host.name, hosts["192.0.2.1", 2222].line) == (
+        "192.0.2.1:2222",
+        4,
+    )
 
 
 @pytest.mark.parametrize(
@@ -215,7 +227,7 @@ def test_known_hosts_line_that_is_wrong_is_named(line, words):
 def test_known_hosts_gives_authorities_and_revoked_keys():
     text = f"@cert-authority *.example.org,!db.* {ED25519} ours\nrack {ECDSA}\n@revoked * {ECDSA}\n"
     reading = read_hosts(text, "known_hosts")
-    assert [host.name for host in reading.hosts] == ["rack"]
+    assert [entry.host.name for entry in reading.hosts] == ["rack"]
     first, second = reading.authorities
     assert (first.line, first.patterns, first.public_key) == (1, "*.example.org,!db.*", ED25519)
     assert (first.is_revoked, second.is_revoked, second.public_key) == (False, True, ECDSA)
@@ -234,7 +246,7 @@ def test_fingerprints_are_read_as_ssh_keygen_prints_them():
 
 
 def in_inventory(variables):
-    return read_hosts(f"w1 ansible_host=10.0.0.5 {variables}\n", "ansible").hosts
+    return listed(f"w1 ansible_host=10.0.0.5 {variables}\n", "ansible")
 
 
 @pytest.mark.parametrize(
@@ -246,8 +258,8 @@ def in_inventory(variables):
         ("ansible_ssh_args='-C -o ControlMaster=auto -o ProxyJump=gate'", "gate"),
         ("ansible_ssh_args='-oProxyJump=outer' ansible_ssh_extra_args='-J gate'", "outer"),
         ("ansible_ssh_common_args='-J [2001:db8::1]:22'", "2001:db8::1"),
-        ("ansible_ssh_common_args='-o ProxyJump=none'", ""),
-        ("ansible_connection=ansible.builtin.ssh ansible_ssh_args='-C'", ""),
+        ("ansible_ssh_common_args='-o ProxyJump=none'", None),
+        ("ansible_connection=ansible.builtin.ssh ansible_ssh_args='-C'", None),
     ],
 )
 def test_jump_of_an_inventory_is_the_bastion_wherever_it_stands(variables, bastion):
@@ -284,12 +296,12 @@ def test_connection_that_is_not_followed_is_refused_with_its_line(variables, why
 )
 def test_jump_of_a_group_is_kept_whatever_its_quotes(value):
     text = f"[web]\nw1\n[web:vars]\nansible_ssh_common_args={value}\n"
-    assert [host.bastion for host in read_hosts(text, "ansible").hosts] == ["gate"]
+    assert [host.bastion for host in listed(text, "ansible")] == ["gate"]
 
 
 def test_host_with_its_port_is_read_as_ansible_does():
     text = "[web]\nw[1:2].example.com:5309\n[2001:db8::5]:2222\nw3:2200 ansible_port=22\n"
-    hosts = read_hosts(text, "ansible").hosts
+    hosts = listed(text, "ansible")
     assert [(host.address, host.port) for host in hosts] == [
         ("w1.example.com", 5309),
         ("w2.example.com", 5309),
@@ -342,7 +354,7 @@ ansible_user=zeta
     text = text.replace("\nw2\n", "\nw2 ansible_host=192.0.2.2\n", 1)
 
     def users(priority):
-        hosts = read_hosts(text.format(priority=priority), "ansible").hosts
+        hosts = listed(text.format(priority=priority), "ansible")
         return {host.name: host.username for host in hosts}
 
     assert users("") == {"w1": "inner", "w2": "zeta"}

@@ -54,7 +54,7 @@ class Command(BaseCommand):
             detail = f"{len(error.errors)} lines are wrong; nothing was stored"
             raise CommandError(detail) from error
         if options["json"]:
-            self.stdout.write(json.dumps({**_names(done), "is_dry": is_dry}))
+            self.stdout.write(json.dumps({**done.report("name"), "is_dry": is_dry}))
         else:
             self._print(done, "would be " if is_dry else "")
 
@@ -78,13 +78,3 @@ def _format(name: str) -> str:
     if (list_format := SUFFIXES.get(path.suffix.lower()) or NAMES.get(path.name)) is None:
         raise CommandError(f"--format is needed: {', '.join(LIST_FORMATS)}")
     return list_format
-
-
-def _names(done: ImportedHosts) -> dict[str, Any]:
-    return {
-        "added": [host.name for host in done.added],
-        "approved": [host.name for host in done.approved],
-        "changed": [host.name for host in done.changed],
-        "authorities": done.authorities,
-        "unchanged": done.unchanged,
-    }
